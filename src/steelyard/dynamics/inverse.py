@@ -1,0 +1,47 @@
+"""Inverse dynamics: joint torques that produce a motion (recursive Newton-Euler, in world coordinates)."""
+
+import numpy as np
+
+from steelyard.dynamics.kinematics import _cross, _times, body_motion, motion, samples_last, tree
+from steelyard.model.robot import Robot
+
+
+def inverse_dynamics(robot: Robot, q, v, a):
+    """Generalised forces of a motion, without friction.
+
+    q: (..., nq), v: (..., nv), a: (..., nv), joints in the order of `robot.joint_names`. Returns (..., nv) in N m or N: rigid bodies under
+    gravity plus `armature * a`. NumPy in, NumPy out; JAX in, JAX out. Raises OptionError for wrong widths.
+    """
+    xp, batch, q, v, a = samples_last(robot, q, v, a)
+    state = motion(robot, q, v, a)
+    force, torque = _body_wrenches(robot, xp, state, q.dtype)
+    constants = tree(robot)
+    behind = xp.asarray(constants.ancestors[robot.body_joints].T, dtype=q.dtype)
+    wrench = xp.concat([force, torque], axis=1)
+    n = q.shape[-1]
+    below = xp.reshape(behind @ xp.reshape(wrench, (robot.nb, 6 * n)), (behind.shape[0], 6, n))
+    per_degree = xp.sum(state.axes * below, axis=1)
+    tau = xp.asarray(coordinate_map(robot), dtype=q.dtype) @ per_degree
+    tau = tau + xp.asarray(robot.armature, dtype=q.dtype)[:, None] * a
+    return xp.reshape(tau.T, (*batch, robot.nv))
+
+
+def coordinate_map(robot: Robot) -> np.ndarray:
+    """(nv, nt): generalised forces from the tree's; mimic joints add to their masters through their ratios."""
+    constants = tree(robot)
+    E = np.zeros((robot.nv, constants.coordinates.size))
+    E[constants.coordinates, np.arange(constants.coordinates.size)] = constants.ratios
+    return E
+
+
+def _body_wrenches(robot, xp, state, dtype):
+    """Wrench of each body in world axes at the world origin: force, torque (nb, 3, n)."""
+    d, w, aw = body_motion(xp, state)
+    theta = xp.asarray(robot.inertias, dtype=dtype)
+    mass, h = theta[:, 0, None, None], theta[:, 1:4, None]
+    I = xp.reshape(theta[:, [4, 5, 7, 5, 6, 8, 7, 8, 9]], (robot.nb, 3, 3))[..., None]
+    h = xp.broadcast_to(h, d.shape)
+    force = mass * d + _cross(xp, aw, h) + _cross(xp, w, _cross(xp, w, h))
+    torque = _cross(xp, h, d) + _times(I, aw) + _cross(xp, w, _times(I, w))
+    force, torque = _times(state.rotation, force), _times(state.rotation, torque)
+    return force, torque + _cross(xp, state.position, force)

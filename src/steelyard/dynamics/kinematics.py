@@ -1,0 +1,213 @@
+"""Motion of a whole tree at once, in world axes at the world origin, samples last.
+
+World coordinates turn the recursions into sums along paths: with every joint axis `S` in world coordinates, velocities are
+`V = Path (S v)` with a constant 0/1 matrix, and only poses need a walk down the tree. Samples are the last axis so that each
+elementary operation is one long vector instruction; arrays are (bodies or joints, components, samples).
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from steelyard.errors import OptionError
+from steelyard.model.joint import multi_dof_pose, twist_pose_coefficients
+from steelyard.model.robot import WORLD, Robot
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Constants of a robot that every pass needs; computed once a robot.
+
+    ancestors: (nj, nt) 1 where degree t of the tree moves joint j's child. degree_joint: (nt,) joint of each degree. subtree_bodies:
+    per joint, the slice of bodies behind it. coordinates: (nt,) index into v; ratios: (nt,) speed of the degree over v.
+    scalar: indices of one-degree joints; scalar_R (4, ns, 3, 3), scalar_p (4, ns, 3): their pose coefficients.
+    """
+
+    ancestors: np.ndarray
+    degree_joint: np.ndarray
+    subspace: np.ndarray
+    subtree_bodies: tuple[slice, ...]
+    coordinates: np.ndarray
+    ratios: np.ndarray
+    scalar: tuple[int, ...]
+    scalar_q: np.ndarray
+    scalar_ratio: np.ndarray
+    scalar_offset: np.ndarray
+    scalar_R: np.ndarray
+    scalar_p: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """State of the tree for n samples; world axes, world origin.
+
+    rotation (nb, 3, 3, n), position (nb, 3, n): body poses. axes (nt, 6, n): joint axes `[v; w]`. twist (nb, 6, n), acceleration (nb, 6, n): of
+    the bodies, the latter proper (gravity subtracted).
+    """
+
+    rotation: object
+    position: object
+    axes: object
+    twist: object
+    acceleration: object
+
+
+@lru_cache(maxsize=64)
+def tree(robot: Robot) -> Tree:
+    """Constants of a robot's tree (cached: a Robot never changes)."""
+    degree_joint = np.array([j for j, joint in enumerate(robot.joints) for _ in range(joint.nv)])
+    above = np.zeros((robot.nj, robot.nj))
+    for j, parent in enumerate(robot.parents):
+        if parent != WORLD:
+            above[j] = above[parent]
+        above[j, j] = 1.0
+    subtree = []
+    for j in range(robot.nj):
+        inside = np.flatnonzero(above[robot.body_joints, j])
+        subtree.append(slice(int(inside[0]), int(inside[-1]) + 1) if inside.size else slice(0, 0))
+    scalar = tuple(j for j, joint in enumerate(robot.joints) if joint.nq == 1)
+    R, p = np.zeros((4, len(scalar), 3, 3)), np.zeros((4, len(scalar), 3))
+    for k, j in enumerate(scalar):
+        R[:, k], p[:, k] = twist_pose_coefficients(robot.joints[j])
+    return Tree(
+        ancestors=above[:, degree_joint],
+        degree_joint=degree_joint,
+        subspace=np.concatenate([joint.subspace.T for joint in robot.joints]),
+        subtree_bodies=tuple(subtree),
+        coordinates=np.concatenate([np.arange(s.start, s.stop) for s in robot.v_slices]),
+        ratios=np.array([robot.joints[j].ratio for j in degree_joint]),
+        scalar=scalar,
+        scalar_q=np.array([robot.q_slices[j].start for j in scalar], dtype=int),
+        scalar_ratio=np.array([robot.joints[j].ratio for j in scalar]),
+        scalar_offset=np.array([robot.joints[j].offset for j in scalar]),
+        scalar_R=R,
+        scalar_p=p,
+    )
+
+
+def samples_last(robot: Robot, q, v, a):
+    """Check and flatten a state. Returns (xp, batch shape, q (nq, n), v (nv, n), a (nv, n))."""
+    xp = array_namespace(q, v, a)
+    for name, array, width in (("q", q, robot.nq), ("v", v, robot.nv), ("a", a, robot.nv)):
+        if array.ndim == 0 or array.shape[-1] != width:
+            raise OptionError(
+                f"{name} has shape {tuple(array.shape)}; robot '{robot.name}' needs (..., {width}) with joints in the order "
+                f"{', '.join(robot.joint_names[:12])}{', ...' if len(robot.joint_names) > 12 else ''}."
+            )
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
+    count = prod(batch)
+    flat = (xp.reshape(xp.broadcast_to(x, (*batch, x.shape[-1])), (count, x.shape[-1])).T for x in (q, v, a))
+    return xp, batch, *flat
+
+
+def motion(robot: Robot, q, v, a) -> Motion:
+    """Motion of all bodies. q: (nq, n), v: (nv, n), a: (nv, n), samples last."""
+    xp = array_namespace(q, v, a)
+    constants = tree(robot)
+
+    def const(array):
+        return xp.asarray(array, dtype=q.dtype)
+
+    rotations, positions = _poses(robot, constants, q, xp, const)
+    R, p = (xp.stack([each[j] for j in constants.degree_joint]) for each in (rotations, positions))
+    n = q.shape[-1]
+    linear = _times(R, const(constants.subspace[:, :3])[:, :, None])
+    angular = _times(R, const(constants.subspace[:, 3:])[:, :, None])
+    axes = xp.concat([linear + _cross(xp, p, angular), angular], axis=1)
+
+    ratios = const(constants.ratios)[:, None]
+    rate = xp.take(v, xp.asarray(constants.coordinates), axis=0) * ratios
+    rate_change = xp.take(a, xp.asarray(constants.coordinates), axis=0) * ratios
+    ancestors = const(constants.ancestors)
+    moved = axes * rate[:, None, :]
+    twist = _path_sum(xp, ancestors, moved)
+    seen = xp.take(twist, xp.asarray(constants.degree_joint), axis=0)
+    turned = axes * rate_change[:, None, :] + _motion_cross(xp, seen, moved)
+    base = xp.concat([-const(robot.gravity), xp.zeros(3, dtype=q.dtype)])
+    acceleration = _path_sum(xp, ancestors, turned) + base[None, :, None]
+    bodies = xp.asarray(robot.body_joints)
+    return Motion(
+        rotation=xp.stack([rotations[j] for j in robot.body_joints]) if robot.nb else xp.zeros((0, 3, 3, n)),
+        position=xp.stack([positions[j] for j in robot.body_joints]) if robot.nb else xp.zeros((0, 3, n)),
+        axes=axes,
+        twist=xp.take(twist, bodies, axis=0),
+        acceleration=xp.take(acceleration, bodies, axis=0),
+    )
+
+
+def body_motion(xp, state: Motion):
+    """Body-axes components for the Newton-Euler equations: classical proper acceleration d, w, aw, each (nb, 3, n)."""
+    R, p = state.rotation, state.position
+    v, w = state.twist[:, :3], state.twist[:, 3:]
+    a, aw = state.acceleration[:, :3], state.acceleration[:, 3:]
+    at_origin = a + _cross(xp, aw, p) + _cross(xp, w, v + _cross(xp, w, p))
+    return tuple(_transpose_times(R, u) for u in (at_origin, w, aw))
+
+
+def _poses(robot, constants, q, xp, const):
+    """World poses of all joints' children: lists of (3, 3, n) and (3, n)."""
+    local = {}
+    if constants.scalar:
+        angle = xp.take(q, xp.asarray(constants.scalar_q), axis=0)
+        angle = angle * const(constants.scalar_ratio)[:, None] + const(constants.scalar_offset)[:, None]
+        sine, cosine = xp.sin(angle), xp.cos(angle)
+        R0, _, Rs, Rc = (const(c)[..., None] for c in constants.scalar_R)
+        p0, pq, ps, pc = (const(c)[..., None] for c in constants.scalar_p)
+        R = R0 + Rs * sine[:, None, None, :] + Rc * cosine[:, None, None, :]
+        p = p0 + pq * angle[:, None, :] + ps * sine[:, None, :] + pc * cosine[:, None, :]
+        local = {j: (R[k], p[k]) for k, j in enumerate(constants.scalar)}
+    for j, joint in enumerate(robot.joints):
+        if j not in local:
+            R, p = multi_dof_pose(joint, q[robot.q_slices[j]].T)
+            local[j] = (xp.moveaxis(R, 0, -1), p.T)
+    rotations, positions = [], []
+    for j, parent in enumerate(robot.parents):
+        R, p = local[j]
+        if parent != WORLD:
+            above = rotations[parent]
+            p = positions[parent] + _times(above, p)
+            R = (
+                above[:, 0, None, :] * R[None, 0]
+                + above[:, 1, None, :] * R[None, 1]
+                + above[:, 2, None, :] * R[None, 2]
+            )
+        rotations.append(R)
+        positions.append(p)
+    return rotations, positions
+
+
+def _path_sum(xp, ancestors, per_degree):
+    """Sum over the degrees above each joint. ancestors: (nj, nt), per_degree: (nt, 6, n). Returns (nj, 6, n)."""
+    degrees, _, n = per_degree.shape
+    return xp.reshape(ancestors @ xp.reshape(per_degree, (degrees, 6 * n)), (ancestors.shape[0], 6, n))
+
+
+def _times(R, u):
+    """R u for stacks with samples last. R: (..., 3, 3, n), u: (..., 3, n). Returns (..., 3, n)."""
+    return R[..., 0, :] * u[..., None, 0, :] + R[..., 1, :] * u[..., None, 1, :] + R[..., 2, :] * u[..., None, 2, :]
+
+
+def _transpose_times(R, u):
+    """R^T u for stacks with samples last."""
+    return (
+        R[..., 0, :, :] * u[..., 0, None, :]
+        + R[..., 1, :, :] * u[..., 1, None, :]
+        + R[..., 2, :, :] * u[..., 2, None, :]
+    )
+
+
+def _cross(xp, a, b):
+    """Cross product over axis 1. a, b: (k, 3, n)."""
+    ax, ay, az = a[:, 0], a[:, 1], a[:, 2]
+    bx, by, bz = b[:, 0], b[:, 1], b[:, 2]
+    return xp.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=1)
+
+
+def _motion_cross(xp, V, U):
+    """crm(V) U over axis 1. V, U: (k, 6, n)."""
+    v, w = V[:, :3], V[:, 3:]
+    u, x = U[:, :3], U[:, 3:]
+    return xp.concat([_cross(xp, w, u) + _cross(xp, v, x), _cross(xp, w, x)], axis=1)

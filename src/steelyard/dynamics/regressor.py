@@ -1,0 +1,75 @@
+"""Joint-torque regressor of a tree: `tau = Y(q, v, a) theta`, every body at once.
+
+Each body's wrench regressor `F` (6 x 10) is built in world coordinates; then `Y[k, j] = S_k^T F_j` for the bodies j behind degree k, which
+depth-first order makes one slice. The inertia columns of `F` have no force rows, so they cost half.
+"""
+
+from array_api_compat import array_namespace
+
+from steelyard.dynamics.body import newton_euler_entries
+from steelyard.dynamics.kinematics import Motion, body_motion, motion, samples_last, tree
+from steelyard.model.robot import Robot
+
+
+def regressor(robot: Robot, q, v, a):
+    """Joint-torque regressor of the rigid bodies (paper B, `Y`; armature and friction are columns of `dynamics.effects`).
+
+    q: (..., nq), v: (..., nv), a: (..., nv). Returns (..., nv, 10 nb) with
+    `inverse_dynamics == Y @ robot.inertias.ravel() + robot.armature * a`. NumPy in, NumPy out; JAX in, JAX out.
+    Raises OptionError for wrong widths.
+    """
+    xp, batch, q, v, a = samples_last(robot, q, v, a)
+    Y = regressor_rows(robot, q, v, a)
+    return xp.reshape(xp.moveaxis(Y, -1, 0), (*batch, robot.nv, 10 * robot.nb))
+
+
+def regressor_rows(robot: Robot, q, v, a):
+    """The same with samples last: q (nq, n), v, a (nv, n) -> (nv, 10 nb, n)."""
+    xp = array_namespace(q, v, a)
+    constants = tree(robot)
+    state = motion(robot, q, v, a)
+    first, inertia = _wrench_regressors(xp, state)
+    n, width = q.shape[-1], 10 * robot.nb
+    rows = [None] * robot.nv
+    for degree, joint in enumerate(constants.degree_joint):
+        bodies = constants.subtree_bodies[joint]
+        if bodies.start == bodies.stop:
+            continue
+        axis = state.axes[degree]
+        block = _projected(xp, axis, first[:, :, bodies], inertia[:, :, bodies]) * float(constants.ratios[degree])
+        block = xp.reshape(block, (10 * (bodies.stop - bodies.start), n))
+        before = xp.zeros((10 * bodies.start, n), dtype=q.dtype)
+        after = xp.zeros((width - 10 * bodies.stop, n), dtype=q.dtype)
+        row = xp.concat([before, block, after], axis=0)
+        k = int(constants.coordinates[degree])
+        rows[k] = row if rows[k] is None else rows[k] + row
+    empty = xp.zeros((width, n), dtype=q.dtype)
+    return xp.stack([empty if row is None else row for row in rows])
+
+
+def _projected(xp, axis, first, inertia):
+    """`S^T F` for one axis. axis: (6, n); first: (6, 4, k, n); inertia: (3, 6, k, n). Returns (k, 10, n)."""
+    mh = sum(axis[i] * first[i] for i in range(6))
+    rest = sum(axis[3 + i] * inertia[i] for i in range(3))
+    return xp.moveaxis(xp.concat([mh, rest], axis=0), 0, 1)
+
+
+def _wrench_regressors(xp, state: Motion):
+    """Wrench regressors of all bodies in world axes at the world origin.
+
+    Returns (6, 4, nb, n), the columns m, h, and (3, 6, nb, n), the torque rows of the inertia columns.
+    """
+    d, w, aw = body_motion(xp, state)
+    force, torque = newton_euler_entries(*([u[:, i] for i in range(3)] for u in (d, w, aw)))
+    R = [[state.rotation[:, i, j] for j in range(3)] for i in range(3)]
+    p = [state.position[:, i] for i in range(3)]
+    forces = [xp.stack([sum(R[i][k] * force[k][c] for k in range(3)) for c in range(4)]) for i in range(3)]
+    torques = [xp.stack([sum(R[i][k] * torque[k][c] for k in range(3)) for c in range(9)]) for i in range(3)]
+    no_mass = xp.zeros_like(p[0])[None]
+    moments = [
+        p[1] * forces[2] - p[2] * forces[1],
+        p[2] * forces[0] - p[0] * forces[2],
+        p[0] * forces[1] - p[1] * forces[0],
+    ]
+    first = [*forces, *(m + xp.concat([no_mass, t[:3]], axis=0) for m, t in zip(moments, torques, strict=True))]
+    return xp.stack(first), xp.stack([t[3:] for t in torques])

@@ -1,0 +1,32 @@
+"""Every error Steelyard raises on purpose. A message says what was found, what was expected and what to do."""
+
+
+class SteelyardError(Exception):
+    """Base of all errors caused by input that Steelyard refuses; the command line prints it and exits 2."""
+
+
+class ModelError(SteelyardError):
+    """A robot model cannot be read, used or written back."""
+
+
+class LogError(SteelyardError):
+    """A log cannot be read, or its signals cannot be trusted."""
+
+
+class InertiaError(SteelyardError):
+    """Inertial parameters, a shape or a mesh do not describe a physical body."""
+
+
+class FitError(SteelyardError):
+    """An identification problem is ill-posed or its solution could not be verified."""
+
+
+class OptionError(SteelyardError):
+    """An argument or option has a value outside its documented choices."""
+
+
+def choices(valid) -> str:
+    """Readable list of the valid alternatives, for the end of a message."""
+    names = [str(item) for item in valid]
+    shown = ", ".join(names[:30])
+    return shown + (f", ... ({len(names)} in all)" if len(names) > 30 else "")

@@ -1,0 +1,64 @@
+"""Refusals shared by everything that takes inertial parameters: shape, finite numbers, consistency."""
+
+import math
+
+import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj
+
+from steelyard.errors import InertiaError
+from steelyard.inertia import pseudo
+
+
+def as_vector(x, name, *, size=10):
+    """The array `x` if its last axis has `size` entries; lists become NumPy arrays. Raises InertiaError otherwise."""
+    x = x if is_array_api_obj(x) else np.asarray(x, dtype=float)
+    if x.ndim == 0 or x.shape[-1] != size:
+        raise InertiaError(f"{name} has shape {tuple(x.shape)}; expected (..., {size}): batch axes first, {size} numbers last")
+    return x
+
+
+def first_false(ok):
+    """Batch index of the first false entry of `ok` (...), or None. A traced array has no values yet: None."""
+    xp = array_namespace(ok)
+    try:
+        if bool(xp.all(ok)):
+            return None
+    except TypeError:  # how array libraries refuse to look into an array under jit, grad or vmap
+        return None
+    return tuple(int(i) for i in np.unravel_index(int(xp.argmin(xp.astype(xp.reshape(ok, (-1,)), xp.int8))), ok.shape))
+
+
+def place(index, shape):
+    """Words for a batch index: which body of how many."""
+    return f"body {index} of the batch {tuple(shape)}" if shape else "the body"
+
+
+def require_consistent(theta, ok, name="theta"):
+    """Raise InertiaError for the first body where `ok` (...) is false. theta: (..., 10).
+
+    `ok` is the caller's own evidence of positive definiteness (pivots or eigenvalues), so nothing is factored twice; the
+    smallest eigenvalue is computed for the message only. Does nothing under tracing (JAX jit), where results are NaN instead.
+    """
+    index = first_false(ok)
+    if index is None:
+        return
+    body = np.asarray(theta[index], dtype=float)
+    where = place(index, ok.shape)
+    if not np.all(np.isfinite(body)):
+        raise InertiaError(f"{name}: {where} has numbers that are not finite: {body.tolist()}; remove or repair it first")
+    smallest = float(pseudo.smallest_eigenvalue(body))
+    raise InertiaError(
+        f"{name}: {where} is not physically consistent: the smallest eigenvalue of its pseudo-inertia is {smallest:.6g} and must be "
+        f"positive beyond rounding (mass {body[0]:.6g} kg). No distribution of positive mass has these parameters. Check that the inertia "
+        "is about the body-frame origin and in the order m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz (steelyard.inertia.conventions "
+        "converts others), or project it onto the consistent set first"
+    )
+
+
+def require_positive(values, name, unit, shape):
+    """Raise InertiaError unless every one of `values` (..., k) is positive and finite. shape: batch shape for the message."""
+    xp = array_namespace(values)
+    index = first_false(xp.all((values > 0) & (values < math.inf), axis=-1))
+    if index is not None:
+        found = np.asarray(values[index], dtype=float).tolist()
+        raise InertiaError(f"{name} of {place(index, shape)} is {found} {unit}; expected positive finite numbers")

@@ -1,0 +1,145 @@
+"""Mass properties of a closed triangle mesh of uniform density, and their derivatives (paper D, section 4; `theory.md` 5).
+
+A closed mesh is a sum of signed tetrahedra, one a face with its apex at a common point. With `s = v1 + v2 + v3` and
+`det = det[v1 v2 v3]` measured from that point, the moments of the density are
+
+    m = mu/6 sum det,   h = mu/24 sum det s,   Sigma = mu/120 sum det (v1 v1^T + v2 v2^T + v3 v3^T + s s^T)
+
+which equals (17)-(26) on every closed mesh. The apex is the centre of the bounding box, so a mesh far from its origin keeps its digits.
+Moving a vertex moves its faces, so the derivatives are surface moments (Hadamard's form of the shape derivative), with `n` the normal of
+(15) and `P = v1 v1^T + v2 v2^T + v3 v3^T`:
+
+    dm/dv = mu/6 sum n,   dh_a/dv = mu/24 sum n (v + s)_a,   dSigma_ab/dv = mu/120 sum n (2 v v^T + v s^T + s v^T + P + s s^T)_ab
+
+over the faces around `v`; again equal to (16)-(28) on a closed mesh, vertex by vertex, with the same 27 numbers for all three corners.
+"""
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from steelyard.inertia import mesh_checks, pseudo
+from steelyard.inertia.mesh_files import load
+from steelyard.inertia.parameters import transform
+
+__all__ = ["load", "parameters", "vertex_derivatives"]
+
+CHUNK = 1 << 14  # faces at a time: the working set stays in the second-level cache
+
+
+def parameters(vertices, faces, *, density=1000.0, check=True):
+    """Inertial parameters of the solid enclosed by a triangle mesh.
+
+    vertices: (n, 3) in m; faces: (f, 3) vertex indices, counter-clockwise seen from outside; density: kg/m^3.
+    check: refuse meshes that enclose no solid and warn of implausible ones (`mesh_checks.require_solid`); switch it off only in an inner
+    loop whose topology was checked before. Returns theta: (10,) about the mesh origin in mesh axes.
+    Raises InertiaError: not closed, inward, flat or empty mesh, bad numbers, density not positive. Warns: `SteelyardWarning`.
+    """
+    vertices, faces = mesh_checks.as_mesh(vertices, faces)
+    density = mesh_checks.require_density(density)
+    columns, center = _about_center(vertices)
+    J, thinnest = _moments(columns, faces)
+    if check:
+        mesh_checks.require_solid(columns, faces, volume=J[3, 3], thinnest_face=thinnest)
+    return transform(density * pseudo.to_parameters(J), np.eye(3), center)
+
+
+def vertex_derivatives(vertices, faces, *, density=1000.0, check=True):
+    """Derivatives of `parameters` with respect to every vertex.
+
+    Arguments and errors as for `parameters`. Returns (10, n, 3): entry `[i, k]` is the gradient of `theta[i]` with respect to vertex k,
+    in units of theta per metre. Vertices that no face uses have zero derivatives.
+    """
+    vertices, faces = mesh_checks.as_mesh(vertices, faces)
+    density = mesh_checks.require_density(density)
+    columns, center = _about_center(vertices)
+    if check:
+        J, thinnest = _moments(columns, faces)
+        mesh_checks.require_solid(columns, faces, volume=J[3, 3], thinnest_face=thinnest)
+    about_center = _moment_derivatives(columns, faces)
+    to_theta = transform(pseudo.to_parameters(_MOMENT_BASIS), np.eye(3), center).T
+    n = len(vertices)
+    return ((density * to_theta) @ about_center.reshape(10, 3 * n)).reshape(10, n, 3)
+
+
+def _about_center(vertices):
+    """Vertices relative to the centre of their bounding box, as contiguous rows x, y, z (3, n), and that centre (3,)."""
+    columns = np.ascontiguousarray(vertices.T)
+    center = 0.5 * (columns.min(axis=1) + columns.max(axis=1))
+    return columns - center[:, None], center
+
+
+def _corners(columns, faces, start):
+    """Corner coordinates of a chunk of faces: three arrays (3, c). columns: (3, n)."""
+    chunk = faces[start : start + CHUNK]
+    return [columns[:, chunk[:, corner]] for corner in range(3)]
+
+
+def _cross(a, b):
+    """Cross product of (3, c) arrays; `numpy.cross` copies far more."""
+    return np.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
+def _moments(columns, faces):
+    """Pseudo-inertia at unit density (4, 4), and the smallest squared `|n|` of all faces (for the degeneracy check)."""
+    second, first, volume, thinnest = np.zeros((3, 3)), np.zeros(3), 0.0, np.inf
+    for start in range(0, len(faces), CHUNK):
+        a, b, c = _corners(columns, faces, start)
+        normal = _cross(b - a, c - a)
+        det = (a * normal).sum(axis=0)
+        s = a + b + c
+        weighted = s * det
+        volume += det.sum()
+        first += weighted.sum(axis=1)
+        second += weighted @ s.T
+        for corner in (a, b, c):
+            second += (corner * det) @ corner.T
+        thinnest = min(thinnest, (normal * normal).sum(axis=0).min())
+    J = np.empty((4, 4))
+    J[:3, :3], J[:3, 3], J[3, :3], J[3, 3] = second / 120, first / 24, first / 24, volume / 6
+    return J, thinnest
+
+
+_PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+
+
+def _moment_basis():
+    """The ten unit pseudo-inertias (10, 4, 4) in the order volume, first moments, `_PAIRS` of second moments."""
+    basis = np.zeros((10, 4, 4))
+    for k, (i, j) in enumerate([(3, 3), (0, 3), (1, 3), (2, 3), *_PAIRS]):
+        basis[k, i, j] = basis[k, j, i] = 1.0
+    return basis
+
+
+_MOMENT_BASIS = _moment_basis()
+
+
+def _moment_derivatives(columns, faces):
+    """Derivatives (10, n, 3) of the moments `_MOMENT_BASIS` at unit density. columns: (3, n) about the apex."""
+    n = columns.shape[1]
+    around = csc_array((np.ones(3 * len(faces)), faces.ravel(), np.arange(0, 3 * len(faces) + 1, 3)), shape=(n, len(faces)))
+    normal, face_moments = _face_moments(columns, faces)
+    out = np.empty((10, n, 3))
+    for axis in range(3):
+        sums = around @ (normal[:, axis : axis + 1] * face_moments)  # (n, 10): sum over the faces around each vertex
+        area, weighted, quadratic = sums[:, 0], sums[:, 1:4].T, sums[:, 4:].T
+        out[0, :, axis] = area / 6
+        out[1:4, :, axis] = (columns * area + weighted) / 24
+        for k, (i, j) in enumerate(_PAIRS):
+            own = 2 * columns[i] * columns[j] * area + columns[i] * weighted[j] + columns[j] * weighted[i]
+            out[4 + k, :, axis] = (own + quadratic[k]) / 120
+    return out
+
+
+def _face_moments(columns, faces):
+    """Normals (f, 3) and `[1, s, (P + s s^T)_ij]` (f, 10) of every face."""
+    normals, moments = np.empty((len(faces), 3)), np.empty((len(faces), 10))
+    for start in range(0, len(faces), CHUNK):
+        a, b, c = _corners(columns, faces, start)
+        rows = slice(start, start + CHUNK)
+        normals[rows] = _cross(b - a, c - a).T
+        s = a + b + c
+        moments[rows, 0] = 1.0
+        moments[rows, 1:4] = s.T
+        for k, (i, j) in enumerate(_PAIRS):
+            moments[rows, 4 + k] = a[i] * a[j] + b[i] * b[j] + c[i] * c[j] + s[i] * s[j]
+    return normals, moments

@@ -1,0 +1,89 @@
+"""The ten inertial parameters of a rigid body and their other spellings.
+
+`theta = [m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz]` in kg, kg m, kg m^2: first moment `h = m c`, inertia about the **origin** of the
+body frame, in body axes (paper A). Functions take leading batch axes and any array-API namespace.
+"""
+
+from array_api_compat import array_namespace
+
+from steelyard.inertia import pseudo
+from steelyard.spatial import skew
+
+NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+UNITS = ("kg", "kg m", "kg m", "kg m", *("kg m^2",) * 6)
+
+
+def rotational_inertia(theta):
+    """Inertia matrix about the body-frame origin. theta: (..., 10). Returns (..., 3, 3) in kg m^2."""
+    xp = array_namespace(theta)
+    xx, xy, yy, xz, yz, zz = (theta[..., i] for i in range(4, 10))
+    rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def from_origin_inertia(mass, first_moment, inertia_origin):
+    """Parameters from mass (...), first moment h (..., 3) and inertia about the origin (..., 3, 3). Returns (..., 10)."""
+    xp = array_namespace(first_moment, inertia_origin)
+    I = inertia_origin
+    inertia = (I[..., 0, 0], I[..., 0, 1], I[..., 1, 1], I[..., 0, 2], I[..., 1, 2], I[..., 2, 2])
+    columns = (mass, *(first_moment[..., i] for i in range(3)), *inertia)
+    return xp.stack(xp.broadcast_arrays(*(xp.asarray(c) for c in columns)), axis=-1)
+
+
+def from_com_inertia(mass, com, inertia_com):
+    """Parameters from mass (...), centre of mass (..., 3) and inertia about it in body axes (..., 3, 3). Returns (..., 10)."""
+    xp = array_namespace(com, inertia_com)
+    mass = xp.asarray(mass)
+    Sc = skew(com)
+    inertia_origin = inertia_com + mass[..., None, None] * (xp.matrix_transpose(Sc) @ Sc)
+    return from_origin_inertia(mass, mass[..., None] * com, inertia_origin)
+
+
+def to_com_inertia(theta):
+    """Mass (...), centre of mass (..., 3) and inertia about it (..., 3, 3). theta: (..., 10) with nonzero mass."""
+    xp = array_namespace(theta)
+    mass = theta[..., 0]
+    com = theta[..., 1:4] / mass[..., None]
+    Sc = skew(com)
+    return mass, com, rotational_inertia(theta) - mass[..., None, None] * (xp.matrix_transpose(Sc) @ Sc)
+
+
+def to_spatial_inertia(theta):
+    """Spatial inertia `[[m 1, -S(h)], [S(h), I]]` for `[v; w]` vectors. theta: (..., 10). Returns (..., 6, 6)."""
+    xp = array_namespace(theta)
+    Sh = skew(theta[..., 1:4])
+    m1 = theta[..., 0][..., None, None] * xp.eye(3, dtype=theta.dtype)
+    top = xp.concat([m1, -Sh], axis=-1)
+    bottom = xp.concat([Sh, rotational_inertia(theta)], axis=-1)
+    return xp.concat([top, bottom], axis=-2)
+
+
+def from_spatial_inertia(M):
+    """Inverse of `to_spatial_inertia`. M: (..., 6, 6), symmetric. Returns (..., 10)."""
+    xp = array_namespace(M)
+    first_moment = xp.stack([M[..., 5, 1], M[..., 3, 2], M[..., 4, 0]], axis=-1)
+    return from_origin_inertia(M[..., 0, 0], first_moment, M[..., 3:, 3:])
+
+
+def transform(theta, R, p):
+    """Parameters of the same body in another frame.
+
+    theta: (..., 10) in the child frame; R: (..., 3, 3), p: (..., 3) the child's pose in the parent. Returns (..., 10) in the parent
+    frame: `J' = T J T^T` with `T = [[R, p], [0, 1]]`, exact and linear in theta (the `B(X)` of paper C).
+    """
+    xp = array_namespace(theta, R, p)
+    J = pseudo.to_matrix(theta)
+    h, m = J[..., :3, 3], J[..., 3, 3]
+    Rh = (R @ h[..., None])[..., 0]
+    moved_h = Rh + m[..., None] * p
+    outer = Rh[..., :, None] * p[..., None, :]
+    second = (
+        R @ J[..., :3, :3] @ xp.matrix_transpose(R)
+        + outer
+        + xp.matrix_transpose(outer)
+        + m[..., None, None] * (p[..., :, None] * p[..., None, :])
+    )
+    m = xp.broadcast_to(m, moved_h.shape[:-1])
+    top = xp.concat([second, moved_h[..., :, None]], axis=-1)
+    bottom = xp.concat([moved_h, m[..., None]], axis=-1)
+    return pseudo.to_parameters(xp.concat([top, bottom[..., None, :]], axis=-2))

@@ -1,0 +1,69 @@
+"""Pseudo-inertia `J = [[Sigma, h], [h^T, m]]`, `Sigma = 1/2 tr(I) 1 - I` (paper A, eq. of "pseudo-inertia"; Wensing et al. 2017).
+
+`J` holds the density-weighted moments of `[x; 1]`: linear and invertible in theta, and positive definite exactly for bodies that
+can exist. Index order of the 4x4 matrix is `[x, y, z, 1]`.
+"""
+
+from array_api_compat import array_namespace
+
+
+def to_matrix(theta):
+    """Pseudo-inertia of inertial parameters. theta: (..., 10). Returns J: (..., 4, 4) in kg m^2, kg m, kg."""
+    xp = array_namespace(theta)
+    m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz = (theta[..., i] for i in range(10))
+    half_trace = 0.5 * (Ixx + Iyy + Izz)
+    rows = (
+        (half_trace - Ixx, -Ixy, -Ixz, hx),
+        (-Ixy, half_trace - Iyy, -Iyz, hy),
+        (-Ixz, -Iyz, half_trace - Izz, hz),
+        (hx, hy, hz, m),
+    )
+    return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def to_parameters(J):
+    """Inertial parameters of a pseudo-inertia. J: (..., 4, 4), symmetric. Returns theta: (..., 10)."""
+    xp = array_namespace(J)
+    xx, yy, zz = J[..., 0, 0], J[..., 1, 1], J[..., 2, 2]
+    columns = (
+        J[..., 3, 3],
+        J[..., 0, 3],
+        J[..., 1, 3],
+        J[..., 2, 3],
+        yy + zz,
+        -J[..., 0, 1],
+        xx + zz,
+        -J[..., 0, 2],
+        -J[..., 1, 2],
+        xx + yy,
+    )
+    return xp.stack(columns, axis=-1)
+
+
+def gradient_to_parameters(G):
+    """Gradient with respect to theta of a function of `J` (adjoint of `to_matrix`).
+
+    G: (..., 4, 4), the symmetric gradient with respect to J, `df = tr(G dJ)`. Returns (..., 10), `df = g . dtheta`.
+    """
+    xp = array_namespace(G)
+    xx, yy, zz = G[..., 0, 0], G[..., 1, 1], G[..., 2, 2]
+    half_trace = 0.5 * (xx + yy + zz)
+    columns = (
+        G[..., 3, 3],
+        2 * G[..., 0, 3],
+        2 * G[..., 1, 3],
+        2 * G[..., 2, 3],
+        half_trace - xx,
+        -2 * G[..., 0, 1],
+        half_trace - yy,
+        -2 * G[..., 0, 2],
+        -2 * G[..., 1, 2],
+        half_trace - zz,
+    )
+    return xp.stack(columns, axis=-1)
+
+
+def smallest_eigenvalue(theta):
+    """Smallest eigenvalue of the pseudo-inertia; positive for consistent bodies. theta: (..., 10). Returns (...)."""
+    xp = array_namespace(theta)
+    return xp.linalg.eigvalsh(to_matrix(theta))[..., 0]

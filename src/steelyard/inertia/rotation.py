@@ -1,0 +1,69 @@
+"""Rotation matrices, rotation vectors and quaternions, for the principal axes of a body. Leading batch axes, any array namespace."""
+
+import math
+
+from array_api_compat import array_namespace
+
+from steelyard.spatial import skew
+
+
+def from_vector(beta):
+    """`exp(S(beta))`. beta: (..., 3) in rad. Returns (..., 3, 3)."""
+    xp = array_namespace(beta)
+    first, second, _ = _coefficients(beta)
+    S = skew(beta)
+    return xp.eye(3, dtype=beta.dtype) + first * S + second * (S @ S)
+
+
+def left_jacobian(beta):
+    """`Jl` with `exp(S(beta + d)) = exp(S(Jl d)) exp(S(beta))` to first order. beta: (..., 3). Returns (..., 3, 3).
+
+    Its determinant `2 (1 - cos t) / t^2`, `t = |beta|`, vanishes at full turns `t = 2 pi k`, `k >= 1`.
+    """
+    xp = array_namespace(beta)
+    _, second, third = _coefficients(beta)
+    S = skew(beta)
+    return xp.eye(3, dtype=beta.dtype) + second * S + third * (S @ S)
+
+
+def to_quaternion(R):
+    """Unit quaternion `[x, y, z, w]`, `w >= 0`, of a rotation matrix. R: (..., 3, 3). Returns (..., 4).
+
+    The entries of R are linear in `q q^T`: build that matrix and take its row with the largest diagonal, which is never small.
+    """
+    xp = array_namespace(R)
+    xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
+    x, y, z = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    xy, xz, yz = R[..., 1, 0] + R[..., 0, 1], R[..., 2, 0] + R[..., 0, 2], R[..., 2, 1] + R[..., 1, 2]
+    squares = (1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz)
+    rows = ((squares[0], xy, xz, x), (xy, squares[1], yz, y), (xz, yz, squares[2], z), (x, y, z, squares[3]))
+    outer = xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
+    largest = xp.argmax(xp.stack(squares, axis=-1), axis=-1)[..., None]
+    pick = xp.astype(xp.arange(4) == largest, R.dtype)
+    q = xp.sum(pick[..., None] * outer, axis=-2)
+    q = q / xp.linalg.vector_norm(q, axis=-1, keepdims=True)
+    return xp.where(q[..., 3:] < 0, -q, q)
+
+
+def to_vector(R):
+    """Rotation vector with `|beta| <= pi` of a rotation matrix. R: (..., 3, 3). Returns (..., 3) in rad."""
+    xp = array_namespace(R)
+    q = to_quaternion(R)
+    v, w = q[..., :3], q[..., 3:]
+    sine = xp.linalg.vector_norm(v, axis=-1, keepdims=True)
+    tiny = sine < 1e-150  # the limit 2 / w is exact there; below it the quotient would be 0 / 0
+    return v * xp.where(tiny, 2 / w, 2 * xp.atan2(sine, w) / xp.where(tiny, 1.0, sine))
+
+
+def _coefficients(beta):
+    """`sin t / t`, `(1 - cos t) / t^2`, `(t - sin t) / t^3` of `t = |beta|`, each (..., 1, 1), to machine precision everywhere.
+
+    Below half a radian the closed forms cancel, so their power series are used.
+    """
+    xp = array_namespace(beta)
+    t2 = xp.sum(beta * beta, axis=-1)[..., None, None]
+    small = t2 < 0.25
+    t = xp.sqrt(xp.where(small, 1.0, t2))  # never zero: keeps automatic differentiation of the unused branch finite
+    closed = (xp.sin(t) / t, (1 - xp.cos(t)) / t**2, (t - xp.sin(t)) / t**3)
+    series = (sum((-t2) ** k / math.factorial(2 * k + start) for k in range(8)) for start in (1, 2, 3))
+    return tuple(xp.where(small, s, c) for s, c in zip(series, closed, strict=True))

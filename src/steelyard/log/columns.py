@@ -1,0 +1,207 @@
+"""Reading the header of a table (CSV and its kin): which column is which joint's position, torque, ... and in what unit.
+
+A whole header is read in one of two styles, whichever explains more of it: the channel before the joint (`q_elbow`,
+`position_elbow`, `q1`, `position[0]`) or after it (`elbow_position`, `/joint_states/elbow/effort`).
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError, choices
+from steelyard.log.raw import Channel, Raw, Request
+from steelyard.log.units import SI, factor, is_si
+from steelyard.log.vocabulary import CHANNEL_OF, WORDS
+
+_UNIT = re.compile(r"^(?P<name>.*?)\s*[\[(]\s*(?P<unit>[^\[\]()]*[^\[\]()\d\s][^\[\]()]*)[\])]$")
+_TIME = re.compile(rf"^({'|'.join(map(re.escape, WORDS['t']))})_(?P<unit>s|sec|ms|us|ns)$", re.IGNORECASE)
+_SEPARATORS = "_./: -"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column that will be read."""
+
+    index: int
+    header: str
+    channel: str
+    joint: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns of a table are used, and for what; `build` turns their numbers into channels."""
+
+    columns: tuple[Column, ...]
+    names: Mapping[str, tuple[str, ...] | None]
+    notes: tuple[str, ...]
+
+    @property
+    def indices(self) -> list[int]:
+        return [column.index for column in self.columns]
+
+    def build(self, data: NDArray[np.float64]) -> Raw:
+        """data: (n, len(indices)), as in the file. Returns channels in SI."""
+        scaled = data * np.array([factor(column.channel, column.unit) for column in self.columns])
+        pick = {key: [i for i, column in enumerate(self.columns) if column.channel == key] for key in SI}
+        channels = {
+            key: Channel(np.ascontiguousarray(scaled[:, columns]), self.names[key])
+            for key, columns in pick.items()
+            if columns and key != "t"
+        }
+        return Raw(np.ascontiguousarray(scaled[:, pick["t"][0]]), channels, self.notes)
+
+
+def layout(headers: Sequence[str], request: Request) -> Layout:
+    """Assign the columns of a table. Raises LogError naming the columns found when time or positions are not among
+    them, when two columns claim the same place, or when a unit is unknown."""
+    stated = [_split_unit(header) for header in headers]
+    named = _inferred(_without_common_path([name for name, _ in stated]), request.known)
+    chosen: list[tuple[int, str, str]] = []
+    for key, wanted in request.channels.items():
+        chosen += [(index, key, joint) for index, joint in _explicit(key, wanted, headers, stated, named)]
+    taken = {index for index, _, _ in chosen}
+    chosen += [(i, *hit) for i, hit in enumerate(named) if hit and hit[0] not in request.channels and i not in taken]
+    columns = [
+        Column(index, headers[index], key, joint, request.units.get(key) or stated[index][1] or SI[key])
+        for index, key, joint in chosen
+    ]
+    _require_usable(columns, headers)
+    ordered, names = [], {}
+    for key in SI:
+        group, names[key] = _ordered([column for column in columns if column.channel == key], request)
+        ordered += group
+    return Layout(tuple(ordered), names, tuple(_notes(ordered, headers, request)))
+
+
+def _split_unit(header: str) -> tuple[str, str | None]:
+    found = _UNIT.match(header.strip())
+    name, unit = (found["name"], found["unit"].strip()) if found else (header.strip(), None)
+    timed = _TIME.match(name)
+    return (timed[1], unit or timed["unit"]) if timed else (name, unit)
+
+
+def _without_common_path(names: list[str]) -> list[str]:
+    """Names less the topic path they share: `/joint_states/elbow/position` -> `elbow/position`."""
+    paths = [name.split("/")[:-1] for name in names if "/" in name]
+    if not paths:
+        return names
+    shared = 0
+    while all(len(path) > shared and path[shared] == paths[0][shared] for path in paths):
+        shared += 1
+    return ["/".join(name.split("/")[shared:]) if "/" in name else name for name in names]
+
+
+def _inferred(names: list[str], known: Iterable[str]) -> list[tuple[str, str] | None]:
+    """(channel, joint) of each column in the style that explains the header best, None where nothing fits."""
+    expected = set(known)
+
+    def worth(hits: list[tuple[str, str] | None]):
+        found = [hit for hit in hits if hit]
+        return sum(joint in expected for _, joint in found), len(found), len({key for key, _ in found})
+
+    prefix, suffix = ([_time(name) or style(name) for name in names] for style in (_prefixed, _suffixed))
+    return max(prefix, suffix, key=worth)  # the first of equals: prefix
+
+
+def _time(name: str) -> tuple[str, str] | None:
+    return ("t", "") if name.lower() in WORDS["t"] else None
+
+
+def _prefixed(name: str) -> tuple[str, str] | None:
+    for word, channel in CHANNEL_OF.items():
+        rest = name[len(word) :]
+        if channel == "t" or not name.lower().startswith(word):
+            continue
+        if rest == "" or rest.isdecimal() or re.fullmatch(r"\[\d+\]", rest):
+            return channel, rest.strip("[]")
+        if rest[0] in _SEPARATORS and rest[1:]:
+            return channel, rest[1:]
+    return None
+
+
+def _suffixed(name: str) -> tuple[str, str] | None:
+    for word, channel in CHANNEL_OF.items():
+        joint = name[: -len(word) - 1]
+        if channel != "t" and joint and name.lower().endswith(word) and name[len(joint)] in _SEPARATORS:
+            return channel, joint
+    return None
+
+
+def _explicit(key, wanted, headers, stated, named) -> list[tuple[int, str]]:
+    """(column index, joint or "") of what `channels=` asks for: a header, a column number, a list of them, or a dict
+    joint -> column."""
+    if wanted is None:
+        return []
+    if isinstance(wanted, Mapping):
+        return [(_find(key, column, headers, stated), str(joint)) for joint, column in wanted.items()]
+    wanted = [wanted] if isinstance(wanted, str | int) else list(wanted)
+    indices = [_find(key, column, headers, stated) for column in wanted]
+    hits = [named[index] for index in indices]
+    if all(hit and hit[1] for hit in hits):
+        return [(index, hit[1]) for index, hit in zip(indices, hits, strict=True) if hit]
+    return [(index, str(place)) for place, index in enumerate(indices)]
+
+
+def _find(key: str, column: str | int, headers: Sequence[str], stated) -> int:
+    if isinstance(column, int) and 0 <= column < len(headers):
+        return column
+    for names in (list(headers), [name for name, _ in stated]):
+        if column in names:
+            return names.index(column)
+    raise LogError(f"channels= wants column {column!r} for {key}, which the file does not have; it has {choices(headers)}")
+
+
+def _require_usable(columns: Sequence[Column], headers: Sequence[str]) -> None:
+    for key, what in (("t", "time (t)"), ("q", "joint positions (q_JOINT)")):
+        if not any(column.channel == key for column in columns):
+            raise LogError(
+                f"no column for {what} among {choices(headers)}. Name columns t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT, "
+                f'or say which is which: channels={{"t": "column", "q": ["column", ...], "tau": [...]}}'
+            )
+    seen: dict[tuple[str, str], Column] = {}
+    for column in columns:
+        twin = seen.setdefault((column.channel, column.joint), column)
+        if twin is not column:
+            place = f"{column.channel} of {column.joint or 'the only joint'}" if column.channel != "t" else "time"
+            raise LogError(
+                f"columns {twin.header!r} and {column.header!r} both look like {place}; choose with channels="
+            )
+
+
+def _ordered(group: list[Column], request: Request) -> tuple[list[Column], tuple[str, ...] | None]:
+    """Columns of one channel in order, with their joint names; numbered columns are sorted and have no names."""
+    joints = [column.joint for column in group]
+    if joints == [""]:
+        return group, None
+    numbered = all(joint.isdecimal() for joint in joints) and not set(joints) <= set(request.known)
+    if group and numbered:
+        ranks = sorted(int(joint) for joint in joints)
+        if ranks == list(range(ranks[0], ranks[0] + len(ranks))) and ranks[0] in (0, 1):
+            return sorted(group, key=lambda column: int(column.joint)), None
+    return group, tuple(joints)
+
+
+def _notes(columns: Sequence[Column], headers: Sequence[str], request: Request) -> Iterable[str]:
+    for key in SI:
+        group = [column for column in columns if column.channel == key]
+        converted = sorted({column.unit for column in group if not is_si(key, column.unit)})
+        for unit in converted:
+            count = sum(column.unit == unit for column in group)
+            source = "as units= says" if key in request.units else "as the header says"
+            yield f"{key}: {count} of {len(group)} columns converted from {unit} to {SI[key]}, {source}"
+        if group and key not in request.channels and not _own_spelling(group[0]):
+            yield f"{key}: read from columns like {group[0].header!r}"
+    used = {column.index for column in columns}
+    unused = [header for index, header in enumerate(headers) if index not in used]
+    if unused:
+        yield f"columns not used: {choices(unused)}"
+
+
+def _own_spelling(column: Column) -> bool:
+    name = _split_unit(column.header)[0]
+    return name in (column.channel, f"{column.channel}_{column.joint}", f"{column.channel}{column.joint}")

@@ -1,0 +1,188 @@
+"""`Log`: what a robot's sensors said, as frozen arrays in SI units."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from dataclasses import replace as _replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import LogError, choices
+from steelyard.log.units import SI, factor, is_si
+
+_DOF = ("v", "a", "tau")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Log:
+    """Time series of joint positions, and of what else was recorded. Arrays are float64, read-only and finite or not
+    (`checks` decides whether they can be used); a caller's own arrays are never changed.
+
+    Raises LogError naming the shapes when they do not fit together.
+    """
+
+    t: NDArray[np.float64]
+    """(n,) time stamps, s; any origin, not necessarily regular."""
+    q: NDArray[np.float64]
+    """(n, nq) joint positions, rad or m. A one-dimensional array is one joint."""
+    v: NDArray[np.float64] | None = None
+    """(n, nv) joint velocities, rad/s or m/s."""
+    a: NDArray[np.float64] | None = None
+    """(n, nv) joint accelerations, rad/s^2 or m/s^2."""
+    tau: NDArray[np.float64] | None = None
+    """(n, nv) joint torques or forces, N m or N."""
+    joint_names: tuple[str, ...] = ()
+    """Names of the nv columns of v, a and tau; empty when unknown (columns are then taken in order)."""
+    name: str = "log"
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Given: units of arrays that are not SI, such as `{"q": "deg", "t": "ms"}`; they are converted. Kept: SI."""
+    notes: tuple[str, ...] = ()
+    """Everything that was converted, assumed, ignored or done to the data, in order."""
+
+    def __post_init__(self):
+        put = lambda key, value: object.__setattr__(self, key, value)  # noqa: E731
+        unknown = set(self.units) - set(SI)
+        if unknown:
+            raise LogError(f"log {self.name!r}: units= has no channel {choices(sorted(unknown))}; known: {choices(SI)}")
+        notes = (self.notes,) if isinstance(self.notes, str) else tuple(self.notes)
+        for key in SI:
+            value = _frozen(getattr(self, key), key, self.name)
+            unit = self.units.get(key, SI[key])
+            if value is not None and not is_si(key, unit):
+                value = _frozen(value * factor(key, unit), key, self.name)
+                notes += (f"{key}: converted from {unit} to {SI[key]}",)
+            put(key, value)
+        put("notes", notes)
+        put("units", dict(SI))
+        put("joint_names", _names(self.joint_names, self.name))
+        self._require_shapes()
+
+    def _require_shapes(self):
+        shapes = {key: getattr(self, key).shape for key in SI if getattr(self, key) is not None}
+        n = len(self.t)
+        bad = [key for key, shape in shapes.items() if shape[0] != n]
+        if bad:
+            turned = any(shapes[key][-1] == n for key in bad)
+            hint = " Rows are samples: pass the transpose." if turned else " Every channel needs one row a time stamp."
+            raise LogError(f"log {self.name!r}: t has {n} samples, but {_listed(shapes, bad)}.{hint}")
+        widths = {shapes[key][1] for key in _DOF if key in shapes} | ({len(self.joint_names)} if self.joint_names else set())
+        if len(widths) > 1:
+            names = f", joint_names has {len(self.joint_names)} names" if self.joint_names else ""
+            raise LogError(
+                f"log {self.name!r}: v, a, tau and joint_names need one column a degree of freedom; found "
+                f"{_listed(shapes, [key for key in _DOF if key in shapes])}{names}."
+            )
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __getitem__(self, index: slice | ArrayLike) -> "Log":
+        """The samples of a slice, a boolean mask (n,) or increasing indices, as a new Log."""
+        rows = np.arange(len(self))[index] if not isinstance(index, slice) else index
+        order = np.arange(len(self))[rows] if isinstance(rows, slice) else rows
+        if np.ndim(order) != 1 or np.any(np.diff(order) <= 0):
+            raise LogError(f"log {self.name!r}: index with a slice, a mask or increasing indices; order is kept")
+        return self.replace(**{key: value[rows] for key in SI if (value := getattr(self, key)) is not None})
+
+    @property
+    def nq(self) -> int:
+        """Columns of q."""
+        return self.q.shape[1]
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom: columns of v, a and tau (of q if none of them is there)."""
+        present = [value.shape[1] for key in _DOF if (value := getattr(self, key)) is not None]
+        return present[0] if present else len(self.joint_names) or self.nq
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A word for each degree of freedom: its name, or `column 1`, ... when names are unknown."""
+        return self.joint_names or tuple(f"column {i + 1}" for i in range(self.nv))
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last sample, s."""
+        return float(self.t[-1] - self.t[0]) if len(self) else 0.0
+
+    @property
+    def rate(self) -> float:
+        """Samples a second, from the median step, Hz. Raises LogError with fewer than two samples."""
+        if len(self) < 2:
+            raise LogError(f"log {self.name!r} has {len(self)} samples; a sampling rate needs at least 2")
+        return float(1 / np.median(np.diff(self.t)))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Channels that were not recorded."""
+        return tuple(key for key in SI if getattr(self, key) is None)
+
+    def select(self, joints: Sequence[str | int]) -> "Log":
+        """The given joints (names or column numbers) only, in that order. Needs one position a degree of freedom."""
+        if self.nq != self.nv:
+            raise LogError(f"log {self.name!r}: cannot select joints, q has {self.nq} columns for {self.nv} freedoms")
+        columns = [self._column(joint) for joint in joints]
+        picked = {key: v[:, columns] for key in ("q", *_DOF) if (v := getattr(self, key)) is not None}
+        dropped = [label for i, label in enumerate(self.labels) if i not in columns]
+        notes = (*self.notes, f"joints not selected: {choices(dropped)}") if dropped else self.notes
+        names = tuple(self.joint_names[i] for i in columns) if self.joint_names else ()
+        return self.replace(**picked, joint_names=names, notes=notes)
+
+    def _column(self, joint: str | int) -> int:
+        if isinstance(joint, str) and joint in self.joint_names:
+            return self.joint_names.index(joint)
+        if isinstance(joint, int) and 0 <= joint < self.nv:
+            return joint
+        raise LogError(f"log {self.name!r} has no joint {joint!r}; it has {choices(self.labels)}")
+
+    def replace(self, **changes: Any) -> "Log":
+        """A copy with some fields changed; `units=` speaks of the arrays in `changes` only."""
+        allowed = {f.name for f in fields(self)}
+        if not set(changes) <= allowed:
+            raise LogError(f"a Log has no field {choices(sorted(set(changes) - allowed))}; it has {choices(allowed)}")
+        units = changes.pop("units", {})
+        stale = sorted(set(units) - set(changes))
+        if stale:
+            raise LogError(f"units= of {choices(stale)} given without new values; a Log is SI already")
+        return _replace(self, **changes, units=units)
+
+    def noted(self, *notes: str) -> "Log":
+        """A copy with notes added."""
+        return self.replace(notes=self.notes + notes)
+
+
+def _frozen(value: Any, key: str, name: str) -> NDArray[np.float64] | None:
+    """Read-only float64 array of the right rank, sharing memory only with arrays that are read-only themselves."""
+    if value is None and key not in ("t", "q"):
+        return None
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise TypeError
+        array = array.astype(np.float64, copy=array.flags.writeable)
+    except (TypeError, ValueError) as error:
+        found = f"{type(value).__name__} {str(value)[:60]!r}"
+        raise LogError(f"log {name!r}: {key} must be an array of numbers, found {found}") from error
+    if key == "t" and array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if key != "t" and array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != (1 if key == "t" else 2):
+        expected = "(n,)" if key == "t" else "(n, columns)"
+        raise LogError(f"log {name!r}: {key} has shape {array.shape}, expected {expected}")
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+def _names(names: Sequence[str], name: str) -> tuple[str, ...]:
+    names = (names,) if isinstance(names, str) else tuple(str(item) for item in names)
+    twice = sorted({item for item in names if names.count(item) > 1})
+    if twice:
+        raise LogError(f"log {name!r}: joint names must differ; found more than once: {choices(twice)}")
+    return names
+
+
+def _listed(shapes: Mapping[str, tuple[int, ...]], keys: Sequence[str]) -> str:
+    return ", ".join(f"{key} has shape {shapes[key]}" for key in keys)

@@ -1,0 +1,102 @@
+"""From channels as a file has them to a `Log` in the order of a robot's joints."""
+
+from collections.abc import Sequence
+
+from steelyard.errors import LogError, choices
+from steelyard.log.log import Log
+from steelyard.log.raw import Channel, Raw, RobotNames
+
+
+def to_log(raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None, name: str) -> Log:
+    """Name, select and order the columns. `joint_names` names the file's columns, over any names it has.
+
+    Raises LogError listing both sets of names when the file lacks a joint of the robot.
+    """
+    notes: list[str] = list(raw.notes)
+    channels = dict(raw.channels)
+    if joint_names is not None:
+        channels = {key: _renamed(key, channel, tuple(joint_names), notes) for key, channel in channels.items()}
+    if robot is None:
+        channels, names = _agreed(channels, notes)
+    else:
+        channels, names = _matched(channels, robot, notes)
+    values = {key: channel.values for key, channel in channels.items()}
+    return Log(t=raw.t, joint_names=names, name=name, notes=tuple(notes), **values)
+
+
+def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str]) -> Channel:
+    width = channel.values.shape[1]
+    if width != len(names):
+        if key == "q":  # a quaternion has more positions than freedoms
+            return Channel(channel.values)
+        raise LogError(f"joint_names= has {len(names)} names, but {key} has {width} columns")
+    if channel.names and channel.names != names:
+        notes.append(f"{key}: the file's names {choices(channel.names)} replaced by joint_names=")
+    return Channel(channel.values, names)
+
+
+def _picked(channel: Channel, names: Sequence[str]) -> Channel:
+    held = channel.names or ()
+    return Channel(channel.values[:, [held.index(name) for name in names]], tuple(names))
+
+
+def _agreed(channels: dict[str, Channel], notes: list[str]) -> tuple[dict[str, Channel], tuple[str, ...]]:
+    """Without a robot: the joints that every named channel has, in the order of the first of them."""
+    named = {key: channel for key, channel in channels.items() if channel.names}
+    if not named:
+        return channels, ()
+    sets = {key: set(channel.names or ()) for key, channel in named.items()}
+    common = set.intersection(*sets.values())
+    every = list(dict.fromkeys(name for channel in named.values() for name in channel.names or ()))
+    if not common:
+        listed = "; ".join(f"{key}: {choices(channel.names or ())}" for key, channel in named.items())
+        raise LogError(f"no joint has all of {choices(named)}. Found {listed}. Choose with channels=")
+    partial = [name for name in every if name not in common]
+    if partial and len(named) < len(channels):
+        bare = choices(key for key in channels if key not in named)
+        raise LogError(f"{bare} has no joint names, and joints {choices(partial)} lack some channel; use channels=")
+    if partial:
+        notes.append(f"joints not used, as not every channel has them: {choices(partial)}")
+    order = tuple(name for name in every if name in common)
+    return {key: _picked(c, order) if c.names else c for key, c in channels.items()}, order
+
+
+def _matched(
+    channels: dict[str, Channel], robot: RobotNames, notes: list[str]
+) -> tuple[dict[str, Channel], tuple[str, ...]]:
+    names = tuple(robot.joint_names)
+    per_freedom = len(names) == robot.nv  # otherwise a joint has several columns, and only their order can be used
+    matched: dict[str, Channel] = {}
+    reported: set[str] = set()
+    for key, channel in channels.items():
+        width = robot.nq if key == "q" else robot.nv
+        if channel.names and per_freedom and width == robot.nv:
+            matched[key] = _by_name(key, channel, names, robot, notes, reported)
+            continue
+        found = channel.values.shape[1]
+        if found != width:
+            raise LogError(
+                f"{key} has {found} columns without usable joint names, the robot needs {width} "
+                f"({choices(names)}); name the columns, or choose them with channels="
+            )
+        notes.append(f"{key}: columns taken in the order of the robot's joints")
+        matched[key] = Channel(channel.values)
+    return matched, names if per_freedom else ()
+
+
+def _by_name(key, channel: Channel, names, robot, notes: list[str], reported: set[str]) -> Channel:
+    missing = [name for name in names if name not in (channel.names or ())]
+    if missing:
+        raise LogError(
+            f"{key} of joints {choices(missing)} is not in the log. The log has {choices(channel.names or ())}; the robot "
+            f"has {choices(names)}. Rename columns, map them with channels=, or name them in order with joint_names="
+        )
+    extra = [name for name in channel.names or () if name not in names and name not in reported]
+    reported.update(extra)
+    mimic = [name for name in extra if name in getattr(robot, "mimic_names", ())]
+    other = [name for name in extra if name not in mimic]
+    if mimic:
+        notes.append(f"joints not used, as they follow another joint: {choices(mimic)}")
+    if other:
+        notes.append(f"joints not used, as the robot does not have them: {choices(other)}")
+    return _picked(channel, names)

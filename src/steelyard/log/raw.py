@@ -1,0 +1,61 @@
+"""What every reader hands on: channels in SI units as the file had them, before joints are matched to a robot."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError, choices
+from steelyard.log.units import SI
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the caller asked of a reader."""
+
+    channels: Mapping[str, Any] = field(default_factory=dict)
+    """Explicit mapping channel -> column or key; None switches a channel off."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Unit of a channel, over anything the file says."""
+    known: tuple[str, ...] = ()
+    """Joint names expected, to read ambiguous headers rightly."""
+
+    def __post_init__(self):
+        for option, mapping in (("channels", self.channels), ("units", self.units)):
+            unknown = sorted(set(mapping) - set(SI))
+            if unknown:
+                raise LogError(f"{option}= has no channel {choices(unknown)}; channels are {choices(SI)}")
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One signal of all joints the file has."""
+
+    values: NDArray[np.float64]
+    """(n, k), SI."""
+    names: tuple[str, ...] | None = None
+    """(k,) joint of each column, or None when the file only gives an order."""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A log as read, joints in the file's order."""
+
+    t: NDArray[np.float64]
+    """(n,) s."""
+    channels: Mapping[str, Channel]
+    """`q`, `v`, `a`, `tau`, as far as the file has them."""
+    notes: tuple[str, ...] = ()
+
+
+class RobotNames(Protocol):
+    """All that reading a log needs to know of a robot."""
+
+    @property
+    def joint_names(self) -> Iterable[str]: ...
+    @property
+    def nq(self) -> int: ...
+    @property
+    def nv(self) -> int: ...

@@ -1,0 +1,92 @@
+"""Write a `Log` so that reading it gives back the same numbers. The file appears whole or not at all."""
+
+import csv
+import io
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from steelyard.errors import LogError
+from steelyard.log.columns import layout
+from steelyard.log.log import Log
+from steelyard.log.raw import Request
+from steelyard.log.units import SI
+
+
+def write_csv(log: Log, path: str | Path) -> Path:
+    """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT` (`q1, q2, ...` without names), 17 digits, SI. Notes are
+    not kept. Raises LogError for joint names that a CSV header cannot carry; NPZ carries any."""
+    present = [key for key in SI if getattr(log, key) is not None]
+    header = [title for key in present for title in _titles(log, key)]
+    _require_readable(log, header, present)
+    table = np.column_stack([getattr(log, key) for key in present])
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(header)
+
+    def write(file: BinaryIO) -> None:
+        file.write(line.getvalue().encode())
+        np.savetxt(file, table, fmt="%.17g", delimiter=",")
+
+    return _written(path, ".csv", write)
+
+
+def write_npz(log: Log, path: str | Path) -> Path:
+    """Write keys `t, q, v, a, tau, joint_names, notes`, those that the log has. Raises LogError if it cannot write."""
+    arrays = {key: value for key in SI if (value := getattr(log, key)) is not None}
+    for key in ("joint_names", "notes"):
+        if getattr(log, key):
+            arrays[key] = np.array(getattr(log, key), dtype=np.str_)
+    return _written(path, ".npz", lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+
+
+def _titles(log: Log, key: str) -> list[str]:
+    if key == "t":
+        return ["t"]
+    width = getattr(log, key).shape[1]
+    named = log.joint_names if len(log.joint_names) == width else ()
+    return [f"{key}_{name}" for name in named] or [f"{key}{i + 1}" for i in range(width)]
+
+
+def _require_readable(log: Log, header: list[str], present: list[str]) -> None:
+    try:
+        read = layout(header, Request())
+        same = read.indices == list(range(len(header))) and not any(
+            bool(read.names[key]) != (_titles(log, key)[0] == f"{key}_{(log.joint_names or ('',))[0]}")
+            or (read.names[key] or log.joint_names) != log.joint_names
+            for key in present
+            if key != "t"
+        )
+    except LogError:
+        same = False
+    plain = all(name == name.strip() and name.isprintable() and "#" not in name for name in log.joint_names)
+    if not (same and plain):
+        raise LogError(f"joint names {log.joint_names} cannot be told apart in a CSV header; write an .npz file instead")
+
+
+def _written(path: str | Path, suffix: str, write: Callable[[BinaryIO], object]) -> Path:
+    path = Path(path)
+    if path.suffix.lower() != suffix:
+        raise LogError(f"{path}: expected a file name ending in {suffix}")
+    try:
+        with _whole(path) as file:
+            write(file)
+    except OSError as error:
+        raise LogError(f"cannot write {path}: {error.strerror}") from error
+    return path
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[BinaryIO]:
+    """A file beside `path` that takes its place once it is complete, and is removed if it never is."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with draft.open("xb") as file:
+            yield file
+        os.replace(draft, path)  # noqa: PTH105  the atomic call by its own name
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,176 @@
+"""From the parts of a model file to a Robot: order, lumping of fixed parts, floating or fixed base."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.errors import ModelError
+from steelyard.inertia.parameters import transform
+from steelyard.model.joint import Joint
+from steelyard.model.robot import WORLD, Link, Robot, Source
+
+DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
+FLOATING_BASE = "floating_base"
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A link or body as the file has it.
+
+    parent: index of the parent part, WORLD for the one root. rotation, position: pose in the parent part when no joint is between them.
+    joints: placed joints between parent and part, outermost first; the first holds the pose, further ones start where it ends.
+    """
+
+    name: str
+    parent: int
+    rotation: np.ndarray
+    position: np.ndarray
+    joints: tuple[Joint, ...]
+    theta: np.ndarray
+    has_inertial: bool
+
+
+def assemble(name: str, parts: list[Part], *, floating, gravity, source: Source | None, notes=()) -> Robot:
+    """Build a Robot from parts in file order with exactly one root.
+
+    floating: None keeps the base the file describes, True puts a free joint under the root, False welds free joints where the file
+    places them. gravity: (3,) m/s^2. Raises ModelError when nothing can move.
+    """
+    gravity = _checked_gravity(gravity)
+    parts = _based(parts, floating)
+    children: dict[int, list[int]] = {}
+    for index, part in enumerate(parts):
+        children.setdefault(part.parent, []).append(index)
+
+    joints, parents, links = [], [], []
+    body_names, body_joints, thetas = [], [], []
+    # a stack keeps deep chains clear of the recursion limit; each entry: part, joint and body it rides on, its pose there
+    stack = [(index, WORLD, WORLD, np.eye(3), np.zeros(3)) for index in reversed(children.get(WORLD, []))]
+    while stack:
+        index, joint, body, R, p = stack.pop()
+        part = parts[index]
+        if part.joints:
+            first = part.joints[0]
+            placed = replace(first, rotation=R @ first.rotation, position=p + R @ first.position)
+            for each in (placed, *part.joints[1:]):
+                joints.append(each)
+                parents.append(joint)
+                joint = len(joints) - 1
+            R, p = np.eye(3), np.zeros(3)
+            body = len(body_names)
+            body_names.append(part.name)
+            body_joints.append(joint)
+            thetas.append(np.zeros(10))
+        else:
+            R, p = R @ part.rotation, p + R @ part.position
+        links.append(Link(part.name, body, R, p, part.theta, part.has_inertial))
+        if body != WORLD:
+            thetas[body] = thetas[body] + transform(part.theta, R, p)
+        stack += [(child, joint, body, R, p) for child in reversed(children.get(index, []))]
+
+    if not joints:
+        where = f" ({source.path})" if source else ""
+        raise ModelError(
+            f"Robot '{name}'{where} has no movable joint, so motion reveals nothing about its bodies. "
+            "Use a model with movable joints, or floating=True to let the whole body move."
+        )
+    _require_unique("joint", [j.name for j in joints], name)
+    _require_unique("body", body_names, name)
+    joints, mimic_notes = _resolved_mimics(joints)
+    free = [j for j in joints if j.mimics is None]
+
+    def per_degree(field):
+        return np.array([getattr(j, field) for j in free for _ in range(j.nv)], dtype=float)
+
+    return Robot(
+        name=name,
+        joints=tuple(joints),
+        parents=np.array(parents),
+        body_names=tuple(body_names),
+        body_joints=np.array(body_joints),
+        inertias=np.array(thetas),
+        gravity=gravity,
+        armature=per_degree("armature"),
+        damping=per_degree("damping"),
+        frictionloss=per_degree("frictionloss"),
+        links=tuple(links),
+        source=source,
+        notes=(*notes, *mimic_notes),
+    )
+
+
+def free_joint(name: str = FLOATING_BASE) -> Joint:
+    """A free joint at the parent's origin."""
+    quaternion = np.full(4, np.inf)
+    unlimited = np.concatenate([np.full(3, np.inf), quaternion])
+    return Joint(
+        name,
+        "free",
+        np.eye(6),
+        np.eye(3),
+        np.zeros(3),
+        lower=-unlimited,
+        upper=unlimited,
+        velocity_limit=np.full(6, np.inf),
+        effort_limit=np.full(6, np.inf),
+    )
+
+
+def _checked_gravity(gravity):
+    gravity = np.asarray(gravity, dtype=float)
+    if gravity.shape != (3,) or not np.isfinite(gravity).all():
+        raise ModelError(f"gravity is a finite vector of 3 in the world frame, m/s^2; got {gravity.tolist()}.")
+    return gravity
+
+
+def _based(parts: list[Part], floating) -> list[Part]:
+    """Parts with the base the caller asked for."""
+    if floating is None:
+        return parts
+    has_free = any(j.kind == "free" for part in parts for j in part.joints)
+    if floating and not has_free:
+        return [replace(part, joints=(free_joint(),)) if part.parent == WORLD else part for part in parts]
+    if not floating and has_free:
+        return [replace(part, joints=()) if any(j.kind == "free" for j in part.joints) else part for part in parts]
+    return parts
+
+
+def _require_unique(what: str, names: list[str], robot: str):
+    repeated = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
+    if repeated:
+        raise ModelError(
+            f"Robot '{robot}' uses the {what} name '{repeated[0]}' more than once; give each {what} its own name."
+        )
+
+
+def _resolved_mimics(joints: list[Joint]) -> tuple[list[Joint], list[str]]:
+    """Mimic joints with the ratio and offset to a joint that has coordinates of its own (chains of mimics followed), and notes."""
+    by_name = {j.name: j for j in joints}
+    notes = []
+
+    def resolve(joint: Joint) -> Joint:
+        seen = [joint.name]
+        while joint.mimics is not None:
+            master = by_name.get(joint.mimics)
+            if master is None:
+                notes.append(
+                    f"Joint '{seen[0]}' mimics '{joint.mimics}', which is not a movable joint of this robot; "
+                    f"'{seen[0]}' is taken to move on its own."
+                )
+                return replace(by_name[seen[0]], mimics=None, ratio=1.0, offset=0.0)
+            if master.name in seen:
+                raise ModelError(f"Joints {seen} mimic each other in a circle; one of them must move on its own.")
+            if master.nv != 1 or joint.nv != 1:
+                raise ModelError(f"Joint '{joint.name}' mimics '{master.name}'; both must have one degree of freedom.")
+            if master.mimics is None:
+                return joint
+            seen.append(master.name)
+            joint = replace(
+                joint,
+                mimics=master.mimics,
+                ratio=joint.ratio * master.ratio,
+                offset=joint.ratio * master.offset + joint.offset,
+            )
+        return joint
+
+    return [resolve(j) for j in joints], notes

@@ -1,0 +1,143 @@
+"""Joints: kind -> motion subspace Phi and pose X(q). All joint knowledge is in this file.
+
+The child frame of a joint is the frame of the body it carries. `Phi` (6, nv), `[v; w]` in child axes at the child origin, is constant
+for every kind, so one-degree joints are the exponential of a twist and the rest are listed in `KINDS`.
+
+kind        q                        v (child axes)
+revolute    angle [rad]              rate [rad/s]; also helical joints (a twist with pitch)
+prismatic   travel [m]               rate [m/s]
+planar      x, y [m], angle [rad]    twist in the plane [m/s, m/s, rad/s]
+spherical   quaternion x y z w       angular velocity [rad/s]
+free        x y z, quaternion xyzw   twist [v; w]
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from steelyard.errors import ModelError, choices
+from steelyard.spatial import rotate, rotation_from_quaternion, skew
+
+KINDS = {"revolute": (1, 1), "prismatic": (1, 1), "planar": (3, 3), "spherical": (4, 3), "free": (7, 6)}
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """One joint between a parent frame and a child frame.
+
+    subspace: Phi (6, nv) in child axes. rotation, position: pose of the child in the parent at zero. Its coordinate is
+    `ratio * q + offset`: a mimic joint shares the q and v of its master through its ratio. lower, upper: (nq,) in units of q;
+    velocity_limit, effort_limit: (nv,). Unlimited is infinite.
+    """
+
+    name: str
+    kind: str
+    subspace: np.ndarray
+    rotation: np.ndarray
+    position: np.ndarray
+    ratio: float = 1.0
+    offset: float = 0.0
+    mimics: str | None = None
+    lower: np.ndarray = field(default_factory=lambda: np.array([-np.inf]))
+    upper: np.ndarray = field(default_factory=lambda: np.array([np.inf]))
+    velocity_limit: np.ndarray = field(default_factory=lambda: np.array([np.inf]))
+    effort_limit: np.ndarray = field(default_factory=lambda: np.array([np.inf]))
+    armature: float = 0.0
+    damping: float = 0.0
+    frictionloss: float = 0.0
+
+    def __post_init__(self):
+        if self.kind not in KINDS:
+            raise ModelError(f"Joint '{self.name}' has unknown kind '{self.kind}'. Known kinds: {choices(KINDS)}.")
+
+    @property
+    def nq(self) -> int:
+        return KINDS[self.kind][0]
+
+    @property
+    def nv(self) -> int:
+        return KINDS[self.kind][1]
+
+
+def unit_axis(axis, *, joint: str):
+    """Unit vector of a joint axis. Raises ModelError for a zero or non-finite axis."""
+    axis = np.asarray(axis, dtype=float)
+    length = np.linalg.norm(axis)
+    if not np.isfinite(length) or length < 1e-9:
+        raise ModelError(
+            f"Joint '{joint}' has axis {axis.tolist()}; an axis needs a direction. Give it a nonzero vector."
+        )
+    return axis / length
+
+
+def revolute_subspace(axis, *, anchor=(0.0, 0.0, 0.0), pitch=0.0):
+    """Phi of a rotation about a unit axis through `anchor`, both in the child frame; pitch [m/rad] makes it helical."""
+    axis = np.asarray(axis, dtype=float)
+    return np.concatenate([np.cross(anchor, axis) + pitch * axis, axis])[:, None]
+
+
+def prismatic_subspace(axis):
+    """Phi of a translation along a unit axis of the child frame."""
+    return np.concatenate([np.asarray(axis, dtype=float), np.zeros(3)])[:, None]
+
+
+def spherical_subspace(anchor=(0.0, 0.0, 0.0)):
+    """Phi of free rotation about `anchor`, in the child frame."""
+    return np.concatenate([skew(np.asarray(anchor, dtype=float)), np.eye(3)])
+
+
+def planar_subspace(normal):
+    """Phi of motion in the plane across a unit `normal`: two translations and the rotation about the normal.
+
+    For the normal z the translations are along x and y; other normals take the smallest rotation that carries z there.
+    """
+    normal = np.asarray(normal, dtype=float)
+    z = np.array([0.0, 0.0, 1.0])
+    if normal[2] < -1 + 1e-12:
+        R = np.diag([1.0, -1.0, -1.0])
+    else:
+        W = skew(np.cross(z, normal))
+        R = np.eye(3) + W + W @ W / (1 + normal[2])
+    Phi = np.zeros((6, 3))
+    Phi[:3, 0], Phi[:3, 1], Phi[3:, 2] = R[:, 0], R[:, 1], R[:, 2]
+    return Phi
+
+
+def twist_pose_coefficients(joint: Joint):
+    """Constants of the pose of a one-degree joint, linear in `[1, q, sin q, cos q]`.
+
+    Returns R (4, 3, 3), p (4, 3): `R(q) = R0 + Rs sin q + Rc cos q`, and p alike with a term in q. For a translation the angular
+    part of the twist is zero and the same formula leaves `p0 + q v`.
+    """
+    v, w = joint.subspace[:3, 0], joint.subspace[3:, 0]
+    W = skew(w)
+    W2 = W @ W
+    zero = np.zeros((3, 3))
+    rotations = np.stack([np.eye(3) + W2, zero, W, -W2])
+    positions = np.stack([W @ v, (np.eye(3) + W2) @ v, -W2 @ v, -W @ v])
+    R, p = joint.rotation @ rotations, positions @ joint.rotation.T
+    p[0] += joint.position
+    return R, p
+
+
+def multi_dof_pose(joint: Joint, q):
+    """Pose of the child in the parent for planar, spherical and free joints. q: (..., nq). Returns R (..., 3, 3), p (..., 3)."""
+    xp = array_namespace(q)
+    Phi, R0, p0 = (xp.asarray(x, dtype=q.dtype) for x in (joint.subspace, joint.rotation, joint.position))
+    if joint.kind == "planar":
+        c, s = xp.cos(q[..., 2]), xp.sin(q[..., 2])
+        W = skew(Phi[3:, 2])
+        R = xp.eye(3, dtype=q.dtype) + s[..., None, None] * W + (1 - c)[..., None, None] * (W @ W)
+        p = q[..., 0, None] * Phi[:3, 0] + q[..., 1, None] * Phi[:3, 1]
+    else:
+        quaternion = q[..., -4:]
+        quaternion = quaternion / xp.sqrt(xp.sum(quaternion * quaternion, axis=-1, keepdims=True))
+        R = rotation_from_quaternion(quaternion)
+        if joint.kind == "free":
+            p = q[..., :3]
+        else:
+            # the anchor, skew in the linear rows of Phi, stays where it is while the child turns about it
+            anchor = xp.stack([Phi[2, 1], Phi[0, 2], Phi[1, 0]])
+            p = anchor - rotate(R, anchor)
+    return R0 @ R, rotate(R0, p) + p0

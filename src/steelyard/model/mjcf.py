@@ -1,0 +1,127 @@
+"""MJCF reading through MuJoCo's own compiler, so defaults, includes, frames and inertia from geometry mean what MuJoCo means."""
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import ModelError
+from steelyard.inertia.parameters import from_com_inertia
+from steelyard.model.assemble import Part, assemble, free_joint
+from steelyard.model.joint import Joint, prismatic_subspace, revolute_subspace, spherical_subspace
+from steelyard.model.robot import WORLD, Robot, Source
+from steelyard.model.xml import parse
+from steelyard.spatial import rotation_from_quaternion
+
+
+def load(path, *, floating=None, gravity=None) -> Robot:
+    """Read an MJCF file. Raises ModelError that names the file and MuJoCo's complaint."""
+    path = Path(path)
+    root = parse(path)
+    if root.tag not in ("mujoco", "mujocoinclude"):
+        raise ModelError(
+            f"{path}:{root.sourceline}: the root element is <{root.tag}>; an MJCF model starts with <mujoco>."
+        )
+    m, warned = compile_file(path)
+    return assemble(
+        m.names[: m.names.index(b"\0")].decode() or path.stem,
+        _parts(m),
+        floating=floating,
+        gravity=_gravity(m) if gravity is None else gravity,
+        source=Source(path.absolute(), "mjcf"),
+        notes=[*(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
+    )
+
+
+def compile_file(path):
+    """MuJoCo model of an MJCF file and MuJoCo's warnings about it. Raises ModelError."""
+    import mujoco
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            m = mujoco.MjSpec.from_file(str(path)).compile()
+        except ValueError as error:
+            raise ModelError(f"MuJoCo cannot compile {path}: {str(error).strip()}") from error
+    return m, [str(each.message) for each in caught]
+
+
+def _gravity(m):
+    import mujoco
+
+    disabled = m.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+    return np.zeros(3) if disabled else m.opt.gravity
+
+
+def body_name(m, body: int) -> str:
+    return m.body(body).name or f"body{body}"
+
+
+def _rotation(quaternion_w_first):
+    return rotation_from_quaternion(np.roll(np.asarray(quaternion_w_first, dtype=float), -1))
+
+
+def _parts(m) -> list[Part]:
+    parts = [Part("world", WORLD, np.eye(3), np.zeros(3), (), np.zeros(10), False)]
+    for body in range(1, m.nbody):
+        R, p = _rotation(m.body_quat[body]), m.body_pos[body].copy()
+        joints = [_joint(m, j) for j in range(m.body_jntadr[body], m.body_jntadr[body] + m.body_jntnum[body])]
+        if joints and joints[0].kind != "free":  # the pose of a free body is its q
+            joints[0] = replace(joints[0], rotation=R, position=p)
+        axes = _rotation(m.body_iquat[body])
+        inertia = axes @ np.diag(m.body_inertia[body]) @ axes.T
+        theta = from_com_inertia(m.body_mass[body], m.body_ipos[body].copy(), inertia)
+        known = bool(m.body_mass[body] > 0)
+        parts.append(Part(body_name(m, body), int(m.body_parentid[body]), R, p, tuple(joints), theta, known))
+    return parts
+
+
+def _joint(m, index: int) -> Joint:
+    import mujoco
+
+    kind = mujoco.mjtJoint(m.jnt_type[index])
+    dof, body = m.jnt_dofadr[index], m.jnt_bodyid[index]
+    name = m.joint(index).name or f"{body_name(m, body)}_joint{index - m.body_jntadr[body]}"
+    properties = {
+        "armature": float(m.dof_armature[dof]),
+        "damping": float(m.dof_damping[dof].flat[0]),
+        "frictionloss": float(m.dof_frictionloss[dof]),
+    }
+    anchor, axis = m.jnt_pos[index].copy(), m.jnt_axis[index].copy()
+    if kind == mujoco.mjtJoint.mjJNT_FREE:
+        return replace(free_joint(name), **properties)
+    identity = (np.eye(3), np.zeros(3))
+    if kind == mujoco.mjtJoint.mjJNT_BALL:
+        three, four = np.full(3, np.inf), np.full(4, np.inf)
+        limits = {"lower": -four, "upper": four, "velocity_limit": three, "effort_limit": three}
+        return Joint(name, "spherical", spherical_subspace(anchor), *identity, **limits, **properties)
+    limited = bool(m.jnt_limited[index])
+    effort = m.jnt_actfrcrange[index, 1] if m.jnt_actfrclimited[index] else np.inf
+    hinge = kind == mujoco.mjtJoint.mjJNT_HINGE
+    return Joint(
+        name,
+        "revolute" if hinge else "prismatic",
+        revolute_subspace(axis, anchor=anchor) if hinge else prismatic_subspace(axis),
+        *identity,
+        offset=-float(m.qpos0[m.jnt_qposadr[index]]),
+        lower=np.array([m.jnt_range[index, 0] if limited else -np.inf]),
+        upper=np.array([m.jnt_range[index, 1] if limited else np.inf]),
+        effort_limit=np.array([effort]),
+        **properties,
+    )
+
+
+def _unmodelled(m, path) -> list[str]:
+    """Elements that act on the motion but are not part of the rigid-body model, one note each."""
+    found = {
+        "equality constraints": m.neq,
+        "tendons": m.ntendon,
+        "joint springs": int(np.count_nonzero(m.jnt_stiffness)),
+        "gravity compensation on bodies": int(np.count_nonzero(m.body_gravcomp)),
+    }
+    return [
+        f"{Path(path).name}: {count} {what} not modelled; their forces stay in the torques."
+        for what, count in found.items()
+        if count
+    ]

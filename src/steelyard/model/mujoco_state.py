@@ -1,0 +1,49 @@
+"""States and generalised forces between Steelyard's coordinates and a MuJoCo model with the same joint names.
+
+They differ in order, in the free joint (MuJoCo: quaternion w first, linear velocity of the origin in world axes, angular in body axes) and in mimic
+joints, which MuJoCo moves on their own.
+"""
+
+import numpy as np
+
+from steelyard.model.robot import Robot
+from steelyard.spatial import cross, rotate, rotation_from_quaternion
+
+
+def to_mujoco(m, robot: Robot, q, v, a):
+    """qpos (..., m.nq), qvel, qacc (..., m.nv) of a state q (..., nq), v, a (..., nv)."""
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
+    qpos = np.broadcast_to(m.qpos0, (*batch, m.nq)).copy()
+    qvel, qacc = np.zeros((*batch, m.nv)), np.zeros((*batch, m.nv))
+    for joint, position, velocity in zip(robot.joints, robot.q_slices, robot.v_slices, strict=True):
+        where = m.joint(joint.name)
+        at_q, at_v = (
+            slice(start[0], start[0] + size) for start, size in ((where.qposadr, joint.nq), (where.dofadr, joint.nv))
+        )
+        qj, vj, aj = q[..., position], v[..., velocity], a[..., velocity]
+        if joint.kind == "free":
+            R = rotation_from_quaternion(qj[..., 3:])
+            linear = rotate(R, aj[..., :3] + cross(vj[..., 3:], vj[..., :3]))
+            vj = np.concatenate([rotate(R, vj[..., :3]), vj[..., 3:]], axis=-1)
+            aj = np.concatenate([linear, aj[..., 3:]], axis=-1)
+            qj = np.concatenate([qj[..., :3], np.roll(qj[..., 3:], 1, axis=-1)], axis=-1)
+        elif joint.kind == "spherical":
+            qj = np.roll(qj, 1, axis=-1)
+        elif joint.mimics is not None:
+            qj, vj, aj = joint.ratio * qj + joint.offset + m.qpos0[at_q], joint.ratio * vj, joint.ratio * aj
+        qpos[..., at_q], qvel[..., at_v], qacc[..., at_v] = qj, vj, aj
+    return qpos, qvel, qacc
+
+
+def force_from_mujoco(m, robot: Robot, qpos, force):
+    """Generalised forces (..., nv) from MuJoCo's (..., m.nv) at qpos (..., m.nq)."""
+    tau = np.zeros((*force.shape[:-1], robot.nv))
+    for joint, velocity in zip(robot.joints, robot.v_slices, strict=True):
+        where = m.joint(joint.name)
+        value = force[..., where.dofadr[0] : where.dofadr[0] + joint.nv]
+        if joint.kind == "free":
+            start = where.qposadr[0] + 3
+            R = rotation_from_quaternion(np.roll(qpos[..., start : start + 4], -1, axis=-1))
+            value = np.concatenate([rotate(np.swapaxes(R, -1, -2), value[..., :3]), value[..., 3:]], axis=-1)
+        tau[..., velocity] += joint.ratio * value
+    return tau

@@ -1,0 +1,190 @@
+"""The robot: a tree of joints and the bodies they carry, frozen, parents first (depth-first, so a subtree is a slice)."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import ModelError, choices
+from steelyard.model.joint import Joint
+from steelyard.model.rotor import Rotor
+
+WORLD = -1
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file a robot was read from; `save` edits a copy of it. format: "urdf" or "mjcf"; root: its folder-independent name."""
+
+    path: Path
+    format: str
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A rigid part as the model file names it, riding on a body (or on the world).
+
+    body: index of its body, WORLD when it cannot move. rotation, position: its pose in the body frame. theta: (10,) its inertial
+    parameters in its own frame, as read. has_inertial: whether the file states them.
+    """
+
+    name: str
+    body: int
+    rotation: np.ndarray
+    position: np.ndarray
+    theta: np.ndarray
+    has_inertial: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """Kinematics, inertial parameters and joint properties of a robot. Immutable: `with_...` methods return a changed copy.
+
+    joints: parents before children, depth first. parents: (nj,) joint index or WORLD. body_joints: (nb,) the joint whose child frame is
+    the body frame; joints without a body are the inner joints of a compound one. inertias: (nb, 10) in body frames, fixed
+    attachments lumped in. gravity: (3,) in the world, m/s^2. links: every part of the file with the body it rides on.
+    """
+
+    name: str
+    joints: tuple[Joint, ...]
+    parents: np.ndarray
+    body_names: tuple[str, ...]
+    body_joints: np.ndarray
+    inertias: np.ndarray
+    gravity: np.ndarray
+    armature: np.ndarray
+    damping: np.ndarray
+    frictionloss: np.ndarray
+    links: tuple[Link, ...] = ()
+    rotors: tuple[Rotor, ...] = ()
+    source: Source | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        for name in ("parents", "body_joints", "inertias", "gravity", "armature", "damping", "frictionloss"):
+            array = np.array(getattr(self, name))
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @property
+    def nb(self) -> int:
+        """Number of moving bodies."""
+        return len(self.body_names)
+
+    @property
+    def nj(self) -> int:
+        """Number of joints of the tree, mimic joints and inner joints of compound ones included."""
+        return len(self.joints)
+
+    @cached_property
+    def free_joints(self) -> tuple[Joint, ...]:
+        """Joints with coordinates of their own, in the order of q and v (mimic joints left out)."""
+        return tuple(j for j in self.joints if j.mimics is None)
+
+    @cached_property
+    def nq(self) -> int:
+        return sum(j.nq for j in self.free_joints)
+
+    @cached_property
+    def nv(self) -> int:
+        return sum(j.nv for j in self.free_joints)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Moving joints in the order of v, mimic joints left out."""
+        return tuple(j.name for j in self.free_joints)
+
+    @cached_property
+    def mimic_names(self) -> tuple[str, ...]:
+        return tuple(j.name for j in self.joints if j.mimics is not None)
+
+    @cached_property
+    def dof_names(self) -> tuple[str, ...]:
+        """(nv,) one name a velocity coordinate: the joint's, with `[i]` behind it where the joint has several."""
+        return tuple(j.name if j.nv == 1 else f"{j.name}[{i}]" for j in self.free_joints for i in range(j.nv))
+
+    @cached_property
+    def q_slices(self) -> tuple[slice, ...]:
+        """(nj,) where each joint of the tree reads q; a mimic joint has its master's."""
+        return self._slices("nq")
+
+    @cached_property
+    def v_slices(self) -> tuple[slice, ...]:
+        """(nj,) where each joint of the tree reads v; a mimic joint has its master's."""
+        return self._slices("nv")
+
+    def _slices(self, size: str) -> tuple[slice, ...]:
+        own, start = {}, 0
+        for joint in self.free_joints:
+            own[joint.name] = slice(start, start + getattr(joint, size))
+            start += getattr(joint, size)
+        return tuple(own[j.mimics or j.name] for j in self.joints)
+
+    @cached_property
+    def lower(self) -> np.ndarray:
+        """(nq,) lower position limits, -inf where there is none."""
+        return np.concatenate([j.lower for j in self.free_joints] or [np.zeros(0)])
+
+    @cached_property
+    def upper(self) -> np.ndarray:
+        """(nq,) upper position limits, inf where there is none."""
+        return np.concatenate([j.upper for j in self.free_joints] or [np.zeros(0)])
+
+    @cached_property
+    def velocity_limits(self) -> np.ndarray:
+        return np.concatenate([j.velocity_limit for j in self.free_joints] or [np.zeros(0)])
+
+    @cached_property
+    def effort_limits(self) -> np.ndarray:
+        return np.concatenate([j.effort_limit for j in self.free_joints] or [np.zeros(0)])
+
+    @property
+    def floating(self) -> bool:
+        """Whether the robot's root is a free joint."""
+        return bool(self.joints) and self.joints[0].kind == "free"
+
+    @cached_property
+    def missing_inertials(self) -> tuple[str, ...]:
+        """Bodies none of whose parts states an inertial in the file."""
+        stated = {link.body for link in self.links if link.has_inertial}
+        return tuple(name for i, name in enumerate(self.body_names) if i not in stated) if self.links else ()
+
+    @property
+    def neutral(self) -> np.ndarray:
+        """(nq,) zero angles and travels, identity orientations."""
+        q = np.zeros(self.nq)
+        for joint, where in zip(self.joints, self.q_slices, strict=True):
+            if joint.kind in ("spherical", "free"):
+                q[where.stop - 1] = 1.0
+        return q
+
+    def with_inertias(self, theta) -> "Robot":
+        """Copy with other inertial parameters. theta: (nb, 10) or (10 nb,)."""
+        theta = np.asarray(theta, dtype=float)
+        if theta.size != 10 * self.nb:
+            raise ModelError(
+                f"Robot '{self.name}' has {self.nb} bodies, so inertias have shape ({self.nb}, 10); got {theta.shape}."
+            )
+        return replace(self, inertias=theta.reshape(self.nb, 10))
+
+    def with_joint_properties(self, *, armature=None, damping=None, frictionloss=None) -> "Robot":
+        """Copy with other armature [kg m^2], damping [N m s/rad] or frictionloss [N m], each (nv,)."""
+        given = {"armature": armature, "damping": damping, "frictionloss": frictionloss}
+        changed = {name: np.asarray(value, dtype=float) for name, value in given.items() if value is not None}
+        for name, value in changed.items():
+            if value.shape != (self.nv,):
+                raise ModelError(
+                    f"{name} of robot '{self.name}' has shape ({self.nv},), one value a degree; got {value.shape}."
+                )
+        return replace(self, **changed)
+
+    def body_index(self, name: str) -> int:
+        """Index of a body by name. Raises ModelError that lists the valid names."""
+        if name not in self.body_names:
+            raise ModelError(f"Robot '{self.name}' has no body '{name}'. Its bodies: {choices(self.body_names)}.")
+        return self.body_names.index(name)
+
+    def __repr__(self) -> str:
+        base = "floating" if self.floating else "fixed"
+        return f"Robot('{self.name}', {self.nb} bodies, {self.nv} degrees of freedom, {base} base)"

@@ -1,0 +1,82 @@
+"""Hardened XML reading: no entities, no network, bounded size; numbers parsed with messages that name file, line and element."""
+
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+
+from steelyard.errors import ModelError
+
+MAX_BYTES = 64 * 2**20
+
+
+def parse(path) -> etree._Element:
+    """Root element of an XML model file. Raises ModelError that names the file, the line and the remedy."""
+    return parse_bytes(read_bytes(path), path)
+
+
+def read_bytes(path) -> bytes:
+    """Content of a model file. Raises ModelError when it is missing, unreadable, empty or too large."""
+    path = Path(path)
+    try:
+        if not path.is_file():
+            kind = "a folder" if path.is_dir() else "missing" if not path.exists() else "not a regular file"
+            raise ModelError(f"Model file {path} is {kind}. Give the path of a .urdf or MJCF .xml file.")
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise ModelError(
+                f"Model file {path} has {size / 2**20:.0f} MB; model files up to {MAX_BYTES // 2**20} MB are read."
+            )
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"Model file {path} cannot be read: {error.strerror or error}.") from error
+    if not content.strip():
+        raise ModelError(f"Model file {path} is empty.")
+    return content
+
+
+def parse_bytes(content: bytes, path) -> etree._Element:
+    """Root element of XML text; `path` only names it in messages."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=False)
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise ModelError(
+            f"{path}, line {error.lineno}: not well-formed XML ({error.msg}). Correct the file and try again."
+        ) from error
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise ModelError(
+            f"{path}: document type declarations and entities are not accepted in model files. Remove <!DOCTYPE>."
+        )
+    return root
+
+
+def where(element, path) -> str:
+    """`file:line <tag name="...">`, to start a message with."""
+    name = element.get("name") or element.get("link")
+    return f"{path}:{element.sourceline} <{element.tag}" + (f' name="{name}">' if name else ">")
+
+
+def floats(element, attribute: str, count: int, path, *, default=None):
+    """Attribute as (count,) finite floats, or `default` (as an array) when the attribute is absent and a default is given."""
+    text = element.get(attribute)
+    if text is None:
+        if default is None:
+            raise ModelError(f"{where(element, path)} has no '{attribute}'; expected {_numbers(count)}.")
+        return np.asarray(default, dtype=float)
+    try:
+        values = np.array([float(word) for word in text.split()])
+    except ValueError:
+        values = np.full(0, np.nan)
+    if values.size != count or not np.isfinite(values).all():
+        raise ModelError(f'{where(element, path)} has {attribute}="{text[:80]}"; expected {_numbers(count)}.')
+    return values
+
+
+def number(element, attribute: str, path, *, default=None) -> float:
+    """Attribute as one finite float."""
+    return float(floats(element, attribute, 1, path, default=None if default is None else [default])[0])
+
+
+def _numbers(count: int) -> str:
+    return "one finite number" if count == 1 else f"{count} finite numbers"

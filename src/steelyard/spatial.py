@@ -1,0 +1,76 @@
+"""Spatial vectors and rigid motions. Motion `[v; w]` and force `[f; n]` are linear first, everywhere in Steelyard.
+
+A pose is a pair `(R, p)`: rotation and origin of the child in the parent, so `x_parent = R @ x_child + p`.
+All functions take leading batch axes and any array-API namespace (NumPy, JAX).
+"""
+
+from array_api_compat import array_namespace
+
+
+def skew(u):
+    """Cross-product matrix. u: (..., 3). Returns (..., 3, 3) with `skew(u) @ w = u x w`."""
+    xp = array_namespace(u)
+    x, y, z = u[..., 0], u[..., 1], u[..., 2]
+    o = xp.zeros_like(x)
+    rows = ((o, -z, y), (z, o, -x), (-y, x, o))
+    return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def cross(a, b):
+    """Cross product over the last axis with broadcasting. a, b: (..., 3). Returns (..., 3)."""
+    xp = array_namespace(a, b)
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return xp.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
+
+
+def rotate(R, u):
+    """Matrix times vector over batch axes. R: (..., 3, 3), u: (..., 3). Returns (..., 3)."""
+    return (R @ u[..., None])[..., 0]
+
+
+def crm(V):
+    """Motion cross product. V: (..., 6) `[v; w]`. Returns (..., 6, 6) `[[S(w), S(v)], [0, S(w)]]`."""
+    xp = array_namespace(V)
+    v, w = skew(V[..., :3]), skew(V[..., 3:])
+    top = xp.concat([w, v], axis=-1)
+    bottom = xp.concat([xp.zeros_like(w), w], axis=-1)
+    return xp.concat([top, bottom], axis=-2)
+
+
+def crf(V):
+    """Force cross product `-crm(V)^T`. V: (..., 6). Returns (..., 6, 6)."""
+    xp = array_namespace(V)
+    return -xp.matrix_transpose(crm(V))
+
+
+def adjoint(R, p):
+    """Motion transform of a pose. R: (..., 3, 3), p: (..., 3). Returns (..., 6, 6), child twist to parent twist."""
+    xp = array_namespace(R, p)
+    top = xp.concat([R, skew(p) @ R], axis=-1)
+    bottom = xp.concat([xp.zeros_like(R), R], axis=-1)
+    return xp.concat([top, bottom], axis=-2)
+
+
+def rotation_from_quaternion(quaternion):
+    """Rotation matrix of a unit quaternion. quaternion: (..., 4) `[x, y, z, w]`. Returns (..., 3, 3)."""
+    xp = array_namespace(quaternion)
+    x, y, z, w = (quaternion[..., i] for i in range(4))
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def rotation_from_rpy(rpy):
+    """Rotation of fixed-axis roll, pitch, yaw (URDF `rpy`): `Rz(yaw) Ry(pitch) Rx(roll)`. rpy: (..., 3). (..., 3, 3)."""
+    xp = array_namespace(rpy)
+    (cr, cp, cy), (sr, sp, sy) = ([f(rpy[..., i]) for i in range(3)] for f in (xp.cos, xp.sin))
+    rows = (
+        (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+        (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+        (-sp, cp * sr, cp * cr),
+    )
+    return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
