@@ -65,7 +65,10 @@ def rotation_from_quaternion(quaternion):
 
 
 def rotation_from_rpy(rpy):
-    """Rotation of fixed-axis roll, pitch, yaw (URDF `rpy`): `Rz(yaw) Ry(pitch) Rx(roll)`. rpy: (..., 3). (..., 3, 3)."""
+    """Rotation of fixed-axis roll, pitch, yaw (URDF `rpy`): `Rz(yaw) Ry(pitch) Rx(roll)`.
+
+    rpy: (..., 3). (..., 3, 3).
+    """
     xp = array_namespace(rpy)
     (cr, cp, cy), (sr, sp, sy) = ([f(rpy[..., i]) for i in range(3)] for f in (xp.cos, xp.sin))
     rows = (

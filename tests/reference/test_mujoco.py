@@ -1,12 +1,12 @@
-"""Inverse dynamics and regressor against MuJoCo's, on MJCF models with every joint type, compound joints, includes and armature."""
+"""Inverse dynamics and regressor against MuJoCo's, on MJCF models with every joint type and armature."""
 
 import warnings
 
 import mujoco
 import numpy as np
 import pytest
-from robots import package_folder, random_state
 
+from robots import package_folder, random_state
 from steelyard.dynamics import inverse_dynamics, regressor
 from steelyard.model import load
 from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
@@ -50,7 +50,10 @@ EVERY_JOINT = """
         </body>
       </body>
     </body>
-    <body name="second" pos="1 0 0"><joint name="swing" type="hinge" axis="0 1 0"/><geom type="box" size=".1 .1 .3" pos="0 0 -.3"/></body>
+    <body name="second" pos="1 0 0">
+      <joint name="swing" type="hinge" axis="0 1 0"/>
+      <geom type="box" size=".1 .1 .3" pos="0 0 -.3"/>
+    </body>
   </worldbody>
 </mujoco>
 """

@@ -1,16 +1,11 @@
 """Regressor and inverse dynamics against Pinocchio, on every URDF of example-robot-data that it loads."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pinocchio as pin
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 import pinocchio_adapter as adapter
 from robots import EXAMPLE_ROBOTS, URDFS, random_state
-
 from steelyard.dynamics import inverse_dynamics, regressor
 from steelyard.errors import ModelError
 from steelyard.model import load

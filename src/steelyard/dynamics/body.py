@@ -14,8 +14,8 @@ from steelyard.spatial import cross
 def newton_euler_entries(d, w, aw):
     """Entries of the body regressor. d, w, aw: three arrays each (one a component, any shape).
 
-    Returns (force, torque): force 3 x 4 (columns m, h), torque 3 x 9 (columns h, Ixx, Ixy, Iyy, Ixz, Iyz, Izz), nested lists
-    of arrays shaped like the components.
+    Returns (force, torque): force 3 x 4 (columns m, h), torque 3 x 9 (columns h, Ixx, Ixy, Iyy, Ixz, Iyz, Izz),
+    nested lists of arrays shaped like the components.
     """
     dx, dy, dz = d
     x, y, z = w
@@ -38,8 +38,8 @@ def newton_euler_entries(d, w, aw):
 def body_regressor(V, a_g):
     """Regressor Yb of one body: `f = Yb @ theta` (paper A).
 
-    V: (..., 6) twist `[v; w]`; a_g: (..., 6) proper spatial acceleration `a - [R^T g; 0]`; both in body axes at the body origin.
-    Returns (..., 6, 10): wrench `[f; n]` in N, N m per unit of each parameter.
+    V: (..., 6) twist `[v; w]`; a_g: (..., 6) proper spatial acceleration `a - [R^T g; 0]`; both in body axes at the
+    body origin. Returns (..., 6, 10): wrench `[f; n]` in N, N m per unit of each parameter.
     """
     xp = array_namespace(V, a_g)
     V, a_g = xp.broadcast_arrays(V, a_g)

@@ -9,8 +9,9 @@ from steelyard.model.robot import Robot
 def inverse_dynamics(robot: Robot, q, v, a):
     """Generalised forces of a motion, without friction.
 
-    q: (..., nq), v: (..., nv), a: (..., nv), joints in the order of `robot.joint_names`. Returns (..., nv) in N m or N: rigid bodies under
-    gravity plus `armature * a`. NumPy in, NumPy out; JAX in, JAX out. Raises OptionError for wrong widths.
+    q: (..., nq), v: (..., nv), a: (..., nv), joints in the order of `robot.joint_names`. Returns (..., nv) in N m or
+    N: rigid bodies under gravity plus `armature * a`. NumPy in, NumPy out; JAX in, JAX out. Raises OptionError for
+    wrong widths.
     """
     xp, batch, q, v, a = samples_last(robot, q, v, a)
     state = motion(robot, q, v, a)

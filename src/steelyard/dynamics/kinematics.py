@@ -1,8 +1,9 @@
 """Motion of a whole tree at once, in world axes at the world origin, samples last.
 
-World coordinates turn the recursions into sums along paths: with every joint axis `S` in world coordinates, velocities are
-`V = Path (S v)` with a constant 0/1 matrix, and only poses need a walk down the tree. Samples are the last axis so that each
-elementary operation is one long vector instruction; arrays are (bodies or joints, components, samples).
+World coordinates turn the recursions into sums along paths: with every joint axis `S` in world coordinates,
+velocities are `V = Path (S v)` with a constant 0/1 matrix, and only poses need a walk down the tree. Samples are the
+last axis so that each elementary operation is one long vector instruction; arrays are (bodies or joints, components,
+samples).
 """
 
 from dataclasses import dataclass
@@ -21,15 +22,18 @@ from steelyard.model.robot import WORLD, Robot
 class Tree:
     """Constants of a robot that every pass needs; computed once a robot.
 
-    ancestors: (nj, nt) 1 where degree t of the tree moves joint j's child. degree_joint: (nt,) joint of each degree. subtree_bodies:
-    per joint, the slice of bodies behind it. coordinates: (nt,) index into v; ratios: (nt,) speed of the degree over v.
-    scalar: indices of one-degree joints; scalar_R (4, ns, 3, 3), scalar_p (4, ns, 3): their pose coefficients.
+    ancestors: (nj, nt) 1 where degree t of the tree moves joint j's child. degree_joint: (nt,) joint of each degree.
+    subtree_bodies: per joint, the slice of bodies behind it; row_bodies: per coordinate of v, the slice of bodies its
+    torque depends on (wider than a subtree where mimic joints share a coordinate). coordinates: (nt,) index into v;
+    ratios: (nt,) speed of the degree over v. scalar: indices of one-degree joints; scalar_R (4, ns, 3, 3), scalar_p
+    (4, ns, 3): their pose coefficients.
     """
 
     ancestors: np.ndarray
     degree_joint: np.ndarray
     subspace: np.ndarray
     subtree_bodies: tuple[slice, ...]
+    row_bodies: tuple[slice, ...]
     coordinates: np.ndarray
     ratios: np.ndarray
     scalar: tuple[int, ...]
@@ -44,8 +48,8 @@ class Tree:
 class Motion:
     """State of the tree for n samples; world axes, world origin.
 
-    rotation (nb, 3, 3, n), position (nb, 3, n): body poses. axes (nt, 6, n): joint axes `[v; w]`. twist (nb, 6, n), acceleration (nb, 6, n): of
-    the bodies, the latter proper (gravity subtracted).
+    rotation (nb, 3, 3, n), position (nb, 3, n): body poses. axes (nt, 6, n): joint axes `[v; w]`. twist (nb, 6, n),
+    acceleration (nb, 6, n): of the bodies, the latter proper (gravity subtracted).
     """
 
     rotation: object
@@ -68,6 +72,7 @@ def tree(robot: Robot) -> Tree:
     for j in range(robot.nj):
         inside = np.flatnonzero(above[robot.body_joints, j])
         subtree.append(slice(int(inside[0]), int(inside[-1]) + 1) if inside.size else slice(0, 0))
+    coordinates = np.concatenate([np.arange(s.start, s.stop) for s in robot.v_slices])
     scalar = tuple(j for j, joint in enumerate(robot.joints) if joint.nq == 1)
     R, p = np.zeros((4, len(scalar), 3, 3)), np.zeros((4, len(scalar), 3))
     for k, j in enumerate(scalar):
@@ -77,7 +82,8 @@ def tree(robot: Robot) -> Tree:
         degree_joint=degree_joint,
         subspace=np.concatenate([joint.subspace.T for joint in robot.joints]),
         subtree_bodies=tuple(subtree),
-        coordinates=np.concatenate([np.arange(s.start, s.stop) for s in robot.v_slices]),
+        row_bodies=tuple(_span(subtree[j] for j in degree_joint[coordinates == k]) for k in range(robot.nv)),
+        coordinates=coordinates,
         ratios=np.array([robot.joints[j].ratio for j in degree_joint]),
         scalar=scalar,
         scalar_q=np.array([robot.q_slices[j].start for j in scalar], dtype=int),
@@ -88,13 +94,19 @@ def tree(robot: Robot) -> Tree:
     )
 
 
+def _span(slices) -> slice:
+    """Smallest slice that holds all non-empty ones."""
+    filled = [s for s in slices if s.stop > s.start]
+    return slice(min(s.start for s in filled), max(s.stop for s in filled)) if filled else slice(0, 0)
+
+
 def samples_last(robot: Robot, q, v, a):
     """Check and flatten a state. Returns (xp, batch shape, q (nq, n), v (nv, n), a (nv, n))."""
     xp = array_namespace(q, v, a)
     for name, array, width in (("q", q, robot.nq), ("v", v, robot.nv), ("a", a, robot.nv)):
         if array.ndim == 0 or array.shape[-1] != width:
             raise OptionError(
-                f"{name} has shape {tuple(array.shape)}; robot '{robot.name}' needs (..., {width}) with joints in the order "
+                f"{name} has shape {tuple(array.shape)}; robot '{robot.name}' needs (..., {width}), joints ordered "
                 f"{', '.join(robot.joint_names[:12])}{', ...' if len(robot.joint_names) > 12 else ''}."
             )
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])

@@ -1,7 +1,8 @@
 """Joint-torque regressor of a tree: `tau = Y(q, v, a) theta`, every body at once.
 
-Each body's wrench regressor `F` (6 x 10) is built in world coordinates; then `Y[k, j] = S_k^T F_j` for the bodies j behind degree k, which
-depth-first order makes one slice. The inertia columns of `F` have no force rows, so they cost half.
+Each body's wrench regressor `F` (6 x 10) is built in world coordinates; then `Y[k, j] = S_k^T F_j` for the bodies j
+behind degree k, which depth-first order makes one slice. The inertia columns of `F` have no force rows, so they cost
+half.
 """
 
 from array_api_compat import array_namespace
@@ -12,7 +13,7 @@ from steelyard.model.robot import Robot
 
 
 def regressor(robot: Robot, q, v, a):
-    """Joint-torque regressor of the rigid bodies (paper B, `Y`; armature and friction are columns of `dynamics.effects`).
+    """Joint-torque regressor of the rigid bodies (paper B, `Y`); `dynamics.effects` has the other columns.
 
     q: (..., nq), v: (..., nv), a: (..., nv). Returns (..., nv, 10 nb) with
     `inverse_dynamics == Y @ robot.inertias.ravel() + robot.armature * a`. NumPy in, NumPy out; JAX in, JAX out.
@@ -26,25 +27,39 @@ def regressor(robot: Robot, q, v, a):
 def regressor_rows(robot: Robot, q, v, a):
     """The same with samples last: q (nq, n), v, a (nv, n) -> (nv, 10 nb, n)."""
     xp = array_namespace(q, v, a)
+    n = q.shape[-1]
+
+    def zeros(bodies):
+        return xp.zeros((10 * bodies, n), dtype=q.dtype)
+
+    rows = [
+        xp.concat([zeros(bodies.start), block, zeros(robot.nb - bodies.stop)], axis=0)
+        for bodies, block in zip(tree(robot).row_bodies, row_blocks(robot, q, v, a), strict=True)
+    ]
+    return xp.stack(rows)
+
+
+def row_blocks(robot: Robot, q, v, a):
+    """Nonzero part of each row, samples last: a list of (10 k, n), one a coordinate of v, for its k `tree(robot).row_bodies`."""
+    xp = array_namespace(q, v, a)
     constants = tree(robot)
     state = motion(robot, q, v, a)
     first, inertia = _wrench_regressors(xp, state)
-    n, width = q.shape[-1], 10 * robot.nb
-    rows = [None] * robot.nv
+    n = q.shape[-1]
+    blocks = [xp.zeros((0, n), dtype=q.dtype)] * robot.nv
     for degree, joint in enumerate(constants.degree_joint):
-        bodies = constants.subtree_bodies[joint]
-        if bodies.start == bodies.stop:
-            continue
-        axis = state.axes[degree]
-        block = _projected(xp, axis, first[:, :, bodies], inertia[:, :, bodies]) * float(constants.ratios[degree])
+        bodies, coordinate = constants.subtree_bodies[joint], int(constants.coordinates[degree])
+        row = constants.row_bodies[coordinate]
+        block = _projected(
+            xp, state.axes[degree] * float(constants.ratios[degree]), first[:, :, bodies], inertia[:, :, bodies]
+        )
         block = xp.reshape(block, (10 * (bodies.stop - bodies.start), n))
-        before = xp.zeros((10 * bodies.start, n), dtype=q.dtype)
-        after = xp.zeros((width - 10 * bodies.stop, n), dtype=q.dtype)
-        row = xp.concat([before, block, after], axis=0)
-        k = int(constants.coordinates[degree])
-        rows[k] = row if rows[k] is None else rows[k] + row
-    empty = xp.zeros((width, n), dtype=q.dtype)
-    return xp.stack([empty if row is None else row for row in rows])
+        if row != bodies:
+            before = xp.zeros((10 * (bodies.start - row.start), n), dtype=q.dtype)
+            after = xp.zeros((10 * (row.stop - bodies.stop), n), dtype=q.dtype)
+            block = xp.concat([before, block, after], axis=0)
+        blocks[coordinate] = block + blocks[coordinate] if blocks[coordinate].shape[0] else block
+    return blocks
 
 
 def _projected(xp, axis, first, inertia):

@@ -9,10 +9,10 @@ BODIES_PER_BLOCK = 2048  # ten doubles in, a hundred out: about 2 MB a block; 10
 
 
 def in_blocks(kernel):
-    """Decorate `kernel(x: (..., k)) -> (..., *tail)`, elementwise over the leading axes; the results are the same, sooner.
+    """Decorate `kernel(x: (..., k)) -> (..., *tail)`, independent over the leading axes: same results, sooner.
 
-    Without blocks every temporary of a large batch goes to memory and back, several times the cost of the arithmetic. Other
-    namespaces (JAX) fuse by themselves and see the kernel untouched.
+    Without blocks every temporary of a large batch goes to memory and back, several times the cost of the arithmetic.
+    Other namespaces (JAX) fuse by themselves and see the kernel untouched.
     """
 
     @functools.wraps(kernel)

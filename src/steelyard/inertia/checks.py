@@ -1,6 +1,7 @@
 """Refusals shared by everything that takes inertial parameters: shape, finite numbers, consistency."""
 
 import math
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
@@ -9,12 +10,21 @@ from steelyard.errors import InertiaError
 from steelyard.inertia import pseudo
 
 
-def as_vector(x, name, *, size=10):
+def as_vector(x: Any, name: str, *, size: int = 10) -> Any:
     """The array `x` if its last axis has `size` entries; lists become NumPy arrays. Raises InertiaError otherwise."""
     x = x if is_array_api_obj(x) else np.asarray(x, dtype=float)
     if x.ndim == 0 or x.shape[-1] != size:
-        raise InertiaError(f"{name} has shape {tuple(x.shape)}; expected (..., {size}): batch axes first, {size} numbers last")
+        raise InertiaError(
+            f"{name} has shape {tuple(x.shape)}; expected (..., {size}): batch axes first, {size} numbers last"
+        )
     return x
+
+
+def finite_bodies(theta):
+    """theta (..., 10) with every body that is not finite set to zero, and which bodies are finite (...)."""
+    xp = array_namespace(theta)
+    finite = xp.all(xp.isfinite(theta), axis=-1)
+    return xp.where(finite[..., None], theta, 0.0), finite
 
 
 def first_false(ok):
@@ -36,8 +46,9 @@ def place(index, shape):
 def require_consistent(theta, ok, name="theta"):
     """Raise InertiaError for the first body where `ok` (...) is false. theta: (..., 10).
 
-    `ok` is the caller's own evidence of positive definiteness (pivots or eigenvalues), so nothing is factored twice; the
-    smallest eigenvalue is computed for the message only. Does nothing under tracing (JAX jit), where results are NaN instead.
+    `ok` is the caller's own evidence of positive definiteness (pivots or eigenvalues), so nothing is factored twice;
+    the smallest eigenvalue is computed for the message only. Does nothing under tracing (JAX jit), where results are
+    NaN instead.
     """
     index = first_false(ok)
     if index is None:
@@ -45,18 +56,20 @@ def require_consistent(theta, ok, name="theta"):
     body = np.asarray(theta[index], dtype=float)
     where = place(index, ok.shape)
     if not np.all(np.isfinite(body)):
-        raise InertiaError(f"{name}: {where} has numbers that are not finite: {body.tolist()}; remove or repair it first")
+        raise InertiaError(
+            f"{name}: {where} has numbers that are not finite: {body.tolist()}; remove or repair it first"
+        )
     smallest = float(pseudo.smallest_eigenvalue(body))
     raise InertiaError(
-        f"{name}: {where} is not physically consistent: the smallest eigenvalue of its pseudo-inertia is {smallest:.6g} and must be "
-        f"positive beyond rounding (mass {body[0]:.6g} kg). No distribution of positive mass has these parameters. Check that the inertia "
-        "is about the body-frame origin and in the order m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz (steelyard.inertia.conventions "
-        "converts others), or project it onto the consistent set first"
+        f"{name}: {where} is not physically consistent: the smallest eigenvalue of its pseudo-inertia is "
+        f"{smallest:.6g} and must be positive beyond rounding (mass {body[0]:.6g} kg). No distribution of mass has "
+        "these parameters. Check that the inertia is about the body-frame origin and in the order Ixx, Ixy, Iyy, "
+        "Ixz, Iyz, Izz (steelyard.inertia.conventions converts others), or project onto the consistent set first"
     )
 
 
 def require_positive(values, name, unit, shape):
-    """Raise InertiaError unless every one of `values` (..., k) is positive and finite. shape: batch shape for the message."""
+    """Raise InertiaError unless all `values` (..., k) are positive and finite. shape: batch shape, for the message."""
     xp = array_namespace(values)
     index = first_false(xp.all((values > 0) & (values < math.inf), axis=-1))
     if index is not None:

@@ -91,11 +91,11 @@ def is_closed(faces, count):
     faces: (f, 3), count: number of vertices.
     """
     r = np.random.default_rng(0).integers(0, 2**64, size=count, dtype=np.uint64)
-    total = np.uint64(0)
+    total = 0
     for start in range(0, len(faces), 1 << 15):
         a, b, c = (r[column] for column in faces[start : start + (1 << 15)].T)
-        total = np.add(total, ((a - b) * (b - c) * (c - a)).sum(dtype=np.uint64), dtype=np.uint64)
-    return int(total) == 0
+        total += int(((a - b) * (b - c) * (c - a)).sum(dtype=np.uint64))
+    return total % 2**64 == 0
 
 
 def _describe_opening(faces):

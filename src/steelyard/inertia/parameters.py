@@ -1,12 +1,13 @@
 """The ten inertial parameters of a rigid body and their other spellings.
 
-`theta = [m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz]` in kg, kg m, kg m^2: first moment `h = m c`, inertia about the **origin** of the
-body frame, in body axes (paper A). Functions take leading batch axes and any array-API namespace.
+`theta = [m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz]` in kg, kg m, kg m^2: first moment `h = m c`, inertia about the
+**origin** of the body frame, in body axes (paper A). Functions take leading batch axes and any array-API namespace.
 """
 
 from array_api_compat import array_namespace
 
-from steelyard.inertia import pseudo
+from steelyard.errors import InertiaError
+from steelyard.inertia import checks, pseudo
 from steelyard.spatial import skew
 
 NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -22,7 +23,7 @@ def rotational_inertia(theta):
 
 
 def from_origin_inertia(mass, first_moment, inertia_origin):
-    """Parameters from mass (...), first moment h (..., 3) and inertia about the origin (..., 3, 3). Returns (..., 10)."""
+    """Parameters (..., 10) from mass (...), first moment h (..., 3) and inertia about the origin (..., 3, 3)."""
     xp = array_namespace(first_moment, inertia_origin)
     I = inertia_origin
     inertia = (I[..., 0, 0], I[..., 0, 1], I[..., 1, 1], I[..., 0, 2], I[..., 1, 2], I[..., 2, 2])
@@ -31,7 +32,7 @@ def from_origin_inertia(mass, first_moment, inertia_origin):
 
 
 def from_com_inertia(mass, com, inertia_com):
-    """Parameters from mass (...), centre of mass (..., 3) and inertia about it in body axes (..., 3, 3). Returns (..., 10)."""
+    """Parameters (..., 10) from mass (...), centre of mass (..., 3) and inertia about it, body axes (..., 3, 3)."""
     xp = array_namespace(com, inertia_com)
     mass = xp.asarray(mass)
     Sc = skew(com)
@@ -39,13 +40,29 @@ def from_com_inertia(mass, com, inertia_com):
     return from_origin_inertia(mass, mass[..., None] * com, inertia_origin)
 
 
+def to_origin_inertia(theta):
+    """Mass (...), first moment h (..., 3) and inertia about the origin (..., 3, 3). theta: (..., 10)."""
+    return theta[..., 0], theta[..., 1:4], rotational_inertia(theta)
+
+
 def to_com_inertia(theta):
-    """Mass (...), centre of mass (..., 3) and inertia about it (..., 3, 3). theta: (..., 10) with nonzero mass."""
+    """Mass (...), centre of mass (..., 3) and inertia about it (..., 3, 3). theta: (..., 10).
+
+    A body of zero mass and zero first moment (a bare frame) has its centre put at the origin. Raises InertiaError
+    when a body has a first moment but no mass, so no centre.
+    """
     xp = array_namespace(theta)
-    mass = theta[..., 0]
-    com = theta[..., 1:4] / mass[..., None]
+    mass, h, inertia_origin = to_origin_inertia(theta)
+    massless = mass == 0
+    index = checks.first_false(~massless | xp.all(h == 0, axis=-1))
+    if index is not None:
+        raise InertiaError(
+            f"{checks.place(index, massless.shape)} has zero mass but first moment {h[index].tolist()} kg m; "
+            "its centre of mass is undefined. Give it a mass, or set its first moment to zero"
+        )
+    com = h / xp.where(massless, 1.0, mass)[..., None]
     Sc = skew(com)
-    return mass, com, rotational_inertia(theta) - mass[..., None, None] * (xp.matrix_transpose(Sc) @ Sc)
+    return mass, com, inertia_origin - mass[..., None, None] * (xp.matrix_transpose(Sc) @ Sc)
 
 
 def to_spatial_inertia(theta):
@@ -68,8 +85,8 @@ def from_spatial_inertia(M):
 def transform(theta, R, p):
     """Parameters of the same body in another frame.
 
-    theta: (..., 10) in the child frame; R: (..., 3, 3), p: (..., 3) the child's pose in the parent. Returns (..., 10) in the parent
-    frame: `J' = T J T^T` with `T = [[R, p], [0, 1]]`, exact and linear in theta (the `B(X)` of paper C).
+    theta: (..., 10) in the child frame; R: (..., 3, 3), p: (..., 3) the child's pose in the parent. Returns (..., 10)
+    in the parent frame: `J' = T J T^T`, `T = [[R, p], [0, 1]]`, exact and linear in theta (the `B(X)` of paper C).
     """
     xp = array_namespace(theta, R, p)
     J = pseudo.to_matrix(theta)
@@ -87,3 +104,29 @@ def transform(theta, R, p):
     top = xp.concat([second, moved_h[..., :, None]], axis=-1)
     bottom = xp.concat([moved_h, m[..., None]], axis=-1)
     return pseudo.to_parameters(xp.concat([top, bottom[..., None, :]], axis=-2))
+
+
+def transform_matrix(R, p):
+    """Matrix of `transform`: `transform(theta, R, p) = B theta` (paper C, eq. 39, in our orders).
+
+    R: (..., 3, 3), p: (..., 3) the child's pose in the parent. Returns B: (..., 10, 10).
+    """
+    xp = array_namespace(R, p)
+    units = xp.eye(10, dtype=R.dtype)
+    return xp.matrix_transpose(transform(units, R[..., None, :, :], p[..., None, :]))
+
+
+def transform_derivative(theta):
+    """Derivative of the parameters as the body moves in the frame they are written in (paper D, 30-34, our orders).
+
+    theta: (..., 10) in a fixed frame. The body moves by the twist `eta = [dv; dw]` of that frame: its pose becomes
+    `exp(eta) T`. Returns d theta / d eta: (..., 10, 6), that is `dm = 0`, `dh = m dv - S(h) dw`,
+    `dI = S(dw) I - I S(dw) - S(dv) S(h) - S(h) S(dv)`.
+    """
+    xp = array_namespace(theta)
+    J = pseudo.to_matrix(theta)
+    eta = xp.eye(6, dtype=J.dtype)
+    top = xp.concat([skew(eta[:, 3:]), eta[:, :3, None]], axis=-1)
+    generators = xp.concat([top, xp.zeros_like(top[:, :1, :])], axis=-2)
+    moved = generators @ J[..., None, :, :]
+    return xp.matrix_transpose(pseudo.to_parameters(moved + xp.matrix_transpose(moved)))

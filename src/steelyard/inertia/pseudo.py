@@ -1,7 +1,7 @@
-"""Pseudo-inertia `J = [[Sigma, h], [h^T, m]]`, `Sigma = 1/2 tr(I) 1 - I` (paper A, eq. of "pseudo-inertia"; Wensing et al. 2017).
+"""Pseudo-inertia `J = [[Sigma, h], [h^T, m]]`, `Sigma = 1/2 tr(I) 1 - I` (paper A, "Pseudo Inertia"; Wensing 2017).
 
-`J` holds the density-weighted moments of `[x; 1]`: linear and invertible in theta, and positive definite exactly for bodies that
-can exist. Index order of the 4x4 matrix is `[x, y, z, 1]`.
+`J` holds the density-weighted moments of `[x; 1]`: linear and invertible in theta, and positive definite exactly for
+bodies that can exist. Index order of the 4x4 matrix is `[x, y, z, 1]`.
 """
 
 from array_api_compat import array_namespace

@@ -1,4 +1,4 @@
-"""Rotation matrices, rotation vectors and quaternions, for the principal axes of a body. Leading batch axes, any array namespace."""
+"""Rotation matrices, rotation vectors and quaternions, for principal axes. Leading batch axes, any array namespace."""
 
 import math
 
@@ -29,7 +29,8 @@ def left_jacobian(beta):
 def to_quaternion(R):
     """Unit quaternion `[x, y, z, w]`, `w >= 0`, of a rotation matrix. R: (..., 3, 3). Returns (..., 4).
 
-    The entries of R are linear in `q q^T`: build that matrix and take its row with the largest diagonal, which is never small.
+    The entries of R are linear in `q q^T`: build that matrix and take its row with the largest diagonal, which is
+    never small.
     """
     xp = array_namespace(R)
     xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
@@ -51,14 +52,14 @@ def to_vector(R):
     q = to_quaternion(R)
     v, w = q[..., :3], q[..., 3:]
     sine = xp.linalg.vector_norm(v, axis=-1, keepdims=True)
-    tiny = sine < 1e-150  # the limit 2 / w is exact there; below it the quotient would be 0 / 0
-    return v * xp.where(tiny, 2 / w, 2 * xp.atan2(sine, w) / xp.where(tiny, 1.0, sine))
+    still = sine == 0
+    return v * xp.where(still, 2.0, 2 * xp.atan2(sine, w) / xp.where(still, 1.0, sine))
 
 
 def _coefficients(beta):
-    """`sin t / t`, `(1 - cos t) / t^2`, `(t - sin t) / t^3` of `t = |beta|`, each (..., 1, 1), to machine precision everywhere.
+    """`sin t / t`, `(1 - cos t) / t^2`, `(t - sin t) / t^3` of `t = |beta|`, each (..., 1, 1).
 
-    Below half a radian the closed forms cancel, so their power series are used.
+    Below half a radian the closed forms cancel, so their power series are used: machine precision everywhere.
     """
     xp = array_namespace(beta)
     t2 = xp.sum(beta * beta, axis=-1)[..., None, None]

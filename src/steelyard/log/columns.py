@@ -1,4 +1,4 @@
-"""Reading the header of a table (CSV and its kin): which column is which joint's position, torque, ... and in what unit.
+"""Reading the header of a table (CSV and its kin): which column is which joint's position or torque, and in what unit.
 
 A whole header is read in one of two styles, whichever explains more of it: the channel before the joint (`q_elbow`,
 `position_elbow`, `q1`, `position[0]`) or after it (`elbow_position`, `/joint_states/elbow/effort`).
@@ -151,9 +151,11 @@ def _find(key: str, column: str | int, headers: Sequence[str], stated) -> int:
     if isinstance(column, int) and 0 <= column < len(headers):
         return column
     for names in (list(headers), [name for name, _ in stated]):
-        if column in names:
+        if isinstance(column, str) and column in names:
             return names.index(column)
-    raise LogError(f"channels= wants column {column!r} for {key}, which the file does not have; it has {choices(headers)}")
+    raise LogError(
+        f"channels= wants column {column!r} for {key}, which the file does not have; it has {choices(headers)}"
+    )
 
 
 def _require_usable(columns: Sequence[Column], headers: Sequence[str]) -> None:

@@ -47,7 +47,15 @@ def _header(path: Path) -> tuple[list[str], str | None, int]:
                 return _cells(text, delimiter), delimiter, number + 1
             else:
                 break
-    raise LogError(f"{path} holds no samples; expected a header line such as t,q_joint1,tau_joint1 and lines of numbers")
+    raise LogError(
+        f"{path} holds no samples; expected a header line such as t,q_joint1,tau_joint1 and lines of numbers"
+    )
+
+
+def parse_header(line: str) -> tuple[list[str], str | None]:
+    """(headers, delimiter) of a header line; delimiter None is white space."""
+    delimiter = _delimiter(line.strip())
+    return _cells(line.strip(), delimiter), delimiter
 
 
 def _delimiter(line: str) -> str | None:

@@ -66,7 +66,9 @@ class Log:
             turned = any(shapes[key][-1] == n for key in bad)
             hint = " Rows are samples: pass the transpose." if turned else " Every channel needs one row a time stamp."
             raise LogError(f"log {self.name!r}: t has {n} samples, but {_listed(shapes, bad)}.{hint}")
-        widths = {shapes[key][1] for key in _DOF if key in shapes} | ({len(self.joint_names)} if self.joint_names else set())
+        widths = {shapes[key][1] for key in _DOF if key in shapes} | (
+            {len(self.joint_names)} if self.joint_names else set()
+        )
         if len(widths) > 1:
             names = f", joint_names has {len(self.joint_names)} names" if self.joint_names else ""
             raise LogError(
@@ -79,8 +81,8 @@ class Log:
 
     def __getitem__(self, index: slice | ArrayLike) -> "Log":
         """The samples of a slice, a boolean mask (n,) or increasing indices, as a new Log."""
-        rows = np.arange(len(self))[index] if not isinstance(index, slice) else index
-        order = np.arange(len(self))[rows] if isinstance(rows, slice) else rows
+        rows = index if isinstance(index, slice) else np.asarray(index)
+        order = np.arange(len(self))[rows]
         if np.ndim(order) != 1 or np.any(np.diff(order) <= 0):
             raise LogError(f"log {self.name!r}: index with a slice, a mask or increasing indices; order is kept")
         return self.replace(**{key: value[rows] for key in SI if (value := getattr(self, key)) is not None})

@@ -20,8 +20,11 @@ def to_log(raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None
         channels, names = _agreed(channels, notes)
     else:
         channels, names = _matched(channels, robot, notes)
-    values = {key: channel.values for key, channel in channels.items()}
-    return Log(t=raw.t, joint_names=names, name=name, notes=tuple(notes), **values)
+    q, *others = (channels[key].values if key in channels else None for key in ("q", "v", "a", "tau"))
+    if q is None:
+        raise LogError("the log has no joint positions (q)")
+    v, a, tau = others
+    return Log(t=raw.t, q=q, v=v, a=a, tau=tau, joint_names=names, name=name, notes=tuple(notes))
 
 
 def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str]) -> Channel:
@@ -88,8 +91,8 @@ def _by_name(key, channel: Channel, names, robot, notes: list[str], reported: se
     missing = [name for name in names if name not in (channel.names or ())]
     if missing:
         raise LogError(
-            f"{key} of joints {choices(missing)} is not in the log. The log has {choices(channel.names or ())}; the robot "
-            f"has {choices(names)}. Rename columns, map them with channels=, or name them in order with joint_names="
+            f"{key} of joints {choices(missing)} is not in the log. The log has {choices(channel.names or ())}; the "
+            f"robot has {choices(names)}. Rename columns, map them with channels=, or name them all with joint_names="
         )
     extra = [name for name in channel.names or () if name not in names and name not in reported]
     reported.update(extra)

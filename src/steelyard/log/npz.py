@@ -41,7 +41,9 @@ class _Members:
     def __getitem__(self, key: str) -> NDArray[Any]:
         info, where = self.infos[key], f"{self.path}, array {key!r}"
         if info.file_size > MEMBER_LIMIT:
-            raise LogError(f"{where} declares {info.file_size:,} bytes, over the limit of {MEMBER_LIMIT:,}; split the log")
+            raise LogError(
+                f"{where} declares {info.file_size:,} bytes, over the limit of {MEMBER_LIMIT:,}; split the log"
+            )
         if info.flag_bits & 1:
             raise LogError(f"{where} is encrypted; save it without a password")
         try:
@@ -114,14 +116,18 @@ def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list
     return found
 
 
-def _numbers(arrays: _Members, channel: str, keys: list[str], request: Request, notes: list[str]) -> NDArray[np.float64]:
+def _numbers(
+    arrays: _Members, channel: str, keys: list[str], request: Request, notes: list[str]
+) -> NDArray[np.float64]:
     """(n, k) in SI; several one-dimensional arrays are columns."""
     parts = []
     for key in keys:
         array = arrays[key]
         if array.dtype.kind not in "fiu" or array.ndim not in (1, 2):
             found = f"{array.dtype} of shape {array.shape}"
-            raise LogError(f"{arrays.path}, array {key!r}: {channel} must be numbers (n,) or (n, columns), found {found}")
+            raise LogError(
+                f"{arrays.path}, array {key!r}: {channel} must be numbers (n,) or (n, columns), found {found}"
+            )
         parts.append(array[:, None] if array.ndim == 1 else array)
     if len({len(part) for part in parts}) > 1:
         raise LogError(f"{arrays.path}: arrays {choices(keys)} of {channel} differ in length")

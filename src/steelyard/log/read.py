@@ -1,4 +1,4 @@
-"""`read_log`: any supported file to a `Log`. A new format is one module with `read(path, request) -> Raw` and a line here."""
+"""`read_log`: any supported file to a `Log`. A new format is a module with `read(path, request)` and a line here."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -10,7 +10,4 @@ WORDS = {
 NAME_WORDS = ("joint_names", "names", "name", "joints", "joint_name", "joint")
 
 #: word -> channel, longest words first, so that `joint_position_x` is not read as something shorter.
-CHANNEL_OF = {
-    word: channel
-    for word, channel in sorted(((w, c) for c, words in WORDS.items() for w in words), key=lambda pair: -len(pair[0]))
-}
+CHANNEL_OF = dict(sorted(((w, c) for c, words in WORDS.items() for w in words), key=lambda pair: -len(pair[0])))

@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.errors import LogError
 from steelyard.log.columns import layout
+from steelyard.log.csv import parse_header
 from steelyard.log.log import Log
 from steelyard.log.raw import Request
 from steelyard.log.units import SI
@@ -22,14 +23,13 @@ def write_csv(log: Log, path: str | Path) -> Path:
     """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT` (`q1, q2, ...` without names), 17 digits, SI. Notes are
     not kept. Raises LogError for joint names that a CSV header cannot carry; NPZ carries any."""
     present = [key for key in SI if getattr(log, key) is not None]
-    header = [title for key in present for title in _titles(log, key)]
-    _require_readable(log, header, present)
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(title for key in present for title in _titles(log, key))
+    _require_readable(log, header.getvalue(), present)
     table = np.column_stack([getattr(log, key) for key in present])
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(header)
 
     def write(file: BinaryIO) -> None:
-        file.write(line.getvalue().encode())
+        file.write(header.getvalue().encode())
         np.savetxt(file, table, fmt="%.17g", delimiter=",")
 
     return _written(path, ".csv", write)
@@ -44,28 +44,31 @@ def write_npz(log: Log, path: str | Path) -> Path:
     return _written(path, ".npz", lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
 
 
+def _named(log: Log, key: str) -> bool:
+    return key != "t" and len(log.joint_names) == getattr(log, key).shape[1]
+
+
 def _titles(log: Log, key: str) -> list[str]:
     if key == "t":
         return ["t"]
-    width = getattr(log, key).shape[1]
-    named = log.joint_names if len(log.joint_names) == width else ()
-    return [f"{key}_{name}" for name in named] or [f"{key}{i + 1}" for i in range(width)]
+    if _named(log, key):
+        return [f"{key}_{name}" for name in log.joint_names]
+    return [f"{key}{i + 1}" for i in range(getattr(log, key).shape[1])]
 
 
-def _require_readable(log: Log, header: list[str], present: list[str]) -> None:
+def _require_readable(log: Log, line: str, present: list[str]) -> None:
+    """The header must read back as the names it was made from."""
+    expected = {key: log.joint_names if _named(log, key) else None for key in present}
     try:
-        read = layout(header, Request())
-        same = read.indices == list(range(len(header))) and not any(
-            bool(read.names[key]) != (_titles(log, key)[0] == f"{key}_{(log.joint_names or ('',))[0]}")
-            or (read.names[key] or log.joint_names) != log.joint_names
-            for key in present
-            if key != "t"
-        )
+        headers, _ = parse_header(line)
+        found = layout(headers, Request())
+        same = found.indices == list(range(len(headers))) and expected.items() <= found.names.items()
     except LogError:
         same = False
-    plain = all(name == name.strip() and name.isprintable() and "#" not in name for name in log.joint_names)
-    if not (same and plain):
-        raise LogError(f"joint names {log.joint_names} cannot be told apart in a CSV header; write an .npz file instead")
+    if not same or len(line.splitlines()) > 1:
+        raise LogError(
+            f"joint names {log.joint_names} cannot be told apart in a CSV header; write an .npz file instead"
+        )
 
 
 def _written(path: str | Path, suffix: str, write: Callable[[BinaryIO], object]) -> Path:

@@ -17,8 +17,9 @@ FLOATING_BASE = "floating_base"
 class Part:
     """A link or body as the file has it.
 
-    parent: index of the parent part, WORLD for the one root. rotation, position: pose in the parent part when no joint is between them.
-    joints: placed joints between parent and part, outermost first; the first holds the pose, further ones start where it ends.
+    parent: index of the parent part, WORLD for the one root. rotation, position: pose in the parent part when no
+    joint is between them. joints: placed joints between parent and part, outermost first; the first holds the pose,
+    further ones start where it ends.
     """
 
     name: str
@@ -33,8 +34,8 @@ class Part:
 def assemble(name: str, parts: list[Part], *, floating, gravity, source: Source | None, notes=()) -> Robot:
     """Build a Robot from parts in file order with exactly one root.
 
-    floating: None keeps the base the file describes, True puts a free joint under the root, False welds free joints where the file
-    places them. gravity: (3,) m/s^2. Raises ModelError when nothing can move.
+    floating: None keeps the base the file describes, True puts a free joint under the root, False welds free joints
+    where the file places them. gravity: (3,) m/s^2. Raises ModelError when nothing can move.
     """
     gravity = _checked_gravity(gravity)
     parts = _based(parts, floating)
@@ -44,7 +45,7 @@ def assemble(name: str, parts: list[Part], *, floating, gravity, source: Source 
 
     joints, parents, links = [], [], []
     body_names, body_joints, thetas = [], [], []
-    # a stack keeps deep chains clear of the recursion limit; each entry: part, joint and body it rides on, its pose there
+    # a stack keeps deep chains clear of the recursion limit: part, joint and body it rides on, its pose there
     stack = [(index, WORLD, WORLD, np.eye(3), np.zeros(3)) for index in reversed(children.get(WORLD, []))]
     while stack:
         index, joint, body, R, p = stack.pop()
@@ -144,7 +145,7 @@ def _require_unique(what: str, names: list[str], robot: str):
 
 
 def _resolved_mimics(joints: list[Joint]) -> tuple[list[Joint], list[str]]:
-    """Mimic joints with the ratio and offset to a joint that has coordinates of its own (chains of mimics followed), and notes."""
+    """Mimic joints resolved to a joint that has coordinates of its own (chains followed), and notes."""
     by_name = {j.name: j for j in joints}
     notes = []
 

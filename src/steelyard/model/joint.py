@@ -1,7 +1,8 @@
 """Joints: kind -> motion subspace Phi and pose X(q). All joint knowledge is in this file.
 
-The child frame of a joint is the frame of the body it carries. `Phi` (6, nv), `[v; w]` in child axes at the child origin, is constant
-for every kind, so one-degree joints are the exponential of a twist and the rest are listed in `KINDS`.
+The child frame of a joint is the frame of the body it carries. `Phi` (6, nv), `[v; w]` in child axes at the child
+origin, is constant for every kind, so one-degree joints are the exponential of a twist and the rest are listed in
+`KINDS`.
 
 kind        q                        v (child axes)
 revolute    angle [rad]              rate [rad/s]; also helical joints (a twist with pitch)
@@ -26,9 +27,9 @@ KINDS = {"revolute": (1, 1), "prismatic": (1, 1), "planar": (3, 3), "spherical":
 class Joint:
     """One joint between a parent frame and a child frame.
 
-    subspace: Phi (6, nv) in child axes. rotation, position: pose of the child in the parent at zero. Its coordinate is
-    `ratio * q + offset`: a mimic joint shares the q and v of its master through its ratio. lower, upper: (nq,) in units of q;
-    velocity_limit, effort_limit: (nv,). Unlimited is infinite.
+    subspace: Phi (6, nv) in child axes. rotation, position: pose of the child in the parent at zero. Its coordinate
+    is `ratio * q + offset`: a mimic joint shares the q and v of its master through its ratio. lower, upper: (nq,) in
+    units of q; velocity_limit, effort_limit: (nv,). Unlimited is infinite.
     """
 
     name: str
@@ -107,8 +108,8 @@ def planar_subspace(normal):
 def twist_pose_coefficients(joint: Joint):
     """Constants of the pose of a one-degree joint, linear in `[1, q, sin q, cos q]`.
 
-    Returns R (4, 3, 3), p (4, 3): `R(q) = R0 + Rs sin q + Rc cos q`, and p alike with a term in q. For a translation the angular
-    part of the twist is zero and the same formula leaves `p0 + q v`.
+    Returns R (4, 3, 3), p (4, 3): `R(q) = R0 + Rs sin q + Rc cos q`, and p alike with a term in q. For a translation
+    the angular part of the twist is zero and the same formula leaves `p0 + q v`.
     """
     v, w = joint.subspace[:3, 0], joint.subspace[3:, 0]
     W = skew(w)
@@ -122,7 +123,10 @@ def twist_pose_coefficients(joint: Joint):
 
 
 def multi_dof_pose(joint: Joint, q):
-    """Pose of the child in the parent for planar, spherical and free joints. q: (..., nq). Returns R (..., 3, 3), p (..., 3)."""
+    """Pose of the child in the parent for planar, spherical and free joints.
+
+    q: (..., nq). Returns R (..., 3, 3), p (..., 3).
+    """
     xp = array_namespace(q)
     Phi, R0, p0 = (xp.asarray(x, dtype=q.dtype) for x in (joint.subspace, joint.rotation, joint.position))
     if joint.kind == "planar":

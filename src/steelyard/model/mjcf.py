@@ -1,4 +1,4 @@
-"""MJCF reading through MuJoCo's own compiler, so defaults, includes, frames and inertia from geometry mean what MuJoCo means."""
+"""MJCF reading through MuJoCo's own compiler, so that every default means what MuJoCo means."""
 
 import warnings
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """States and generalised forces between Steelyard's coordinates and a MuJoCo model with the same joint names.
 
-They differ in order, in the free joint (MuJoCo: quaternion w first, linear velocity of the origin in world axes, angular in body axes) and in mimic
-joints, which MuJoCo moves on their own.
+They differ in order, in the free joint (MuJoCo: quaternion w first, linear velocity of the origin in world axes,
+angular in body axes) and in mimic joints, which MuJoCo moves on their own.
 """
 
 import numpy as np

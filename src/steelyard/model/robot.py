@@ -1,4 +1,4 @@
-"""The robot: a tree of joints and the bodies they carry, frozen, parents first (depth-first, so a subtree is a slice)."""
+"""The robot: a tree of joints and the bodies they carry, frozen; parents first, so that a subtree is a slice."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +15,10 @@ WORLD = -1
 
 @dataclass(frozen=True)
 class Source:
-    """The file a robot was read from; `save` edits a copy of it. format: "urdf" or "mjcf"; root: its folder-independent name."""
+    """The file a robot was read from; `save` edits a copy of it.
+
+    format: "urdf" or "mjcf"; root: its folder-independent name.
+    """
 
     path: Path
     format: str
@@ -25,8 +28,8 @@ class Source:
 class Link:
     """A rigid part as the model file names it, riding on a body (or on the world).
 
-    body: index of its body, WORLD when it cannot move. rotation, position: its pose in the body frame. theta: (10,) its inertial
-    parameters in its own frame, as read. has_inertial: whether the file states them.
+    body: index of its body, WORLD when it cannot move. rotation, position: its pose in the body frame. theta: (10,)
+    its inertial parameters in its own frame, as read. has_inertial: whether the file states them.
     """
 
     name: str
@@ -39,11 +42,12 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """Kinematics, inertial parameters and joint properties of a robot. Immutable: `with_...` methods return a changed copy.
+    """Kinematics, inertial parameters and joint properties of a robot; `with_...` methods return a changed copy.
 
-    joints: parents before children, depth first. parents: (nj,) joint index or WORLD. body_joints: (nb,) the joint whose child frame is
-    the body frame; joints without a body are the inner joints of a compound one. inertias: (nb, 10) in body frames, fixed
-    attachments lumped in. gravity: (3,) in the world, m/s^2. links: every part of the file with the body it rides on.
+    joints: parents before children, depth first. parents: (nj,) joint index or WORLD. body_joints: (nb,) the joint
+    whose child frame is the body frame; joints without a body are the inner joints of a compound one. inertias: (nb,
+    10) in body frames, fixed attachments lumped in. gravity: (3,) in the world, m/s^2. links: every part of the file
+    with the body it rides on.
     """
 
     name: str

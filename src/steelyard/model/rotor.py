@@ -9,10 +9,11 @@ import numpy as np
 class Rotor:
     """A rotor driven by a joint.
 
-    joint: name of the joint whose speed, times `gear_ratio`, is the rotor's speed about `axis`. carrier: name of the body the motor housing is
-    fixed to, None when it stands on the ground. axis (3,): unit vector; rotation (3, 3), position (3,): rotor frame, all in the
-    carrier's frame (the world's for None) at rest. theta: (10,) inertial parameters in the rotor frame, zeros when unknown. symmetric: whether its inertia
-    does not change as it spins (only m, the first moment along the axis and two moments of inertia are then free).
+    joint: name of the joint whose speed, times `gear_ratio`, is the rotor's speed about `axis`. carrier: name of the
+    body the motor housing is fixed to, None when it stands on the ground. axis (3,): unit vector; rotation (3, 3),
+    position (3,): rotor frame, all in the carrier's frame (the world's for None) at rest. theta: (10,) inertial
+    parameters in the rotor frame, zeros when unknown. symmetric: whether its inertia does not change as it spins
+    (only m, the first moment along the axis and two moments of inertia are then free).
     """
 
     joint: str

@@ -1,4 +1,7 @@
-"""URDF reading: links and joints to parts. Only `<link>` inertials and `<joint>`s matter here; all else in the file is left alone."""
+"""URDF reading: links and joints to parts.
+
+Only `<link>` inertials and `<joint>`s matter here; all else in the file is left alone.
+"""
 
 from dataclasses import replace
 from pathlib import Path

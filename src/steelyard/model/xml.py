@@ -1,4 +1,4 @@
-"""Hardened XML reading: no entities, no network, bounded size; numbers parsed with messages that name file, line and element."""
+"""Hardened XML reading: no entities, no network, bounded size; errors that name file, line and element."""
 
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def where(element, path) -> str:
 
 
 def floats(element, attribute: str, count: int, path, *, default=None):
-    """Attribute as (count,) finite floats, or `default` (as an array) when the attribute is absent and a default is given."""
+    """Attribute as (count,) finite floats; `default` when the attribute is absent and a default is given."""
     text = element.get(attribute)
     if text is None:
         if default is None:

@@ -1,0 +1,235 @@
+"""Physically consistent least squares, to global optimality (paper B, (25); Lee, Wensing and Park 2020 for the metric).
+
+Each body is written around its prior pseudo-inertia, `J = L (1 + Y) L^T` with `J0 = L L^T`. In the ten numbers `y = svec(Y)` the constant
+pullback distance is `1/2 ||y||^2`, physical consistency is `1 + Y >= eps`, and both are free of units: the cone program stays well scaled
+for a gripper finger and for a torso. Only the triangular factor of the data enters, so its size does not depend on the log.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import FitError, OptionError, choices
+from steelyard.fit.estimate import Certificate, Estimate, Status, identified_robot
+from steelyard.fit.least_squares import model_parameters
+from steelyard.fit.prior import consistent_prior
+from steelyard.fit.weakness import weak_directions
+from steelyard.fit.whitening import require_enough_samples, weigh_by_noise, whiten
+from steelyard.inertia import pseudo
+from steelyard.information import Information
+
+EPS = 1e-5  # smallest allowed eigenvalue of a pseudo-inertia, relative to the prior's
+SAFETY = 1e-3  # share of EPS kept clear of the bound, so that solver tolerance cannot cross it
+REGULARIZERS = ("pullback", "euclidean")
+SIGNED = ("viscous", "coulomb", "armature")  # terms that cannot be negative
+EFFECT_RIDGE = 1e-6  # pull of friction and armature to the model, in standard deviations: decides only what the data leaves open
+
+
+def consistent(info: Information, *, prior=None, regularizer: str = "pullback", weight: float = 1.0) -> Estimate:
+    """All links physically consistent (`J >= eps J0`), friction and armature non-negative, nearest to the data.
+
+    prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and noted.
+    Minimises `sum_j ||residual_j / noise_j||^2 + weight * distance(theta, prior)`: with weight 1 the prior counts like one
+    standard deviation for a relative change of one in every second moment. regularizer: "pullback" (coordinate invariant)
+    or "euclidean" (on theta in SI units). Raises FitError when the problem is ill-posed or no verified solution is found.
+    """
+    if regularizer not in REGULARIZERS:
+        raise OptionError(f"Unknown regularizer {regularizer!r}. Choose from {choices(REGULARIZERS)}.")
+    if not (np.isfinite(weight) and weight > 0):
+        raise OptionError(f"weight is a positive number (it decides what the data leaves open); got {weight!r}.")
+    require_enough_samples(info)
+    body_count = len(info.layout.body_names)
+    theta0, notes = consistent_prior(prior, info.robot, body_count)
+    weighted, noise = weigh_by_noise(info)
+    problem = whiten(weighted)
+    program = _program(problem, info, theta0, regularizer, weight)
+    y, gap, accurate = _solve(program)
+    parameters = program.start + program.directions @ y
+    certificate = _certificate(info, theta0, parameters, gap)
+    weakest = weak_directions(problem, info.layout, info.basis)
+    status = Status.WEAK_EXCITATION if weakest else Status.OK
+    regularised = problem.R.T @ problem.R + program.prior_curvature(info.basis)
+    return Estimate(
+        method=f"physically consistent least squares ({regularizer} prior, weight {weight:g})",
+        layout=info.layout,
+        basis=info.basis,
+        parameters=parameters,
+        covariance=np.linalg.pinv(regularised, hermitian=True),
+        noise=noise,
+        group_names=info.group_names,
+        samples=info.n,
+        status=status if accurate else Status.INACCURATE,
+        coulomb_width=info.coulomb_width,
+        prior=info.robot,
+        robot=identified_robot(info.robot, info.layout, parameters),
+        physical=True,
+        certificate=certificate,
+        weakest=weakest,
+        notes=notes,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """`min ||A y - b||` over `y`, whose first ten numbers a body are svec(Y), then effects in units of their column.
+
+    Parameters are `start + directions @ y`; lower: (m,) bounds of the effects in the same units, -inf where free.
+    """
+
+    A: np.ndarray
+    b: np.ndarray
+    start: np.ndarray
+    directions: np.ndarray
+    lower: np.ndarray
+    body_count: int
+    penalty: np.ndarray
+
+    def prior_curvature(self, basis):
+        """(r, r) information that the prior adds to base parameters: inverse of its covariance projected on them."""
+        solved = np.linalg.pinv(self.penalty @ np.linalg.pinv(self.directions))
+        spread = basis.regrouping @ solved
+        return np.linalg.pinv(spread @ spread.T, hermitian=True)
+
+
+def _program(problem, info, theta0, regularizer, weight) -> _Program:
+    layout, regrouping = info.layout, info.basis.regrouping
+    start = np.zeros(layout.size) if info.robot is None else model_parameters(info.robot, layout)
+    start[layout.inertial] = theta0.ravel()
+    directions = np.zeros((layout.size, layout.size))
+    for i, theta in enumerate(theta0):
+        block = layout.body(i)
+        directions[block, block] = _congruence(theta)
+    columns = problem.R @ regrouping
+    effects = np.arange(layout.inertial.stop, layout.size)
+    size = np.linalg.norm(columns[:, effects], axis=0)
+    directions[effects, effects] = 1.0 / np.where(size > 0, size, 1.0)
+    penalty = np.eye(layout.size)
+    if regularizer == "euclidean":
+        penalty[layout.inertial, layout.inertial] = directions[layout.inertial, layout.inertial]
+    penalty[layout.inertial] *= np.sqrt(weight / 2)
+    penalty[effects] *= EFFECT_RIDGE
+    lower = np.full(len(effects), -np.inf)
+    for term in SIGNED:
+        if term in layout.terms:
+            where = layout.term(term)
+            lower[where.start - effects[0] : where.stop - effects[0]] = -start[where] / np.diag(directions)[where]
+    return _Program(
+        A=np.concatenate([columns @ directions, penalty]),
+        b=np.concatenate([problem.r - columns @ start, np.zeros(layout.size)]),
+        start=start,
+        directions=directions,
+        lower=lower,
+        body_count=len(theta0),
+        penalty=penalty,
+    )
+
+
+def _scaled_triangle() -> np.ndarray:
+    """(10, 4, 4) orthonormal symmetric matrices, in the order of the cone solver: upper triangle, column by column."""
+    basis = np.zeros((10, 4, 4))
+    pairs = [(row, column) for column in range(4) for row in range(column + 1)]
+    for k, (row, column) in enumerate(pairs):
+        basis[k, row, column] = basis[k, column, row] = 1.0 if row == column else np.sqrt(0.5)
+    return basis
+
+
+TRIANGLE = _scaled_triangle()
+IDENTITY = np.trace(TRIANGLE, axis1=1, axis2=2)  # coordinates of the 4x4 identity
+
+
+def _congruence(theta0) -> np.ndarray:
+    """(10, 10): theta of `L Y L^T` for the coordinates y of Y in `TRIANGLE`, with `J0 = L L^T`."""
+    L = np.linalg.cholesky(pseudo.to_matrix(theta0))
+    return pseudo.to_parameters(L @ TRIANGLE @ L.T).T
+
+
+def _solve(program: _Program):
+    """Minimise `||A y - b||` over the cones. Returns y, relative duality gap, whether the solver reached full accuracy."""
+    # an orthogonal factor shrinks the cone to as many rows as unknowns and loses nothing
+    R = np.linalg.qr(np.column_stack([program.A, program.b]), mode="r")[: len(program.start)]
+    free = np.linalg.solve(R[:, :-1], R[:, -1])
+    feasible = _clipped(program, free)
+    if np.array_equal(feasible, free):
+        return free, 0.0, True  # the unconstrained optimum is inside: it is the constrained one too
+    step, gap, accurate = _cone_step(program, R[:, :-1], free, feasible)
+    return free + step, gap, accurate
+
+
+def _clipped(program: _Program, y) -> np.ndarray:
+    """The feasible point that moves eigenvalues and effects of y onto their bounds; y itself when it is feasible."""
+    y = y.copy()
+    for i in range(program.body_count):
+        block = slice(10 * i, 10 * i + 10)
+        eigenvalues, axes = np.linalg.eigh(np.eye(4) + np.tensordot(y[block], TRIANGLE, axes=1))
+        if eigenvalues[0] < EPS:
+            clipped = axes @ np.diag(np.maximum(eigenvalues, EPS)) @ axes.T - np.eye(4)
+            y[block] = np.tensordot(TRIANGLE, clipped, axes=2)
+    effects = slice(10 * program.body_count, None)
+    y[effects] = np.maximum(y[effects], program.lower)
+    return y
+
+
+def _cone_step(program: _Program, R, free, feasible):
+    """The step from the unconstrained optimum to the constrained one.
+
+    In `z = R step / scale` the cost is the plain norm of z and at most one at the optimum: directions that the data fixes to
+    many digits become tiny columns of the constraints instead of huge rows of the cost, which the solver takes well.
+    """
+    import clarabel
+    from scipy import sparse
+
+    size, bodies = len(free), 10 * program.body_count
+    bounded = bodies + np.flatnonzero(np.isfinite(program.lower))
+    scale = np.linalg.norm(R @ (feasible - free))
+    steps = scale * np.linalg.inv(R)
+    # variables [z, t]; h - M x in the cones: (t, z), 1 + Y - eps, effects above their bounds
+    limited = np.concatenate([steps[:bodies], steps[bounded]])
+    M = sparse.vstack(
+        [
+            sparse.csc_matrix(([-1.0], ([0], [size])), shape=(1, size + 1)),
+            sparse.eye(size, size + 1) * -1.0,
+            sparse.hstack([sparse.csc_matrix(-limited), sparse.csc_matrix((len(limited), 1))]),
+        ],
+        format="csc",
+    )
+    h = np.concatenate(
+        [
+            np.zeros(size + 1),
+            free[:bodies] + np.tile((1 - EPS * (1 + SAFETY)) * IDENTITY, program.body_count),
+            free[bounded] - program.lower[bounded - bodies],
+        ]
+    )
+    cones = [clarabel.SecondOrderConeT(size + 1), *[clarabel.PSDTriangleConeT(4)] * program.body_count]
+    if len(bounded):
+        cones.append(clarabel.NonnegativeConeT(len(bounded)))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    settings.max_threads = 1
+    cost = np.zeros(size + 1)
+    cost[-1] = 1.0
+    none = sparse.csc_matrix((size + 1, size + 1))
+    solution = clarabel.DefaultSolver(none, cost, M, h, cones, settings).solve()
+    status = str(solution.status)
+    if status not in ("Solved", "AlmostSolved"):
+        raise FitError(
+            f"The cone solver ended with '{status}'. Check that the log is in SI units and the prior has plausible masses."
+        )
+    gap = abs(solution.obj_val - solution.obj_val_dual) / max(1.0, abs(solution.obj_val))
+    return steps @ np.array(solution.x[:-1]), gap, status == "Solved"
+
+
+def _certificate(info, theta0, parameters, gap) -> Certificate:
+    """Check the constraints on the parameters themselves. Raises FitError when one is violated."""
+    layout = info.layout
+    L = np.linalg.cholesky(pseudo.to_matrix(theta0))
+    J = pseudo.to_matrix(parameters[layout.inertial].reshape(-1, 10))
+    inverse = np.linalg.inv(L)
+    smallest = float(np.linalg.eigvalsh(inverse @ J @ np.swapaxes(inverse, -1, -2)).min(initial=np.inf))
+    signed = [parameters[layout.term(term)] for term in SIGNED if term in layout.terms]
+    slack = float(np.concatenate(signed).min(initial=np.inf)) if signed else np.inf
+    if smallest <= 0 or slack < -1e-9:
+        raise FitError(
+            f"The solution failed its own check (relative eigenvalue {smallest:.1e}, slack {slack:.1e}) and was discarded."
+        )
+    return Certificate(gap, smallest, slack)

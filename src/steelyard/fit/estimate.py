@@ -1,0 +1,132 @@
+"""What a fit returns: parameters, how they were obtained, and how sure they are."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.identifiability.basis import Basis
+from steelyard.inertia import pseudo
+from steelyard.model.robot import Robot
+from steelyard.parameters import ParameterLayout
+
+
+class Status(Enum):
+    """Outcome of a fit; the text says what to change."""
+
+    OK = "solved; every certificate holds"
+    WEAK_EXCITATION = (
+        "solved, but this log barely excites some identifiable combinations; "
+        "their values come from the prior: record a richer motion"
+    )
+    INACCURATE = "the solver stopped before full accuracy; check units and scales of the log"
+
+    @property
+    def usable(self) -> bool:
+        return self is not Status.INACCURATE
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof of a constrained solution, each figure checked on the result and not taken from the solver's word.
+
+    duality_gap: relative; smallest_eigenvalue: of all pseudo-inertias, relative to the prior's; smallest_slack: of all
+    linear bounds, in units of each column (0 is on the bound).
+    """
+
+    duality_gap: float
+    smallest_eigenvalue: float
+    smallest_slack: float
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Identified parameters of a robot.
+
+    parameters: (p,) in the order of `layout`; covariance: (r, r) of the base parameters `basis.columns`.
+    noise: (g,) standard deviation of the residual of each row group, in N m or N. robot: the model with the identified
+    values, None for raw regressions. physical: whether every body is certified physically consistent.
+    """
+
+    method: str
+    layout: ParameterLayout
+    basis: Basis
+    parameters: np.ndarray
+    covariance: np.ndarray
+    noise: np.ndarray
+    group_names: tuple[str, ...]
+    samples: int
+    status: Status
+    coulomb_width: float
+    prior: Robot | None = None
+    robot: Robot | None = None
+    physical: bool = False
+    certificate: Certificate | None = None
+    weakest: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def theta(self) -> np.ndarray:
+        """(nb, 10) inertial parameters of all bodies in body frames."""
+        return self.parameters[self.layout.inertial].reshape(-1, 10)
+
+    @cached_property
+    def base(self) -> np.ndarray:
+        """(r,) base parameters: what the data determines."""
+        return self.basis.regroup(self.parameters)
+
+    @property
+    def base_names(self) -> tuple[str, ...]:
+        """Names of the base columns."""
+        return tuple(self.layout.names[i] for i in self.basis.columns)
+
+    @cached_property
+    def friction(self) -> dict[str, np.ndarray]:
+        """Identified friction and armature by term, one value a degree of freedom in `layout.dof_names`."""
+        return {term: self.parameters[self.layout.term(term)] for term in self.layout.terms}
+
+    @property
+    def relative_deviation(self) -> np.ndarray:
+        """(r,) standard deviation of each base parameter over its magnitude."""
+        deviation = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        return deviation / np.maximum(np.abs(self.base), np.finfo(float).tiny)
+
+    @cached_property
+    def smallest_eigenvalues(self) -> np.ndarray:
+        """(nb,) smallest eigenvalue of each body's pseudo-inertia; positive means physically consistent."""
+        return np.linalg.eigvalsh(pseudo.to_matrix(self.theta))[:, 0]
+
+    def summary(self) -> str:
+        """A few readable lines: method, status, certificates, noise."""
+        lines = [
+            f"{self.method}: {self.status.value}",
+            f"{self.samples} samples, {self.basis.count} identifiable combinations of {self.layout.size} parameters",
+        ]
+        if self.certificate is not None:
+            c = self.certificate
+            lines.append(
+                f"duality gap {c.duality_gap:.1e}, smallest relative eigenvalue {c.smallest_eigenvalue:.1e}, "
+                f"smallest slack {c.smallest_slack:.1e}"
+            )
+        if self.robot is not None:
+            lines += [
+                f"  {name}: {theta[0]:.4g} kg, smallest pseudo-inertia eigenvalue {eigenvalue:.2e}"
+                for name, theta, eigenvalue in zip(
+                    self.layout.body_names, self.theta, self.smallest_eigenvalues, strict=True
+                )
+            ]
+        return "\n".join([*lines, *self.notes])
+
+
+def identified_robot(prior: Robot | None, layout: ParameterLayout, parameters) -> Robot | None:
+    """The prior robot with identified inertias, and damping, frictionloss and armature where they were columns."""
+    if prior is None:
+        return None
+    properties = {}
+    for term, name in (("viscous", "damping"), ("coulomb", "frictionloss"), ("armature", "armature")):
+        if term in layout.terms:
+            values = getattr(prior, name).copy()
+            values[list(layout.dofs)] = parameters[layout.term(term)]
+            properties[name] = values
+    return prior.with_inertias(parameters[layout.inertial]).with_joint_properties(**properties)

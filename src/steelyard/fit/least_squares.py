@@ -1,0 +1,51 @@
+"""Weighted least squares on base parameters: unbiased for clean regressors, no physical constraints."""
+
+import numpy as np
+
+from steelyard.fit.estimate import Estimate, Status, identified_robot
+from steelyard.fit.weakness import weak_directions
+from steelyard.fit.whitening import require_enough_samples, weigh_by_noise, whiten
+from steelyard.information import Information
+
+
+def least_squares(info: Information) -> Estimate:
+    """Base parameters by least squares, rows weighted by the noise of their joint (iterated).
+
+    Full parameters are the ones nearest to the model's that have these base parameters (of least norm without a model);
+    they predict torques but need not be physical. The covariance (r, r) takes residuals as independent between samples.
+    Raises FitError for fewer equations than unknowns.
+    """
+    require_enough_samples(info)
+    weighted, noise = weigh_by_noise(info)
+    problem = whiten(weighted)
+    base = problem.solve()
+    robot = info.robot
+    prior = None if robot is None else model_parameters(robot, info.layout)
+    parameters = info.basis.lift(base, prior)
+    weakest = weak_directions(problem, info.layout, info.basis)
+    return Estimate(
+        method="least squares",
+        layout=info.layout,
+        basis=info.basis,
+        parameters=parameters,
+        covariance=problem.covariance(),
+        noise=noise,
+        group_names=info.group_names,
+        samples=info.n,
+        status=Status.WEAK_EXCITATION if weakest else Status.OK,
+        coulomb_width=info.coulomb_width,
+        prior=robot,
+        robot=identified_robot(robot, info.layout, parameters),
+        weakest=weakest,
+        notes=("Full parameters are base parameters lifted to the nearest model; they need not be physical.",),
+    )
+
+
+def model_parameters(robot, layout) -> np.ndarray:
+    """(p,) the values a robot's model states for the columns of a layout (offsets are zero)."""
+    values = np.zeros(layout.size)
+    values[layout.inertial] = robot.inertias.ravel()
+    for term, name in (("viscous", "damping"), ("coulomb", "frictionloss"), ("armature", "armature")):
+        if term in layout.terms:
+            values[layout.term(term)] = getattr(robot, name)[list(layout.dofs)]
+    return values

@@ -1,0 +1,82 @@
+"""From Information to a small triangular problem `min ||R x - r||`, weighted by joint noise."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import FitError
+from steelyard.information import Information
+
+SINGULAR = 1e-12  # of the largest eigenvalue of the unit-diagonal Gram matrix: below it lies rounding, not data
+NOISE_FLOOR = 1e-6  # of a row's torque: no sensor is better, and noise-free simulated logs would weigh infinitely
+
+
+@dataclass(frozen=True, eq=False)
+class Whitened:
+    """Least-squares problem in base columns.
+
+    R: (k, r), r: (k,) with `||R x - r||^2` equal to the weighted residual but for a constant; k is the numerical rank.
+    scale: (r,) column scales; eigenvalues: (r,) of the unit-diagonal Gram matrix, ascending; directions: (r, r) theirs.
+    """
+
+    R: np.ndarray
+    r: np.ndarray
+    scale: np.ndarray
+    eigenvalues: np.ndarray
+    directions: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        return len(self.r)
+
+    def solve(self) -> np.ndarray:
+        """(r,) least-squares solution of least scaled norm."""
+        return np.linalg.lstsq(self.R * self.scale, self.r, rcond=None)[0] * self.scale
+
+    def covariance(self) -> np.ndarray:
+        """(r, r) covariance for unit-variance rows; infinite variance shows as the pseudo-inverse leaving it out."""
+        scaled = self.R * self.scale
+        return self.scale[:, None] * np.linalg.pinv(scaled.T @ scaled, rcond=SINGULAR, hermitian=True) * self.scale
+
+
+def whiten(info: Information) -> Whitened:
+    """Whitened problem of an Information in base columns, with its own row weights."""
+    G, b = info.G, info.b
+    diagonal = np.diag(G).copy()
+    if not diagonal.max(initial=0.0) > 0:
+        raise FitError("The regression is identically zero: the robot does not move or every row weight is zero.")
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    eigenvalues, directions = np.linalg.eigh(scale[:, None] * G * scale)
+    keep = eigenvalues > SINGULAR * eigenvalues[-1]
+    root = np.sqrt(eigenvalues[keep])
+    R = root[:, None] * directions[:, keep].T / scale
+    r = (directions[:, keep].T @ (scale * b)) / root
+    return Whitened(R, r, scale, eigenvalues, directions)
+
+
+def joint_noise(info: Information, base) -> np.ndarray:
+    """(g,) residual standard deviation of each row group at base parameters (r,), floored at rounding level."""
+    parameters_per_row = max(info.basis.count / max(len(info.counts), 1), 1.0)
+    degrees = np.maximum(info.counts - parameters_per_row, 1.0)
+    signal = np.sqrt(info.energy / np.maximum(info.counts, 1))
+    floor = NOISE_FLOOR * np.maximum(signal, NOISE_FLOOR * signal.max(initial=1.0))
+    return np.maximum(np.sqrt(info.residual_energy(base) / degrees), floor)
+
+
+def weigh_by_noise(info: Information, *, iterations: int = 4) -> tuple[Information, np.ndarray]:
+    """Row weights 1 / variance from the residuals of a weighted fit, repeated. Returns the weighted Information and noise (g,)."""
+    info = info.base
+    weighted, noise = info, np.ones(len(info.weights))
+    for _ in range(iterations):
+        noise = joint_noise(info, whiten(weighted).solve())
+        weighted = info.weighted(1.0 / noise**2)
+    return weighted, noise
+
+
+def require_enough_samples(info: Information):
+    """Raise FitError when there are fewer equations than identifiable combinations."""
+    if info.counts.sum() < info.basis.count:
+        raise FitError(
+            f"{info.n} samples give {int(info.counts.sum())} equations for {info.basis.count} identifiable combinations. "
+            "Record a longer log, or estimate fewer terms."
+        )

@@ -1,0 +1,78 @@
+"""Base parameters: a choice of columns and a regrouping, `pi_b = Regroup theta` (paper C, section 2; `pi_b = pi_1 + K pi_2`).
+
+The choice takes the first independent column going down a body and then on to the next body, as the paper's tables do.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+DEPENDENT = 1e-5  # share of a unit null vector that a column must carry to count as dependent on the columns before it
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Identifiable combinations of p parameters.
+
+    columns: (r,) the base columns, ascending. regrouping: (r, p), identity on the base columns: `Y theta = Y[:,
+    columns] @ regrouping @ theta`. null_space: (p, p - r), changes of theta that no motion reveals.
+    """
+
+    columns: np.ndarray
+    regrouping: np.ndarray
+    null_space: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return len(self.columns)
+
+    def regroup(self, theta):
+        """Base parameters (..., r) of full parameters (..., p)."""
+        return np.asarray(theta) @ self.regrouping.T
+
+    def lift(self, base, prior=None):
+        """Full parameters (p,) with these base parameters (r,), nearest to a prior (p,), or of least norm without one."""
+        prior = np.zeros(self.regrouping.shape[1]) if prior is None else np.asarray(prior, dtype=float)
+        return prior + self._pseudo_inverse @ (np.asarray(base) - self.regroup(prior))
+
+    @cached_property
+    def _pseudo_inverse(self):
+        return np.linalg.pinv(self.regrouping)
+
+
+def from_null_space(null_space, scale=None) -> Basis:
+    """Basis of a null space. null_space: (p, d), any basis of it. scale: (p,) typical size of each column, 1 by default.
+
+    A column depends on the ones before it exactly if some null vector ends there: orthogonal transformations of the
+    null vectors, taken from the last column backwards, keep that decision well conditioned.
+    """
+    N = np.asarray(null_space, dtype=float)
+    p, d = N.shape
+    scale = np.ones(p) if scale is None else np.asarray(scale, dtype=float)
+    rows = np.linalg.qr(scale[:, None] * N)[0].T.copy() if d else np.zeros((0, p))
+    dependent = []
+    for column in range(p - 1, -1, -1):
+        ends = rows[:, column]
+        length = np.linalg.norm(ends)
+        if length > DEPENDENT:
+            dependent.append(column)
+            rows = _without(rows, ends / length)
+    dependent = np.array(sorted(dependent), dtype=int)
+    reduced = np.zeros((p, d))
+    if d:
+        scaled = scale[:, None] * N
+        reduced = np.linalg.solve(scaled[dependent].T, scaled.T).T / scale[:, None] * scale[dependent]
+    base = np.setdiff1d(np.arange(p), dependent)
+    regrouping = np.zeros((len(base), p))
+    regrouping[np.arange(len(base)), base] = 1.0
+    regrouping[:, dependent] = -reduced[base]
+    return Basis(base, regrouping, reduced)
+
+
+def _without(rows, direction):
+    """Orthonormal rows spanning what is left of the row space without one combination, by a Householder reflection."""
+    reflector = direction.copy()
+    reflector[0] += 1.0 if direction[0] >= 0 else -1.0
+    reflected = rows - np.outer(reflector, (2.0 / (reflector @ reflector)) * (reflector @ rows))
+    return reflected[1:]

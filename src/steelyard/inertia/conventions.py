@@ -1,0 +1,190 @@
+"""The ten inertial parameters as other tools write them. Convert at the border only; inside there is one order.
+
+Orders of a ten-vector (first moment and inertia about the body-frame origin) are in `ORDERS`. URDF and MuJoCo
+describe a body by mass, centre of mass and inertia about it. All functions take leading batch axes and any array-API
+namespace.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from steelyard.errors import InertiaError, OptionError, choices
+from steelyard.inertia import checks, parameters, rotation
+from steelyard.inertia.principal import principal_axes
+from steelyard.spatial import rotation_from_quaternion, rotation_from_rpy
+
+ORDERS = {
+    "pinocchio": parameters.NAMES,  # pinocchio.Inertia.toDynamicParameters: ours
+    "spatial_v2": (
+        "m",
+        "hx",
+        "hy",
+        "hz",
+        "Ixx",
+        "Iyy",
+        "Izz",
+        "Iyz",
+        "Ixz",
+        "Ixy",
+    ),  # Wensing's spatial_v2_extended (Matlab)
+    "geometric_robot_dynid": (
+        "m",
+        "hx",
+        "hy",
+        "hz",
+        "Ixx",
+        "Iyy",
+        "Izz",
+        "Ixy",
+        "Iyz",
+        "Ixz",
+    ),  # Lee's Geometric-Robot-DynID (Matlab)
+    "row_major": ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"),  # the papers B, C and E
+    "khalil": ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz", "hx", "hy", "hz", "m"),  # SymPyBotics' default
+}
+
+
+def from_order(vector, order):
+    """theta: (..., 10) of a ten-vector (..., 10) in one of `ORDERS`, by name. Raises OptionError for other names."""
+    names = _names(order)
+    return _take(checks.as_vector(vector, "vector"), [names.index(name) for name in parameters.NAMES])
+
+
+def to_order(theta, order):
+    """Ten-vector (..., 10) in one of `ORDERS`, by name, of theta (..., 10). Raises OptionError for other names."""
+    names = _names(order)
+    return _take(checks.as_vector(theta, "theta"), [parameters.NAMES.index(name) for name in names])
+
+
+class UrdfInertial(NamedTuple):
+    """`<inertial>` of a URDF link: `<origin xyz rpy/>`, `<mass/>`, `<inertia ixx ixy ixz iyy iyz izz/>`."""
+
+    mass: Any
+    """(...) kg"""
+    xyz: Any
+    """(..., 3) m, centre of mass in the link frame"""
+    rpy: Any
+    """(..., 3) rad, axes of the inertial frame in the link frame: `Rz(yaw) Ry(pitch) Rx(roll)`"""
+    inertia: Any
+    """(..., 6) kg m^2 `[ixx, ixy, ixz, iyy, iyz, izz]` about the centre of mass, in the axes of the inertial frame"""
+
+
+def from_urdf(mass, xyz, rpy, inertia):
+    """theta: (..., 10) in the link frame, of the fields of `UrdfInertial`."""
+    xyz, rpy = checks.as_vector(xyz, "xyz", size=3), checks.as_vector(rpy, "rpy", size=3)
+    xx, xy, xz, yy, yz, zz = _entries(inertia, "inertia", 6)
+    R = rotation_from_rpy(rpy)
+    return parameters.from_com_inertia(mass, xyz, _rotated(R, _symmetric(xx, xy, yy, xz, yz, zz)))
+
+
+def to_urdf(theta, *, rpy=(0.0, 0.0, 0.0)):
+    """`UrdfInertial` of theta (..., 10); inertial axes along the link's, or at `rpy` (..., 3) to keep a file's.
+
+    Raises InertiaError if a body has a first moment but no mass.
+    """
+    theta = checks.as_vector(theta, "theta")
+    xp = array_namespace(theta)
+    mass, com, central = parameters.to_com_inertia(theta)
+    rpy = xp.broadcast_to(xp.asarray(rpy, dtype=theta.dtype), com.shape)
+    I = _rotated(xp.matrix_transpose(rotation_from_rpy(rpy)), central)
+    upper = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+    return UrdfInertial(mass, com, rpy, xp.stack([I[..., i, j] for i, j in upper], axis=-1))
+
+
+class MujocoFull(NamedTuple):
+    """`<inertial mass pos fullinertia/>` of an MJCF body."""
+
+    mass: Any
+    """(...) kg"""
+    pos: Any
+    """(..., 3) m, centre of mass in the body frame"""
+    fullinertia: Any
+    """(..., 6) kg m^2 `[xx, yy, zz, xy, xz, yz]` about the centre of mass, in body axes"""
+
+
+def from_mujoco_full(mass, pos, fullinertia):
+    """theta: (..., 10) in the body frame, of the fields of `MujocoFull`."""
+    xx, yy, zz, xy, xz, yz = _entries(fullinertia, "fullinertia", 6)
+    return parameters.from_com_inertia(mass, checks.as_vector(pos, "pos", size=3), _symmetric(xx, xy, yy, xz, yz, zz))
+
+
+def to_mujoco_full(theta):
+    """`MujocoFull` of theta (..., 10). Raises InertiaError if a body has a first moment but no mass."""
+    theta = checks.as_vector(theta, "theta")
+    mass, com, I = parameters.to_com_inertia(theta)
+    upper = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+    return MujocoFull(mass, com, array_namespace(theta).stack([I[..., i, j] for i, j in upper], axis=-1))
+
+
+class MujocoDiagonal(NamedTuple):
+    """`<inertial mass pos quat diaginertia/>` of an MJCF body; `body_mass`, `ipos`, `iquat`, `inertia` of `MjModel`."""
+
+    mass: Any
+    """(...) kg"""
+    pos: Any
+    """(..., 3) m, centre of mass in the body frame"""
+    quat: Any
+    """(..., 4) `[w, x, y, z]`, principal axes in the body frame"""
+    diaginertia: Any
+    """(..., 3) kg m^2, principal moments"""
+
+
+def from_mujoco_diagonal(mass, pos, quat, diaginertia):
+    """theta: (..., 10) in the body frame, of the fields of `MujocoDiagonal`. `quat` is normalised, as MuJoCo does.
+
+    Raises InertiaError for a quaternion without direction (zero or not finite).
+    """
+    quat = checks.as_vector(quat, "quat", size=4)
+    moments = checks.as_vector(diaginertia, "diaginertia", size=3)
+    xp = array_namespace(quat)
+    length = xp.linalg.vector_norm(quat, axis=-1, keepdims=True)
+    index = checks.first_false(((length > 0) & (length < math.inf))[..., 0])
+    if index is not None:
+        where = checks.place(index, quat.shape[:-1])
+        raise InertiaError(f"quat of {where} is {quat[index].tolist()}; expected [w, x, y, z] of nonzero finite length")
+    w, x, y, z = (quat[..., i] / length[..., 0] for i in range(4))
+    R = rotation_from_quaternion(xp.stack([x, y, z, w], axis=-1))
+    return parameters.from_com_inertia(
+        mass, checks.as_vector(pos, "pos", size=3), (R * moments[..., None, :]) @ xp.matrix_transpose(R)
+    )
+
+
+def to_mujoco_diagonal(theta):
+    """`MujocoDiagonal` of theta (..., 10), with the principal axes nearest the body's (any order of moments is valid).
+
+    Raises InertiaError if a body has a first moment but no mass.
+    """
+    theta = checks.as_vector(theta, "theta")
+    xp = array_namespace(theta)
+    mass, com, central = parameters.to_com_inertia(theta)
+    R, moments = principal_axes(central)
+    quat = rotation.to_quaternion(R)
+    return MujocoDiagonal(mass, com, xp.concat([quat[..., 3:], quat[..., :3]], axis=-1), moments)
+
+
+def _names(order):
+    if order not in ORDERS:
+        raise OptionError(f"order is {order!r}; expected one of {choices(ORDERS)}")
+    return ORDERS[order]
+
+
+def _take(vector, indices):
+    xp = array_namespace(vector)
+    return xp.take(vector, xp.asarray(np.array(indices)), axis=-1)
+
+
+def _entries(values, name, size):
+    values = checks.as_vector(values, name, size=size)
+    return (values[..., i] for i in range(size))
+
+
+def _symmetric(xx, xy, yy, xz, yz, zz):
+    xp = array_namespace(xx)
+    return xp.stack([xp.stack(row, axis=-1) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))], axis=-2)
+
+
+def _rotated(R, matrix):
+    return R @ matrix @ array_namespace(R).matrix_transpose(R)

@@ -1,0 +1,158 @@
+"""Can this log be trusted? `check` looks for everything known to spoil an identification; `require_usable` refuses."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from steelyard.errors import LogError
+from steelyard.log.finding import Finding, fatal, fatal_messages, warning
+from steelyard.log.gaps import GAP, gaps
+from steelyard.log.log import Log
+from steelyard.log.motion import limits, velocity, wraps
+from steelyard.log.raw import RobotNames
+from steelyard.log.repeats import repeats
+from steelyard.log.units import SI
+
+MINIMUM = 20
+"""Fewer samples than this identify nothing: a joint has more parameters than that."""
+STILL = 1e-3
+"""A joint whose position spans less (rad or m) counts as never moved."""
+JITTER = 0.05
+"""Standard deviation of the steps, relative to the median step, above which time stamps count as irregular."""
+SATURATED = 0.01
+"""Share of samples at exactly the largest or smallest torque above which a channel counts as clipped."""
+
+
+def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) -> tuple[Finding, ...]:
+    """Everything found, fatal first. With a robot its position limits (`lower`, `upper`, (nq,)) are used too.
+
+    Later checks are left out where an earlier fault makes them meaningless (NaN, unsorted time).
+    """
+    found = [*samples(log, minimum=minimum), *finite(log), *time(log)]
+    if not fatal_messages(found):
+        found += [
+            *stamps(log),
+            *torque(log),
+            *still(log),
+            *repeats(log),
+            *wraps(log),
+            *velocity(log),
+            *limits(log, robot),
+        ]
+    return tuple(sorted(found, key=lambda finding: finding.severity != "fatal"))
+
+
+def require_usable(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) -> tuple[Finding, ...]:
+    """The warnings of `check`. Raises LogError with every fatal finding."""
+    found = check(log, robot, minimum=minimum)
+    faults = fatal_messages(found)
+    if faults:
+        raise LogError(f"log {log.name!r} cannot be used. " + " ".join(faults))
+    return found
+
+
+def samples(log: Log, *, minimum: int = MINIMUM) -> Iterator[Finding]:
+    """Enough of them."""
+    if len(log) < minimum:
+        yield fatal("few_samples", f"It has {len(log)} samples; at least {minimum} are needed.")
+
+
+def finite(log: Log) -> Iterator[Finding]:
+    """No NaN or infinity in any channel."""
+    for key in SI:
+        values = getattr(log, key)
+        if values is None or np.isfinite(values).all():
+            continue
+        bad = ~np.isfinite(values)
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        where = "" if key == "t" else f" of {_label(log, key, first[1])}"
+        yield fatal(
+            "not_finite",
+            f"{key}{where} is {values[first]} at sample {first[0]} (t = {log.t[first[0]]:.6g} s); {int(bad.sum())} "
+            f"such values in {key}. Leave these samples out: log[numpy.isfinite(log.{key}){'.all(1)' * (key != 't')}].",
+        )
+
+
+def time(log: Log) -> Iterator[Finding]:
+    """Time stamps increase strictly."""
+    step = np.diff(log.t)
+    for code, bad, what, remedy in (
+        ("time_order", step < 0, "goes back", "Sort the samples, or split the file where a recording restarts."),
+        ("time_duplicate", step == 0, "stands still", "Keep one sample of each time stamp."),
+    ):
+        if bad.any():
+            i = int(np.argmax(bad))
+            yield fatal(
+                code,
+                f"Time {what} {int(bad.sum())} times, first from sample {i} (t = {float(log.t[i])!r} s) to sample "
+                f"{i + 1} (t = {float(log.t[i + 1])!r} s). {remedy}",
+            )
+
+
+def stamps(log: Log) -> Iterator[Finding]:
+    """Regular time stamps in seconds, without gaps."""
+    step = np.diff(log.t)
+    median = float(np.median(step))
+    if median >= 1:
+        yield warning(
+            "time_unit",
+            f"The median time step is {median:.6g} s; if stamps are not in seconds, say "
+            'units={"t": "ms"} (or "us", "ns").',
+        )
+    holes = gaps(log.t)
+    if len(holes):
+        longest = int(holes[np.argmax(step[holes])])
+        yield warning(
+            "gap",
+            f"{len(holes)} gaps of more than {GAP:g} median steps, the longest {step[longest]:.4g} s after "
+            f"t = {log.t[longest]:.6g} s; they are never interpolated across.",
+        )
+    regular = np.delete(step, holes)
+    spread = float(np.std(regular)) / median
+    if spread > JITTER:
+        yield warning(
+            "jitter",
+            f"Time stamps are irregular: step {median:.4g} s median, {regular.min():.4g} to {regular.max():.4g} s, "
+            f"standard deviation {100 * spread:.0f} % of the median.",
+        )
+
+
+def torque(log: Log) -> Iterator[Finding]:
+    """Torque is there, is not zero, is not clipped."""
+    if log.tau is None:
+        yield fatal("no_torque", "It has no torque channel (tau); nothing can be identified from motion alone.")
+        return
+    dead = ~np.any(log.tau, axis=0)
+    if dead.all():
+        yield fatal(
+            "zero_torque", "Torque is zero in every sample of every joint; check the torque columns (channels=)."
+        )
+        return
+    for j in np.flatnonzero(dead):
+        yield warning("zero_torque_joint", f"Torque of {log.labels[j]} is zero in every sample.")
+    for j in np.flatnonzero(np.ptp(log.tau, axis=0) > 0):
+        for extreme in (log.tau[:, j].max(), log.tau[:, j].min()):
+            share = float(np.mean(log.tau[:, j] == extreme))
+            if share > SATURATED and share * len(log) >= 5:
+                yield warning(
+                    "saturation",
+                    f"Torque of {log.labels[j]} is exactly {extreme:.6g}, its extreme value, in {100 * share:.1f} % of "
+                    "the samples: it looks clipped. Leave these samples out or drive the joint less hard.",
+                )
+
+
+def still(log: Log) -> Iterator[Finding]:
+    """Every joint moves."""
+    if log.nq != log.nv:
+        return
+    span = np.ptp(log.q, axis=0)
+    for j in np.flatnonzero(span < STILL):
+        yield warning(
+            "still_joint",
+            f"{log.labels[j]} never moves (its position spans {span[j]:.2g}); what only its motion shows cannot be "
+            "identified.",
+        )
+
+
+def _label(log: Log, key: str, column: int) -> str:
+    return log.labels[column] if key != "q" or log.nq == log.nv else f"column {column + 1}"

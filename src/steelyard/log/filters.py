@@ -1,0 +1,133 @@
+"""Low-pass filtering and differentiation of logs. Cutoffs are in Hz and mean Hz: the -3 dB point of the whole filter.
+
+Every channel goes through the same zero-phase filter (`spline.smooth`), so both sides of `tau = Y theta` see the same
+one and the equation still holds after it ("parallel filtering"; Gautier 1997).
+"""
+
+from collections.abc import Iterator
+from math import ceil
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import LogError, OptionError
+from steelyard.log import checks
+from steelyard.log.gaps import segments
+from steelyard.log.log import Log
+from steelyard.log.repeats import restamp
+from steelyard.log.spline import smooth
+
+__all__ = ["differentiate", "lowpass", "restamp"]
+
+ORDERS = range(1, 9)
+
+
+def lowpass(x: ArrayLike, t: ArrayLike | float, cutoff: float, *, order: int = 4) -> NDArray[np.float64]:
+    """Zero-phase low-pass.
+
+    x: (n,) or (n, k); t: time stamps (n,) in s, increasing, regular or not, or one number, the sampling rate in Hz;
+    cutoff: -3 dB frequency, Hz. Returns an array like x. Stretches between gaps are filtered each on its own.
+    Raises LogError for a cutoff the sampling rate does not allow, or a stretch of fewer than `order + 2` samples.
+    """
+    x = np.asarray(x, dtype=np.float64)
+    stamps = np.asarray(t, dtype=np.float64)
+    stamps = np.arange(len(x)) / stamps if stamps.ndim == 0 else stamps
+    if stamps.shape != x.shape[:1] or not np.all(np.diff(stamps) > 0):
+        raise LogError(f"t must increase and have one stamp a sample; found shape {stamps.shape} for x {x.shape}")
+    _require_cutoff(stamps, cutoff, order)
+    result = np.empty_like(x)
+    for part in segments(stamps):
+        if part.stop - part.start < order + 2:
+            raise LogError(f"only {part.stop - part.start} samples between gaps near t = {stamps[part][0]:.6g} s")
+        curve = smooth(stamps[part], x[part].reshape(part.stop - part.start, -1), cutoff, order)
+        result[part] = curve(stamps[part] - stamps[part][0]).reshape(x[part].shape)
+    return result
+
+
+def differentiate(
+    log: Log, cutoff: float = 10.0, *, order: int = 4, drop: int | None = None, filter_torque: bool = True
+) -> Log:
+    """Filter a log and fill in velocity and acceleration, at the log's own time stamps.
+
+    cutoff: -3 dB frequency, Hz, the same for every channel; order: of the Butterworth filter, run both ways.
+    drop: samples left out at either end of every stretch between gaps (steps over 5 median steps), where the filter has
+        only one side to look at; by default one period of the cutoff, `ceil(rate / cutoff)`.
+    filter_torque: False leaves tau as measured.
+
+    q is filtered; v is the filtered measurement if the log has one, else the derivative of the filtered q; a is the
+    derivative of that v, and replaces an acceleration in the log. With quaternions in q (nq != nv) the log must have v,
+    and q stays as measured. Raises LogError for data that cannot be filtered (see `checks`), a cutoff of half the
+    sampling rate or more, or when no stretch is long enough.
+    """
+    _require_filterable(log)
+    _require_cutoff(log.t, cutoff, order)
+    drop = ceil(log.rate / cutoff) if drop is None else drop
+    if drop < 0:
+        raise OptionError(f"drop={drop}: the number of samples to leave out at each end is 0 or more")
+    stretches = segments(log.t)
+    usable = [part for part in stretches if part.stop - part.start > max(2 * drop, 2 * order)]
+    if not usable:
+        longest = max(part.stop - part.start for part in stretches)
+        raise LogError(
+            f"log {log.name!r}: the longest stretch without a gap has {longest} samples; filtering at {cutoff:g} Hz "
+            f"needs more than {max(2 * drop, 2 * order)}. Use a higher cutoff or a longer log"
+        )
+    kept = [slice(part.start + drop, part.stop - drop) for part in usable]
+    parts = [_filtered(log, part, keep, cutoff, order) for part, keep in zip(usable, kept, strict=True)]
+    whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    rows = np.concatenate([np.arange(keep.start, keep.stop) for keep in kept])
+    if not filter_torque:
+        whole.pop("tau", None)
+    left_out = f"{len(log) - len(rows)} of {len(log)} samples left out ({drop} at each end of {len(usable)} stretches)"
+    if len(usable) < len(stretches):
+        left_out += f"; {len(stretches) - len(usable)} stretches between gaps were too short"
+    filtered = ", ".join(key for key in ("q", "v", "tau") if key in whole)
+    how = f"{filtered}: zero-phase Butterworth filter of order {order}, -3 dB at {cutoff:g} Hz; {left_out}"
+    return log[rows].replace(**whole).noted(how, *_origin(log))
+
+
+def _filtered(log: Log, part: slice, keep: slice, cutoff: float, order: int) -> dict[str, NDArray[np.float64]]:
+    channels = {"q": log.q if log.nq == log.nv else None, "v": log.v, "tau": log.tau}
+    present = {key: value[part] for key, value in channels.items() if value is not None}
+    curve = smooth(log.t[part], np.concatenate(list(present.values()), axis=1), cutoff, order)
+    time = log.t[keep] - log.t[part][0]
+    starts = np.cumsum([0, *(value.shape[1] for value in present.values())])
+    columns = {key: slice(a, b) for key, a, b in zip(present, starts[:-1], starts[1:], strict=True)}
+    values, first = curve(time), curve(time, 1)
+    result = {key: values[:, columns[key]] for key in present}
+    if "v" in present:
+        result["a"] = first[:, columns["v"]]
+    else:
+        result["v"] = first[:, columns["q"]]
+        result["a"] = curve(time, 2)[:, columns["q"]]
+    return result
+
+
+def _require_filterable(log: Log) -> None:
+    faults = (*checks.samples(log, minimum=2), *checks.finite(log), *checks.time(log))
+    fatal = [finding.message for finding in faults if finding.severity == "fatal"]
+    if fatal:
+        raise LogError(f"log {log.name!r} cannot be filtered: {' '.join(fatal)}")
+    if log.nq != log.nv and log.v is None:
+        raise LogError(
+            f"log {log.name!r}: q has {log.nq} columns for {log.nv} freedoms, so it holds quaternions, whose "
+            "derivative is not a velocity. Give v (body-frame angular velocity for ball and floating joints) in the log"
+        )
+
+
+def _require_cutoff(t: NDArray[np.float64], cutoff: float, order: int) -> None:
+    if order not in ORDERS:
+        raise OptionError(f"order={order}: expected {ORDERS.start} to {ORDERS.stop - 1}")
+    highest = 0.5 / float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    if not 0 < cutoff < highest:
+        raise LogError(
+            f"cutoff {cutoff:g} Hz: at a sampling rate of {2 * highest:.6g} Hz it must lie above 0 and below "
+            f"{highest:.6g} Hz"
+        )
+
+
+def _origin(log: Log) -> Iterator[str]:
+    yield "v: filtered measurement" if log.v is not None else "v: derivative of the filtered q"
+    yield "a: derivative of v" + ("; the logged acceleration was not used" if log.a is not None else "")
+    if log.nq != log.nv:
+        yield "q: holds quaternions and was left as measured"

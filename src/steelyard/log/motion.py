@@ -1,0 +1,120 @@
+"""Checks that compare position with velocity and with the robot's limits: signs, units, wrapped angles."""
+
+from collections.abc import Iterator
+from math import degrees, pi, radians
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.log.finding import Finding, fatal, warning
+from steelyard.log.gaps import GAP
+from steelyard.log.log import Log
+from steelyard.log.raw import RobotNames
+
+_WINDOW = 0.1  # s, over which velocity is integrated and compared with the change of position: immune to encoder steps
+_DEGREES = 'say units={"q": "deg"}'
+
+
+def wraps(log: Log) -> Iterator[Finding]:
+    """Angles that jump by a full turn between two samples."""
+    if log.nq != log.nv:
+        return
+    for turn, unwrap in ((2 * pi, "numpy.unwrap(log.q, axis=0)"), (360.0, "numpy.unwrap(log.q, axis=0, period=360)")):
+        jumps = np.abs(np.abs(np.diff(log.q, axis=0)) - turn) < 0.1 * turn
+        # a full turn within one step is a jump only if the joint moves far less in its other steps
+        jumps &= np.median(np.abs(np.diff(log.q, axis=0)), axis=0) < 0.1 * turn
+        for j in np.flatnonzero(jumps.any(axis=0)):
+            i = int(np.argmax(jumps[:, j]))
+            yield fatal(
+                "wrapped_angle",
+                f"q of {log.labels[j]} jumps by a full turn from {log.q[i, j]:.6g} to {log.q[i + 1, j]:.6g} after "
+                f"t = {log.t[i]:.6g} s ({int(jumps[:, j].sum())} such jumps); unwrap it: log.replace(q={unwrap}).",
+            )
+
+
+def velocity(log: Log) -> Iterator[Finding]:
+    """The velocity channel is the derivative of the position channel: unit, sign, scale, correlation."""
+    if log.v is None or log.nq != log.nv:
+        return
+    ratio, correlation = _velocity_over_slope(log)
+    for j, label in enumerate(log.labels):
+        if np.isnan(ratio[j]):
+            continue
+        size, about = abs(ratio[j]), f"v of {label} is {ratio[j]:.4g} times dq/dt"
+        if abs(correlation[j]) < 0.9:
+            message = (
+                f"v of {label} does not follow dq/dt (correlation {correlation[j]:.2f}): wrong column, or a delay?"
+            )
+            yield warning("velocity_mismatch", message)
+        elif 0.8 < size * degrees(1) < 1.25:
+            yield fatal("degrees", f"{about}: q is in degrees and v in radians a second; {_DEGREES}.")
+        elif 0.8 < size / degrees(1) < 1.25:
+            message = f'{about}: v is in degrees a second and q in radians; say units={{"v": "deg/s"}}.'
+            yield warning("velocity_degrees", message)
+        elif ratio[j] < 0:
+            yield warning("velocity_sign", f"{about}: its sign is flipped in one of the two.")
+        elif not 0.8 < size < 1.25:
+            yield warning("velocity_scale", f"{about}; they should be equal. Check units and gear ratios.")
+
+
+def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
+    """Positions lie within the model's limits; if not, are they degrees? Without limits one can only suspect."""
+    if log.nq != log.nv:
+        return
+    lower, upper = _bounds(log, robot)
+    reach, most = np.maximum(np.abs(lower), np.abs(upper)), np.abs(log.q).max(axis=0)
+    bounded = np.isfinite(reach) & (lower < upper)
+    far = bounded & (most > 2 * reach)
+    turned = np.radians(log.q)
+    slack = 0.05 * np.where(bounded, upper - lower, 0)
+    fits = np.all((turned >= lower - slack) & (turned <= upper + slack), axis=0)
+    if far.any() and fits[far].all():
+        j = int(np.argmax(np.where(far, most / np.where(bounded, reach, 1), 0)))
+        yield fatal(
+            "degrees",
+            f"q of {log.labels[j]} reaches {most[j]:.4g} where the model allows {lower[j]:.4g} to {upper[j]:.4g} rad, "
+            f"and {radians(most[j]):.4g} rad would fit: q looks like degrees; {_DEGREES}.",
+        )
+        return
+    outside = bounded & (np.any(log.q < lower - slack, axis=0) | np.any(log.q > upper + slack, axis=0))
+    for j in np.flatnonzero(outside):
+        yield warning(
+            "limits",
+            f"q of {log.labels[j]} runs from {log.q[:, j].min():.4g} to {log.q[:, j].max():.4g}, outside the model's "
+            f"limits {lower[j]:.4g} to {upper[j]:.4g}: are joints in the right order, and zero where the model has it?",
+        )
+    if not bounded.any() and _large_everywhere(log):
+        yield warning(
+            "degrees_suspected",
+            f"Most joints turn more than twice around (largest |q| {most.max():.4g}). If q is in degrees, {_DEGREES}.",
+        )
+
+
+def _bounds(log: Log, robot: RobotNames | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Position limits (nq,), infinite where there are none."""
+    lower, upper = (getattr(robot, key, None) for key in ("lower", "upper"))
+    if lower is None or upper is None:
+        return np.full(log.nq, -np.inf), np.full(log.nq, np.inf)
+    return np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
+
+
+def _large_everywhere(log: Log) -> bool:
+    """Several turns in most joints, at a speed no arm has in rad/s or none recorded; one spinning joint is no sign."""
+    turning = np.abs(log.q).max(axis=0) > 4 * pi
+    fast = log.v is None or np.abs(log.v).max() > 20
+    return bool(2 * turning.sum() > log.nv and fast)
+
+
+def _velocity_over_slope(log: Log) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(slope, correlation), each (nv,), of the integral of v over short windows against the change of q; NaN where the
+    joint hardly moves."""
+    v = np.zeros_like(log.q) if log.v is None else log.v
+    step = np.diff(log.t)
+    integral = np.vstack([np.zeros(log.nv), np.cumsum((v[1:] + v[:-1]) / 2 * step[:, None], axis=0)])
+    lag = int(np.clip(round(_WINDOW / np.median(step)), 1, max(1, len(log) // 4)))
+    whole = log.t[lag:] - log.t[:-lag] < (lag + GAP - 1) * np.median(step)
+    moved, integrated = (x[lag:][whole] - x[:-lag][whole] for x in (log.q, integral))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        qq, vv, qv = (np.sum(a * b, axis=0) for a, b in ((moved, moved), (integrated, integrated), (moved, integrated)))
+        active = (qq > 1e-8 * len(moved)) & (vv > 0)
+        return np.where(active, qv / qq, np.nan), np.where(active, qv / np.sqrt(qq * vv), np.nan)

@@ -1,0 +1,62 @@
+"""Recordings that hold the last sample when no new one has come: the stamps are regular, the motion is not.
+
+A logger that polls faster than the robot reports writes some samples twice. Every other sample is then stamped up to one
+period late, and differentiating such positions costs far more than sensor noise does.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.log.finding import Finding, warning
+from steelyard.log.gaps import segments
+from steelyard.log.log import Log
+
+
+def repeated(log: Log) -> NDArray[np.bool_]:
+    """(n,) True for a sample that repeats the one before in every channel, between two steps in which the robot moves.
+    (At rest, repeating is no fault.)"""
+    measured = np.concatenate([x for x in (log.q, log.v, log.tau) if x is not None], axis=1)
+    same = np.all(measured[1:] == measured[:-1], axis=1)
+    step = np.abs(np.diff(log.q, axis=0)).max(axis=1, initial=0)
+    result = np.zeros(len(log), dtype=bool)
+    if same.all() or not same.any():
+        return result
+    moves = ~same & (step > 0.2 * np.median(step[~same]))
+    change = np.flatnonzero(~same)
+    before = change[np.searchsorted(change, np.arange(len(same)), side="left") - 1]
+    after = change[np.minimum(np.searchsorted(change, np.arange(len(same))), len(change) - 1)]
+    inside = (change[0] < np.arange(len(same))) & (np.arange(len(same)) < change[-1])
+    result[1:] = same & inside & moves[before] & moves[after]
+    return result
+
+
+def repeats(log: Log) -> Iterator[Finding]:
+    """Samples held over from the one before."""
+    held = repeated(log)
+    if held.any():
+        first = int(np.argmax(held))
+        yield warning(
+            "repeated_sample",
+            f"{int(held.sum())} samples repeat the one before while the robot moves, the first at sample {first} "
+            f"(t = {log.t[first]:.6g} s): the log was resampled, so its stamps are not when the samples were taken. "
+            "filters.restamp(log) drops the repeats and spaces the rest evenly.",
+        )
+
+
+def restamp(log: Log) -> Log:
+    """The log without held-over samples, the others evenly spaced in time between its gaps.
+
+    Right for a robot that reports at a steady rate which is not that of the log. A log without repeats is returned as
+    it is.
+    """
+    held = repeated(log)
+    if not held.any():
+        return log
+    t = log.t.copy()
+    for part in segments(log.t):
+        rows = np.arange(part.start, part.stop)[~held[part]]
+        t[rows] = np.linspace(log.t[rows[0]], log.t[part][-1], len(rows)) if len(rows) > 1 else t[rows]
+    note = f"{int(held.sum())} repeated samples dropped, the others evenly spaced in time"
+    return log.replace(t=t)[~held].noted(note)

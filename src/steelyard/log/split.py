@@ -1,0 +1,51 @@
+"""Training and validation parts of a log, as contiguous blocks: neighbouring samples are too alike to be split apart.
+
+Filter and differentiate first, then split: a `Log` may have gaps, and what is fitted or validated sample by sample does
+not mind them.
+"""
+
+import numpy as np
+
+from steelyard.errors import LogError, OptionError
+from steelyard.log.log import Log
+
+
+def split_blocks(log: Log, validation: float = 0.3, *, blocks: int = 1) -> tuple[Log, Log]:
+    """(training, validation): of each of `blocks` equal stretches, the last fraction `validation` is held out.
+
+    blocks=1 holds out the end of the log; more blocks hold out parts of several motions. No sample is in both parts.
+    Raises OptionError for a fraction outside (0, 1), LogError when a part would be empty.
+    """
+    if not 0 < validation < 1:
+        raise OptionError(f"validation={validation}: the held-out fraction lies between 0 and 1")
+    held = np.zeros(len(log), dtype=bool)
+    for block in _blocks(log, blocks):
+        held[block[len(block) - round(validation * len(block)) :]] = True
+    if held.all() or not held.any():
+        raise LogError(
+            f"log {log.name!r}: {len(log)} samples cannot give {validation:g} for validation and keep the rest"
+        )
+    return log[~held].noted("training part"), log[held].noted("validation part")
+
+
+def folds(log: Log, k: int = 3) -> list[tuple[Log, Log]]:
+    """Blocked cross-validation: k pairs (rest of the log, one contiguous block), blocks in order of time.
+
+    Raises OptionError for k < 2, LogError for a log of fewer than k samples.
+    """
+    if k < 2:
+        raise OptionError(f"k={k}: cross-validation needs at least 2 folds")
+    pairs = []
+    for i, block in enumerate(_blocks(log, k), start=1):
+        test = np.zeros(len(log), dtype=bool)
+        test[block] = True
+        pairs.append((log[~test].noted(f"all but fold {i} of {k}"), log[test].noted(f"fold {i} of {k}")))
+    return pairs
+
+
+def _blocks(log: Log, count: int) -> list[np.ndarray]:
+    if not isinstance(count, int | np.integer) or count < 1:
+        raise OptionError(f"blocks={count!r}: expected a whole number of at least 1")
+    if len(log) < count:
+        raise LogError(f"log {log.name!r}: {len(log)} samples cannot be cut into {count} blocks")
+    return np.array_split(np.arange(len(log)), count)

@@ -1,0 +1,35 @@
+"""Robots of the literature, ready to use: kinematics, inertias, friction and motor rotors with their sources stated.
+
+The files lie in `model/data`; docs/robots.md tabulates them. All are SI, z up, and stand still at their base unless
+`floating=True`.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+
+from steelyard.model.load import load
+from steelyard.model.robot import Robot
+from steelyard.model.side import read_side, side_path
+
+
+def puma560(*, floating: bool | None = None, gravity=None) -> Robot:
+    """Unimation PUMA 560, six revolute joints (Armstrong, Khatib, Burdick 1986). Options as in `load`."""
+    return _bundled("puma560", floating, gravity)
+
+
+def scara(*, floating: bool | None = None, gravity=None) -> Robot:
+    """A SCARA, RRPR, every axis vertical (kinematics of paper C, Table 4; masses our own). Options as in `load`."""
+    return _bundled("scara", floating, gravity)
+
+
+def cheetah3_leg(*, floating: bool | None = None, gravity=None) -> Robot:
+    """Front left leg of the MIT Cheetah 3: ab/ad, hip, knee (Wensing, Kim, Slotine 2018; Bledt et al. 2018).
+
+    floating: None or False fixes the torso, True lets it move freely. gravity: as in `load`.
+    """
+    return _bundled("cheetah3_leg", floating, gravity)
+
+
+def _bundled(name: str, floating, gravity) -> Robot:
+    path = Path(str(files("steelyard.model") / "data" / f"{name}.urdf"))
+    return read_side(side_path(path), load(path, floating=floating, gravity=gravity))

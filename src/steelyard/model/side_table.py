@@ -1,0 +1,75 @@
+"""TOML tables that know where they stand: strict, typed reading with messages that name file, key and remedy."""
+
+import difflib
+import math
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from steelyard.errors import ModelError, choices
+
+
+@dataclass(frozen=True)
+class Table:
+    """A TOML table that knows where it stands. Getters return None for an absent key and refuse wrong types.
+
+    where: file and key path, to start messages with, such as `arm.steelyard.toml: rotor[2]`.
+    """
+
+    values: dict
+    where: str
+
+    def refuse_unknown(self, valid):
+        for key in self.values:
+            if key not in valid:
+                near = difflib.get_close_matches(key, valid, n=1)
+                hint = f" Did you mean '{near[0]}'?" if near else ""
+                raise ModelError(f"{self.name(key)} is not known.{hint} Valid here: {choices(valid)}.")
+
+    def name(self, key: str) -> str:
+        """File and path of a key."""
+        return f"{self.where}.{key}" if self.where.endswith("]") else f"{self.where}: {key}"
+
+    def refuse(self, key: str, expected: str) -> NoReturn:
+        found = repr(self.values[key])
+        raise ModelError(f"{self.name(key)} is {found[:80]}; expected {expected}.")
+
+    def tables(self, key: str) -> list["Table"]:
+        """The entries of an array of tables."""
+        entries = self.values.get(key, [])
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            self.refuse(key, f"an array of tables: start each entry with [[{key}]]")
+        return [Table(entry, f"{self.name(key)}[{index}]") for index, entry in enumerate(entries)]
+
+    def text(self, key: str) -> str | None:
+        value = self.values.get(key)
+        if value is not None and not isinstance(value, str):
+            self.refuse(key, "a string")
+        return value
+
+    def flag(self, key: str) -> bool | None:
+        value = self.values.get(key)
+        if value is not None and not isinstance(value, bool):
+            self.refuse(key, "true or false")
+        return value
+
+    def number(self, key: str) -> float | None:
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not _finite(value):
+            self.refuse(key, "one finite number")
+        return float(value)
+
+    def numbers(self, key: str, count: int) -> np.ndarray | None:
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, list) or len(value) != count or not all(map(_finite, value)):
+            self.refuse(key, f"a list of {count} finite numbers")
+        return np.array(value, dtype=float)
+
+
+def _finite(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,244 @@
+"""Editing XML without touching a byte that was not meant: attribute values and elements are spliced in at byte offsets.
+
+A `Document` is a file and where its elements and attribute values lie. Functions make `Edit`s; `apply` splices them into a copy. Comments,
+quotes, order, white space, line ends, encoding and byte order mark stay as they are.
+"""
+
+import codecs
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+from steelyard.errors import ModelError
+from steelyard.model.xml import parse_bytes, read_bytes
+
+BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+HEAD = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
+REMARK = re.compile(rb"[ \t]*<!--[^\n]*?-->")
+ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """An element and its bytes: `start:head_end` its start tag, `:end` all of it. spans: attribute -> (start, value start, value end, end)."""
+
+    tag: str
+    attributes: dict[str, str]
+    spans: dict[str, tuple[int, int, int, int]]
+    start: int
+    head_end: int
+    parent: "Element | None"
+    children: list["Element"] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+
+    @property
+    def end(self) -> int:
+        return self.ends[0]
+
+    @property
+    def empty(self) -> bool:
+        """Whether it is written `<tag/>`."""
+        return self.end == self.head_end
+
+    def find(self, tag: str) -> "Element | None":
+        """First child of that tag."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def walk(self):
+        """The element and all below it, in document order."""
+        stack = [self]
+        while stack:
+            element = stack.pop()
+            yield element
+            stack += reversed(element.children)
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """An XML file. body: its text as UTF-8 without byte order mark, whatever its own encoding; spans count in it."""
+
+    path: Path
+    body: bytes
+    encoding: str
+    bom: bytes
+    root: Element
+
+    def line(self, element: Element) -> int:
+        return self.body.count(b"\n", 0, element.start) + 1
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Bytes `start:end` of a document's body become `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class New:
+    """An element to be written: tag, attributes in order, children."""
+
+    tag: str
+    attributes: dict[str, str]
+    children: tuple["New", ...] = ()
+
+
+def read(path) -> Document:
+    """Index a model file. Raises ModelError as `xml.parse` does, and for an encoding that cannot be written back exactly."""
+    content = read_bytes(path)
+    declared = parse_bytes(content, path).getroottree().docinfo.encoding
+    bom, encoding = next(((bom, name) for bom, name in BOMS if content.startswith(bom)), (b"", declared or "utf-8"))
+    try:
+        text = content[len(bom) :].decode(encoding)
+        exact = bom + text.encode(encoding) == content
+    except (LookupError, UnicodeError):
+        exact = False
+    if not exact:
+        raise ModelError(
+            f"{path} is written in '{encoding}', which cannot be edited without changing other parts. Save it as UTF-8 and try again."
+        )
+    body = text.encode()
+    return Document(Path(path), body, encoding, bom, _index(body, path))
+
+
+def assign(document: Document, element: Element, name: str, value: str) -> list[Edit]:
+    """Give an attribute a value; a missing one is added behind the others."""
+    if name in element.spans:
+        _, start, end, _ = element.spans[name]
+        quote = document.body[start - 1 : start].decode()
+        return [Edit(start, end, _quoted(value, quote)[1:-1])]
+    text = f" {name}={_quoted(value, _quote(document, element))}"
+    where = max((span[3] for span in element.spans.values()), default=element.start + 1 + len(element.tag.encode()))
+    return [Edit(where, where, text)]
+
+
+def replace_attribute(document: Document, element: Element, old: str, name: str, value: str) -> list[Edit]:
+    """Put another attribute where `old` stands."""
+    start, value_start, _, end = element.spans[old]
+    gap = document.body[start : value_start - 1].decode()
+    blank = gap[: len(gap) - len(gap.lstrip())]
+    return [Edit(start, end, f"{blank}{name}={_quoted(value, document.body[value_start - 1 : value_start].decode())}")]
+
+
+def remove(element: Element, name: str) -> list[Edit]:
+    """Take an attribute and the blank before it away; nothing to do when it is absent."""
+    if name not in element.spans:
+        return []
+    start, _, _, end = element.spans[name]
+    return [Edit(start, end, "")]
+
+
+def insert(document: Document, parent: Element, new: New, *, last: bool = False) -> list[Edit]:
+    """Add a child as the first (or last) one, indented like its surroundings."""
+    line_end = "\r\n" if b"\r\n" in document.body else "\n"
+    quote = _quote(document, parent)
+    sibling = parent.children[-1 if last else 0] if parent.children else None
+    outer = _indent(document, parent)
+    inner = _indent(document, sibling) if sibling else None if outer is None else outer + _unit(document, parent)
+    if inner is None:  # all on one line: so is the new element
+        text, tail = _render(new, "", "", "", quote), ""
+    else:
+        unit = inner[len(outer) :] if outer is not None and inner.startswith(outer) and inner != outer else "  "
+        text, tail = line_end + inner + _render(new, line_end, inner, unit, quote), line_end + (outer or "")
+    if parent.empty:
+        before = len(document.body[: parent.head_end - 2].rstrip())
+        return [Edit(before, parent.head_end, f">{text}{tail}</{parent.tag}>")]
+    if sibling and last:
+        return [Edit(sibling.end, sibling.end, text)]
+    remark = REMARK.match(document.body, parent.head_end)
+    where = remark.end() if remark and inner is not None else parent.head_end
+    close = document.body.rindex(b"</", where, parent.end)
+    return [Edit(where, where, text if b"\n" in document.body[where:close] else text + tail)]
+
+
+def apply(document: Document, edits: list[Edit]) -> bytes:
+    """Content of the file with the edits made, in its own encoding."""
+    pieces, last = [], 0
+    for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+        pieces += [document.body[last : edit.start], edit.text.encode()]
+        last = edit.end
+    text = b"".join([*pieces, document.body[last:]]).decode()
+    return document.bom + text.encode(document.encoding, "xmlcharrefreplace")
+
+
+def number_text(values) -> str:
+    """Numbers as the shortest text that reads back as the same doubles."""
+    return " ".join(_short(float(value)) for value in values)
+
+
+def _short(value: float) -> str:
+    text = repr(value + 0.0)  # + 0.0 spells minus zero as zero
+    return text[:-2] if text.endswith(".0") else text
+
+
+def _index(body: bytes, path) -> Element:
+    open_elements: list[Element] = []
+    roots: list[Element] = []
+    parser = expat.ParserCreate("utf-8")
+
+    def on_start(tag, attributes):
+        start = parser.CurrentByteIndex
+        head = HEAD.match(body, start)
+        if head is None:
+            raise ModelError(f"{path}: the start tag <{tag}> cannot be located for editing.")
+        spans = {
+            m[1].decode(): (m.start(), m.start(3), m.end(3), m.end())
+            for m in ATTRIBUTE.finditer(body, start + 1 + len(tag.encode()), head.end())
+        }
+        parent = open_elements[-1] if open_elements else None
+        element = Element(tag, attributes, spans, start, head.end(), parent)
+        (parent.children if parent else roots).append(element)
+        open_elements.append(element)
+
+    def on_end(_):
+        element = open_elements.pop()
+        closed = body[element.head_end - 2 : element.head_end] == b"/>"
+        element.ends.append(element.head_end if closed else body.index(b">", parser.CurrentByteIndex) + 1)
+
+    parser.StartElementHandler, parser.EndElementHandler = on_start, on_end
+    try:
+        parser.Parse(body, True)
+    except expat.ExpatError as error:
+        raise ModelError(f"{path}, line {error.lineno}: not well-formed XML ({error}). Correct the file and try again.") from error
+    return roots[0]
+
+
+def _quote(document: Document, element: Element) -> str:
+    """The quotation mark in use nearest to an element."""
+    owner: Element | None = element
+    while owner is not None:
+        if owner.spans:
+            value_start = next(iter(owner.spans.values()))[1]
+            return document.body[value_start - 1 : value_start].decode()
+        owner = owner.parent
+    return '"'
+
+
+def _quoted(value: str, quote: str) -> str:
+    return quote + escape(value, {quote: "&quot;" if quote == '"' else "&apos;"}) + quote
+
+
+def _indent(document: Document, element: Element) -> str | None:
+    """The blank an element's line starts with, None when something else stands before the element."""
+    line = document.body[document.body.rfind(b"\n", 0, element.start) + 1 : element.start].decode()
+    return None if line.strip() else line
+
+
+def _unit(document: Document, element: Element) -> str:
+    """One step of indentation, as between an element and its parent."""
+    inner, outer = _indent(document, element), _indent(document, element.parent) if element.parent else None
+    if inner is None or outer is None or not inner.startswith(outer) or inner == outer:
+        return "  "
+    return inner[len(outer) :]
+
+
+def _render(new: New, line_end: str, indent: str, unit: str, quote: str) -> str:
+    head = f"<{new.tag}" + "".join(f" {name}={_quoted(value, quote)}" for name, value in new.attributes.items())
+    if not new.children:
+        return head + "/>"
+    lines = [line_end + indent + unit + _render(child, line_end, indent + unit, unit, quote) for child in new.children]
+    return head + ">" + "".join(lines) + line_end + indent + f"</{new.tag}>"

@@ -1,0 +1,75 @@
+"""How well a model predicts torques it was not fitted to."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.dynamics.effects import COULOMB_WIDTH, effect_column, friction_torque
+from steelyard.dynamics.inverse import inverse_dynamics
+from steelyard.errors import LogError
+from steelyard.fit.estimate import Estimate
+from steelyard.log.log import Log
+from steelyard.model.robot import Robot
+
+CHUNK = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Torque prediction of a model on a log.
+
+    predicted, measured: (n, nv) in N m or N. rms: (nv,) of the error; relative: (nv,) error over signal of each joint;
+    relative_error: `||e|| / ||tau||` over all joints together.
+    """
+
+    t: np.ndarray
+    predicted: np.ndarray
+    measured: np.ndarray
+    joint_names: tuple[str, ...]
+
+    @property
+    def error(self) -> np.ndarray:
+        return self.measured - self.predicted
+
+    @property
+    def rms(self) -> np.ndarray:
+        return np.sqrt(np.mean(self.error**2, axis=0))
+
+    @property
+    def relative(self) -> np.ndarray:
+        signal = np.sqrt(np.mean(self.measured**2, axis=0))
+        return self.rms / np.where(signal > 0, signal, np.nan)
+
+    @property
+    def relative_error(self) -> float:
+        return float(np.linalg.norm(self.error) / np.linalg.norm(self.measured))
+
+
+def validate(model: Estimate | Robot, log: Log) -> Validation:
+    """Predict the torques of a log (with v and a) and compare. model: an Estimate, or a Robot with what its file states.
+
+    Raises LogError when the log lacks v, a or tau.
+    """
+    missing = [name for name in ("v", "a", "tau") if getattr(log, name) is None]
+    if missing:
+        raise LogError(f"Log '{log.name}' lacks {', '.join(missing)}; fill v and a with filters.differentiate.")
+    predicted = np.concatenate(
+        [
+            predict(model, log.q[start : start + CHUNK], log.v[start : start + CHUNK], log.a[start : start + CHUNK])
+            for start in range(0, len(log), CHUNK)
+        ]
+    )
+    robot = model.robot if isinstance(model, Estimate) else model
+    return Validation(log.t, predicted, log.tau, robot.dof_names)
+
+
+def predict(model: Estimate | Robot, q, v, a) -> np.ndarray:
+    """Torques (n, nv) that a model predicts for a motion q (n, nq), v, a (n, nv), friction included."""
+    if isinstance(model, Robot):
+        return inverse_dynamics(model, q, v, a) + friction_torque(model, v, coulomb_width=COULOMB_WIDTH)
+    robot = model.robot
+    tau = inverse_dynamics(robot, q, v, a) + friction_torque(robot, v, coulomb_width=model.coulomb_width)
+    if "offset" in model.layout.terms:
+        dofs = list(model.layout.dofs)
+        tau[:, dofs] += model.friction["offset"] * effect_column("offset", v[:, dofs], a[:, dofs])
+    return tau
