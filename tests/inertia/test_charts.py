@@ -37,6 +37,13 @@ def test_round_trip_of_bodies(chart, shape):
     assert_close(chart.to_parameters(phi), theta, 1e-12)
 
 
+@CHARTS
+def test_round_trip_of_a_five_gram_part_keeps_its_inertia(chart):
+    theta = inertia.from_com_inertia(5e-3, np.array([0.02, -0.01, 0.03]), np.diag([4e-8, 9e-8, 6e-8]))
+    again = chart.to_parameters(chart.from_parameters(theta))
+    np.testing.assert_allclose(again, theta, rtol=1e-9)
+
+
 @pytest.mark.parametrize("shape", [*SHAPES, (200,)])
 @pytest.mark.parametrize("chart", [log_cholesky, exponential])
 def test_round_trip_of_chart_points(chart, shape):

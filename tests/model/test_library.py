@@ -4,12 +4,13 @@ import json
 import tomllib
 from dataclasses import replace
 
+import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
 from lxml import etree
-from robots import SHARED_DATA, random_state
 
+from robots import SHARED_DATA, random_state
 from steelyard.dynamics import inverse_dynamics
 from steelyard.inertia import parameters, pseudo
 from steelyard.model import library
@@ -84,12 +85,14 @@ def test_published_structural_counts(name, floating, links, with_motors):
 
 
 def test_counts_need_what_the_paper_assumes():
-    """Without gravity the leg shows less; with its rotors across their joints the PUMA shows other counts."""
+    """Without gravity the leg shows less; direct drives parallel to their joints hide in the links (paper C, 63)."""
     weightless = library.cheetah3_leg(gravity=np.zeros(3))
     assert _rank(_stacked_regressor(weightless)[:, :30]) < 17
-    robot = library.puma560()
-    across = tuple(replace(rotor, axis=rotor.axis[[1, 2, 0]]) for rotor in robot.rotors)
-    assert _rank(_stacked_regressor(replace(robot, rotors=across))) != 40
+    robot = library.cheetah3_leg(floating=True)
+    direct = tuple(replace(rotor, gear_ratio=1.0) for rotor in robot.rotors)
+    assert _rank(_stacked_regressor(replace(robot, rotors=direct))) == 10 + 21
+    reversed_ = (replace(direct[0], gear_ratio=-1.0), *direct[1:])
+    assert _rank(_stacked_regressor(replace(robot, rotors=reversed_))) == 10 + 22
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -147,6 +150,16 @@ def test_limits_and_friction_are_stated(name):
         robot, rng.uniform(robot.lower, robot.upper, (200, robot.nq)), np.zeros((200, robot.nv)), np.zeros(robot.nv)
     )
     assert (np.abs(gravity_load).max(axis=0) < robot.effort_limits).all(), "the motors can hold the arm"
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_mujoco_reads_the_same_bodies(name):
+    robot = ROBOTS[name]()
+    m = mujoco.MjModel.from_xml_path(str(robot.source.path))
+    assert [m.joint(i).name for i in range(m.njnt)] == list(robot.joint_names)
+    np.testing.assert_allclose([m.body(body).mass[0] for body in robot.body_names], robot.inertias[:, 0])
+    np.testing.assert_allclose(m.dof_damping.ravel()[: robot.nv], robot.damping)
+    np.testing.assert_allclose(m.dof_frictionloss, robot.frictionloss)
 
 
 def test_files_cite_their_sources():

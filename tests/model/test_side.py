@@ -1,5 +1,7 @@
 """Side files: placement of rotors against compositions written out by hand, strictness, messages."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -8,6 +10,7 @@ from steelyard.errors import ModelError
 from steelyard.inertia import parameters
 from steelyard.model import library, load
 from steelyard.model.side import read_side, side_path
+from steelyard.model.side_rotor import KEYS
 
 MOUNTED = """<mujoco><worldbody>
   <body name="stand" pos="0 0 1">
@@ -67,6 +70,15 @@ def test_defaults_follow_the_joint(tmp_path, mounted):
     assert slide.carrier == "arm"
     np.testing.assert_allclose(slide.axis, [0, 0, 1], atol=1e-12)
     np.testing.assert_allclose(slide.position, [0, 0, 0.4], atol=1e-12)
+
+
+def test_the_documented_example_reads(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "side_file.md").read_text()
+    first, second = _read(tmp_path, library.puma560(), page.split("```toml\n")[1].split("```")[0]).rotors
+    assert (first.joint, first.carrier, second.carrier) == ("joint1", None, "link1")
+    assert second.theta[9] == pytest.approx(4.1e-4)
+    for key in KEYS:
+        assert f"| `{key}` |" in page
 
 
 def test_a_lumped_carrier_is_its_body(tmp_path, mounted):
@@ -134,10 +146,14 @@ GOOD = 'joint = "slide"\ngear_ratio = 5'
     [
         ("version = 2", r"robot.steelyard.toml: version is 2; this release reads side files of version 1"),
         ("version = true", r"version is True"),
+        (
+            f"[[rotor]]\n{GOOD}\ngear = 5",
+            r"rotor\[0\].gear is not known. .*Valid here: joint, gear_ratio, carrier, axis",
+        ),
         ("loops = []", r"robot.steelyard.toml: loops is not known. Valid here: version, rotor"),
         ("[rotor]\njoint = 'slide'", r"rotor is .*array of tables: start each entry with \[\[rotor\]\]"),
         ("rotor = 3", r"rotor is 3; expected an array of tables"),
-        (f"[[rotor]]\n{GOOD}\ngear = 5", r"rotor\[0\].gear is not known. Did you mean 'gear_ratio'\?"),
+        (f"[[rotor]]\n{GOOD}\ngear_ration = 5", r"rotor\[0\].gear_ration is not known. Did you mean 'gear_ratio'\?"),
         (f"[[rotor]]\n{GOOD}\n[[rotor]]\n{GOOD}", r"rotor\[1\] drives joint 'slide' again"),
         ("[[rotor]]\ngear_ratio = 5", r"rotor\[0\].joint is missing. Its joints: roll, pitch, slide, socket"),
         ("[[rotor]]\njoint = 'elbow'", r"joint is 'elbow', which robot '.*' does not have. Its joints: roll"),
@@ -157,11 +173,14 @@ GOOD = 'joint = "slide"\ngear_ratio = 5'
         (f"[[rotor]]\n{GOOD}\ninertia = 1e-4", r"mass is missing; give mass and inertia together"),
         (f"[[rotor]]\n{GOOD}\ncom = [0, 0, 0]", r"mass is missing"),
         (f"[[rotor]]\n{GOOD}\nmass = 1\ninertia = [1, 2]", r"inertia is \[1, 2\]; expected a list of 6 finite numbers"),
-        (f"[[rotor]]\n{GOOD}\nmass = 1\ninertia = 'disc'", r"inertia is 'disc'; expected one finite number"),
+        (
+            f"[[rotor]]\n{GOOD}\nmass = 1\ninertia = 'disc'",
+            r"inertia is 'disc'; expected a spin inertia or a list of 6",
+        ),
         (f"[[rotor]]\n{GOOD}\nmass = -1\ninertia = 1e-4", r"rotor\[0\]: no body has mass -1 kg"),
         (f"[[rotor]]\n{GOOD}\nmass = 1\ninertia = [1, 0, 0, 1, 0, 3]", r"less than the sum of the other two"),
         (f"[[rotor]]\n{GOOD}\nsymmetric = 'yes'", r"symmetric is 'yes'; expected true or false"),
-        ("[[rotor", r"is not valid TOML: .*line 1"),
+        ("[[rotor", r"is not valid TOML: .*at end of document"),
     ],
 )
 def test_messages(tmp_path, mounted, text, message):

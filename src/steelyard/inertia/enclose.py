@@ -18,6 +18,8 @@ from steelyard.inertia.ellipsoid import Ellipsoid
 FLAT = 1e-6  # ratio of smallest to largest extent below which a cloud counts as flat
 SHRINK = 0.05  # factor on mu between centrings
 CENTERED = 1e-3  # Newton decrement squared, relative to mu, that ends a centring
+NEWTON_STEPS = 100  # in one centring; ten are typical
+SHORTEST = 1e-9  # step length at which backtracking gives up
 
 
 def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
@@ -66,7 +68,7 @@ def _central_path(x, tolerance):
 def _center(p, D, mu):
     """Newton's method with backtracking to the point of the central path at `mu`, from a feasible p."""
     value = _value(p, D, mu)
-    while True:
+    for _ in range(NEWTON_STEPS):
         y = D @ p
         slack = 1 - (y * y).sum(axis=1)
         push = np.einsum("nik,ni->nk", D, y)
@@ -83,11 +85,12 @@ def _center(p, D, mu):
         if decrease <= CENTERED * mu:
             return p
         length = 1.0
-        while (trial := _value(p + length * step, D, mu)) > value - 0.1 * length * decrease:
+        while (trial := _value(p + length * step, D, mu)) > value - 0.1 * length * decrease and length > SHORTEST:
             length *= 0.5
-            if length < 1e-9:  # rounding decides from here on: as central as the digits allow
-                return p
+        if not trial < value:  # rounding decides from here on: as central as the digits allow
+            return p
         p, value = p + length * step, trial
+    return p
 
 
 def _matrix(p):

@@ -30,15 +30,8 @@ def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) 
     """
     found = [*samples(log, minimum=minimum), *finite(log), *time(log)]
     if not fatal_messages(found):
-        found += [
-            *stamps(log),
-            *torque(log),
-            *still(log),
-            *repeats(log),
-            *wraps(log),
-            *velocity(log),
-            *limits(log, robot),
-        ]
+        found += [finding for look in (stamps, torque, still, repeats, wraps, velocity) for finding in look(log)]
+        found += limits(log, robot)
     return tuple(sorted(found, key=lambda finding: finding.severity != "fatal"))
 
 

@@ -1,7 +1,7 @@
 """Recordings that hold the last sample when no new one has come: the stamps are regular, the motion is not.
 
-A logger that polls faster than the robot reports writes some samples twice. Every other sample is then stamped up to one
-period late, and differentiating such positions costs far more than sensor noise does.
+A logger that polls faster than the robot reports writes some samples twice. The others are then stamped up to one period
+late, and differentiating such positions costs far more than sensor noise does.
 """
 
 from collections.abc import Iterator

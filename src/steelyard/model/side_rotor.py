@@ -97,7 +97,7 @@ def _carrier(table: Table, robot: Robot, index: int):
     for link in robot.links:
         if link.name == name:
             return link.body, link.rotation, link.position
-    names = [GROUND, *(link.name for link in robot.links)]
+    names = dict.fromkeys([GROUND, *(link.name for link in robot.links)])
     raise ModelError(
         f"{table.name('carrier')} is '{name}', which robot '{robot.name}' does not have. Its links: {choices(names)}."
     )
@@ -129,6 +129,8 @@ def _theta(table: Table) -> np.ndarray:
 
 def _inertia(table: Table) -> np.ndarray | None:
     """(3, 3) inertia about the centre of mass in the rotor frame, None when absent."""
+    if isinstance(table.values.get("inertia"), str | bool | dict):
+        table.refuse("inertia", "a spin inertia or a list of 6: ixx, ixy, ixz, iyy, iyz, izz")
     if isinstance(table.values.get("inertia"), list):
         six = table.numbers("inertia", 6)
         return None if six is None else six[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)

@@ -1,0 +1,63 @@
+"""Whether two robots are the same, and if not, in words, where they first differ."""
+
+import numpy as np
+
+from steelyard.model.robot import Robot
+
+PROPERTIES = ("damping", "frictionloss", "armature")
+TOLERANCE = 1e-9
+
+
+def relative_difference(theta, other) -> float:
+    """Largest difference of two inertial parameter vectors, each block measured by the size of the body. theta, other: (10,).
+
+    Masses are compared with the mass, first moments with `sqrt(m tr(Sigma))`, moments of inertia with `tr(Sigma)`, so a
+    product of inertia that is zero but for rounding does not count as a difference.
+    """
+    both = np.abs(np.stack([theta, other]))
+    blocks = (both[:, :1].max(), both[:, 1:4].max(), both[:, 4:].max())
+    mass, second = blocks[0], 0.5 * both[:, [4, 6, 9]].sum(axis=1).max()
+    scale = np.repeat([mass, max(blocks[1], np.sqrt(mass * second)), max(blocks[2], second)], (1, 3, 6))
+    difference = np.abs(np.asarray(theta) - other)
+    return float(np.max(difference / np.where(scale > 0, scale, 1.0)))
+
+
+def structure_difference(robot: Robot, other: Robot) -> str | None:
+    """First difference of joints, bodies and kinematics; None when there is none."""
+    for what, found, expected in (
+        ("joints", [j.name for j in other.joints], [j.name for j in robot.joints]),
+        ("bodies", list(other.body_names), list(robot.body_names)),
+        ("parents of the joints", other.parents.tolist(), robot.parents.tolist()),
+        ("joints of the bodies", other.body_joints.tolist(), robot.body_joints.tolist()),
+    ):
+        if found != expected:
+            at = next((i for i, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b), None)
+            detail = f"{len(found)} against {len(expected)}" if at is None else f"{found[at]!r} against {expected[at]!r}"
+            return f"the {what} differ: {detail}"
+    for joint, expected in zip(other.joints, robot.joints, strict=True):
+        if (joint.kind, joint.mimics) != (expected.kind, expected.mimics):
+            return f"joint '{joint.name}' is {joint.kind} (mimics {joint.mimics}), not {expected.kind} ({expected.mimics})"
+        for field in ("subspace", "rotation", "position", "ratio", "offset"):
+            if not np.allclose(getattr(joint, field), getattr(expected, field), rtol=TOLERANCE, atol=TOLERANCE):
+                return f"the {field} of joint '{joint.name}' differs"
+    return None
+
+
+def value_difference(robot: Robot, other: Robot) -> str | None:
+    """First difference of inertias, of the links' own inertials (where both have links) and of joint properties."""
+    for name, expected, theta in zip(robot.body_names, robot.inertias, other.inertias, strict=True):
+        if (error := relative_difference(theta, expected)) > TOLERANCE:
+            return f"the inertia of body '{name}' differs by {error:.3g} relative ({_masses(theta, expected)})"
+    for expected, link in zip(robot.links, other.links, strict=False):
+        if (error := relative_difference(link.theta, expected.theta)) > TOLERANCE:
+            return f"the inertial of link '{link.name}' differs by {error:.3g} relative ({_masses(link.theta, expected.theta)})"
+    for field in PROPERTIES:
+        found, expected = getattr(other, field), getattr(robot, field)
+        if not np.allclose(found, expected, rtol=TOLERANCE, atol=0.0):
+            at = int(np.argmax(np.abs(found - expected)))
+            return f"the {field} of '{robot.dof_names[at]}' is {found[at]:.6g}, not {expected[at]:.6g}"
+    return None
+
+
+def _masses(theta, expected) -> str:
+    return f"mass {theta[0]:.6g} kg against {expected[0]:.6g} kg"

@@ -1,0 +1,180 @@
+"""Logs with known truth: a robot driven in MuJoCo along a motion, seen through imperfect sensors.
+
+The engine is independent of our own dynamics, so a log recorded here tests the identification and not itself.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.dynamics.effects import COULOMB_WIDTH
+from steelyard.errors import ModelError, OptionError
+from steelyard.log import Log
+from steelyard.model.robot import Robot
+
+STEP = 1e-3  # s, control and integration step
+BANDWIDTH = 40.0  # rad/s of the tracking controller
+REACH = {"revolute": 1.2, "prismatic": 0.15}  # rad, m: largest excursion from the middle when limits allow more
+SPEED_SHARE = 0.7  # of a joint's velocity limit that a motion may use
+LIMIT_SHARE = 0.8  # of a joint's range that a motion may use
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """What the recorded signals suffer from.
+
+    encoder_resolution: step of the positions, rad or m. torque_noise: standard deviation over each joint's own RMS torque.
+    delay: s by which torques arrive late. rate: Hz of the log.
+    """
+
+    encoder_resolution: float = 2e-5
+    torque_noise: float = 0.01
+    delay: float = 0.0
+    rate: float = 500.0
+
+
+PERFECT = Sensors(encoder_resolution=0.0, torque_noise=0.0, rate=1.0 / STEP)
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A smooth joint motion. evaluate(t (n,)) returns q, v, a, each (n, nv). duration: s."""
+
+    evaluate: Callable
+    duration: float
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A recorded log and the truth beside it.
+
+    log: as the sensors saw it (v and a only from perfect sensors). truth: exact q, v, a and torque at the same times.
+    robot: the model that moved.
+    """
+
+    log: Log
+    truth: Log
+    robot: Robot
+
+
+def rich_motion(robot: Robot, *, duration: float = 20.0, seed: int = 0, harmonics: int = 6) -> Trajectory:
+    """A random periodic motion that stays inside position and velocity limits and moves every joint.
+
+    Sums of sines with whole periods, amplitudes falling with frequency; the period is half the duration, at most 10 s.
+    Raises OptionError for robots with spherical, planar or free joints (pass a trajectory of your own).
+    """
+    composite = [j.name for j in robot.free_joints if j.nq != 1]
+    if composite:
+        raise OptionError(f"rich_motion moves one-degree joints only; pass a trajectory for a robot with {composite[0]}.")
+    if not duration > 0:
+        raise OptionError(f"duration is a positive number of seconds; got {duration}.")
+    rng = np.random.default_rng(seed)
+    base = 2 * np.pi / min(duration / 2, 10.0)
+    order = np.arange(1, harmonics + 1)
+    amplitude = rng.normal(size=(robot.nv, harmonics)) / np.sqrt(order)
+    phase = rng.uniform(0, 2 * np.pi, size=(robot.nv, harmonics))
+    middle, reach = _room(robot)
+    dense = np.linspace(0, 2 * np.pi / base, 400)
+    q, v, _ = _sines(dense, base * order, amplitude, phase)
+    centre = (q.max(axis=0) + q.min(axis=0)) / 2
+    factor = reach / np.abs(q - centre).max(axis=0)
+    factor = np.minimum(factor, SPEED_SHARE * robot.velocity_limits / np.abs(v).max(axis=0))
+    amplitude, offset = amplitude * factor[:, None], middle - centre * factor
+
+    def evaluate(t):
+        q, v, a = _sines(np.asarray(t, dtype=float), base * order, amplitude, phase)
+        return q + offset, v, a
+
+    return Trajectory(evaluate, duration)
+
+
+def record(robot: Robot, trajectory: Trajectory | None = None, *, duration=20.0, seed=0, sensors=None) -> Recording:
+    """Drive a robot in MuJoCo along a motion and record what its sensors would.
+
+    trajectory: `rich_motion(robot, duration=..., seed=...)` by default. sensors: `Sensors()` by default, `PERFECT` for exact
+    signals with v and a. Friction of the model (damping, frictionloss) acts, smoothed around standstill like the columns
+    of `accumulate`; armature too. Raises ModelError when the motion cannot be tracked.
+    """
+    sensors = Sensors() if sensors is None else sensors
+    trajectory = trajectory or rich_motion(robot, duration=duration, seed=seed)
+    every = round(1.0 / (sensors.rate * STEP))
+    if every < 1 or abs(every * sensors.rate * STEP - 1) > 1e-6:
+        raise OptionError(f"rate={sensors.rate} Hz: the simulation records at {1 / STEP:.0f} Hz divided by a whole number.")
+    t = np.arange(round(trajectory.duration / STEP)) * STEP
+    truth = _drive(robot, t, *trajectory.evaluate(t))
+    names = robot.joint_names if len(robot.joint_names) == robot.nv else robot.dof_names
+    truth = Log(**truth, joint_names=names, name=f"{robot.name} simulated, truth")
+    log = _sensed(truth, sensors, np.random.default_rng([seed, 1]))
+    return Recording(log=log[::every], truth=truth[::every], robot=robot)
+
+
+def _room(robot: Robot):
+    """Middle and half-width (nv,) of the range that a motion may use."""
+    lower, upper = robot.lower, robot.upper
+    limited = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
+    middle = np.where(limited, (np.where(limited, lower, 0) + np.where(limited, upper, 0)) / 2, 0.0)
+    widest = np.array([REACH[j.kind] for j in robot.free_joints])
+    half = np.where(limited, LIMIT_SHARE * (np.where(limited, upper, 0) - np.where(limited, lower, 0)) / 2, widest)
+    return middle, np.minimum(half, widest)
+
+
+def _sines(t, frequency, amplitude, phase):
+    """Sum of sines and its derivatives. t: (n,), frequency: (h,) rad/s, amplitude, phase: (nv, h). Returns three (n, nv)."""
+    angle = t[:, None, None] * frequency + phase
+    sine, cosine = np.sin(angle), np.cos(angle)
+    return (
+        np.einsum("njh,jh->nj", sine, amplitude),
+        np.einsum("njh,jh->nj", cosine, amplitude * frequency),
+        -np.einsum("njh,jh->nj", sine, amplitude * frequency**2),
+    )
+
+
+def _drive(robot: Robot, t, q_ref, v_ref, a_ref) -> dict:
+    """Track a reference by computed torque in MuJoCo. Returns t, q, v, a, tau of every step."""
+    import mujoco
+
+    from steelyard.model.mjcf_new import compiled
+    from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
+
+    m = compiled(robot, timestep=STEP)
+    if m.nv != robot.nv:
+        raise ModelError(f"Robot '{robot.name}' has mimic joints, which the simulation does not tie together yet.")
+    d = mujoco.MjData(m)
+    reference = to_mujoco(m, robot, q_ref, v_ref, a_ref)
+    d.qpos[:], d.qvel[:] = reference[0][0], reference[1][0]
+    states = [np.empty((len(t), size)) for size in (m.nq, m.nv, m.nv, m.nv)]
+    error, pull = np.empty(m.nv), np.empty(m.nv)
+    # friction is applied by hand: MuJoCo's own friction loss is a constraint without a closed form
+    damping, coulomb = m.dof_damping.copy(), m.dof_frictionloss.copy()
+    m.dof_damping[:] = m.dof_frictionloss[:] = 0
+    for k in range(len(t)):
+        mujoco.mj_fwdPosition(m, d)
+        mujoco.mj_fwdVelocity(m, d)
+        mujoco.mj_differentiatePos(m, error, 1.0, d.qpos, reference[0][k])
+        wanted = reference[2][k] + 2 * BANDWIDTH * (reference[1][k] - d.qvel) + BANDWIDTH**2 * error
+        mujoco.mj_mulM(m, d, pull, wanted)
+        loss = damping * d.qvel + coulomb * np.tanh(d.qvel / COULOMB_WIDTH)
+        tau = pull + d.qfrc_bias + loss
+        d.qfrc_applied[:] = tau - loss
+        states[0][k], states[1][k], states[3][k] = d.qpos, d.qvel, tau
+        mujoco.mj_step(m, d)
+        states[2][k] = d.qacc
+    qpos, qvel, qacc, force = states
+    if not np.isfinite(qacc).all():
+        raise ModelError(f"The simulation of robot '{robot.name}' diverged; check its masses and the motion's speed.")
+    q, v, a = from_mujoco(m, robot, qpos, qvel, qacc)
+    return {"t": t, "q": q, "v": v, "a": a, "tau": force_from_mujoco(m, robot, qpos, force)}
+
+
+def _sensed(truth: Log, sensors: Sensors, rng) -> Log:
+    """A log as the sensors would have it."""
+    if sensors.encoder_resolution == 0 and sensors.torque_noise == 0 and sensors.delay == 0:
+        return truth
+    q = truth.q
+    if sensors.encoder_resolution > 0:
+        q = np.round(q / sensors.encoder_resolution) * sensors.encoder_resolution
+    late = np.stack([np.interp(truth.t - sensors.delay, truth.t, column) for column in truth.tau.T], axis=1)
+    level = sensors.torque_noise * np.sqrt(np.mean(truth.tau**2, axis=0))
+    tau = late + level * rng.normal(size=late.shape)
+    return Log(t=truth.t, q=q, tau=tau, joint_names=truth.joint_names, name=truth.name.replace(", truth", ""))

@@ -1,0 +1,184 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from steelyard.errors import LogError
+from steelyard.log import Log, checks, read_log
+
+LIMITS = {"lower": np.full(3, -2.0), "upper": np.full(3, 2.0)}
+
+
+def codes(log, robot=None):
+    return [finding.code for finding in checks.check(log, robot)]
+
+
+def message(log, code, robot=None):
+    return next(finding.message for finding in checks.check(log, robot) if finding.code == code)
+
+
+def put(array, index, value):
+    array = array.copy()
+    array[index] = value
+    return array
+
+
+def test_a_clean_log_has_no_findings(motion, fake_robot):
+    for log in (motion(), motion(v=None, a=None)):
+        assert checks.check(log) == checks.require_usable(log, fake_robot(**LIMITS)) == ()
+    rng = np.random.default_rng(0)
+    steps = 2 * np.pi / 65536  # encoder
+    log = motion()
+    noisy = log.replace(
+        q=np.round(log.q / steps) * steps,
+        v=log.v + 0.01 * rng.standard_normal(log.v.shape),
+        tau=log.tau + 0.1 * rng.standard_normal(log.tau.shape),
+    )
+    assert codes(noisy, fake_robot(**LIMITS)) == []
+
+
+@pytest.mark.parametrize("key", ["t", "q", "v", "a", "tau"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_not_finite(motion, key, value):
+    log = motion()
+    index = 7 if key == "t" else (7, 1)
+    log = log.replace(**{key: put(getattr(log, key), index, value)})
+    said = message(log, "not_finite")
+    assert f"is {value} at sample 7" in said and said.startswith(key)
+    if key != "t":
+        assert "elbow" in said and "t = 0.07 s" in said
+    with pytest.raises(LogError, match="cannot be used"):
+        checks.require_usable(log)
+    remedy = said.split("log[")[1].split("].")[0]
+    assert "not_finite" not in codes(log[eval(remedy, {"numpy": np, "log": log})])
+
+
+def test_time_order_and_duplicates(motion):
+    log = motion()
+    said = message(log.replace(t=put(log.t, 5, 0.035)), "time_order")
+    assert "from sample 4 (t = 0.04 s) to sample 5 (t = 0.035 s)" in said
+    log = log.replace(t=put(log.t, 5, log.t[4]))
+    assert "stands still 1 times, first from sample 4" in message(log, "time_duplicate")
+    with pytest.raises(LogError, match="Keep one sample"):
+        checks.require_usable(log)
+
+
+def test_few_samples(motion):
+    with pytest.raises(LogError, match="It has 19 samples; at least 20"):
+        checks.require_usable(motion()[:19])
+    assert codes(motion()[:0]) == ["few_samples"]
+    assert [f.code for f in checks.check(motion()[:19], minimum=5)] != ["few_samples"]
+
+
+def test_torque(motion):
+    log = motion()
+    assert codes(log.replace(tau=None)) == ["no_torque"]
+    assert codes(log.replace(tau=np.zeros_like(log.tau))) == ["zero_torque"]
+    one = log.replace(tau=log.tau * [1, 0, 1])
+    assert codes(one) == ["zero_torque_joint"] and "elbow" in message(one, "zero_torque_joint")
+    clipped = log.replace(tau=np.clip(log.tau, -8, 1e9))
+    assert codes(clipped) == ["saturation"] and "shoulder is exactly -8" in message(clipped, "saturation")
+
+
+def test_still_joint(motion):
+    log = motion()
+    log = log.replace(q=log.q * [1, 1, 1e-5], v=log.v * [1, 1, 1e-5])
+    assert codes(log) == ["still_joint"] and message(log, "still_joint").startswith("wrist never moves")
+
+
+def test_stamps(motion):
+    t = np.arange(0, 10, 0.01)
+    rng = np.random.default_rng(1)
+    jittered = t + 0.002 * rng.uniform(-1, 1, len(t))
+    assert codes(motion(jittered)) == ["jitter"]
+    holed = np.delete(t, slice(300, 340))
+    assert codes(motion(holed)) == ["gap"]
+    assert "the longest 0.41 s after t = 2.99 s" in message(motion(holed), "gap")
+    log = motion()
+    assert "time_unit" in codes(log.replace(t=log.t * 1000, v=None))
+
+
+def test_velocity_against_position(motion):
+    log = motion()
+    assert codes(log.replace(v=log.v * [1, -1, 1])) == ["velocity_sign"]
+    assert codes(log.replace(v=np.degrees(log.v))) == ["velocity_degrees"] * 3
+    assert codes(log.replace(v=log.v * [1, 1, 3])) == ["velocity_scale"]
+    assert codes(log.replace(v=log.v[:, [1, 0, 2]])) == ["velocity_mismatch"] * 2
+    assert "wrist is 3 times dq/dt" in message(log.replace(v=log.v * [1, 1, 3]), "velocity_scale")
+
+
+def test_degrees(motion, fake_robot):
+    log, robot = motion(), fake_robot(**LIMITS)
+    turned = log.replace(q=np.degrees(log.q))
+    assert codes(turned) == ["degrees"] * 3  # v in rad/s gives it away
+    assert "degrees" in codes(turned.replace(v=None), robot)
+    assert "degrees" in codes(turned.replace(v=np.degrees(log.v)), robot)
+    with pytest.raises(LogError, match=r'q looks like degrees; say units=\{"q": "deg"\}'):
+        checks.require_usable(turned.replace(v=None), robot)
+    cured = log.replace(q=np.degrees(log.q), units={"q": "deg"})
+    assert codes(cured, robot) == []
+    assert codes(turned.replace(v=None)) == ["degrees_suspected"]
+    assert codes(turned.replace(v=np.degrees(log.v))) == ["degrees_suspected"]
+
+
+def test_a_joint_of_many_turns_is_not_degrees(motion, fake_robot):
+    log = motion()
+    spin = np.array([0.0, 0.0, 15.0])  # rad/s: 150 rad in ten seconds
+    log = log.replace(q=log.q + spin * log.t[:, None], v=log.v + spin)
+    free = fake_robot(lower=np.array([-2.0, -2.0, -np.inf]), upper=np.array([2.0, 2.0, np.inf]))
+    for robot in (None, free, fake_robot()):
+        assert codes(log, robot) == codes(log.replace(v=None), robot) == []
+    wheels = log.replace(q=log.q + 15 * log.t[:, None], v=log.v + 15)
+    assert codes(wheels) == []  # all joints spin, and the velocity is one a wheel has
+
+
+def test_limits(motion, fake_robot):
+    log = motion()
+    said = message(log.replace(q=log.q + [2, 0, 0]), "limits", fake_robot(**LIMITS))
+    assert said.startswith("q of shoulder runs from") and "limits -2 to 2" in said
+
+
+def test_wrapped_angle(motion):
+    log = motion()
+    q = log.q + np.array([0, 0, 3.0]) * log.t[:, None]
+    wrapped = log.replace(q=(q + np.pi) % (2 * np.pi) - np.pi, v=None)
+    assert codes(wrapped) == ["wrapped_angle"] and "wrist jumps by a full turn" in message(wrapped, "wrapped_angle")
+    assert codes(wrapped.replace(q=np.unwrap(wrapped.q, axis=0))) == []
+
+
+def test_repeated_samples(motion):
+    """A robot that reports at 70 Hz, polled at 100 Hz by a logger that holds the last sample."""
+    source = motion(np.arange(0, 10, 1 / 70))
+    t = np.arange(0, 9.9, 0.01)
+    held = source[np.unique(np.searchsorted(source.t, t, side="right") - 1)]
+    rows = np.searchsorted(source.t, t, side="right") - 1
+    log = Log(t=t, q=held.q[rows], v=held.v[rows], tau=held.tau[rows])
+    assert codes(log) == ["repeated_sample"]
+    at_rest = motion().replace(q=np.vstack([np.repeat(log.q[:1], 500, axis=0), motion().q[500:]]), v=None)
+    assert "repeated_sample" not in codes(at_rest)
+
+
+def test_quaternions_are_left_alone(motion):
+    log = motion()
+    wide = log.replace(q=np.hstack([log.q, np.ones((len(log), 1))]))
+    assert codes(wide) == []
+    assert "q of column 4 is nan" in message(wide.replace(q=put(wide.q, (3, 3), np.nan)), "not_finite")
+
+
+def test_findings_are_frozen_and_fatal_ones_come_first(motion):
+    log = motion()
+    found = checks.check(log.replace(tau=None, v=-log.v))
+    assert [f.severity for f in found] == ["fatal"] + ["warning"] * 3
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found[0].code = "x"
+
+
+@pytest.mark.parametrize("name", ["tx40_100Hz", "ur10_unisa_125Hz", "kuka_kr300_A"])
+def test_measured_logs_are_clean(measured, name):
+    assert checks.check(read_log(measured(f"{name}.npz"))) == ()
+
+
+def test_the_panda_log_was_resampled(measured):
+    log = read_log(measured("panda_unisa_30Hz.npz"))
+    assert codes(log) == ["repeated_sample"]
+    assert message(log, "repeated_sample").startswith("14 samples repeat")
