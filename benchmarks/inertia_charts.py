@@ -47,7 +47,7 @@ def time_pinocchio(bodies):
 
 
 def run(*, bodies=1_000_000):
-    """Medians in seconds, `{row: {"bodies", "forward", "jacobian", "inverse", "both"}}`; slower rows on fewer bodies."""
+    """Medians in seconds, `{row: {"bodies", "forward", "jacobian", "inverse", "both"}}`; slow rows on fewer bodies."""
     return {
         "log_cholesky": time_chart(log_cholesky, bodies),
         "exponential": time_chart(exponential, bodies // 10),

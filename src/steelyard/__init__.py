@@ -2,3 +2,34 @@
 
 model + log -> information -> identifiability -> fit -> validated model + report
 """
+
+from steelyard import errors, fit, inertia, simulate
+from steelyard.dynamics import body_regressor, inverse_dynamics, regressor
+from steelyard.errors import SteelyardError
+from steelyard.information import Information, accumulate
+from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
+from steelyard.model import Robot, library, load
+from steelyard.validate import validate
+
+__all__ = [
+    "Information",
+    "Log",
+    "Robot",
+    "SteelyardError",
+    "accumulate",
+    "body_regressor",
+    "errors",
+    "filters",
+    "fit",
+    "inertia",
+    "inverse_dynamics",
+    "library",
+    "load",
+    "read_log",
+    "regressor",
+    "simulate",
+    "split_blocks",
+    "validate",
+    "write_csv",
+    "write_npz",
+]

@@ -71,7 +71,8 @@ class Information:
         weights = np.asarray(weights, dtype=float)
         if weights.shape != self.weights.shape or not (np.isfinite(weights).all() and (weights >= 0).all()):
             raise OptionError(
-                f"Row weights are {len(self.weights)} finite, non-negative numbers, one for each of {choices(self.group_names)}."
+                f"Row weights are {len(self.weights)} finite, non-negative numbers, one for each of "
+                f"{choices(self.group_names)}."
             )
         return replace(self, weights=weights)
 
@@ -108,7 +109,9 @@ class Information:
 
     @classmethod
     def from_arrays(cls, Y, tau, *, weights=None, layout: ParameterLayout | None = None) -> "Information":
-        """Information of a raw regression. Y: (n, g, p) or (n, p), tau: (n, g) or (n,). weights: (g,). layout: column names.
+        """Information of a raw regression Y (n, g, p), tau (n, g), or Y (n, p), tau (n,).
+
+        weights: (g,) of the row groups. layout: names of the p columns.
 
         Without a robot the identifiable combinations are those that this very Y reveals.
         """
@@ -185,7 +188,7 @@ def accumulate(
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """Nonzero columns of one degree's row: positions in the block of its bodies, effect terms, and places among the kept columns."""
+    """Nonzero columns of one degree's row: where in its bodies' block, effect terms, places among the kept columns."""
 
     in_block: np.ndarray
     terms: tuple[str, ...]
@@ -237,11 +240,11 @@ def _channels(robot: Robot, log: Log):
         raise LogError(f"Log '{log.name}' has no {choices(missing)}. {remedy}")
     if log.q.shape[1] != robot.nq or log.v.shape[1] != robot.nv:
         raise LogError(
-            f"Log '{log.name}' has {log.q.shape[1]} positions and {log.v.shape[1]} velocities; robot '{robot.name}' has "
-            f"{robot.nq} and {robot.nv} ({choices(robot.joint_names)}). Read it with read_log(path, robot) to match by name."
+            f"Log '{log.name}' has {log.q.shape[1]} positions and {log.v.shape[1]} velocities; robot '{robot.name}' "
+            f"has {robot.nq} and {robot.nv} ({choices(robot.joint_names)}). read_log(path, robot) matches by name."
         )
     channels = (log.q, log.v, log.a, log.tau)
-    for name, values in zip("q v a tau".split(), channels, strict=True):
+    for name, values in zip(("q", "v", "a", "tau"), channels, strict=True):
         bad = np.argwhere(~np.isfinite(values))
         if bad.size:
             row, column = bad[0]
@@ -268,7 +271,7 @@ def _require_same_regression(one: Information, other: Information):
         )
     if one.coulomb_width != other.coulomb_width:
         raise FitError(
-            f"Coulomb widths differ ({one.coulomb_width} and {other.coulomb_width} rad/s), so they cannot be added."
+            f"Coulomb widths differ: {one.coulomb_width} and {other.coulomb_width} rad/s; they cannot be added."
         )
     scale = np.abs(one.basis.regrouping).max(initial=1.0)
     if np.abs(one.basis.regrouping - other.basis.regrouping).max(initial=0.0) > 1e-9 * scale:

@@ -1,8 +1,10 @@
 """The whole job: model and logs in; verified model, validation and files out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import numpy as np
 
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import Estimate, consistent
@@ -12,6 +14,8 @@ from steelyard.model import Robot, load
 from steelyard.parameters import FRICTION
 from steelyard.validate import Validation, validate
 
+HIGHEST_CUTOFF = 10.0  # Hz: arms and legs move below it, structural vibration and noise lie above
+SAMPLES_A_PERIOD = 6.0  # of the cutoff frequency: with fewer, central differences are visibly wrong
 Progress = Callable[[str, float], None]
 
 
@@ -19,15 +23,15 @@ Progress = Callable[[str, float], None]
 class Job:
     """Everything that decides a run; stored in `summary.json`, so that the run can be repeated.
 
-    cutoff: low-pass cutoff of the differentiation, Hz; None when the logs carry v and a to be used as they are.
-    validation: share of the samples held out, in blocks. weight: of the prior, see `fit.consistent`.
+    cutoff: low-pass cutoff of the differentiation, Hz; None chooses it from each log's rate; 0 takes v and a as
+    recorded. validation: share of the samples held out, in blocks. weight: of the prior, see `fit.consistent`.
     """
 
     model: str
     logs: tuple[str, ...]
     floating: bool | None = None
     gravity: tuple[float, float, float] | None = None
-    cutoff: float | None = 10.0
+    cutoff: float | None = None
     friction: tuple[str, ...] = FRICTION
     armature: bool = True
     validation: float = 0.3
@@ -40,7 +44,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Outcome of a run: the fitted Estimate, torque errors on held-out samples before and after, and what was noticed."""
+    """Outcome of a run: the Estimate, torque errors on held-out samples before and after, and what was noticed."""
 
     job: Job
     prior: Robot
@@ -94,9 +98,22 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
 
 
 def prepared(log: Log, cutoff: float | None) -> Log:
-    """A log with v and a: differentiated and filtered, or as recorded when no cutoff is wanted."""
-    if cutoff is not None:
-        return filters.differentiate(log, cutoff=cutoff)
-    if log.v is None or log.a is None:
-        raise LogError(f"Log '{log.name}' has no velocity or no acceleration; give a cutoff in Hz to differentiate positions.")
-    return log
+    """A log with v and a: filtered and differentiated, or as recorded for cutoff 0."""
+    if cutoff == 0:
+        if log.v is None or log.a is None:
+            raise LogError(f"Log '{log.name}' has no recorded v or a; give a cutoff in Hz to differentiate positions.")
+        return log
+    if cutoff is None:
+        cutoff = min(HIGHEST_CUTOFF, log.rate / SAMPLES_A_PERIOD)
+    return filters.differentiate(log, cutoff=cutoff)
+
+
+def joined(logs: Sequence[Log]) -> Log:
+    """Samples of several logs behind each other, for sample-by-sample use only (time may repeat)."""
+
+    def stack(name):
+        return np.concatenate([getattr(log, name) for log in logs])
+
+    t = np.arange(sum(len(log) for log in logs), dtype=float) if len(logs) > 1 else logs[0].t
+    channels = {name: stack(name) for name in ("q", "v", "a", "tau")}
+    return Log(t=t, **channels, joint_names=logs[0].joint_names, name="held-out samples")

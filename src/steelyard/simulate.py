@@ -24,8 +24,8 @@ LIMIT_SHARE = 0.8  # of a joint's range that a motion may use
 class Sensors:
     """What the recorded signals suffer from.
 
-    encoder_resolution: step of the positions, rad or m. torque_noise: standard deviation over each joint's own RMS torque.
-    delay: s by which torques arrive late. rate: Hz of the log.
+    encoder_resolution: step of the positions, rad or m. torque_noise: standard deviation over each joint's own RMS
+    torque. delay: s by which torques arrive late. rate: Hz of the log.
     """
 
     encoder_resolution: float = 2e-5
@@ -66,7 +66,9 @@ def rich_motion(robot: Robot, *, duration: float = 20.0, seed: int = 0, harmonic
     """
     composite = [j.name for j in robot.free_joints if j.nq != 1]
     if composite:
-        raise OptionError(f"rich_motion moves one-degree joints only; pass a trajectory for a robot with {composite[0]}.")
+        raise OptionError(
+            f"rich_motion moves one-degree joints only; pass a trajectory for a robot with {composite[0]}."
+        )
     if not duration > 0:
         raise OptionError(f"duration is a positive number of seconds; got {duration}.")
     rng = np.random.default_rng(seed)
@@ -92,15 +94,17 @@ def rich_motion(robot: Robot, *, duration: float = 20.0, seed: int = 0, harmonic
 def record(robot: Robot, trajectory: Trajectory | None = None, *, duration=20.0, seed=0, sensors=None) -> Recording:
     """Drive a robot in MuJoCo along a motion and record what its sensors would.
 
-    trajectory: `rich_motion(robot, duration=..., seed=...)` by default. sensors: `Sensors()` by default, `PERFECT` for exact
-    signals with v and a. Friction of the model (damping, frictionloss) acts, smoothed around standstill like the columns
-    of `accumulate`; armature too. Raises ModelError when the motion cannot be tracked.
+    trajectory: `rich_motion(robot, duration=..., seed=...)` by default. sensors: `Sensors()` by default, `PERFECT`
+    for exact signals with v and a. Friction of the model (damping, frictionloss) acts, smoothed around standstill
+    like the columns of `accumulate`; armature too. Raises ModelError when the motion cannot be tracked.
     """
     sensors = Sensors() if sensors is None else sensors
     trajectory = trajectory or rich_motion(robot, duration=duration, seed=seed)
     every = round(1.0 / (sensors.rate * STEP))
     if every < 1 or abs(every * sensors.rate * STEP - 1) > 1e-6:
-        raise OptionError(f"rate={sensors.rate} Hz: the simulation records at {1 / STEP:.0f} Hz divided by a whole number.")
+        raise OptionError(
+            f"rate={sensors.rate} Hz: the simulation records at {1 / STEP:.0f} Hz divided by a whole number."
+        )
     t = np.arange(round(trajectory.duration / STEP)) * STEP
     truth = _drive(robot, t, *trajectory.evaluate(t))
     names = robot.joint_names if len(robot.joint_names) == robot.nv else robot.dof_names
@@ -120,7 +124,10 @@ def _room(robot: Robot):
 
 
 def _sines(t, frequency, amplitude, phase):
-    """Sum of sines and its derivatives. t: (n,), frequency: (h,) rad/s, amplitude, phase: (nv, h). Returns three (n, nv)."""
+    """Sum of sines and its derivatives.
+
+    t: (n,), frequency: (h,) rad/s, amplitude, phase: (nv, h). Returns three (n, nv).
+    """
     angle = t[:, None, None] * frequency + phase
     sine, cosine = np.sin(angle), np.cos(angle)
     return (

@@ -46,7 +46,9 @@ class Validation:
 
 
 def validate(model: Estimate | Robot, log: Log) -> Validation:
-    """Predict the torques of a log (with v and a) and compare. model: an Estimate, or a Robot with what its file states.
+    """Predict the torques of a log (with v and a) and compare.
+
+    model: an Estimate, or a Robot with what its file states.
 
     Raises LogError when the log lacks v, a or tau.
     """

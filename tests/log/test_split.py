@@ -51,7 +51,7 @@ def test_impossible_splits():
         split_blocks(ramp(10), blocks=0)
     with pytest.raises(LogError, match="10 samples cannot be cut into 11 blocks"):
         split_blocks(ramp(10), blocks=11)
-    with pytest.raises(LogError, match="cannot give 0.01"):
+    with pytest.raises(LogError, match=r"cannot give 0\.01"):
         split_blocks(ramp(10), 0.01)
     with pytest.raises(OptionError, match="at least 2 folds"):
         folds(ramp(10), 1)

@@ -1,4 +1,4 @@
-"""Torques of a joint that depend on its own motion only: friction and armature, as regression columns and as known torques.
+"""Torques of a joint that depend on its own motion only: friction and armature.
 
 Coulomb friction is smoothed around standstill, `tanh(v / width)`: near zero speed the sign of a measured speed is
 noise, and a bare sign puts that noise into the regression (it biases real logs by tens of percent).
@@ -6,15 +6,8 @@ noise, and a bare sign puts that noise into the regression (it biases real logs 
 
 from array_api_compat import array_namespace
 
-COULOMB_WIDTH = 0.02  # rad/s or m/s: a few times the speed noise of common encoders, small against working speeds
-
-
-def effect_columns(terms, v, a, *, coulomb_width: float = COULOMB_WIDTH):
-    """Columns of one degree of freedom.
-
-    terms: names; v, a: (n,) its speed and acceleration. Returns a list of (n,) arrays.
-    """
-    return [effect_column(term, v, a, coulomb_width=coulomb_width) for term in terms]
+# rad/s or m/s. Blocked cross-validation on real logs (Panda, UR10, TX40) is best between 0.02 and 0.1 and flat there.
+COULOMB_WIDTH = 0.05
 
 
 def effect_column(term: str, v, a, *, coulomb_width: float = COULOMB_WIDTH):

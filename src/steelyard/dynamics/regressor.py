@@ -40,7 +40,7 @@ def regressor_rows(robot: Robot, q, v, a):
 
 
 def row_blocks(robot: Robot, q, v, a):
-    """Nonzero part of each row, samples last: a list of (10 k, n), one a coordinate of v, for its k `tree(robot).row_bodies`."""
+    """Nonzero part of each row, samples last: per coordinate of v a (10 k, n), for its k `tree(robot).row_bodies`."""
     xp = array_namespace(q, v, a)
     constants = tree(robot)
     state = motion(robot, q, v, a)

@@ -1,8 +1,9 @@
 """Physically consistent least squares, to global optimality (paper B, (25); Lee, Wensing and Park 2020 for the metric).
 
-Each body is written around its prior pseudo-inertia, `J = L (1 + Y) L^T` with `J0 = L L^T`. In the ten numbers `y = svec(Y)` the constant
-pullback distance is `1/2 ||y||^2`, physical consistency is `1 + Y >= eps`, and both are free of units: the cone program stays well scaled
-for a gripper finger and for a torso. Only the triangular factor of the data enters, so its size does not depend on the log.
+Each body is written around its prior pseudo-inertia, `J = L (1 + Y) L^T` with `J0 = L L^T`. In the ten numbers `y =
+svec(Y)` the constant pullback distance is `1/2 ||y||^2`, physical consistency is `1 + Y >= eps`, and both are free of
+units: the cone program stays well scaled for a gripper finger and for a torso. Only the triangular factor of the data
+enters, so its size does not depend on the log.
 """
 
 from dataclasses import dataclass
@@ -22,16 +23,19 @@ EPS = 1e-5  # smallest allowed eigenvalue of a pseudo-inertia, relative to the p
 SAFETY = 1e-3  # share of EPS kept clear of the bound, so that solver tolerance cannot cross it
 REGULARIZERS = ("pullback", "euclidean")
 SIGNED = ("viscous", "coulomb", "armature")  # terms that cannot be negative
-EFFECT_RIDGE = 1e-6  # pull of friction and armature to the model, in standard deviations: decides only what the data leaves open
+EFFECT_RIDGE = (
+    1e-6  # pull of friction and armature to the model, in standard deviations: decides only what the data leaves open
+)
 
 
 def consistent(info: Information, *, prior=None, regularizer: str = "pullback", weight: float = 1.0) -> Estimate:
     """All links physically consistent (`J >= eps J0`), friction and armature non-negative, nearest to the data.
 
-    prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and noted.
-    Minimises `sum_j ||residual_j / noise_j||^2 + weight * distance(theta, prior)`: with weight 1 the prior counts like one
-    standard deviation for a relative change of one in every second moment. regularizer: "pullback" (coordinate invariant)
-    or "euclidean" (on theta in SI units). Raises FitError when the problem is ill-posed or no verified solution is found.
+    prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and
+    noted. Minimises `sum_j ||residual_j / noise_j||^2 + weight * distance(theta, prior)`: with weight 1 the prior
+    counts like one standard deviation for a relative change of one in every second moment. regularizer: "pullback"
+    (coordinate invariant) or "euclidean" (on theta in SI units). Raises FitError when the problem is ill-posed or no
+    verified solution is found.
     """
     if regularizer not in REGULARIZERS:
         raise OptionError(f"Unknown regularizer {regularizer!r}. Choose from {choices(REGULARIZERS)}.")
@@ -144,7 +148,10 @@ def _congruence(theta0) -> np.ndarray:
 
 
 def _solve(program: _Program):
-    """Minimise `||A y - b||` over the cones. Returns y, relative duality gap, whether the solver reached full accuracy."""
+    """Minimise `||A y - b||` over the cones.
+
+    Returns y, relative duality gap, whether the solver reached full accuracy.
+    """
     # an orthogonal factor shrinks the cone to as many rows as unknowns and loses nothing
     R = np.linalg.qr(np.column_stack([program.A, program.b]), mode="r")[: len(program.start)]
     free = np.linalg.solve(R[:, :-1], R[:, -1])
@@ -172,8 +179,9 @@ def _clipped(program: _Program, y) -> np.ndarray:
 def _cone_step(program: _Program, R, free, feasible):
     """The step from the unconstrained optimum to the constrained one.
 
-    In `z = R step / scale` the cost is the plain norm of z and at most one at the optimum: directions that the data fixes to
-    many digits become tiny columns of the constraints instead of huge rows of the cost, which the solver takes well.
+    In `z = R step / scale` the cost is the plain norm of z and at most one at the optimum: directions that the data
+    fixes to many digits become tiny columns of the constraints instead of huge rows of the cost, which the solver
+    takes well.
     """
     import clarabel
     from scipy import sparse
@@ -213,7 +221,7 @@ def _cone_step(program: _Program, R, free, feasible):
     status = str(solution.status)
     if status not in ("Solved", "AlmostSolved"):
         raise FitError(
-            f"The cone solver ended with '{status}'. Check that the log is in SI units and the prior has plausible masses."
+            f"The cone solver ended with '{status}'. Check the units of the log and the masses of the prior."
         )
     gap = abs(solution.obj_val - solution.obj_val_dual) / max(1.0, abs(solution.obj_val))
     return steps @ np.array(solution.x[:-1]), gap, status == "Solved"
@@ -229,7 +237,5 @@ def _certificate(info, theta0, parameters, gap) -> Certificate:
     signed = [parameters[layout.term(term)] for term in SIGNED if term in layout.terms]
     slack = float(np.concatenate(signed).min(initial=np.inf)) if signed else np.inf
     if smallest <= 0 or slack < -1e-9:
-        raise FitError(
-            f"The solution failed its own check (relative eigenvalue {smallest:.1e}, slack {slack:.1e}) and was discarded."
-        )
+        raise FitError(f"The solution failed its own check (relative eigenvalue {smallest:.1e}, slack {slack:.1e}).")
     return Certificate(gap, smallest, slack)

@@ -13,7 +13,7 @@ THINNEST = 1e-3  # smallest second moment kept, relative to the largest: thinner
 
 
 def consistent_prior(prior, robot: Robot | None, body_count: int) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Consistent inertial parameters (nb, 10) from a Robot, an array or None (the robot's own), and notes on every repair."""
+    """Consistent parameters (nb, 10) of a Robot, an array or None (the robot's own), and notes on every repair."""
     source = robot if prior is None else prior
     theta = source.inertias if isinstance(source, Robot) else source
     if theta is None:
@@ -44,4 +44,6 @@ def _repaired(theta) -> tuple[np.ndarray, str | None]:
         return theta, None
     spread = np.maximum(spread, THINNEST * largest)
     J[:3, :3] = mass * (axes @ np.diag(spread) @ axes.T + np.outer(com, com))
-    return pseudo.to_parameters(J), "its inertia is not physically consistent or vanishingly thin; the nearest usable one is used."
+    return pseudo.to_parameters(
+        J
+    ), "its inertia is not physically consistent or vanishingly thin; the nearest usable one is used."

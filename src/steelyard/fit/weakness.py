@@ -6,7 +6,8 @@ from steelyard.fit.whitening import Whitened
 from steelyard.identifiability.basis import Basis
 from steelyard.parameters import ParameterLayout
 
-WEAK = 1e-8  # eigenvalue of the unit-diagonal Gram matrix: 1e4 in condition of the regressor, where noise drowns the direction
+# Eigenvalue of the unit-diagonal Gram matrix: a condition of 1e4 of the regressor, where noise drowns the direction.
+WEAK = 1e-8
 
 
 def weak_directions(problem: Whitened, layout: ParameterLayout, basis: Basis) -> tuple[str, ...]:

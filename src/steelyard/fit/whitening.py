@@ -64,7 +64,10 @@ def joint_noise(info: Information, base) -> np.ndarray:
 
 
 def weigh_by_noise(info: Information, *, iterations: int = 4) -> tuple[Information, np.ndarray]:
-    """Row weights 1 / variance from the residuals of a weighted fit, repeated. Returns the weighted Information and noise (g,)."""
+    """Row weights 1 / variance from the residuals of a weighted fit, repeated.
+
+    Returns the weighted Information and noise (g,).
+    """
     info = info.base
     weighted, noise = info, np.ones(len(info.weights))
     for _ in range(iterations):

@@ -1,4 +1,4 @@
-"""Base parameters: a choice of columns and a regrouping, `pi_b = Regroup theta` (paper C, section 2; `pi_b = pi_1 + K pi_2`).
+"""Base parameters: a choice of columns and a regrouping, `pi_b = Regroup theta = pi_1 + K pi_2` (paper C, section 2).
 
 The choice takes the first independent column going down a body and then on to the next body, as the paper's tables do.
 """
@@ -32,7 +32,7 @@ class Basis:
         return np.asarray(theta) @ self.regrouping.T
 
     def lift(self, base, prior=None):
-        """Full parameters (p,) with these base parameters (r,), nearest to a prior (p,), or of least norm without one."""
+        """Full parameters (p,) with these base parameters (r,), nearest to a prior (p,) or to zero."""
         prior = np.zeros(self.regrouping.shape[1]) if prior is None else np.asarray(prior, dtype=float)
         return prior + self._pseudo_inverse @ (np.asarray(base) - self.regroup(prior))
 
@@ -42,7 +42,7 @@ class Basis:
 
 
 def from_null_space(null_space, scale=None) -> Basis:
-    """Basis of a null space. null_space: (p, d), any basis of it. scale: (p,) typical size of each column, 1 by default.
+    """Basis of a null space (p, d), given by any of its bases. scale: (p,) typical size of each column, 1 by default.
 
     A column depends on the ones before it exactly if some null vector ends there: orthogonal transformations of the
     null vectors, taken from the last column backwards, keep that decision well conditioned.

@@ -8,16 +8,15 @@ is deterministic.
 from functools import lru_cache
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
-from steelyard.dynamics.effects import effect_columns
+from steelyard.dynamics.effects import effect_column
 from steelyard.dynamics.regressor import regressor_rows
 from steelyard.identifiability.basis import Basis, from_null_space
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
-# Of the largest singular value of unit columns. Dependence shows at 1e-14; model files that write pi as 3.1416 bend exactly
-# parallel axes by 1e-5 and show at 1e-10, which no experiment could tell from dependence.
+# Of the largest singular value of unit columns. Dependence shows at 1e-14; model files that write pi as 3.1416 bend
+# exactly parallel axes by 1e-5 and show at 1e-10, which no experiment could tell from dependence.
 RANK_TOLERANCE = 1e-8
 
 
@@ -41,17 +40,16 @@ def _stacked_regression(robot: Robot, layout: ParameterLayout):
     full = np.zeros((robot.nv, count, layout.size))
     full[..., layout.inertial] = np.moveaxis(Y, 1, 2)
     for dof in layout.dofs:
-        for column, values in zip(
-            layout.effects_of(dof), effect_columns(layout.terms, v[:, dof], a[:, dof]), strict=True
-        ):
-            full[dof, :, column] = values
+        for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
+            full[dof, :, column] = effect_column(term, v[:, dof], a[:, dof])
     return full.reshape(-1, layout.size)
 
 
 def random_states(robot: Robot, count: int, rng):
-    """Generic states q (count, nq), v, a (count, nv): angles over the whole circle, uniform orientations, both motion directions."""
+    """Generic states q (count, nq), v, a (count, nv): angles over the whole circle, uniform orientations."""
     q = rng.uniform(-np.pi, np.pi, size=(count, robot.nq))
     for joint, where in zip(robot.joints, robot.q_slices, strict=True):
         if joint.kind in ("spherical", "free"):
-            q[:, where.stop - 4 : where.stop] = Rotation.random(count, rng=rng).as_quat()
+            quaternion = rng.normal(size=(count, 4))
+            q[:, where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
     return q, rng.normal(scale=2.0, size=(count, robot.nv)), rng.normal(scale=5.0, size=(count, robot.nv))

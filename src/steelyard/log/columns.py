@@ -127,7 +127,13 @@ def _prefixed(name: str) -> tuple[str, str] | None:
 def _suffixed(name: str) -> tuple[str, str] | None:
     for word, channel in CHANNEL_OF.items():
         joint = name[: -len(word) - 1]
-        if channel != "t" and "_" not in word and joint and name.lower().endswith(word) and name[len(joint)] in _SEPARATORS:
+        if (
+            channel != "t"
+            and "_" not in word
+            and joint
+            and name.lower().endswith(word)
+            and name[len(joint)] in _SEPARATORS
+        ):
             return channel, joint
     return None
 

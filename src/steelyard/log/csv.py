@@ -26,6 +26,8 @@ def read(path: Path, request: Request) -> Raw:
         return plan.build(_numbers(path, plan, delimiter, skip))
     except UnicodeDecodeError as error:
         raise LogError(f"{path} is not a UTF-8 text file ({error.reason} at byte {error.start})") from error
+    except csv.Error as error:
+        raise LogError(f"{path} is not a table that can be read: {error}") from error
 
 
 def _header(path: Path) -> tuple[list[str], str | None, int]:

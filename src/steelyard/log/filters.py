@@ -5,7 +5,6 @@ one and the equation still holds after it ("parallel filtering"; Gautier 1997).
 """
 
 from collections.abc import Iterator
-from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +18,7 @@ from steelyard.log.spline import smooth
 
 __all__ = ["differentiate", "lowpass", "restamp"]
 
-ORDERS = range(1, 9)
+ORDERS = range(1, 7)
 
 
 def lowpass(x: ArrayLike, t: ArrayLike | float, cutoff: float, *, order: int = 4) -> NDArray[np.float64]:
@@ -51,7 +50,7 @@ def differentiate(
 
     cutoff: -3 dB frequency, Hz, the same for every channel; order: of the Butterworth filter, run both ways.
     drop: samples left out at either end of every stretch between gaps (steps over 5 median steps), where the filter has
-        only one side to look at; by default one period of the cutoff, `ceil(rate / cutoff)`.
+        only one side to look at; by default one period of the cutoff, `round(rate / cutoff)`.
     filter_torque: False leaves tau as measured.
 
     q is filtered; v is the filtered measurement if the log has one, else the derivative of the filtered q; a is the
@@ -61,7 +60,7 @@ def differentiate(
     """
     _require_filterable(log)
     _require_cutoff(log.t, cutoff, order)
-    drop = ceil(log.rate / cutoff) if drop is None else drop
+    drop = round(log.rate / cutoff) if drop is None else drop
     if drop < 0:
         raise OptionError(f"drop={drop}: the number of samples to leave out at each end is 0 or more")
     stretches = segments(log.t)

@@ -1,7 +1,7 @@
 """Recordings that hold the last sample when no new one has come: the stamps are regular, the motion is not.
 
-A logger that polls faster than the robot reports writes some samples twice. The others are then stamped up to one period
-late, and differentiating such positions costs far more than sensor noise does.
+A logger that polls faster than the robot reports writes some samples twice. The others are then stamped up to one
+period late, and differentiating such positions costs far more than sensor noise does.
 """
 
 from collections.abc import Iterator
@@ -13,22 +13,30 @@ from steelyard.log.finding import Finding, warning
 from steelyard.log.gaps import segments
 from steelyard.log.log import Log
 
+_NEIGHBOURS = 3  # changing steps looked at on either side of a run of repeats, to tell motion from rest
+
 
 def repeated(log: Log) -> NDArray[np.bool_]:
-    """(n,) True for a sample that repeats the one before in every channel, between two steps in which the robot moves.
-    (At rest, repeating is no fault.)"""
+    """(n,) True for a sample that repeats the one before in every channel although the robot moves.
+
+    At rest repeating is no fault: there must be runs of repeats with motion on both sides, and only runs no longer than
+    the longest of those count.
+    """
     measured = np.concatenate([x for x in (log.q, log.v, log.tau) if x is not None], axis=1)
-    same = np.all(measured[1:] == measured[:-1], axis=1)
-    step = np.abs(np.diff(log.q, axis=0)).max(axis=1, initial=0)
+    changed = np.flatnonzero(np.any(measured[1:] != measured[:-1], axis=1))  # step i leads to sample i + 1
     result = np.zeros(len(log), dtype=bool)
-    if same.all() or not same.any():
+    if len(changed) < 2 * _NEIGHBOURS:
         return result
-    moves = ~same & (step > 0.2 * np.median(step[~same]))
-    change = np.flatnonzero(~same)
-    before = change[np.searchsorted(change, np.arange(len(same)), side="left") - 1]
-    after = change[np.minimum(np.searchsorted(change, np.arange(len(same))), len(change) - 1)]
-    inside = (change[0] < np.arange(len(same))) & (np.arange(len(same)) < change[-1])
-    result[1:] = same & inside & moves[before] & moves[after]
+    size = np.abs(np.diff(log.q, axis=0)).max(axis=1)[changed]
+    window = np.lib.stride_tricks.sliding_window_view(size, _NEIGHBOURS).max(axis=1) > 0.2 * np.median(size)
+    runs = np.diff(changed) - 1  # repeats between one changing step and the next
+    inner = slice(_NEIGHBOURS - 1, len(changed) - _NEIGHBOURS)
+    moving = window[:-_NEIGHBOURS] & window[_NEIGHBOURS:]
+    longest = int(np.max(runs[inner] * moving, initial=0))
+    if longest:
+        edges = np.concatenate([[-1], changed, [len(log) - 1]])
+        for start, stop in zip(edges[:-1] + 2, edges[1:] + 1, strict=True):
+            result[start:stop] = 0 < stop - start <= longest
     return result
 
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
-KNOTS_PER_PERIOD = 8
-"""Knots in one period of the cutoff frequency; more change nothing, as no faster motion passes."""
+KNOTS_PER_PERIOD = 16
+"""Knots in one period of the cutoff frequency: the response is within 1e-5 of the exact one at the cutoff. What is
+faster hardly passes, so the number of knots does not grow with the sampling rate."""
 
 
 def smooth(t: NDArray[np.float64], x: NDArray[np.float64], cutoff: float, order: int) -> "BSpline":
