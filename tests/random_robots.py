@@ -20,7 +20,9 @@ def urdf_text(rng, *, links: int, types=TYPES, mimic: bool = True) -> str:
             f'<axis xyz="{_words(axis / np.linalg.norm(axis))}"/><limit lower="-3" upper="3" effort="9" velocity="9"/>'
         )
         if mimic and kind in ("revolute", "prismatic") and movable and rng.uniform() < 0.2:
-            text += f'<mimic joint="{rng.choice(movable)}" multiplier="{rng.normal():.3f}" offset="{rng.normal():.3f}"/>'
+            text += (
+                f'<mimic joint="{rng.choice(movable)}" multiplier="{rng.normal():.3f}" offset="{rng.normal():.3f}"/>'
+            )
         elif kind in ("revolute", "prismatic"):
             movable.append(f"j{k}")
         parts += [_link(k, rng), text + "</joint>"]

@@ -35,7 +35,7 @@ class Job:
     friction: tuple[str, ...] = FRICTION
     armature: bool = True
     validation: float = 0.3
-    weight: float = 1.0
+    weight: float = 0.1
     channels: dict | None = None
 
     def as_json(self) -> dict:

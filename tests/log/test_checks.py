@@ -129,7 +129,8 @@ def test_a_joint_of_many_turns_is_not_degrees(motion, fake_robot):
     free = fake_robot(lower=np.array([-2.0, -2.0, -np.inf]), upper=np.array([2.0, 2.0, np.inf]))
     for robot in (None, free, fake_robot()):
         assert codes(log, robot) == codes(log.replace(v=None), robot) == []
-    wheels = log.replace(q=log.q + 10 * log.t[:, None], v=log.v + 10)
+    wheels = motion()
+    wheels = wheels.replace(q=wheels.q + 10 * wheels.t[:, None], v=wheels.v + 10)
     assert codes(wheels) == []  # all joints spin, and the velocity is one a wheel has
 
 

@@ -7,6 +7,7 @@ enters, so its size does not depend on the log.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from steelyard.information import Information
 
 EPS = 1e-5  # smallest allowed eigenvalue of a pseudo-inertia, relative to the prior's
 SAFETY = 1e-3  # share of EPS kept clear of the bound, so that solver tolerance cannot cross it
+ACCURATE = 1e-8  # relative duality gap of a full-accuracy solution
+CHEAP = 0.05  # cost, relative to a feasible point's, below which the problem is scaled anew
+RESCALINGS = 3
 REGULARIZERS = ("pullback", "euclidean")
 SIGNED = ("viscous", "coulomb", "armature")  # terms that cannot be negative
 EFFECT_RIDGE = (
@@ -28,7 +32,7 @@ EFFECT_RIDGE = (
 )
 
 
-def consistent(info: Information, *, prior=None, regularizer: str = "pullback", weight: float = 1.0) -> Estimate:
+def consistent(info: Information, *, prior=None, regularizer: str = "pullback", weight: float = 0.1) -> Estimate:
     """All links physically consistent (`J >= eps J0`), friction and armature non-negative, nearest to the data.
 
     prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and
@@ -52,13 +56,12 @@ def consistent(info: Information, *, prior=None, regularizer: str = "pullback", 
     certificate = _certificate(info, theta0, parameters, gap)
     weakest = weak_directions(problem, info.layout, info.basis)
     status = Status.WEAK_EXCITATION if weakest else Status.OK
-    regularised = problem.R.T @ problem.R + program.prior_curvature(info.basis)
     return Estimate(
         method=f"physically consistent least squares ({regularizer} prior, weight {weight:g})",
         layout=info.layout,
         basis=info.basis,
         parameters=parameters,
-        covariance=np.linalg.pinv(regularised, hermitian=True),
+        covariance=program.base_covariance(info.basis),
         noise=noise,
         group_names=info.group_names,
         samples=info.n,
@@ -88,11 +91,15 @@ class _Program:
     body_count: int
     penalty: np.ndarray
 
-    def prior_curvature(self, basis):
-        """(r, r) information that the prior adds to base parameters: inverse of its covariance projected on them."""
-        solved = np.linalg.pinv(self.penalty @ np.linalg.pinv(self.directions))
-        spread = basis.regrouping @ solved
-        return np.linalg.pinv(spread @ spread.T, hermitian=True)
+    @cached_property
+    def factor(self) -> np.ndarray:
+        """Triangular factor of `[A b]` with as many rows as unknowns: all that the minimisation needs, nothing lost."""
+        return np.linalg.qr(np.column_stack([self.A, self.b]), mode="r")[: len(self.start)]
+
+    def base_covariance(self, basis) -> np.ndarray:
+        """(r, r) covariance of the base parameters from data and prior, constraints left aside."""
+        spread = basis.regrouping @ self.directions @ np.linalg.inv(self.factor[:, :-1])
+        return spread @ spread.T
 
 
 def _program(problem, info, theta0, regularizer, weight) -> _Program:
@@ -148,18 +155,33 @@ def _congruence(theta0) -> np.ndarray:
 
 
 def _solve(program: _Program):
-    """Minimise `||A y - b||` over the cones.
+    """Minimise `||A y - b||` over the cones. Returns y, relative duality gap, whether the solver reached full accuracy.
 
-    Returns y, relative duality gap, whether the solver reached full accuracy.
+    Works on the step from the unconstrained optimum, in `z = R step / scale`: the cost is the plain norm of z, and
+    directions that the data fixes to many digits become tiny columns of the constraints instead of huge rows of the
+    cost. The scale is the cost of a feasible point; when the optimum turns out far cheaper, it is solved once more at
+    its own scale.
     """
-    # an orthogonal factor shrinks the cone to as many rows as unknowns and loses nothing
-    R = np.linalg.qr(np.column_stack([program.A, program.b]), mode="r")[: len(program.start)]
-    free = np.linalg.solve(R[:, :-1], R[:, -1])
+    R = program.factor[:, :-1]
+    free = np.linalg.solve(R, program.factor[:, -1])
     feasible = _clipped(program, free)
     if np.array_equal(feasible, free):
         return free, 0.0, True  # the unconstrained optimum is inside: it is the constrained one too
-    step, gap, accurate = _cone_step(program, R[:, :-1], free, feasible)
-    return free + step, gap, accurate
+    scale, inverse = np.linalg.norm(R @ (feasible - free)), np.linalg.inv(R)
+    solution = _cone_solution(program, scale * inverse, free)
+    for _ in range(RESCALINGS):
+        if solution.cost > CHEAP or not solution.solved:
+            break
+        scale *= max(2 * solution.cost, np.finfo(float).eps)
+        again = _cone_solution(program, scale * inverse, free)
+        if not again.solved:
+            break
+        solution = again
+    if not solution.solved:
+        raise FitError(
+            f"The cone solver ended with '{solution.status}'. Check the units of the log and the masses of the prior."
+        )
+    return free + solution.step, solution.gap, solution.gap < ACCURATE
 
 
 def _clipped(program: _Program, y) -> np.ndarray:
@@ -176,20 +198,25 @@ def _clipped(program: _Program, y) -> np.ndarray:
     return y
 
 
-def _cone_step(program: _Program, R, free, feasible):
-    """The step from the unconstrained optimum to the constrained one.
+@dataclass(frozen=True, eq=False)
+class _ConeSolution:
+    step: np.ndarray
+    cost: float
+    gap: float
+    status: str
 
-    In `z = R step / scale` the cost is the plain norm of z and at most one at the optimum: directions that the data
-    fixes to many digits become tiny columns of the constraints instead of huge rows of the cost, which the solver
-    takes well.
-    """
+    @property
+    def solved(self) -> bool:
+        return self.status in ("Solved", "AlmostSolved")
+
+
+def _cone_solution(program: _Program, steps, free) -> _ConeSolution:
+    """Minimise `||z||` subject to the cones at `free + steps @ z`, with Clarabel."""
     import clarabel
     from scipy import sparse
 
     size, bodies = len(free), 10 * program.body_count
     bounded = bodies + np.flatnonzero(np.isfinite(program.lower))
-    scale = np.linalg.norm(R @ (feasible - free))
-    steps = scale * np.linalg.inv(R)
     # variables [z, t]; h - M x in the cones: (t, z), 1 + Y - eps, effects above their bounds
     limited = np.concatenate([steps[:bodies], steps[bounded]])
     M = sparse.vstack(
@@ -218,13 +245,12 @@ def _cone_step(program: _Program, R, free, feasible):
     cost[-1] = 1.0
     none = sparse.csc_matrix((size + 1, size + 1))
     solution = clarabel.DefaultSolver(none, cost, M, h, cones, settings).solve()
-    status = str(solution.status)
-    if status not in ("Solved", "AlmostSolved"):
-        raise FitError(
-            f"The cone solver ended with '{status}'. Check the units of the log and the masses of the prior."
-        )
-    gap = abs(solution.obj_val - solution.obj_val_dual) / max(1.0, abs(solution.obj_val))
-    return steps @ np.array(solution.x[:-1]), gap, status == "Solved"
+    return _ConeSolution(
+        step=steps @ np.array(solution.x[:-1]),
+        cost=abs(solution.obj_val),
+        gap=abs(solution.obj_val - solution.obj_val_dual) / max(1.0, abs(solution.obj_val)),
+        status=str(solution.status),
+    )
 
 
 def _certificate(info, theta0, parameters, gap) -> Certificate:

@@ -58,11 +58,10 @@ def _central_path(x, tolerance):
     p = np.zeros(9)
     p[:3] = 0.5 / np.linalg.norm(x, axis=1).max()
     mu = 1.0
-    while True:
+    while n * mu > tolerance:
+        mu *= SHRINK
         p = _center(p, D, mu)
-        if n * mu <= tolerance:
-            return _matrix(p), p[6:]
-        mu = max(mu * SHRINK, tolerance / n)
+    return _matrix(p), p[6:]
 
 
 def _center(p, D, mu):

@@ -1,7 +1,7 @@
 """What of a robot differs from its file, part by part: which link takes which inertial, which joint which property.
 
-A body of a `Robot` may stand for several links of the file, fixed to one another. Its new inertia is given to one of them, the
-receiver; the others keep theirs, so that the file changes as little as possible.
+A body of a `Robot` may stand for several links of the file, fixed to one another. Its new inertia is given to
+one of them, the receiver; the others keep theirs, so that the file changes as little as possible.
 """
 
 from collections.abc import Callable
@@ -15,18 +15,18 @@ from steelyard.inertia import pseudo
 from steelyard.inertia.parameters import to_com_inertia, transform
 from steelyard.model.compare import PROPERTIES, relative_difference
 from steelyard.model.joint import Joint
-from steelyard.model.robot import Robot
+from steelyard.model.robot import Link, Robot
 
 SAME = 1e-12
-MARGIN = 1e-9
+MARGIN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Changes:
     """What to write.
 
-    links: index of a link -> (10,) its inertial parameters in its own frame. joints: joint name -> property -> value. expected: the robot the
-    edited file has to read back as. notes: what was scaled or cannot be written.
+    links: index of a link -> (10,) its inertial parameters in its own frame. joints: joint name -> property -> value.
+    expected: the robot the edited file has to read back as. notes: what followed or cannot be written.
     """
 
     links: dict[int, np.ndarray]
@@ -40,8 +40,8 @@ def find_changes(
 ) -> Changes:
     """Compare a robot with its file as read afresh (`reference`, of the same structure).
 
-    hosts: whether the format lets a link, by index, have an inertial. holds: whether the format has a place for a property of a joint.
-    Raises ModelError for a changed body that no distribution of mass can have, and for negative joint properties.
+    hosts: whether the format lets a link, by index, have an inertial. holds: whether it has a place for a property of a
+    joint. Raises ModelError for a changed body that no distribution of mass can have, and for negative joint properties.
     """
     inertials: dict[int, np.ndarray] = {}
     notes = []
@@ -76,25 +76,46 @@ def require_consistent(name: str, theta):
 
 
 def _divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.ndarray], list[str]]:
-    """Inertials of the links of one body whose inertia became theta, and a note where fixed links had to be scaled."""
-    riders = [i for i, link in enumerate(reference.links) if link.body == body]
+    """Inertials of the links of one body whose inertia became theta, and a note where fixed links had to follow."""
+    links = reference.links
+    riders = [i for i, link in enumerate(links) if link.body == body]
     receiver = _receiver(reference, body, riders, hosts)
-    fixed = [i for i in riders if i != receiver and reference.links[i].theta.any()]
-    attached = {i: _in_body(reference.links[i]) for i in fixed}
-    total = sum(attached.values(), np.zeros(10))
-    share, changed, notes = 1.0, {}, []
-    largest = _largest_share(total, theta) if fixed else 0.0
-    if largest > 1 - MARGIN:
-        share = 0.5 / largest
-        changed = {i: share * reference.links[i].theta for i in fixed}
-        names = choices(reference.links[i].name for i in fixed)
+    fixed = {
+        i: transform(links[i].theta, links[i].rotation, links[i].position)
+        for i in riders
+        if i != receiver and links[i].theta.any()
+    }
+    changed, notes = {}, []
+    if fixed and (largest := _largest_share(sum(fixed.values()), theta)) > 1 - MARGIN:
+        fixed, how = _follow(fixed, reference.inertias[body], theta, largest)
+        changed = {i: _in_link(links[i], part) for i, part in fixed.items()}
         notes.append(
-            f"Body '{reference.body_names[body]}': the inertials of the links fixed to '{reference.links[receiver].name}' ({names}) "
-            f"are more than the whole body now has; they were scaled by {share:.6g} so that every link stays physically consistent."
+            f"Body '{reference.body_names[body]}': the links fixed to '{links[receiver].name}' "
+            f"({choices(links[i].name for i in fixed)}) could not keep their inertials inside the body's new one; {how}."
         )
-    link = reference.links[receiver]
-    changed[receiver] = transform(theta - share * total, link.rotation.T, -link.rotation.T @ link.position)
+    changed[receiver] = _in_link(links[receiver], theta - sum(fixed.values(), np.zeros(10)))
     return changed, notes
+
+
+def _follow(fixed: dict[int, np.ndarray], old, new, largest: float) -> tuple[dict[int, np.ndarray], str]:
+    """Inertias of fixed links, in the body frame, that leave a consistent rest of `new`, and how they were found.
+
+    With upper triangular factors `J = U U^T`, `L = U_new U_old^-1` scales masses and maps space affinely. Taking every link
+    of the body along it, `J_i -> L J_i L^T`, makes their sum `new` and keeps each consistent. It needs a consistent
+    `old`; without one, the links are made light enough by a common factor.
+    """
+    try:
+        L = _upper_factor(new) @ np.linalg.inv(_upper_factor(old))
+    except np.linalg.LinAlgError:
+        share = 0.5 / largest
+        return {i: share * part for i, part in fixed.items()}, f"they were scaled by {share:.6g}"
+    moved = {i: pseudo.to_parameters(L @ pseudo.to_matrix(part) @ L.T) for i, part in fixed.items()}
+    return moved, f"all were changed alike, masses by the factor {new[0] / old[0]:.6g}"
+
+
+def _upper_factor(theta):
+    """Upper triangular U (4, 4) with `J = U U^T`. Raises LinAlgError for an inconsistent theta (10,)."""
+    return np.linalg.cholesky(pseudo.to_matrix(theta)[::-1, ::-1])[::-1, ::-1]
 
 
 def _receiver(reference: Robot, body: int, riders: list[int], hosts) -> int:
@@ -112,19 +133,20 @@ def _receiver(reference: Robot, body: int, riders: list[int], hosts) -> int:
     return max(heavy, key=lambda i: links[i].theta[0])
 
 
-def _in_body(link):
-    return transform(link.theta, link.rotation, link.position)
+def _in_link(link: Link, theta):
+    """Parameters given in the body frame, in the link's."""
+    return transform(theta, link.rotation.T, -link.rotation.T @ link.position)
 
 
 def _largest_share(part, whole) -> float:
-    """Largest eigenvalue of `J(whole)^-1 J(part)`: `whole - s part` is consistent for s below its inverse. part, whole: (10,)."""
+    """Largest eigenvalue of `J(whole)^-1 J(part)`: `whole - s part` is consistent for s below its inverse."""
     J = pseudo.to_matrix(whole)
     D = np.diag(1 / np.sqrt(np.diag(J)))
     return float(eigh(D @ pseudo.to_matrix(part) @ D, D @ J @ D, eigvals_only=True)[-1])
 
 
 def _joint_changes(robot: Robot, reference: Robot, format: str, holds):
-    """Changed properties by joint, the arrays as they will read back, and notes about what has no place in the format."""
+    """Changed properties by joint, the arrays as they will read back, and notes about what has no place."""
     changed: dict[str, dict[str, float]] = {}
     arrays, notes = {}, []
     for field in PROPERTIES:
@@ -134,8 +156,8 @@ def _joint_changes(robot: Robot, reference: Robot, format: str, holds):
                 continue
             if not (np.isfinite(values[at]).all() and (values[at] >= 0).all()):
                 raise ModelError(
-                    f"Joint '{joint.name}' has {field} {values[at].tolist()}; expected finite numbers that are not negative. "
-                    "Fit friction with fit.consistent, or correct it. Nothing was written."
+                    f"Joint '{joint.name}' has {field} {values[at].tolist()}; expected finite numbers that are not "
+                    "negative. Fit friction with fit.consistent, or correct it. Nothing was written."
                 )
             if holds(joint, field) and np.ptp(values[at]) == 0:
                 changed.setdefault(joint.name, {})[field] = float(values[at][0])

@@ -9,7 +9,7 @@ TOLERANCE = 1e-9
 
 
 def relative_difference(theta, other) -> float:
-    """Largest difference of two inertial parameter vectors, each block measured by the size of the body. theta, other: (10,).
+    """Largest difference of two inertial parameter vectors (10,), each block measured by the size of the body.
 
     Masses are compared with the mass, first moments with `sqrt(m tr(Sigma))`, moments of inertia with `tr(Sigma)`, so a
     product of inertia that is zero but for rounding does not count as a difference.
@@ -32,11 +32,15 @@ def structure_difference(robot: Robot, other: Robot) -> str | None:
     ):
         if found != expected:
             at = next((i for i, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b), None)
-            detail = f"{len(found)} against {len(expected)}" if at is None else f"{found[at]!r} against {expected[at]!r}"
+            detail = (
+                f"{len(found)} against {len(expected)}" if at is None else f"{found[at]!r} against {expected[at]!r}"
+            )
             return f"the {what} differ: {detail}"
     for joint, expected in zip(other.joints, robot.joints, strict=True):
         if (joint.kind, joint.mimics) != (expected.kind, expected.mimics):
-            return f"joint '{joint.name}' is {joint.kind} (mimics {joint.mimics}), not {expected.kind} ({expected.mimics})"
+            return (
+                f"joint '{joint.name}' is {joint.kind} (mimics {joint.mimics}), not {expected.kind} ({expected.mimics})"
+            )
         for field in ("subspace", "rotation", "position", "ratio", "offset"):
             if not np.allclose(getattr(joint, field), getattr(expected, field), rtol=TOLERANCE, atol=TOLERANCE):
                 return f"the {field} of joint '{joint.name}' differs"
@@ -50,7 +54,8 @@ def value_difference(robot: Robot, other: Robot) -> str | None:
             return f"the inertia of body '{name}' differs by {error:.3g} relative ({_masses(theta, expected)})"
     for expected, link in zip(robot.links, other.links, strict=False):
         if (error := relative_difference(link.theta, expected.theta)) > TOLERANCE:
-            return f"the inertial of link '{link.name}' differs by {error:.3g} relative ({_masses(link.theta, expected.theta)})"
+            masses = _masses(link.theta, expected.theta)
+            return f"the inertial of link '{link.name}' differs by {error:.3g} relative ({masses})"
     for field in PROPERTIES:
         found, expected = getattr(other, field), getattr(robot, field)
         if not np.allclose(found, expected, rtol=TOLERANCE, atol=0.0):

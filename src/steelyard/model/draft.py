@@ -11,9 +11,11 @@ class Draft:
     """files: path and content, the model last, files it includes first. expected: the robot they have to read back as.
 
     changed: one line for each element that differs from the source. notes: what was not or not directly written.
+    suspects: settings of the file that may make it read back differently, for the message if it does.
     """
 
     files: tuple[tuple[Path, bytes], ...]
     expected: Robot
     changed: tuple[str, ...]
     notes: tuple[str, ...]
+    suspects: tuple[str, ...] = ()

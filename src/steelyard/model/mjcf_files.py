@@ -118,6 +118,6 @@ def _body(files: Files, node: Node) -> Body:
     for part, parent in inertials:
         if parent is not None and parent.tag in WRAPPERS:
             raise ModelError(
-                f"{part} stands inside a <frame>, so its numbers are not in the body's own axes. Move it out of the frame."
+                f"{part} stands inside a <frame>, so its numbers are not in the body's axes. Move it out of the frame."
             )
     return Body(node, inertials[0][0] if inertials else None, tuple(joints))

@@ -1,14 +1,13 @@
-"""URDF write-back: new inertials and `<dynamics>` spliced into a copy of the user's file, all other bytes as they were."""
+"""URDF write-back: new inertials and `<dynamics>` spliced into a copy of the user's file, byte for byte."""
 
 import numpy as np
 
-from steelyard.errors import ModelError
 from steelyard.inertia.parameters import to_com_inertia
 from steelyard.model.changes import find_changes
 from steelyard.model.draft import Draft
 from steelyard.model.paths import Mover
 from steelyard.model.robot import Robot
-from steelyard.model.xml_edit import Document, Edit, Element, New, apply, assign, insert, number_text, read
+from steelyard.model.xml_edit import Document, Edit, Element, New, apply, assign, insert, number_text, read, update
 from steelyard.spatial import rotation_from_rpy
 
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -45,14 +44,28 @@ def draft(robot: Robot, reference: Robot, target) -> Draft:
     )
 
 
-def _inertial(document: Document, link: Element, theta) -> list[Edit]:
+def new_inertial(theta) -> New:
+    """`<inertial>` of a link. theta: (10,) in its frame."""
     mass, com, inertia = to_com_inertia(theta)
+    values = zip(INERTIA, inertia[np.triu_indices(3)], strict=True)
+    return New(
+        "inertial",
+        {},
+        (
+            New("origin", {"xyz": number_text(com), "rpy": "0 0 0"}),
+            New("mass", {"value": number_text([mass])}),
+            New("inertia", {key: number_text([value]) for key, value in values}),
+        ),
+    )
+
+
+def _inertial(document: Document, link: Element, theta) -> list[Edit]:
     inertial = link.find("inertial")
     if inertial is None:
-        return insert(document, link, _new_inertial(mass, com, inertia))
+        return insert(document, link, new_inertial(theta))
+    mass, com, inertia = to_com_inertia(theta)
     origin, mass_element, matrix = (inertial.find(tag) for tag in ("origin", "mass", "inertia"))
-    if mass_element is None or matrix is None:
-        raise ModelError(f"{document.path}:{document.line(inertial)}: <inertial> lacks <mass> or <inertia>; add them.")
+    assert mass_element is not None and matrix is not None  # the reader requires both
     edits = []
     if origin is None:
         edits += insert(document, inertial, New("origin", {"xyz": number_text(com), "rpy": "0 0 0"}))
@@ -67,33 +80,11 @@ def _inertial(document: Document, link: Element, theta) -> list[Edit]:
     return edits
 
 
-def _new_inertial(mass, com, inertia) -> New:
-    values = zip(INERTIA, inertia[np.triu_indices(3)], strict=True)
-    return New(
-        "inertial",
-        {},
-        (
-            New("origin", {"xyz": number_text(com), "rpy": "0 0 0"}),
-            New("mass", {"value": number_text([mass])}),
-            New("inertia", {key: number_text([value]) for key, value in values}),
-        ),
-    )
-
-
 def _dynamics(document: Document, joint: Element, values: dict[str, float]) -> list[Edit]:
     element = joint.find("dynamics")
     if element is None:
         return insert(document, joint, New("dynamics", {k: number_text([v]) for k, v in values.items()}), last=True)
     return [edit for key, value in values.items() for edit in update(document, element, key, [value])]
-
-
-def update(document: Document, element: Element, name: str, values, *, default=None) -> list[Edit]:
-    """Give an attribute new numbers, unless its text (or, where it is absent, `default`) already says them exactly."""
-    text = element.attributes.get(name)
-    present = default if text is None else [float(word) for word in text.split()]
-    if present is not None and np.array_equal(present, values):
-        return []
-    return assign(document, element, name, number_text(values))
 
 
 def _moved_files(document: Document, mover: Mover) -> tuple[list[Edit], list[str]]:
@@ -105,5 +96,5 @@ def _moved_files(document: Document, mover: Mover) -> tuple[list[Edit], list[str
             new = mover.moved(element.attributes.get(name))
             if new is not None:
                 edits += assign(document, element, name, new)
-                renamed.append(f"<{element.tag}> in line {document.line(element)}: {name}=\"{new}\"")
+                renamed.append(f'<{element.tag}> in line {document.line(element)}: {name}="{new}"')
     return edits, renamed

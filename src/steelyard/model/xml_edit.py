@@ -1,11 +1,12 @@
 """Editing XML without touching a byte that was not meant: attribute values and elements are spliced in at byte offsets.
 
-A `Document` is a file and where its elements and attribute values lie. Functions make `Edit`s; `apply` splices them into a copy. Comments,
-quotes, order, white space, line ends, encoding and byte order mark stay as they are.
+A `Document` is a file and where its elements and attribute values lie. Functions make `Edit`s; `apply` splices them into
+a copy. Comments, quotes, order, white space, line ends, encoding and byte order mark stay as they are.
 """
 
 import codecs
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -22,7 +23,10 @@ ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
 
 @dataclass(frozen=True, eq=False)
 class Element:
-    """An element and its bytes: `start:head_end` its start tag, `:end` all of it. spans: attribute -> (start, value start, value end, end)."""
+    """An element and its bytes: `start:head_end` is its start tag, `start:end` all of it.
+
+    spans: attribute -> (start, value start, value end, end); the start includes the blank before it.
+    """
 
     tag: str
     attributes: dict[str, str]
@@ -46,9 +50,9 @@ class Element:
         """First child of that tag."""
         return next((child for child in self.children if child.tag == tag), None)
 
-    def walk(self):
+    def walk(self) -> Iterator["Element"]:
         """The element and all below it, in document order."""
-        stack = [self]
+        stack: list[Element] = [self]
         while stack:
             element = stack.pop()
             yield element
@@ -88,18 +92,15 @@ class New:
 
 
 def read(path) -> Document:
-    """Index a model file. Raises ModelError as `xml.parse` does, and for an encoding that cannot be written back exactly."""
+    """Index a model file. Raises ModelError as `xml.parse` does, and for an encoding that cannot be kept exactly."""
     content = read_bytes(path)
     declared = parse_bytes(content, path).getroottree().docinfo.encoding
     bom, encoding = next(((bom, name) for bom, name in BOMS if content.startswith(bom)), (b"", declared or "utf-8"))
-    try:
-        text = content[len(bom) :].decode(encoding)
-        exact = bom + text.encode(encoding) == content
-    except (LookupError, UnicodeError):
-        exact = False
-    if not exact:
+    text = _decoded(content[len(bom) :], encoding)
+    if text is None:
         raise ModelError(
-            f"{path} is written in '{encoding}', which cannot be edited without changing other parts. Save it as UTF-8 and try again."
+            f"{path} is written in '{encoding}', which cannot be edited without changing other parts. "
+            "Save it as UTF-8 and try again."
         )
     body = text.encode()
     return Document(Path(path), body, encoding, bom, _index(body, path))
@@ -124,12 +125,13 @@ def replace_attribute(document: Document, element: Element, old: str, name: str,
     return [Edit(start, end, f"{blank}{name}={_quoted(value, document.body[value_start - 1 : value_start].decode())}")]
 
 
-def remove(element: Element, name: str) -> list[Edit]:
-    """Take an attribute and the blank before it away; nothing to do when it is absent."""
-    if name not in element.spans:
+def update(document: Document, element: Element, name: str, values, *, default=None) -> list[Edit]:
+    """Give an attribute new numbers, unless its text (or, where it is absent, `default`) already says them exactly."""
+    text = element.attributes.get(name)
+    present = default if text is None else [float(word) for word in text.split()]
+    if present is not None and list(present) == [float(value) for value in values]:
         return []
-    start, _, _, end = element.spans[name]
-    return [Edit(start, end, "")]
+    return assign(document, element, name, number_text(values))
 
 
 def insert(document: Document, parent: Element, new: New, *, last: bool = False) -> list[Edit]:
@@ -165,6 +167,11 @@ def apply(document: Document, edits: list[Edit]) -> bytes:
     return document.bom + text.encode(document.encoding, "xmlcharrefreplace")
 
 
+def new_file(root: New) -> bytes:
+    """Content of a new file."""
+    return ('<?xml version="1.0" encoding="utf-8"?>\n' + _render(root, "\n", "", "  ", '"') + "\n").encode()
+
+
 def number_text(values) -> str:
     """Numbers as the shortest text that reads back as the same doubles."""
     return " ".join(_short(float(value)) for value in values)
@@ -173,6 +180,15 @@ def number_text(values) -> str:
 def _short(value: float) -> str:
     text = repr(value + 0.0)  # + 0.0 spells minus zero as zero
     return text[:-2] if text.endswith(".0") else text
+
+
+def _decoded(content: bytes, encoding: str) -> str | None:
+    """Text of bytes, None unless it encodes to the very same bytes again."""
+    try:
+        text = content.decode(encoding)
+        return text if text.encode(encoding) == content else None
+    except (LookupError, UnicodeError):
+        return None
 
 
 def _index(body: bytes, path) -> Element:
@@ -203,7 +219,9 @@ def _index(body: bytes, path) -> Element:
     try:
         parser.Parse(body, True)
     except expat.ExpatError as error:
-        raise ModelError(f"{path}, line {error.lineno}: not well-formed XML ({error}). Correct the file and try again.") from error
+        raise ModelError(
+            f"{path}, line {error.lineno}: not well-formed XML ({error}). Correct the file and try again."
+        ) from error
     return roots[0]
 
 

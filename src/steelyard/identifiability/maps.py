@@ -1,0 +1,33 @@
+"""The linear maps of one joint in parameter space (paper C, eqs. 36, 39, 40 and 52): momentum, kinetic energy, transfer rate.
+
+Everything derives from one constant: `INERTIA[a, b, k]`, the derivative of the spatial inertia entry `M[a, b]` with
+respect to parameter k, so `M(theta) = INERTIA @ theta`. Leading batch axes throughout.
+"""
+
+import numpy as np
+
+from steelyard.inertia.parameters import from_spatial_inertia, to_spatial_inertia
+from steelyard.spatial import crm
+
+INERTIA = np.moveaxis(to_spatial_inertia(np.eye(10)), 0, -1).copy()
+_RATES = np.stack(  # [k, a, b] of A(phi) for unit twist k
+    [from_spatial_inertia(M + np.swapaxes(M, -1, -2)) for M in np.moveaxis(INERTIA, -1, 0) @ crm(np.eye(6))[:, None]]
+).swapaxes(1, 2)
+_PAIRS = INERTIA.reshape(36, 10)
+
+
+def momentum(V, U):
+    """Coefficients of `u^T M(theta) v` for all pairs of columns (paper C, `Mom`, eq. 52).
+
+    V: (..., 6, n), U: (..., 6, k). Returns (..., 10, n k).
+    """
+    pairs = (U[..., :, None, :, None] * V[..., None, :, None, :]).reshape(*V.shape[:-2], 36, -1)
+    return np.swapaxes(_PAIRS, 0, 1) @ pairs
+
+
+def transfer_rate(phi):
+    """A(phi): how parameters seen from the parent change as the joint moves along a twist (paper C, eq. 40).
+
+    phi: (..., 6). Returns (..., 10, 10) with `A theta = vee(crm(phi)^T M + M crm(phi))`.
+    """
+    return np.tensordot(phi, _RATES, axes=1)

@@ -1,0 +1,99 @@
+"""Motor rotors as bodies of a Mechanism (paper C, section 8 and Appendix I).
+
+A symmetric rotor on the parent of the joint that it drives becomes a `Spin`; any other one becomes a node of its own
+that shares the joint's coordinate.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.identifiability.mechanism import GROUND, Mechanism, Node, Spin
+from steelyard.inertia.parameters import (
+    NAMES,
+    UNITS,
+    from_origin_inertia,
+    rotational_inertia,
+    transform_matrix,
+)
+from steelyard.model.robot import Robot
+from steelyard.model.rotor import Rotor
+
+SYMMETRIC_NAMES = ("m", "h", "It", "Im")  # mass, first moment along the axis, transverse and axial moments of inertia
+SYMMETRIC_UNITS = ("kg", "kg m", "kg m^2", "kg m^2")
+
+
+def add_motors(mechanism: Mechanism, robot: Robot, size: np.ndarray) -> Mechanism:
+    """Mechanism with the robot's rotors; size (nc,): speed of a joint per unit of its coordinate here."""
+    nodes, spins = list(mechanism.nodes), []
+    names, units, values, scale = list(mechanism.names), list(mechanism.units), [], []
+    for rotor in robot.rotors:
+        content = symmetric_content(rotor.rotation.T @ rotor.axis) if rotor.symmetric else np.eye(10)
+        columns = len(names) + np.arange(content.shape[1])
+        names += [f"rotor({rotor.joint}).{n}" for n in (SYMMETRIC_NAMES if rotor.symmetric else NAMES)]
+        units += SYMMETRIC_UNITS if rotor.symmetric else UNITS
+        values.append(np.linalg.lstsq(content, rotor.theta, rcond=None)[0])
+        scale.append(mechanism.length ** np.array([0, 1, 2, 2] if rotor.symmetric else [0, 1, 1, 1, *[2] * 6]))
+        made = _made(mechanism, rotor, content, columns, size)
+        (spins if isinstance(made, Spin) else nodes).append(made)
+    return replace(
+        mechanism,
+        nodes=tuple(nodes),
+        spins=tuple(spins),
+        names=tuple(names),
+        units=tuple(units),
+        values=np.concatenate([mechanism.values, *values]),
+        scale=np.concatenate([mechanism.scale, *scale]),
+    )
+
+
+def symmetric_content(axis) -> np.ndarray:
+    """(10, 4) parameters of a body symmetric about an axis (3,) through its origin, per `SYMMETRIC_NAMES`."""
+    along = np.outer(axis, axis)
+    zero, none = np.zeros(3), np.zeros((3, 3))
+    parts = ((1.0, zero, none), (0.0, axis, none), (0.0, zero, np.eye(3) - along), (0.0, zero, along))
+    return np.stack([from_origin_inertia(np.asarray(m), h, I) for m, h, I in parts], axis=1)
+
+
+def spin_inertia(rotor: Rotor) -> float:
+    """Moment of inertia of a rotor about its axis, kg m^2."""
+    axis = rotor.rotation.T @ rotor.axis
+    return float(axis @ rotational_inertia(rotor.theta) @ axis)
+
+
+def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size) -> Spin | Node:
+    driven = next(i for i, node in enumerate(mechanism.nodes) if node.joint == rotor.joint)
+    carrier = _carrier(mechanism, rotor)
+    node = mechanism.nodes[driven]
+    position = rotor.position / mechanism.length
+    locked = not len(node.coordinates)
+    if rotor.symmetric and not locked and node.parent == carrier and len(mechanism.riders[node.coordinates[0]]) == 1:
+        return Spin(
+            name=f"rotor({rotor.joint})",
+            coordinate=int(node.coordinates[0]),
+            carrier=carrier,
+            axis=rotor.axis,
+            ratio=rotor.gear_ratio / size[node.coordinates[0]],
+            lump=transform_matrix(rotor.rotation, position) @ content,
+            columns=columns,
+        )
+    turn = np.concatenate([np.zeros(3), rotor.rotation.T @ rotor.axis])[:, None]
+    return Node(
+        name=f"rotor({rotor.joint})",
+        joint=f"rotor({rotor.joint})",
+        parent=carrier,
+        rotation=rotor.rotation,
+        position=position,
+        subspace=turn[:, :0] if locked else rotor.gear_ratio * turn / size[node.coordinates],
+        coordinates=node.coordinates,
+        content=content,
+        columns=columns,
+    )
+
+
+def _carrier(mechanism: Mechanism, rotor: Rotor) -> int:
+    """Node that holds the motor; what stood on the ground rides on the base where the experiment moves it."""
+    if rotor.carrier is None:
+        return 0 if mechanism.nodes[0].joint == "base" and len(mechanism.nodes[0].columns) else GROUND
+    named = [i for i, node in enumerate(mechanism.nodes) if node.name == rotor.carrier]
+    return named[0]

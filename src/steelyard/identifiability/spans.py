@@ -1,0 +1,68 @@
+"""Spans of vectors with a relative tolerance: extend, close under generators, null space.
+
+A new direction counts when more than `TOLERANCE` of a unit vector sticks out of the span so far. In units of the
+mechanism that is an angle of 1e-4 rad, or an offset of 1e-4 of its characteristic length: below what can be built, but
+well above the 1e-5 rad by which model files bend their axes that write pi as 3.1416. Directions in between do not
+exist in practice; `Decisions` keeps the weakest direction taken and the strongest one left out, so that can be seen.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+TOLERANCE = 1e-4
+
+
+@dataclass
+class Decisions:
+    """The closest rank decisions of an analysis: smallest size taken as real, largest taken as zero."""
+
+    kept: float = np.inf
+    dropped: float = 0.0
+
+    def rank(self, singular, tolerance: float = TOLERANCE) -> int:
+        """How many of the descending sizes count."""
+        count = int(np.count_nonzero(singular > tolerance))
+        if count:
+            self.kept = min(self.kept, float(singular[count - 1]))
+        if count < len(singular):
+            self.dropped = max(self.dropped, float(singular[count]))
+        return count
+
+
+def extend(Q, new, decisions: Decisions):
+    """Orthonormal columns of what `new` (n, k) adds to the span of orthonormal Q (n, r)."""
+    if Q.shape[1] == Q.shape[0] or not new.shape[1]:
+        return new[:, :0]
+    new = new - Q @ (Q.T @ new)
+    U, singular, _ = np.linalg.svd(new, full_matrices=False)
+    U = U[:, : decisions.rank(singular)]
+    if Q.shape[1] and U.shape[1]:  # once more: a weak new direction is only roughly orthogonal
+        U = np.linalg.qr(U - Q @ (Q.T @ U))[0]
+    return U
+
+
+def joined(Q, new, decisions: Decisions):
+    """Orthonormal basis of the span of Q and `new`."""
+    return np.concatenate([Q, extend(Q, new, decisions)], axis=1)
+
+
+def closure(Q, generators, decisions: Decisions):
+    """Smallest span that holds Q (n, r) and that every generator (n, n) maps into itself.
+
+    It is the controllable subspace of a linear system, of a switched one for several generators (paper C, section 7.2).
+    """
+    frontier = Q
+    while frontier.shape[1] and Q.shape[1] < Q.shape[0]:
+        frontier = extend(Q, np.concatenate([G @ frontier for G in generators], axis=1), decisions)
+        Q = np.concatenate([Q, frontier], axis=1)
+    return Q
+
+
+def null_space(rows, decisions: Decisions):
+    """Orthonormal basis (n, d) of what `rows` (m, n) do not see; sizes relative to the largest singular value."""
+    if not rows.shape[0]:
+        return np.eye(rows.shape[1])
+    _, singular, Vt = np.linalg.svd(rows)
+    largest = singular.max(initial=0.0)
+    return Vt[decisions.rank(singular / largest) if largest > 0 else 0 :].T

@@ -1,0 +1,160 @@
+"""A new MJCF file from a robot alone: bodies, joints, inertials and mimics, no geometry."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from steelyard.errors import ModelError, choices
+from steelyard.model.changes import require_consistent
+from steelyard.model.compare import PROPERTIES
+from steelyard.model.draft import Draft
+from steelyard.model.joint import Joint, prismatic_subspace, revolute_subspace
+from steelyard.model.mjcf_write import new_inertial
+from steelyard.model.robot import WORLD, Robot
+from steelyard.model.screw import screw
+from steelyard.model.xml_edit import New, new_file, number_text
+
+OPEN = 1e9
+
+
+def draft(robot: Robot, target: Path) -> Draft:
+    """A new file for `target`. Raises ModelError for what MuJoCo cannot hold: helical joints, bodies without inertia."""
+    for name, theta in zip(robot.body_names, robot.inertias, strict=True):
+        require_consistent(name, theta)
+    expected = _expressible(robot)
+    top = [_body(expected, body) for body in range(expected.nb) if _chain(expected, body)[0] == WORLD]
+    sections = [
+        New("compiler", {"angle": "radian"}),
+        New("option", {"gravity": number_text(robot.gravity)}),
+        New("worldbody", {}, tuple(top)),
+    ]
+    if robot.mimic_names:
+        sections.append(New("equality", {}, tuple(_coupling(robot, j) for j in robot.joints if j.mimics is not None)))
+    return Draft(
+        files=((target, new_file(New("mujoco", {"model": robot.name}, tuple(sections)))),),
+        expected=expected,
+        changed=("new file: bodies, joints, inertials",),
+        notes=tuple(_notes(robot)),
+    )
+
+
+def _notes(robot: Robot):
+    if robot.mimic_names:
+        yield f"Mimic joints ({choices(robot.mimic_names)}) are coupled by <equality>; MuJoCo gives them coordinates too."
+    for joint in robot.joints:
+        if joint.kind == "planar":
+            yield f"Planar joint '{joint.name}' is written as two slides, whose velocity is in parent axes, and a hinge."
+    if np.isfinite(robot.velocity_limits).any():
+        yield "MJCF has no place for velocity limits; they were not written."
+
+
+def _expressible(robot: Robot) -> Robot:
+    """The robot in MuJoCo's joints: a planar joint is three, a mimic joint moves on its own, one property a joint."""
+    joints, parents, last = [], [], {WORLD: WORLD}
+    values = {field: [] for field in PROPERTIES}
+    for index, (joint, at) in enumerate(zip(robot.joints, robot.v_slices, strict=True)):
+        parent = last[int(robot.parents[index])]
+        _require_expressible(joint, parent, inner=index not in robot.body_joints)
+        for piece in _pieces(joint):
+            joints.append(piece)
+            parents.append(parent)
+            parent = len(joints) - 1
+        last[index] = parent
+        for field, rows in values.items():
+            own = getattr(robot, field)[at] if joint.mimics is None else np.array([getattr(joint, field)])
+            if joint.kind != "planar" and np.ptp(own) > 0:
+                raise ModelError(
+                    f"Joint '{joint.name}' has {field} {own.tolist()}; MJCF holds one value a joint. Make them equal."
+                )
+            rows += own.tolist()
+    arrays = {field: np.array(rows) for field, rows in values.items()}
+    body_joints = np.array([last[int(j)] for j in robot.body_joints])
+    return replace(robot, joints=tuple(joints), parents=np.array(parents), body_joints=body_joints, links=(), **arrays)
+
+
+def _require_expressible(joint: Joint, parent: int, *, inner: bool):
+    moved = not np.allclose(joint.rotation, np.eye(3), atol=1e-12) or np.any(joint.position)
+    if joint.nv == 1 and abs(screw(joint)[2]) > 1e-12:
+        raise ModelError(
+            f"Joint '{joint.name}' is helical; MJCF has no helical joints, so this robot cannot be written as MJCF."
+        )
+    if joint.kind == "free" and (parent != WORLD or moved or inner):
+        raise ModelError(
+            f"Joint '{joint.name}' is free and not at the origin of the world; MJCF frees only such bodies."
+        )
+
+
+def _pieces(joint: Joint) -> list[Joint]:
+    if joint.kind != "planar":
+        return [joint if joint.mimics is None else replace(joint, mimics=None, ratio=1.0, offset=0.0)]
+    Phi = joint.subspace
+    axes = (prismatic_subspace(Phi[:3, 0]), prismatic_subspace(Phi[:3, 1]), revolute_subspace(Phi[3:, 2]))
+    limits = ("lower", "upper", "velocity_limit", "effort_limit")
+    pieces = [
+        Joint(
+            f"{joint.name}_{what}",
+            "revolute" if what == "turn" else "prismatic",
+            axes[i],
+            np.eye(3),
+            np.zeros(3),
+            **{name: getattr(joint, name)[i : i + 1] for name in limits},
+        )
+        for i, what in enumerate(("x", "y", "turn"))
+    ]
+    pieces[0] = replace(pieces[0], rotation=joint.rotation, position=joint.position)
+    return pieces
+
+
+def _chain(robot: Robot, body: int) -> tuple[int, list[int]]:
+    """Joints between a body and the one it hangs on, outermost first, and that one's joint (WORLD for none)."""
+    chain = [int(robot.body_joints[body])]
+    ends = {WORLD, *(int(j) for j in robot.body_joints)}
+    while (parent := int(robot.parents[chain[0]])) not in ends:
+        chain.insert(0, parent)
+    return parent, chain
+
+
+def _body(robot: Robot, body: int) -> New:
+    _, chain = _chain(robot, body)
+    first = robot.joints[chain[0]]
+    attributes = {"name": robot.body_names[body]}
+    if np.any(first.position):
+        attributes["pos"] = number_text(first.position)
+    if not np.array_equal(first.rotation, np.eye(3)):
+        attributes["quat"] = number_text(np.roll(Rotation.from_matrix(first.rotation).as_quat(), 1))
+    children = [b for b in range(robot.nb) if _chain(robot, b)[0] == chain[-1]]
+    joints = [_joint(robot, index) for index in chain]
+    return New("body", attributes, (new_inertial(robot.inertias[body]), *joints, *(_body(robot, b) for b in children)))
+
+
+def _joint(robot: Robot, index: int) -> New:
+    joint, at = robot.joints[index], robot.v_slices[index]
+    kinds = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball", "free": "free"}
+    attributes = {"name": joint.name, "type": kinds[joint.kind]}
+    if joint.kind == "spherical":
+        attributes["pos"] = number_text([joint.subspace[2, 1], joint.subspace[0, 2], joint.subspace[1, 0]])
+    if joint.nv == 1:
+        axis, anchor, _ = screw(joint)
+        attributes["axis"] = number_text(axis)
+        if np.any(anchor):
+            attributes["pos"] = number_text(anchor)
+        if joint.offset:
+            attributes["ref"] = number_text([-joint.offset])
+        bounds = np.array([joint.lower[0], joint.upper[0]])
+        if np.isfinite(bounds).any():
+            attributes["range"] = number_text(np.clip(bounds, -OPEN, OPEN))
+        if np.isfinite(joint.effort_limit[0]):
+            attributes["actuatorfrcrange"] = number_text([-joint.effort_limit[0], joint.effort_limit[0]])
+    values = {field: getattr(robot, field)[at][0] for field in PROPERTIES}
+    return New("joint", attributes | {field: number_text([value]) for field, value in values.items() if value})
+
+
+def _coupling(robot: Robot, joint: Joint) -> New:
+    """The mimic as `q - 0 = a0 + a1 (q_master - ref_master)`, MuJoCo's form."""
+    master = next(j for j in robot.joints if j.name == joint.mimics)
+    a0 = joint.offset - joint.ratio * master.offset
+    return New(
+        "joint", {"joint1": joint.name, "joint2": master.name, "polycoef": number_text([a0, joint.ratio, 0, 0, 0])}
+    )

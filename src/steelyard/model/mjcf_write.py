@@ -1,0 +1,173 @@
+"""MJCF write-back: new inertials and joint properties spliced into copies of the user's files, byte for byte."""
+
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from steelyard.errors import ModelError
+from steelyard.inertia.parameters import to_com_inertia
+from steelyard.model.changes import Changes, find_changes
+from steelyard.model.draft import Draft
+from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
+from steelyard.model.mjcf_move import relocate
+from steelyard.model.robot import Robot
+from steelyard.model.xml_edit import (
+    Document,
+    Edit,
+    New,
+    apply,
+    assign,
+    insert,
+    number_text,
+    replace_attribute,
+    update,
+)
+
+ORIENTATIONS = ("axisangle", "xyaxes", "zaxis", "euler")
+# compiler settings after which an inertial is not what the file says
+INFLUENCES = (
+    "settotalmass",
+    "boundmass",
+    "boundinertia",
+    "balanceinertia",
+    "inertiafromgeom",
+    "alignfree",
+    "fusestatic",
+)
+
+
+def draft(robot: Robot, reference: Robot, target: Path) -> Draft:
+    """The edited copy of the robot's MJCF files, to be written at and beside `target`.
+
+    reference: the robot as its files read now. Raises ModelError where a changed body cannot be found in the files.
+    """
+    assert reference.source is not None
+    files = read_files(reference.source.path)
+    listed, barrier = bodies(files)
+    joints = {
+        joint.element.attributes.get("name") or f"{link.name}_joint{i}": joint
+        for body, link in zip(listed, reference.links[1:], strict=False)
+        for i, joint in enumerate(body.joints)
+    }
+
+    def holds(joint, _):
+        # a free base that was asked for is in no file, and <freejoint> has no properties
+        return joint.kind != "free" or (joint.name in joints and joints[joint.name].element.tag == "joint")
+
+    changes = find_changes(robot, reference, format="MJCF", hosts=lambda link: link > 0, holds=holds)
+    if changes.links or changes.joints:
+        _require_matched(changes, reference, files, listed, joints, barrier)
+    edits: dict[Document, list[Edit]] = {}
+    changed = []
+    for index, theta in changes.links.items():
+        body = listed[index - 1]
+        owner, made = _inertial(body, theta)
+        edits.setdefault(owner, []).extend(made)
+        changed.append(f"body '{reference.links[index].name}': inertial")
+    for name, properties in changes.joints.items():
+        edits.setdefault(joints[name].document, []).extend(_properties(joints[name], properties))
+        changed.append(f"joint '{name}': {', '.join(properties)}")
+    if changes.links:
+        changed += _read_inertials(files, edits)
+    places, moves, lines = relocate(files, set(edits), target)
+    written = [(path, apply(document, edits.get(document, []) + moves[document])) for document, path in places.items()]
+    return Draft(
+        files=(*written[1:], written[0]),
+        expected=changes.expected,
+        changed=(*changed, *lines),
+        notes=changes.notes,
+        suspects=_influences(files),
+    )
+
+
+def _require_matched(
+    changes: Changes, reference: Robot, files: Files, listed: list[Body], joints, barrier: Node | None
+):
+    """Raise ModelError unless every changed body and joint is known to be one element of the files."""
+    path = files.main.path
+    if barrier is None and len(listed) != len(reference.links) - 1:
+        raise ModelError(
+            f"{path} writes {len(listed)} bodies and MuJoCo makes {len(reference.links) - 1} of them, so they cannot be "
+            'told apart. Turn fusestatic off (<compiler fusestatic="false"/>) and try again.'
+        )
+    for body, link in zip(listed, reference.links[1:], strict=False):
+        name = body.node.element.attributes.get("name", link.name)
+        if name != link.name:
+            raise ModelError(
+                f"{body.node} is named '{name}' where MuJoCo has '{link.name}'; the file cannot be edited."
+            )
+    lost = [reference.links[i].name for i in changes.links if i > len(listed)]
+    lost += [name for name in changes.joints if name not in joints]
+    if lost:
+        raise ModelError(
+            f"'{lost[0]}' cannot be written back to {path}: it is made by, or comes after, {barrier}, which makes bodies "
+            "that are not written in the file. Save the compiled model once (MjSpec.to_xml) and identify that file."
+        )
+
+
+def new_inertial(theta) -> New:
+    """`<inertial>` of a body. theta: (10,) in its frame."""
+    mass, com, inertia = to_com_inertia(theta)
+    moments, quaternion = _principal(inertia)
+    attributes = {"pos": number_text(com), "quat": number_text(quaternion)}
+    return New("inertial", attributes | {"mass": number_text([mass]), "diaginertia": number_text(moments)})
+
+
+def _inertial(body: Body, theta) -> tuple[Document, list[Edit]]:
+    """The file and the edits that give a body its inertial, in the spelling the file has (`diaginertia` or full)."""
+    if body.inertial is None:
+        return body.node.document, insert(body.node.document, body.node.element, new_inertial(theta))
+    document, element = body.inertial.document, body.inertial.element
+    mass, com, inertia = to_com_inertia(theta)
+    edits = update(document, element, "pos", com) + update(document, element, "mass", [mass])
+    if "fullinertia" in element.attributes:
+        full = inertia[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
+        return document, edits + update(document, element, "fullinertia", full)
+    moments, quaternion = _principal(inertia)
+    edits += update(document, element, "diaginertia", moments)
+    spelled = [name for name in ORIENTATIONS if name in element.attributes]
+    if spelled:
+        edits += replace_attribute(document, element, spelled[0], "quat", number_text(quaternion))
+    else:
+        edits += update(document, element, "quat", quaternion, default=(1.0, 0.0, 0.0, 0.0))
+    return document, edits
+
+
+def _principal(inertia):
+    """Principal moments (3,) and the quaternion, w first, of their axes. inertia: (3, 3) about the centre of mass."""
+    if not inertia[np.triu_indices(3, 1)].any():
+        return np.diag(inertia), np.array([1.0, 0.0, 0.0, 0.0])
+    moments, axes = np.linalg.eigh(inertia)
+    axes[:, 0] *= np.sign(np.linalg.det(axes))
+    # MuJoCo allows no rounding beyond a flat body, where the largest moment is the sum of the others
+    moments[2] = min(moments[2], moments[0] + moments[1])
+    return moments, np.roll(Rotation.from_matrix(axes).as_quat(), 1)
+
+
+def _properties(joint: Node, properties: dict[str, float]) -> list[Edit]:
+    edits = []
+    for name, value in properties.items():
+        higher = joint.element.attributes.get(name, "").split()[1:]  # of a damping polynomial
+        edits += update(joint.document, joint.element, name, [value, *(float(word) for word in higher)])
+    return edits
+
+
+def _read_inertials(files: Files, edits: dict[Document, list[Edit]]) -> list[str]:
+    """Let MuJoCo read inertials where the file tells it to weigh the geoms only."""
+    lines = []
+    for node in files.sections("compiler"):
+        if node.element.attributes.get("inertiafromgeom") == "true":
+            made = assign(node.document, node.element, "inertiafromgeom", "auto")
+            edits.setdefault(node.document, []).extend(made)
+            lines.append(f'{node}: inertiafromgeom="auto"')
+    return lines
+
+
+def _influences(files: Files) -> tuple[str, ...]:
+    return tuple(
+        f'{name}="{node.element.attributes[name]}" of {node}'
+        for node in files.sections("compiler")
+        for name in INFLUENCES
+        if name in node.element.attributes
+    )

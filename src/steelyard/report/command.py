@@ -1,0 +1,40 @@
+"""The command line that repeats a run: every option that is not at its default, quoted for a shell."""
+
+import json
+import shlex
+from dataclasses import fields
+
+from steelyard.pipeline import Job
+
+NO_FRICTION = "none"
+FOLDER = "OUT"  # stands in the command when the run wrote no files
+
+
+def repeat_command(job: Job, out=None) -> str:
+    """`steelyard identify ...` with the same job. out: folder to write to, the word OUT when there is none."""
+    words = ["steelyard", "identify", *_path_words([job.model, *job.logs]), "--out", str(out or FOLDER), *_options(job)]
+    return shlex.join(words)
+
+
+def _path_words(paths) -> list[str]:
+    """Paths as arguments: one that starts with a dash would be read as an option."""
+    return [f"./{path}" if str(path).startswith("-") else str(path) for path in paths]
+
+
+def _options(job: Job) -> list[str]:
+    default = {field.name: field.default for field in fields(Job)}
+    words = []
+    if job.floating is not None:
+        words.append("--floating" if job.floating else "--fixed")
+    if job.gravity is not None:
+        words += ["--gravity", *(repr(float(g)) for g in job.gravity)]
+    for name in ("cutoff", "validation", "weight"):
+        if getattr(job, name) != default[name]:
+            words += [f"--{name}", repr(float(getattr(job, name)))]
+    if tuple(job.friction) != default["friction"]:
+        words += ["--friction", ",".join(job.friction) or NO_FRICTION]
+    if not job.armature:
+        words.append("--no-armature")
+    if job.channels:
+        words += ["--channels", json.dumps(job.channels)]
+    return words

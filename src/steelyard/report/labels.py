@@ -1,0 +1,38 @@
+"""What can be said of each number: its unit, and whether the data could determine it at all."""
+
+import numpy as np
+
+from steelyard.identifiability.basis import Basis
+from steelyard.inertia.parameters import UNITS
+from steelyard.model.robot import Robot
+from steelyard.parameters import ParameterLayout
+
+NEGLIGIBLE = 1e-6  # coefficient of a combination below which a parameter takes no part: a lever arm of 1 mm, squared
+
+ROTARY = {"tau": "N m", "viscous": "N m s/rad", "coulomb": "N m", "offset": "N m", "armature": "kg m^2"}
+LINEAR = {"tau": "N", "viscous": "N s/m", "coulomb": "N", "offset": "N", "armature": "kg"}
+
+KNOWLEDGE = {
+    "data": "determined by the data on its own",
+    "combination": "the data determines a combination it is part of; the split within it comes from the given model",
+    "model": "no motion of this robot shows it; the value comes from the given model",
+}
+
+
+def dof_units(robot: Robot) -> tuple[dict[str, str], ...]:
+    """One dictionary a velocity coordinate: units of torque, viscous, coulomb, offset and armature."""
+    columns = [column for joint in robot.free_joints for column in joint.subspace.T]
+    return tuple(ROTARY if np.any(column[3:]) else LINEAR for column in columns)
+
+
+def column_units(robot: Robot, layout: ParameterLayout) -> tuple[str, ...]:
+    """One unit a column of a layout, with newtons where joints slide."""
+    units = dof_units(robot)
+    return (*UNITS * len(layout.body_names), *(units[dof][term] for term in layout.terms for dof in layout.dofs))
+
+
+def knowledge(basis: Basis) -> tuple[str, ...]:
+    """One key of `KNOWLEDGE` a column: what this robot's motion can show of the parameter, whatever the log."""
+    alone = np.all(np.abs(basis.null_space) < NEGLIGIBLE, axis=1)
+    seen = np.any(np.abs(basis.regrouping) > NEGLIGIBLE, axis=0)
+    return tuple("data" if a else "combination" if s else "model" for a, s in zip(alone, seen, strict=True))

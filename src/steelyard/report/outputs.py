@@ -1,0 +1,59 @@
+"""Files that appear all together or not at all."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from steelyard.errors import OptionError
+
+
+def require_folder(out) -> Path:
+    """Absolute path of a folder that exists or can be made. Raises OptionError when something else is in its place."""
+    out = Path(os.path.realpath(out))
+    existing = next(folder for folder in (out, *out.parents) if folder.exists())
+    if not existing.is_dir():
+        raise OptionError(f"Output folder {out} cannot be made: {existing} is a file. Choose another folder.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise OptionError(f"Output folder {out} cannot be written: no permission in {existing}. Choose another folder.")
+    return out
+
+
+@contextmanager
+def staged(out, *, inputs: Sequence[Path] = ()) -> Iterator[Path]:
+    """A new folder beside `out` whose files move to `out` when the block ends well; otherwise `out` stays as it was.
+
+    Files of the same name in `out` are replaced, but never one of `inputs`. Raises OptionError when the files cannot be
+    written.
+    """
+    out = require_folder(out)
+    made = [folder for folder in (out.parent, *out.parent.parents) if not folder.exists()]
+    stage = out.parent / f".{out.name}.{secrets.token_hex(4)}.part"
+    try:
+        stage.mkdir(parents=True)
+        yield stage
+        _publish(stage, out, [Path(os.path.realpath(path)) for path in inputs])
+    except OSError as error:
+        raise OptionError(f"Output folder {out} cannot be written: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+        if not out.exists():
+            for folder in made:
+                folder.rmdir()
+
+
+def _publish(stage: Path, out: Path, inputs: Sequence[Path]):
+    if not out.exists():
+        stage.rename(out)
+        return
+    moves = [(path, out / path.relative_to(stage)) for path in sorted(stage.rglob("*")) if path.is_file()]
+    for _, target in moves:
+        if Path(os.path.realpath(target)) in inputs:
+            raise OptionError(f"{target} is an input of this run and would be overwritten. Choose another folder.")
+        if target.is_dir():
+            raise OptionError(f"{target} is a folder where a file is to be written. Choose another folder.")
+    for path, target in moves:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(target)

@@ -1,0 +1,34 @@
+"""Where a result comes from: versions, input files and their hashes, time."""
+
+import hashlib
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("steelyard", "numpy", "scipy", "clarabel", "lxml", "mujoco", "plotly")
+
+
+def provenance(job) -> dict:
+    """Versions of what computed the result, the input files with size and SHA-256, the folder of relative paths."""
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "platform": platform.platform(terse=True),
+        "packages": {name: _version(name) for name in PACKAGES},
+        "folder": str(Path.cwd()),
+        "inputs": [_input("model", job.model), *(_input("log", path) for path in job.logs)],
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return None
+
+
+def _input(role: str, path) -> dict:
+    with Path(path).open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"role": role, "path": str(path), "bytes": Path(path).stat().st_size, "sha256": digest}

@@ -1,0 +1,180 @@
+"""Everything of a run as one JSON-ready dictionary (docs/command_line.md). Tables and page show these same numbers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.fit.least_squares import model_parameters
+from steelyard.inertia.parameters import to_com_inertia
+from steelyard.model.robot import Robot
+from steelyard.pipeline import Result
+from steelyard.report.command import repeat_command
+from steelyard.report.jsonable import jsonable
+from steelyard.report.labels import column_units, dof_units, knowledge
+from steelyard.report.provenance import provenance
+from steelyard.report.verdict import UNCERTAIN, verdict
+
+SCHEMA = 1
+
+
+def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = ()) -> dict:
+    """Summary of a run, free of NaN and infinity (null instead).
+
+    out: folder the files were written to; files: their names in it; notes: of writing them. Reads the input files
+    once, for their hashes.
+    """
+    estimate = result.estimate
+    judged = verdict(result)
+    return jsonable(
+        {
+            "schema": SCHEMA,
+            "verdict": vars(judged),
+            "robot": _robot(result.prior),
+            "fit": _fit(estimate),
+            "held_out": _held_out(result),
+            "bodies": _bodies(result),
+            "joints": _joints(result),
+            "base_parameters": _base_parameters(result),
+            "findings": [vars(finding) for finding in result.findings],
+            "notes": [*result.notes, *estimate.notes, *notes],
+            "job": result.job.as_json(),
+            "command": repeat_command(result.job, out),
+            "out": None if out is None else str(out),
+            "files": list(files),
+            "provenance": provenance(result.job),
+        }
+    )
+
+
+def _robot(robot: Robot) -> dict:
+    return {
+        "name": robot.name,
+        "bodies": list(robot.body_names),
+        "joints": list(robot.joint_names),
+        "degrees_of_freedom": robot.nv,
+        "floating": robot.floating,
+        "gravity": robot.gravity,
+        "missing_inertials": list(robot.missing_inertials),
+    }
+
+
+def _fit(estimate) -> dict:
+    certificate = estimate.certificate
+    return {
+        "method": estimate.method,
+        "status": estimate.status.name.lower(),
+        "status_text": estimate.status.value,
+        "samples": estimate.samples,
+        "parameters": estimate.layout.size,
+        "identifiable": estimate.basis.count,
+        "weak_directions": list(estimate.weakest),
+        "physically_consistent": bool(estimate.physical),
+        "certificate": None if certificate is None else vars(certificate),
+    }
+
+
+def _held_out(result: Result) -> dict:
+    before, after = result.before, result.after
+    units = dof_units(result.prior)
+    noise = dict(zip(result.estimate.group_names, result.estimate.noise, strict=True))
+    joints = [
+        {
+            "name": name,
+            "unit": units[i]["tau"],
+            "torque_rms": np.sqrt(np.mean(after.measured[:, i] ** 2)),
+            "rms_before": before.rms[i],
+            "rms_after": after.rms[i],
+            "relative_before": before.relative[i],
+            "relative_after": after.relative[i],
+            "noise": noise.get(name),
+        }
+        for i, name in enumerate(after.joint_names)
+    ]
+    return {
+        "samples": len(after.t),
+        "relative_error_before": before.relative_error,
+        "relative_error_after": after.relative_error,
+        "joints": joints,
+    }
+
+
+def _bodies(result: Result) -> list[dict]:
+    estimate, layout = result.estimate, result.estimate.layout
+    known = knowledge(estimate.basis)
+    riders = {i: [link.name for link in result.prior.links if link.body == i] for i in range(result.prior.nb)}
+    return [
+        {
+            "name": name,
+            "links": riders[i],
+            "prior": spelled_out(result.prior.inertias[i]),
+            "identified": spelled_out(estimate.theta[i]),
+            "knowledge": known[layout.body(i)],
+            "smallest_eigenvalue": estimate.smallest_eigenvalues[i],
+        }
+        for i, name in enumerate(layout.body_names)
+    ]
+
+
+def spelled_out(theta) -> dict:
+    """Mass, centre of mass, inertia about it (body axes) and theta (10,) of one body; null where mass is not positive."""
+    theta = np.asarray(theta, dtype=float)
+    if theta[0] <= 0:
+        return {"mass": theta[0], "com": None, "inertia": None, "theta": theta}
+    mass, com, inertia = to_com_inertia(theta)
+    return {"mass": mass, "com": com, "inertia": inertia, "theta": theta}
+
+
+def _joints(result: Result) -> list[dict]:
+    """Friction and armature, one entry a degree of freedom that has any."""
+    estimate, layout = result.estimate, result.estimate.layout
+    given = model_parameters(result.prior, layout)
+    units, deviation = column_units(result.prior, layout), _deviations(estimate)
+    entries = []
+    for place, name in enumerate(layout.dof_names):
+        columns = {term: layout.term(term).start + place for term in layout.terms}
+        entries.append(
+            {"name": name}
+            | {
+                term: {
+                    "prior": given[column],
+                    "identified": estimate.parameters[column],
+                    "deviation": deviation.get(column),
+                    "unit": units[column],
+                }
+                for term, column in columns.items()
+            }
+        )
+    return entries
+
+
+def _deviations(estimate) -> dict[int, float]:
+    """Standard deviation of every parameter the data determines on its own, by column: it is then a base parameter."""
+    known = knowledge(estimate.basis)
+    variance = np.maximum(np.diag(estimate.covariance), 0.0)
+    return {int(c): float(np.sqrt(variance[k])) for k, c in enumerate(estimate.basis.columns) if known[c] == "data"}
+
+
+def _base_parameters(result: Result) -> list[dict]:
+    estimate, layout, basis = result.estimate, result.estimate.layout, result.estimate.basis
+    given = basis.regroup(model_parameters(result.prior, layout))
+    units = column_units(result.prior, layout)
+    deviation = np.sqrt(np.maximum(np.diag(estimate.covariance), 0.0))
+    uncertain = estimate.relative_deviation > UNCERTAIN
+    return [
+        {
+            "name": layout.names[column],
+            "unit": units[column],
+            "prior": given[k],
+            "identified": estimate.base[k],
+            "deviation": deviation[k],
+            "uncertain": bool(uncertain[k]),
+            "regroups": regrouped(layout.names, basis.regrouping[k]),
+        }
+        for k, column in enumerate(basis.columns)
+    ]
+
+
+def regrouped(names, row) -> list[list]:
+    """`[coefficient, name]` of every parameter in a combination, largest first. row: (p,)."""
+    order = sorted(np.flatnonzero(np.abs(row) > 1e-9), key=lambda i: -abs(row[i]))
+    return [[float(row[i]), names[i]] for i in order]

@@ -1,0 +1,73 @@
+"""A summary as tables for the terminal. Names from models and logs are shown as they are, never read as markup."""
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.report.html import number
+from steelyard.report.verdict import percent
+
+COLORS = {"good": "green", "care": "yellow", "keep": "red"}
+
+
+def overview(summary: dict) -> Group:
+    """Verdict, error of each joint, links, notes and files: what `steelyard identify` prints."""
+    judged = summary["verdict"]
+    lines = [
+        Text(judged["headline"], style=f"bold {COLORS[judged['level']]}"),
+        Text(judged["advice"]),
+        *(Text(f"- {reason}") for reason in judged["reasons"]),
+        Text(),
+        error_table(summary),
+        Text(),
+        body_table(summary),
+    ]
+    if summary["notes"]:
+        lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in summary["notes"])]
+    if summary["files"]:
+        lines.append(Text(f"\nWritten to {summary['out']}: {', '.join(summary['files'])}"))
+    return Group(*lines)
+
+
+def error_table(summary: dict) -> Table:
+    """Torque error of each joint on held-out samples."""
+    held = summary["held_out"]
+    table = _table("Torque error on held-out samples (RMS, and over the RMS torque)", "joint")
+    for column in ("torque", "before", "after", "unit"):
+        table.add_column(column, justify="left" if column == "unit" else "right")
+    for joint in held["joints"]:
+        table.add_row(
+            Text(joint["name"]),
+            number(joint["torque_rms"]),
+            *(f"{number(joint[f'rms_{key}'])} ({_share(joint[f'relative_{key}'])})" for key in ("before", "after")),
+            joint["unit"],
+        )
+    shares = [_share(held[f"relative_error_{key}"]) for key in ("before", "after")]
+    table.add_row(Text("all joints", style="bold"), "", *shares, "", style="bold")
+    return table
+
+
+def body_table(summary: dict) -> Table:
+    """Mass and centre of mass of each link, given and identified; dim where the data has no say."""
+    table = _table("Links: given -> identified (dim: the data cannot tell, the given model decides)", "link")
+    for column in ("mass [kg]", "com x [m]", "com y [m]", "com z [m]"):
+        table.add_column(column, justify="right")
+    for body in summary["bodies"]:
+        known = body["knowledge"]
+        was, now = ([body[key]["mass"], *(body[key]["com"] or [None] * 3)] for key in ("prior", "identified"))
+        cells = [
+            Text(f"{number(a)} -> {number(b)}", style="dim" if known[i] == "model" else "")
+            for i, (a, b) in enumerate(zip(was, now, strict=True))
+        ]
+        table.add_row(Text(body["name"]), *cells)
+    return table
+
+
+def _table(title: str, first: str) -> Table:
+    table = Table(title=Text(title, style="bold"), title_justify="left", header_style="bold", expand=False)
+    table.add_column(first, overflow="fold")
+    return table
+
+
+def _share(value) -> str:
+    return "–" if value is None else percent(value)

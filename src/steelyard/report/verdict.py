@@ -1,0 +1,73 @@
+"""Better or worse, by how much, may I use it: the words that head every report."""
+
+from dataclasses import dataclass
+
+from steelyard.pipeline import Result
+
+SAME = 0.02  # relative change of the held-out error that counts as none
+LARGE = 0.25  # held-out error over torque above which something beside inertia and simple friction is at work
+UNCERTAIN = 0.3  # standard deviation over magnitude above which a combination is hardly known
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """level: "good", "care" or "keep" (the given model). reasons: everything to look at first, empty when good."""
+
+    level: str
+    headline: str
+    advice: str
+    reasons: tuple[str, ...]
+
+
+ADVICE = {
+    "good": "The identified model may be used: every link is physically consistent and nothing suspicious was found.",
+    "care": "The identified model may be used with care: every link is physically consistent, but look at these first.",
+    "keep": "Keep the given model until you know why: look at these first.",
+}
+
+
+def verdict(result: Result) -> Verdict:
+    """Verdict on a run. Certificates hold already: a fit that fails its own check is an error, not a result."""
+    before, after = result.before.relative_error, result.after.relative_error
+    improved = after < (1 - SAME) * before
+    reasons = tuple(_reasons(result, improved))
+    level = "good" if not reasons else "care" if improved else "keep"
+    return Verdict(level, _headline(before, after, improved), ADVICE[level], reasons)
+
+
+def percent(share: float) -> str:
+    """A share in percent with two significant digits: 0.0042 %, 4.2 %, 42 %, 4200 %."""
+    return f"{float(f'{100 * share:.2g}'):g} %"
+
+
+def _headline(before: float, after: float, improved: bool) -> str:
+    change = f"{percent(before)} before, {percent(after)} after"
+    if improved:
+        return f"Better: held-out torque error {change} ({before / after:.2g} times smaller)."
+    if after <= (1 + SAME) * before:
+        return f"No better than the given model: held-out torque error {change}."
+    return f"Worse than the given model: held-out torque error {change}."
+
+
+def _reasons(result: Result, improved: bool):
+    if not improved:
+        yield "The torque error on held-out samples did not fall."
+    elif worse := worse_joints(result):
+        yield f"Torque is predicted worse than before at {', '.join(worse)}."
+    if result.after.relative_error > LARGE:
+        yield (
+            f"The error is still {percent(result.after.relative_error)} of the torque: expect wrong units or signs, "
+            "friction that changes with load or temperature, or a load that the model does not have."
+        )
+    if result.estimate.weakest:
+        yield (
+            f"{len(result.estimate.weakest)} identifiable combinations are barely excited by this motion; "
+            "their values come from the given model. Record a richer motion."
+        )
+    yield from (finding.message for finding in result.findings)
+
+
+def worse_joints(result: Result) -> list[str]:
+    """Joints whose held-out error grew."""
+    grew = result.after.rms > (1 + SAME) * result.before.rms
+    return [name for name, is_worse in zip(result.after.joint_names, grew, strict=True) if is_worse]

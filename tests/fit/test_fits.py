@@ -1,0 +1,197 @@
+"""Fits recover truth, are optimal against cvxpy, certify themselves, and say what is wrong with bad problems."""
+
+import cvxpy as cp
+import numpy as np
+import pinocchio as pin
+import pinocchio_adapter as adapter
+import pytest
+from problems import random_log, scattered, true_base, with_friction
+from robots import urdf
+
+from steelyard import fit
+from steelyard.errors import FitError, OptionError
+from steelyard.fit.consistent import EPS
+from steelyard.fit.prior import consistent_prior
+from steelyard.fit.whitening import weigh_by_noise, whiten
+from steelyard.inertia import pseudo
+from steelyard.information import accumulate
+from steelyard.model import load
+from steelyard.validate import validate
+
+
+def pinocchio_torque(path, robot):
+    """Torques of the robot's own inertias by Pinocchio."""
+    model = adapter.load(path, False)
+    for body, joint in enumerate(robot.body_joints):
+        index = model.getJointId(robot.joints[joint].name)
+        model.inertias[index] = pin.Inertia.FromDynamicParameters(robot.inertias[body])
+    data = model.createData()
+
+    def torque(q, v, a):
+        return np.stack([adapter.inverse_dynamics(model, data, robot, *state) for state in zip(q, v, a, strict=True)])
+
+    return torque
+
+
+@pytest.fixture(scope="module")
+def arm():
+    path = urdf("ur5_robot")
+    model = load(path)
+    rng = np.random.default_rng(0)
+    truth = with_friction(model.with_inertias(scattered(consistent_prior(None, model, model.nb)[0], rng)), rng)
+    return model, truth, pinocchio_torque(path, truth)
+
+
+FITS = [fit.least_squares, fit.consistent]
+
+
+@pytest.mark.parametrize("estimator", FITS)
+def test_noise_free_recovery(arm, estimator):
+    model, truth, torque = arm
+    log = random_log(truth, np.random.default_rng(1), samples=600, torque=torque)
+    info = accumulate(model, log, armature=True)
+    estimate = estimator(info)
+    expected = true_base(info, truth)
+    assert np.abs(estimate.base - expected).max() < 1e-6 * np.abs(expected).max()
+    assert validate(estimate, log).relative_error < 1e-7
+    assert estimate.status is fit.Status.OK
+
+
+@pytest.mark.parametrize("estimator", FITS)
+def test_noisy_recovery_is_at_the_noise_floor(arm, estimator):
+    model, truth, torque = arm
+    info = accumulate(model, random_log(truth, np.random.default_rng(2), noise=0.02, torque=torque), armature=True)
+    estimate = estimator(info)
+    clean = random_log(truth, np.random.default_rng(3), samples=500, torque=torque)
+    assert validate(estimate, clean).relative_error < 0.005
+    # standardised errors of the base parameters are of order one
+    z = (estimate.base - true_base(info, truth)) / np.sqrt(np.diag(estimate.covariance))
+    assert 0.6 < np.sqrt(np.mean(z**2)) < 1.5
+
+
+def test_joint_noise_decides_the_weights(arm):
+    model, truth, torque = arm
+    rng = np.random.default_rng(4)
+    log = random_log(truth, rng, torque=torque)
+    level = np.array([5.0, 0.01, 0.01, 0.01, 0.01, 0.01])
+    log = log.replace(tau=log.tau + level * rng.normal(size=log.tau.shape))
+    estimate = fit.least_squares(accumulate(model, log, armature=True))
+    np.testing.assert_allclose(estimate.noise, level, rtol=0.1)
+
+
+def cvxpy_solution(info, theta0, weight):
+    """The same problem in a modelling layer: squared cost, in theta itself."""
+    weighted, _ = weigh_by_noise(info)
+    problem = whiten(weighted)
+    layout, nb = info.layout, len(theta0)
+    x = cp.Variable(layout.size)
+    cost = cp.sum_squares(problem.R @ info.basis.regrouping @ x - problem.r)
+    constraints = []
+    J_of = [pseudo.to_matrix(row) for row in np.eye(10)]
+    for i in range(nb):
+        J0 = pseudo.to_matrix(theta0[i])
+        half = np.linalg.inv(np.linalg.cholesky(J0))
+        J = sum(x[10 * i + k] * J_of[k] for k in range(10))
+        cost += weight / 2 * cp.sum_squares(half @ (J - J0) @ half.T)
+        constraints.append(half @ (J - EPS * J0) @ half.T >> 0)
+    for term in ("viscous", "coulomb", "armature"):
+        constraints.append(x[layout.term(term)] >= 0)
+    cp.Problem(cp.Minimize(cost), constraints).solve(
+        solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
+    )
+    return x.value
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_consistent_fit_equals_cvxpy(arm, seed):
+    """Few noisy samples and a truth with nearly flat links: many constraints are active."""
+    model, truth, torque = arm
+    rng = np.random.default_rng(10 + seed)
+    log = random_log(truth, rng, samples=60, noise=0.3, torque=torque)
+    info = accumulate(model, log, armature=True)
+    theta0 = consistent_prior(None, model, model.nb)[0]
+    estimate = fit.consistent(info, weight=0.5)
+    assert estimate.certificate.duality_gap < 1e-8
+    reference = cvxpy_solution(info, theta0, 0.5)
+    scale = np.abs(reference).max()
+    assert np.abs(estimate.parameters - reference).max() < 1e-4 * scale
+    assert np.abs(estimate.base - info.basis.regroup(reference)).max() < 1e-5 * scale
+
+
+def test_unconstrained_optimum_is_not_feasible_there(arm):
+    """The comparison above has teeth: least squares alone violates the constraints on such data."""
+    model, truth, torque = arm
+    log = random_log(truth, np.random.default_rng(10), samples=60, noise=0.3, torque=torque)
+    estimate = fit.least_squares(accumulate(model, log, armature=True))
+    assert estimate.smallest_eigenvalues.min() < 0 or min(estimate.friction["coulomb"]) < 0
+
+
+@pytest.mark.parametrize("regularizer", ["pullback", "euclidean"])
+@pytest.mark.parametrize("samples", [12, 40, 400])
+def test_every_consistent_fit_is_certified(arm, samples, regularizer):
+    model, truth, torque = arm
+    log = random_log(truth, np.random.default_rng(20), samples=samples, noise=0.5, torque=torque)
+    estimate = fit.consistent(accumulate(model, log, armature=True), regularizer=regularizer)
+    assert estimate.physical
+    assert estimate.smallest_eigenvalues.min() > 0
+    assert estimate.certificate.smallest_eigenvalue >= EPS
+    assert estimate.certificate.smallest_slack >= -1e-9
+    assert estimate.certificate.duality_gap < 1e-7
+    assert all((estimate.friction[term] >= -1e-9).all() for term in ("viscous", "coulomb", "armature"))
+
+
+def test_unexcited_parameters_stay_at_the_prior(arm):
+    """A log of joint 6 alone cannot move the shoulder's parameters."""
+    model, truth, torque = arm
+    rng = np.random.default_rng(30)
+    log = random_log(truth, rng, samples=200, torque=torque)
+    still = np.zeros((200, 6))
+    v, a = still.copy(), still.copy()
+    v[:, 5], a[:, 5] = log.v[:, 5], log.a[:, 5]
+    q = np.tile(log.q[0], (200, 1))
+    q[:, 5] = log.q[:, 5]
+    log = log.replace(q=q, v=v, a=a, tau=torque(q, v, a))
+    estimate = fit.consistent(accumulate(model, log, friction=()))
+    assert estimate.status is fit.Status.WEAK_EXCITATION
+    assert estimate.weakest
+    assert estimate.smallest_eigenvalues.min() > 0
+
+
+def test_inconsistent_and_missing_priors_are_repaired_and_named(arm):
+    model, truth, torque = arm
+    theta = model.inertias.copy()
+    theta[0] = 0.0
+    theta[2, 4:] = [1.0, 0, 1.0, 0, 0, 9.0]  # violates the triangle inequality
+    repaired, notes = consistent_prior(model.with_inertias(theta), model, model.nb)
+    assert np.linalg.eigvalsh(pseudo.to_matrix(repaired)).min() > 0
+    assert len(notes) == 2
+    assert model.body_names[0] in notes[0]
+    np.testing.assert_array_equal(repaired[[1, 3, 4, 5]], theta[[1, 3, 4, 5]])
+    info = accumulate(model, random_log(truth, np.random.default_rng(5), samples=300, torque=torque), armature=True)
+    assert fit.consistent(info, prior=model.with_inertias(theta)).notes == notes
+
+
+def test_refusals(arm):
+    model, truth, torque = arm
+    log = random_log(truth, np.random.default_rng(6), samples=5, torque=torque)
+    info = accumulate(model, log, armature=True)
+    for estimator in FITS:
+        with pytest.raises(FitError, match="5 samples give 30 equations"):
+            estimator(info)
+    info = accumulate(model, random_log(truth, np.random.default_rng(6), samples=50, torque=torque))
+    with pytest.raises(OptionError, match="entropy"):
+        fit.consistent(info, regularizer="entropy")
+    with pytest.raises(OptionError, match="weight"):
+        fit.consistent(info, weight=0.0)
+    with pytest.raises(FitError, match=r"shape \(6, 10\)"):
+        fit.consistent(info, prior=np.ones((2, 10)))
+
+
+def test_identified_robot_carries_the_values(arm):
+    model, truth, torque = arm
+    info = accumulate(model, random_log(truth, np.random.default_rng(7), samples=500, torque=torque), armature=True)
+    estimate = fit.consistent(info)
+    np.testing.assert_array_equal(estimate.robot.inertias, estimate.theta)
+    np.testing.assert_allclose(estimate.robot.damping, truth.damping, rtol=1e-5)
+    np.testing.assert_allclose(estimate.robot.frictionloss, truth.frictionloss, rtol=1e-5)
+    assert "duality gap" in estimate.summary()
