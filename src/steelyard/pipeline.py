@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import Estimate, consistent
 from steelyard.information import accumulate
-from steelyard.log import Finding, Log, checks, filters, read_log, split
+from steelyard.log import Finding, Log, checks, filters, read_log, split_blocks
 from steelyard.model import Robot, load
 from steelyard.parameters import FRICTION
 from steelyard.validate import Validation, validate
@@ -73,7 +73,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         findings += checks.require_usable(log, robot)
         notes += log.notes
         log = prepared(log, job.cutoff)
-        kept, held = split.split_blocks(log, validation=job.validation)
+        kept, held = split_blocks(log, validation=job.validation)
         train.append(kept)
         test.append(held)
     report("accumulating information", 0.65)

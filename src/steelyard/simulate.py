@@ -5,12 +5,14 @@ The engine is independent of our own dynamics, so a log recorded here tests the 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from steelyard.dynamics.effects import COULOMB_WIDTH
 from steelyard.errors import ModelError, OptionError
 from steelyard.log import Log
+from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
 from steelyard.model.robot import Robot
 
 STEP = 1e-3  # s, control and integration step
@@ -141,10 +143,7 @@ def _drive(robot: Robot, t, q_ref, v_ref, a_ref) -> dict:
     """Track a reference by computed torque in MuJoCo. Returns t, q, v, a, tau of every step."""
     import mujoco
 
-    from steelyard.model.mjcf_new import compiled
-    from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
-
-    m = compiled(robot, timestep=STEP)
+    m = _compiled(robot)
     if m.nv != robot.nv:
         raise ModelError(f"Robot '{robot.name}' has mimic joints, which the simulation does not tie together yet.")
     d = mujoco.MjData(m)
@@ -172,6 +171,18 @@ def _drive(robot: Robot, t, q_ref, v_ref, a_ref) -> dict:
         raise ModelError(f"The simulation of robot '{robot.name}' diverged; check its masses and the motion's speed.")
     q, v, a = from_mujoco(m, robot, qpos, qvel, qacc)
     return {"t": t, "q": q, "v": v, "a": a, "tau": force_from_mujoco(m, robot, qpos, force)}
+
+
+def _compiled(robot: Robot):
+    """MuJoCo model of a robot's rigid bodies, without contacts and joint stops."""
+    import mujoco
+
+    from steelyard.model.mjcf_new import draft
+
+    m = mujoco.MjModel.from_xml_string(draft(robot, Path("robot.xml")).files[-1][1].decode())
+    m.opt.timestep = STEP
+    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    return m
 
 
 def _sensed(truth: Log, sensors: Sensors, rng) -> Log:

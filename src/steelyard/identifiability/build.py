@@ -33,12 +33,12 @@ class _Joint:
     theta: np.ndarray
 
 
-def build(robot: Robot, *, base=None, locked=(), motors: bool = False, terms=()) -> Mechanism:
+def build(robot: Robot, *, base=None, locked=(), motors: bool = False, reduce: bool = True, terms=()) -> Mechanism:
     """Mechanism of a robot.
 
     base: None (as the robot has it), "fixed", "floating", "planar", or (6, k) columns of twists `[v; w]` that the base
     body may have, in its frame. locked: names of joints that never move, or {name: coordinate}. motors: whether the
-    robot's rotors are bodies of their own. terms: of `parameters.TERMS`. Raises OptionError and ModelError.
+    robot's rotors are bodies of their own; reduce: see `add_motors`. terms: of `parameters.TERMS`. Raises OptionError and ModelError.
     """
     joints, names = _placed_joints(robot, _locked(robot, locked))
     joints, names = _based(robot, joints, names, base)
@@ -71,7 +71,7 @@ def build(robot: Robot, *, base=None, locked=(), motors: bool = False, terms=())
         length=length,
         notes=_notes(robot),
     )
-    return add_motors(mechanism, robot, size) if motors else mechanism
+    return add_motors(mechanism, robot, size, reduce=reduce) if motors else mechanism
 
 
 def _locked(robot: Robot, locked) -> dict[str, float]:

@@ -21,8 +21,8 @@ def momentum(V, U):
 
     V: (..., 6, n), U: (..., 6, k). Returns (..., 10, n k).
     """
-    pairs = (U[..., :, None, :, None] * V[..., None, :, None, :]).reshape(*V.shape[:-2], 36, -1)
-    return np.swapaxes(_PAIRS, 0, 1) @ pairs
+    pairs = U[..., :, None, :, None] * V[..., None, :, None, :]
+    return _PAIRS.T @ pairs.reshape(*pairs.shape[:-4], 36, -1)
 
 
 def transfer_rate(phi):

@@ -41,7 +41,7 @@ class Spin:
     """A symmetric rotor on the parent of the joint that drives it, reduced to its moment of inertia about its axis.
 
     What does not depend on the spin is lumped into the carrier, so only `J (n qd e^T w + (n qd)^2 / 2)` is left (paper
-    C, section 8). lump (10, 4): parameters of the carrier per rotor parameter; axis (3,) in the carrier's frame; ratio
+    C, section 8). lump (10, 4): parameters of the carrier per rotor parameter (of `Im` times n^2); axis (3,) in the carrier's frame; ratio
     n; columns (4,) m, h, It, Im of the rotor.
     """
 

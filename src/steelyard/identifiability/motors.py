@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.errors import ModelError, choices
 from steelyard.identifiability.mechanism import GROUND, Mechanism, Node, Spin
 from steelyard.inertia.parameters import (
     NAMES,
@@ -23,8 +24,12 @@ SYMMETRIC_NAMES = ("m", "h", "It", "Im")  # mass, first moment along the axis, t
 SYMMETRIC_UNITS = ("kg", "kg m", "kg m^2", "kg m^2")
 
 
-def add_motors(mechanism: Mechanism, robot: Robot, size: np.ndarray) -> Mechanism:
-    """Mechanism with the robot's rotors; size (nc,): speed of a joint per unit of its coordinate here."""
+def add_motors(mechanism: Mechanism, robot: Robot, size: np.ndarray, *, reduce: bool = True) -> Mechanism:
+    """Mechanism with the robot's rotors.
+
+    size (nc,): speed of a joint per unit of its coordinate here. reduce: whether to make spins of the rotors that can
+    be, or nodes of all.
+    """
     nodes, spins = list(mechanism.nodes), []
     names, units, values, scale = list(mechanism.names), list(mechanism.units), [], []
     for rotor in robot.rotors:
@@ -33,9 +38,13 @@ def add_motors(mechanism: Mechanism, robot: Robot, size: np.ndarray) -> Mechanis
         names += [f"rotor({rotor.joint}).{n}" for n in (SYMMETRIC_NAMES if rotor.symmetric else NAMES)]
         units += SYMMETRIC_UNITS if rotor.symmetric else UNITS
         values.append(np.linalg.lstsq(content, rotor.theta, rcond=None)[0])
-        scale.append(mechanism.length ** np.array([0, 1, 2, 2] if rotor.symmetric else [0, 1, 1, 1, *[2] * 6]))
-        made = _made(mechanism, rotor, content, columns, size)
-        (spins if isinstance(made, Spin) else nodes).append(made)
+        scale.append(mechanism.length ** np.array([0.0, 1, 2, 2] if rotor.symmetric else [0.0, 1, 1, 1, *[2] * 6]))
+        made = _made(mechanism, rotor, content, columns, size, reduce)
+        if isinstance(made, Spin):
+            scale[-1][3] /= made.ratio**2
+            spins.append(made)
+        else:
+            nodes.append(made)
     return replace(
         mechanism,
         nodes=tuple(nodes),
@@ -61,20 +70,22 @@ def spin_inertia(rotor: Rotor) -> float:
     return float(axis @ rotational_inertia(rotor.theta) @ axis)
 
 
-def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size) -> Spin | Node:
-    driven = next(i for i, node in enumerate(mechanism.nodes) if node.joint == rotor.joint)
+def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size, reduce: bool) -> Spin | Node:
+    driven = _found(mechanism, "joint", rotor.joint, "A rotor drives joint")
     carrier = _carrier(mechanism, rotor)
     node = mechanism.nodes[driven]
     position = rotor.position / mechanism.length
     locked = not len(node.coordinates)
-    if rotor.symmetric and not locked and node.parent == carrier and len(mechanism.riders[node.coordinates[0]]) == 1:
+    reducible = rotor.symmetric and not locked and node.parent == carrier
+    if reduce and reducible and len(mechanism.riders[node.coordinates[0]]) == 1:
+        ratio = rotor.gear_ratio / size[node.coordinates[0]]
         return Spin(
             name=f"rotor({rotor.joint})",
             coordinate=int(node.coordinates[0]),
             carrier=carrier,
             axis=rotor.axis,
-            ratio=rotor.gear_ratio / size[node.coordinates[0]],
-            lump=transform_matrix(rotor.rotation, position) @ content,
+            ratio=ratio,
+            lump=transform_matrix(rotor.rotation, position) @ content / [1.0, 1.0, 1.0, ratio**2],
             columns=columns,
         )
     turn = np.concatenate([np.zeros(3), rotor.rotation.T @ rotor.axis])[:, None]
@@ -95,5 +106,11 @@ def _carrier(mechanism: Mechanism, rotor: Rotor) -> int:
     """Node that holds the motor; what stood on the ground rides on the base where the experiment moves it."""
     if rotor.carrier is None:
         return 0 if mechanism.nodes[0].joint == "base" and len(mechanism.nodes[0].columns) else GROUND
-    named = [i for i, node in enumerate(mechanism.nodes) if node.name == rotor.carrier]
-    return named[0]
+    return _found(mechanism, "name", rotor.carrier, f"The rotor of joint '{rotor.joint}' rides on body")
+
+
+def _found(mechanism: Mechanism, field: str, name: str, what: str) -> int:
+    names = [getattr(node, field) for node in mechanism.nodes]
+    if name not in names:
+        raise ModelError(f"{what} '{name}', which the robot does not have. It has {choices(names)}.")
+    return names.index(name)

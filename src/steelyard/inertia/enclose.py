@@ -1,12 +1,8 @@
 """Minimum-volume enclosing ellipsoid of a point cloud.
 
-The ellipsoid is `|A x + b| <= 1` with `A` symmetric, and `-log det A` its volume: a convex problem in nine numbers (Boyd and Vandenberghe,
-Convex Optimization, 8.4.1), solved by Newton's method along the central path of
-
-    -log det A - mu sum_i log(1 - |A x_i + b|^2),
-
-where the volume exceeds the minimum by at most the factor `exp(n mu)`. First-order ascents (Khachiyan) crawl on the symmetric, nearly
-repeated points of real meshes; here such points cost nothing.
+The ellipsoid is `|A x + b| <= 1` with `A` symmetric, and `-log det A` its volume: a convex problem in nine numbers, solved by the
+primal-dual interior-point method of Boyd and Vandenberghe (Convex Optimization, 8.4.1 and 11.7). First-order ascents (Khachiyan) need no linear
+algebra but crawl on the symmetric, nearly repeated points of real meshes; here such points cost nothing.
 """
 
 import numpy as np
@@ -16,10 +12,8 @@ from steelyard.errors import InertiaError
 from steelyard.inertia.ellipsoid import Ellipsoid
 
 FLAT = 1e-6  # ratio of smallest to largest extent below which a cloud counts as flat
-SHRINK = 0.05  # factor on mu between centrings
-CENTERED = 1e-3  # Newton decrement squared, relative to mu, that ends a centring
-NEWTON_STEPS = 100  # in one centring; ten are typical
-SHORTEST = 1e-9  # step length at which backtracking gives up
+STEPS = 200  # of the interior-point method; twenty are typical
+SHORTEST = 1e-6  # step length at which rounding, not the problem, is what stops it
 
 
 def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
@@ -40,7 +34,7 @@ def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
         )
     from_white = (axes.T * extents) / np.sqrt(len(points))  # the problem is affine invariant, its digits are not
     white = (points - middle) @ np.linalg.inv(from_white).T
-    A, b = _central_path(white[ConvexHull(white).vertices], tolerance)
+    A, b = _interior_point(white[ConvexHull(white).vertices], tolerance)
     to_unit = A @ np.linalg.inv(from_white)
     to_points = np.linalg.inv(to_unit)
     ellipsoid = Ellipsoid(middle - to_points @ b, to_points @ to_points.T)
@@ -51,56 +45,57 @@ _UNIT = np.array([np.diag(row) for row in np.eye(3)] + [np.eye(3)[:, [i]] @ np.e
 _SYMMETRIC = 0.5 * (_UNIT + _UNIT.transpose(0, 2, 1))  # basis of A, (6, 3, 3)
 
 
-def _central_path(x, tolerance):
-    """`A` (3, 3) and `b` (3,) of the ellipsoid around x (n, 3), with relative excess volume at most `tolerance`."""
+def _interior_point(x, tolerance):
+    """`A` (3, 3) and `b` (3,) of the ellipsoid around x (n, 3); the duality gap `log(volume / minimum)` is at most `tolerance`."""
     n = len(x)
     D = np.concatenate([np.einsum("kij,nj->nik", _SYMMETRIC, x), np.broadcast_to(np.eye(3), (n, 3, 3))], axis=2)
-    p = np.zeros(9)
+    p, dual = np.zeros(9), np.ones(n)  # y = D p = A x + b, one constraint |y|^2 <= 1 and one multiplier a point
     p[:3] = 0.5 / np.linalg.norm(x, axis=1).max()
-    mu = 1.0
-    while n * mu > tolerance:
-        mu *= SHRINK
-        p = _center(p, D, mu)
+    for _ in range(STEPS):
+        gradient, hessian, push, slack = _derivatives(p, D, dual)
+        gap = dual @ slack
+        stationary = np.linalg.norm(gradient + push.T @ dual)
+        if gap <= tolerance and stationary <= tolerance:
+            break
+        center = 0.1 * gap / n
+        step = -np.linalg.solve(hessian + (push.T * (dual / slack)) @ push, gradient + push.T @ (center / slack))
+        dual_step = (center + dual * (push @ step)) / slack - dual
+        length = _step_length(p, step, dual, dual_step, D, center)
+        if length < SHORTEST:
+            break
+        p, dual = p + length * step, dual + length * dual_step
     return _matrix(p), p[6:]
 
 
-def _center(p, D, mu):
-    """Newton's method with backtracking to the point of the central path at `mu`, from a feasible p."""
-    value = _value(p, D, mu)
-    for _ in range(NEWTON_STEPS):
-        y = D @ p
-        slack = 1 - (y * y).sum(axis=1)
-        push = np.einsum("nik,ni->nk", D, y)
-        inverse = np.linalg.inv(_matrix(p))
-        along = inverse @ _SYMMETRIC  # (6, 3, 3)
-        gradient = 2 * mu * (push / slack[:, None]).sum(axis=0)
-        gradient[:6] -= np.trace(along, axis1=1, axis2=2)
-        weighted = (D / slack[:, None, None]).reshape(-1, 9)
-        scaled = push / slack[:, None]
-        hessian = mu * (2 * weighted.T @ D.reshape(-1, 9) + 4 * scaled.T @ scaled)
-        hessian[:6, :6] += np.einsum("kij,lji->kl", along, along)
-        step = -np.linalg.solve(hessian, gradient)
-        decrease = -gradient @ step
-        if decrease <= CENTERED * mu:
-            return p
-        length = 1.0
-        while (trial := _value(p + length * step, D, mu)) > value - 0.1 * length * decrease and length > SHORTEST:
-            length *= 0.5
-        if not trial < value:  # rounding decides from here on: as central as the digits allow
-            return p
-        p, value = p + length * step, trial
-    return p
+def _derivatives(p, D, dual):
+    """Gradient of `-log det A`, Hessian of the Lagrangian, gradients (n, 9) of `|y|^2 - 1`, and slacks (n,)."""
+    y = D @ p
+    along = np.linalg.inv(_matrix(p)) @ _SYMMETRIC
+    gradient = np.append(-np.trace(along, axis1=1, axis2=2), np.zeros(3))
+    hessian = 2 * (D * dual[:, None, None]).reshape(-1, 9).T @ D.reshape(-1, 9)
+    hessian[:6, :6] += np.einsum("kij,lji->kl", along, along)
+    return gradient, hessian, 2 * np.einsum("nik,ni->nk", D, y), 1 - (y * y).sum(axis=1)
+
+
+def _step_length(p, step, dual, dual_step, D, center):
+    """The longest tried step that stays inside and lowers the residual of the optimality conditions."""
+    shrinking = dual_step < 0
+    length = min(1.0, 0.99 * (-dual[shrinking] / dual_step[shrinking]).min(initial=np.inf))
+    before = _residual(p, dual, D, center)
+    while length >= SHORTEST and not _residual(p + length * step, dual + length * dual_step, D, center) <= (1 - 0.01 * length) * before:
+        length *= 0.5
+    return length
+
+
+def _residual(p, dual, D, center):
+    """Norm of stationarity and centrality; infinite where a point or the ellipsoid's orientation leaves the domain."""
+    if np.linalg.eigvalsh(_matrix(p))[0] <= 0:
+        return np.inf
+    gradient, _, push, slack = _derivatives(p, D, dual)
+    if slack.min() <= 0:
+        return np.inf
+    return np.hypot(np.linalg.norm(gradient + push.T @ dual), np.linalg.norm(dual * slack - center))
 
 
 def _matrix(p):
     return np.tensordot(p[:6], _SYMMETRIC, axes=1)
-
-
-def _value(p, D, mu):
-    """Barrier function, infinite outside its domain."""
-    y = D @ p
-    slack = 1 - (y * y).sum(axis=1)
-    eigenvalues = np.linalg.eigvalsh(_matrix(p))
-    if slack.min() <= 0 or eigenvalues[0] <= 0:
-        return np.inf
-    return -np.log(eigenvalues).sum() - mu * np.log(slack).sum()

@@ -40,8 +40,8 @@ def find_changes(
 ) -> Changes:
     """Compare a robot with its file as read afresh (`reference`, of the same structure).
 
-    hosts: whether the format lets a link, by index, have an inertial. holds: whether it has a place for a property of a
-    joint. Raises ModelError for a changed body that no distribution of mass can have, and for negative joint properties.
+    hosts: whether the format lets a link, by index, have an inertial. holds: whether it has a place for a property
+    of a joint. Raises ModelError for a changed body that no distribution of mass can have, and for negative joint properties.
     """
     inertials: dict[int, np.ndarray] = {}
     notes = []
@@ -91,7 +91,7 @@ def _divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.nda
         changed = {i: _in_link(links[i], part) for i, part in fixed.items()}
         notes.append(
             f"Body '{reference.body_names[body]}': the links fixed to '{links[receiver].name}' "
-            f"({choices(links[i].name for i in fixed)}) could not keep their inertials inside the body's new one; {how}."
+            f"({choices(links[i].name for i in fixed)}) cannot keep their inertials within its new one; {how}."
         )
     changed[receiver] = _in_link(links[receiver], theta - sum(fixed.values(), np.zeros(10)))
     return changed, notes
@@ -100,8 +100,8 @@ def _divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.nda
 def _follow(fixed: dict[int, np.ndarray], old, new, largest: float) -> tuple[dict[int, np.ndarray], str]:
     """Inertias of fixed links, in the body frame, that leave a consistent rest of `new`, and how they were found.
 
-    With upper triangular factors `J = U U^T`, `L = U_new U_old^-1` scales masses and maps space affinely. Taking every link
-    of the body along it, `J_i -> L J_i L^T`, makes their sum `new` and keeps each consistent. It needs a consistent
+    With upper triangular factors `J = U U^T`, `L = U_new U_old^-1` scales masses and maps space affinely. Taking every
+    link of the body along it, `J_i -> L J_i L^T`, makes their sum `new` and keeps each consistent. It needs a consistent
     `old`; without one, the links are made light enough by a common factor.
     """
     try:
@@ -110,7 +110,7 @@ def _follow(fixed: dict[int, np.ndarray], old, new, largest: float) -> tuple[dic
         share = 0.5 / largest
         return {i: share * part for i, part in fixed.items()}, f"they were scaled by {share:.6g}"
     moved = {i: pseudo.to_parameters(L @ pseudo.to_matrix(part) @ L.T) for i, part in fixed.items()}
-    return moved, f"all were changed alike, masses by the factor {new[0] / old[0]:.6g}"
+    return moved, f"all were taken along one affine map, masses times {new[0] / old[0]:.6g}"
 
 
 def _upper_factor(theta):

@@ -20,7 +20,7 @@ OPEN = 1e9
 
 
 def draft(robot: Robot, target: Path) -> Draft:
-    """A new file for `target`. Raises ModelError for what MuJoCo cannot hold: helical joints, bodies without inertia."""
+    """A new file for `target`. Raises ModelError for what MJCF cannot hold: helical joints, bodies without inertia."""
     for name, theta in zip(robot.body_names, robot.inertias, strict=True):
         require_consistent(name, theta)
     expected = _expressible(robot)
@@ -42,10 +42,10 @@ def draft(robot: Robot, target: Path) -> Draft:
 
 def _notes(robot: Robot):
     if robot.mimic_names:
-        yield f"Mimic joints ({choices(robot.mimic_names)}) are coupled by <equality>; MuJoCo gives them coordinates too."
+        yield f"Mimic joints ({choices(robot.mimic_names)}) are coupled by <equality> and have coordinates there."
     for joint in robot.joints:
         if joint.kind == "planar":
-            yield f"Planar joint '{joint.name}' is written as two slides, whose velocity is in parent axes, and a hinge."
+            yield f"Planar joint '{joint.name}' is written as two slides, with velocities in parent axes, and a hinge."
     if np.isfinite(robot.velocity_limits).any():
         yield "MJCF has no place for velocity limits; they were not written."
 

@@ -88,8 +88,8 @@ def _require_matched(
     path = files.main.path
     if barrier is None and len(listed) != len(reference.links) - 1:
         raise ModelError(
-            f"{path} writes {len(listed)} bodies and MuJoCo makes {len(reference.links) - 1} of them, so they cannot be "
-            'told apart. Turn fusestatic off (<compiler fusestatic="false"/>) and try again.'
+            f"{path} writes {len(listed)} bodies and MuJoCo makes {len(reference.links) - 1} of them, so they cannot "
+            'be told apart. Turn fusestatic off (<compiler fusestatic="false"/>) and try again.'
         )
     for body, link in zip(listed, reference.links[1:], strict=False):
         name = body.node.element.attributes.get("name", link.name)
@@ -101,8 +101,8 @@ def _require_matched(
     lost += [name for name in changes.joints if name not in joints]
     if lost:
         raise ModelError(
-            f"'{lost[0]}' cannot be written back to {path}: it is made by, or comes after, {barrier}, which makes bodies "
-            "that are not written in the file. Save the compiled model once (MjSpec.to_xml) and identify that file."
+            f"'{lost[0]}' cannot be written back to {path}: it is made by, or comes after, {barrier}, which makes "
+            "bodies that are not written in the file. Save the compiled model once (MjSpec.to_xml) and identify that file."
         )
 
 
@@ -165,9 +165,9 @@ def _read_inertials(files: Files, edits: dict[Document, list[Edit]]) -> list[str
 
 
 def _influences(files: Files) -> tuple[str, ...]:
-    return tuple(
-        f'{name}="{node.element.attributes[name]}" of {node}'
-        for node in files.sections("compiler")
-        for name in INFLUENCES
-        if name in node.element.attributes
-    )
+    """Settings after which inertials or joint properties are not what the file says."""
+    found = [(node, name) for node in files.sections("compiler") for name in INFLUENCES]
+    everything = (Node(document, e) for document in files.documents.values() for e in document.root.walk())
+    found += [(node, "springdamper") for node in everything if node.element.tag == "joint"]
+    named = [(n, a) for n, a in found if a in n.element.attributes]
+    return tuple(f'{name}="{node.element.attributes[name]}" of {node}' for node, name in named[:3])

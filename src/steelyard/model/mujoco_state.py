@@ -16,10 +16,7 @@ def to_mujoco(m, robot: Robot, q, v, a):
     qpos = np.broadcast_to(m.qpos0, (*batch, m.nq)).copy()
     qvel, qacc = np.zeros((*batch, m.nv)), np.zeros((*batch, m.nv))
     for joint, position, velocity in zip(robot.joints, robot.q_slices, robot.v_slices, strict=True):
-        where = m.joint(joint.name)
-        at_q, at_v = (
-            slice(start[0], start[0] + size) for start, size in ((where.qposadr, joint.nq), (where.dofadr, joint.nv))
-        )
+        at_q, at_v = _places(m, joint)
         qj, vj, aj = q[..., position], v[..., velocity], a[..., velocity]
         if joint.kind == "free":
             R = rotation_from_quaternion(qj[..., 3:])
@@ -35,15 +32,41 @@ def to_mujoco(m, robot: Robot, q, v, a):
     return qpos, qvel, qacc
 
 
+def from_mujoco(m, robot: Robot, qpos, qvel, qacc):
+    """q (..., nq), v, a (..., nv) of MuJoCo states (..., m.nq), (..., m.nv): the inverse of `to_mujoco`."""
+    batch = qpos.shape[:-1]
+    q, v, a = np.zeros((*batch, robot.nq)), np.zeros((*batch, robot.nv)), np.zeros((*batch, robot.nv))
+    for joint, position, velocity in zip(robot.joints, robot.q_slices, robot.v_slices, strict=True):
+        if joint.mimics is not None:
+            continue
+        at_q, at_v = _places(m, joint)
+        qj, vj, aj = qpos[..., at_q], qvel[..., at_v], qacc[..., at_v]
+        if joint.kind == "free":
+            qj = np.concatenate([qj[..., :3], np.roll(qj[..., 3:], -1, axis=-1)], axis=-1)
+            back = np.swapaxes(rotation_from_quaternion(qj[..., 3:]), -1, -2)
+            vj = np.concatenate([rotate(back, vj[..., :3]), vj[..., 3:]], axis=-1)
+            linear = rotate(back, aj[..., :3]) - cross(vj[..., 3:], vj[..., :3])
+            aj = np.concatenate([linear, aj[..., 3:]], axis=-1)
+        elif joint.kind == "spherical":
+            qj = np.roll(qj, -1, axis=-1)
+        q[..., position], v[..., velocity], a[..., velocity] = qj, vj, aj
+    return q, v, a
+
+
+def _places(m, joint):
+    """Slices of a joint in MuJoCo's qpos and qvel."""
+    where = m.joint(joint.name)
+    return tuple(slice(start[0], start[0] + n) for start, n in ((where.qposadr, joint.nq), (where.dofadr, joint.nv)))
+
+
 def force_from_mujoco(m, robot: Robot, qpos, force):
     """Generalised forces (..., nv) from MuJoCo's (..., m.nv) at qpos (..., m.nq)."""
     tau = np.zeros((*force.shape[:-1], robot.nv))
     for joint, velocity in zip(robot.joints, robot.v_slices, strict=True):
-        where = m.joint(joint.name)
-        value = force[..., where.dofadr[0] : where.dofadr[0] + joint.nv]
+        at_q, at_v = _places(m, joint)
+        value = force[..., at_v]
         if joint.kind == "free":
-            start = where.qposadr[0] + 3
-            R = rotation_from_quaternion(np.roll(qpos[..., start : start + 4], -1, axis=-1))
+            R = rotation_from_quaternion(np.roll(qpos[..., at_q][..., 3:], -1, axis=-1))
             value = np.concatenate([rotate(np.swapaxes(R, -1, -2), value[..., :3]), value[..., 3:]], axis=-1)
         tau[..., velocity] += joint.ratio * value
     return tau

@@ -1,7 +1,7 @@
 """Editing XML without touching a byte that was not meant: attribute values and elements are spliced in at byte offsets.
 
-A `Document` is a file and where its elements and attribute values lie. Functions make `Edit`s; `apply` splices them into
-a copy. Comments, quotes, order, white space, line ends, encoding and byte order mark stay as they are.
+A `Document` is a file and where its elements and attribute values lie. Functions make `Edit`s; `apply` splices them
+into a copy. Comments, quotes, order, white space, line ends, encoding and byte order mark stay as they are.
 """
 
 import codecs

@@ -1,0 +1,203 @@
+"""The command line: one function a subcommand, each thin. Heavy modules are imported when a subcommand runs."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from steelyard.errors import OptionError, SteelyardError
+
+DONE, FINDINGS, REFUSED = 0, 1, 2
+EXIT_CODES = "Exit status: 0 done; 1 done, but look at the findings first; 2 refused, nothing written."
+EXAMPLES = """
+Examples:
+
+  steelyard demo --out demo-out
+
+  steelyard identify arm.urdf run1.csv run2.npz --out result
+
+  steelyard identify quadruped.xml trot.npz --floating --cutoff 15 -o result
+"""
+IDENTIFY_EXAMPLES = """
+Examples:
+
+  steelyard identify arm.urdf run.csv -o result
+
+  steelyard identify arm.urdf run.csv -o result --friction viscous,coulomb --no-armature
+
+  steelyard identify arm.xml run.npz -o result --gravity 0 0 0 --cutoff 0
+
+  steelyard identify arm.urdf run.csv -o result --channels '{"tau": ["current1", "current2"]}'
+
+  steelyard identify arm.urdf run.csv --json | jq .verdict
+"""
+
+app = typer.Typer(
+    name="steelyard",
+    help="Find the inertial parameters of robots, from a model and recorded motion.",
+    epilog=EXAMPLES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main():
+    """Entry point of `steelyard` and `python -m steelyard`."""
+    app()
+
+
+def _version(wanted: bool):
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"steelyard {version('steelyard')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+):
+    """Find the inertial parameters of robots, from a model and recorded motion."""
+
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
+
+
+@app.command(epilog=IDENTIFY_EXAMPLES)
+def identify(
+    model: Annotated[Path, typer.Argument(help="Robot model: .urdf or MJCF .xml.", show_default=False)],
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Recorded motion: .csv or .npz.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html."),
+    ] = None,
+    cutoff: Annotated[
+        float | None,
+        typer.Option(metavar="HZ", help="Low-pass cutoff; 0 takes v and a as recorded. [default: from the log's rate]"),
+    ] = None,
+    friction: Annotated[
+        str, typer.Option(metavar="TERMS", help="Any of viscous,coulomb,offset with commas, or none.")
+    ] = "viscous,coulomb,offset",
+    armature: Annotated[bool, typer.Option("--armature/--no-armature", help="Identify the motors' inertia too.")] = True,
+    floating: Annotated[
+        bool | None,
+        typer.Option("--floating/--fixed", help="Free or fixed base. [default: as the model says]", show_default=False),
+    ] = None,
+    gravity: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(metavar="X Y Z", help="In the world, m/s^2. [default: the model's, or 0 0 -9.81]"),
+    ] = None,
+    validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of every log held out.")] = 0.3,
+    weight: Annotated[float, typer.Option(metavar="W", help="Weight of the given model where data is weak.")] = 1.0,
+    channels: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.toml", help="Which column is which signal: a TOML file, or JSON text in braces."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Identify a robot from a model and logs, and write the identified model with a report."""
+    with _refusals(), _progress(silent=quiet or as_json) as progress:
+        from steelyard.identify import carry_out
+        from steelyard.pipeline import Job
+
+        job = Job(
+            model=str(model),
+            logs=tuple(map(str, logs)),
+            floating=floating,
+            gravity=gravity,
+            cutoff=cutoff,
+            friction=_friction(friction),
+            armature=armature,
+            validation=validation,
+            weight=weight,
+            channels=None if channels is None else _channels(channels),
+        )
+        summary = carry_out(job, out=out, progress=progress).summary
+    if as_json:
+        typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
+    elif not quiet:
+        from steelyard.report.tables import overview
+
+        _console().print(overview(summary))
+    raise typer.Exit(FINDINGS if summary["verdict"]["reasons"] else DONE)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for everything the demo writes.")],
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Identify a PUMA 560 whose given model is wrong, from a motion recorded in MuJoCo."""
+    with _refusals(), _progress(silent=quiet or as_json) as progress:
+        from steelyard.demo import demo as run_demo
+
+        done = run_demo(out, progress=progress)
+    summary = done.outcome.summary
+    if as_json:
+        typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
+    elif not quiet:
+        from steelyard.report.tables import overview
+        from steelyard.report.truth import truth_tables
+
+        _console().print(truth_tables(done.truth, done.outcome.result), overview(summary))
+    raise typer.Exit(FINDINGS if summary["verdict"]["reasons"] else DONE)
+
+
+def _friction(text: str) -> tuple[str, ...]:
+    return () if text == "none" else tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _channels(text: str) -> dict:
+    """A channel map from a TOML file, or from JSON text. Raises OptionError."""
+    import tomllib
+
+    try:
+        if text.lstrip().startswith("{"):
+            return json.loads(text)
+        return tomllib.loads(Path(text).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError(f"Channel file {text} cannot be read: {error.strerror}. Give the path of a TOML file.") from error
+    except ValueError as error:
+        raise OptionError(f'--channels {text}: {error}. Expected a TOML file with lines such as tau = ["a", "b"].') from error
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """One readable message and exit status 2 for what the input makes impossible. Other exceptions are ours: they pass."""
+    try:
+        yield
+    except SteelyardError as error:
+        typer.echo(f"steelyard: {error}", err=True)
+        raise typer.Exit(REFUSED) from error
+
+
+@contextmanager
+def _progress(*, silent: bool):
+    """A progress callback: a bar on a terminal, nothing elsewhere."""
+    console = Console(stderr=True)
+    if silent or not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=1.0)
+        yield lambda stage, share: bar.update(task, description=stage, completed=share)
+
+
+def _console() -> Console:
+    """Standard output; wide enough for the tables where the width is unknown."""
+    console = Console()
+    return console if console.is_terminal else Console(width=120)

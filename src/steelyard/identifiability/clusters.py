@@ -1,0 +1,202 @@
+"""Joints that share coordinates: mimic joints, and rotors that are no `Spin`. The paper's conditions, for many bodies.
+
+All nodes between the joints of a coordinate and the last body they have in common form a cluster. Its bodies move with
+`v_m = X_m(q) v_p + J_m(q) dq` for the cluster's coordinates q, so momentum and mapping conditions hold for sums over
+its members (paper C, Remark 11, without its assumption that J is constant). They are needed for every q; since they
+are combinations of finitely many functions of q, as many generic values of q are enough.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.identifiability.maps import momentum
+from steelyard.identifiability.mechanism import GROUND, NO_COLUMN, Mechanism
+from steelyard.identifiability.poses import exponential
+from steelyard.identifiability.spans import joined
+from steelyard.identifiability.transfer import Transfer
+from steelyard.inertia.parameters import transform_matrix
+from steelyard.spatial import adjoint
+
+SEED = 20260102
+TOLERANCE = 1e-7  # relative; sampled conditions mix sizes, so it lies below the one for single directions
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """members: nodes, ascending. coordinates: theirs, ascending. parent: the node they all hang on."""
+
+    members: tuple[int, ...]
+    coordinates: tuple[int, ...]
+    parent: int
+
+
+def clusters(mechanism: Mechanism) -> tuple[Cluster, ...]:
+    """Smallest sets of nodes that move independently of all others. Nodes with coordinates of their own are left out."""
+    sets = [_hull(mechanism, set(nodes)) for nodes in mechanism.riders if len(nodes) > 1]
+    done: list[set[int]] = []
+    while sets:
+        current = sets.pop()
+        touching = [other for other in done if _touch(mechanism, current, other)]
+        if touching:
+            done = [other for other in done if other not in touching]
+            sets.append(_hull(mechanism, current.union(*touching)))
+        else:
+            done.append(current)
+    return tuple(_cluster(mechanism, members) for members in done)
+
+
+def _touch(mechanism: Mechanism, one: set[int], other: set[int]) -> bool:
+    coordinates = {k for i in one for k in mechanism.nodes[i].coordinates}
+    return bool(one & other) or any(k in coordinates for i in other for k in mechanism.nodes[i].coordinates)
+
+
+def _hull(mechanism: Mechanism, nodes: set[int]) -> set[int]:
+    """Nodes and all those between them and their last common ancestor."""
+    paths = [[*mechanism.path(mechanism.nodes[i].parent), GROUND] for i in nodes]
+    common = set(paths[0]).intersection(*map(set, paths[1:]))
+    between = {step for path in paths for step in path} - common
+    return nodes | between
+
+
+def _cluster(mechanism: Mechanism, members: set[int]) -> Cluster:
+    ordered = tuple(sorted(members))
+    coordinates = sorted({int(k) for i in ordered for k in mechanism.nodes[i].coordinates})
+    return Cluster(ordered, tuple(coordinates), mechanism.nodes[ordered[0]].parent)
+
+
+def conditions(mechanism: Mechanism, experiment, cluster: Cluster, seed, sensed: bool, result):
+    """Spans of the members, put into `result`, and the transfers across the cluster."""
+    if any(i in experiment.wrenches for i in cluster.members):
+        raise ValueError("a wrench sensor inside a cluster needs the numeric analysis")
+    V, K = np.eye(7) if seed[0] is None else seed[0], np.eye(10) if seed[1] is None else seed[1]
+    motion = _sampled(mechanism, cluster)
+    rows = _conditions(mechanism, experiment, cluster, motion, V, K, sensed)
+    _spans(experiment, cluster, motion, V, K, sensed, result)
+    size = 10 * len(cluster.members)
+    _, singular, Vt = np.linalg.svd(_triangle(rows))
+    largest = singular.max(initial=0.0)
+    rank = result.decisions.rank(singular / largest, TOLERANCE) if largest > 0 else 0
+    R = Vt[rank:].T
+    columns = _extra_columns(mechanism, experiment, cluster)
+    shares = tuple(R[10 * m : 10 * m + 10] for m in range(len(cluster.members)))
+    received = -sum(B @ share for B, share in zip(motion.at_zero, shares, strict=True))
+    return Transfer(cluster.members, shares, columns, R[size:], cluster.parent, received)
+
+
+@dataclass(frozen=True, eq=False)
+class _Motion:
+    """Sampled motion of a cluster: X (m, s, 6, 6) member from parent, B (m, s, 10, 10) parent from member, J (m, s, 6, k).
+
+    at_zero (m, 10, 10): B at zero coordinates.
+    """
+
+    X: np.ndarray
+    B: np.ndarray
+    J: np.ndarray
+    at_zero: np.ndarray
+
+
+def _sampled(mechanism: Mechanism, cluster: Cluster) -> _Motion:
+    samples = 24 + 12 * len(cluster.members)
+    q = np.random.default_rng(SEED).uniform(-np.pi, np.pi, size=(len(cluster.coordinates), samples))
+    q[:, 0] = 0.0
+    place = {k: at for at, k in enumerate(cluster.coordinates)}
+    poses, jacobians = {}, {}
+    for i in cluster.members:
+        node = mechanism.nodes[i]
+        acting = [place[k] for k in node.coordinates]
+        R, p = exponential(node.subspace, q[acting])
+        R, p = node.rotation @ R, p @ node.rotation.T + node.position
+        to_child = adjoint(np.swapaxes(R, 1, 2), -(np.swapaxes(R, 1, 2) @ p[..., None])[..., 0])
+        J = np.zeros((samples, 6, len(cluster.coordinates)))
+        if node.parent in poses:
+            above_R, above_p = poses[node.parent]
+            J += to_child @ jacobians[node.parent]
+            R, p = above_R @ R, above_p + (above_R @ p[..., None])[..., 0]
+        J[:, :, acting] += node.subspace
+        poses[i], jacobians[i] = (R, p), J
+    R, p = (np.stack([poses[i][k] for i in cluster.members]) for k in (0, 1))
+    Rt = np.swapaxes(R, -1, -2)
+    B = transform_matrix(R, p)
+    return _Motion(adjoint(Rt, -(Rt @ p[..., None])[..., 0]), B, np.stack([jacobians[i] for i in cluster.members]), B[:, 0])
+
+
+def _conditions(mechanism: Mechanism, experiment, cluster: Cluster, motion: _Motion, V, K, sensed: bool):
+    """Rows (r, 10 m + e): what torques, wrenches and the bodies further down notice of a change."""
+    members, samples = motion.X.shape[:2]
+    columns = _extra_columns(mechanism, experiment, cluster)
+    size = 10 * members
+    mapping = np.swapaxes(motion.B - motion.at_zero[:, None], -1, -2) @ K
+    parts = [_beside(_stacked(mapping), len(columns))]
+    if experiment.joints:
+        entering = momentum(motion.X @ V[:6], motion.J)  # (m, s, 10, k n): coordinates outer, velocities inner
+        extended = _beside(_stacked(entering), len(columns))
+        k, n = motion.J.shape[-1], V.shape[1]
+        felt = extended.reshape(samples, k, n, -1)
+        for at, column in enumerate(cluster.coordinates):
+            for e, c in enumerate(columns):
+                if c == mechanism.offset_columns[column]:
+                    felt[:, at, :, size + e] = V[6]
+        parts.append(felt.reshape(samples * k * n, -1))
+        if experiment.dynamic:
+            own = _beside(_stacked(momentum(motion.J, motion.J)), len(columns)).reshape(samples, k, k, -1)
+            for at, column in enumerate(cluster.coordinates):
+                for e, c in enumerate(columns):
+                    if c == mechanism.armature_columns[column]:
+                        own[:, at, at, size + e] = 1.0
+            parts.append(own.reshape(samples * k * k, -1))
+    if sensed and experiment.dynamic:
+        reaction = momentum(motion.J, motion.X @ np.eye(6))
+        parts.append(_beside(_stacked(reaction), len(columns)))
+    return np.concatenate(parts)
+
+
+def _stacked(coefficients):
+    """(m, s, 10, n) coefficients of each member to rows (s n, 10 m)."""
+    m, s, _, n = coefficients.shape
+    return np.transpose(coefficients, (1, 3, 0, 2)).reshape(s * n, 10 * m)
+
+
+def _beside(rows, extras: int):
+    return np.pad(rows, ((0, 0), (0, extras)))
+
+
+def _triangle(rows):
+    """A matrix with the same null space and singular values, no taller than it is wide."""
+    return np.linalg.qr(rows, mode="r") if rows.shape[0] > rows.shape[1] else rows
+
+
+def _extra_columns(mechanism: Mechanism, experiment, cluster: Cluster) -> np.ndarray:
+    if not experiment.joints:
+        return np.zeros(0, dtype=int)
+    both = [mechanism.offset_columns[list(cluster.coordinates)]]
+    if experiment.dynamic:
+        both.append(mechanism.armature_columns[list(cluster.coordinates)])
+    columns = np.concatenate(both)
+    return columns[columns != NO_COLUMN]
+
+
+def _spans(experiment, cluster: Cluster, motion: _Motion, V, K, sensed: bool, result):
+    """V and K of every member: all that it sees over the samples."""
+    zero, decisions = np.zeros((7, 0)), result.decisions
+    for m, i in enumerate(cluster.members):
+        X, J = motion.X[m], motion.J[m]
+        seen = np.concatenate([X @ V[:6], np.broadcast_to(V[6], (len(X), 1, V.shape[1]))], axis=1)
+        full_V = joined(zero, _side_by_side(seen), decisions)
+        if experiment.dynamic:
+            full_V = joined(full_V, _side_by_side(np.pad(J, ((0, 0), (0, 1), (0, 0)))), decisions)
+        own_K = joined(np.zeros((10, 0)), _side_by_side(np.swapaxes(motion.B[m], -1, -2) @ K), decisions)
+        if experiment.joints:
+            own_K = joined(own_K, _side_by_side(momentum(X @ V[:6], J)), decisions)
+            if experiment.dynamic:
+                own_K = joined(own_K, _side_by_side(momentum(J, J)), decisions)
+        if sensed:
+            own_K = joined(own_K, momentum(full_V[:6], np.eye(6)), decisions)
+        result.V[i] = None if full_V.shape[1] == 7 else full_V
+        result.K[i] = None if own_K.shape[1] == 10 else own_K
+
+
+def _side_by_side(stack):
+    """(s, n, k) to (n, s k), divided by the root of s so that sizes stay those of one sample."""
+    return np.moveaxis(stack, 0, 1).reshape(stack.shape[1], -1) / np.sqrt(len(stack))

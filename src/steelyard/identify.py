@@ -1,0 +1,87 @@
+"""The whole job from Python: read, fit, validate, and hand over model, summary and report."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.errors import FitError
+from steelyard.model.save import save
+from steelyard.pipeline import Job, Progress, Result, run
+from steelyard.report import page, summary
+from steelyard.report.outputs import require_folder, staged
+
+SUFFIX = "_identified"
+SUMMARY, REPORT = "summary.json", "report.html"
+
+
+def identify(
+    model,
+    logs,
+    *,
+    out=None,
+    progress: Progress | None = None,
+    floating: bool | None = Job.floating,
+    gravity: Sequence[float] | None = Job.gravity,
+    cutoff: float | None = Job.cutoff,
+    friction: str | Sequence[str] = Job.friction,
+    armature: bool = Job.armature,
+    validation: float = Job.validation,
+    weight: float = Job.weight,
+    channels: Mapping | None = Job.channels,
+) -> Result:
+    """Identify a robot from recorded motion; the same as `steelyard identify`.
+
+    model: path of a URDF or MJCF file. logs: path of a log or several. out: folder for the identified model (the
+    model's file name with `_identified`), `summary.json` and `report.html`, which appear together or not at all; None
+    writes nothing. progress: called with a stage and the share done, 0 to 1. cutoff: Hz, None chooses it from each
+    log's rate, 0 takes v and a as recorded. friction: any of viscous, coulomb, offset. validation: share of each log
+    held out to measure the torque error. weight: of the model as prior, see `fit.consistent`. floating, gravity: see
+    `load`. channels: see `read_log`. Raises SteelyardError with a remedy; input files are never changed.
+    """
+    job = Job(
+        model=str(model),
+        logs=(str(logs),) if isinstance(logs, str | Path) else tuple(str(log) for log in logs),
+        floating=floating,
+        gravity=None if gravity is None else tuple(gravity),
+        cutoff=cutoff,
+        friction=(friction,) if isinstance(friction, str) else tuple(friction),
+        armature=armature,
+        validation=validation,
+        weight=weight,
+        channels=None if channels is None else dict(channels),
+    )
+    return carry_out(job, out=out, progress=progress).result
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A result and its summary, which names the files written."""
+
+    result: Result
+    summary: dict
+
+
+def carry_out(job: Job, *, out=None, progress: Progress | None = None) -> Outcome:
+    """Run a job and write its files to `out`, if given. Raises SteelyardError; `out` is then as it was before."""
+    if out is not None:
+        require_folder(out)  # before the work, not after
+    result = run(job, progress=progress)
+    if not result.estimate.status.usable:
+        raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.")
+    if out is None:
+        return Outcome(result, summary(result))
+    with staged(out, inputs=[Path(job.model), *map(Path, job.logs)]) as stage:
+        return Outcome(result, _write(result, stage, out))
+
+
+def _write(result: Result, stage: Path, out) -> dict:
+    """Write model, summary and report to the folder `stage`, which will become `out`. Returns the summary."""
+    model = Path(result.job.model)
+    saved = save(result.robot, stage / f"{model.stem}{SUFFIX}{model.suffix}")
+    models = [file.relative_to(stage).as_posix() for file in saved.files]
+    found = summary(result, out=out, files=[*models, SUMMARY, REPORT], notes=saved.notes)
+    text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
+    (stage / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    (stage / REPORT).write_text(page(result, found), encoding="utf-8")
+    return found

@@ -1,0 +1,152 @@
+"""Linear cone constraints on the ten parameters of one body, as rows for a cone solver (Clarabel's conventions).
+
+A set of bodies is `{theta : exists aux,  b - A_theta theta - A_aux aux in K}` with `K` a product of cones, listed as `(kind, n)`:
+
+| kind | rows | meaning |
+|---|---|---|
+| `"zero"` | n | equal to zero |
+| `"nonnegative"` | n | each not negative |
+| `"soc"` | n | first row not less than the norm of the others |
+| `"psd"` | n (n + 1) / 2 | `triangle` of a positive semidefinite (n, n) matrix |
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class ConeRows:
+    """Rows `b - A_theta theta - A_aux aux in K`. A_theta: (r, 10), A_aux: (r, k), b: (r,), cones: `(kind, n)` in row order."""
+
+    A_theta: np.ndarray
+    A_aux: np.ndarray
+    b: np.ndarray
+    cones: tuple[tuple[str, int], ...]
+
+    @property
+    def aux(self):
+        """Number of auxiliary variables."""
+        return self.A_aux.shape[1]
+
+    def slack(self, theta):
+        """`b - A_theta theta`, (..., r): what the cones must contain when there are no auxiliary variables. theta: (..., 10)."""
+        return self.b - np.asarray(theta) @ self.A_theta.T
+
+    def blocks(self):
+        """`(kind, n, rows as a slice)` of every cone."""
+        start = 0
+        for kind, n in self.cones:
+            size = row_count(kind, n)
+            yield kind, n, slice(start, start + size)
+            start += size
+
+
+def row_count(kind, n):
+    """Rows of a cone `(kind, n)`."""
+    return n * (n + 1) // 2 if kind == "psd" else n
+
+
+def triangle(S):
+    """Upper triangle of symmetric matrices, column by column, off-diagonals times sqrt(2): keeps inner products.
+
+    S: (..., n, n). Returns (..., n (n + 1) / 2) in the order (0,0), (0,1), (1,1), (0,2), (1,2), (2,2), ...
+    """
+    column, row = np.tril_indices(S.shape[-1])
+    return S[..., row, column] * np.where(row == column, 1.0, np.sqrt(2))
+
+
+def from_triangle(t, n):
+    """Inverse of `triangle`. t: (..., n (n + 1) / 2). Returns (..., n, n)."""
+    column, row = np.tril_indices(n)
+    S = np.zeros((*t.shape[:-1], n, n))
+    S[..., row, column] = S[..., column, row] = t * np.where(row == column, 1.0, np.sqrt(0.5))
+    return S
+
+
+def rows(A, cones, b=None):
+    """Constraint on theta alone: `A theta + b in K` (so `A_theta = -A`). A: (r, 10), b: (r,), zero by default."""
+    A = np.asarray(A, dtype=float)
+    offset = np.zeros(len(A)) if b is None else np.asarray(b, dtype=float)
+    return ConeRows(-A, np.zeros((len(A), 0)), offset, tuple(cones))
+
+
+def stack(parts):
+    """All constraints at once: rows below each other, auxiliary variables side by side. parts: sequence of ConeRows."""
+    width, start = sum(part.aux for part in parts), 0
+    aux = []
+    for part in parts:
+        block = np.zeros((len(part.b), width))
+        block[:, start : start + part.aux] = part.A_aux
+        aux.append(block)
+        start += part.aux
+    return ConeRows(
+        np.concatenate([part.A_theta for part in parts]),
+        np.concatenate(aux),
+        np.concatenate([part.b for part in parts]),
+        tuple(cone for part in parts for cone in part.cones),
+    )
+
+
+def split(parts):
+    """Bodies that are sums of bodies: `theta = sum_j theta_j`, each `theta_j` in `parts[j]`, a sequence of ConeRows without aux.
+
+    The first `len(parts) - 1` addends are the auxiliary variables, ten each, and the last one is the rest, so no equality is needed.
+    """
+    k = len(parts) - 1
+    addends = []
+    for j, part in enumerate(parts[:-1]):
+        A_aux = np.zeros((len(part.b), 10 * k))
+        A_aux[:, 10 * j : 10 * j + 10] = part.A_theta
+        addends.append(ConeRows(np.zeros_like(part.A_theta), A_aux, part.b, part.cones))
+    rest = parts[-1]
+    last = ConeRows(rest.A_theta, np.tile(-rest.A_theta, (1, k)), rest.b, rest.cones)
+    return ConeRows(
+        np.concatenate([part.A_theta for part in (*addends, last)]),
+        np.concatenate([part.A_aux for part in (*addends, last)]),
+        np.concatenate([part.b for part in (*addends, last)]),
+        tuple(cone for part in parts for cone in part.cones),
+    )
+
+
+def smallest_eigenvalues(slack, cones):
+    """How far inside its cone each block of slacks lies: the largest `t` with `slack - t e` in the cone, `e` its unit.
+
+    slack: (..., r). Returns (..., number of cones): smallest entry, first minus norm of the rest, smallest eigenvalue, or minus the norm for
+    an equality. Negative outside.
+    """
+    values, start = [], 0
+    for kind, n in cones:
+        block = slack[..., start : start + row_count(kind, n)]
+        start += row_count(kind, n)
+        if kind == "zero":
+            values.append(-np.linalg.norm(block, axis=-1))
+        elif kind == "nonnegative":
+            values.append(block.min(axis=-1))
+        elif kind == "soc":
+            values.append(block[..., 0] - np.linalg.norm(block[..., 1:], axis=-1))
+        else:
+            values.append(np.linalg.eigvalsh(from_triangle(block, n))[..., 0])
+    return np.stack(values, axis=-1)
+
+
+def unit(kind, n):
+    """The unit of a cone, `e` in `smallest_eigenvalues`: ones, first axis, or the identity matrix. Zero for an equality."""
+    if kind == "psd":
+        return triangle(np.eye(n))
+    if kind == "soc":
+        return np.eye(n)[0]
+    return np.full(n, 0.0 if kind == "zero" else 1.0)
+
+
+def for_clarabel(cones):
+    """The same cones as Clarabel objects."""
+    import clarabel
+
+    make = {
+        "zero": clarabel.ZeroConeT,
+        "nonnegative": clarabel.NonnegativeConeT,
+        "soc": clarabel.SecondOrderConeT,
+        "psd": clarabel.PSDTriangleConeT,
+    }
+    return [make[kind](n) for kind, n in cones]

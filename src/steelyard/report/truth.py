@@ -1,0 +1,74 @@
+"""Tables that compare with a known truth, for simulated robots."""
+
+import numpy as np
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.fit.least_squares import model_parameters
+from steelyard.model.robot import Robot
+from steelyard.pipeline import Result
+from steelyard.report.html import number
+from steelyard.report.labels import column_units, knowledge
+from steelyard.report.summary import spelled_out
+
+COLUMNS = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]", "Ixx [kg m²]", "Iyy [kg m²]", "Izz [kg m²]")
+
+
+def truth_tables(truth: Robot, result: Result) -> Group:
+    """True, given and identified parameters: of every link, then of the combinations the data determines."""
+    return Group(link_table(truth, result), Text(), combination_table(truth, result), Text())
+
+
+def link_table(truth: Robot, result: Result) -> Table:
+    """Three lines a link. Dim cells take no part in anything the robot's motion shows."""
+    title = "Links (dim: no motion of this robot shows it; a single link's value need not be right, see below)"
+    table = Table(title=Text(title, style="bold"), title_justify="left", header_style="bold")
+    table.add_column("link")
+    table.add_column("model")
+    for column in COLUMNS:
+        table.add_column(column, justify="right")
+    estimate = result.estimate
+    known = knowledge(estimate.basis)
+    models = {"true": truth.inertias, "given": result.prior.inertias, "identified": estimate.theta}
+    for i, name in enumerate(estimate.layout.body_names):
+        marks = np.array(known[estimate.layout.body(i)])[[0, 1, 2, 3, 4, 6, 9]]
+        for model, theta in models.items():
+            style = "bold" if model == "identified" else ""
+            cells = [
+                Text(number(value), style="dim" if mark == "model" else style)
+                for value, mark in zip(_cells(theta[i]), marks, strict=True)
+            ]
+            last = model == "identified"
+            table.add_row(Text(name if model == "true" else ""), Text(model, style=style), *cells, end_section=last)
+    return table
+
+
+def _cells(theta) -> list:
+    body = spelled_out(theta)
+    return [body["mass"], *(body["com"] if body["com"] is not None else [None] * 3), *_diagonal(body["inertia"])]
+
+
+def _diagonal(inertia) -> list:
+    return [None] * 3 if inertia is None else list(np.diag(inertia))
+
+
+def combination_table(truth: Robot, result: Result) -> Table:
+    """Identifiable combinations: what the log determines, to be compared with the truth."""
+    estimate, layout, basis = result.estimate, result.estimate.layout, result.estimate.basis
+    title = "Identifiable combinations (named after their leading parameter)"
+    table = Table(title=Text(title, style="bold"), title_justify="left", header_style="bold")
+    table.add_column("combination")
+    for column in ("true", "given", "identified", "± std. dev."):
+        table.add_column(column, justify="right")
+    table.add_column("unit")
+    true, given = (basis.regroup(model_parameters(robot, layout)) for robot in (truth, result.prior))
+    deviation = np.sqrt(np.maximum(np.diag(estimate.covariance), 0.0))
+    units = column_units(result.prior, layout)
+    for k, column in enumerate(basis.columns):
+        table.add_row(
+            Text(layout.names[column]),
+            *(number(float(values[k])) for values in (true, given, estimate.base, deviation)),
+            units[column],
+        )
+    return table
