@@ -88,7 +88,9 @@ def identify(
     friction: Annotated[
         str, typer.Option(metavar="TERMS", help="Any of viscous,coulomb,offset with commas, or none.")
     ] = "viscous,coulomb,offset",
-    armature: Annotated[bool, typer.Option("--armature/--no-armature", help="Identify the motors' inertia too.")] = True,
+    armature: Annotated[
+        bool, typer.Option("--armature/--no-armature", help="Identify the motors' inertia too.")
+    ] = True,
     floating: Annotated[
         bool | None,
         typer.Option("--floating/--fixed", help="Free or fixed base. [default: as the model says]", show_default=False),
@@ -151,7 +153,7 @@ def demo(
         from steelyard.report.tables import overview
         from steelyard.report.truth import truth_tables
 
-        _console().print(truth_tables(done.truth, done.outcome.result), overview(summary))
+        _console().print(truth_tables(done.truth, done.outcome.result), overview(summary, links=False))
     raise typer.Exit(FINDINGS if summary["verdict"]["reasons"] else DONE)
 
 
@@ -168,9 +170,13 @@ def _channels(text: str) -> dict:
             return json.loads(text)
         return tomllib.loads(Path(text).read_text(encoding="utf-8"))
     except OSError as error:
-        raise OptionError(f"Channel file {text} cannot be read: {error.strerror}. Give the path of a TOML file.") from error
+        raise OptionError(
+            f"Channel file {text} cannot be read: {error.strerror}. Give the path of a TOML file."
+        ) from error
     except ValueError as error:
-        raise OptionError(f'--channels {text}: {error}. Expected a TOML file with lines such as tau = ["a", "b"].') from error
+        raise OptionError(
+            f'--channels {text}: {error}. Expected a TOML file with lines such as tau = ["a", "b"].'
+        ) from error
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """A complete run on a robot whose truth is known: a PUMA 560 with a wrong model, moved and recorded in MuJoCo."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -60,6 +59,4 @@ def mistaken(robot: Robot, *, seed: int = 0) -> Robot:
     J = density * change @ pseudo.to_matrix(robot.inertias) @ np.swapaxes(change, -1, -2)
     wrong = robot.with_inertias(pseudo.to_parameters(J))
     factor = rng.uniform(0.5, 1.5, size=(2, robot.nv))
-    return wrong.with_joint_properties(
-        damping=factor[0] * robot.damping, frictionloss=factor[1] * robot.frictionloss
-    )
+    return wrong.with_joint_properties(damping=factor[0] * robot.damping, frictionloss=factor[1] * robot.frictionloss)

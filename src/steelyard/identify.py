@@ -80,8 +80,13 @@ def _write(result: Result, stage: Path, out) -> dict:
     model = Path(result.job.model)
     saved = save(result.robot, stage / f"{model.stem}{SUFFIX}{model.suffix}")
     models = [file.relative_to(stage).as_posix() for file in saved.files]
-    found = summary(result, out=out, files=[*models, SUMMARY, REPORT], notes=saved.notes)
+    found = summary(result, out=out, files=[*models, SUMMARY, REPORT], notes=[*saved.notes, *_unwritten(result)])
     text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
     (stage / SUMMARY).write_text(text + "\n", encoding="utf-8")
     (stage / REPORT).write_text(page(result, found), encoding="utf-8")
     return found
+
+
+def _unwritten(result: Result):
+    if "offset" in result.estimate.layout.terms:
+        yield "Torque offsets have no place in a model file; they are in the summary only."

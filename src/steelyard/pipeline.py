@@ -70,9 +70,12 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         log = read_log(path, robot, channels=job.channels)
         if log.tau is None:
             raise LogError(f"{path} has no joint torques; identification needs them (columns tau_JOINT).")
-        findings += checks.require_usable(log, robot)
-        notes += log.notes
+        found = checks.require_usable(log, robot)
+        findings += found
+        if any(finding.code == "repeated_sample" for finding in found):
+            log = filters.restamp(log)
         log = prepared(log, job.cutoff)
+        notes += log.notes
         kept, held = split_blocks(log, validation=job.validation)
         train.append(kept)
         test.append(held)

@@ -7,12 +7,12 @@ import numpy as np
 
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.identifiability.mechanism import GROUND, NO_COLUMN, Mechanism, Node
-from steelyard.identifiability.motors import add_motors
+from steelyard.identifiability.motors import with_motors
 from steelyard.inertia.parameters import transform
 from steelyard.model.joint import planar_subspace, twist_pose_coefficients
 from steelyard.model.robot import WORLD, Robot
 from steelyard.parameters import TERMS, ParameterLayout
-from steelyard.spatial import adjoint
+from steelyard.spatial import adjoint, crm
 
 BASES = ("fixed", "floating", "planar")
 BASE_JOINT = "base"
@@ -38,7 +38,7 @@ def build(robot: Robot, *, base=None, locked=(), motors: bool = False, reduce: b
 
     base: None (as the robot has it), "fixed", "floating", "planar", or (6, k) columns of twists `[v; w]` that the base
     body may have, in its frame. locked: names of joints that never move, or {name: coordinate}. motors: whether the
-    robot's rotors are bodies of their own; reduce: see `add_motors`. terms: of `parameters.TERMS`. Raises OptionError and ModelError.
+    robot's rotors are bodies of their own; reduce: see `with_motors`. terms: of `parameters.TERMS`. Raises OptionError and ModelError.
     """
     joints, names = _placed_joints(robot, _locked(robot, locked))
     joints, names = _based(robot, joints, names, base)
@@ -71,7 +71,7 @@ def build(robot: Robot, *, base=None, locked=(), motors: bool = False, reduce: b
         length=length,
         notes=_notes(robot),
     )
-    return add_motors(mechanism, robot, size, reduce=reduce) if motors else mechanism
+    return with_motors(mechanism, robot, size, reduce=reduce) if motors else mechanism
 
 
 def _locked(robot: Robot, locked) -> dict[str, float]:
@@ -160,6 +160,13 @@ def _base_subspace(robot: Robot, base) -> np.ndarray:
     twists = np.asarray(base, dtype=float)
     if twists.ndim != 2 or twists.shape[0] != 6 or not np.isfinite(twists).all():
         raise OptionError(f"A base given by its twists is a finite (6, k) array of columns [v; w]; got {twists.shape}.")
+    brackets = (crm(twists.T) @ twists).swapaxes(0, 1).reshape(6, -1)
+    outside = brackets - twists @ (np.linalg.pinv(twists) @ brackets)
+    if np.abs(outside).max(initial=0.0) > 1e-9 * max(np.abs(brackets).max(initial=0.0), 1.0):
+        raise OptionError(
+            "The base's twists make others when done in turn (as roll and pitch make yaw), and those are not among them. "
+            "Add the missing ones, so that all motions the base can make are listed."
+        )
     return twists
 
 

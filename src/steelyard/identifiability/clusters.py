@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.identifiability.brackets import armature_rows
 from steelyard.identifiability.maps import momentum
 from steelyard.identifiability.mechanism import GROUND, NO_COLUMN, Mechanism
 from steelyard.identifiability.poses import exponential
@@ -75,9 +76,7 @@ def conditions(mechanism: Mechanism, experiment, cluster: Cluster, seed, sensed:
     _spans(experiment, cluster, motion, V, K, sensed, result)
     size = 10 * len(cluster.members)
     _, singular, Vt = np.linalg.svd(_triangle(rows))
-    largest = singular.max(initial=0.0)
-    rank = result.decisions.rank(singular / largest, TOLERANCE) if largest > 0 else 0
-    R = Vt[rank:].T
+    R = Vt[result.decisions.rank(singular / max(singular.max(initial=0.0), 1.0), TOLERANCE) :].T
     columns = _extra_columns(mechanism, experiment, cluster)
     shares = tuple(R[10 * m : 10 * m + 10] for m in range(len(cluster.members)))
     received = -sum(B @ share for B, share in zip(motion.at_zero, shares, strict=True))
@@ -146,10 +145,24 @@ def _conditions(mechanism: Mechanism, experiment, cluster: Cluster, motion: _Mot
                     if c == mechanism.armature_columns[column]:
                         own[:, at, at, size + e] = 1.0
             parts.append(own.reshape(samples * k * k, -1))
+            parts += _armature_rows(mechanism, cluster, columns)
     if sensed and experiment.dynamic:
         reaction = momentum(motion.J, motion.X @ np.eye(6))
         parts.append(_beside(_stacked(reaction), len(columns)))
     return np.concatenate(parts)
+
+
+def _armature_rows(mechanism: Mechanism, cluster: Cluster, columns):
+    """Conditions on armatures of joints with several degrees of freedom, one block (r, 10 m + e) a joint."""
+    for i in cluster.members:
+        node = mechanism.nodes[i]
+        own = mechanism.armature_columns[node.coordinates]
+        if len(own) > 1 and (own != NO_COLUMN).all():
+            place = 10 * len(cluster.members) + np.array([int(np.flatnonzero(columns == c)[0]) for c in own])
+            conditions = armature_rows(node.subspace)
+            rows = np.zeros((len(conditions), 10 * len(cluster.members) + len(columns)))
+            rows[:, place] = conditions
+            yield rows
 
 
 def _stacked(coefficients):

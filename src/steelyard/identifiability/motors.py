@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import ModelError, choices
+from steelyard.identifiability.clusters import clusters
 from steelyard.identifiability.mechanism import GROUND, Mechanism, Node, Spin
 from steelyard.inertia.parameters import (
     NAMES,
@@ -24,12 +25,23 @@ SYMMETRIC_NAMES = ("m", "h", "It", "Im")  # mass, first moment along the axis, t
 SYMMETRIC_UNITS = ("kg", "kg m", "kg m^2", "kg m^2")
 
 
-def add_motors(mechanism: Mechanism, robot: Robot, size: np.ndarray, *, reduce: bool = True) -> Mechanism:
+def with_motors(mechanism: Mechanism, robot: Robot, size: np.ndarray, *, reduce: bool = True) -> Mechanism:
     """Mechanism with the robot's rotors.
 
     size (nc,): speed of a joint per unit of its coordinate here. reduce: whether to make spins of the rotors that can
     be, or nodes of all.
     """
+    apart = set(range(len(mechanism.coordinate_names))) if reduce else set()
+    while True:
+        made = _add(mechanism, robot, size, apart)
+        coupled = {k for cluster in clusters(made) for k in cluster.coordinates}
+        if not any(spin.coordinate in coupled for spin in made.spins):
+            return made
+        apart -= coupled  # a rotor among joints that share coordinates is one more of them
+
+
+def _add(mechanism: Mechanism, robot: Robot, size: np.ndarray, apart: set[int]) -> Mechanism:
+    """apart: coordinates whose rotors may become spins."""
     nodes, spins = list(mechanism.nodes), []
     names, units, values, scale = list(mechanism.names), list(mechanism.units), [], []
     for rotor in robot.rotors:
@@ -39,7 +51,7 @@ def add_motors(mechanism: Mechanism, robot: Robot, size: np.ndarray, *, reduce: 
         units += SYMMETRIC_UNITS if rotor.symmetric else UNITS
         values.append(np.linalg.lstsq(content, rotor.theta, rcond=None)[0])
         scale.append(mechanism.length ** np.array([0.0, 1, 2, 2] if rotor.symmetric else [0.0, 1, 1, 1, *[2] * 6]))
-        made = _made(mechanism, rotor, content, columns, size, reduce)
+        made = _made(mechanism, rotor, content, columns, size, apart)
         if isinstance(made, Spin):
             scale[-1][3] /= made.ratio**2
             spins.append(made)
@@ -70,14 +82,14 @@ def spin_inertia(rotor: Rotor) -> float:
     return float(axis @ rotational_inertia(rotor.theta) @ axis)
 
 
-def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size, reduce: bool) -> Spin | Node:
+def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size, apart: set[int]) -> Spin | Node:
     driven = _found(mechanism, "joint", rotor.joint, "A rotor drives joint")
     carrier = _carrier(mechanism, rotor)
     node = mechanism.nodes[driven]
     position = rotor.position / mechanism.length
     locked = not len(node.coordinates)
-    reducible = rotor.symmetric and not locked and node.parent == carrier
-    if reduce and reducible and len(mechanism.riders[node.coordinates[0]]) == 1:
+    alone = not locked and int(node.coordinates[0]) in apart and len(mechanism.riders[node.coordinates[0]]) == 1
+    if rotor.symmetric and node.parent == carrier and alone:
         ratio = rotor.gear_ratio / size[node.coordinates[0]]
         return Spin(
             name=f"rotor({rotor.joint})",

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from steelyard.identifiability.brackets import armature_rows
 from steelyard.identifiability.clusters import Cluster, clusters, conditions
 from steelyard.identifiability.maps import momentum, transfer_rate
 from steelyard.identifiability.mechanism import GROUND, NO_COLUMN, Mechanism
@@ -144,7 +145,7 @@ class _Inner:
     """Armature, spins and offsets of one joint as unknowns beside its body's ten.
 
     columns (e,): theirs. lumps (10, e): what the carrier holds of each spin.
-    acts (e,): which coordinate of the joint each acts on. felt (e, 7): coefficient on the parent's V; own (e,): on the
+    acts (e,): which coordinate of the joint each acts on; armatures (e,): which are armatures. felt (e, 7): coefficient on the parent's V; own (e,): on the
     joint's own motion.
     """
 
@@ -166,6 +167,7 @@ class _Inner:
         self.acts = np.array([e[2] for e in entries], dtype=int)
         self.felt = np.array([e[3] for e in entries]).reshape(-1, 7)
         self.own = np.array([e[4] for e in entries])
+        self.armatures = np.isin(self.columns, mechanism.armature_columns)
 
     def rows(self, momentum_rows, V, place):
         """Momentum rows (r, 10) of coordinate `place`, with the unknowns' coefficients (r, e) of extended columns V."""
@@ -181,6 +183,9 @@ def _joint_rows(node, inner, X, V_parent, turns, own, dynamic, decisions):
         moved = (inner.acts[:, None] == np.arange(node.subspace.shape[1])) * inner.own[:, None]
         V = joined(V, np.concatenate([own, moved]), decisions)
     rows = [inner.rows(momentum(V[:6], phi[:, None]).T, V, k) for k, phi in enumerate(node.subspace.T)]
+    if inner.armatures.any():
+        conditions = armature_rows(node.subspace)
+        rows.append(np.pad(conditions[:, inner.acts] * inner.armatures, ((0, 0), (10, 0))))
     return np.concatenate(rows) if rows else np.zeros((0, 10 + e))
 
 
@@ -210,10 +215,9 @@ def _free_transfers(mechanism: Mechanism, nodes: list[int], geometry, decisions)
     Phi = np.stack([mechanism.nodes[i].subspace for i in nodes])
     rows = np.concatenate([np.swapaxes(momentum(np.eye(6), Phi), 1, 2), transfer_rate(Phi[..., 0])], axis=1)
     _, singular, Vt = np.linalg.svd(rows)
-    relative = singular / singular[:, :1]
     transfers = []
     for at, i in enumerate(nodes):
-        R = Vt[at, decisions.rank(relative[at]) :].T
+        R = Vt[at, decisions.rank(singular[at]) :].T
         none = np.zeros((0, R.shape[1]))
         parent = mechanism.nodes[i].parent
         transfers.append(Transfer((i,), (R,), np.zeros(0, dtype=int), none, parent, -geometry.B[i] @ R))

@@ -41,7 +41,7 @@ def regression(mechanism: Mechanism, *, dynamic: bool, rows: tuple[int, ...], wr
 def null_space(stacked):
     """Null space (p, d) of a stacked regression, columns scaled to one; and the singular values around the rank."""
     size = np.linalg.norm(stacked, axis=0)
-    size[size < 1e-10 * size.max(initial=0.0)] = 1.0
+    size[size <= 1e-10 * size.max(initial=0.0)] = 1.0
     triangle = np.linalg.qr(stacked / size, mode="r")
     _, singular, Vt = np.linalg.svd(triangle)
     relative = np.zeros(stacked.shape[1])

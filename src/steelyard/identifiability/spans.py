@@ -53,16 +53,15 @@ def closure(Q, generators, decisions: Decisions):
     It is the controllable subspace of a linear system, of a switched one for several generators (paper C, section 7.2).
     """
     frontier = Q
-    while frontier.shape[1] and Q.shape[1] < Q.shape[0]:
+    while len(generators) and frontier.shape[1] and Q.shape[1] < Q.shape[0]:
         frontier = extend(Q, np.concatenate([G @ frontier for G in generators], axis=1), decisions)
         Q = np.concatenate([Q, frontier], axis=1)
     return Q
 
 
 def null_space(rows, decisions: Decisions):
-    """Orthonormal basis (n, d) of what `rows` (m, n) do not see; sizes relative to the largest singular value."""
+    """Orthonormal basis (n, d) of what `rows` (m, n) do not see. Rows are products of unit vectors, so of size one."""
     if not rows.shape[0]:
         return np.eye(rows.shape[1])
     _, singular, Vt = np.linalg.svd(rows)
-    largest = singular.max(initial=0.0)
-    return Vt[decisions.rank(singular / largest) if largest > 0 else 0 :].T
+    return Vt[decisions.rank(singular) :].T

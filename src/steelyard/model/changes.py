@@ -41,7 +41,8 @@ def find_changes(
     """Compare a robot with its file as read afresh (`reference`, of the same structure).
 
     hosts: whether the format lets a link, by index, have an inertial. holds: whether it has a place for a property
-    of a joint. Raises ModelError for a changed body that no distribution of mass can have, and for negative joint properties.
+    of a joint. Raises ModelError for a changed body that no distribution of mass can have, and for negative
+    joint properties.
     """
     inertials: dict[int, np.ndarray] = {}
     notes = []
@@ -101,8 +102,8 @@ def _follow(fixed: dict[int, np.ndarray], old, new, largest: float) -> tuple[dic
     """Inertias of fixed links, in the body frame, that leave a consistent rest of `new`, and how they were found.
 
     With upper triangular factors `J = U U^T`, `L = U_new U_old^-1` scales masses and maps space affinely. Taking every
-    link of the body along it, `J_i -> L J_i L^T`, makes their sum `new` and keeps each consistent. It needs a consistent
-    `old`; without one, the links are made light enough by a common factor.
+    link of the body along it, `J_i -> L J_i L^T`, makes their sum `new` and keeps each consistent. It needs a
+    consistent `old`; without one, the links are made light enough by a common factor.
     """
     try:
         L = _upper_factor(new) @ np.linalg.inv(_upper_factor(old))

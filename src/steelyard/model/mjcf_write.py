@@ -102,7 +102,7 @@ def _require_matched(
     if lost:
         raise ModelError(
             f"'{lost[0]}' cannot be written back to {path}: it is made by, or comes after, {barrier}, which makes "
-            "bodies that are not written in the file. Save the compiled model once (MjSpec.to_xml) and identify that file."
+            "bodies that are not written in the file. Save the compiled model (MjSpec.to_xml) and identify that."
         )
 
 

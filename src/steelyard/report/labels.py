@@ -8,14 +8,15 @@ from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
 NEGLIGIBLE = 1e-6  # coefficient of a combination below which a parameter takes no part: a lever arm of 1 mm, squared
+ROUNDING = 1e-13  # of the terms of a sum: what is left below it is not a number worth showing
 
 ROTARY = {"tau": "N m", "viscous": "N m s/rad", "coulomb": "N m", "offset": "N m", "armature": "kg m^2"}
 LINEAR = {"tau": "N", "viscous": "N s/m", "coulomb": "N", "offset": "N", "armature": "kg"}
 
 KNOWLEDGE = {
     "data": "determined by the data on its own",
-    "combination": "the data determines a combination it is part of; the split within it comes from the given model",
-    "model": "no motion of this robot shows it; the value comes from the given model",
+    "combination": "the data determines a combination it is part of; the split within it follows from the given model",
+    "model": "no motion of this robot shows it; the value follows from the given model",
 }
 
 
@@ -29,6 +30,12 @@ def column_units(robot: Robot, layout: ParameterLayout) -> tuple[str, ...]:
     """One unit a column of a layout, with newtons where joints slide."""
     units = dof_units(robot)
     return (*UNITS * len(layout.body_names), *(units[dof][term] for term in layout.terms for dof in layout.dofs))
+
+
+def combined(basis: Basis, parameters) -> np.ndarray:
+    """(r,) base parameters of full ones (p,), with terms that cancel to rounding shown as zero."""
+    values = basis.regroup(parameters)
+    return np.where(np.abs(values) < ROUNDING * (np.abs(basis.regrouping) @ np.abs(parameters)), 0.0, values)
 
 
 def knowledge(basis: Basis) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from steelyard.model.robot import Robot
 from steelyard.pipeline import Result
 from steelyard.report.command import repeat_command
 from steelyard.report.jsonable import jsonable
-from steelyard.report.labels import column_units, dof_units, knowledge
+from steelyard.report.labels import column_units, combined, dof_units, knowledge
 from steelyard.report.provenance import provenance
 from steelyard.report.verdict import UNCERTAIN, verdict
 
@@ -156,7 +156,7 @@ def _deviations(estimate) -> dict[int, float]:
 
 def _base_parameters(result: Result) -> list[dict]:
     estimate, layout, basis = result.estimate, result.estimate.layout, result.estimate.basis
-    given = basis.regroup(model_parameters(result.prior, layout))
+    given, found = (combined(basis, p) for p in (model_parameters(result.prior, layout), estimate.parameters))
     units = column_units(result.prior, layout)
     deviation = np.sqrt(np.maximum(np.diag(estimate.covariance), 0.0))
     uncertain = estimate.relative_deviation > UNCERTAIN
@@ -165,7 +165,7 @@ def _base_parameters(result: Result) -> list[dict]:
             "name": layout.names[column],
             "unit": units[column],
             "prior": given[k],
-            "identified": estimate.base[k],
+            "identified": found[k],
             "deviation": deviation[k],
             "uncertain": bool(uncertain[k]),
             "regroups": regrouped(layout.names, basis.regrouping[k]),

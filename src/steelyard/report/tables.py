@@ -10,8 +10,8 @@ from steelyard.report.verdict import percent
 COLORS = {"good": "green", "care": "yellow", "keep": "red"}
 
 
-def overview(summary: dict) -> Group:
-    """Verdict, error of each joint, links, notes and files: what `steelyard identify` prints."""
+def overview(summary: dict, *, links: bool = True) -> Group:
+    """Verdict, error of each joint, links (if wanted), notes and files: what `steelyard identify` prints."""
     judged = summary["verdict"]
     lines = [
         Text(judged["headline"], style=f"bold {COLORS[judged['level']]}"),
@@ -19,9 +19,9 @@ def overview(summary: dict) -> Group:
         *(Text(f"- {reason}") for reason in judged["reasons"]),
         Text(),
         error_table(summary),
-        Text(),
-        body_table(summary),
     ]
+    if links:
+        lines += [Text(), body_table(summary)]
     if summary["notes"]:
         lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in summary["notes"])]
     if summary["files"]:
@@ -48,15 +48,15 @@ def error_table(summary: dict) -> Table:
 
 
 def body_table(summary: dict) -> Table:
-    """Mass and centre of mass of each link, given and identified; dim where the data has no say."""
-    table = _table("Links: given -> identified (dim: the data cannot tell, the given model decides)", "link")
+    """Mass and centre of mass of each link, given and identified; in brackets where the data has no say."""
+    table = _table("Links: given -> identified (in brackets: no motion shows it)", "link")
     for column in ("mass [kg]", "com x [m]", "com y [m]", "com z [m]"):
         table.add_column(column, justify="right")
     for body in summary["bodies"]:
         known = body["knowledge"]
         was, now = ([body[key]["mass"], *(body[key]["com"] or [None] * 3)] for key in ("prior", "identified"))
         cells = [
-            Text(f"{number(a)} -> {number(b)}", style="dim" if known[i] == "model" else "")
+            Text(f"({number(a)} -> {number(b)})", style="dim") if known[i] == "model" else f"{number(a)} -> {number(b)}"
             for i, (a, b) in enumerate(zip(was, now, strict=True))
         ]
         table.add_row(Text(body["name"]), *cells)

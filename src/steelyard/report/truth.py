@@ -9,7 +9,7 @@ from steelyard.fit.least_squares import model_parameters
 from steelyard.model.robot import Robot
 from steelyard.pipeline import Result
 from steelyard.report.html import number
-from steelyard.report.labels import column_units, knowledge
+from steelyard.report.labels import column_units, combined, knowledge
 from steelyard.report.summary import spelled_out
 
 COLUMNS = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]", "Ixx [kg m²]", "Iyy [kg m²]", "Izz [kg m²]")
@@ -21,8 +21,8 @@ def truth_tables(truth: Robot, result: Result) -> Group:
 
 
 def link_table(truth: Robot, result: Result) -> Table:
-    """Three lines a link. Dim cells take no part in anything the robot's motion shows."""
-    title = "Links (dim: no motion of this robot shows it; a single link's value need not be right, see below)"
+    """Three lines a link. Cells in brackets take no part in anything the robot's motion shows."""
+    title = "Links (in brackets: no motion shows it; of the others only combinations are known, see below)"
     table = Table(title=Text(title, style="bold"), title_justify="left", header_style="bold")
     table.add_column("link")
     table.add_column("model")
@@ -36,7 +36,7 @@ def link_table(truth: Robot, result: Result) -> Table:
         for model, theta in models.items():
             style = "bold" if model == "identified" else ""
             cells = [
-                Text(number(value), style="dim" if mark == "model" else style)
+                Text(f"({number(value)})", style="dim") if mark == "model" else Text(number(value), style=style)
                 for value, mark in zip(_cells(theta[i]), marks, strict=True)
             ]
             last = model == "identified"
@@ -62,13 +62,14 @@ def combination_table(truth: Robot, result: Result) -> Table:
     for column in ("true", "given", "identified", "± std. dev."):
         table.add_column(column, justify="right")
     table.add_column("unit")
-    true, given = (basis.regroup(model_parameters(robot, layout)) for robot in (truth, result.prior))
+    stated = [model_parameters(robot, layout) for robot in (truth, result.prior)]
+    values = [combined(basis, parameters) for parameters in (*stated, estimate.parameters)]
     deviation = np.sqrt(np.maximum(np.diag(estimate.covariance), 0.0))
     units = column_units(result.prior, layout)
     for k, column in enumerate(basis.columns):
         table.add_row(
             Text(layout.names[column]),
-            *(number(float(values[k])) for values in (true, given, estimate.base, deviation)),
+            *(number(float(each[k])) for each in (*values, deviation)),
             units[column],
         )
     return table

@@ -1,0 +1,56 @@
+"""Logarithmic barriers of the cones in `cones.py`, with gradients and Hessians; cones of one kind are evaluated together."""
+
+import numpy as np
+
+from steelyard.inertia import cones
+
+
+def degree(kinds):
+    """Barrier degree of a product of cones: how far from the minimum a point of the central path can be, times tau."""
+    return sum(2 if kind == "soc" else n for kind, n in kinds)
+
+
+def groups(A, kinds):
+    """Cones of one kind and size together: `(kind, n, rows (count, r), A[rows])`. A: (r, n)."""
+    members, start = {}, 0
+    for kind, n in kinds:
+        size = cones.row_count(kind, n)
+        index = np.arange(start, start + size)
+        start += size
+        for key, block in [((kind, 1), i) for i in index[:, None]] if kind == "nonnegative" else [((kind, n), index)]:
+            members.setdefault(key, []).append(block)
+    return [(kind, n, np.array(index), A[np.array(index)]) for (kind, n), index in members.items()]
+
+
+def evaluate(members, A, slack):
+    """Value, gradient and Hessian in x of the barrier at slack `b - A x`, strictly inside. members: from `groups`."""
+    value, gradient, hessian = 0.0, np.zeros(A.shape[1]), np.zeros((A.shape[1], A.shape[1]))
+    for kind, n, index, rows in members:
+        v, g, h = _BARRIERS[kind](slack[index], n)
+        value += v.sum()
+        gradient -= np.einsum("cr,crx->x", g, rows)
+        curved = h @ rows
+        hessian += curved.reshape(-1, A.shape[1]).T @ rows.reshape(-1, A.shape[1])
+    return value, gradient, hessian
+
+
+def _nonnegative(s, n):
+    return -np.log(s[:, 0]), -1 / s, (1 / s**2)[:, :, None]
+
+
+def _second_order(s, n):
+    signs = np.append(1.0, -np.ones(n - 1))
+    gap = (s**2 @ signs)[:, None]
+    g = -2 * s * signs / gap
+    return -np.log(gap[:, 0]), g, g[:, :, None] * g[:, None, :] - 2 * np.diag(signs) / gap[:, :, None]
+
+
+def _definite(s, n):
+    S = cones.from_triangle(s, n)
+    inverse = np.linalg.inv(S)
+    basis = cones.from_triangle(np.eye(s.shape[1]), n)
+    curved = cones.triangle(inverse[:, None] @ basis @ inverse[:, None])
+    return -np.linalg.slogdet(S)[1], -cones.triangle(inverse), curved
+
+
+_BARRIERS = {"nonnegative": _nonnegative, "soc": _second_order, "psd": _definite}

@@ -1,0 +1,159 @@
+"""Bodies whose mass lies in a convex polyhedron, a box, or at given points (beyond paper B).
+
+The moments of a mass distribution on a tetrahedron with vertices `V = [v1 v2 v3 v4; 1 1 1 1]` are `J = V C V^T`, `C` the second moments of
+barycentric coordinates: a completely positive matrix, and in four dimensions those are exactly the positive semidefinite matrices with no
+negative entry. Distributions on a union of tetrahedra are sums, so
+
+| set | condition for mass inside the polyhedron | cost |
+|---|---|---|
+| `HullRealizable`, `Box`, `TetrahedraRealizable` | **exact** (necessary and sufficient) | 10 variables, one (4, 4) cone and 6 inequalities a tetrahedron |
+| `HullNecessary` | **necessary** (outer): products of face distances have moments that are not negative | one (4, 4) cone, inequalities |
+| `PointMasses` | **sufficient** (inner): mass only at the given points, such as vertices and samples | one variable a point |
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from steelyard.errors import InertiaError
+from steelyard.inertia import cones, pseudo
+from steelyard.inertia.sets import EPS, UNITS, BodySet, ball_frame, definite_rows
+
+FLAT = 1e-9  # volume of a tetrahedron relative to the polyhedron's extent cubed
+
+
+def _frame_around(points):
+    center = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    return ball_frame(center, np.linalg.norm(points - center, axis=1).max())
+
+
+def _convex_hull(vertices):
+    """Finite vertices (n, 3) and their hull, or an InertiaError."""
+    vertices = np.asarray(vertices, dtype=float)
+    if vertices.ndim != 2 or vertices.shape[1] != 3 or not np.isfinite(vertices).all():
+        raise InertiaError(f"polyhedron vertices have shape {vertices.shape}, expected (n, 3) finite coordinates in m")
+    try:
+        hull = ConvexHull(vertices)
+    except (QhullError, ValueError) as error:
+        raise InertiaError(f"{len(vertices)} vertices span no polyhedron (too few, or all in a plane); give a thickness") from error
+    return vertices, hull
+
+
+@dataclass(frozen=True, eq=False)
+class TetrahedraRealizable(BodySet):
+    """Bodies whose mass can lie in a union of tetrahedra, convex or not. Exact. tetrahedra: (k, 4, 3) vertices in m."""
+
+    tetrahedra: np.ndarray
+
+    def __post_init__(self):
+        tetrahedra = np.array(self.tetrahedra, dtype=float)
+        if tetrahedra.ndim != 3 or tetrahedra.shape[1:] != (4, 3) or len(tetrahedra) == 0 or not np.isfinite(tetrahedra).all():
+            raise InertiaError(f"tetrahedra have shape {tetrahedra.shape}, expected (k, 4, 3) finite vertices in m, k at least 1")
+        volumes = np.abs(np.linalg.det(tetrahedra[:, 1:] - tetrahedra[:, :1]))
+        if volumes.min() <= FLAT * np.ptp(tetrahedra.reshape(-1, 3), axis=0).max() ** 3:
+            raise InertiaError(f"tetrahedron {int(volumes.argmin())} is flat; leave it out of the union")
+        object.__setattr__(self, "tetrahedra", tetrahedra)
+
+    @property
+    def frame(self):
+        return _frame_around(self.tetrahedra.reshape(-1, 3))
+
+    def cone_rows(self, eps=EPS):
+        addends = cones.split([_barycentric_rows(vertices) for vertices in self.tetrahedra])
+        return cones.stack([definite_rows(self.frame, eps), addends])
+
+
+def _barycentric_rows(vertices):
+    """Rows for mass in one tetrahedron (4, 3): moments of barycentric coordinates semidefinite and without a negative entry."""
+    to_barycentric = np.linalg.inv(np.vstack([vertices.T, np.ones(4)]))
+    C = to_barycentric @ pseudo.to_matrix(UNITS) @ to_barycentric.T
+    i, j = np.triu_indices(4, 1)
+    return cones.stack([cones.rows(cones.triangle(C).T, [("psd", 4)]), cones.rows(C[:, i, j].T, [("nonnegative", 6)])])
+
+
+class HullRealizable(TetrahedraRealizable):
+    """Bodies whose mass can lie in the convex hull of vertices (n, 3). Exact; about two tetrahedra a hull vertex, so simplify large hulls."""
+
+    def __init__(self, vertices):
+        vertices, hull = _convex_hull(vertices)
+        apex = hull.vertices[0]
+        fan = hull.simplices[~(hull.simplices == apex).any(axis=1)]
+        tetrahedra = np.concatenate([np.broadcast_to(vertices[apex], (len(fan), 1, 3)), vertices[fan]], axis=1)
+        volumes = np.abs(np.linalg.det(tetrahedra[:, 1:] - tetrahedra[:, :1]))
+        super().__init__(tetrahedra[volumes > FLAT * np.ptp(vertices, axis=0).max() ** 3])  # faces through the apex span nothing
+
+
+class Box(TetrahedraRealizable):
+    """Bodies whose mass can lie in an axis-aligned box. Exact, with five tetrahedra. lower, upper: (3,) corners in m."""
+
+    def __init__(self, lower, upper):
+        lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+        if lower.shape != (3,) or upper.shape != (3,) or not (lower < upper).all():
+            raise InertiaError(f"box corners are {lower.tolist()} and {upper.tolist()}, expected lower < upper in each of three coordinates")
+        # the middle tetrahedron joins four corners that share no edge; the others cut off the remaining corners
+        odd = np.array([[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        corner_cuts = [np.vstack([even, odd[np.abs(odd - even).sum(axis=1) == 1]]) for even in 1 - odd]
+        super().__init__(lower + (upper - lower) * np.array([odd, *corner_cuts]))
+
+
+@dataclass(frozen=True, eq=False)
+class HullNecessary(BodySet):
+    """Bodies that satisfy necessary conditions for mass in the convex hull of vertices (n, 3): an outer approximation, no extra variables.
+
+    `J > 0` and `g_i^T J g_j >= 0` for all pairs of face distances `g . [x; 1] >= 0` (and the constant 1). Exact for a tetrahedron.
+    """
+
+    vertices: np.ndarray
+
+    def __post_init__(self):
+        object.__setattr__(self, "vertices", _convex_hull(self.vertices)[0])
+
+    @property
+    def frame(self):
+        return _frame_around(self.vertices)
+
+    def cone_rows(self, eps=EPS):
+        T = self.frame
+        ball = self.vertices @ T[:3, :3].T + T[:3, 3]
+        faces = np.unique(np.round(-ConvexHull(ball).equations, 9), axis=0)  # triangles of one face share their plane
+        g = np.vstack([faces, [0.0, 0.0, 0.0, 1.0]])
+        i, j = np.triu_indices(len(g), 1)
+        products = (g @ (T @ pseudo.to_matrix(UNITS) @ T.T) @ g.T)[:, i, j]
+        return cones.stack([definite_rows(T, eps), cones.rows(products.T, [("nonnegative", len(i))])])
+
+
+@dataclass(frozen=True, eq=False)
+class PointMasses(BodySet):
+    """Bodies made of point masses at given points (n, 3) in m, none negative: sufficient for any shape that contains the points.
+
+    `theta = sum m_k [1, p_k, ...]`. The eight corners of a box alone fix the diagonal second moments: add samples of the inside.
+    """
+
+    points: np.ndarray
+
+    def __post_init__(self):
+        points = np.array(self.points, dtype=float)
+        if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4 or not np.isfinite(points).all():
+            raise InertiaError(f"point masses at points of shape {points.shape}: expected (n, 3) finite coordinates in m, n at least 4")
+        object.__setattr__(self, "points", points)
+
+    @property
+    def frame(self):
+        return _frame_around(self.points)
+
+    @property
+    def matrix(self):
+        """`P` (10, n): parameters of a unit mass at each point, `theta = P masses`."""
+        lifted = np.column_stack([self.points, np.ones(len(self.points))])
+        return pseudo.to_parameters(lifted[:, :, None] * lifted[:, None, :]).T
+
+    def cone_rows(self, eps=EPS):
+        n = len(self.points)
+        # equality in the ball's frame, where all ten moments are of order one
+        T = self.frame
+        to_ball = cones.triangle(T @ pseudo.to_matrix(UNITS) @ T.T).T
+        A_theta = np.vstack([to_ball, np.zeros((n, 10))])
+        A_aux = np.vstack([-to_ball @ self.matrix, -np.eye(n)])
+        masses = cones.ConeRows(A_theta, A_aux, np.zeros(10 + n), (("zero", 10), ("nonnegative", n)))
+        return cones.stack([definite_rows(T, eps), masses])

@@ -1,0 +1,295 @@
+"""Convex sets of bodies: which ten numbers can belong to a body (paper B, sections IV and V).
+
+Each set is given once, by its cone rows; membership, violation, projection and every fit use the same rows. All but `Bounds` are cones:
+a body is in the set whatever its mass, so "small" is always meant per mass and per length. To that end a set measures bodies in a frame
+of its own, the pseudo-inertia `T J T^T`, with `T` the map to a unit ball of the set's size.
+
+Nesting: EllipsoidRealizable within Consistent and ComInEllipsoid; Consistent within SemiConsistent.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import InertiaError
+from steelyard.inertia import checks, cones, interior, parameters, pseudo
+from steelyard.inertia.cones import ConeRows
+from steelyard.inertia.ellipsoid import Ellipsoid
+from steelyard.inertia.projection import project_onto
+
+EPS = 1e-8  # default distance from singular bodies: a body is no thinner than sqrt(EPS) of the set's size
+ROUNDING = 1e-12  # what counts as zero in `contains`, relative to the body's size
+UNITS = np.eye(10)
+
+
+class BodySet(ABC):
+    """A closed convex set of inertial parameters; see the subclasses. Parameters are NumPy arrays (..., 10)."""
+
+    @property
+    @abstractmethod
+    def frame(self) -> np.ndarray:
+        """Affine map `[x; 1] -> [y; 1]`, (4, 4), to the unit ball that sets the scale."""
+
+    @abstractmethod
+    def cone_rows(self, eps=EPS) -> ConeRows:
+        """The set as linear cone constraints, kept away from singular bodies: `J >= eps m 1` in the set's frame, eps unitless.
+
+        Only the positive-definiteness rows are tightened; with eps = 0 the rows describe the closed set.
+        """
+
+    def size(self, theta):
+        """Largest entry of the pseudo-inertia in the set's frame, in kg: what violations are relative to. theta: (..., 10)."""
+        T = self.frame
+        return np.abs(T @ pseudo.to_matrix(theta) @ T.T).max(axis=(-1, -2))
+
+    def margin(self, theta):
+        """How deep inside the set a body lies, relative to its size: the smallest eigenvalue over all cones; negative outside.
+
+        theta: (..., 10). Returns (...), unitless. Sets with auxiliary variables solve one small cone program a body.
+        """
+        theta = _finite(theta)
+        return _margin(self.cone_rows(0.0), theta / _nonzero(self.size(theta))[..., None])
+
+    def violation(self, theta):
+        """How far outside the set a body lies, unitless: 0 in the closed set, else the missing eigenvalue. theta: (..., 10)."""
+        return np.maximum(0.0, -self.margin(theta))
+
+    def contains(self, theta):
+        """Whether bodies (..., 10) are in the set, bool (...).
+
+        Mass must be positive and definiteness strict (beyond rounding), as charts and divergences need it: a point mass or a flat plate has
+        no violation and still is not contained. Bodies on a linear bound (all mass on the surface of the ellipsoid) are contained.
+        """
+        theta = _finite(theta)
+        rows = self.cone_rows(0.0)
+        scaled = theta / _nonzero(self.size(theta))[..., None]
+        own = _without_aux(rows)
+        values = cones.smallest_eigenvalues(own.slack(scaled), own.cones) if own.cones else np.zeros((*theta.shape[:-1], 0))
+        floor = np.array([ROUNDING if kind == "psd" else -ROUNDING for kind, _ in own.cones])
+        inside = (values >= floor).all(axis=-1) & (theta[..., 0] > 0)
+        if rows.aux and inside.any():
+            inside[...] = inside & (_margin(rows, scaled) >= -interior.ACCURACY)
+        return inside
+
+    def project(self, theta, *, metric="entropic", eps=EPS):
+        """The nearest body of the set, kept `eps` away from singular ones (see `cone_rows`); a body already there is returned unchanged.
+
+        theta: (..., 10). metric: "entropic", the least divergence `d(J || J0)` from it (invariant to units and frame), or "euclidean", the
+        least sum of squares of the differences of the ten numbers as they are (kg, kg m, kg m^2 alike; depends on units and frame).
+        The divergence from an inconsistent theta does not exist: its pseudo-inertia first has its eigenvalues raised to at least `eps` of its
+        size in the set's frame. That is the nearest such matrix, continuous in theta, and changes nothing for a body `eps` inside.
+        Accurate to about 1e-9 of the body's size. Raises InertiaError: unknown metric, numbers not finite, or a set without interior.
+        """
+        theta = _finite(theta)
+        rows, flat = self.cone_rows(eps), theta.reshape(-1, 10)
+        sizes = _nonzero(self.size(flat))
+        depths = _margin(rows, flat / sizes[:, None]) if not rows.b.any() else _margin(rows, flat)
+        projected = [body if depth >= 0 else project_onto(rows, self.frame, body, metric, eps) for body, depth in zip(flat, depths, strict=True)]
+        return np.reshape(projected, theta.shape)
+
+
+def _finite(theta):
+    theta = np.asarray(checks.as_vector(theta, "theta"), dtype=float)
+    index = checks.first_false(np.isfinite(theta).all(axis=-1))
+    if index is not None:
+        raise InertiaError(f"theta of {checks.place(index, theta.shape[:-1])} has numbers that are not finite: {theta[index].tolist()}")
+    return theta
+
+
+def _nonzero(size):
+    return np.where(size > 0, size, 1.0)
+
+
+def _margin(rows, theta):
+    """Smallest cone eigenvalue of theta (..., 10), best over the auxiliary variables."""
+    if not rows.aux:
+        return cones.smallest_eigenvalues(rows.slack(theta), rows.cones).min(axis=-1)
+    flat = theta.reshape(-1, 10)
+    return np.reshape([interior.deepest_aux(rows, body) for body in flat], theta.shape[:-1])
+
+
+def _without_aux(rows):
+    """The cones of a set that no auxiliary variable touches."""
+    own = [(kind, n, block) for kind, n, block in rows.blocks() if not rows.A_aux[block].any()]
+    index = np.concatenate([np.arange(block.start, block.stop) for _, _, block in own]) if own else np.zeros(0, int)
+    return ConeRows(rows.A_theta[index], np.zeros((len(index), 0)), rows.b[index], tuple((kind, n) for kind, n, _ in own))
+
+
+def ball_frame(center, radius):
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = np.eye(3) / radius, -np.asarray(center) / radius
+    return T
+
+
+def definite_rows(T, eps):
+    """Rows of `T J T^T >= eps m 1`. T: (4, 4)."""
+    J = T @ pseudo.to_matrix(UNITS) @ T.T - eps * UNITS[:, 0, None, None] * np.eye(4)
+    return cones.rows(cones.triangle(J).T, [("psd", 4)])
+
+
+def _require_length(length):
+    if not (np.isfinite(length) and length > 0):
+        raise InertiaError(f"length is {length!r}, expected a positive number of metres: the typical size of the bodies meant")
+
+
+@dataclass(frozen=True, eq=False)
+class SemiConsistent(BodySet):
+    """Bodies of positive kinetic energy: spatial inertia `M > 0` (B, definition of semi-consistency); triangle inequalities may fail.
+
+    length: typical size of a body in m, the scale of violations and of eps (linear velocity against length times angular).
+    """
+
+    length: float = 0.1
+
+    def __post_init__(self):
+        _require_length(self.length)
+
+    @property
+    def frame(self):
+        return ball_frame(np.zeros(3), self.length)
+
+    def cone_rows(self, eps=EPS):
+        D = np.diag([1.0] * 3 + [1 / self.length] * 3)
+        M = D @ parameters.to_spatial_inertia(UNITS) @ D - eps * UNITS[:, 0, None, None] * np.eye(6)
+        return cones.rows(cones.triangle(M).T, [("psd", 6)])
+
+
+@dataclass(frozen=True, eq=False)
+class Consistent(BodySet):
+    """Bodies that some positive mass distribution has: pseudo-inertia `J > 0` (B, Theorem 3). Exact.
+
+    length: typical size of a body in m; with eps, the root-mean-square thickness about the centre of mass is at least `sqrt(eps) length`.
+    """
+
+    length: float = 0.1
+
+    def __post_init__(self):
+        _require_length(self.length)
+
+    @property
+    def frame(self):
+        return ball_frame(np.zeros(3), self.length)
+
+    def cone_rows(self, eps=EPS):
+        return definite_rows(self.frame, eps)
+
+
+@dataclass(frozen=True, eq=False)
+class ComInEllipsoid(BodySet):
+    """Bodies with their centre of mass in an ellipsoid (B, 22, as one second-order cone). Says nothing about the inertia.
+
+    Necessary, far from sufficient, for all mass to be inside; `EllipsoidRealizable` is exact and cheaper.
+    """
+
+    ellipsoid: Ellipsoid
+
+    @property
+    def frame(self):
+        return self.ellipsoid.to_ball
+
+    def cone_rows(self, eps=EPS):
+        moved = (self.frame @ pseudo.to_matrix(UNITS))[:, :3, 3]  # first moment in the ball's frame
+        return cones.rows(np.column_stack([UNITS[:, 0], moved]).T, [("soc", 4)])
+
+
+@dataclass(frozen=True, eq=False)
+class EllipsoidRealizable(BodySet):
+    """Bodies whose mass can lie inside an ellipsoid: `J > 0` and `tr(J Q) >= 0` (B, Theorem 4). Exact."""
+
+    ellipsoid: Ellipsoid
+
+    @property
+    def frame(self):
+        return self.ellipsoid.to_ball
+
+    def cone_rows(self, eps=EPS):
+        inside = np.trace(pseudo.to_matrix(UNITS) @ self.ellipsoid.quadric, axis1=1, axis2=2)
+        return cones.stack([definite_rows(self.frame, eps), cones.rows(inside[None], [("nonnegative", 1)])])
+
+
+@dataclass(frozen=True, eq=False)
+class UnionRealizable(BodySet):
+    """Bodies whose mass can lie in a union of ellipsoids: sums of bodies realizable on each (B, Corollary 2). Exact.
+
+    ellipsoids: one or more, overlapping or not. Ten auxiliary variables for every ellipsoid but the last.
+    """
+
+    ellipsoids: tuple[Ellipsoid, ...]
+
+    def __post_init__(self):
+        object.__setattr__(self, "ellipsoids", tuple(self.ellipsoids))
+        if not self.ellipsoids:
+            raise InertiaError("a union of no ellipsoids holds no body; give at least one")
+
+    @property
+    def frame(self):
+        center = np.mean([e.center for e in self.ellipsoids], axis=0)
+        return ball_frame(center, max(np.linalg.norm(e.center - center) + e.semi_axes[0][-1] for e in self.ellipsoids))
+
+    def cone_rows(self, eps=EPS):
+        addends = cones.split([EllipsoidRealizable(e).cone_rows(0.0) for e in self.ellipsoids])
+        return cones.stack([definite_rows(self.frame, eps), addends])
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds(BodySet):
+    """Bodies with parameters between bounds, for example a known mass: `lower <= theta <= upper`, each (10,), infinite where free.
+
+    Equal bounds fix a parameter. The one set that is not a cone; combine it with others in an `Intersection`.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+    def __post_init__(self):
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, np.array(getattr(self, name), dtype=float))
+        if self.lower.shape != (10,) or self.upper.shape != (10,) or not (self.lower <= self.upper).all():
+            raise InertiaError(f"bounds are {self.lower.tolist()} and {self.upper.tolist()}, expected (10,) each and lower <= upper")
+
+    @property
+    def frame(self):
+        return np.eye(4)
+
+    def size(self, theta):
+        return np.ones(theta.shape[:-1])
+
+    def cone_rows(self, eps=EPS):
+        fixed = self.lower == self.upper
+        above, below = np.isfinite(self.lower) & ~fixed, np.isfinite(self.upper) & ~fixed
+        scale = np.where(np.isfinite(self.lower), np.abs(self.lower), 0.0)
+        scale = np.maximum(scale, np.where(np.isfinite(self.upper), np.abs(self.upper), 0.0))
+        scale = 1 / np.where(scale > 0, scale, 1.0)
+        groups = ((fixed, 1.0, self.lower, "zero"), (above, 1.0, self.lower, "nonnegative"), (below, -1.0, self.upper, "nonnegative"))
+        parts = [
+            cones.rows((sign * UNITS * scale[:, None])[some], [(kind, int(some.sum()))], (-sign * scale * np.where(some, bound, 0.0))[some])
+            for some, sign, bound, kind in groups
+            if some.any()
+        ]
+        return cones.stack(parts) if parts else cones.rows(np.zeros((0, 10)), [])
+
+
+@dataclass(frozen=True, eq=False)
+class Intersection(BodySet):
+    """Bodies in every one of several sets. Measured in the frame of the first set."""
+
+    sets: tuple[BodySet, ...]
+
+    def __post_init__(self):
+        object.__setattr__(self, "sets", tuple(self.sets))
+        if not self.sets:
+            raise InertiaError("an intersection of no sets was asked for; give at least one set")
+
+    @property
+    def frame(self):
+        return self.sets[0].frame
+
+    def cone_rows(self, eps=EPS):
+        return cones.stack([part.cone_rows(eps) for part in self.sets])
+
+    def margin(self, theta):
+        return np.min([part.margin(theta) for part in self.sets], axis=0)
+
+    def contains(self, theta):
+        return np.all([part.contains(theta) for part in self.sets], axis=0)

@@ -1,0 +1,88 @@
+"""Simulated logs: MuJoCo's motion obeys our equations, sensors degrade it as stated, and identification returns the truth."""
+
+import numpy as np
+import pytest
+from problems import true_base
+
+import steelyard as sy
+from steelyard.errors import OptionError
+from steelyard.pipeline import prepared
+from steelyard.simulate import PERFECT, Sensors, Trajectory, record, rich_motion
+
+ROBOTS = {"puma560": sy.library.puma560, "scara": sy.library.scara, "cheetah3_leg": sy.library.cheetah3_leg}
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_noise_free_logs_return_the_truth(name):
+    truth = ROBOTS[name]()
+    recording = record(truth, sensors=PERFECT, duration=8.0)
+    assert sy.validate(truth, recording.log).relative_error < 1e-10
+    info = sy.accumulate(truth, recording.log, armature=True)
+    expected = true_base(info, truth)
+    given = truth.with_inertias(truth.inertias * 1.2)
+    for estimate in (sy.fit.least_squares(info), sy.fit.consistent(info, prior=given)):
+        assert np.abs(estimate.base - expected).max() < 1e-6 * np.abs(expected).max()
+        resolved = np.abs(expected) > 1e-3 * np.abs(expected).max()
+        np.testing.assert_allclose(estimate.base[resolved], expected[resolved], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_noisy_logs_are_predicted_as_well_as_by_the_truth(name):
+    truth = ROBOTS[name]()
+    given = truth.with_inertias(truth.inertias * np.array([1.3] + [0.8] * 3 + [1.4] * 6))
+    given = given.with_inertias(sy.fit.prior.consistent_prior(given, given, given.nb)[0])
+    log = prepared(record(truth, duration=16.0, sensors=Sensors(torque_noise=0.02)).log, None)
+    train, test = sy.split_blocks(log)
+    estimate = sy.fit.consistent(sy.accumulate(truth, train, armature=True), prior=given)
+    floor = sy.validate(truth, test).relative_error
+    assert sy.validate(estimate, test).relative_error < 1.05 * floor
+    assert sy.validate(given, test).relative_error > 2 * floor
+
+
+def test_motion_stays_inside_the_limits_and_moves_every_joint():
+    robot = sy.library.puma560()
+    motion = rich_motion(robot, duration=12.0, seed=3)
+    q, v, a = motion.evaluate(np.arange(0, 12, 1e-3))
+    assert (q > robot.lower).all()
+    assert (q < robot.upper).all()
+    assert (np.abs(v) < robot.velocity_limits).all()
+    assert (np.ptp(q, axis=0) > 0.3).all()
+    np.testing.assert_allclose(np.gradient(q, 1e-3, axis=0)[1:-1], v[1:-1], atol=1e-3)
+    np.testing.assert_allclose(np.gradient(v, 1e-3, axis=0)[1:-1], a[1:-1], atol=1e-2)
+
+
+def test_sensors_do_what_they_say():
+    robot = sy.library.scara()
+    sensors = Sensors(encoder_resolution=1e-3, torque_noise=0.05, delay=0.004, rate=250.0)
+    recording = record(robot, duration=6.0, sensors=sensors)
+    log, truth = recording.log, recording.truth
+    assert log.v is None
+    assert log.rate == pytest.approx(250.0)
+    np.testing.assert_allclose(log.q / 1e-3, np.round(log.q / 1e-3), atol=1e-6)
+    assert np.abs(log.q - truth.q).max() <= 0.5e-3 + 1e-12
+    late = np.stack([np.interp(truth.t - 0.004, truth.t, tau) for tau in truth.tau.T], axis=1)
+    ratio = np.std(log.tau - late, axis=0) / np.sqrt(np.mean(truth.tau**2, axis=0))
+    np.testing.assert_allclose(ratio, 0.05, rtol=0.15)
+
+
+def test_the_same_seed_gives_the_same_log():
+    robot = sy.library.scara()
+    one, same, other = (record(robot, duration=3.0, seed=seed).log.tau for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert np.abs(one - other).max() > 1e-3
+
+
+def test_a_motion_of_ones_own():
+    robot = sy.library.scara()
+    still = Trajectory(lambda t: (np.tile([0.1, 0.2, 0.0, 0.3], (len(t), 1)), *[np.zeros((len(t), 4))] * 2), 1.0)
+    log = record(robot, still, sensors=PERFECT).log
+    np.testing.assert_allclose(log.q, np.tile([0.1, 0.2, 0.0, 0.3], (len(log), 1)), atol=1e-9)
+
+
+def test_refusals():
+    with pytest.raises(OptionError, match="one-degree"):
+        rich_motion(sy.library.scara(floating=True))
+    with pytest.raises(OptionError, match="rate"):
+        record(sy.library.scara(), duration=1.0, sensors=Sensors(rate=333.0))
+    with pytest.raises(OptionError, match="duration"):
+        rich_motion(sy.library.scara(), duration=0.0)
