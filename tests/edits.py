@@ -1,4 +1,4 @@
-"""What two XML files differ in, element by element, and robots with other inertias; nothing of the writer takes part."""
+"""What two XML files differ in, and robots with other inertias; nothing of the writer takes part."""
 
 import numpy as np
 from lxml import etree
@@ -25,12 +25,12 @@ def parameters(J):
 
 
 def feasible(theta):
-    """Whether J(theta) > 0, in units in which its diagonal is one. theta: (..., 10)."""
+    """Whether J(theta) > 0 beyond rounding, in units in which its diagonal is one. theta: (..., 10)."""
     J = second_moments(theta)
     d = np.diagonal(J, axis1=-2, axis2=-1)
     if not (d > 0).all():
         return False
-    return bool((np.linalg.eigvalsh(J / np.sqrt(d[..., :, None] * d[..., None, :])) > 0).all())
+    return bool((np.linalg.eigvalsh(J / np.sqrt(d[..., :, None] * d[..., None, :])) > 1e-12).all())
 
 
 def perturbed(robot, seed=0, size=0.05):
@@ -55,8 +55,8 @@ def relative_error(theta, other):
 def differences(before: bytes, after: bytes):
     """Every difference of two XML files as `(path of the element, what)`.
 
-    Elements, comments and processing instructions are paired in order; an element that only `after` has is reported once,
-    with the blank around it ignored; texts, tails and attributes, with their order, are compared exactly.
+    Elements, comments and processing instructions are paired in order; an element that only `after` has is reported
+    once, with the blank around it ignored; texts, tails and attributes, with their order, are compared exactly.
     """
     found = []
     _compare(etree.fromstring(before), etree.fromstring(after), "", found)

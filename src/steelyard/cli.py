@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from steelyard.errors import OptionError, SteelyardError
+from steelyard.pipeline import Job
 
 DONE, FINDINGS, REFUSED = 0, 1, 2
 EXIT_CODES = "Exit status: 0 done; 1 done, but look at the findings first; 2 refused, nothing written."
@@ -84,10 +85,10 @@ def identify(
     cutoff: Annotated[
         float | None,
         typer.Option(metavar="HZ", help="Low-pass cutoff; 0 takes v and a as recorded. [default: from the log's rate]"),
-    ] = None,
+    ] = Job.cutoff,
     friction: Annotated[
         str, typer.Option(metavar="TERMS", help="Any of viscous,coulomb,offset with commas, or none.")
-    ] = "viscous,coulomb,offset",
+    ] = ",".join(Job.friction),
     armature: Annotated[
         bool, typer.Option("--armature/--no-armature", help="Identify the motors' inertia too.")
     ] = True,
@@ -99,8 +100,8 @@ def identify(
         tuple[float, float, float] | None,
         typer.Option(metavar="X Y Z", help="In the world, m/s^2. [default: the model's, or 0 0 -9.81]"),
     ] = None,
-    validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of every log held out.")] = 0.3,
-    weight: Annotated[float, typer.Option(metavar="W", help="Weight of the given model where data is weak.")] = 1.0,
+    validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of every log held out.")] = Job.validation,
+    weight: Annotated[float, typer.Option(metavar="W", help="Weight of the given model as prior.")] = Job.weight,
     channels: Annotated[
         str | None,
         typer.Option(metavar="FILE.toml", help="Which column is which signal: a TOML file, or JSON text in braces."),
@@ -111,7 +112,6 @@ def identify(
     """Identify a robot from a model and logs, and write the identified model with a report."""
     with _refusals(), _progress(silent=quiet or as_json) as progress:
         from steelyard.identify import carry_out
-        from steelyard.pipeline import Job
 
         job = Job(
             model=str(model),
@@ -181,7 +181,7 @@ def _channels(text: str) -> dict:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """One readable message and exit status 2 for what the input makes impossible. Other exceptions are ours: they pass."""
+    """One readable message and exit status 2 for input that cannot be used. Other exceptions are faults: they pass."""
     try:
         yield
     except SteelyardError as error:

@@ -3,6 +3,7 @@
 import codecs
 import dataclasses
 import re
+import warnings
 
 import mujoco
 import numpy as np
@@ -14,29 +15,14 @@ from lxml import etree
 
 import random_bodies
 from edits import differences, feasible, perturbed, relative_error
-from robots import EXAMPLE_ROBOTS
+from robots import EXAMPLE_ROBOTS, URDFS
 from steelyard.errors import ModelError
 from steelyard.model import load, xml_edit
 from steelyard.model.save import save
 
-ROBOTS = (
-    "panda_description/urdf/panda.urdf",
-    "ur_description/urdf/ur5_robot.urdf",
-    "a1_description/urdf/a1.urdf",
-    "talos_data/robots/talos_reduced.urdf",
-    "pr2_description/urdf/pr2.urdf",
-    "tiago_description/robots/tiago.urdf",
-    "solo_description/robots/solo12.urdf",
-    "xarm_description/urdf/xarm7.urdf",
-    "anymal_c_simple_description/urdf/anymal.urdf",
-    "kinova_description/robots/kinova.urdf",
-    "baxter_description/urdf/baxter.urdf",
-    "g1_description/urdf/g1_29dof_rev_1_0.urdf",
-    "icub_description/robots/icub.urdf",
-    "human_description/robots/human.urdf",
-)
-# bodies without inertia in the file itself, which MuJoCo refuses
-NOT_FOR_MUJOCO = ("icub.urdf", "human.urdf", "talos_reduced.urdf")
+NAMES = [str(path.relative_to(EXAMPLE_ROBOTS)) for path in URDFS]
+REFUSED = ("quadrotor_base.urdf", "iris_simple.urdf", "ur3.urdf")  # no movable joint, no name
+ROBOTS = [name for name in NAMES if not name.endswith(REFUSED)]
 NEW = re.compile(rb"\s*<(inertial)\b.*?</inertial>|\s*<dynamics\b[^>]*/>|\s*<dynamics\b.*?</dynamics>", re.DOTALL)
 MESH = re.compile(rb"<(mesh|texture)\b[^>]*>")
 
@@ -88,13 +74,27 @@ def test_pinocchio_and_mujoco_read_the_new_inertias(name, tmp_path):
     # links are feasible wherever their body is (the file's own bad ones are not ours to change)
     for before, after in zip(load(EXAMPLE_ROBOTS / name).links, load(path).links, strict=True):
         assert feasible(after.theta) or np.array_equal(after.theta, before.theta) or not feasible(before.theta)
-    if name.endswith(NOT_FOR_MUJOCO):
-        with pytest.raises(ValueError, match="inertia"):
-            mujoco.MjModel.from_xml_string(mesh_free(EXAMPLE_ROBOTS / name))
-    else:
-        m = mujoco.MjModel.from_xml_string(mesh_free(path))
+    # MuJoCo refuses some of the files for bad inertials of links that carry nothing else; what it read, it still reads
+    if compiled(EXAMPLE_ROBOTS / name) is not None:
+        m = compiled(path)
+        assert m is not None
         for body, theta in zip(robot.body_names, robot.inertias, strict=True):
             assert relative_error(mujoco_parameters(m, m.body(body).id), theta) < 1e-9
+
+
+def test_mujoco_reads_most_of_the_robots():
+    assert sum(compiled(EXAMPLE_ROBOTS / name) is not None for name in ROBOTS) >= 40
+
+
+def compiled(path):
+    """MuJoCo's model of a URDF without its meshes, None where MuJoCo refuses its inertials."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about limits and mimics
+        try:
+            return mujoco.MjModel.from_xml_string(mesh_free(path))
+        except ValueError as error:
+            assert "inertia" in str(error)
+            return None
 
 
 def mesh_free(path) -> str:
@@ -248,15 +248,16 @@ def test_fixed_links_follow_when_they_have_to(tmp_path):
     robot = load(source)
     body = robot.body_index("FL_LOWER_LEG")
     theta = robot.inertias.copy()
-    theta[body, 1:] *= 0.7  # shorter leg: its foot, far out, no longer fits in
-    theta[body, 4:] *= 0.7
+    theta[body, 1:] *= 0.3  # shorter leg: its foot, far out, no longer fits in
+    theta[body, 4:] *= 0.3
     report = save(robot.with_inertias(theta), tmp_path / "out.urdf")
     assert set(report.changed) == {"link 'FL_FOOT': inertial", "link 'FL_LOWER_LEG': inertial"}
     assert "FL_FOOT" in report.notes[0] and "affine" in report.notes[0]
     found = load(report.path)
     parts = [link for link in found.links if link.body == body and link.has_inertial]
     assert len(parts) == 2 and all(feasible(link.theta) for link in parts)
-    assert parts[1].theta[0] == pytest.approx(0.01 * 1.0, rel=1)  # the foot keeps about its mass
+    before = [link for link in robot.links if link.body == body and link.has_inertial]
+    assert parts[1].theta[0] == pytest.approx(before[1].theta[0])  # as the mass of the body, that of the foot
     # small changes leave the foot alone
     theta = robot.inertias.copy()
     theta[body] *= 1.02

@@ -51,7 +51,7 @@ def row_blocks(robot: Robot, q, v, a):
         bodies, coordinate = constants.subtree_bodies[joint], int(constants.coordinates[degree])
         row = constants.row_bodies[coordinate]
         block = _projected(
-            xp, state.axes[degree] * float(constants.ratios[degree]), first[:, :, bodies], inertia[:, :, bodies]
+            xp, state.axes[degree] * float(constants.ratios[degree]), first[:, bodies], inertia[:, bodies]
         )
         block = xp.reshape(block, (10 * (bodies.stop - bodies.start), n))
         if row != bodies:
@@ -63,28 +63,32 @@ def row_blocks(robot: Robot, q, v, a):
 
 
 def _projected(xp, axis, first, inertia):
-    """`S^T F` for one axis. axis: (6, n); first: (6, 4, k, n); inertia: (3, 6, k, n). Returns (k, 10, n)."""
-    mh = sum(axis[i] * first[i] for i in range(6))
-    rest = sum(axis[3 + i] * inertia[i] for i in range(3))
-    return xp.moveaxis(xp.concat([mh, rest], axis=0), 0, 1)
+    """`S^T F` for one axis. axis: (6, n); first: (6, k, 4, n); inertia: (3, k, 6, n). Returns (k, 10, n)."""
+    mh, rest = axis[0] * first[0], axis[3] * inertia[0]
+    for i in range(1, 6):
+        mh += axis[i] * first[i]
+    for i in range(1, 3):
+        rest += axis[3 + i] * inertia[i]
+    return xp.concat([mh, rest], axis=1)
 
 
 def _wrench_regressors(xp, state: Motion):
     """Wrench regressors of all bodies in world axes at the world origin.
 
-    Returns (6, 4, nb, n), the columns m, h, and (3, 6, nb, n), the torque rows of the inertia columns.
+    Returns (6, nb, 4, n), the columns m, h, and (3, nb, 6, n), the torque rows of the inertia columns.
     """
     d, w, aw = body_motion(xp, state)
     force, torque = newton_euler_entries(*([u[:, i] for i in range(3)] for u in (d, w, aw)))
-    R = [[state.rotation[:, i, j] for j in range(3)] for i in range(3)]
-    p = [state.position[:, i] for i in range(3)]
-    forces = [xp.stack([sum(R[i][k] * force[k][c] for k in range(3)) for c in range(4)]) for i in range(3)]
-    torques = [xp.stack([sum(R[i][k] * torque[k][c] for k in range(3)) for c in range(9)]) for i in range(3)]
-    no_mass = xp.zeros_like(p[0])[None]
+    R = [[state.rotation[:, i, j, None] for j in range(3)] for i in range(3)]
+    p = [state.position[:, i, None] for i in range(3)]
+    force, torque = ([xp.stack(row, axis=1) for row in rows] for rows in (force, torque))
+    forces = [R[i][0] * force[0] + R[i][1] * force[1] + R[i][2] * force[2] for i in range(3)]
+    torques = [R[i][0] * torque[0] + R[i][1] * torque[1] + R[i][2] * torque[2] for i in range(3)]
     moments = [
         p[1] * forces[2] - p[2] * forces[1],
         p[2] * forces[0] - p[0] * forces[2],
         p[0] * forces[1] - p[1] * forces[0],
     ]
-    first = [*forces, *(m + xp.concat([no_mass, t[:3]], axis=0) for m, t in zip(moments, torques, strict=True))]
-    return xp.stack(first), xp.stack([t[3:] for t in torques])
+    no_mass = xp.zeros_like(p[0])
+    moments = [m + xp.concat([no_mass, t[:, :3]], axis=1) for m, t in zip(moments, torques, strict=True)]
+    return xp.stack([*forces, *moments]), xp.stack([t[:, 3:] for t in torques])

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.identifiability.basis import DEPENDENT, without
 from steelyard.identifiability.maps import momentum
 from steelyard.identifiability.mechanism import GROUND, NO_COLUMN, Mechanism
 from steelyard.identifiability.recursion import Recursion
 from steelyard.identifiability.spans import Decisions, null_space
 from steelyard.identifiability.transfer import Experiment, Transfer
-
-DEPENDENT = 1e-5  # share of a unit null vector that a column must carry to be expressed by the columns before it
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +150,3 @@ def _pivoted(raw: _Raw, order: np.ndarray) -> Block:
     entries, received = entries @ change, raw.received @ change
     entries[pivots] = np.eye(len(pivots))
     return Block(columns, entries, raw.parent, received, pivots)
-
-
-def without(rows, direction):
-    """Orthonormal rows spanning what is left of the row space without one combination, by a Householder reflection."""
-    reflector = direction.copy()
-    reflector[0] += 1.0 if direction[0] >= 0 else -1.0
-    reflected = rows - np.outer(reflector, (2.0 / (reflector @ reflector)) * (reflector @ rows))
-    return reflected[1:]

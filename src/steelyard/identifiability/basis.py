@@ -1,6 +1,7 @@
 """Base parameters: a choice of columns and a regrouping, `pi_b = Regroup theta = pi_1 + K pi_2` (paper C, section 2).
 
-The choice takes the first independent column going down a body and then on to the next body, as the paper's tables do.
+The choice takes the first independent column going down a body and then on to the next body, as the paper's tables do
+(there the moments of inertia stand before the products).
 """
 
 from dataclasses import dataclass
@@ -41,8 +42,11 @@ class Basis:
         return np.linalg.pinv(self.regrouping)
 
 
-def from_null_space(null_space, scale=None) -> Basis:
-    """Basis of a null space (p, d), given by any of its bases. scale: (p,) typical size of each column, 1 by default.
+def from_null_space(null_space, scale=None, order=None) -> Basis:
+    """Basis of a null space (p, d), given by any of its bases.
+
+    scale: (p,) typical size of each column, 1 by default. order: (p,) place of each column in the order of preference,
+    their own order by default.
 
     A column depends on the ones before it exactly if some null vector ends there: orthogonal transformations of the
     null vectors, taken from the last column backwards, keep that decision well conditioned.
@@ -52,25 +56,34 @@ def from_null_space(null_space, scale=None) -> Basis:
     scale = np.ones(p) if scale is None else np.asarray(scale, dtype=float)
     rows = np.linalg.qr(scale[:, None] * N)[0].T.copy() if d else np.zeros((0, p))
     dependent = []
-    for column in range(p - 1, -1, -1):
+    for column in np.argsort(-np.arange(p) if order is None else -np.asarray(order)):
         ends = rows[:, column]
         length = np.linalg.norm(ends)
         if length > DEPENDENT:
-            dependent.append(column)
-            rows = _without(rows, ends / length)
+            dependent.append(int(column))
+            rows = without(rows, ends / length)
     dependent = np.array(sorted(dependent), dtype=int)
-    reduced = np.zeros((p, d))
+    base = np.setdiff1d(np.arange(p), dependent)
+    expressed = np.zeros((len(base), d))
     if d:
         scaled = scale[:, None] * N
-        reduced = np.linalg.solve(scaled[dependent].T, scaled.T).T / scale[:, None] * scale[dependent]
-    base = np.setdiff1d(np.arange(p), dependent)
-    regrouping = np.zeros((len(base), p))
+        expressed = -np.linalg.solve(scaled[dependent].T, scaled[base].T).T / scale[base, None] * scale[dependent]
+    return from_dependence(dependent, expressed)
+
+
+def from_dependence(dependent, expressed) -> Basis:
+    """Basis in which each dependent column (d,) is `expressed` (p - d, d) by the other ones: `y[dep] = y[base] @ it`."""
+    base = np.setdiff1d(np.arange(len(expressed) + len(dependent)), dependent)
+    p = len(base) + len(dependent)
+    regrouping, null_space = np.zeros((len(base), p)), np.zeros((p, len(dependent)))
     regrouping[np.arange(len(base)), base] = 1.0
-    regrouping[:, dependent] = -reduced[base]
-    return Basis(base, regrouping, reduced)
+    regrouping[:, dependent] = expressed
+    null_space[dependent, np.arange(len(dependent))] = 1.0
+    null_space[base] = -expressed
+    return Basis(base, regrouping, null_space)
 
 
-def _without(rows, direction):
+def without(rows, direction):
     """Orthonormal rows spanning what is left of the row space without one combination, by a Householder reflection."""
     reflector = direction.copy()
     reflector[0] += 1.0 if direction[0] >= 0 else -1.0

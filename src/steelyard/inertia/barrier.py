@@ -22,35 +22,33 @@ def groups(A, kinds):
     return [(kind, n, np.array(index), A[np.array(index)]) for (kind, n), index in members.items()]
 
 
-def evaluate(members, A, slack):
-    """Value, gradient and Hessian in x of the barrier at slack `b - A x`, strictly inside. members: from `groups`."""
-    value, gradient, hessian = 0.0, np.zeros(A.shape[1]), np.zeros((A.shape[1], A.shape[1]))
+def derivatives(members, A, slack):
+    """Gradient and Hessian in x of the barrier at slack `b - A x`, strictly inside. members: from `groups`, A: (r, n)."""
+    gradient, hessian = np.zeros(A.shape[1]), np.zeros((A.shape[1], A.shape[1]))
     for kind, n, index, rows in members:
-        v, g, h = _BARRIERS[kind](slack[index], n)
-        value += v.sum()
+        g, h = _BARRIERS[kind](slack[index], n)
         gradient -= np.einsum("cr,crx->x", g, rows)
         curved = h @ rows
         hessian += curved.reshape(-1, A.shape[1]).T @ rows.reshape(-1, A.shape[1])
-    return value, gradient, hessian
+    return gradient, hessian
 
 
 def _nonnegative(s, n):
-    return -np.log(s[:, 0]), -1 / s, (1 / s**2)[:, :, None]
+    return -1 / s, (1 / s**2)[:, :, None]
 
 
 def _second_order(s, n):
     signs = np.append(1.0, -np.ones(n - 1))
     gap = (s**2 @ signs)[:, None]
     g = -2 * s * signs / gap
-    return -np.log(gap[:, 0]), g, g[:, :, None] * g[:, None, :] - 2 * np.diag(signs) / gap[:, :, None]
+    return g, g[:, :, None] * g[:, None, :] - 2 * np.diag(signs) / gap[:, :, None]
 
 
 def _definite(s, n):
-    S = cones.from_triangle(s, n)
-    inverse = np.linalg.inv(S)
+    inverse = np.linalg.inv(cones.from_triangle(s, n))
     basis = cones.from_triangle(np.eye(s.shape[1]), n)
     curved = cones.triangle(inverse[:, None] @ basis @ inverse[:, None])
-    return -np.linalg.slogdet(S)[1], -cones.triangle(inverse), curved
+    return -cones.triangle(inverse), curved
 
 
 _BARRIERS = {"nonnegative": _nonnegative, "soc": _second_order, "psd": _definite}

@@ -34,20 +34,20 @@ def project_onto(rows, frame, theta, metric, eps):
         )
     groups = barrier.groups(A, kinds)
 
-    def total(y, tau):
-        """Value, gradient and Hessian of `tau f + barrier` in y."""
-        x = start + N @ y
-        value, gradient, hessian = objective(x[:10])
-        wall, wall_gradient, wall_hessian = barrier.evaluate(groups, A, b - A @ y)
-        top = N[:10]
-        return tau * value + wall, tau * top.T @ gradient + wall_gradient, tau * top.T @ hessian @ top + wall_hessian
+    top = N[:10]
 
-    tau, degree = 1.0, barrier.degree(kinds)
-    while True:
-        y = _center(total, y, tau)
-        if degree / tau <= GAP:
-            return units * (start + N @ y)[:10]
+    def derivatives(y, tau):
+        """Gradient and Hessian of `tau f + barrier` in y."""
+        gradient, hessian = objective(start[:10] + top @ y)
+        wall_gradient, wall_hessian = barrier.derivatives(groups, A, b - A @ y)
+        return tau * top.T @ gradient + wall_gradient, tau * top.T @ hessian @ top + wall_hessian
+
+    tau = _first_weight(derivatives, y)
+    degree = barrier.degree(kinds)
+    while degree > GAP * tau:
+        y = _center(derivatives, y, tau)
         tau *= GROWTH
+    return units * (start[:10] + top @ y)
 
 
 def _scales(frame, theta):
@@ -57,13 +57,13 @@ def _scales(frame, theta):
 
 
 def _objective(metric, theta, frame, eps, units):
-    """Function z -> value, gradient (10,), Hessian (10, 10) of the distance of `units z` to theta."""
+    """Function z -> gradient (10,), Hessian (10, 10) of the distance of `units z` to theta."""
     if metric == "euclidean":
         weight = (units / units.max()) ** 2
         target = theta / units
 
         def squares(z):
-            return 0.5 * weight @ (z - target) ** 2, weight * (z - target), np.diag(weight)
+            return weight * (z - target), np.diag(weight)
 
         return squares
     if metric != "entropic":
@@ -73,7 +73,7 @@ def _objective(metric, theta, frame, eps, units):
     def entropic(z):
         body = units * z
         hessian = divergence.pullback_metric(body) * np.outer(units, units)
-        return float(divergence.entropic(body, reference)), units * divergence.entropic_gradient(body, reference), hessian
+        return units * divergence.entropic_gradient(body, reference), hessian
 
     return entropic
 
@@ -110,12 +110,24 @@ def _inequalities(A, b, rows):
     return A[index], b[index], [(kind, n) for kind, n, _ in kept]
 
 
-def _center(total, y, tau):
+def _first_weight(derivatives, y):
+    """The tau at which objective and barrier pull equally hard at y: the path starts where the objective is no surprise."""
+    wall, curvature = derivatives(y, 0.0)
+    pull = derivatives(y, 1.0)[0] - wall
+    return 1 / (1 + np.sqrt(pull @ _solve(curvature, pull)))
+
+
+def _solve(hessian, gradient):
+    """Newton system, scaled to a unit diagonal."""
+    scale = 1 / np.sqrt(np.diag(hessian))
+    return scale * np.linalg.solve(hessian * np.outer(scale, scale), scale * gradient)
+
+
+def _center(derivatives, y, tau):
     """Damped Newton's method to the point of the central path at tau, from a strictly feasible y."""
     for _ in range(NEWTON_STEPS):
-        _, gradient, hessian = total(y, tau)
-        scale = 1 / np.sqrt(np.diag(hessian))
-        step = -scale * np.linalg.solve(hessian * np.outer(scale, scale), scale * gradient)
+        gradient, hessian = derivatives(y, tau)
+        step = -_solve(hessian, gradient)
         decrement = np.sqrt(max(-gradient @ step, 0.0))
         y = y + step / (1.0 if decrement < 0.25 else 1.0 + decrement)
         if decrement**2 <= CENTERED:

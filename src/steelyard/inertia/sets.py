@@ -77,12 +77,14 @@ class BodySet(ABC):
 
         theta: (..., 10). metric: "entropic", the least divergence `d(J || J0)` from it (invariant to units and frame), or "euclidean", the
         least sum of squares of the differences of the ten numbers as they are (kg, kg m, kg m^2 alike; depends on units and frame).
-        The divergence from an inconsistent theta does not exist: its pseudo-inertia first has its eigenvalues raised to at least `eps` of its
-        size in the set's frame. That is the nearest such matrix, continuous in theta, and changes nothing for a body `eps` inside.
+        The divergence is finite for consistent bodies only, so the entropic result is consistent whatever the set. It is undefined from an
+        inconsistent theta: there the pseudo-inertia first has its eigenvalues raised to at least `eps` of its size in the set's frame. That is the nearest such matrix, continuous in theta, and changes nothing for a body `eps` inside.
         Accurate to about 1e-9 of the body's size. Raises InertiaError: unknown metric, numbers not finite, or a set without interior.
         """
         theta = _finite(theta)
         rows, flat = self.cone_rows(eps), theta.reshape(-1, 10)
+        if metric == "entropic":
+            rows = cones.stack([rows, definite_rows(self.frame, eps)])
         sizes = _nonzero(self.size(flat))
         depths = _margin(rows, flat / sizes[:, None]) if not rows.b.any() else _margin(rows, flat)
         projected = [body if depth >= 0 else project_onto(rows, self.frame, body, metric, eps) for body, depth in zip(flat, depths, strict=True)]

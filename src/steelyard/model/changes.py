@@ -19,6 +19,7 @@ from steelyard.model.robot import Link, Robot
 
 SAME = 1e-12
 MARGIN = 1e-6
+EDGE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,13 @@ def find_changes(
         for i, link in enumerate(reference.links)
     )
     return Changes(inertials, joints, replace(robot, links=links, **arrays), (*notes, *missing))
+
+
+def com_form(theta):
+    """Mass, centre of mass (3,) and inertia about it (3, 3) as they are written: rounding of the shift becomes zero."""
+    mass, com, inertia = to_com_inertia(theta)
+    noise = 16 * np.finfo(float).eps * np.abs(theta[4:]).max()
+    return mass, com, np.where(np.abs(inertia) > noise, inertia, 0.0)
 
 
 def require_consistent(name: str, theta):
@@ -110,8 +118,16 @@ def _follow(fixed: dict[int, np.ndarray], old, new, largest: float) -> tuple[dic
     except np.linalg.LinAlgError:
         share = 0.5 / largest
         return {i: share * part for i, part in fixed.items()}, f"they were scaled by {share:.6g}"
-    moved = {i: pseudo.to_parameters(L @ pseudo.to_matrix(part) @ L.T) for i, part in fixed.items()}
+    moved = {i: _mapped(part, L) for i, part in fixed.items()}
     return moved, f"all were taken along one affine map, masses times {new[0] / old[0]:.6g}"
+
+
+def _mapped(theta, L):
+    """`J -> L J L^T`; point masses, rods and plates, on the edge of the consistent set, are kept on its right side."""
+    J = L @ pseudo.to_matrix(theta) @ L.T
+    if J[3, 3] > 0:
+        J[:3, :3] += EDGE * np.trace(J[:3, :3] - np.outer(J[:3, 3], J[:3, 3]) / J[3, 3]) * np.eye(3)
+    return pseudo.to_parameters(J)
 
 
 def _upper_factor(theta):

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from steelyard.errors import ModelError
-from steelyard.inertia.parameters import to_com_inertia
-from steelyard.model.changes import Changes, find_changes
+from steelyard.model.changes import Changes, com_form, find_changes
 from steelyard.model.draft import Draft
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
 from steelyard.model.mjcf_move import relocate
@@ -108,7 +107,7 @@ def _require_matched(
 
 def new_inertial(theta) -> New:
     """`<inertial>` of a body. theta: (10,) in its frame."""
-    mass, com, inertia = to_com_inertia(theta)
+    mass, com, inertia = com_form(theta)
     moments, quaternion = _principal(inertia)
     attributes = {"pos": number_text(com), "quat": number_text(quaternion)}
     return New("inertial", attributes | {"mass": number_text([mass]), "diaginertia": number_text(moments)})
@@ -119,7 +118,7 @@ def _inertial(body: Body, theta) -> tuple[Document, list[Edit]]:
     if body.inertial is None:
         return body.node.document, insert(body.node.document, body.node.element, new_inertial(theta))
     document, element = body.inertial.document, body.inertial.element
-    mass, com, inertia = to_com_inertia(theta)
+    mass, com, inertia = com_form(theta)
     edits = update(document, element, "pos", com) + update(document, element, "mass", [mass])
     if "fullinertia" in element.attributes:
         full = inertia[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]

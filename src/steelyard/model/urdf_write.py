@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from steelyard.inertia.parameters import to_com_inertia
-from steelyard.model.changes import find_changes
+from steelyard.model.changes import com_form, find_changes
 from steelyard.model.draft import Draft
 from steelyard.model.paths import Mover
 from steelyard.model.robot import Robot
@@ -46,7 +45,7 @@ def draft(robot: Robot, reference: Robot, target) -> Draft:
 
 def new_inertial(theta) -> New:
     """`<inertial>` of a link. theta: (10,) in its frame."""
-    mass, com, inertia = to_com_inertia(theta)
+    mass, com, inertia = com_form(theta)
     values = zip(INERTIA, inertia[np.triu_indices(3)], strict=True)
     return New(
         "inertial",
@@ -63,7 +62,7 @@ def _inertial(document: Document, link: Element, theta) -> list[Edit]:
     inertial = link.find("inertial")
     if inertial is None:
         return insert(document, link, new_inertial(theta))
-    mass, com, inertia = to_com_inertia(theta)
+    mass, com, inertia = com_form(theta)
     origin, mass_element, matrix = (inertial.find(tag) for tag in ("origin", "mass", "inertia"))
     assert mass_element is not None and matrix is not None  # the reader requires both
     edits = []

@@ -32,8 +32,8 @@ def _units(result: Result) -> list[str]:
 
 def _traces(result: Result, i: int):
     yield "measured", result.after.measured[:, i], {"color": MEASURED, "width": 1.5}
-    yield "given model", result.before.predicted[:, i], {"color": BEFORE, "width": 1.2, "dash": "dot"}
-    yield "identified model", result.after.predicted[:, i], {"color": AFTER, "width": 1.5}
+    yield "given", result.before.predicted[:, i], {"color": BEFORE, "width": 1.2, "dash": "dot"}
+    yield "identified", result.after.predicted[:, i], {"color": AFTER, "width": 1.5}
 
 
 def _torque_figure(name, unit, t, traces, limit, time_title):
@@ -44,63 +44,57 @@ def _torque_figure(name, unit, t, traces, limit, time_title):
         x, y = thin(t, y, limit)
         figure.add_scatter(x=x.astype("f4"), y=y.astype("f4"), name=title, line=line, mode="lines")
     kind = "torque" if unit == "N m" else "force"
-    return _dressed(figure, f"{escape(name)}: {kind} on held-out samples", time_title, f"{kind} [{unit}]")
+    return _dressed(figure, f"{escape(name)}: {kind}, held out", time_title, f"{kind} [{unit}]")
 
 
 def error_figure(summary: dict):
     """Held-out error of every joint over its torque, before and after, in percent."""
-    import plotly.graph_objects as go
-
     joints = summary["held_out"]["joints"]
-    names = [escape(joint["name"]) for joint in joints]
-    figure = go.Figure()
-    for title, key, color, pattern in (
-        ("given model", "before", BEFORE, "/"),
-        ("identified model", "after", AFTER, ""),
-    ):
-        share = [_percent(joint[f"relative_{key}"]) for joint in joints]
-        rms = [joint[f"rms_{key}"] for joint in joints]
-        figure.add_bar(
-            x=names,
-            y=share,
-            name=title,
-            marker={"color": color, "pattern": {"shape": pattern}},
-            customdata=[[value, joint["unit"]] for value, joint in zip(rms, joints, strict=True)],
-            hovertemplate="%{x}: %{y:.3g} %, RMS %{customdata[0]:.3g} %{customdata[1]}<extra>" + title + "</extra>",
-        )
-    _dressed(figure, "Held-out error of each joint", None, "RMS error over RMS torque [%]")
-    # shares from a few thousandths to hundreds of percent are all worth reading: a linear axis hides the good ones
-    return figure.update_yaxes(type="log", dtick=1, exponentformat="none")
+    names = [joint["name"] for joint in joints]
+    before, after = ([_percent(joint[f"relative_{key}"]) for joint in joints] for key in ("before", "after"))
+    return _pairs("Held-out error of each joint", "RMS error over RMS torque [%]", "%", names, before, after)
+
+
+def mass_figure(summary: dict):
+    """Mass of every link, given and identified."""
+    names = [body["name"] for body in summary["bodies"]]
+    before, after = ([body[key]["mass"] for body in summary["bodies"]] for key in ("prior", "identified"))
+    return _pairs("Mass of each link", "mass [kg]", "kg", names, before, after)
 
 
 def _percent(share):
     return None if share is None else 100 * share
 
 
-def mass_figure(summary: dict):
-    """Mass of every link, given and identified."""
+def _pairs(title: str, y_title: str, unit: str, names, before, after):
+    """Two values a name on a logarithmic axis: a factor is the same distance for the wrist and for the shoulder."""
     import plotly.graph_objects as go
 
-    names = [escape(body["name"]) for body in summary["bodies"]]
+    names = [escape(name) for name in names]
     figure = go.Figure()
-    for title, key, color, symbol in (
-        ("given model", "prior", BEFORE, "circle-open"),
-        ("identified model", "identified", AFTER, "circle"),
+    for series, values, color, symbol in (
+        ("given", before, BEFORE, "circle-open"),
+        ("identified", after, AFTER, "circle"),
     ):
-        mass = [body[key]["mass"] for body in summary["bodies"]]
-        marker = {"color": color, "symbol": symbol, "size": 11, "line": {"width": 2, "color": color}}
-        figure.add_scatter(x=names, y=mass, name=title, mode="markers", marker=marker)
-    _dressed(figure, "Mass of each link", None, "mass [kg]")
-    return figure.update_yaxes(rangemode="tozero")
+        figure.add_scatter(
+            x=names,
+            y=[value if value and value > 0 else None for value in values],
+            name=series,
+            mode="markers",
+            marker={"color": color, "symbol": symbol, "size": 11, "line": {"width": 2, "color": color}},
+            hovertemplate="%{x}: %{y:.4g} " + unit + "<extra>" + series + "</extra>",
+        )
+    _dressed(figure, title, None, y_title)
+    return figure.update_yaxes(type="log", exponentformat="none", minor={"showgrid": True, "gridcolor": "#f1f1f1"})
 
 
 def precision_figure(summary: dict):
-    """Standard deviation of every identifiable combination over its magnitude, best known first."""
+    """Standard deviation of every identifiable combination over its natural size, best known first."""
     import plotly.graph_objects as go
 
-    base = [each for each in summary["base_parameters"] if each["deviation"] and each["identified"]]
-    base.sort(key=lambda each: each["deviation"] / abs(each["identified"]))
-    share = [100 * each["deviation"] / abs(each["identified"]) for each in base]
+    base = [each for each in summary["base_parameters"] if each["relative_deviation"]]
+    base.sort(key=lambda each: each["relative_deviation"])
+    share = [100 * each["relative_deviation"] for each in base]
     color = [BEFORE if each["uncertain"] else AFTER for each in base]
     symbol = ["diamond" if each["uncertain"] else "circle" for each in base]
     figure = go.Figure()
@@ -118,7 +112,7 @@ def precision_figure(summary: dict):
         figure,
         "How well each identifiable combination is known",
         "combinations, best known first",
-        "standard deviation over value [%]",
+        "std. dev. over natural size [%]",
     )
     return figure.update_yaxes(type="log", dtick=1, exponentformat="none")
 
@@ -132,7 +126,6 @@ def _dressed(figure, title: str, x_title: str | None, y_title: str):
         height=320,
         margin={"l": 62, "r": 12, "t": 64, "b": 46},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        barmode="group",
         hoverlabel={"namelength": -1},
     )
     axis = {"gridcolor": "#e3e3e3", "zerolinecolor": "#c4c4c4", "automargin": True}

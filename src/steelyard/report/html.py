@@ -1,5 +1,6 @@
 """The report as one page that needs nothing else: no network, no other file."""
 
+from html import unescape
 from importlib.resources import files
 
 from steelyard.pipeline import Result
@@ -17,7 +18,12 @@ def page(result: Result, summary: dict) -> str:
     from plotly.offline import get_plotlyjs
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"number": number, "percent": _share, "size": _size}
+    environment.filters |= {
+        "number": number,
+        "percent": _share,
+        "size": _size,
+        "unit": lambda text: text.replace("^2", "²"),
+    }
     template = environment.from_string(files("steelyard.report").joinpath("template.html").read_text("utf-8"))
     torque = figures.torque_figures(result)
     return template.render(
@@ -25,12 +31,13 @@ def page(result: Result, summary: dict) -> str:
         knowledge=KNOWLEDGE,
         uncertain=UNCERTAIN,
         terms=[term for term in ("viscous", "coulomb", "offset", "armature") if term in result.estimate.layout.terms],
-        overview={
+        figures={
             "error": _embedded(figures.error_figure(summary)),
             "mass": _embedded(figures.mass_figure(summary)),
             "precision": _embedded(figures.precision_figure(summary)),
-        },
-        torque=[(name, _embedded(figure)) for name, figure in torque.items()],
+        }
+        | {f"torque{i}": _embedded(figure) for i, figure in enumerate(torque.values())},
+        torque=list(torque),
         plotly=Markup(get_plotlyjs()),
     )
 
@@ -46,15 +53,23 @@ def _share(value) -> str:
     return "–" if value is None else percent(value)
 
 
+def _unit(text: str) -> str:
+    return text.replace("^2", "²")
+
+
 def _size(count: int) -> str:
     return f"{count / 2**20:.1f} MB" if count >= 2**20 else f"{count / 2**10:.1f} kB"
 
 
-def _embedded(figure):
-    """JSON of a figure that may stand inside a script element whatever its names contain."""
+def _embedded(figure) -> dict:
+    """Title of a figure, and its JSON such that it may stand inside a script element whatever its names contain.
+
+    The page sets the title itself: text of the page wraps on a narrow screen, text of a plot does not.
+    """
     from markupsafe import Markup
 
-    text = figure.to_json()
+    title = unescape(figure.layout.title.text)
+    text = figure.update_layout(title=None, margin={"t": 34}, height=290).to_json()
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)
+    return {"title": title, "json": Markup(text)}

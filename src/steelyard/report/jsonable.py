@@ -3,11 +3,12 @@
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 
-def jsonable(value):
+def jsonable(value) -> Any:
     """Dicts, lists, strings and finite numbers only; NaN and infinity become None.
 
     Raises TypeError for objects that have no plain form.

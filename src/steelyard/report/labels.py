@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from steelyard.fit.least_squares import model_parameters
 from steelyard.identifiability.basis import Basis
+from steelyard.inertia import pseudo
 from steelyard.inertia.parameters import UNITS
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
@@ -36,6 +38,39 @@ def combined(basis: Basis, parameters) -> np.ndarray:
     """(r,) base parameters of full ones (p,), with terms that cancel to rounding shown as zero."""
     values = basis.regroup(parameters)
     return np.where(np.abs(values) < ROUNDING * (np.abs(basis.regrouping) @ np.abs(parameters)), 0.0, values)
+
+
+def sizes(robot: Robot, estimate) -> np.ndarray:
+    """(p,) natural size of every parameter: how large it could well be, so that zero is a value like any other.
+
+    No product of inertia or first moment of a body can exceed the geometric mean of the second moments it mixes; these,
+    averaged over the given and the identified model, are the sizes. A joint's armature is measured by its link.
+    """
+    layout = estimate.layout
+    given, found = model_parameters(robot, layout), estimate.parameters
+    size = (np.abs(given) + np.abs(found)) / 2
+    inertial = np.stack([p[layout.inertial].reshape(-1, 10) for p in (given, found)])
+    xx, yy, zz, m = np.maximum(np.diagonal(pseudo.to_matrix(inertial), axis1=-2, axis2=-1).mean(axis=0), 0.0).T
+    first, products = (np.sqrt([m * xx, m * yy, m * zz]), np.sqrt([xx * yy, xx * zz, yy * zz]))
+    rows = [m, *first, yy + zz, products[0], xx + zz, products[1], products[2], xx + yy]
+    size[layout.inertial] = np.stack(rows, axis=1).ravel()
+    if "offset" in layout.terms and "coulomb" in layout.terms:
+        size[layout.term("offset")] += size[layout.term("coulomb")]
+    if "armature" in layout.terms:
+        size[layout.term("armature")] += (xx + yy + zz)[_bodies_of(robot)[list(layout.dofs)]]
+    return np.maximum(size, np.finfo(float).tiny)
+
+
+def _bodies_of(robot: Robot) -> np.ndarray:
+    """(nv,) body that each velocity coordinate moves first; inner joints of a compound one come before its body."""
+    return np.array(
+        [
+            np.searchsorted(robot.body_joints, index)
+            for index, joint in enumerate(robot.joints)
+            if joint.mimics is None
+            for _ in range(joint.nv)
+        ]
+    )
 
 
 def knowledge(basis: Basis) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from steelyard.model.robot import Robot
 from steelyard.pipeline import Result
 from steelyard.report.command import repeat_command
 from steelyard.report.jsonable import jsonable
-from steelyard.report.labels import column_units, combined, dof_units, knowledge
+from steelyard.report.labels import column_units, combined, dof_units, knowledge, sizes
 from steelyard.report.provenance import provenance
 from steelyard.report.verdict import UNCERTAIN, verdict
 
@@ -116,12 +116,13 @@ def _bodies(result: Result) -> list[dict]:
 
 
 def spelled_out(theta) -> dict:
-    """Mass, centre of mass, inertia about it (body axes) and theta (10,) of one body; null where mass is not positive."""
+    """Mass, centre of mass, inertia about it (body axes), theta (10,) of one body; None where mass is not positive."""
     theta = np.asarray(theta, dtype=float)
     if theta[0] <= 0:
         return {"mass": theta[0], "com": None, "inertia": None, "theta": theta}
     mass, com, inertia = to_com_inertia(theta)
-    return {"mass": mass, "com": com, "inertia": inertia, "theta": theta}
+    rounding = np.abs(inertia) < 1e-12 * np.abs(inertia).max()
+    return {"mass": mass, "com": com, "inertia": np.where(rounding, 0.0, inertia), "theta": theta}
 
 
 def _joints(result: Result) -> list[dict]:
@@ -159,7 +160,7 @@ def _base_parameters(result: Result) -> list[dict]:
     given, found = (combined(basis, p) for p in (model_parameters(result.prior, layout), estimate.parameters))
     units = column_units(result.prior, layout)
     deviation = np.sqrt(np.maximum(np.diag(estimate.covariance), 0.0))
-    uncertain = estimate.relative_deviation > UNCERTAIN
+    share = deviation / (np.abs(basis.regrouping) @ sizes(result.prior, estimate))
     return [
         {
             "name": layout.names[column],
@@ -167,7 +168,8 @@ def _base_parameters(result: Result) -> list[dict]:
             "prior": given[k],
             "identified": found[k],
             "deviation": deviation[k],
-            "uncertain": bool(uncertain[k]),
+            "relative_deviation": share[k],
+            "uncertain": bool(share[k] > UNCERTAIN),
             "regroups": regrouped(layout.names, basis.regrouping[k]),
         }
         for k, column in enumerate(basis.columns)

@@ -70,6 +70,6 @@ def combination_table(truth: Robot, result: Result) -> Table:
         table.add_row(
             Text(layout.names[column]),
             *(number(float(each[k])) for each in (*values, deviation)),
-            units[column],
+            units[column].replace("^2", "²"),
         )
     return table

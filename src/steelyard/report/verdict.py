@@ -6,7 +6,7 @@ from steelyard.pipeline import Result
 
 SAME = 0.02  # relative change of the held-out error that counts as none
 LARGE = 0.25  # held-out error over torque above which something beside inertia and simple friction is at work
-UNCERTAIN = 0.3  # standard deviation over magnitude above which a combination is hardly known
+UNCERTAIN = 0.3  # standard deviation over natural size (`labels.sizes`) above which a combination is hardly known
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,45 @@
+"""Run every benchmark of this folder and write `benchmarks/RESULTS.md`: `make bench`."""
+
+import importlib
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+PEERS = ("numpy", "scipy", "clarabel", "mujoco", "pin", "trimesh")
+
+
+def main():
+    names = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("__init__", "run"))
+    parts = [f"# Benchmarks\n\n{machine()}\n\nMedians by `make bench`; only ratios within one run mean something.\n"]
+    for name in names:
+        print(f"{name} ...", flush=True)
+        module = importlib.import_module(f"benchmarks.{name}")
+        parts.append(f"## {name}\n\n{module.__doc__.strip().splitlines()[0]}\n\n{table(module.run())}")
+    (FOLDER / "RESULTS.md").write_text("\n".join(parts))
+    print("\n".join(parts))
+
+
+def machine() -> str:
+    """One line on the machine and the versions."""
+    versions = ", ".join(f"{name} {version(name)}" for name in PEERS)
+    return f"{platform.machine()}, Python {platform.python_version()}, {versions}."
+
+
+def table(rows: dict) -> str:
+    """Markdown table of `{row: {column: value}}`."""
+    columns = list(dict.fromkeys(key for row in rows.values() for key in row))
+    lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for name, row in rows.items():
+        lines.append(f"| {name} | " + " | ".join(cell(row.get(column)) for column in columns) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def cell(value) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    main()
