@@ -48,5 +48,5 @@ def test_estimates_predict_with_their_offsets(case):
 
 def test_a_log_without_motion_signals_is_refused(case):
     robot, log = case
-    with pytest.raises(LogError, match="lacks v, a"):
+    with pytest.raises(LogError, match="has no v, a"):
         validate(robot, log.replace(v=None, a=None))

@@ -234,16 +234,12 @@ def _known_torque(robot, layout, v, a, coulomb_width):
 
 def _channels(robot: Robot, log: Log):
     """q, v, a, tau of a log, checked against the robot."""
-    missing = [name for name in ("v", "a", "tau") if getattr(log, name) is None]
-    if missing:
-        remedy = "Fill v and a with filters.differentiate." if "tau" not in missing else "Record the joint torques too."
-        raise LogError(f"Log '{log.name}' has no {choices(missing)}. {remedy}")
-    if log.q.shape[1] != robot.nq or log.v.shape[1] != robot.nv:
+    channels = log.require("q", "v", "a", "tau")
+    if log.nq != robot.nq or log.nv != robot.nv:
         raise LogError(
-            f"Log '{log.name}' has {log.q.shape[1]} positions and {log.v.shape[1]} velocities; robot '{robot.name}' "
+            f"Log '{log.name}' has {log.nq} positions and {log.nv} velocities; robot '{robot.name}' "
             f"has {robot.nq} and {robot.nv} ({choices(robot.joint_names)}). read_log(path, robot) matches by name."
         )
-    channels = (log.q, log.v, log.a, log.tau)
     for name, values in zip(("q", "v", "a", "tau"), channels, strict=True):
         bad = np.argwhere(~np.isfinite(values))
         if bad.size:

@@ -88,7 +88,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     result = Result(
         job=job,
         prior=robot,
-        robot=estimate.robot,
+        robot=estimate.require_robot(),
         estimate=estimate,
         before=validate(robot, held),
         after=validate(estimate, held),
@@ -118,5 +118,5 @@ def joined(logs: Sequence[Log]) -> Log:
         return np.concatenate([getattr(log, name) for log in logs])
 
     t = np.arange(sum(len(log) for log in logs), dtype=float) if len(logs) > 1 else logs[0].t
-    channels = {name: stack(name) for name in ("q", "v", "a", "tau")}
-    return Log(t=t, **channels, joint_names=logs[0].joint_names, name="held-out samples")
+    q, v, a, tau = (stack(name) for name in ("q", "v", "a", "tau"))
+    return Log(t=t, q=q, v=v, a=a, tau=tau, joint_names=logs[0].joint_names, name="held-out samples")

@@ -192,7 +192,8 @@ def _sensed(truth: Log, sensors: Sensors, rng) -> Log:
     q = truth.q
     if sensors.encoder_resolution > 0:
         q = np.round(q / sensors.encoder_resolution) * sensors.encoder_resolution
-    late = np.stack([np.interp(truth.t - sensors.delay, truth.t, column) for column in truth.tau.T], axis=1)
-    level = sensors.torque_noise * np.sqrt(np.mean(truth.tau**2, axis=0))
+    (exact,) = truth.require("tau")
+    late = np.stack([np.interp(truth.t - sensors.delay, truth.t, column) for column in exact.T], axis=1)
+    level = sensors.torque_noise * np.sqrt(np.mean(exact**2, axis=0))
     tau = late + level * rng.normal(size=late.shape)
     return Log(t=truth.t, q=q, tau=tau, joint_names=truth.joint_names, name=truth.name.replace(", truth", ""))

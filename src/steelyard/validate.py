@@ -6,7 +6,6 @@ import numpy as np
 
 from steelyard.dynamics.effects import COULOMB_WIDTH, effect_column, friction_torque
 from steelyard.dynamics.inverse import inverse_dynamics
-from steelyard.errors import LogError
 from steelyard.fit.estimate import Estimate
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
@@ -52,24 +51,18 @@ def validate(model: Estimate | Robot, log: Log) -> Validation:
 
     Raises LogError when the log lacks v, a or tau.
     """
-    missing = [name for name in ("v", "a", "tau") if getattr(log, name) is None]
-    if missing:
-        raise LogError(f"Log '{log.name}' lacks {', '.join(missing)}; fill v and a with filters.differentiate.")
-    predicted = np.concatenate(
-        [
-            predict(model, log.q[start : start + CHUNK], log.v[start : start + CHUNK], log.a[start : start + CHUNK])
-            for start in range(0, len(log), CHUNK)
-        ]
-    )
-    robot = model.robot if isinstance(model, Estimate) else model
-    return Validation(log.t, predicted, log.tau, robot.dof_names)
+    q, v, a, tau = log.require("q", "v", "a", "tau")
+    chunks = (slice(start, start + CHUNK) for start in range(0, len(log), CHUNK))
+    predicted = np.concatenate([predict(model, q[s], v[s], a[s]) for s in chunks])
+    robot = model.require_robot() if isinstance(model, Estimate) else model
+    return Validation(log.t, predicted, tau, robot.dof_names)
 
 
 def predict(model: Estimate | Robot, q, v, a) -> np.ndarray:
     """Torques (n, nv) that a model predicts for a motion q (n, nq), v, a (n, nv), friction included."""
     if isinstance(model, Robot):
         return inverse_dynamics(model, q, v, a) + friction_torque(model, v, coulomb_width=COULOMB_WIDTH)
-    robot = model.robot
+    robot = model.require_robot()
     tau = inverse_dynamics(robot, q, v, a) + friction_torque(robot, v, coulomb_width=model.coulomb_width)
     if "offset" in model.layout.terms:
         dofs = list(model.layout.dofs)

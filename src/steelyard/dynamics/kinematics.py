@@ -9,6 +9,7 @@ samples).
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -52,11 +53,11 @@ class Motion:
     acceleration (nb, 6, n): of the bodies, the latter proper (gravity subtracted).
     """
 
-    rotation: object
-    position: object
-    axes: object
-    twist: object
-    acceleration: object
+    rotation: Any
+    position: Any
+    axes: Any
+    twist: Any
+    acceleration: Any
 
 
 @lru_cache(maxsize=64)

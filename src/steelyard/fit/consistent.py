@@ -94,7 +94,7 @@ class _Program:
     @cached_property
     def factor(self) -> np.ndarray:
         """Triangular factor of `[A b]` with as many rows as unknowns: all that the minimisation needs, nothing lost."""
-        return np.linalg.qr(np.column_stack([self.A, self.b]), mode="r")[: len(self.start)]
+        return np.linalg.qr(np.column_stack([self.A, self.b]))[1][: len(self.start)]
 
     def base_covariance(self, basis) -> np.ndarray:
         """(r, r) covariance of the base parameters from data and prior, constraints left aside."""

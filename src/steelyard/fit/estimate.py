@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.errors import FitError
 from steelyard.identifiability.basis import Basis
 from steelyard.inertia import pseudo
 from steelyard.model.robot import Robot
@@ -70,6 +71,12 @@ class Estimate:
     def theta(self) -> np.ndarray:
         """(nb, 10) inertial parameters of all bodies in body frames."""
         return self.parameters[self.layout.inertial].reshape(-1, 10)
+
+    def require_robot(self) -> Robot:
+        """The identified model. Raises FitError for a raw regression, which has none."""
+        if self.robot is None:
+            raise FitError("This estimate comes from a raw regression without a robot.")
+        return self.robot
 
     @cached_property
     def base(self) -> np.ndarray:

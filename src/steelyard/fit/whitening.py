@@ -80,6 +80,6 @@ def require_enough_samples(info: Information):
     """Raise FitError when there are fewer equations than identifiable combinations."""
     if info.counts.sum() < info.basis.count:
         raise FitError(
-            f"{info.n} samples give {int(info.counts.sum())} equations for {info.basis.count} identifiable combinations. "
-            "Record a longer log, or estimate fewer terms."
+            f"{info.n} samples give {int(info.counts.sum())} equations for {info.basis.count} identifiable "
+            "combinations. Record a longer log, or estimate fewer terms."
         )

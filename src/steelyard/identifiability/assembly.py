@@ -123,11 +123,12 @@ def _on_ground(mechanism: Mechanism, experiment: Experiment, raws: list[_Raw], d
 
 def _silent_columns(mechanism: Mechanism, experiment: Experiment) -> np.ndarray:
     """Columns of terms that this experiment cannot show at all."""
+    moving = [mechanism.viscous_columns, mechanism.coulomb_columns, mechanism.armature_columns]
     silent = []
+    if not (experiment.joints and experiment.dynamic):
+        silent += moving
     if not experiment.joints:
-        silent += [mechanism.offset_columns, mechanism.armature_columns, mechanism.odd_columns]
-    elif not experiment.dynamic:
-        silent += [mechanism.armature_columns, mechanism.odd_columns]
+        silent.append(mechanism.offset_columns)
     columns = np.concatenate(silent) if silent else np.zeros(0, dtype=int)
     return columns[columns != NO_COLUMN]
 

@@ -83,6 +83,13 @@ def from_dependence(dependent, expressed) -> Basis:
     return Basis(base, regrouping, null_space)
 
 
+def rescaled(basis: Basis, scale) -> Basis:
+    """The same basis for parameters that are `scale` (p,) times as large."""
+    dependent = np.setdiff1d(np.arange(len(scale)), basis.columns)
+    ratio = scale[basis.columns, None] / scale[dependent]
+    return from_dependence(dependent, basis.regrouping[:, dependent] * ratio)
+
+
 def without(rows, direction):
     """Orthonormal rows spanning what is left of the row space without one combination, by a Householder reflection."""
     reflector = direction.copy()

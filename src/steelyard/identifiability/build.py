@@ -58,11 +58,10 @@ def build(robot: Robot, *, base=None, locked=(), motors: bool = False, reduce: b
         spins=(),
         gravity=np.concatenate([robot.gravity / pull if pull else np.zeros(3), np.zeros(3)]),
         coordinate_names=tuple(names),
+        viscous_columns=_term_columns(layout, "viscous", len(names)),
+        coulomb_columns=_term_columns(layout, "coulomb", len(names)),
         offset_columns=_term_columns(layout, "offset", len(names)),
         armature_columns=_term_columns(layout, "armature", len(names)),
-        odd_columns=np.concatenate(
-            [np.arange(layout.size)[layout.term(t)] for t in ("viscous", "coulomb") if t in layout.terms] or [[]]
-        ).astype(int),
         scale=_column_scale(layout, length, size, pull),
         names=layout.names,
         units=layout.units,
@@ -194,13 +193,11 @@ def _characteristic_length(joints) -> float:
 
 
 def _coordinate_sizes(joints, length, count) -> np.ndarray:
-    """(nc,) speed, in radians and characteristic lengths, of the first joint of each coordinate."""
+    """(nc,) largest speed, in radians and characteristic lengths, that each coordinate gives a joint."""
     size = np.zeros(count)
     for joint in joints:
         v, w = joint.subspace[:3] / length, joint.subspace[3:]
-        speed = np.maximum(np.linalg.norm(w, axis=0), np.linalg.norm(v, axis=0))
-        unset = size[joint.coordinates] == 0
-        size[joint.coordinates[unset]] = speed[unset]
+        np.maximum.at(size, joint.coordinates, np.maximum(np.linalg.norm(w, axis=0), np.linalg.norm(v, axis=0)))
     if not (size > 0).all():
         raise ModelError("A column of the base's twists, or a joint's motion, is zero; leave it out.")
     return size

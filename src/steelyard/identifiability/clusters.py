@@ -2,8 +2,8 @@
 
 All nodes between the joints of a coordinate and the last body they have in common form a cluster. Its bodies move with
 `v_m = X_m(q) v_p + J_m(q) dq` for the cluster's coordinates q, so momentum and mapping conditions hold for sums over
-its members (paper C, Remark 11, without its assumption that J is constant). They are needed for every q; since they
-are combinations of finitely many functions of q, as many generic values of q are enough.
+its members (paper C, Remark 11, without its assumption that J is constant). They are needed for every q. They are
+analytic in q, so once a further generic value of q adds none, almost surely no value does.
 """
 
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from steelyard.inertia.parameters import transform_matrix
 from steelyard.spatial import adjoint
 
 SEED = 20260102
+SAMPLES, CHECKS = 18, 2  # values of q to begin with, and how many of them only check that the others are enough
 TOLERANCE = 1e-7  # relative; sampled conditions mix sizes, so it lies below the one for single directions
 
 
@@ -68,15 +69,22 @@ def _cluster(mechanism: Mechanism, members: set[int]) -> Cluster:
 
 def conditions(mechanism: Mechanism, experiment, cluster: Cluster, seed, sensed: bool, result):
     """Spans of the members, put into `result`, and the transfers across the cluster."""
-    if any(i in experiment.wrenches for i in cluster.members):
-        raise ValueError("a wrench sensor inside a cluster needs the numeric analysis")
     V, K = np.eye(7) if seed[0] is None else seed[0], np.eye(10) if seed[1] is None else seed[1]
-    motion = _sampled(mechanism, cluster)
-    rows = _conditions(mechanism, experiment, cluster, motion, V, K, sensed)
+    samples = SAMPLES
+    while True:
+        motion = _sampled(mechanism, cluster, samples)
+        rows = _conditions(mechanism, experiment, cluster, motion, V, K, sensed)
+        checked = rows[:, -CHECKS:].reshape(-1, rows.shape[-1])
+        rows = rows[:, :-CHECKS].reshape(-1, rows.shape[-1])
+        _, singular, Vt = np.linalg.svd(_triangle(rows))
+        largest = max(singular.max(initial=0.0), 1.0)
+        R = Vt[int(np.count_nonzero(singular > TOLERANCE * largest)) :].T
+        if not R.size or np.abs(checked @ R).max(initial=0.0) < 10 * TOLERANCE * largest:
+            break
+        samples *= 2
+    result.decisions.rank(singular / largest, TOLERANCE)
     _spans(experiment, cluster, motion, V, K, sensed, result)
     size = 10 * len(cluster.members)
-    _, singular, Vt = np.linalg.svd(_triangle(rows))
-    R = Vt[result.decisions.rank(singular / max(singular.max(initial=0.0), 1.0), TOLERANCE) :].T
     columns = _extra_columns(mechanism, experiment, cluster)
     shares = tuple(R[10 * m : 10 * m + 10] for m in range(len(cluster.members)))
     received = -sum(B @ share for B, share in zip(motion.at_zero, shares, strict=True))
@@ -96,8 +104,7 @@ class _Motion:
     at_zero: np.ndarray
 
 
-def _sampled(mechanism: Mechanism, cluster: Cluster) -> _Motion:
-    samples = 24 + 12 * len(cluster.members)
+def _sampled(mechanism: Mechanism, cluster: Cluster, samples: int) -> _Motion:
     q = np.random.default_rng(SEED).uniform(-np.pi, np.pi, size=(len(cluster.coordinates), samples))
     q[:, 0] = 0.0
     place = {k: at for at, k in enumerate(cluster.coordinates)}
@@ -122,33 +129,23 @@ def _sampled(mechanism: Mechanism, cluster: Cluster) -> _Motion:
 
 
 def _conditions(mechanism: Mechanism, experiment, cluster: Cluster, motion: _Motion, V, K, sensed: bool):
-    """Rows (r, 10 m + e): what torques, wrenches and the bodies further down notice of a change."""
-    members, samples = motion.X.shape[:2]
+    """Rows (r, s, 10 m + e): what torques, wrenches and the bodies further down notice of a change, sample by sample."""
     columns = _extra_columns(mechanism, experiment, cluster)
-    size = 10 * members
-    mapping = np.swapaxes(motion.B - motion.at_zero[:, None], -1, -2) @ K
-    parts = [_beside(_stacked(mapping), len(columns))]
+    extras, size, samples = len(columns), 10 * len(cluster.members), motion.X.shape[1]
+    parts = [_stacked(np.swapaxes(motion.B - motion.at_zero[:, None], -1, -2) @ K, extras)]
     if experiment.joints:
-        entering = momentum(motion.X @ V[:6], motion.J)  # (m, s, 10, k n): coordinates outer, velocities inner
-        extended = _beside(_stacked(entering), len(columns))
         k, n = motion.J.shape[-1], V.shape[1]
-        felt = extended.reshape(samples, k, n, -1)
-        for at, column in enumerate(cluster.coordinates):
-            for e, c in enumerate(columns):
-                if c == mechanism.offset_columns[column]:
-                    felt[:, at, :, size + e] = V[6]
-        parts.append(felt.reshape(samples * k * n, -1))
+        entering = _stacked(momentum(motion.X @ V[:6], motion.J), extras).reshape(k, n, samples, -1)
+        own = _stacked(momentum(motion.J, motion.J), extras).reshape(k, k, samples, -1)
+        for at, coordinate in enumerate(cluster.coordinates):
+            entering[at, :, :, size:] += (columns == mechanism.offset_columns[coordinate]) * V[6][:, None, None]
+            own[at, at, :, size:] += columns == mechanism.armature_columns[coordinate]
+        parts.append(entering.reshape(k * n, samples, -1))
         if experiment.dynamic:
-            own = _beside(_stacked(momentum(motion.J, motion.J)), len(columns)).reshape(samples, k, k, -1)
-            for at, column in enumerate(cluster.coordinates):
-                for e, c in enumerate(columns):
-                    if c == mechanism.armature_columns[column]:
-                        own[:, at, at, size + e] = 1.0
-            parts.append(own.reshape(samples * k * k, -1))
-            parts += _armature_rows(mechanism, cluster, columns)
+            parts.append(own.reshape(k * k, samples, -1))
+            parts += [np.repeat(rows[:, None], samples, axis=1) for rows in _armature_rows(mechanism, cluster, columns)]
     if sensed and experiment.dynamic:
-        reaction = momentum(motion.J, motion.X @ np.eye(6))
-        parts.append(_beside(_stacked(reaction), len(columns)))
+        parts.append(_stacked(momentum(motion.J, motion.X), extras))
     return np.concatenate(parts)
 
 
@@ -165,14 +162,11 @@ def _armature_rows(mechanism: Mechanism, cluster: Cluster, columns):
             yield rows
 
 
-def _stacked(coefficients):
-    """(m, s, 10, n) coefficients of each member to rows (s n, 10 m)."""
+def _stacked(coefficients, extras: int):
+    """(m, s, 10, n) coefficients of each member to rows (n, s, 10 m + extras), zero for the extra unknowns."""
     m, s, _, n = coefficients.shape
-    return np.transpose(coefficients, (1, 3, 0, 2)).reshape(s * n, 10 * m)
-
-
-def _beside(rows, extras: int):
-    return np.pad(rows, ((0, 0), (0, extras)))
+    rows = np.transpose(coefficients, (3, 1, 0, 2)).reshape(n, s, 10 * m)
+    return np.pad(rows, ((0, 0), (0, 0), (0, extras)))
 
 
 def _triangle(rows):

@@ -58,8 +58,7 @@ class Spin:
 class Mechanism:
     """Nodes (parents first), spins, gravity and columns; see the module text for units.
 
-    gravity (6,): unit vector in the world or zeros. offset_columns, armature_columns (nc,): column of each
-    coordinate's term or NO_COLUMN; odd_columns: viscous and Coulomb columns. scale (p,): a parameter is `scale` times
+    gravity (6,): unit vector in the world or zeros. ..._columns (nc,): column of each coordinate's term or NO_COLUMN. scale (p,): a parameter is `scale` times
     its value here. names, units, values (p,): of all columns; values are the model's. length: metres.
     """
 
@@ -67,9 +66,10 @@ class Mechanism:
     spins: tuple[Spin, ...]
     gravity: np.ndarray
     coordinate_names: tuple[str, ...]
+    viscous_columns: np.ndarray
+    coulomb_columns: np.ndarray
     offset_columns: np.ndarray
     armature_columns: np.ndarray
-    odd_columns: np.ndarray
     scale: np.ndarray
     names: tuple[str, ...]
     units: tuple[str, ...]

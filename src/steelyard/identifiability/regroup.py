@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.identifiability.assembly import Block
-from steelyard.identifiability.basis import Basis, from_dependence
+from steelyard.identifiability.basis import Basis, from_dependence, rescaled
 from steelyard.identifiability.mechanism import GROUND, Mechanism
 
 PAPER_ORDER = np.array([0, 1, 2, 3, 4, 9, 5, 8, 7, 6])  # place in the paper's tables: m h Ixx Iyy Izz Iyz Ixz Ixy
@@ -43,4 +43,4 @@ def basis(mechanism: Mechanism, blocks: Sequence[Block]) -> Basis:
     units[np.arange(len(dependent)), dependent] = 1.0
     base = np.setdiff1d(np.arange(mechanism.size), dependent)
     expressed = regroup(mechanism, blocks, units)[:, base].T
-    return from_dependence(dependent, expressed * mechanism.scale[base, None] / mechanism.scale[dependent])
+    return rescaled(from_dependence(dependent, expressed), mechanism.scale)

@@ -85,10 +85,16 @@ def _of_states(mechanism: Mechanism, q, v, a, rows, wrenches):
             at = here.parent
         if GROUND in wrenches:
             _put(out, len(rows), wrenches.index(GROUND), node.columns, wrench)
-    for k in rows:
-        for columns, effect in ((mechanism.offset_columns, 1.0), (mechanism.armature_columns, a[k])):
+    terms = (
+        (mechanism.viscous_columns, v),
+        (mechanism.coulomb_columns, np.tanh(3 * v)),
+        (mechanism.offset_columns, np.ones_like(v)),
+        (mechanism.armature_columns, a),
+    )
+    for columns, effect in terms:
+        for k in rows:
             if columns[k] != NO_COLUMN:
-                out[:, place[k], columns[k]] += effect
+                out[:, place[k], columns[k]] += effect[k]
     return out
 
 

@@ -17,12 +17,13 @@ TOLERANCE = 1e-4
 class Decisions:
     """The closest rank decisions of an analysis: smallest size taken as real, largest taken as zero."""
 
+    tolerance: float = TOLERANCE
     kept: float = np.inf
     dropped: float = 0.0
 
-    def rank(self, singular, tolerance: float = TOLERANCE) -> int:
+    def rank(self, singular, tolerance: float | None = None) -> int:
         """How many of the descending sizes count."""
-        count = int(np.count_nonzero(singular > tolerance))
+        count = int(np.count_nonzero(singular > (self.tolerance if tolerance is None else tolerance)))
         if count:
             self.kept = min(self.kept, float(singular[count - 1]))
         if count < len(singular):

@@ -22,14 +22,15 @@ def groups(A, kinds):
     return [(kind, n, np.array(index), A[np.array(index)]) for (kind, n), index in members.items()]
 
 
-def derivatives(members, A, slack):
-    """Gradient and Hessian in x of the barrier at slack `b - A x`, strictly inside. members: from `groups`, A: (r, n)."""
-    gradient, hessian = np.zeros(A.shape[1]), np.zeros((A.shape[1], A.shape[1]))
+def derivatives(members, slack):
+    """Gradient (n,) and Hessian (n, n) in x of the barrier at slack `b - A x` (r,), strictly inside. members: from `groups`."""
+    size = members[0][3].shape[-1]
+    gradient, hessian = np.zeros(size), np.zeros((size, size))
     for kind, n, index, rows in members:
         g, h = _BARRIERS[kind](slack[index], n)
         gradient -= np.einsum("cr,crx->x", g, rows)
         curved = h @ rows
-        hessian += curved.reshape(-1, A.shape[1]).T @ rows.reshape(-1, A.shape[1])
+        hessian += curved.reshape(-1, size).T @ rows.reshape(-1, size)
     return gradient, hessian
 
 
@@ -44,11 +45,12 @@ def _second_order(s, n):
     return g, g[:, :, None] * g[:, None, :] - 2 * np.diag(signs) / gap[:, :, None]
 
 
-def _definite(s, n):
+def definite(s, n):
+    """Gradient (c, r) and Hessian (c, r, r) of `-log det` of matrices given by their triangles (c, r)."""
     inverse = np.linalg.inv(cones.from_triangle(s, n))
     basis = cones.from_triangle(np.eye(s.shape[1]), n)
     curved = cones.triangle(inverse[:, None] @ basis @ inverse[:, None])
     return -cones.triangle(inverse), curved
 
 
-_BARRIERS = {"nonnegative": _nonnegative, "soc": _second_order, "psd": _definite}
+_BARRIERS = {"nonnegative": _nonnegative, "soc": _second_order, "psd": definite}

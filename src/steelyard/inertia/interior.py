@@ -13,24 +13,24 @@ TIE = 1e-6  # weight that picks the smallest of equally deep points, so that con
 
 def deepest_aux(rows: ConeRows, theta):
     """Largest `t` for which some aux has `b - A_theta theta - A_aux aux - t e` in the cones; negative if theta (10,) is outside."""
-    A, b, kinds = _relaxed(rows.A_aux, rows.slack(theta), rows.cones)
+    A, b, kinds = _relaxed(rows.A_aux, rows.slack(theta), rows.cones, exact=False)
     return float(_solve(A, b, kinds)[-1])
 
 
 def deepest_point(A, b, kinds):
-    """A point x and depth `t <= 1` with `b - A x - t e` in the cones `kinds`, none of them an equality. A: (r, n), b: (r,)."""
-    A, b, kinds = _relaxed(A, b, kinds)
+    """A point x and depth `t <= 1` with `b - A x - t e` in the cones `kinds`, equalities kept. A: (r, n), b: (r,)."""
+    A, b, kinds = _relaxed(A, b, kinds, exact=True)
     x = _solve(A, b, kinds)
     return x[:-1], float(x[-1])
 
 
-def _relaxed(A, b, kinds):
-    """Rows in (x, t): every cone lets go by -t in the direction of its unit (an equality by a ball of radius -t), and t <= 1."""
+def _relaxed(A, b, kinds, *, exact):
+    """Rows in (x, t): every cone lets go by -t in the direction of its unit (an equality by a ball of radius -t unless exact), and t <= 1."""
     blocks_A, blocks_b, relaxed, start = [], [], [], 0
     for kind, n in kinds:
         block = slice(start, start + cones.row_count(kind, n))
         start = block.stop
-        if kind == "zero":
+        if kind == "zero" and not exact:
             blocks_A.append(np.block([[np.zeros((1, A.shape[1])), np.ones((1, 1))], [A[block], np.zeros((n, 1))]]))
             blocks_b.append(np.append(0.0, b[block]))
             relaxed.append(("soc", n + 1))

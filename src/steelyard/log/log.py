@@ -120,6 +120,14 @@ class Log:
         """Channels that were not recorded."""
         return tuple(key for key in SI if getattr(self, key) is None)
 
+    def require(self, *names: str) -> tuple[NDArray[np.float64], ...]:
+        """The named channels. Raises LogError that lists the missing ones and what to do."""
+        lacking = [name for name in names if getattr(self, name) is None]
+        if lacking:
+            remedy = "Record the joint torques too." if "tau" in lacking else "filters.differentiate fills v and a."
+            raise LogError(f"log {self.name!r} has no {choices(lacking)}. {remedy}")
+        return tuple(getattr(self, name) for name in names)
+
     def select(self, joints: Sequence[str | int]) -> "Log":
         """The given joints (names or column numbers) only, in that order. Needs one position a degree of freedom."""
         if self.nq != self.nv:

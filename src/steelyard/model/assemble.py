@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.inertia.parameters import transform
-from steelyard.model.joint import Joint
+from steelyard.model.joint import Joint, unlimited
 from steelyard.model.robot import WORLD, Link, Robot, Source
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
@@ -102,19 +102,7 @@ def assemble(name: str, parts: list[Part], *, floating, gravity, source: Source 
 
 def free_joint(name: str = FLOATING_BASE) -> Joint:
     """A free joint at the parent's origin."""
-    quaternion = np.full(4, np.inf)
-    unlimited = np.concatenate([np.full(3, np.inf), quaternion])
-    return Joint(
-        name,
-        "free",
-        np.eye(6),
-        np.eye(3),
-        np.zeros(3),
-        lower=-unlimited,
-        upper=unlimited,
-        velocity_limit=np.full(6, np.inf),
-        effort_limit=np.full(6, np.inf),
-    )
+    return Joint(name, "free", np.eye(6), np.eye(3), np.zeros(3), **unlimited(7, 6))
 
 
 def _checked_gravity(gravity):

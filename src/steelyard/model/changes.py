@@ -4,7 +4,7 @@ A body of a `Robot` may stand for several links of the file, fixed to one anothe
 one of them, the receiver; the others keep theirs, so that the file changes as little as possible.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,50 +89,18 @@ def _divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.nda
     links = reference.links
     riders = [i for i, link in enumerate(links) if link.body == body]
     receiver = _receiver(reference, body, riders, hosts)
-    fixed = {
-        i: transform(links[i].theta, links[i].rotation, links[i].position)
-        for i in riders
-        if i != receiver and links[i].theta.any()
-    }
+    fixed = {i: links[i] for i in riders if i != receiver and links[i].theta.any()}
     changed, notes = {}, []
-    if fixed and (largest := _largest_share(sum(fixed.values()), theta)) > 1 - MARGIN:
-        fixed, how = _follow(fixed, reference.inertias[body], theta, largest)
-        changed = {i: _in_link(links[i], part) for i, part in fixed.items()}
+    if (largest := _largest_share(_total(fixed.values()), theta)) > 1 - MARGIN:
+        changed, how = _follow(fixed, reference.inertias[body], theta, largest)
+        fixed = {i: replace(link, theta=changed[i]) for i, link in fixed.items()}
         notes.append(
             f"Body '{reference.body_names[body]}': the links fixed to '{links[receiver].name}' "
-            f"({choices(links[i].name for i in fixed)}) cannot keep their inertials within its new one; {how}."
+            f"({choices(link.name for link in fixed.values())}) cannot keep their inertials within its new one; {how}."
         )
-    changed[receiver] = _in_link(links[receiver], theta - sum(fixed.values(), np.zeros(10)))
+    R, p = links[receiver].rotation, links[receiver].position
+    changed[receiver] = transform(theta - _total(fixed.values()), R.T, -R.T @ p)
     return changed, notes
-
-
-def _follow(fixed: dict[int, np.ndarray], old, new, largest: float) -> tuple[dict[int, np.ndarray], str]:
-    """Inertias of fixed links, in the body frame, that leave a consistent rest of `new`, and how they were found.
-
-    With upper triangular factors `J = U U^T`, `L = U_new U_old^-1` scales masses and maps space affinely. Taking every
-    link of the body along it, `J_i -> L J_i L^T`, makes their sum `new` and keeps each consistent. It needs a
-    consistent `old`; without one, the links are made light enough by a common factor.
-    """
-    try:
-        L = _upper_factor(new) @ np.linalg.inv(_upper_factor(old))
-    except np.linalg.LinAlgError:
-        share = 0.5 / largest
-        return {i: share * part for i, part in fixed.items()}, f"they were scaled by {share:.6g}"
-    moved = {i: _mapped(part, L) for i, part in fixed.items()}
-    return moved, f"all were taken along one affine map, masses times {new[0] / old[0]:.6g}"
-
-
-def _mapped(theta, L):
-    """`J -> L J L^T`; point masses, rods and plates, on the edge of the consistent set, are kept on its right side."""
-    J = L @ pseudo.to_matrix(theta) @ L.T
-    if J[3, 3] > 0:
-        J[:3, :3] += EDGE * np.trace(J[:3, :3] - np.outer(J[:3, 3], J[:3, 3]) / J[3, 3]) * np.eye(3)
-    return pseudo.to_parameters(J)
-
-
-def _upper_factor(theta):
-    """Upper triangular U (4, 4) with `J = U U^T`. Raises LinAlgError for an inconsistent theta (10,)."""
-    return np.linalg.cholesky(pseudo.to_matrix(theta)[::-1, ::-1])[::-1, ::-1]
 
 
 def _receiver(reference: Robot, body: int, riders: list[int], hosts) -> int:
@@ -150,9 +118,9 @@ def _receiver(reference: Robot, body: int, riders: list[int], hosts) -> int:
     return max(heavy, key=lambda i: links[i].theta[0])
 
 
-def _in_link(link: Link, theta):
-    """Parameters given in the body frame, in the link's."""
-    return transform(theta, link.rotation.T, -link.rotation.T @ link.position)
+def _total(links: Iterable[Link]):
+    """Inertia of links together, in the frame of their body."""
+    return sum((transform(link.theta, link.rotation, link.position) for link in links), np.zeros(10))
 
 
 def _largest_share(part, whole) -> float:
@@ -160,6 +128,43 @@ def _largest_share(part, whole) -> float:
     J = pseudo.to_matrix(whole)
     D = np.diag(1 / np.sqrt(np.diag(J)))
     return float(eigh(D @ pseudo.to_matrix(part) @ D, D @ J @ D, eigvals_only=True)[-1])
+
+
+def _follow(fixed: dict[int, Link], old, new, largest: float) -> tuple[dict[int, np.ndarray], str]:
+    """Inertias of fixed links, each in its frame, that leave a consistent rest of `new`, and how they were found.
+
+    With upper triangular factors `J = U U^T`, `L = U_new U_old^-1` scales masses and maps space affinely. Taking every
+    link of the body along it, `J_i -> L J_i L^T`, makes their sum `new` and keeps each consistent. It needs a
+    consistent `old`; without one, the links are made light enough by a common factor.
+    """
+    try:
+        L = _upper_factor(new) @ np.linalg.inv(_upper_factor(old))
+    except np.linalg.LinAlgError:
+        share = 0.5 / largest
+        return {i: share * link.theta for i, link in fixed.items()}, f"they were scaled by {share:.6g}"
+    moved = {i: _mapped(link, L) for i, link in fixed.items()}
+    return moved, f"all were taken along one affine map, masses times {new[0] / old[0]:.6g}"
+
+
+def _mapped(link: Link, L):
+    """`J -> L J L^T` in the link's frame, L in the body's. Point masses, rods and plates are kept on the right side."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = link.rotation, link.position
+    L = np.linalg.inv(T) @ L @ T
+    J = L @ pseudo.to_matrix(link.theta) @ L.T
+    if J[3, 3] > 0:
+        J[:3, :3] += EDGE * np.trace(J[:3, :3] - np.outer(J[:3, 3], J[:3, 3]) / J[3, 3]) * np.eye(3)
+    return pseudo.to_parameters(J)
+
+
+def _upper_factor(theta):
+    """Upper triangular U (4, 4) with `J = U U^T`. Raises LinAlgError for an inconsistent theta (10,)."""
+    return np.linalg.cholesky(pseudo.to_matrix(theta)[::-1, ::-1])[::-1, ::-1]
+
+
+def _in_link(link: Link, theta):
+    """Parameters given in the body frame, in the link's."""
+    return transform(theta, link.rotation.T, -link.rotation.T @ link.position)
 
 
 def _joint_changes(robot: Robot, reference: Robot, format: str, holds):

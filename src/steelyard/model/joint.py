@@ -13,6 +13,7 @@ free        x y z, quaternion xyzw   twist [v; w]
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -59,6 +60,12 @@ class Joint:
     @property
     def nv(self) -> int:
         return KINDS[self.kind][1]
+
+
+def unlimited(nq: int, nv: int) -> dict[str, Any]:
+    """Limit fields of a joint without limits."""
+    q, v = np.full(nq, np.inf), np.full(nv, np.inf)
+    return {"lower": -q, "upper": q, "velocity_limit": v, "effort_limit": v}
 
 
 def unit_axis(axis, *, joint: str):

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia.parameters import from_com_inertia
 from steelyard.model.assemble import Part, assemble, free_joint
-from steelyard.model.joint import Joint, prismatic_subspace, revolute_subspace, spherical_subspace
+from steelyard.model.joint import Joint, prismatic_subspace, revolute_subspace, spherical_subspace, unlimited
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.xml import parse
 from steelyard.spatial import rotation_from_quaternion
@@ -83,32 +83,31 @@ def _joint(m, index: int) -> Joint:
     kind = mujoco.mjtJoint(m.jnt_type[index])
     dof, body = m.jnt_dofadr[index], m.jnt_bodyid[index]
     name = m.joint(index).name or f"{body_name(m, body)}_joint{index - m.body_jntadr[body]}"
-    properties = {
-        "armature": float(m.dof_armature[dof]),
-        "damping": float(m.dof_damping[dof].flat[0]),
-        "frictionloss": float(m.dof_frictionloss[dof]),
-    }
     anchor, axis = m.jnt_pos[index].copy(), m.jnt_axis[index].copy()
     if kind == mujoco.mjtJoint.mjJNT_FREE:
-        return replace(free_joint(name), **properties)
-    identity = (np.eye(3), np.zeros(3))
-    if kind == mujoco.mjtJoint.mjJNT_BALL:
-        three, four = np.full(3, np.inf), np.full(4, np.inf)
-        limits = {"lower": -four, "upper": four, "velocity_limit": three, "effort_limit": three}
-        return Joint(name, "spherical", spherical_subspace(anchor), *identity, **limits, **properties)
-    limited = bool(m.jnt_limited[index])
-    effort = m.jnt_actfrcrange[index, 1] if m.jnt_actfrclimited[index] else np.inf
-    hinge = kind == mujoco.mjtJoint.mjJNT_HINGE
-    return Joint(
-        name,
-        "revolute" if hinge else "prismatic",
-        revolute_subspace(axis, anchor=anchor) if hinge else prismatic_subspace(axis),
-        *identity,
-        offset=-float(m.qpos0[m.jnt_qposadr[index]]),
-        lower=np.array([m.jnt_range[index, 0] if limited else -np.inf]),
-        upper=np.array([m.jnt_range[index, 1] if limited else np.inf]),
-        effort_limit=np.array([effort]),
-        **properties,
+        joint = free_joint(name)
+    elif kind == mujoco.mjtJoint.mjJNT_BALL:
+        joint = Joint(name, "spherical", spherical_subspace(anchor), np.eye(3), np.zeros(3), **unlimited(4, 3))
+    else:
+        hinge = kind == mujoco.mjtJoint.mjJNT_HINGE
+        limited = bool(m.jnt_limited[index])
+        effort = m.jnt_actfrcrange[index, 1] if m.jnt_actfrclimited[index] else np.inf
+        joint = Joint(
+            name,
+            "revolute" if hinge else "prismatic",
+            revolute_subspace(axis, anchor=anchor) if hinge else prismatic_subspace(axis),
+            np.eye(3),
+            np.zeros(3),
+            offset=-float(m.qpos0[m.jnt_qposadr[index]]),
+            lower=np.array([m.jnt_range[index, 0] if limited else -np.inf]),
+            upper=np.array([m.jnt_range[index, 1] if limited else np.inf]),
+            effort_limit=np.array([effort]),
+        )
+    return replace(
+        joint,
+        armature=float(m.dof_armature[dof]),
+        damping=float(m.dof_damping[dof].flat[0]),
+        frictionloss=float(m.dof_frictionloss[dof]),
     )
 
 

@@ -86,15 +86,15 @@ class Robot:
         """Joints with coordinates of their own, in the order of q and v (mimic joints left out)."""
         return tuple(j for j in self.joints if j.mimics is None)
 
-    @cached_property
+    @property
     def nq(self) -> int:
         return sum(j.nq for j in self.free_joints)
 
-    @cached_property
+    @property
     def nv(self) -> int:
         return sum(j.nv for j in self.free_joints)
 
-    @cached_property
+    @property
     def joint_names(self) -> tuple[str, ...]:
         """Moving joints in the order of v, mimic joints left out."""
         return tuple(j.name for j in self.free_joints)

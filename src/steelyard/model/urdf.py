@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia.parameters import from_com_inertia
 from steelyard.model.assemble import DEFAULT_GRAVITY, Part, assemble, free_joint
-from steelyard.model.joint import Joint, planar_subspace, prismatic_subspace, revolute_subspace, unit_axis
+from steelyard.model.joint import Joint, planar_subspace, prismatic_subspace, revolute_subspace, unit_axis, unlimited
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.xml import floats, number, parse, where
 from steelyard.spatial import rotation_from_rpy
@@ -75,9 +75,9 @@ def _parts(links, joints, path) -> list[Part]:
     _require_connected(roots[0], incoming, links, path)
     parts = []
     for name, link in links.items():
-        theta = _inertial(link, path)
-        known = theta is not None
-        theta = theta if known else np.zeros(10)
+        stated = _inertial(link, path)
+        known = stated is not None
+        theta = np.zeros(10) if stated is None else stated
         if name == roots[0]:
             parts.append(Part(name, WORLD, np.eye(3), np.zeros(3), (), theta, known))
             continue
@@ -105,7 +105,7 @@ def _require_connected(root, incoming, links, path):
 def _end(joint, tag, links, path) -> str:
     element = joint.find(tag)
     name = element.get("link") if element is not None else None
-    if name not in links:
+    if name is None or name not in links:
         found = "has no" if name is None else f"names '{name}' as its"
         raise ModelError(f"{where(joint, path)} {found} {tag} link. Links of this file: {choices(links)}.")
     return name
@@ -156,20 +156,8 @@ def _joint(element, R, p, path) -> Joint | None:
     axis = np.array([1.0, 0.0, 0.0]) if axis is None else floats(axis, "xyz", 3, path, default=(1.0, 0.0, 0.0))
     axis = unit_axis(axis, joint=f"{name}' in '{path}")
     if kind == "planar":
-        unlimited = np.full(3, np.inf)
-        return Joint(
-            name,
-            "planar",
-            planar_subspace(axis),
-            R,
-            p,
-            lower=-unlimited,
-            upper=unlimited,
-            velocity_limit=unlimited,
-            effort_limit=unlimited,
-            damping=damping,
-            frictionloss=friction,
-        )
+        planar = Joint(name, "planar", planar_subspace(axis), R, p, **unlimited(3, 3))
+        return replace(planar, damping=damping, frictionloss=friction)
     rotary = kind != "prismatic"
     mimics, ratio, offset = _mimic(element, path)
     lower, upper, velocity, effort = _limits(element, kind, path)

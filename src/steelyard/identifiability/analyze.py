@@ -1,0 +1,82 @@
+"""The public function: what an experiment with a robot can reveal about its inertial parameters."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from steelyard.errors import ModelError, OptionError
+from steelyard.identifiability import assembly, recursion, regroup, sampled
+from steelyard.identifiability.basis import Basis, from_null_space, rescaled
+from steelyard.identifiability.build import build
+from steelyard.identifiability.result import Identifiability, Setup
+from steelyard.identifiability.sensors import sensors_of
+from steelyard.identifiability.spans import TOLERANCE, Decisions
+from steelyard.identifiability.transfer import Experiment
+from steelyard.model.robot import Robot
+from steelyard.parameters import FRICTION, layout_of
+
+MOTIONS = ("dynamic", "static")
+
+
+def identifiability(
+    robot: Robot,
+    *,
+    base=None,
+    motion: str = "dynamic",
+    sensors: str | Iterable[str] = "joints",
+    motors: bool = False,
+    locked=(),
+    friction=(),
+    armature: bool = False,
+    tolerance: float = TOLERANCE,
+) -> Identifiability:
+    """Which combinations of inertial parameters any motion can reveal, from the kinematics alone (paper C).
+
+    base: None (as the robot stands), "fixed", "floating" (free, its external wrench known), "planar" (on a horizontal
+    plane) or (6, k) twists `[v; w]` in the base body's frame that it may make. motion: "dynamic" or "static" (poses held
+    at rest). sensors: "joints" (torque of every joint, and the external wrench on a free base), "base" (six-axis wrench
+    under the robot), or a list of joint names, of link names with a wrench sensor in front, "joints" and "base".
+    motors: whether `robot.rotors` are bodies with parameters of their own. locked: joints that never move (their torque
+    is not measured), or {name: coordinate}. friction, armature: terms of the regression, as in `accumulate`. tolerance:
+    smallest angle [rad], or offset over the robot's characteristic length, that is taken as real.
+
+    Raises OptionError and ModelError that list valid names.
+    """
+    _check(robot, motion, motors)
+    terms = layout_of(robot, friction=friction, armature=armature).terms
+    setup = Setup(base, motion, _names(sensors), motors, locked, tuple(t for t in terms if t in FRICTION), armature, tolerance)
+    options = {"base": base, "locked": locked, "motors": motors, "terms": terms}
+    mechanism = build(robot, **options)
+    measured = sensors_of(mechanism, robot, setup.sensors)
+    experiment = Experiment(motion == "dynamic", bool(measured.rows), measured.wrenches)
+    if not measured.rows or measured.complete:
+        found = recursion.run(mechanism, experiment, tolerance)
+        if found is not None:
+            blocks = assembly.blocks(mechanism, experiment, found, regroup.preference(mechanism))
+            method = "recursive" if not found.coupled else "recursive, coupled joints sampled"
+            return Identifiability(robot, setup, mechanism, experiment, method, found.decisions, tuple(blocks), None, found)
+    mechanism = build(robot, **options, reduce=False)
+    basis, decisions = _numeric(mechanism, experiment, measured.rows)
+    return Identifiability(robot, setup, mechanism, experiment, "numeric", decisions, (), basis, None)
+
+
+def _check(robot: Robot, motion: str, motors: bool):
+    if motion not in MOTIONS:
+        raise OptionError(f"motion is one of {', '.join(MOTIONS)}; got '{motion}'.")
+    if motors and not robot.rotors:
+        raise ModelError(
+            f"Robot '{robot.name}' has no rotors. Describe them in its side file ROBOT.steelyard.toml, or leave motors out."
+        )
+
+
+def _names(sensors) -> tuple[str, ...]:
+    return (sensors,) if isinstance(sensors, str) else tuple(sensors)
+
+
+def _numeric(mechanism, experiment: Experiment, rows) -> tuple[Basis, Decisions]:
+    """Basis by the rank of a stacked random regression: for sensors that the recursion does not cover."""
+    stacked = sampled.regression(mechanism, dynamic=experiment.dynamic, rows=rows, wrenches=experiment.wrenches)
+    null, relative = sampled.null_space(stacked)
+    basis = rescaled(from_null_space(null, order=regroup.preference(mechanism)), mechanism.scale)
+    smallest = float(relative[basis.count - 1]) if basis.count else np.inf
+    return basis, Decisions(sampled.RANK_TOLERANCE, smallest, float(relative[basis.count :].max(initial=0.0)))

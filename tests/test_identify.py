@@ -1,0 +1,143 @@
+"""`identify` from Python: the files agree with the result, and other engines read the model."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from small_runs import motion, torques, write_case, write_log
+
+from steelyard.errors import FitError, ModelError, OptionError
+from steelyard.identify import carry_out, identify
+from steelyard.inertia import pseudo
+from steelyard.model import load
+from steelyard.pipeline import Job
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("identify")
+    model, log = write_case(folder)
+    return folder, identify(model, log, out=folder / "out")
+
+
+def test_written_model_is_the_result(done):
+    folder, result = done
+    written = load(folder / "out" / "arm_identified.urdf")
+    np.testing.assert_allclose(written.inertias, result.robot.inertias, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(written.damping, result.estimate.friction["viscous"], rtol=1e-12)
+    assert (np.linalg.eigvalsh(pseudo.to_matrix(written.inertias)) > 0).all()
+    assert "<!-- keep me -->" in (folder / "out" / "arm_identified.urdf").read_text()
+
+
+def test_pinocchio_predicts_fresh_torques_with_the_written_model(done):
+    folder, result = done
+    _, q, v, a = motion(samples=200, seed=9)
+    exact = torques(folder / "truth.urdf", q, v, a, noise=0.0)
+    missing = result.estimate.friction["armature"] * a + result.estimate.friction["offset"]
+
+    def error(model):
+        return np.linalg.norm(torques(folder / model, q, v, a, noise=0.0) - exact) / np.linalg.norm(exact)
+
+    found = torques(folder / "out" / "arm_identified.urdf", q, v, a, noise=0.0) + missing
+    # friction of the simulated log is added by the helper in both, so that only the bodies are compared
+    assert np.linalg.norm(found - exact) / np.linalg.norm(exact) < 0.02 < 0.05 < error("arm.urdf")
+
+
+def test_mujoco_loads_the_written_model(done):
+    import mujoco
+
+    m = mujoco.MjModel.from_xml_path(str(done[0] / "out" / "arm_identified.urdf"))
+    assert m.nv == 3
+
+
+def test_summary_names_inputs_by_hash_and_all_files(done):
+    folder, _ = done
+    summary = json.loads((folder / "out" / "summary.json").read_text("utf-8"))
+    assert sorted(summary["files"]) == sorted(path.name for path in (folder / "out").iterdir())
+    for each in summary["provenance"]["inputs"]:
+        path = folder / each["path"]
+        assert each["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert each["bytes"] == path.stat().st_size
+
+
+def test_several_logs_of_any_spelling(tmp_path):
+    model, log = write_case(tmp_path, samples=700)
+    second = write_log(tmp_path / "second.csv", tmp_path / "truth.urdf", samples=700, seed=4)
+    result = identify(str(model), [log, str(second)])
+    assert result.log_names == ("run.csv", "second.csv")
+    assert result.estimate.samples > identify(model, log).estimate.samples
+    assert identify(model, log).job == identify(model, [log]).job
+
+
+def test_progress_runs_from_zero_to_one(done):
+    stages = []
+    model, log = (done[0] / name for name in ("arm.urdf", "run.csv"))
+    identify(model, log, progress=lambda stage, share: stages.append((stage, share)))
+    shares = [share for _, share in stages]
+    assert shares == sorted(shares) and shares[0] == 0 and shares[-1] == 1
+    assert any("run.csv" in stage for stage, _ in stages)
+
+
+def test_mjcf_in_mjcf_out(tmp_path):
+    import mujoco
+
+    model, log = write_case(tmp_path)
+    spec = mujoco.MjSpec.from_file(str(model))
+    spec.compile()
+    (tmp_path / "arm.xml").write_text(spec.to_xml())
+    result = identify(tmp_path / "arm.xml", log, out=tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"arm_identified.xml", "summary.json", "report.html"}
+    m = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "arm_identified.xml"))
+    np.testing.assert_allclose(m.dof_armature, result.estimate.friction["armature"], rtol=1e-9, atol=1e-15)
+
+
+def test_a_fit_that_is_not_certified_writes_nothing(done, tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    from steelyard.fit import Status
+
+    result = replace(done[1], estimate=replace(done[1].estimate, status=Status.INACCURATE))
+    monkeypatch.setattr("steelyard.identify.run", lambda job, progress: result)
+    with pytest.raises(FitError, match="nothing was written"):
+        carry_out(result.job, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_while_writing_leaves_the_folder_alone(done, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "report.html").write_text("earlier")
+
+    def broken(*_):
+        raise ModelError("cannot be drawn")
+
+    monkeypatch.setattr("steelyard.identify.page", broken)
+    model, log = (done[0] / name for name in ("arm.urdf", "run.csv"))
+    for target in (out, tmp_path / "a" / "b"):
+        with pytest.raises(ModelError, match="cannot be drawn"):
+            identify(model, log, out=target)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert [path.name for path in out.iterdir()] == ["report.html"] and (out / "report.html").read_text() == "earlier"
+
+
+def test_an_output_that_would_be_an_input_is_refused(tmp_path):
+    model, log = write_case(tmp_path / "in", samples=600)
+    out = tmp_path / "out"
+    out.mkdir()
+    clash = out / "arm_identified.urdf"
+    clash.symlink_to(model)
+    before = model.read_bytes()
+    with pytest.raises(OptionError, match="is an input of this run"):
+        identify(model, log, out=out)
+    assert model.read_bytes() == before and list(out.iterdir()) == [clash]
+
+
+def test_no_log_at_all(done):
+    with pytest.raises(OptionError, match="At least one log"):
+        identify(done[0] / "arm.urdf", [])
+
+
+def test_defaults_are_those_of_the_job(done):
+    model, log = (str(done[0] / name) for name in ("arm.urdf", "run.csv"))
+    assert done[1].job == Job(model=model, logs=(log,))
