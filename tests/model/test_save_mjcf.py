@@ -39,9 +39,9 @@ MODELS = (
 PANDA = "robosuite/models/assets/robots/panda/robot.xml"
 # what inertias and joint properties reach; everything else of a compiled model has to be equal
 REACHED = re.compile(
-    r"body_(mass|inertia|ipos|iquat|subtreemass|invweight0|simple|sameframe)|subtree|dof_(M0|invweight0|armature|damping"
-    r"|frictionloss|simplenum)|tendon_invweight0|actuator_(acc0|length0)|geom_sameframe|site_sameframe|paths|eq_data"
-    r"|text_data|M_|D_|mapM|mapD|mapM2M|flex_|bvh_aabb|body_margin|tree_|oct_"
+    r"body_(mass|inertia|ipos|iquat|subtreemass|invweight0|simple|sameframe)|dof_(M0|invweight0|armature|damping"
+    r"|frictionloss|simplenum|length)|tendon_invweight0|actuator_acc0|(geom|site)_sameframe|(cam|light)_poscom0|bvh_"
+    r"|paths|text_data|stat"
 )
 
 
@@ -68,7 +68,8 @@ def lumped(m, robot):
             J = np.zeros((4, 4))
             theta = body_parameters(m, index)
             I = theta[[4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(3, 3)
-            J[:3, :3], J[:3, 3], J[3, :3], J[3, 3] = 0.5 * np.trace(I) * np.eye(3) - I, theta[1:4], theta[1:4], theta[0]
+            J[:3, :3] = 0.5 * np.trace(I) * np.eye(3) - I
+            J[:3, 3], J[3, :3], J[3, 3] = theta[1:4], theta[1:4], theta[0]
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = link.rotation, link.position
             J = T @ J @ T.T
@@ -218,7 +219,7 @@ def test_a_change_in_the_main_file_alone_leaves_the_others(tmp_path):
     report = save(robot.with_inertias(theta), tmp_path / "robot" / "out.xml")
     assert report.changed == ("body 'base': inertial",) and report.files == (report.path,)
     far = save(robot.with_inertias(theta), tmp_path / "out.xml")
-    assert [p.name for p in far.files] == ["out_arm.xml", "out.xml"] or far.files == (far.path,)
+    assert [p.name for p in far.files] == ["out_arm.xml", "out.xml"] or far.files == (far.path,)  # XX
     assert relative_error(load(far.path).inertias, theta) < 1e-12
 
 
@@ -280,17 +281,22 @@ def test_settings_that_alter_the_result_are_named(tmp_path, setting, name):
     "maker",
     [
         '<replicate count="2" offset="1 0 0"><body><joint/><geom size="0.1"/></body></replicate>',
-        '<composite type="cable" curve="s" count="4 1 1" size="1"><geom type="capsule" size=".02"/></composite>',
+        '<attach model="other" body="x" prefix="o-"/>',
+        '<flexcomp type="grid" count="2 2 1" spacing=".1 .1 .1" mass="1" name="f" radius=".01" dim="2"/>',
     ],
-    ids=["replicate", "composite"],
+    ids=["replicate", "attach", "flexcomp"],
 )
 def test_bodies_that_are_not_written_are_refused(tmp_path, maker):
-    robot = one(tmp_path, LINK.format("a", "") + f"<body>{maker}</body>" + LINK.format("z", ""))
+    (tmp_path / "other.xml").write_text(f"<mujoco><worldbody>{LINK.format('x', '')}</worldbody></mujoco>")
+    asset = '<asset><model name="other" file="other.xml"/></asset>'
+    robot = one(tmp_path, LINK.format("a", "") + f"<body>{maker}</body>" + LINK.format("z", ""), before=asset)
     theta = robot.inertias.copy()
     theta[robot.body_index("a")] *= 2
     assert relative_error(load(save(robot.with_inertias(theta), tmp_path / "a.xml").path).inertias, theta) < 1e-12
     theta[robot.body_index("z")] *= 2
-    refused(robot.with_inertias(theta), tmp_path / "out.xml", "'z' cannot be written back.*(replicate|composite)")
+    refused(
+        robot.with_inertias(theta), tmp_path / "out.xml", "'z' cannot be written back.*<(replicate|attach|flexcomp)>"
+    )
     damping = robot.damping.copy()
     damping[robot.joint_names.index("jz")] = 3
     refused(robot.with_joint_properties(damping=damping), tmp_path / "out.xml", "'jz' cannot be written back")
@@ -328,10 +334,6 @@ def test_a_free_base_and_what_it_cannot_hold(tmp_path):
     held = one(tmp_path, '<body name="a"><joint type="free" name="f"/><geom size="0.1"/></body>')
     report = save(held.with_joint_properties(damping=np.ones(6)), tmp_path / "out.xml")
     assert report.changed == ("joint 'f': damping",) and load(report.path).damping == pytest.approx(1)
-    # a base that was freed when the model was read is in no file; neither is one that was welded
-    for floating in (True, False):
-        robot = load(tmp_path / "one.xml", floating=False if not floating else None)
-        assert robot.nv == 6 if floating else True
 
 
 def test_a_base_freed_on_reading(tmp_path):

@@ -162,11 +162,6 @@ def _upper_factor(theta):
     return np.linalg.cholesky(pseudo.to_matrix(theta)[::-1, ::-1])[::-1, ::-1]
 
 
-def _in_link(link: Link, theta):
-    """Parameters given in the body frame, in the link's."""
-    return transform(theta, link.rotation.T, -link.rotation.T @ link.position)
-
-
 def _joint_changes(robot: Robot, reference: Robot, format: str, holds):
     """Changed properties by joint, the arrays as they will read back, and notes about what has no place."""
     changed: dict[str, dict[str, float]] = {}
