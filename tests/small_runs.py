@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard.dynamics.effects import COULOMB_WIDTH
+
 JOINTS = ("shoulder", "elbow", "slide")
 MODEL = """<?xml version="1.0"?>
 <!-- keep me -->
@@ -38,12 +40,12 @@ def write_model(path: Path, *, mass=4.0, forearm=2.0, **names) -> Path:
     return path
 
 
-def motion(samples=1500, rate=100.0, seed=0):
-    """t (n,), q, v, a (n, 3) of smooth sines."""
+def motion(samples=1500, rate=100.0, seed=0, moving=(1.0, 1.0, 1.0)):
+    """t (n,), q, v, a (n, 3) of smooth sines. moving: factor of each joint's motion."""
     rng = np.random.default_rng(seed)
     t = np.arange(samples) / rate
     w = rng.uniform(0.8, 7.0, size=(3, 4))
-    size = rng.uniform(0.5, 1.0, size=(3, 4)) * np.array([0.5, 0.5, 0.08])[:, None] / np.sqrt(w)
+    size = rng.uniform(0.5, 1.0, size=(3, 4)) * (np.array([0.5, 0.5, 0.08]) * moving)[:, None] / np.sqrt(w)
     angle = t[:, None, None] * w + rng.uniform(0, 6, size=(3, 4))
     return (
         t,
@@ -60,13 +62,13 @@ def torques(model: Path, q, v, a, *, noise=0.01, seed=1):
     m = pin.buildModelFromUrdf(str(model))
     d = m.createData()
     tau = np.array([pin.rnea(m, d, *row).copy() for row in zip(q, v, a, strict=True)])
-    tau += np.array([0.6, 0.4, 3.0]) * v + np.array([0.3, 0.2, 1.0]) * np.tanh(v / 0.02)
+    tau += np.array([0.6, 0.4, 3.0]) * v + np.array([0.3, 0.2, 1.0]) * np.tanh(v / COULOMB_WIDTH)
     return tau + noise * np.std(tau, axis=0) * np.random.default_rng(seed).normal(size=tau.shape)
 
 
 def write_log(path: Path, model: Path, *, joints=JOINTS, change=None, **options) -> Path:
     """A CSV log of the true robot. change: called with t, q, tau to spoil them."""
-    samples = {key: options.pop(key) for key in ("samples", "rate", "seed") if key in options}
+    samples = {key: options.pop(key) for key in ("samples", "rate", "seed", "moving") if key in options}
     t, q, v, a = motion(**samples)
     tau = torques(model, q, v, a, **options)
     if change is not None:

@@ -2,16 +2,21 @@
 
 import hashlib
 import json
+from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
-from small_runs import motion, torques, write_case, write_log
 
+from small_runs import motion, torques, write_case, write_log
 from steelyard.errors import FitError, ModelError, OptionError
+from steelyard.fit import Status
 from steelyard.identify import carry_out, identify
 from steelyard.inertia import pseudo
 from steelyard.model import load
 from steelyard.pipeline import Job
+
+MODULE = import_module("steelyard.identify")
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +98,8 @@ def test_mjcf_in_mjcf_out(tmp_path):
 
 
 def test_a_fit_that_is_not_certified_writes_nothing(done, tmp_path, monkeypatch):
-    from dataclasses import replace
-
-    from steelyard.fit import Status
-
     result = replace(done[1], estimate=replace(done[1].estimate, status=Status.INACCURATE))
-    monkeypatch.setattr("steelyard.identify.run", lambda job, progress: result)
+    monkeypatch.setattr(MODULE, "run", lambda job, progress: result)
     with pytest.raises(FitError, match="nothing was written"):
         carry_out(result.job, out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -112,7 +113,7 @@ def test_a_failure_while_writing_leaves_the_folder_alone(done, tmp_path, monkeyp
     def broken(*_):
         raise ModelError("cannot be drawn")
 
-    monkeypatch.setattr("steelyard.identify.page", broken)
+    monkeypatch.setattr(MODULE, "page", broken)
     model, log = (done[0] / name for name in ("arm.urdf", "run.csv"))
     for target in (out, tmp_path / "a" / "b"):
         with pytest.raises(ModelError, match="cannot be drawn"):

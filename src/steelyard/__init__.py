@@ -6,9 +6,11 @@ model + log -> information -> identifiability -> fit -> validated model + report
 from steelyard import errors, fit, inertia, simulate
 from steelyard.dynamics import body_regressor, inverse_dynamics, regressor
 from steelyard.errors import SteelyardError
+from steelyard.identify import identify
 from steelyard.information import Information, accumulate
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
 from steelyard.model import Robot, library, load
+from steelyard.model.save import save
 from steelyard.validate import validate
 
 __all__ = [
@@ -21,12 +23,14 @@ __all__ = [
     "errors",
     "filters",
     "fit",
+    "identify",
     "inertia",
     "inverse_dynamics",
     "library",
     "load",
     "read_log",
     "regressor",
+    "save",
     "simulate",
     "split_blocks",
     "validate",

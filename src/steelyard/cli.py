@@ -76,7 +76,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on
 
 @app.command(epilog=IDENTIFY_EXAMPLES)
 def identify(
-    model: Annotated[Path, typer.Argument(help="Robot model: .urdf or MJCF .xml.", show_default=False)],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Robot model: .urdf or MJCF .xml.")],
     logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Recorded motion: .csv or .npz.")],
     out: Annotated[
         Path | None,

@@ -45,6 +45,7 @@ class Information:
     basis: Basis
     robot: Robot | None = None
     coulomb_width: float = COULOMB_WIDTH
+    independence: float = 1.0
 
     @property
     def G(self) -> np.ndarray:
@@ -102,6 +103,7 @@ class Information:
             moment=self.moment + other.moment,
             energy=self.energy + other.energy,
             counts=self.counts + other.counts,
+            independence=(self.n * self.independence + other.n * other.independence) / (self.n + other.n),
         )
 
     def __radd__(self, other):
@@ -146,16 +148,21 @@ def accumulate(
     armature: bool = False,
     columns: str = "base",
     coulomb_width: float = COULOMB_WIDTH,
+    independence: float = 1.0,
 ) -> Information:
     """Information of one log or several, streamed in chunks.
 
     log: with q, v, a and tau of every joint (`filters.differentiate` fills v and a). friction: any of "viscous",
     "coulomb", "offset"; armature: whether to estimate it. What is not a column keeps the value of the model and is
     subtracted from tau as known. columns: "base" (identifiable choice, lossless) or "all". coulomb_width: half-width
-    of standstill, rad/s. Raises LogError for missing or non-finite channels, OptionError for unknown options.
+    of standstill, rad/s. independence: share of the samples whose noise is independent, `2 cutoff / rate` after a
+    low-pass filter: it scales what the data weighs against a prior, and variances. Raises LogError for missing or
+    non-finite channels, OptionError for unknown options.
     """
     if columns not in ("base", "all"):
         raise OptionError(f"columns is 'base' or 'all'; got {columns!r}.")
+    if not 0 < independence <= 1:
+        raise OptionError(f"independence is a share between 0 and 1; got {independence!r}.")
     layout = layout_of(robot, friction=friction, armature=armature)
     basis = regression_basis(robot, layout)
     kept = basis.columns if columns == "base" else np.arange(layout.size)
@@ -183,6 +190,7 @@ def accumulate(
         basis=basis,
         robot=robot,
         coulomb_width=coulomb_width,
+        independence=independence,
     )
 
 

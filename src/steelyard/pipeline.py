@@ -35,7 +35,7 @@ class Job:
     friction: tuple[str, ...] = FRICTION
     armature: bool = True
     validation: float = 0.3
-    weight: float = 0.1
+    weight: float = 1.0
     channels: dict | None = None
 
     def as_json(self) -> dict:
@@ -74,13 +74,16 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         findings += found
         if any(finding.code == "repeated_sample" for finding in found):
             log = filters.restamp(log)
-        log = prepared(log, job.cutoff)
+        cutoff = cutoff_for(log, job.cutoff)
+        log = prepared(log, cutoff)
         notes += log.notes
         kept, held = split_blocks(log, validation=job.validation)
-        train.append(kept)
+        train.append((kept, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0))
         test.append(held)
     report("accumulating information", 0.65)
-    info = accumulate(robot, train, friction=job.friction, armature=job.armature)
+    info = sum(
+        accumulate(robot, log, friction=job.friction, armature=job.armature, independence=share) for log, share in train
+    )
     report("fitting", 0.75)
     estimate = consistent(info, weight=job.weight)
     report("validating", 0.9)
@@ -100,15 +103,18 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     return result
 
 
-def prepared(log: Log, cutoff: float | None) -> Log:
-    """A log with v and a: filtered and differentiated, or as recorded for cutoff 0."""
+def cutoff_for(log: Log, cutoff: float | None) -> float:
+    """The cutoff asked for, or for None the one that suits the rate of a log, Hz."""
+    return min(HIGHEST_CUTOFF, log.rate / SAMPLES_A_PERIOD) if cutoff is None else cutoff
+
+
+def prepared(log: Log, cutoff: float | None = None) -> Log:
+    """A log with v and a: filtered and differentiated at `cutoff_for`, or as recorded for cutoff 0."""
     if cutoff == 0:
         if log.v is None or log.a is None:
             raise LogError(f"Log '{log.name}' has no recorded v or a; give a cutoff in Hz to differentiate positions.")
         return log
-    if cutoff is None:
-        cutoff = min(HIGHEST_CUTOFF, log.rate / SAMPLES_A_PERIOD)
-    return filters.differentiate(log, cutoff=cutoff)
+    return filters.differentiate(log, cutoff=cutoff_for(log, cutoff))
 
 
 def joined(logs: Sequence[Log]) -> Log:

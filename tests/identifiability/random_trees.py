@@ -1,4 +1,4 @@
-"""Random trees with every joint type and the degenerate geometry of real robots: parallel, crossing and vertical axes."""
+"""Random trees with every joint type and the degenerate geometry of real robots: parallel and vertical axes."""
 
 import numpy as np
 
@@ -56,7 +56,11 @@ def _joint(rng, name, before, mimic, multi) -> Joint:
     if rng.uniform() < 0.2:
         pose["position"] = 0.3 * rng.normal(size=3)
     if mimic and masters and kind in ONE_DEGREE:
-        pose |= {"mimics": str(rng.choice([m.name for m in masters])), "ratio": float(rng.choice([1.0, -1.0, 0.7])), "offset": 0.3}
+        pose |= {
+            "mimics": str(rng.choice([m.name for m in masters])),
+            "ratio": float(rng.choice([1.0, -1.0, 0.7])),
+            "offset": 0.3,
+        }
     kind = "revolute" if kind == "helical" else kind
     return Joint(name, kind, subspace, **pose)
 

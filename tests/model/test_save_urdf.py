@@ -324,14 +324,14 @@ def test_relative_meshes_are_followed_to_another_folder(tmp_path):
         f'<visual><geometry><mesh filename="{name}"/></geometry></visual>'
         for name in ("meshes/a b.stl", "package://x/a.stl", "/abs/a.stl", "missing.stl")
     )
-    path.write_text(
-        TINY.format(encoding="utf-8").replace('<link name="lower"/>', f'<link name="lower">{meshes}</link>')
-    )
+    text = TINY.format(encoding="utf-8").replace('<link name="lower"/>', f'<link name="lower">{meshes}</link>')
+    folder = '<mujoco><compiler meshdir="meshes"/></mujoco>'  # of MuJoCo's extension of URDF
+    path.write_text(text.replace("<link name='base'/>", f"{folder}<link name='base'/>"))
     robot = load(path)
     assert save(robot, tmp_path / "robot" / "same.urdf").changed == ()
     report = save(robot, tmp_path / "results" / "out.urdf")
-    assert len(report.changed) == 1 and '"../robot/meshes/a b.stl"' in report.changed[0]
-    assert report.path.read_bytes() == path.read_bytes().replace(b'"meshes/', b'"../robot/meshes/')
+    assert len(report.changed) == 2 and '"../robot/meshes/a b.stl"' in report.changed[1]
+    assert report.path.read_bytes() == path.read_bytes().replace(b'"meshes', b'"../robot/meshes')
 
 
 def refused(robot, path, match):

@@ -23,6 +23,7 @@ from steelyard.information import Information
 EPS = 1e-5  # smallest allowed eigenvalue of a pseudo-inertia, relative to the prior's
 SAFETY = 1e-3  # share of EPS kept clear of the bound, so that solver tolerance cannot cross it
 ACCURATE = 1e-6  # relative duality gap: parameters are then right to far below their standard deviations
+ROUNDING = 1e-9  # N m s/rad, N m or kg m^2: what a signed value may miss its bound by
 CHEAP = 0.05  # cost, relative to a feasible point's, below which the problem is scaled anew
 RESCALINGS = 3
 REGULARIZERS = ("pullback", "euclidean")
@@ -32,7 +33,7 @@ EFFECT_RIDGE = (
 )
 
 
-def consistent(info: Information, *, prior=None, regularizer: str = "pullback", weight: float = 0.1) -> Estimate:
+def consistent(info: Information, *, prior=None, regularizer: str = "pullback", weight: float = 1.0) -> Estimate:
     """All links physically consistent (`J >= eps J0`), friction and armature non-negative, nearest to the data.
 
     prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and
@@ -53,6 +54,9 @@ def consistent(info: Information, *, prior=None, regularizer: str = "pullback", 
     program = _program(problem, info, theta0, regularizer, weight)
     y, gap, accurate = _solve(program)
     parameters = program.start + program.directions @ y
+    for term in set(SIGNED) & set(info.layout.terms):
+        values = parameters[info.layout.term(term)]
+        values[(values < 0) & (values > -ROUNDING)] = 0.0  # the solver's rounding
     certificate = _certificate(info, theta0, parameters, gap)
     weakest = weak_directions(problem, info.layout, info.basis)
     status = Status.WEAK_EXCITATION if weakest else Status.OK
@@ -262,6 +266,6 @@ def _certificate(info, theta0, parameters, gap) -> Certificate:
     smallest = float(np.linalg.eigvalsh(inverse @ J @ np.swapaxes(inverse, -1, -2)).min(initial=np.inf))
     signed = [parameters[layout.term(term)] for term in SIGNED if term in layout.terms]
     slack = float(np.concatenate(signed).min(initial=np.inf)) if signed else np.inf
-    if smallest <= 0 or slack < -1e-9:
+    if smallest <= 0 or slack < 0:
         raise FitError(f"The solution failed its own check (relative eigenvalue {smallest:.1e}, slack {slack:.1e}).")
     return Certificate(gap, smallest, slack)

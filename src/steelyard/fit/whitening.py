@@ -72,7 +72,7 @@ def weigh_by_noise(info: Information, *, iterations: int = 4) -> tuple[Informati
     weighted, noise = info, np.ones(len(info.weights))
     for _ in range(iterations):
         noise = joint_noise(info, whiten(weighted).solve())
-        weighted = info.weighted(1.0 / noise**2)
+        weighted = info.weighted(info.independence / noise**2)
     return weighted, noise
 
 

@@ -33,9 +33,9 @@ def identifiability(
     """Which combinations of inertial parameters any motion can reveal, from the kinematics alone (paper C).
 
     base: None (as the robot stands), "fixed", "floating" (free, its external wrench known), "planar" (on a horizontal
-    plane) or (6, k) twists `[v; w]` in the base body's frame that it may make. motion: "dynamic" or "static" (poses held
-    at rest). sensors: "joints" (torque of every joint, and the external wrench on a free base), "base" (six-axis wrench
-    under the robot), or a list of joint names, of link names with a wrench sensor in front, "joints" and "base".
+    plane) or (6, k) twists `[v; w]` in the base body's frame that it may make. motion: "dynamic" or "static" (poses
+    held at rest). sensors: "joints" (torque of every joint, and the external wrench on a free base), "base" (a six-axis
+    sensor under the robot), or a list of joint names, of link names with such a sensor in front, "joints" and "base".
     motors: whether `robot.rotors` are bodies with parameters of their own. locked: joints that never move (their torque
     is not measured), or {name: coordinate}. friction, armature: terms of the regression, as in `accumulate`. tolerance:
     smallest angle [rad], or offset over the robot's characteristic length, that is taken as real.
@@ -44,7 +44,9 @@ def identifiability(
     """
     _check(robot, motion, motors)
     terms = layout_of(robot, friction=friction, armature=armature).terms
-    setup = Setup(base, motion, _names(sensors), motors, locked, tuple(t for t in terms if t in FRICTION), armature, tolerance)
+    setup = Setup(
+        base, motion, _names(sensors), motors, locked, tuple(t for t in terms if t in FRICTION), armature, tolerance
+    )
     options = {"base": base, "locked": locked, "motors": motors, "terms": terms}
     mechanism = build(robot, **options)
     measured = sensors_of(mechanism, robot, setup.sensors)
@@ -54,7 +56,9 @@ def identifiability(
         if found is not None:
             blocks = assembly.blocks(mechanism, experiment, found, regroup.preference(mechanism))
             method = "recursive" if not found.coupled else "recursive, coupled joints sampled"
-            return Identifiability(robot, setup, mechanism, experiment, method, found.decisions, tuple(blocks), None, found)
+            return Identifiability(
+                robot, setup, mechanism, experiment, method, found.decisions, tuple(blocks), None, found
+            )
     mechanism = build(robot, **options, reduce=False)
     basis, decisions = _numeric(mechanism, experiment, measured.rows)
     return Identifiability(robot, setup, mechanism, experiment, "numeric", decisions, (), basis, None)
@@ -65,7 +69,7 @@ def _check(robot: Robot, motion: str, motors: bool):
         raise OptionError(f"motion is one of {', '.join(MOTIONS)}; got '{motion}'.")
     if motors and not robot.rotors:
         raise ModelError(
-            f"Robot '{robot.name}' has no rotors. Describe them in its side file ROBOT.steelyard.toml, or leave motors out."
+            f"Robot '{robot.name}' has no rotors. Describe them in its side file *.steelyard.toml, or leave motors out."
         )
 
 

@@ -73,8 +73,8 @@ def _in_columns(mechanism: Mechanism, transfer: Transfer, children: dict[int, li
     widths = [transfer.count, *(raw.entries.shape[1] for raw in merged)]
     starts = np.concatenate([[0], np.cumsum(widths)])
     kept = np.eye(starts[-1])
+    rows = [_received_share(mechanism, transfer, children, i, merged, starts) for i in partial]
     if partial:
-        rows = [_received_share(mechanism, transfer, children, i, merged, starts) for i in partial]
         outside = [_outside(mechanism.nodes[i].content) @ row for i, row in zip(partial, rows, strict=True)]
         kept = null_space(np.concatenate(outside), decisions)
     own = kept[: transfer.count]
@@ -84,7 +84,9 @@ def _in_columns(mechanism: Mechanism, transfer: Transfer, children: dict[int, li
         columns.append(node.columns)
         if i in partial:
             total = rows[partial.index(i)] @ kept
-            entries.append(np.linalg.pinv(node.content) @ total if node.content.shape[1] else np.zeros((0, kept.shape[1])))
+            entries.append(
+                np.linalg.pinv(node.content) @ total if node.content.shape[1] else np.zeros((0, kept.shape[1]))
+            )
         else:
             entries.append(share @ own)
     for raw, start, width in zip(merged, starts[1:], widths[1:], strict=False):

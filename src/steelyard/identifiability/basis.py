@@ -72,7 +72,7 @@ def from_null_space(null_space, scale=None, order=None) -> Basis:
 
 
 def from_dependence(dependent, expressed) -> Basis:
-    """Basis in which each dependent column (d,) is `expressed` (p - d, d) by the other ones: `y[dep] = y[base] @ it`."""
+    """Basis in which each dependent column (d,) is `expressed` (p - d, d) by the others: `y_dep = y_base @ it`."""
     base = np.setdiff1d(np.arange(len(expressed) + len(dependent)), dependent)
     p = len(base) + len(dependent)
     regrouping, null_space = np.zeros((len(base), p)), np.zeros((p, len(dependent)))

@@ -1,27 +1,11 @@
-"""Joints that share coordinates: mimic joints, and rotors that are no `Spin`. The paper's conditions, for many bodies.
+"""Joints that share coordinates: mimic joints, and rotors that are no `Spin`.
 
-All nodes between the joints of a coordinate and the last body they have in common form a cluster. Its bodies move with
-`v_m = X_m(q) v_p + J_m(q) dq` for the cluster's coordinates q, so momentum and mapping conditions hold for sums over
-its members (paper C, Remark 11, without its assumption that J is constant). They are needed for every q. They are
-analytic in q, so once a further generic value of q adds none, almost surely no value does.
+All nodes between the joints of a coordinate and the last body they have in common form a cluster.
 """
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from steelyard.identifiability.brackets import armature_rows
-from steelyard.identifiability.maps import momentum
-from steelyard.identifiability.mechanism import GROUND, NO_COLUMN, Mechanism
-from steelyard.identifiability.poses import exponential
-from steelyard.identifiability.spans import joined
-from steelyard.identifiability.transfer import Transfer
-from steelyard.inertia.parameters import transform_matrix
-from steelyard.spatial import adjoint
-
-SEED = 20260102
-SAMPLES, CHECKS = 18, 2  # values of q to begin with, and how many of them only check that the others are enough
-TOLERANCE = 1e-7  # relative; sampled conditions mix sizes, so it lies below the one for single directions
+from steelyard.identifiability.mechanism import GROUND, Mechanism
 
 
 @dataclass(frozen=True)
@@ -34,7 +18,7 @@ class Cluster:
 
 
 def clusters(mechanism: Mechanism) -> tuple[Cluster, ...]:
-    """Smallest sets of nodes that move independently of all others. Nodes with coordinates of their own are left out."""
+    """Smallest sets of nodes that share no coordinate with others; nodes with their own are left out."""
     sets = [_hull(mechanism, set(nodes)) for nodes in mechanism.riders if len(nodes) > 1]
     done: list[set[int]] = []
     while sets:
@@ -65,145 +49,3 @@ def _cluster(mechanism: Mechanism, members: set[int]) -> Cluster:
     ordered = tuple(sorted(members))
     coordinates = sorted({int(k) for i in ordered for k in mechanism.nodes[i].coordinates})
     return Cluster(ordered, tuple(coordinates), mechanism.nodes[ordered[0]].parent)
-
-
-def conditions(mechanism: Mechanism, experiment, cluster: Cluster, seed, sensed: bool, result):
-    """Spans of the members, put into `result`, and the transfers across the cluster."""
-    V, K = np.eye(7) if seed[0] is None else seed[0], np.eye(10) if seed[1] is None else seed[1]
-    samples = SAMPLES
-    while True:
-        motion = _sampled(mechanism, cluster, samples)
-        rows = _conditions(mechanism, experiment, cluster, motion, V, K, sensed)
-        checked = rows[:, -CHECKS:].reshape(-1, rows.shape[-1])
-        rows = rows[:, :-CHECKS].reshape(-1, rows.shape[-1])
-        _, singular, Vt = np.linalg.svd(_triangle(rows))
-        largest = max(singular.max(initial=0.0), 1.0)
-        R = Vt[int(np.count_nonzero(singular > TOLERANCE * largest)) :].T
-        if not R.size or np.abs(checked @ R).max(initial=0.0) < 10 * TOLERANCE * largest:
-            break
-        samples *= 2
-    result.decisions.rank(singular / largest, TOLERANCE)
-    _spans(experiment, cluster, motion, V, K, sensed, result)
-    size = 10 * len(cluster.members)
-    columns = _extra_columns(mechanism, experiment, cluster)
-    shares = tuple(R[10 * m : 10 * m + 10] for m in range(len(cluster.members)))
-    received = -sum(B @ share for B, share in zip(motion.at_zero, shares, strict=True))
-    return Transfer(cluster.members, shares, columns, R[size:], cluster.parent, received)
-
-
-@dataclass(frozen=True, eq=False)
-class _Motion:
-    """Sampled motion of a cluster: X (m, s, 6, 6) member from parent, B (m, s, 10, 10) parent from member, J (m, s, 6, k).
-
-    at_zero (m, 10, 10): B at zero coordinates.
-    """
-
-    X: np.ndarray
-    B: np.ndarray
-    J: np.ndarray
-    at_zero: np.ndarray
-
-
-def _sampled(mechanism: Mechanism, cluster: Cluster, samples: int) -> _Motion:
-    q = np.random.default_rng(SEED).uniform(-np.pi, np.pi, size=(len(cluster.coordinates), samples))
-    q[:, 0] = 0.0
-    place = {k: at for at, k in enumerate(cluster.coordinates)}
-    poses, jacobians = {}, {}
-    for i in cluster.members:
-        node = mechanism.nodes[i]
-        acting = [place[k] for k in node.coordinates]
-        R, p = exponential(node.subspace, q[acting])
-        R, p = node.rotation @ R, p @ node.rotation.T + node.position
-        to_child = adjoint(np.swapaxes(R, 1, 2), -(np.swapaxes(R, 1, 2) @ p[..., None])[..., 0])
-        J = np.zeros((samples, 6, len(cluster.coordinates)))
-        if node.parent in poses:
-            above_R, above_p = poses[node.parent]
-            J += to_child @ jacobians[node.parent]
-            R, p = above_R @ R, above_p + (above_R @ p[..., None])[..., 0]
-        J[:, :, acting] += node.subspace
-        poses[i], jacobians[i] = (R, p), J
-    R, p = (np.stack([poses[i][k] for i in cluster.members]) for k in (0, 1))
-    Rt = np.swapaxes(R, -1, -2)
-    B = transform_matrix(R, p)
-    return _Motion(adjoint(Rt, -(Rt @ p[..., None])[..., 0]), B, np.stack([jacobians[i] for i in cluster.members]), B[:, 0])
-
-
-def _conditions(mechanism: Mechanism, experiment, cluster: Cluster, motion: _Motion, V, K, sensed: bool):
-    """Rows (r, s, 10 m + e): what torques, wrenches and the bodies further down notice of a change, sample by sample."""
-    columns = _extra_columns(mechanism, experiment, cluster)
-    extras, size, samples = len(columns), 10 * len(cluster.members), motion.X.shape[1]
-    parts = [_stacked(np.swapaxes(motion.B - motion.at_zero[:, None], -1, -2) @ K, extras)]
-    if experiment.joints:
-        k, n = motion.J.shape[-1], V.shape[1]
-        entering = _stacked(momentum(motion.X @ V[:6], motion.J), extras).reshape(k, n, samples, -1)
-        own = _stacked(momentum(motion.J, motion.J), extras).reshape(k, k, samples, -1)
-        for at, coordinate in enumerate(cluster.coordinates):
-            entering[at, :, :, size:] += (columns == mechanism.offset_columns[coordinate]) * V[6][:, None, None]
-            own[at, at, :, size:] += columns == mechanism.armature_columns[coordinate]
-        parts.append(entering.reshape(k * n, samples, -1))
-        if experiment.dynamic:
-            parts.append(own.reshape(k * k, samples, -1))
-            parts += [np.repeat(rows[:, None], samples, axis=1) for rows in _armature_rows(mechanism, cluster, columns)]
-    if sensed and experiment.dynamic:
-        parts.append(_stacked(momentum(motion.J, motion.X), extras))
-    return np.concatenate(parts)
-
-
-def _armature_rows(mechanism: Mechanism, cluster: Cluster, columns):
-    """Conditions on armatures of joints with several degrees of freedom, one block (r, 10 m + e) a joint."""
-    for i in cluster.members:
-        node = mechanism.nodes[i]
-        own = mechanism.armature_columns[node.coordinates]
-        if len(own) > 1 and (own != NO_COLUMN).all():
-            place = 10 * len(cluster.members) + np.array([int(np.flatnonzero(columns == c)[0]) for c in own])
-            conditions = armature_rows(node.subspace)
-            rows = np.zeros((len(conditions), 10 * len(cluster.members) + len(columns)))
-            rows[:, place] = conditions
-            yield rows
-
-
-def _stacked(coefficients, extras: int):
-    """(m, s, 10, n) coefficients of each member to rows (n, s, 10 m + extras), zero for the extra unknowns."""
-    m, s, _, n = coefficients.shape
-    rows = np.transpose(coefficients, (3, 1, 0, 2)).reshape(n, s, 10 * m)
-    return np.pad(rows, ((0, 0), (0, 0), (0, extras)))
-
-
-def _triangle(rows):
-    """A matrix with the same null space and singular values, no taller than it is wide."""
-    return np.linalg.qr(rows, mode="r") if rows.shape[0] > rows.shape[1] else rows
-
-
-def _extra_columns(mechanism: Mechanism, experiment, cluster: Cluster) -> np.ndarray:
-    if not experiment.joints:
-        return np.zeros(0, dtype=int)
-    both = [mechanism.offset_columns[list(cluster.coordinates)]]
-    if experiment.dynamic:
-        both.append(mechanism.armature_columns[list(cluster.coordinates)])
-    columns = np.concatenate(both)
-    return columns[columns != NO_COLUMN]
-
-
-def _spans(experiment, cluster: Cluster, motion: _Motion, V, K, sensed: bool, result):
-    """V and K of every member: all that it sees over the samples."""
-    zero, decisions = np.zeros((7, 0)), result.decisions
-    for m, i in enumerate(cluster.members):
-        X, J = motion.X[m], motion.J[m]
-        seen = np.concatenate([X @ V[:6], np.broadcast_to(V[6], (len(X), 1, V.shape[1]))], axis=1)
-        full_V = joined(zero, _side_by_side(seen), decisions)
-        if experiment.dynamic:
-            full_V = joined(full_V, _side_by_side(np.pad(J, ((0, 0), (0, 1), (0, 0)))), decisions)
-        own_K = joined(np.zeros((10, 0)), _side_by_side(np.swapaxes(motion.B[m], -1, -2) @ K), decisions)
-        if experiment.joints:
-            own_K = joined(own_K, _side_by_side(momentum(X @ V[:6], J)), decisions)
-            if experiment.dynamic:
-                own_K = joined(own_K, _side_by_side(momentum(J, J)), decisions)
-        if sensed:
-            own_K = joined(own_K, momentum(full_V[:6], np.eye(6)), decisions)
-        result.V[i] = None if full_V.shape[1] == 7 else full_V
-        result.K[i] = None if own_K.shape[1] == 10 else own_K
-
-
-def _side_by_side(stack):
-    """(s, n, k) to (n, s k), divided by the root of s so that sizes stay those of one sample."""
-    return np.moveaxis(stack, 0, 1).reshape(stack.shape[1], -1) / np.sqrt(len(stack))

@@ -1,4 +1,4 @@
-"""The linear maps of one joint in parameter space (paper C, eqs. 36, 39, 40 and 52): momentum, kinetic energy, transfer rate.
+"""The linear maps of one joint in parameter space (paper C, eqs. 36, 39, 40 and 52): momentum, transfer rate.
 
 Everything derives from one constant: `INERTIA[a, b, k]`, the derivative of the spatial inertia entry `M[a, b]` with
 respect to parameter k, so `M(theta) = INERTIA @ theta`. Leading batch axes throughout.

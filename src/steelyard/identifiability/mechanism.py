@@ -41,8 +41,8 @@ class Spin:
     """A symmetric rotor on the parent of the joint that drives it, reduced to its moment of inertia about its axis.
 
     What does not depend on the spin is lumped into the carrier, so only `J (n qd e^T w + (n qd)^2 / 2)` is left (paper
-    C, section 8). lump (10, 4): parameters of the carrier per rotor parameter (of `Im` times n^2); axis (3,) in the carrier's frame; ratio
-    n; columns (4,) m, h, It, Im of the rotor.
+    C, section 8). lump (10, 4): parameters of the carrier per rotor parameter (of `Im` times n^2); axis (3,) in the
+    carrier's frame; ratio n; columns (4,) m, h, It, Im of the rotor.
     """
 
     name: str
@@ -58,8 +58,9 @@ class Spin:
 class Mechanism:
     """Nodes (parents first), spins, gravity and columns; see the module text for units.
 
-    gravity (6,): unit vector in the world or zeros. ..._columns (nc,): column of each coordinate's term or NO_COLUMN. scale (p,): a parameter is `scale` times
-    its value here. names, units, values (p,): of all columns; values are the model's. length: metres.
+    gravity (6,): unit vector in the world or zeros. ..._columns (nc,): column of each coordinate's term or NO_COLUMN.
+    scale (p,): a parameter is `scale` times its value here. names, units, values (p,): of all columns; values are the
+    model's. length: metres. stands_on_node: whether the base, fixed in the model, is node 0 here.
     """
 
     nodes: tuple[Node, ...]
@@ -76,6 +77,7 @@ class Mechanism:
     values: np.ndarray
     layout: ParameterLayout
     length: float
+    stands_on_node: bool = False
     notes: tuple[str, ...] = ()
 
     @property

@@ -117,7 +117,7 @@ def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size, apart: set
 def _carrier(mechanism: Mechanism, rotor: Rotor) -> int:
     """Node that holds the motor; what stood on the ground rides on the base where the experiment moves it."""
     if rotor.carrier is None:
-        return 0 if mechanism.nodes[0].joint == "base" and len(mechanism.nodes[0].columns) else GROUND
+        return 0 if mechanism.stands_on_node else GROUND
     return _found(mechanism, "name", rotor.carrier, f"The rotor of joint '{rotor.joint}' rides on body")
 
 

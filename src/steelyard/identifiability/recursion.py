@@ -19,9 +19,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.identifiability.brackets import armature_rows
-from steelyard.identifiability.clusters import Cluster, clusters, conditions
+from steelyard.identifiability.clusters import Cluster, clusters
+from steelyard.identifiability.coupled import conditions
+from steelyard.identifiability.inner import Inner
 from steelyard.identifiability.maps import momentum, transfer_rate
-from steelyard.identifiability.mechanism import GROUND, NO_COLUMN, Mechanism
+from steelyard.identifiability.mechanism import GROUND, Mechanism
 from steelyard.identifiability.spans import TOLERANCE, Decisions, closure, joined, null_space
 from steelyard.identifiability.transfer import Experiment, Transfer
 from steelyard.inertia.parameters import transform_matrix
@@ -75,7 +77,9 @@ def run(mechanism: Mechanism, experiment: Experiment, tolerance: float = TOLERAN
 def _free(experiment: Experiment, i: int, node, seed, spins) -> bool:
     """Whether only the axis of this node's joint decides (paper C, Algorithm 3)."""
     above_moves = seed[0] is None and seed[1] is None
-    return above_moves and len(node.coordinates) == 1 and node.coordinates[0] not in spins and i not in experiment.wrenches
+    return (
+        above_moves and len(node.coordinates) == 1 and node.coordinates[0] not in spins and i not in experiment.wrenches
+    )
 
 
 class _Geometry:
@@ -124,7 +128,7 @@ def _step(mechanism, experiment, i, seed, spins, sensed, geometry, result) -> Tr
     own = np.pad(node.subspace, ((0, 1), (0, 0)))
     full_V = joined(V, own, decisions) if experiment.dynamic else V
 
-    inner = _Inner(mechanism, experiment, node, spins)
+    inner = Inner(mechanism, experiment, node, spins)
     if experiment.joints:
         rows.append(_joint_rows(node, inner, X, seed[0], turns, own, experiment.dynamic, decisions))
         K = joined(K, momentum(full_V[:6], node.subspace), decisions)
@@ -135,45 +139,14 @@ def _step(mechanism, experiment, i, seed, spins, sensed, geometry, result) -> Tr
         K = joined(K, seen, decisions)
         if i in experiment.wrenches:
             rows.append(seen.T)
-    rows = np.concatenate([np.pad(r, ((0, 0), (0, 10 + inner.count - r.shape[1]))) for r in rows] or [np.zeros((0, 10 + inner.count))])
+    rows = np.concatenate(
+        [np.pad(r, ((0, 0), (0, 10 + inner.count - r.shape[1]))) for r in rows] or [np.zeros((0, 10 + inner.count))]
+    )
     R = null_space(rows, decisions)
     result.V[i] = None if full_V.shape[1] == 7 else full_V
     result.K[i] = None if K.shape[1] == 10 else K
     received = -geometry.B[i] @ R[:10] - inner.lumps @ R[10:]
     return Transfer((i,), (R[:10],), inner.columns, R[10:], node.parent, received)
-
-
-class _Inner:
-    """Armature, spins and offsets of one joint as unknowns beside its body's ten.
-
-    columns (e,): theirs. lumps (10, e): what the carrier holds of each spin.
-    acts (e,): which coordinate of the joint each acts on; armatures (e,): which are armatures. felt (e, 7): coefficient on the parent's V; own (e,): on the
-    joint's own motion.
-    """
-
-    def __init__(self, mechanism: Mechanism, experiment: Experiment, node, spins):
-        entries, none = [], np.zeros(10)
-        for place, k in enumerate(node.coordinates):
-            armature, offset = mechanism.armature_columns[k], mechanism.offset_columns[k]
-            if armature != NO_COLUMN and experiment.joints and experiment.dynamic:
-                entries.append((armature, none, place, np.zeros(7), 1.0))
-            if offset != NO_COLUMN and experiment.joints:
-                entries.append((offset, none, place, np.eye(7)[6], 0.0))
-            for spin in spins:
-                if spin.coordinate == k:
-                    felt = np.concatenate([np.zeros(3), spin.axis / spin.ratio, [0.0]])
-                    entries.append((spin.columns[3], spin.lump[:, 3], place, felt, 1.0))
-        self.count = len(entries)
-        self.columns = np.array([e[0] for e in entries], dtype=int)
-        self.lumps = np.array([e[1] for e in entries]).reshape(-1, 10).T
-        self.acts = np.array([e[2] for e in entries], dtype=int)
-        self.felt = np.array([e[3] for e in entries]).reshape(-1, 7)
-        self.own = np.array([e[4] for e in entries])
-        self.armatures = np.isin(self.columns, mechanism.armature_columns)
-
-    def rows(self, momentum_rows, V, place):
-        """Momentum rows (r, 10) of coordinate `place`, with the unknowns' coefficients (r, e) of extended columns V."""
-        return np.concatenate([momentum_rows, V[7:].T * (self.acts == place)], axis=1)
 
 
 def _joint_rows(node, inner, X, V_parent, turns, own, dynamic, decisions):

@@ -44,3 +44,23 @@ def basis(mechanism: Mechanism, blocks: Sequence[Block]) -> Basis:
     base = np.setdiff1d(np.arange(mechanism.size), dependent)
     expressed = regroup(mechanism, blocks, units)[:, base].T
     return rescaled(from_dependence(dependent, expressed), mechanism.scale)
+
+
+def sparse(mechanism: Mechanism, blocks: Sequence[Block]):
+    """SciPy sparse null space (p, d) in SI units."""
+    from scipy.sparse import csc_array
+
+    rows, columns, entries, start = [], [], [], 0
+    for block in blocks:
+        parts = [(block.columns, block.entries)]
+        if block.parent != GROUND:
+            parts.append((mechanism.nodes[block.parent].columns, block.received))
+        for places, values in parts:
+            rows.append(np.repeat(places, block.count))
+            columns.append(np.tile(start + np.arange(block.count), len(places)))
+            entries.append((mechanism.scale[places, None] * values).ravel())
+        start += block.count
+    place = np.concatenate(rows or [[]]).astype(int), np.concatenate(columns or [[]]).astype(int)
+    matrix = csc_array((np.concatenate(entries or [[]]), place), shape=(mechanism.size, start))
+    matrix.eliminate_zeros()
+    return matrix

@@ -10,7 +10,7 @@ from steelyard.errors import ModelError, OptionError
 from steelyard.identifiability import recursion, regroup
 from steelyard.identifiability.assembly import Block
 from steelyard.identifiability.basis import Basis
-from steelyard.identifiability.mechanism import GROUND, Mechanism
+from steelyard.identifiability.mechanism import Mechanism
 from steelyard.identifiability.spans import Decisions
 from steelyard.identifiability.status import Status, statuses
 from steelyard.identifiability.transfer import Experiment
@@ -113,22 +113,9 @@ class Identifiability:
         """SciPy sparse (p, p - r) null space that joins neighbouring bodies only; linear in the number of bodies."""
         from scipy.sparse import csc_array
 
-        if self.dense is not None:
-            return csc_array(self.dense.null_space)
-        rows, columns, entries, start = [], [], [], 0
-        for block in self.blocks:
-            parts = [(block.columns, block.entries)]
-            if block.parent != GROUND:
-                parts.append((self.mechanism.nodes[block.parent].columns, block.received))
-            for places, values in parts:
-                rows.append(np.repeat(places, block.count))
-                columns.append(np.tile(start + np.arange(block.count), len(places)))
-                entries.append((self.mechanism.scale[places, None] * values).ravel())
-            start += block.count
-        place = (np.concatenate(rows or [[]]).astype(int), np.concatenate(columns or [[]]).astype(int))
-        matrix = csc_array((np.concatenate(entries or [[]]), place), shape=(self.size, start))
-        matrix.eliminate_zeros()
-        return matrix
+        return (
+            csc_array(self.dense.null_space) if self.dense is not None else regroup.sparse(self.mechanism, self.blocks)
+        )
 
     def regroup(self, theta) -> np.ndarray:
         """Base parameters (..., r) of full parameters (..., p), SI units, in time linear in the number of bodies."""
@@ -146,11 +133,13 @@ class Identifiability:
             raise OptionError(f"There are {self.count} base parameters; got an array of shape {base.shape}.")
         scale = self.mechanism.scale
         matrix = self.basis.regrouping * scale
-        change = np.linalg.lstsq(matrix / scale[self.columns, None], (base - self.regroup(prior)) / scale[self.columns])[0]
+        change = np.linalg.lstsq(
+            matrix / scale[self.columns, None], (base - self.regroup(prior)) / scale[self.columns]
+        )[0]
         return prior + scale * change
 
     def project(self, theta) -> np.ndarray:
-        """The part (..., p) of parameters that matters: nearest to zero among all that this experiment cannot tell from it."""
+        """The part (..., p) of parameters that matters: the smallest that this experiment cannot tell from them."""
         scale = self.mechanism.scale
         Q = np.linalg.qr(self.null_space / scale[:, None])[0]
         scaled = self._full(theta) / scale
@@ -172,7 +161,9 @@ class Identifiability:
         setup, terms = self.setup, self.mechanism.layout.terms
         made = build(robot, base=setup.base, locked=setup.locked, motors=setup.motors, terms=terms)
         if made.names != self.names:
-            raise ModelError(f"Robot '{robot.name}' has other bodies or rotors than '{self.robot.name}' of this analysis.")
+            raise ModelError(
+                f"Robot '{robot.name}' has other bodies or rotors than '{self.robot.name}' of this analysis."
+            )
         return made.values
 
     @cached_property

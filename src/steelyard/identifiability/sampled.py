@@ -7,7 +7,7 @@ also a check of the recursion.
 import numpy as np
 
 from steelyard.dynamics.body import body_regressor
-from steelyard.errors import FitError
+from steelyard.errors import OptionError
 from steelyard.identifiability.mechanism import GROUND, NO_COLUMN, Mechanism
 from steelyard.identifiability.poses import exponential
 from steelyard.spatial import adjoint, crm
@@ -20,16 +20,18 @@ RANK_TOLERANCE = 1e-8
 LARGEST = 2500  # columns; above, a dense decomposition takes minutes and gigabytes
 
 
-def regression(mechanism: Mechanism, *, dynamic: bool, rows: tuple[int, ...], wrenches: tuple[int, ...] = (), states=None):
+def regression(
+    mechanism: Mechanism, *, dynamic: bool, rows: tuple[int, ...], wrenches: tuple[int, ...] = (), states=None
+):
     """Stacked regression (n, p) of random states, in the mechanism's units. Every rotor must be a node.
 
     rows: coordinates whose torque is measured; wrenches: nodes in front of whose joint a six-axis sensor sits, GROUND
     for one under the robot. states: how many, enough for the rank by default.
     """
     if mechanism.size > LARGEST:
-        raise FitError(
-            f"This analysis needs a dense matrix of {mechanism.size} columns (at most {LARGEST}). Measure all joints or "
-            "a wrench, which the recursion covers, or analyse a part of the robot."
+        raise OptionError(
+            f"This analysis needs a dense matrix of {mechanism.size} columns (at most {LARGEST}). Measure all joints "
+            "or a wrench, which the recursion covers, or analyse a part of the robot."
         )
     count = states or 3 * mechanism.size // max(len(rows) + 6 * len(wrenches), 1) + EXTRA
     q, v, a = _states(mechanism, count, dynamic)

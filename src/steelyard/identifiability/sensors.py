@@ -64,6 +64,6 @@ def _sensor_node(mechanism: Mechanism, robot: Robot, name: str, coordinates) -> 
 def _valid(robot: Robot, coordinates) -> str:
     joints = [name for name in coordinates if "[" not in name]
     return (
-        f"Sensors are 'joints', 'base', a joint's torque ({choices(joints)}), or a six-axis wrench sensor in front of a "
-        f"link ({choices(robot.body_names)}; 'wrench:LINK' where a joint has the same name)."
+        f"Sensors are 'joints', 'base', a joint's torque ({choices(joints)}), or a six-axis wrench sensor "
+        f"in front of a link ({choices(robot.body_names)}; 'wrench:LINK' where a joint has the same name)."
     )

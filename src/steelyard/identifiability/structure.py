@@ -1,4 +1,4 @@
-"""Base parameters of a robot's whole regression (bodies, friction, armature) from its kinematics: no log is involved."""
+"""Base parameters of a robot's whole regression (bodies, friction, armature), from its kinematics alone."""
 
 from functools import lru_cache
 
@@ -15,4 +15,5 @@ def regression_basis(robot: Robot, layout: ParameterLayout) -> Basis:
     mechanism = build.build(robot, terms=layout.terms)
     experiment = Experiment()
     found = recursion.run(mechanism, experiment)
+    assert found is not None, "only a wrench sensor can keep the recursion from an answer"
     return regroup.basis(mechanism, assembly.blocks(mechanism, experiment, found, regroup.preference(mechanism)))

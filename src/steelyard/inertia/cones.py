@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.inertia import pseudo
+
 
 @dataclass(frozen=True, eq=False)
 class ConeRows:
@@ -88,25 +90,19 @@ def stack(parts):
     )
 
 
-def split(parts):
-    """Bodies that are sums of bodies: `theta = sum_j theta_j`, each `theta_j` in `parts[j]`, a sequence of ConeRows without aux.
+def sums(T, maps, local_rows, kinds):
+    """Bodies that are sums of bodies with moments in local coordinates: `J = sum_j V_j C_j V_j^T`, each `C_j` in the same cones.
 
-    The first `len(parts) - 1` addends are the auxiliary variables, ten each, and the last one is the rest, so no equality is needed.
+    The auxiliary variables are the triangles of the `C_j`, so that thin or small pieces do no harm to the digits.
+    T: frame (4, 4) in which the equality is written; maps: V (k, 4, 4); local_rows: (r, 10), `local_rows triangle(C_j)` in the cones kinds.
     """
-    k = len(parts) - 1
-    addends = []
-    for j, part in enumerate(parts[:-1]):
-        A_aux = np.zeros((len(part.b), 10 * k))
-        A_aux[:, 10 * j : 10 * j + 10] = part.A_theta
-        addends.append(ConeRows(np.zeros_like(part.A_theta), A_aux, part.b, part.cones))
-    rest = parts[-1]
-    last = ConeRows(rest.A_theta, np.tile(-rest.A_theta, (1, k)), rest.b, rest.cones)
-    return ConeRows(
-        np.concatenate([part.A_theta for part in (*addends, last)]),
-        np.concatenate([part.A_aux for part in (*addends, last)]),
-        np.concatenate([part.b for part in (*addends, last)]),
-        tuple(cone for part in parts for cone in part.cones),
-    )
+    k, r = len(maps), len(local_rows)
+    moments = T @ pseudo.to_matrix(np.eye(10)) @ T.T
+    to_frame = T @ maps
+    pieces = to_frame[:, None] @ from_triangle(np.eye(10), 4) @ np.swapaxes(to_frame, 1, 2)[:, None]  # (k, 10, 4, 4)
+    A_theta = np.concatenate([triangle(moments).T, np.zeros((k * r, 10))])
+    A_aux = np.concatenate([-triangle(pieces).reshape(10 * k, 10).T, -np.kron(np.eye(k), local_rows)])
+    return ConeRows(A_theta, A_aux, np.zeros(10 + k * r), (("zero", 10), *(tuple(kinds) * k)))
 
 
 def smallest_eigenvalues(slack, cones):
@@ -139,14 +135,13 @@ def unit(kind, n):
     return np.full(n, 0.0 if kind == "zero" else 1.0)
 
 
-def for_clarabel(cones):
-    """The same cones as Clarabel objects."""
-    import clarabel
-
+def for_clarabel(kinds, clarabel):
+    """The same cones, and `("exponential", 3)`, as objects of the module `clarabel`."""
     make = {
         "zero": clarabel.ZeroConeT,
         "nonnegative": clarabel.NonnegativeConeT,
         "soc": clarabel.SecondOrderConeT,
         "psd": clarabel.PSDTriangleConeT,
+        "exponential": lambda n: clarabel.ExponentialConeT(),
     }
-    return [make[kind](n) for kind, n in cones]
+    return [make[kind](n) for kind, n in kinds]

@@ -60,16 +60,11 @@ class TetrahedraRealizable(BodySet):
         return _frame_around(self.tetrahedra.reshape(-1, 3))
 
     def cone_rows(self, eps=EPS):
-        addends = cones.split([_barycentric_rows(vertices) for vertices in self.tetrahedra])
-        return cones.stack([definite_rows(self.frame, eps), addends])
-
-
-def _barycentric_rows(vertices):
-    """Rows for mass in one tetrahedron (4, 3): moments of barycentric coordinates semidefinite and without a negative entry."""
-    to_barycentric = np.linalg.inv(np.vstack([vertices.T, np.ones(4)]))
-    C = to_barycentric @ pseudo.to_matrix(UNITS) @ to_barycentric.T
-    i, j = np.triu_indices(4, 1)
-    return cones.stack([cones.rows(cones.triangle(C).T, [("psd", 4)]), cones.rows(C[:, i, j].T, [("nonnegative", 6)])])
+        T = self.frame
+        vertices = np.concatenate([np.swapaxes(self.tetrahedra, 1, 2), np.ones((len(self.tetrahedra), 1, 4))], axis=1)
+        column, row = np.tril_indices(4)
+        local = np.concatenate([np.eye(10), np.eye(10)[column != row]])  # C semidefinite, and its off-diagonal entries
+        return cones.stack([definite_rows(T, eps), cones.sums(T, vertices, local, [("psd", 4), ("nonnegative", 6)])])
 
 
 class HullRealizable(TetrahedraRealizable):

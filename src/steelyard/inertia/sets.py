@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import InertiaError
-from steelyard.inertia import checks, cones, interior, parameters, pseudo
+from steelyard.inertia import checks, cones, parameters, pseudo, solver
 from steelyard.inertia.cones import ConeRows
 from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.projection import project_onto
 
 EPS = 1e-8  # default distance from singular bodies: a body is no thinner than sqrt(EPS) of the set's size
-ROUNDING = 1e-12  # what counts as zero in `contains`, relative to the body's size
+ROUNDING = 1e-12  # smallest eigenvalue of a body with volume, relative to its size
+TOUCH = 1e-9  # how far outside a linear bound still counts as on it, relative to the body's size
 UNITS = np.eye(10)
 
 
@@ -66,11 +67,9 @@ class BodySet(ABC):
         scaled = theta / _nonzero(self.size(theta))[..., None]
         own = _without_aux(rows)
         values = cones.smallest_eigenvalues(own.slack(scaled), own.cones) if own.cones else np.zeros((*theta.shape[:-1], 0))
-        floor = np.array([ROUNDING if kind == "psd" else -ROUNDING for kind, _ in own.cones])
+        floor = np.array([ROUNDING if kind == "psd" else -TOUCH for kind, _ in own.cones])
         inside = (values >= floor).all(axis=-1) & (theta[..., 0] > 0)
-        if rows.aux and inside.any():
-            inside[...] = inside & (_margin(rows, scaled) >= -interior.ACCURACY)
-        return inside
+        return inside & (_margin(rows, scaled) >= -solver.ACCURACY) if rows.aux else inside
 
     def project(self, theta, *, metric="entropic", eps=EPS):
         """The nearest body of the set, kept `eps` away from singular ones (see `cone_rows`); a body already there is returned unchanged.
@@ -79,11 +78,11 @@ class BodySet(ABC):
         least sum of squares of the differences of the ten numbers as they are (kg, kg m, kg m^2 alike; depends on units and frame).
         The divergence is finite for consistent bodies only, so the entropic result is consistent whatever the set. It is undefined from an
         inconsistent theta: there the pseudo-inertia first has its eigenvalues raised to at least `eps` of its size in the set's frame. That is the nearest such matrix, continuous in theta, and changes nothing for a body `eps` inside.
-        Accurate to about 1e-9 of the body's size. Raises InertiaError: unknown metric, numbers not finite, or a set without interior.
+        Accurate to about 1e-9 of the body's size, 1e-6 when the nearest body is nearly singular. Raises InertiaError: unknown metric, numbers not finite, or an empty set.
         """
         theta = _finite(theta)
         rows, flat = self.cone_rows(eps), theta.reshape(-1, 10)
-        if metric == "entropic":
+        if metric == "entropic" and ("psd", 4) not in _without_aux(rows).cones:
             rows = cones.stack([rows, definite_rows(self.frame, eps)])
         sizes = _nonzero(self.size(flat))
         depths = _margin(rows, flat / sizes[:, None]) if not rows.b.any() else _margin(rows, flat)
@@ -108,7 +107,7 @@ def _margin(rows, theta):
     if not rows.aux:
         return cones.smallest_eigenvalues(rows.slack(theta), rows.cones).min(axis=-1)
     flat = theta.reshape(-1, 10)
-    return np.reshape([interior.deepest_aux(rows, body) for body in flat], theta.shape[:-1])
+    return np.reshape([solver.deepest(rows, body) for body in flat], theta.shape[:-1])
 
 
 def _without_aux(rows):
@@ -214,7 +213,7 @@ class EllipsoidRealizable(BodySet):
 class UnionRealizable(BodySet):
     """Bodies whose mass can lie in a union of ellipsoids: sums of bodies realizable on each (B, Corollary 2). Exact.
 
-    ellipsoids: one or more, overlapping or not. Ten auxiliary variables for every ellipsoid but the last.
+    ellipsoids: one or more, overlapping or not. Ten auxiliary variables an ellipsoid.
     """
 
     ellipsoids: tuple[Ellipsoid, ...]
@@ -230,8 +229,11 @@ class UnionRealizable(BodySet):
         return ball_frame(center, max(np.linalg.norm(e.center - center) + e.semi_axes[0][-1] for e in self.ellipsoids))
 
     def cone_rows(self, eps=EPS):
-        addends = cones.split([EllipsoidRealizable(e).cone_rows(0.0) for e in self.ellipsoids])
-        return cones.stack([definite_rows(self.frame, eps), addends])
+        from_balls = np.linalg.inv([e.to_ball for e in self.ellipsoids])
+        inside = cones.triangle(np.diag([-1.0, -1.0, -1.0, 1.0]))  # tr(J Q) in the ball's frame
+        local = np.concatenate([np.eye(10), inside[None]])
+        T = self.frame
+        return cones.stack([definite_rows(T, eps), cones.sums(T, from_balls, local, [("psd", 4), ("nonnegative", 1)])])
 
 
 @dataclass(frozen=True, eq=False)

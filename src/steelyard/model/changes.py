@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import eigh
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import pseudo
@@ -127,7 +126,8 @@ def _largest_share(part, whole) -> float:
     """Largest eigenvalue of `J(whole)^-1 J(part)`: `whole - s part` is consistent for s below its inverse."""
     J = pseudo.to_matrix(whole)
     D = np.diag(1 / np.sqrt(np.diag(J)))
-    return float(eigh(D @ pseudo.to_matrix(part) @ D, D @ J @ D, eigvals_only=True)[-1])
+    whiten = np.linalg.inv(np.linalg.cholesky(D @ J @ D)) @ D
+    return float(np.linalg.eigvalsh(whiten @ pseudo.to_matrix(part) @ whiten.T)[-1])
 
 
 def _follow(fixed: dict[int, Link], old, new, largest: float) -> tuple[dict[int, np.ndarray], str]:

@@ -9,14 +9,14 @@ from steelyard.model.xml import parse
 
 
 def load(path, *, floating: bool | None = None, gravity=None) -> Robot:
-    """Read a robot from a URDF (`.urdf`) or MJCF (`.xml`, `.mjcf`) file.
+    """Read a robot from a URDF (`.urdf`) or MJCF (`.xml`) file.
 
     floating: None as the file says, True puts a free base under a fixed-base model, False welds free bases in place.
     gravity: (3,) in the world, m/s^2; None takes the file's (MJCF) or `[0, 0, -9.81]`.
     Raises ModelError that names the file, the element, what was found and what to do.
     """
     path = Path(path)
-    readers = {".urdf": urdf, ".mjcf": mjcf, ".xml": None}
+    readers = {".urdf": urdf, ".xml": None}
     if path.suffix.lower() not in readers:
         raise ModelError(
             f"Model file {path} has suffix '{path.suffix}'; robots are read from .urdf and MJCF .xml files."

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from steelyard.errors import ModelError, choices
+from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import require_consistent
 from steelyard.model.compare import PROPERTIES
 from steelyard.model.draft import Draft
@@ -23,6 +23,8 @@ def draft(robot: Robot, target: Path) -> Draft:
     """A new file for `target`. Raises ModelError for what MJCF cannot hold: helical joints, bodies without inertia."""
     for name, theta in zip(robot.body_names, robot.inertias, strict=True):
         require_consistent(name, theta)
+    if "world" in robot.body_names:
+        raise ModelError("Body 'world' moves, and MJCF keeps this name for the ground. Rename the link and try again.")
     expected = _expressible(robot)
     top = [_body(expected, body) for body in range(expected.nb) if _chain(expected, body)[0] == WORLD]
     sections = [
@@ -123,7 +125,7 @@ def _body(robot: Robot, body: int) -> New:
     if np.any(first.position):
         attributes["pos"] = number_text(first.position)
     if not np.array_equal(first.rotation, np.eye(3)):
-        attributes["quat"] = number_text(np.roll(Rotation.from_matrix(first.rotation).as_quat(), 1))
+        attributes["quat"] = number_text(np.roll(to_quaternion(first.rotation), 1))
     children = [b for b in range(robot.nb) if _chain(robot, b)[0] == chain[-1]]
     joints = [_joint(robot, index) for index in chain]
     return New("body", attributes, (new_inertial(robot.inertias[body]), *joints, *(_body(robot, b) for b in children)))

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from steelyard.errors import ModelError
+from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import Changes, com_form, find_changes
 from steelyard.model.draft import Draft
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
@@ -141,7 +141,7 @@ def _principal(inertia):
     axes[:, 0] *= np.sign(np.linalg.det(axes))
     # MuJoCo allows no rounding beyond a flat body, where the largest moment is the sum of the others
     moments[2] = min(moments[2], moments[0] + moments[1])
-    return moments, np.roll(Rotation.from_matrix(axes).as_quat(), 1)
+    return moments, np.roll(to_quaternion(axes), 1)
 
 
 def _properties(joint: Node, properties: dict[str, float]) -> list[Edit]:

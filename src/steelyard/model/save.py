@@ -19,7 +19,7 @@ from steelyard.model.draft import Draft
 from steelyard.model.load import load
 from steelyard.model.robot import Robot
 
-FORMATS = {".urdf": "urdf", ".xml": "mjcf", ".mjcf": "mjcf"}
+FORMATS = {".urdf": "urdf", ".xml": "mjcf"}
 EDITORS = {"urdf": urdf_write.draft, "mjcf": mjcf_write.draft}
 WRITERS = {"urdf": urdf_new.draft, "mjcf": mjcf_new.draft}
 
@@ -39,7 +39,7 @@ class SaveReport:
 
 
 def save(robot: Robot, path) -> SaveReport:
-    """Write a robot as URDF (`.urdf`) or MJCF (`.xml`, `.mjcf`).
+    """Write a robot as URDF (`.urdf`) or MJCF (`.xml`).
 
     In the format it was read from, this edits a copy of the user's file: inertials of bodies whose inertia changed,
     damping and friction (MJCF: armature too) of joints where they changed, and paths to other files if the folder is

@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia.parameters import transform
+from steelyard.inertia.rotation import from_vector
 from steelyard.model.assemble import DEFAULT_GRAVITY
 from steelyard.model.changes import require_consistent
 from steelyard.model.draft import Draft
@@ -104,7 +104,7 @@ def _reframed(joint: Joint, parent_shift, shift) -> Joint:
     if joint.mimics is not None:
         return replace(joint, position=p)
     if joint.kind == "revolute":
-        R = R @ Rotation.from_rotvec(joint.offset * axis).as_matrix()
+        R = R @ from_vector(joint.offset * axis)
     else:
         p = p + R @ axis * joint.offset
     return replace(joint, rotation=R, position=p, offset=0.0)

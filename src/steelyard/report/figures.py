@@ -9,7 +9,9 @@ from steelyard.report.thin import thin
 from steelyard.report.verdict import UNCERTAIN
 
 MEASURED, BEFORE, AFTER = "#4d4d4d", "#d55e00", "#0072b2"
-MOST_POINTS = 250_000  # in all figures together: some megabytes of page
+TOP = 1000.0  # percent, where the drawn uncertainty ends: beyond it nothing is known anyway
+LONGEST = 14  # letters of a name below an axis
+MOST_POINTS = 200_000  # in all figures together: some megabytes of page
 
 
 def torque_figures(result: Result) -> dict:
@@ -70,14 +72,13 @@ def _pairs(title: str, y_title: str, unit: str, names, before, after):
     """Two values a name on a logarithmic axis: a factor is the same distance for the wrist and for the shoulder."""
     import plotly.graph_objects as go
 
-    names = [escape(name) for name in names]
     figure = go.Figure()
     for series, values, color, symbol in (
         ("given", before, BEFORE, "circle-open"),
         ("identified", after, AFTER, "circle"),
     ):
         figure.add_scatter(
-            x=names,
+            x=[escape(name) for name in names],
             y=[value if value and value > 0 else None for value in values],
             name=series,
             mode="markers",
@@ -85,7 +86,13 @@ def _pairs(title: str, y_title: str, unit: str, names, before, after):
             hovertemplate="%{x}: %{y:.4g} " + unit + "<extra>" + series + "</extra>",
         )
     _dressed(figure, title, None, y_title)
+    figure.update_xaxes(tickvals=list(range(len(names))), ticktext=[_short(name) for name in names])
     return figure.update_yaxes(type="log", exponentformat="none", minor={"showgrid": True, "gridcolor": "#f1f1f1"})
+
+
+def _short(name: str) -> str:
+    """A name that fits below an axis."""
+    return escape(name if len(name) <= LONGEST else name[: LONGEST - 1] + "…")
 
 
 def precision_figure(summary: dict):
@@ -100,12 +107,13 @@ def precision_figure(summary: dict):
     figure = go.Figure()
     figure.add_scatter(
         x=list(range(1, len(base) + 1)),
-        y=share,
+        y=np.minimum(share, TOP),
+        customdata=share,
         mode="markers",
         showlegend=False,
         marker={"color": color, "symbol": symbol, "size": 8},
         text=[escape(each["name"]) for each in base],
-        hovertemplate="%{text}: ± %{y:.2g} %<extra></extra>",
+        hovertemplate="%{text}: ± %{customdata:.2g} %<extra></extra>",
     )
     figure.add_hline(y=100 * UNCERTAIN, line={"color": MEASURED, "dash": "dash", "width": 1})
     _dressed(

@@ -10,8 +10,6 @@ from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
 NEGLIGIBLE = 1e-6  # coefficient of a combination below which a parameter takes no part: a lever arm of 1 mm, squared
-ROUNDING = 1e-13  # of the terms of a sum: what is left below it is not a number worth showing
-
 ROTARY = {"tau": "N m", "viscous": "N m s/rad", "coulomb": "N m", "offset": "N m", "armature": "kg m^2"}
 LINEAR = {"tau": "N", "viscous": "N s/m", "coulomb": "N", "offset": "N", "armature": "kg"}
 
@@ -34,17 +32,12 @@ def column_units(robot: Robot, layout: ParameterLayout) -> tuple[str, ...]:
     return (*UNITS * len(layout.body_names), *(units[dof][term] for term in layout.terms for dof in layout.dofs))
 
 
-def combined(basis: Basis, parameters) -> np.ndarray:
-    """(r,) base parameters of full ones (p,), with terms that cancel to rounding shown as zero."""
-    values = basis.regroup(parameters)
-    return np.where(np.abs(values) < ROUNDING * (np.abs(basis.regrouping) @ np.abs(parameters)), 0.0, values)
-
-
 def sizes(robot: Robot, estimate) -> np.ndarray:
     """(p,) natural size of every parameter: how large it could well be, so that zero is a value like any other.
 
     No product of inertia or first moment of a body can exceed the geometric mean of the second moments it mixes; these,
-    averaged over the given and the identified model, are the sizes. A joint's armature is measured by its link.
+    averaged over the given and the identified model, are the sizes. A joint's armature is measured by its
+    link, friction by itself: 0 where there is none.
     """
     layout = estimate.layout
     given, found = model_parameters(robot, layout), estimate.parameters
@@ -58,7 +51,7 @@ def sizes(robot: Robot, estimate) -> np.ndarray:
         size[layout.term("offset")] += size[layout.term("coulomb")]
     if "armature" in layout.terms:
         size[layout.term("armature")] += (xx + yy + zz)[_bodies_of(robot)[list(layout.dofs)]]
-    return np.maximum(size, np.finfo(float).tiny)
+    return size
 
 
 def _bodies_of(robot: Robot) -> np.ndarray:

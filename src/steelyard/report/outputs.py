@@ -13,7 +13,10 @@ from steelyard.errors import OptionError
 def require_folder(out) -> Path:
     """Absolute path of a folder that exists or can be made. Raises OptionError when something else is in its place."""
     out = Path(os.path.realpath(out))
-    existing = next(folder for folder in (out, *out.parents) if folder.exists())
+    try:
+        existing = next(folder for folder in (out, *out.parents) if folder.exists())
+    except OSError as error:  # a name the file system cannot have
+        raise OptionError(f"Output folder {out} cannot be made: {error.strerror}. Choose another folder.") from error
     if not existing.is_dir():
         raise OptionError(f"Output folder {out} cannot be made: {existing} is a file. Choose another folder.")
     if not os.access(existing, os.W_OK | os.X_OK):

@@ -10,7 +10,7 @@ from steelyard.model.robot import Robot
 from steelyard.pipeline import Result
 from steelyard.report.command import repeat_command
 from steelyard.report.jsonable import jsonable
-from steelyard.report.labels import column_units, combined, dof_units, knowledge, sizes
+from steelyard.report.labels import column_units, dof_units, knowledge, sizes
 from steelyard.report.provenance import provenance
 from steelyard.report.verdict import UNCERTAIN, verdict
 
@@ -157,16 +157,17 @@ def _deviations(estimate) -> dict[int, float]:
 
 def _base_parameters(result: Result) -> list[dict]:
     estimate, layout, basis = result.estimate, result.estimate.layout, result.estimate.basis
-    given, found = (combined(basis, p) for p in (model_parameters(result.prior, layout), estimate.parameters))
+    given = basis.regroup(model_parameters(result.prior, layout))
     units = column_units(result.prior, layout)
     deviation = np.sqrt(np.maximum(np.diag(estimate.covariance), 0.0))
-    share = deviation / (np.abs(basis.regrouping) @ sizes(result.prior, estimate))
+    size = np.abs(basis.regrouping) @ sizes(result.prior, estimate)
+    share = np.divide(deviation, size, out=np.full_like(size, np.inf), where=size > 0)
     return [
         {
             "name": layout.names[column],
             "unit": units[column],
             "prior": given[k],
-            "identified": found[k],
+            "identified": estimate.base[k],
             "deviation": deviation[k],
             "relative_deviation": share[k],
             "uncertain": bool(share[k] > UNCERTAIN),

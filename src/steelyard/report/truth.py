@@ -9,7 +9,7 @@ from steelyard.fit.least_squares import model_parameters
 from steelyard.model.robot import Robot
 from steelyard.pipeline import Result
 from steelyard.report.html import number
-from steelyard.report.labels import column_units, combined, knowledge
+from steelyard.report.labels import column_units, knowledge
 from steelyard.report.summary import spelled_out
 
 COLUMNS = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]", "Ixx [kg m²]", "Iyy [kg m²]", "Izz [kg m²]")
@@ -62,14 +62,13 @@ def combination_table(truth: Robot, result: Result) -> Table:
     for column in ("true", "given", "identified", "± std. dev."):
         table.add_column(column, justify="right")
     table.add_column("unit")
-    stated = [model_parameters(robot, layout) for robot in (truth, result.prior)]
-    values = [combined(basis, parameters) for parameters in (*stated, estimate.parameters)]
+    true, given = (basis.regroup(model_parameters(robot, layout)) for robot in (truth, result.prior))
     deviation = np.sqrt(np.maximum(np.diag(estimate.covariance), 0.0))
     units = column_units(result.prior, layout)
     for k, column in enumerate(basis.columns):
         table.add_row(
             Text(layout.names[column]),
-            *(number(float(each[k])) for each in (*values, deviation)),
+            *(number(float(each[k])) for each in (true, given, estimate.base, deviation)),
             units[column].replace("^2", "²"),
         )
     return table

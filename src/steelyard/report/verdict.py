@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from steelyard.pipeline import Result
 
-SAME = 0.02  # relative change of the held-out error that counts as none
+SAME = 0.02  # relative change of the error that counts as none, and change of a joint's error as a share of its torque
 LARGE = 0.25  # held-out error over torque above which something beside inertia and simple friction is at work
 UNCERTAIN = 0.3  # standard deviation over natural size (`labels.sizes`) above which a combination is hardly known
 
@@ -68,6 +68,6 @@ def _reasons(result: Result, improved: bool):
 
 
 def worse_joints(result: Result) -> list[str]:
-    """Joints whose held-out error grew."""
-    grew = result.after.rms > (1 + SAME) * result.before.rms
+    """Joints whose held-out error grew by a share of their torque that is worth a word."""
+    grew = result.after.relative > result.before.relative + SAME
     return [name for name, is_worse in zip(result.after.joint_names, grew, strict=True) if is_worse]

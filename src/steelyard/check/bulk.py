@@ -1,0 +1,127 @@
+"""The geometry of a rigid body, as far as a model gives it: hull, enclosing ellipsoid, and the solid it would be."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from steelyard.check.parts import Shape, Sketch
+from steelyard.errors import InertiaError
+from steelyard.inertia import mesh, mesh_checks
+from steelyard.inertia.ellipsoid import Ellipsoid
+from steelyard.inertia.enclose import minimum_volume_ellipsoid
+
+THIN = 1e-3  # m; geometry thinner than this is a picture, not a body
+WATER = 1000.0  # kg/m^3
+
+
+@dataclass(frozen=True, eq=False)
+class Bulk:
+    """Geometry of a part and of what is rigidly fixed to it, in the frame of the part.
+
+    own: shapes of the part; all: shapes of the rigid body, or of the part again.
+    """
+
+    own: tuple[Shape, ...]
+    all: tuple[Shape, ...]
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """(n, 3) points in m that span the body."""
+        return np.concatenate([_corners(shape.vertices) for shape in self.all])
+
+    @cached_property
+    def hull(self) -> ConvexHull | None:
+        """Convex hull, None where the geometry spans no volume."""
+        hull = _hull(self.points)
+        return None if hull is None or self.thickness < THIN else hull
+
+    @cached_property
+    def thickness(self) -> float:
+        """Smallest extent along a principal axis of the points, m."""
+        centred = self.points - self.points.mean(axis=0)
+        axes = np.linalg.svd(centred, full_matrices=False)[2]
+        return float(np.ptp(centred @ axes.T, axis=0).min())
+
+    @property
+    def diagonal(self) -> float:
+        """Diagonal of the bounding box, m."""
+        return float(np.linalg.norm(np.ptp(self.points, axis=0)))
+
+    def outside(self, point) -> float:
+        """How far a point (3,) lies outside the hull, m; negative inside. Never more than the true distance."""
+        assert self.hull is not None
+        equations = self.hull.equations
+        return float((equations[:, :3] @ point + equations[:, 3]).max())
+
+    def ellipsoid(self, growth: float) -> Ellipsoid | None:
+        """Smallest ellipsoid around the hull with its axes times `growth`; None where there is none."""
+        tight = self._tight
+        return None if tight is None else Ellipsoid(tight.center, tight.Q * growth**2)
+
+    @cached_property
+    def _tight(self) -> Ellipsoid | None:
+        if self.hull is None:
+            return None
+        try:
+            return minimum_volume_ellipsoid(self.hull.points[self.hull.vertices])
+        except InertiaError:
+            return None
+
+    @cached_property
+    def solid(self) -> np.ndarray | None:
+        """(10,) parameters of the geometry filled with water, visual shapes preferred; None where it has no volume."""
+        for shapes in (self.own, self.all):
+            for role in ("visual", "collision"):
+                thetas = [_solid(shape) for shape in shapes if shape.role == role]
+                total = sum((theta for theta in thetas if theta is not None), np.zeros(10))
+                if total[0] > 0:
+                    return total
+        return None
+
+
+def bulk_of(sketch: Sketch, index: int) -> Bulk | None:
+    """Geometry around a part, None where it has none."""
+    members = sketch.clusters[sketch.carrier[index]]
+    R0, p0 = sketch.placed[index]
+    moved = []
+    for member in members:
+        R, p = sketch.placed[member]
+        moved += [_moved(shape, R0.T @ R, R0.T @ (p - p0)) for shape in sketch.parts[member].shapes]
+    return Bulk(sketch.parts[index].shapes, tuple(moved)) if moved else None
+
+
+def _moved(shape: Shape, R, p) -> Shape:
+    return Shape(shape.place, shape.role, shape.vertices @ R.T + p, shape.faces, shape.source)
+
+
+def _hull(points: np.ndarray) -> ConvexHull | None:
+    try:
+        return ConvexHull(points)
+    except (QhullError, ValueError):
+        return None
+
+
+def _corners(vertices: np.ndarray) -> np.ndarray:
+    """Vertices on the hull; all of them where there is no hull."""
+    hull = _hull(vertices) if len(vertices) > 8 else None
+    return vertices if hull is None else vertices[hull.vertices]
+
+
+def _solid(shape: Shape) -> np.ndarray | None:
+    """Parameters (10,) of one shape filled with water: of the mesh where it is closed, else of its hull."""
+    if shape.faces is not None and mesh_checks.is_closed(shape.faces, len(shape.vertices)):
+        theta = mesh.parameters(shape.vertices, shape.faces, density=WATER, check=False)
+        if theta[0] > 0:
+            return theta
+    hull = _hull(shape.vertices)
+    if hull is None or hull.volume <= 0:
+        return None
+    faces = hull.simplices.astype(np.int64)
+    a, b, c = (hull.points[faces[:, i]] for i in range(3))
+    inward = (np.cross(b - a, c - a) * hull.equations[:, :3]).sum(axis=1) < 0
+    faces[inward] = faces[inward][:, ::-1]
+    return mesh.parameters(hull.points, faces, density=WATER, check=False)
+
+

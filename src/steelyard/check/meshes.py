@@ -1,0 +1,59 @@
+"""Mesh files of a model, each read once; what is wrong with one is a fault, not an error."""
+
+import os
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.check.references import Resolved, package_of, resolve
+from steelyard.errors import InertiaError
+from steelyard.inertia import mesh_files
+
+MAX_MESH_BYTES = 128 * 2**20
+# formats trimesh reads only with further packages: not a fault of the model
+OPTIONAL = (".dae", ".3mf", ".gltf", ".glb", ".msh", ".usd", ".usda", ".usdz")
+
+
+@dataclass(eq=False)
+class Meshes:
+    """Meshes named by one model. folder: where its relative paths start."""
+
+    folder: Path
+    _read: dict[Path, tuple[np.ndarray, np.ndarray] | Resolved] = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.package = package_of(self.folder)
+
+    def find(self, text: str, folders: list[Path] | None = None) -> Resolved:
+        """Where a file of that name is; see `references.resolve`."""
+        return resolve(text, folders or [self.folder], self.package)
+
+    def load(self, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:
+        """Vertices (n, 3) in file units and faces (f, 3), or what is wrong."""
+        found = self.find(text)
+        if found.path is None:
+            return found
+        if found.path not in self._read:
+            self._read[found.path] = _load(found.path, text)
+        return self._read[found.path]
+
+
+def _load(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:
+    try:
+        if path.stat().st_size > MAX_MESH_BYTES:
+            size = f"{path.stat().st_size / 2**20:.0f} MB"
+            return Resolved(None, "SY602", f"'{text[:120]}' has {size}; meshes up to {MAX_MESH_BYTES // 2**20} MB are read.")
+        if not os.access(path, os.R_OK):
+            return Resolved(None, "SY602", f"'{text[:120]}' may not be read (permission denied).")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # textures and materials do not matter here
+            vertices, faces = mesh_files.load(path)
+    except InertiaError as error:
+        if path.suffix.lower() in OPTIONAL and "unsupported mesh format" in str(error):
+            return Resolved(None, "SY604", f"'{text[:120]}' was not read: {path.suffix} needs another package of trimesh.")
+        return Resolved(None, "SY602", f"'{text[:120]}': {error}.")
+    if not np.isfinite(vertices).all():
+        return Resolved(None, "SY602", f"'{text[:120]}' holds coordinates that are not finite.")
+    return vertices, faces

@@ -1,0 +1,61 @@
+"""A rule: a stable code, a severity, and a function that looks at a sketched model. Its docstring is its documentation."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from steelyard.check.findings import Finding
+from steelyard.check.parts import Place, Sketch
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One thing a rule found. severity: where it differs from the rule's."""
+
+    place: Place
+    message: str
+    remedy: str
+    severity: str | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """code, name and default severity are stable. repairs: how `fix` mends it ("" when it does not)."""
+
+    code: str
+    name: str
+    severity: str
+    repairs: str
+    look: Callable[[Sketch], Iterator[Hit]]
+
+    @property
+    def text(self) -> str:
+        """Documentation: the docstring of the rule's function."""
+        return self.look.__doc__ or ""
+
+    @property
+    def title(self) -> str:
+        return self.text.strip().splitlines()[0].rstrip(".")
+
+    def findings(self, sketch: Sketch) -> Iterator[Finding]:
+        for hit in self.look(sketch):
+            place = hit.place
+            severity = hit.severity or self.severity
+            yield Finding(
+                str(place.path), place.line, self.code, severity, place.element, hit.message, hit.remedy
+            )
+
+
+def rule(code: str, name: str, severity: str, *, repairs: str = ""):
+    """Make a `Rule` of a function `Sketch -> iterator of Hit` whose docstring is its documentation page."""
+
+    def wrap(look: Callable[[Sketch], Iterator[Hit]]) -> Rule:
+        return Rule(code, name, severity, repairs, look)
+
+    return wrap
+
+
+def reported(sketch: Sketch, code: str, remedy: str) -> Iterator[Hit]:
+    """Hits for what the scanner found under a code."""
+    for fault in sketch.faults:
+        if fault.code == code:
+            yield Hit(fault.place, fault.message, remedy)

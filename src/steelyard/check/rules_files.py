@@ -1,0 +1,85 @@
+"""SY6xx: files a model names."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from steelyard.check.bulk import bulk_of
+from steelyard.check.parts import Sketch
+from steelyard.check.rule import Hit, reported, rule
+
+LARGEST = 20.0  # m: a link this large is a mesh in millimetres
+
+
+@rule("SY601", "missing-file", "warning")
+def missing_file(sketch: Sketch) -> Iterator[Hit]:
+    """A mesh or texture does not exist.
+
+    Why: Viewers show nothing, simulators have no contact there or refuse the model, and no rule on geometry can be
+    checked for the link.
+    Example:
+        <mesh filename="package://my_robot/meshes/arm.stl"/>   (the file is called Arm.stl)
+    Remedy: Correct the path; names are case-sensitive on most systems.
+    """
+    yield from reported(sketch, "SY601", "Correct the path, or add the file.")
+
+
+@rule("SY602", "unreadable-file", "warning")
+def unreadable_file(sketch: Sketch) -> Iterator[Hit]:
+    """A mesh cannot be read.
+
+    Why: It is empty, truncated, of an unknown format, without triangles, too large, or may not be opened. Often it is a
+    Git LFS pointer instead of the mesh.
+    Example:
+        arm.stl of 130 bytes that starts with "version https://git-lfs"
+    Remedy: Fetch or export the file again.
+    """
+    yield from reported(sketch, "SY602", "Fetch or export the file again.")
+
+
+@rule("SY603", "outside-package", "warning")
+def outside_package(sketch: Sketch) -> Iterator[Hit]:
+    """A file is outside the model's package.
+
+    Why: A path that is absolute, climbs out with `..`, or runs through a symbolic link works on one computer only, and a
+    model from elsewhere should not make programs open files of yours. Such files are not opened here. The package is
+    the nearest folder above the model with package.xml, .git or pyproject.toml, else the folder above the model's.
+    Example:
+        <mesh filename="../../../../home/me/arm.stl"/>
+    Remedy: Put the file into the package and name it relative to the model, or with package://.
+    """
+    yield from reported(sketch, "SY603", "Put the file into the model's package.")
+
+
+@rule("SY604", "unchecked-file", "info")
+def unchecked_file(sketch: Sketch) -> Iterator[Hit]:
+    """A file could not be looked for.
+
+    Why: Its package is not beside the model, it has a network address, or its format needs a further package. Rules on
+    the geometry of the link were skipped.
+    Example:
+        <mesh filename="package://ur_description/meshes/base.stl"/>  with no such folder around the model
+    Remedy: Check the model where its packages are installed.
+    """
+    yield from reported(sketch, "SY604", "Check the model where its packages are installed.")
+
+
+@rule("SY605", "mesh-scale", "warning")
+def mesh_scale(sketch: Sketch) -> Iterator[Hit]:
+    """The geometry of a link is larger than 20 m.
+
+    Why: Mesh formats carry no units; CAD programs write millimetres. Without scale="0.001 0.001 0.001" a hand is as large
+    as a house, and rules on geometry mean nothing.
+    Example:
+        <mesh filename="hand.stl"/>   for a file in millimetres
+    Remedy: Add the scale, or export in metres.
+    """
+    for index, part in enumerate(sketch.parts):
+        bulk = bulk_of(sketch, index) if part.shapes and part.moves else None
+        if bulk is not None and np.ptp(bulk.points, axis=0).max() > LARGEST:
+            size = " x ".join(f"{x:.3g}" for x in np.ptp(bulk.points, axis=0))
+            message = f"{sketch.word} '{part.name}' has geometry of {size} m; a mesh in millimetres?"
+            yield Hit(part.shapes[0].place, message, 'Add scale="0.001 0.001 0.001", or export in metres.')
+
+
+RULES = (missing_file, unreadable_file, outside_package, unchecked_file, mesh_scale)

@@ -1,0 +1,107 @@
+"""SY1xx: masses and stated values."""
+
+from collections.abc import Iterator
+
+from steelyard.check.parts import Sketch
+from steelyard.check.rule import Hit, reported, rule
+
+LEAST = 1e-5  # kg: lighter than a grain of rice is a placeholder
+
+
+@rule("SY101", "missing-inertial", "error", repairs="From the geometry at the density of water, when the link has geometry.")
+def missing_inertial(sketch: Sketch) -> Iterator[Hit]:
+    """A moving link has no inertial.
+
+    Why: Simulators treat such a link differently: some drop it with all that it carries, some give it 1 kg, MuJoCo
+    refuses it. An identification has no prior for it. Links that are fixed to a body with an inertial are fine.
+    A link between two joints that only splits a compound joint is reported as a warning.
+    Example:
+        <link name="forearm"><visual>...</visual></link>
+    Remedy: Add an <inertial> with mass, centre of mass and inertia.
+    """
+    for carrier, members in sketch.clusters.items():
+        part = sketch.parts[carrier]
+        if not part.moves or any(sketch.parts[i].inertial is not None for i in members):
+            continue
+        if sketch.cluster_mass[carrier] > 0 or any(f.place.element.startswith(part.place.element) for f in sketch.faults):
+            continue
+        leaf = sketch.subtree_mass[carrier] <= LEAST
+        message = f"{sketch.word} '{part.name}' moves, but neither it nor anything fixed to it has an inertial."
+        yield Hit(part.place, message, "Add an <inertial>.", "error" if leaf else "warning")
+
+
+@rule("SY102", "zero-mass", "error", repairs="From the geometry at the density of water, when the link has geometry.")
+def zero_mass(sketch: Sketch) -> Iterator[Hit]:
+    """A moving body has a stated mass of zero.
+
+    Why: Zero mass makes the mass matrix singular or the link vanish; a stated zero usually is a forgotten number.
+    Example:
+        <inertial><mass value="0"/><inertia ixx="0" .../></inertial>
+    Remedy: State the mass; for a mere frame, fix it to its parent instead of jointing it, or leave the inertial out.
+    """
+    for _, part, inertial in sketch.stated():
+        carrier = sketch.carrier[sketch.parts_by_name[part.name]]
+        if inertial.mass == 0 and sketch.parts[carrier].moves and sketch.cluster_mass[carrier] == 0:
+            leaf = sketch.subtree_mass[carrier] <= LEAST
+            message = f"{sketch.word} '{part.name}' moves, and its mass is stated as 0."
+            yield Hit(inertial.place, message, "State its mass in kg.", "error" if leaf else "warning")
+
+
+@rule("SY103", "negative-mass", "error", repairs="From the geometry at the density of water, when the link has geometry.")
+def negative_mass(sketch: Sketch) -> Iterator[Hit]:
+    """A mass is negative.
+
+    Why: No body has one. Some optimisers and CAD subtractions leave it behind; a simulation with it gains energy.
+    Example:
+        <mass value="-0.3"/>
+    Remedy: State the true mass.
+    """
+    for _, part, inertial in sketch.stated():
+        if inertial.mass < 0:
+            message = f"{sketch.word} '{part.name}' has mass {inertial.mass:g} kg."
+            yield Hit(inertial.place, message, "State the true mass in kg, which is positive.")
+
+
+@rule("SY104", "not-a-number", "error", repairs="From the geometry at the stated mass, when both are known.")
+def not_a_number(sketch: Sketch) -> Iterator[Hit]:
+    """A value of an inertial is not a finite number.
+
+    Why: `nan`, `inf`, an unexpanded expression or a comma for a point. One such number poisons every torque.
+    Example:
+        <mass value="nan"/>
+    Remedy: Write finite decimal numbers with a point.
+    """
+    yield from reported(sketch, "SY104", "Write finite numbers, separated by blanks.")
+
+
+@rule("SY105", "incomplete-inertial", "error", repairs="From the geometry at the stated mass, when both are known.")
+def incomplete_inertial(sketch: Sketch) -> Iterator[Hit]:
+    """An inertial lacks its mass, its tensor, or a component of it.
+
+    Why: Readers fill the gap with whatever they like (zero, one, an error), so each simulator sees another robot.
+    Example:
+        <inertial><mass value="2"/></inertial>
+    Remedy: State mass and all of ixx, iyy, izz (products of inertia may be left out: they are zero then).
+    """
+    yield from reported(sketch, "SY105", "State mass and tensor in full.")
+
+
+@rule("SY106", "massless-leaf", "warning")
+def massless_leaf(sketch: Sketch) -> Iterator[Hit]:
+    """A moving end of the chain weighs next to nothing.
+
+    Why: With no mass beyond a joint, the joint's own inertia is (nearly) zero and any torque accelerates it without
+    bound: the classic exploding gripper. Armature hides it in MuJoCo only.
+    Example:
+        <link name="finger_tip"><inertial><mass value="1e-9"/>...</inertial></link>
+    Remedy: Give it its mass, or fix it to its parent.
+    """
+    for carrier, mass in sketch.subtree_mass.items():
+        part = sketch.parts[carrier]
+        if part.moves and 0 < mass < LEAST:
+            message = f"{sketch.word} '{part.name}' and all beyond it weigh {mass:.3g} kg."
+            place = part.inertial.place if part.inertial else part.place
+            yield Hit(place, message, "State its true mass, or fix it to its parent.")
+
+
+RULES = (missing_inertial, zero_mass, negative_mass, not_a_number, incomplete_inertial, massless_leaf)

@@ -1,0 +1,165 @@
+"""SY4xx, first part: densities, units and placeholders."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from steelyard.check.parts import Sketch
+from steelyard.check.rule import Hit, rule
+from steelyard.check.weigh import Weighed, weighed
+
+DENSE, LIGHT = 23000.0, 1.0  # kg/m^3: osmium; expanded foam has ten, a hull is often mostly air
+FAR = 10.0  # m: radius of gyration or centre of mass of a part, beyond which it must be in millimetres
+MILLION, THOUSAND = (3e5, 3e6), (3e2, 3e3)  # ranges in which a factor is taken for 1e6 or 1e3
+
+
+def _within(value: float, limits: tuple[float, float]) -> bool:
+    return limits[0] < value < limits[1]
+
+
+@rule("SY401", "density", "warning")
+def density(sketch: Sketch) -> Iterator[Hit]:
+    """The density is impossible.
+
+    Why: Mass over the volume of the convex hull is above osmium (23,000 kg/m^3) or below 1 kg/m^3: mass and geometry
+    belong to different parts, or one of them has wrong units.
+    Example:
+        <mass value="50"/>  on a link that is a box of 5 cm
+    Remedy: Check mass in kg and mesh scale.
+    """
+    for w in weighed(sketch):
+        dense = w.density > DENSE and w.bulk.thickness > 5e-3 and not in_grams(w)
+        if dense or w.density < LIGHT:
+            message = f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg in a hull of {w.bulk.hull.volume:.3g} m^3"
+            yield Hit(w.inertial.place, f"{message}: {w.density:.3g} kg/m^3.", "Check the mass and the scale of the mesh.")
+
+
+@rule("SY402", "millimetres", "warning", repairs="Millimetres converted to metres.")
+def millimetres(sketch: Sketch) -> Iterator[Hit]:
+    """An inertia or a centre of mass is in millimetres.
+
+    Why: CAD programs export kg mm^2 and mm; URDF and MJCF want kg m^2 and m. The tensor is a million times too large
+    (known from the geometry, or from a radius of gyration above 10 m), or the centre of mass is metres away.
+    Example:
+        <inertia ixx="2500" .../>  for a part of 1 kg and 0.1 m
+    Remedy: Divide the tensor by 1e6, the centre of mass by 1e3.
+    """
+    known = {w.index: w for w in weighed(sketch)}
+    for index, part, inertial in sketch.stated():
+        if not inertial.usable:
+            continue
+        if tensor_in_millimetres(inertial, known.get(index)):
+            radius = np.sqrt(max(np.trace(inertial.tensor), 0.0) / 2 / inertial.mass)
+            message = f"{sketch.word} '{part.name}' has a radius of gyration of {radius:.4g} m; kg mm^2 for kg m^2?"
+            yield Hit(inertial.place, message, "Divide the tensor by 1e6.")
+        if com_in_millimetres(inertial, known.get(index)):
+            distance = np.linalg.norm(inertial.com)
+            message = f"{sketch.word} '{part.name}' has its centre of mass {distance:.4g} m from its frame; mm for m?"
+            yield Hit(inertial.place, message, "Divide the centre of mass by 1000.")
+
+
+def tensor_in_millimetres(inertial, w: Weighed | None) -> bool:
+    """Whether the tensor is in kg mm^2."""
+    if w is not None and np.isfinite(w.gyration):
+        return _within(w.gyration, MILLION)
+    return np.trace(inertial.tensor) / 2 / inertial.mass > FAR**2
+
+
+def com_in_millimetres(inertial, w: Weighed | None) -> bool:
+    """Whether the centre of mass is in mm."""
+    if w is not None:
+        return w.outside > FAR * w.bulk.diagonal and w.bulk.outside(inertial.com / 1000) < 0.1 * w.bulk.diagonal
+    return bool(np.linalg.norm(inertial.com) > FAR)
+
+
+@rule("SY403", "grams", "warning", repairs="Grams converted to kilograms.")
+def grams(sketch: Sketch) -> Iterator[Hit]:
+    """A mass or an inertia is in grams.
+
+    Why: The density is a thousand times that of materials, or the tensor a thousand times what the geometry and the mass
+    allow.
+    Example:
+        <mass value="350"/>  for a part of 350 g
+    Remedy: Divide by 1000.
+    """
+    for w in weighed(sketch):
+        if in_grams(w):
+            message = f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg, a density of {w.density:.3g} kg/m^3; g for kg?"
+            yield Hit(w.inertial.place, message, "Divide the mass (and the tensor, if it is in g m^2) by 1000.")
+        elif tensor_in_grams(w):
+            message = f"{sketch.word} '{w.name}': its tensor is {w.gyration:.3g} times that of its geometry; g m^2 for kg m^2?"
+            yield Hit(w.inertial.place, message, "Divide the tensor by 1000.")
+
+
+def in_grams(w: Weighed) -> bool:
+    """Whether the mass is in grams."""
+    return w.density > 5 * DENSE and w.bulk.thickness > 5e-3 and LIGHT < w.density / 1000 < DENSE
+
+
+def tensor_in_grams(w: Weighed) -> bool:
+    """Whether the tensor is in g m^2 while the mass is in kg."""
+    return _within(w.gyration, THOUSAND)
+
+
+@rule("SY404", "placeholder", "warning", repairs="From the geometry at the stated mass; without geometry nothing is changed.")
+def placeholder(sketch: Sketch) -> Iterator[Hit]:
+    """The inertia tensor is a placeholder.
+
+    Why: A power of ten on the diagonal and zeros beside it (1, 0.1, 0.01, 1e-3 ...) is what generators and people write
+    when they do not know. Bodies of a cube's or ball's symmetry with exactly such a value hardly exist.
+    Example:
+        <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/>
+    Remedy: Take the tensor from CAD, from the mesh, or identify it.
+    """
+    for index, part, inertial in sketch.stated():
+        if is_placeholder(inertial) and sketch.parts[sketch.carrier[index]].moves:
+            value = inertial.tensor[0, 0]
+            message = f"{sketch.word} '{part.name}' has the inertia {value:g} times the identity: a placeholder."
+            yield Hit(inertial.place, message, "State the real tensor.")
+
+
+def is_placeholder(inertial) -> bool:
+    """Whether the tensor is a power of ten times the identity."""
+    I = inertial.tensor
+    if not inertial.mass > 0 or not np.isfinite(I).all() or not I[0, 0] > 0 or (I != I[0, 0] * np.eye(3)).any():
+        return False
+    power = np.log10(I[0, 0])
+    return bool(abs(power - round(power)) < 1e-9)
+
+
+@rule("SY405", "copies", "info")
+def copies(sketch: Sketch) -> Iterator[Hit]:
+    """Links with different geometry have the very same inertial.
+
+    Why: Mass, centre of mass and tensor copied from one link to the next: at most one of them is right. Links with the
+    same geometry (wheels, fingers) may well be equal and are not reported.
+    Example:
+        Six links with different meshes and mass 1, inertia 0.05 0.05 0.05
+    Remedy: State each link's own values.
+    """
+    groups: dict[tuple, list[int]] = defaultdict(list)
+    for index, part, inertial in sketch.stated():
+        if inertial.usable and part.shapes:
+            groups[(inertial.mass, *inertial.com, *inertial.turned.flat)].append(index)
+    for members in groups.values():
+        kinds = {frozenset(_stem(shape.source) for shape in sketch.parts[i].shapes) for i in members}
+        if len(kinds) < 2:
+            continue
+        names = ", ".join(f"'{sketch.parts[i].name}'" for i in members[:6])
+        more = f" and {len(members) - 6} more" if len(members) > 6 else ""
+        first = sketch.parts[members[1]]
+        assert first.inertial is not None
+        message = f"{len(members)} {sketch.word}s of different geometry have the same inertial: {names}{more}."
+        yield Hit(first.inertial.place, message, "State each link's own values.")
+
+
+def _stem(source: str) -> str:
+    """A shape's source without what tells left from right."""
+    text = source.lower()
+    for side in ("left", "right"):
+        text = text.replace(side, "")
+    return "".join(c for c in text.rsplit("/", 1)[-1] if c not in "lr_-")
+
+
+RULES = (density, millimetres, grams, placeholder, copies)

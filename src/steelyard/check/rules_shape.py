@@ -1,0 +1,170 @@
+"""SY3xx: inertias against the collision and visual geometry of the link and of what is fixed to it."""
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from steelyard.check.parts import Sketch
+from steelyard.check.rule import Hit, rule
+from steelyard.check.weigh import Weighed, weighed
+
+OUTSIDE = 0.1  # of the hull's diagonal that a centre of mass may lie outside
+OUTSIDE_LEAST = 0.01  # m
+CONCENTRATED = 1e-3  # of the squared radius of gyration of the filled geometry
+ALIKE, UNLIKE = 0.15, 0.4  # relative difference of tensors that fit, and that do not
+FROM_GEOMETRY = "Recomputed from the geometry, filled evenly, at the stated mass."
+
+
+def units_differ(w: Weighed) -> bool:
+    """Whether a factor of a thousand or a million explains the tensor: the rules on units report it then."""
+    return w.gyration > 100
+
+
+@rule("SY301", "com-outside", "warning", repairs=FROM_GEOMETRY)
+def com_outside(sketch: Sketch) -> Iterator[Hit]:
+    """The centre of mass lies outside the link's geometry.
+
+    Why: The centre of mass of a body is inside its convex hull. Outside by more than a tenth of the hull's diagonal
+    (and a centimetre) means wrong frame, wrong sign, wrong units, or an inertial of another link. Geometry of links
+    fixed to it counts, collision and visual alike.
+    Example:
+        <inertial><origin xyz="0 0 5"/>...  on a link whose mesh is 0.3 m long
+    Remedy: Express the centre of mass in the link's frame, in metres.
+    """
+    for w in weighed(sketch):
+        if w.outside > max(OUTSIDE * w.bulk.diagonal, OUTSIDE_LEAST):
+            message = (
+                f"{sketch.word} '{w.name}': centre of mass ({_vector(w.inertial.com)}) m is {w.outside:.3g} m outside its "
+                f"geometry, which has a diagonal of {w.bulk.diagonal:.3g} m."
+            )
+            yield Hit(w.inertial.place, message, "Express the centre of mass in the link's frame, in metres.")
+
+
+@rule("SY302", "too-spread", "warning", repairs="Nearest inertia whose mass fits into the enclosing ellipsoid (entropic projection).")
+def too_spread(sketch: Sketch) -> Iterator[Hit]:
+    """The inertia is too large for the link's geometry.
+
+    Why: No mass distribution inside the smallest ellipsoid around the geometry (grown by a tenth) has these second
+    moments: tr(J Q) < 0. Either the tensor is too large or it is about another point.
+    Example:
+        <mass value="1"/><inertia ixx="0.5" .../>  on a link of 0.2 m
+    Remedy: Check units and the reference point of the tensor: URDF and MJCF want it about the centre of mass.
+    """
+    for w in weighed(sketch):
+        if w.excess > 0 and w.outside <= 0 and not units_differ(w) and wrong_point(w) is None:
+            message = (
+                f"{sketch.word} '{w.name}': its second moments are {1 + w.excess:.3g} times what mass inside its geometry "
+                f"can have."
+            )
+            yield Hit(w.inertial.place, message, "Check units and reference point of the tensor.")
+
+
+@rule("SY303", "too-concentrated", "warning", repairs=FROM_GEOMETRY)
+def too_concentrated(sketch: Sketch) -> Iterator[Hit]:
+    """The inertia is far too small for the link's geometry.
+
+    Why: The radius of gyration is below 3 % of what the evenly filled geometry has, as if all mass sat in one point.
+    Steps of simulation become stiff, and contact at the link's surface spins it.
+    Example:
+        <mass value="3"/><inertia ixx="1e-6" iyy="1e-6" izz="1e-6"/>  on a link of 0.5 m
+    Remedy: Check units; replace a placeholder by the tensor from CAD.
+    """
+    for w in weighed(sketch):
+        if 0 < w.gyration < CONCENTRATED:
+            message = (
+                f"{sketch.word} '{w.name}': its inertia is {w.gyration:.2g} times that of its geometry filled evenly with "
+                f"{w.inertial.mass:g} kg."
+            )
+            yield Hit(w.inertial.place, message, "State the tensor from CAD in kg m^2.")
+
+
+@rule("SY304", "wrong-axes", "warning", repairs="Tensor turned into the axes that fit the geometry.")
+def wrong_axes(sketch: Sketch) -> Iterator[Hit]:
+    """The tensor is given in other axes than the link's.
+
+    Why: Mirrored or swapped axes fit the geometry well where the stated ones do not: products of inertia with the
+    opposite sign convention, a tensor exported from a frame with other axes, or principal moments in another order.
+    Example:
+        ixy = +0.02 for a part whose mesh has -0.02
+    Remedy: Express the tensor in the axes of the inertial's frame, with products of inertia as -∫xy dm.
+    """
+    for w in weighed(sketch):
+        better = other_axes(w)
+        if better is not None:
+            how, _ = better
+            message = f"{sketch.word} '{w.name}': the tensor does not fit its geometry, but does with {how}."
+            yield Hit(w.inertial.place, message, "Express the tensor in the axes of the link.")
+
+
+@rule("SY305", "wrong-point", "warning", repairs="Tensor moved to the centre of mass (parallel-axis theorem).")
+def wrong_point_rule(sketch: Sketch) -> Iterator[Hit]:
+    """The tensor is given about the link's origin instead of the centre of mass.
+
+    Why: URDF and MJCF want the tensor about the centre of mass. Moved there from the origin it fits the geometry well;
+    as stated it does not. The link then is harder to turn than it is, by m d^2.
+    Example:
+        A rod of 1 m with its origin at one end and ixx = m/3 instead of m/12
+    Remedy: Choose "at the centre of mass, aligned with the output frame" in the CAD dialog.
+    """
+    for w in weighed(sketch):
+        if wrong_point(w) is not None:
+            message = f"{sketch.word} '{w.name}': the tensor fits its geometry only when taken about the link's origin."
+            yield Hit(w.inertial.place, message, "State the tensor about the centre of mass.")
+
+
+def difference(a: np.ndarray, b: np.ndarray) -> float:
+    """Difference of two tensors relative to the larger one."""
+    return float(np.linalg.norm(a - b) / max(np.linalg.norm(a), np.linalg.norm(b)))
+
+
+def other_axes(w: Weighed) -> tuple[str, np.ndarray] | None:
+    """How to turn the tensor so that it fits, and the tensor (3, 3) in the part's axes; None when it is fine as it is.
+
+    The size is left out of the comparison: hollow parts are alike in shape, not in size.
+    """
+    solid = w.solid_tensor
+    if solid is None or not 1 / 3 < w.gyration < 3:
+        return None
+    given = w.inertial.turned
+    target = solid * w.gyration
+    if difference(given, target) < UNLIKE:
+        return None
+    fits = [(difference(turned, target), how, turned) for how, turned in _turned(given)]
+    best = min(fits, key=lambda fit: fit[0])
+    return (best[1], best[2]) if best[0] < ALIKE else None
+
+
+def _turned(tensor: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    for signs in ((-1, 1, 1), (1, -1, 1), (1, 1, -1)):
+        S = np.diag(signs)
+        axis = "xyz"[signs.index(-1)]
+        yield f"the products of inertia of {axis} negated", S @ tensor @ S
+    off = tensor - np.diag(np.diag(tensor))
+    yield "all products of inertia negated", tensor - 2 * off
+    for order in ((0, 2, 1), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)):
+        names = "".join("xyz"[i] for i in order)
+        for signs in product((1, -1), repeat=2):
+            P = np.eye(3)[list(order)] * np.array([1, *signs])[:, None]
+            yield f"the axes in the order {names}", P @ tensor @ P.T
+
+
+def wrong_point(w: Weighed) -> np.ndarray | None:
+    """The tensor (3, 3) about the centre of mass if the stated one is about the origin, else None."""
+    solid = w.solid_tensor
+    if solid is None or units_differ(w):
+        return None
+    c = w.inertial.com
+    shift = w.inertial.mass * (c @ c * np.eye(3) - np.outer(c, c))
+    moved = w.inertial.turned - shift
+    moments = np.linalg.eigvalsh(moved)
+    if moments[0] <= 0 or moments[0] + moments[1] < moments[2]:
+        return None
+    return moved if difference(w.inertial.turned, solid) > UNLIKE and difference(moved, solid) < ALIKE else None
+
+
+def _vector(values) -> str:
+    return ", ".join(f"{value:.4g}" for value in values)
+
+
+RULES = (com_outside, too_spread, too_concentrated, wrong_axes, wrong_point_rule)

@@ -1,0 +1,152 @@
+"""SY5xx: joints, limits and the tree."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from steelyard.check.parts import Sketch
+from steelyard.check.rule import Hit, reported, rule
+
+RATIO = 1000.0  # of masses along a chain; iterative solvers of contact suffer from ten on, all of them from here
+DRIVEN = ("revolute", "prismatic")
+SINGLE = ("hinge", "slide", *DRIVEN)
+
+
+@rule("SY501", "mass-ratio", "warning")
+def mass_ratio(sketch: Sketch) -> Iterator[Hit]:
+    """A light body carries one that is a thousand times heavier.
+
+    Why: Iterative solvers converge with the ratio of the masses they couple; beyond a thousand, joints stretch, contacts
+    sink in, and double precision is soon used up. The carried mass is that of everything beyond the joint.
+    Example:
+        A 1 g adapter that carries a 5 kg arm
+    Remedy: Fix the light part to its neighbour, or give it its real mass.
+    """
+    for carrier, mass in sketch.cluster_mass.items():
+        part = sketch.parts[carrier]
+        if not part.moves or not mass > 0:
+            continue
+        carried = sketch.subtree_mass[carrier] - mass
+        if carried > RATIO * mass:
+            message = f"{sketch.word} '{part.name}' of {mass:.3g} kg carries {carried:.3g} kg: {carried / mass:.2g} times its mass."
+            place = part.inertial.place if part.inertial else part.place
+            yield Hit(place, message, "Fix it to its neighbour, or give it its real mass.")
+
+
+@rule("SY502", "no-armature", "info")
+def no_armature(sketch: Sketch) -> Iterator[Hit]:
+    """A driven joint has no armature (MJCF).
+
+    Why: The rotor behind a gear of ratio n adds n^2 times its inertia to the joint, on small arms more than the links
+    have. Without it the simulated robot is faster than the real one and stiff gains oscillate. Directly driven joints
+    are the exception.
+    Example:
+        <joint name="elbow"/> ... <position joint="elbow" kp="2000"/>
+    Remedy: Set armature on the joint (rotor inertia times gear ratio squared).
+    """
+    for joint in sketch.joints:
+        if joint.gear is not None and joint.armature == 0 and joint.kind in SINGLE:
+            message = f"joint '{joint.name}' is driven and has no armature."
+            yield Hit(joint.place, message, "Set armature: rotor inertia times gear ratio squared.")
+
+
+@rule("SY503", "no-limits", "info")
+def no_limits(sketch: Sketch) -> Iterator[Hit]:
+    """A driven joint has no effort or velocity limit.
+
+    Why: Excitation design, controllers and simulators need them; URDF requires both on revolute and prismatic joints,
+    and some parsers refuse the file without. In MJCF a force or control range of the actuator counts.
+    Example:
+        <joint type="revolute"><limit lower="-1" upper="1"/></joint>
+    Remedy: State effort (N m, N) and velocity (rad/s, m/s) from the data sheet.
+    """
+    for joint in sketch.joints:
+        if sketch.format == "urdf":
+            wanted = ("effort", "velocity") if joint.kind in DRIVEN else ()
+        else:
+            wanted = ("effort",) if joint.gear is not None else ()
+        missing = [key for key in wanted if key not in joint.limits]
+        if missing:
+            message = f"joint '{joint.name}' has no {' and no '.join(missing)} limit."
+            yield Hit(joint.limit_place or joint.place, message, "State the limits from the data sheet.")
+
+
+@rule("SY504", "void-limits", "warning")
+def void_limits(sketch: Sketch) -> Iterator[Hit]:
+    """A limit leaves the joint nothing to do.
+
+    Why: The lower position limit is not below the upper one, or effort or velocity may not exceed zero (a generator's
+    default): planners find no path, controllers command nothing, and some simulators lock the joint. A zero effort or
+    velocity limit is reported as a note; where all joints of a model have it, they mean "unknown".
+    Example:
+        <limit lower="1.5" upper="-1.5" effort="0" velocity="0"/>
+    Remedy: State the true limits.
+    """
+    for joint in sketch.joints:
+        lower, upper = joint.limits.get("lower", 0.0), joint.limits.get("upper", 0.0)
+        place = joint.limit_place or joint.place
+        if lower > upper:
+            yield Hit(place, f"joint '{joint.name}' has lower limit {lower:g} above upper limit {upper:g}.", "Swap them.")
+        elif joint.kind in DRIVEN and joint.limits and lower == upper and not joint.mimics:
+            message = f"joint '{joint.name}' may move from {lower:g} to {upper:g} only: it is locked."
+            yield Hit(place, message, "State the range, or make the joint fixed.", "info")
+        for key in ("effort", "velocity"):
+            value = joint.limits.get(key, np.nan)
+            if value <= 0 and joint.kind in (*SINGLE, "continuous"):
+                message = f"joint '{joint.name}' has {key} limit {value:g}."
+                yield Hit(place, message, f"State the true {key} limit.", None if value < 0 else "info")
+
+
+@rule("SY505", "tree", "error")
+def tree(sketch: Sketch) -> Iterator[Hit]:
+    """Links and joints do not form one tree.
+
+    Why: Names used twice, joints that lead nowhere, links with two parents, loops and second roots: readers refuse the
+    file, or silently use one of the possibilities.
+    Example:
+        <joint ...><parent link="base"/><child link="amr"/></joint>   (no link is called amr)
+    Remedy: Give every link but one exactly one joint whose child it is; close loops in MJCF with <equality>.
+    """
+    yield from reported(sketch, "SY505", "Correct the name or the joint, so that links and joints form one tree.")
+
+
+@rule("SY506", "unreadable-joint", "error")
+def unreadable(sketch: Sketch) -> Iterator[Hit]:
+    """A joint or a piece of geometry cannot be understood.
+
+    Why: Unknown joint type, an axis of zero length, a pose, size or limit that is not a number: the kinematics of the
+    robot is undefined.
+    Example:
+        <joint type="hinge"><axis xyz="0 0 0"/></joint>
+    Remedy: Correct the named attribute.
+    """
+    yield from reported(sketch, "SY506", "Correct the named attribute.")
+
+
+@rule("SY507", "mimic", "error")
+def mimic(sketch: Sketch) -> Iterator[Hit]:
+    """A mimic joint follows nothing.
+
+    Why: Its master is no joint of the file, or the joints follow each other in a circle. Simulators then let it swing
+    freely or refuse the file.
+    Example:
+        <mimic joint="finger_left"/>   (the joint is called left_finger)
+    Remedy: Name a joint that moves on its own.
+    """
+    yield from reported(sketch, "SY507", "Name a joint that moves on its own.")
+
+
+@rule("SY508", "refused", "error")
+def refused(sketch: Sketch) -> Iterator[Hit]:
+    """MuJoCo refuses the file for another reason.
+
+    Why: A model that does not compile cannot be simulated; the message is MuJoCo's own. Faults that other rules name
+    (inertias, missing files) are not repeated here.
+    Example:
+        <actuator><motor joint="elbwo"/></actuator>
+    Remedy: As the message says.
+    """
+    yield from reported(sketch, "SY508", "Correct what the message names.")
+
+
+RULES = (mass_ratio, no_armature, no_limits, void_limits, tree, unreadable, mimic, refused)

@@ -1,0 +1,39 @@
+"""Checking: rules over sketched models."""
+
+from pathlib import Path
+
+from steelyard.check.catalog import selected
+from steelyard.check.findings import Finding, Findings
+from steelyard.check.parts import Sketch
+from steelyard.check.rule import Rule
+from steelyard.check.scan import models_in, scan
+
+
+def run(path, *, select=(), ignore=(), meshes: bool = True) -> Findings:
+    """Check a URDF or MJCF file, or every model of a folder.
+
+    select, ignore: rule codes or beginnings of codes ("SY2"). meshes: whether mesh files are read; without them, rules on
+    geometry see primitive shapes only. Raises ModelError for a file that cannot be read at all or is no model (for a
+    folder: when no file of it can), OptionError for an unknown code.
+    """
+    from steelyard.errors import ModelError
+
+    rules = selected(select, ignore)
+    whole = Findings((), ())
+    models = models_in(path)
+    for model in models:
+        try:
+            whole = whole.merged(look(scan(model, meshes=meshes), rules))
+        except ModelError as error:
+            if len(models) == 1:
+                raise
+            whole = whole.merged(Findings((), (), (str(error),)))
+    if not whole.files:
+        raise ModelError(whole.notes[0])
+    return whole
+
+
+def look(sketch: Sketch, rules: tuple[Rule, ...]) -> Findings:
+    """Findings of rules on one sketch, in line order."""
+    found: list[Finding] = [finding for rule in rules for finding in rule.findings(sketch)]
+    return Findings(tuple(sorted(set(found))), (Path(sketch.path),), sketch.notes)

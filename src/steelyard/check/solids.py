@@ -1,0 +1,35 @@
+"""Primitive shapes as points: boxes, cylinders, spheres, capsules and ellipsoids whose convex hull stands for them."""
+
+import numpy as np
+
+AROUND = 24  # points on a circle
+
+
+def box(half) -> np.ndarray:
+    """Corners (8, 3) of a box. half: (3,) m half side lengths."""
+    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+    return signs * np.asarray(half, dtype=float)
+
+
+def cylinder(radius: float, half_length: float) -> np.ndarray:
+    """Points (2 AROUND, 3) on the rims of a cylinder along z; the polygon has the area of the circle."""
+    angles = 2 * np.pi * np.arange(AROUND) / AROUND
+    grown = radius * np.sqrt(2 * np.pi / (AROUND * np.sin(2 * np.pi / AROUND)))
+    ring = grown * np.column_stack([np.cos(angles), np.sin(angles)])
+    return np.concatenate([np.column_stack([ring, np.full(AROUND, z)]) for z in (-half_length, half_length)])
+
+
+def ellipsoid(semi_axes) -> np.ndarray:
+    """Points (n, 3) on an ellipsoid, scaled to have its volume to about one percent."""
+    lift = np.pi * (np.arange(1, AROUND // 2) / (AROUND // 2) - 0.5)
+    angles = 2 * np.pi * np.arange(AROUND) / AROUND
+    rings = [np.column_stack([np.cos(t) * np.cos(angles), np.cos(t) * np.sin(angles), np.full(AROUND, np.sin(t))]) for t in lift]
+    points = np.concatenate([*rings, [[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]])
+    return 1.012 * points * np.asarray(semi_axes, dtype=float)
+
+
+def capsule(radius: float, half_length: float) -> np.ndarray:
+    """Points (n, 3) of a cylinder along z with round caps. half_length: of the cylinder, without the caps."""
+    ball = ellipsoid(np.full(3, radius))
+    shift = np.array([0.0, 0.0, half_length])
+    return np.concatenate([ball[ball[:, 2] >= 0] + shift, ball[ball[:, 2] <= 0] - shift])

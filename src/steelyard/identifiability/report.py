@@ -1,0 +1,50 @@
+"""The analysis of a robot as one document, for the command line and for reports."""
+
+from collections.abc import Iterable
+from html import escape
+
+from steelyard.errors import OptionError, choices
+from steelyard.identifiability.analyze import identifiability
+from steelyard.identifiability.excitation import excitation
+from steelyard.model.robot import Robot
+
+FORMATS = ("text", "markdown", "html", "latex")
+
+
+def analyze_report(
+    robot: Robot,
+    *,
+    format: str = "text",
+    explain: str | Iterable[str] = (),
+    expressions: bool = True,
+    log=None,
+    **options,
+) -> str:
+    """Table, base parameters, explanations of some links and the excitation of a log.
+
+    format: "text", "markdown", "html" (a fragment) or "latex". explain: links, or "all". log: a Log (or several) with
+    q, v and a of this robot. options: of `identifiability`. Raises its errors, and OptionError for an unknown format.
+    """
+    if format not in FORMATS:
+        raise OptionError(f"format is one of {choices(FORMATS)}; got '{format}'.")
+    result = identifiability(robot, **options)
+    links = (
+        result.mechanism.layout.body_names if explain == "all" else (explain,) if isinstance(explain, str) else explain
+    )
+    sections = [("Base parameters", list(result.expressions()))] if expressions else []
+    sections += [(link, result.explain(link).splitlines()) for link in links]
+    if log is not None:
+        terms = {"friction": result.setup.friction, "armature": result.setup.armature}
+        sections.append(("Excitation", excitation(log, robot, **terms).summary().splitlines()))
+    return "\n\n".join([result.table(format), *(_section(title, lines, format) for title, lines in sections)])
+
+
+def _section(title: str, lines: list[str], format: str) -> str:
+    if format == "html":
+        return f"<h2>{escape(title)}</h2>\n<pre>{escape(chr(10).join(lines))}</pre>"
+    body = "\n".join(lines)
+    if format == "markdown":
+        return f"## {title}\n\n```\n{body}\n```"
+    if format == "latex":
+        return f"\\paragraph{{{title.replace('_', chr(92) + '_')}}}\n\\begin{{verbatim}}\n{body}\n\\end{{verbatim}}"
+    return f"{title}\n{body}"

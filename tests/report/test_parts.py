@@ -1,0 +1,188 @@
+"""The small parts of a report: plain JSON, thinning, labels, verdicts, files all at once."""
+
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from random_bodies import bodies
+from steelyard.dynamics import regressor
+from steelyard.errors import OptionError
+from steelyard.identifiability.structure import regression_basis
+from steelyard.log.finding import warning
+from steelyard.model import library
+from steelyard.parameters import layout_of
+from steelyard.report.html import number
+from steelyard.report.jsonable import jsonable
+from steelyard.report.labels import dof_units, knowledge, sizes
+from steelyard.report.outputs import require_folder, staged
+from steelyard.report.thin import thin
+from steelyard.report.verdict import percent, verdict
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@settings(deadline=None, max_examples=100, derandomize=True)
+@given(plain)
+def test_jsonable_is_strict_json_and_changes_only_what_json_cannot_say(value):
+    text = json.dumps(jsonable(value), allow_nan=False)
+
+    def expected(x):
+        if isinstance(x, dict):
+            return {key: expected(each) for key, each in x.items()}
+        if isinstance(x, list):
+            return [expected(each) for each in x]
+        return None if isinstance(x, float) and not math.isfinite(x) else x
+
+    assert json.loads(text) == expected(value)
+
+
+def test_jsonable_takes_arrays_and_paths_and_refuses_objects():
+    assert jsonable({"a": np.array([[1.0, np.nan]]), "b": np.float64(2), "c": (np.int64(3), Path("x/y"))}) == {
+        "a": [[1.0, None]],
+        "b": 2.0,
+        "c": [3, "x/y"],
+    }
+    assert jsonable(np.bool_(True)) is True
+    with pytest.raises(TypeError, match="object"):
+        jsonable({"x": object()})
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(n=st.integers(1, 5000), limit=st.integers(10, 300), seed=st.integers(0, 99))
+def test_thinning_keeps_every_peak_and_the_order(n, limit, seed):
+    rng = np.random.default_rng(seed)
+    t, y = np.arange(n) * 0.01, rng.normal(size=n)
+    tt, yy = thin(t, y, limit)
+    assert len(tt) == len(yy) <= max(limit, 1) + 2
+    assert yy.max() == y.max() and yy.min() == y.min()
+    assert (np.diff(tt) > 0).all()
+    np.testing.assert_array_equal(yy, y[np.round(tt / 0.01).astype(int)])
+
+
+def test_thinning_breaks_the_line_at_a_gap():
+    t = np.concatenate([np.arange(100), 500 + np.arange(100)]) * 0.1
+    tt, yy = thin(t, np.ones(200), 1000)
+    assert np.isnan(tt[100]) and np.isnan(yy[100]) and np.isnan(tt).sum() == 1
+    tt, _ = thin(np.arange(50) * 0.1, np.ones(50))
+    assert not np.isnan(tt).any()
+
+
+def test_knowledge_agrees_with_the_rank_of_random_regressors():
+    robot = library.puma560()
+    layout = layout_of(robot)
+    rng = np.random.default_rng(3)
+    q, v, a = rng.normal(size=(3, 200, robot.nv))
+    Y = np.concatenate(list(regressor(robot, q, v, a)))
+    rank = np.linalg.matrix_rank(Y)
+    labels = knowledge(regression_basis(robot, layout))
+    for column, label in enumerate(labels):
+        alone = np.linalg.matrix_rank(np.delete(Y, column, axis=1)) == rank - 1
+        seen = np.abs(Y[:, column]).max() > 1e-9
+        assert label == ("data" if alone else "combination" if seen else "model"), layout.names[column]
+    assert set(labels) == {"data", "combination", "model"}
+
+
+@settings(deadline=None, max_examples=30, derandomize=True)
+@given(seed=st.integers(0, 2**31))
+def test_no_consistent_body_exceeds_its_natural_size(seed):
+    robot = library.scara()
+    robot = robot.with_inertias(bodies(seed, (robot.nb,)))
+    layout = layout_of(robot, friction=("coulomb", "offset"), armature=True)
+    given = np.concatenate([robot.inertias.ravel(), robot.frictionloss, np.zeros(robot.nv), robot.armature])
+    size = sizes(robot, SimpleNamespace(layout=layout, parameters=given))
+    assert (np.abs(given) <= size * (1 + 1e-9)).all() and (size >= 0).all()
+
+
+def test_units_of_sliding_joints():
+    units = [unit["tau"] for unit in dof_units(library.scara())]
+    assert units == ["N m", "N m", "N", "N m"]
+
+
+def stub(before, after, *, weakest=(), findings=()):
+    """A result with the given predictions' errors."""
+
+    def errors(relative):
+        relative = np.asarray(relative, dtype=float)
+        return SimpleNamespace(
+            relative=relative, relative_error=float(np.sqrt(np.mean(relative**2))), joint_names=("j1", "j2")
+        )
+
+    return SimpleNamespace(
+        before=errors(before), after=errors(after), estimate=SimpleNamespace(weakest=weakest), findings=findings
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "level", "headline", "reason"),
+    [
+        (stub([0.3, 0.3], [0.03, 0.03]), "good", "30 % before, 3 % after (10 times smaller)", None),
+        (stub([0.3, 0.3], [0.1, 0.41]), "keep", "No better|Worse", "did not fall"),
+        (stub([0.3, 0.3], [0.03, 0.29], weakest=("a", "b")), "care", "Better", "2 identifiable combinations"),
+        (stub([0.6, 0.1], [0.03, 0.15]), "care", "Better", "worse than before at j2"),
+        (stub([0.3, 0.3], [0.03, 0.03], findings=(warning("x", "odd"),)), "care", "Better", "odd"),
+        (stub([0.9, 0.9], [0.5, 0.5]), "care", "Better", "still 50 % of the torque"),
+        (stub([0.1, 0.1], [0.1, 0.1]), "keep", "No better than the given model", "did not fall"),
+        (stub([0.1, 0.1], [0.2, 0.2]), "keep", "Worse than the given model", "did not fall"),
+    ],
+)
+def test_verdicts(result, level, headline, reason):
+    judged = verdict(result)
+    assert judged.level == level
+    assert any(each in judged.headline for each in headline.split("|"))
+    assert (reason is None) == (not judged.reasons)
+    assert reason is None or any(reason in each for each in judged.reasons)
+
+
+def test_numbers_as_people_read_them():
+    assert [percent(x) for x in (0.3312, 0.0042, 0.00001234, 12.3)] == ["33 %", "0.42 %", "0.0012 %", "1200 %"]
+    assert [number(x) for x in (None, 0.0, -0.0, -1.23456, 3)] == ["–", "0", "0", "−1.235", "3"]
+
+
+def test_staged_files_appear_together(tmp_path):
+    out = tmp_path / "a" / "out"
+    with staged(out) as stage:
+        (stage / "sub").mkdir()
+        (stage / "sub" / "x").write_text("1")
+        assert not out.exists() and stage.parent == out.parent
+    assert (out / "sub" / "x").read_text() == "1" and list(out.parent.iterdir()) == [out]
+    with staged(out) as stage:
+        (stage / "sub").mkdir()
+        (stage / "sub" / "x").write_text("2")
+        (stage / "y").write_text("3")
+    assert (out / "sub" / "x").read_text() == "2" and (out / "y").read_text() == "3"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_staged_files_vanish_together(tmp_path, error):
+    out = tmp_path / "a" / "b" / "out"
+    with pytest.raises(error), staged(out) as stage:
+        (stage / "x").write_text("1")
+        raise error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_staging_refuses_what_it_cannot_replace(tmp_path):
+    precious = tmp_path / "x"
+    precious.write_text("input")
+    with pytest.raises(OptionError, match="is an input"), staged(tmp_path, inputs=[precious]) as stage:
+        (stage / "a").write_text("1")
+        (stage / "x").write_text("2")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OptionError, match="is a folder"), staged(tmp_path) as stage:
+        (stage / "a").write_text("1")
+        (stage / "folder").write_text("2")
+    with pytest.raises(OptionError, match="is a file"):
+        require_folder(precious / "out")
+    with pytest.raises(OptionError, match="cannot be made"), staged(tmp_path / ("n" * 300)):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "x"] and precious.read_text() == "input"

@@ -1,0 +1,115 @@
+"""The summary holds what the result holds, and the terminal shows what the summary holds."""
+
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from small_runs import JOINTS, motion, torques, write_case
+from steelyard.identify import identify
+from steelyard.pipeline import Job, run
+from steelyard.report import summary
+from steelyard.report.html import number
+from steelyard.report.summary import SCHEMA, spelled_out
+from steelyard.report.tables import overview
+from steelyard.report.verdict import percent
+
+
+def text(renderable) -> str:
+    console = Console(width=200, record=True, file=None, quiet=False, force_terminal=False)
+    with console.capture() as capture:
+        console.print(renderable)
+    return capture.get()
+
+
+def test_it_is_strict_json_with_a_schema(found):
+    again = json.loads(json.dumps(found, allow_nan=False))
+    assert again == found and again["schema"] == SCHEMA
+
+
+def test_errors_are_those_of_the_raw_predictions(small, found):
+    held = found["held_out"]
+    for key, model in (("before", small.before), ("after", small.after)):
+        error = small.after.measured - model.predicted
+        assert held[f"relative_error_{key}"] == pytest.approx(
+            np.sqrt(np.sum(error**2) / np.sum(small.after.measured**2))
+        )
+        for i, joint in enumerate(held["joints"]):
+            assert joint[f"rms_{key}"] == pytest.approx(np.sqrt(np.mean(error[:, i] ** 2)))
+            assert joint[f"relative_{key}"] == pytest.approx(joint[f"rms_{key}"] / joint["torque_rms"])
+    assert [joint["unit"] for joint in held["joints"]] == ["N m", "N m", "N"]
+
+
+def test_bodies_are_spelled_out(small, found):
+    for i, body in enumerate(found["bodies"]):
+        for key, theta in (("prior", small.prior.inertias[i]), ("identified", small.estimate.theta[i])):
+            np.testing.assert_allclose(body[key]["theta"], theta)
+            c = np.array(body[key]["com"])
+            np.testing.assert_allclose(body[key]["mass"] * c, theta[1:4], atol=1e-14)
+            # parallel axes, entry by entry
+            origin = np.array(body[key]["inertia"]) + body[key]["mass"] * (c @ c * np.eye(3) - np.outer(c, c))
+            np.testing.assert_allclose(origin[np.triu_indices(3)], theta[[4, 5, 7, 6, 8, 9]], atol=1e-12)
+    assert [body["name"] for body in found["bodies"]] == ["upper", "forearm", "rod"]
+
+
+def test_a_body_without_mass_has_no_centre():
+    assert spelled_out(np.zeros(10))["com"] is None
+    assert spelled_out([0, 1, 0, 0, 0, 0, 0, 0, 0, 0])["inertia"] is None
+
+
+def test_base_parameters_and_friction_carry_their_deviation(small, found):
+    names = [each["name"] for each in found["base_parameters"]]
+    assert names == list(small.estimate.base_names) and len(names) == found["fit"]["identifiable"]
+    for each, value in zip(found["base_parameters"], small.estimate.base, strict=True):
+        assert each["identified"] == pytest.approx(value)
+        leading = dict((name, c) for c, name in each["regroups"])[each["name"]]  # noqa: C402
+        assert leading == 1.0
+    slide = next(joint for joint in found["joints"] if joint["name"] == "slide")
+    assert slide["viscous"]["unit"] == "N s/m"
+    assert abs(slide["viscous"]["identified"] - 3.0) < 5 * slide["viscous"]["deviation"] + 1.5
+    base = {each["name"]: each["deviation"] for each in found["base_parameters"]}
+    assert slide["coulomb"]["deviation"] == base["slide.coulomb"]
+
+
+def test_deviations_cover_the_truth_of_repeated_logs(tmp_path):
+    """Scatter of a parameter over many noises against its stated deviation: a wrong factor would show."""
+    model, _ = write_case(tmp_path, samples=100)
+    t, q, v, a = motion(samples=500, rate=50.0)
+    log, values, stated = tmp_path / "run.npz", [], []
+    for seed in range(12):
+        tau = torques(tmp_path / "truth.urdf", q, v, a, noise=0.05, seed=seed)
+        np.savez(log, t=t, q=q, v=v, a=a, tau=tau, joint_names=JOINTS)
+        found = summary(run(Job(str(model), (str(log),), cutoff=0.0)))
+        base = {each["name"]: each for each in found["base_parameters"]}["upper.hx"]
+        values.append(base["identified"])
+        stated.append(base["deviation"])
+    assert 0.4 < np.std(values) / np.mean(stated) < 2.0
+
+
+def test_terminal_shows_the_numbers_of_the_summary(found):
+    shown = text(overview(found))
+    assert found["verdict"]["headline"] in shown
+    for joint in found["held_out"]["joints"]:
+        assert number(joint["rms_after"]) in shown and percent(joint["relative_before"]) in shown
+    for body in found["bodies"]:
+        assert f"{number(body['prior']['mass'])} -> {number(body['identified']['mass'])}" in shown
+    assert "summary.json" in shown
+
+
+def test_markup_in_names_is_shown_and_not_obeyed(found):
+    hostile = json.loads(json.dumps(found))
+    for each in (*hostile["bodies"], *hostile["held_out"]["joints"]):
+        each["name"] = "[red]" + each["name"] + "[/nonsense]"
+    hostile["notes"] = ["[bold]note[/x]"]
+    shown = text(overview(hostile))
+    assert "[red]upper[/nonsense]" in shown and "[red]slide[/nonsense]" in shown and "[bold]note[/x]" in shown
+
+
+def test_relative_paths_are_kept_and_their_folder_named(tmp_path, monkeypatch):
+    write_case(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    identify("arm.urdf", "run.csv", out="out")
+    found = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    assert found["command"] == "steelyard identify arm.urdf run.csv --out out"
+    assert found["provenance"]["folder"] == str(tmp_path) and found["out"] == "out"
