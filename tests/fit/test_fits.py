@@ -94,8 +94,11 @@ def cvxpy_solution(info, theta0, weight):
         J = sum(x[10 * i + k] * J_of[k] for k in range(10))
         cost += weight / 2 * cp.sum_squares(half @ (J - J0) @ half.T)
         constraints.append(half @ (J - EPS * J0) @ half.T >> 0)
-    for term in ("viscous", "coulomb", "armature"):
-        constraints.append(x[layout.term(term)] >= 0)
+    rms = np.sqrt(info.energy / info.counts)
+    for term in layout.terms:
+        cost += weight * cp.sum_squares((x[layout.term(term)] - 0.0) / (10.0 * rms))  # the model states no friction
+        if term != "offset":
+            constraints.append(x[layout.term(term)] >= 0)
     cp.Problem(cp.Minimize(cost), constraints).solve(
         solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
     )

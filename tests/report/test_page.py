@@ -108,7 +108,7 @@ def test_hostile_names_are_text(hostile_run):
     assert HOSTILE in tree.text_content() and QUOTES in tree.text_content()
     # the plots get them as entities, which the plotting library shows as text
     error = json.loads(tree.xpath("//script[@id='data-error']/text()")[0])
-    assert escape(HOSTILE) in error["data"][0]["x"]
+    assert [escape(HOSTILE), escape(QUOTES, quote=False), "slide"] == error["data"][0]["x"]
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

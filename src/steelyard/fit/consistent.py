@@ -28,9 +28,10 @@ CHEAP = 0.05  # cost, relative to a feasible point's, below which the problem is
 RESCALINGS = 3
 REGULARIZERS = ("pullback", "euclidean")
 SIGNED = ("viscous", "coulomb", "armature")  # terms that cannot be negative
-EFFECT_RIDGE = (
-    1e-6  # pull of friction and armature to the model, in standard deviations: decides only what the data leaves open
-)
+# Prior standard deviation of friction and armature, in RMS torques of the joint at unit speed or acceleration: wide
+# enough to leave alone what the data shows, finite so that a joint that never moved keeps the model's values.
+EFFECT_SPREAD = 10.0
+ACCURATE = 1e-6  # relative duality gap: parameters are then right to far below their standard deviations
 
 
 def consistent(info: Information, *, prior=None, regularizer: str = "pullback", weight: float = 1.0) -> Estimate:
@@ -116,13 +117,14 @@ def _program(problem, info, theta0, regularizer, weight) -> _Program:
         directions[block, block] = _congruence(theta)
     columns = problem.R @ regrouping
     effects = np.arange(layout.inertial.stop, layout.size)
-    size = np.linalg.norm(columns[:, effects], axis=0)
-    directions[effects, effects] = 1.0 / np.where(size > 0, size, 1.0)
+    pull = np.sqrt(weight) / (EFFECT_SPREAD * _torque_scale(info))
+    size = np.hypot(np.linalg.norm(columns[:, effects], axis=0), pull)
+    directions[effects, effects] = 1.0 / size
     penalty = np.eye(layout.size)
     if regularizer == "euclidean":
         penalty[layout.inertial, layout.inertial] = directions[layout.inertial, layout.inertial]
     penalty[layout.inertial] *= np.sqrt(weight / 2)
-    penalty[effects] *= EFFECT_RIDGE
+    penalty[effects, effects] = pull / size
     lower = np.full(len(effects), -np.inf)
     for term in SIGNED:
         if term in layout.terms:
@@ -137,6 +139,15 @@ def _program(problem, info, theta0, regularizer, weight) -> _Program:
         body_count=len(theta0),
         penalty=penalty,
     )
+
+
+def _torque_scale(info) -> np.ndarray:
+    """RMS torque of the joint that each effect column acts on, (number of effects,)."""
+    rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
+    rms = np.maximum(rms, max(rms.max(initial=0.0) * 1e-3, np.finfo(float).tiny))
+    layout = info.layout
+    per_dof = rms[list(layout.dofs)] if info.robot is not None else np.full(len(layout.dofs), rms.max(initial=1.0))
+    return np.tile(per_dof, len(layout.terms))
 
 
 def _scaled_triangle() -> np.ndarray:

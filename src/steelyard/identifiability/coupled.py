@@ -63,7 +63,7 @@ def _conditions(
             parts += [np.repeat(rows[:, None], samples, axis=1) for rows in _armature_rows(mechanism, cluster, columns)]
     if sensed and experiment.dynamic:
         parts.append(_stacked(momentum(motion.J, motion.X), extras))
-    return np.concatenate(parts)
+    return _at_most_unit(np.concatenate(parts), axis=-1)
 
 
 def _armature_rows(mechanism: Mechanism, cluster: Cluster, columns):
@@ -122,5 +122,10 @@ def _spans(experiment: Experiment, cluster: Cluster, motion: ClusterMotion, V, K
 
 
 def _side_by_side(stack):
-    """(s, n, k) to (n, s k), divided by the root of s so that sizes stay those of one sample."""
-    return np.moveaxis(stack, 0, 1).reshape(stack.shape[1], -1) / np.sqrt(len(stack))
+    """(s, n, k) to (n, s k)."""
+    return _at_most_unit(np.moveaxis(stack, 0, 1).reshape(stack.shape[1], -1), axis=0)
+
+
+def _at_most_unit(vectors, axis: int):
+    """Vectors longer than one made unit vectors: gears speed rotors up by orders of magnitude."""
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=axis, keepdims=True), 1.0)

@@ -14,20 +14,30 @@ from steelyard.inertia.solver import COARSE, NoDigits, minimise
 
 NEWTON_STEPS = 30  # after the exponential cones; three are typical
 CONVERGED = 1e-9  # Newton decrement that ends them
-THINNEST = 1e-5  # least eigenvalue of a reference body relative to its size: below, the divergence from it has no digits
+SINGULAR = 1e-12  # eigenvalue relative to the size at which the divergence from a body ceases to exist
+THINNEST = 1e-4  # least eigenvalue given to such a body before it serves as a reference
+TIP = 1e-8  # mass relative to the size of theta below which the nearest point is no body
 
 
-def project_onto(rows, frame, theta, metric, eps):
-    """The body nearest to theta (10,) in the set `rows`; see `BodySet.project`. frame: (4, 4), metric: name, eps: unitless."""
+def project_onto(rows, frame, theta, metric):
+    """The body nearest to theta (10,) in the set `rows`; see `BodySet.project`. frame: (4, 4), metric: name."""
     J = frame @ pseudo.to_matrix(theta) @ frame.T
     size = np.abs(J).max() or 1.0
     if metric == "euclidean":
-        return _least_squares(rows, theta, size, np.abs(np.linalg.det(frame[:3, :3])) ** (-1 / 3))
-    if metric == "entropic":
+        nearest = _least_squares(rows, theta, size, np.abs(np.linalg.det(frame[:3, :3])) ** (-1 / 3))
+    elif metric == "entropic":
         values, vectors = np.linalg.eigh(J)
-        root = np.linalg.inv(frame) @ (vectors * np.sqrt(np.maximum(values, max(eps, THINNEST) * size)))
-        return _least_divergence(rows, root, frame)
-    raise InertiaError(f"unknown metric {metric!r} for a projection; expected one of {choices(['entropic', 'euclidean'])}")
+        if values[0] <= SINGULAR * size:
+            values = np.maximum(values, THINNEST * size)
+        nearest = _least_divergence(rows, np.linalg.inv(frame) @ (vectors * np.sqrt(values)), frame)
+    else:
+        raise InertiaError(f"unknown metric {metric!r} for a projection; expected one of {choices(['entropic', 'euclidean'])}")
+    if nearest[0] <= TIP * size:
+        raise InertiaError(
+            f"the point of the set nearest to theta {theta.tolist()} is no body (its mass is {nearest[0]:.1e} kg): theta lies opposite to "
+            "every body of the set. Check its signs, units and frame, or use metric='entropic'"
+        )
+    return nearest
 
 
 def _program(rows, basis, size):
@@ -55,8 +65,8 @@ def _least_divergence(rows, reference, frame):
     theta = _exponential_start(rows, reference, _size(frame, reference))
     to_reference = np.linalg.inv(reference)
     for _ in range(NEWTON_STEPS):  # in coordinates that make the current body the identity, so the Hessian is the identity too
-        root = reference @ np.linalg.cholesky(to_reference @ pseudo.to_matrix(theta) @ to_reference.T)
-        relative = to_reference @ root
+        relative = _cholesky(to_reference @ pseudo.to_matrix(theta) @ to_reference.T)
+        root = reference @ relative
         identity = cones.triangle(np.eye(4))
         q = cones.triangle(relative.T @ relative) - 2 * identity
         basis = _congruence(root)
@@ -69,6 +79,16 @@ def _least_divergence(rows, reference, frame):
         if decrement <= CONVERGED:
             break
     return theta
+
+
+def _cholesky(W):
+    try:
+        return np.linalg.cholesky(W)
+    except np.linalg.LinAlgError as error:
+        raise NoDigits(
+            "the body of the set nearest to theta is singular to rounding: theta is thin or far from the set. Project with a larger eps, or "
+            "with metric='euclidean'"
+        ) from error
 
 
 def _size(frame, root):

@@ -77,8 +77,10 @@ class BodySet(ABC):
         theta: (..., 10). metric: "entropic", the least divergence `d(J || J0)` from it (invariant to units and frame), or "euclidean", the
         least sum of squares of the differences of the ten numbers as they are (kg, kg m, kg m^2 alike; depends on units and frame).
         The divergence is finite for consistent bodies only, so the entropic result is consistent whatever the set. It is undefined from an
-        inconsistent theta: there the pseudo-inertia first has its eigenvalues raised to at least `eps` of its size in the set's frame. That is the nearest such matrix, continuous in theta, and changes nothing for a body `eps` inside.
-        Accurate to about 1e-9 of the body's size, 1e-6 when the nearest body is nearly singular. Raises InertiaError: unknown metric, numbers not finite, or an empty set.
+        inconsistent (or singular) theta, which is first replaced by the nearest pseudo-inertia, in the set's frame, with eigenvalues of at
+        least 1e-4 of its size: as if the body were no thinner than a hundredth of the set.
+        Accurate to about 1e-9 of the body's size, 1e-6 when the nearest body is nearly singular. Raises InertiaError: unknown metric, numbers not finite, an empty set, or
+        no body near theta.
         """
         theta = _finite(theta)
         rows, flat = self.cone_rows(eps), theta.reshape(-1, 10)
@@ -86,7 +88,7 @@ class BodySet(ABC):
             rows = cones.stack([rows, definite_rows(self.frame, eps)])
         sizes = _nonzero(self.size(flat))
         depths = _margin(rows, flat / sizes[:, None]) if not rows.b.any() else _margin(rows, flat)
-        projected = [body if depth >= 0 else project_onto(rows, self.frame, body, metric, eps) for body, depth in zip(flat, depths, strict=True)]
+        projected = [body if depth >= 0 else project_onto(rows, self.frame, body, metric) for body, depth in zip(flat, depths, strict=True)]
         return np.reshape(projected, theta.shape)
 
 

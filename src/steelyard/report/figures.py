@@ -46,7 +46,7 @@ def _torque_figure(name, unit, t, traces, limit, time_title):
         x, y = thin(t, y, limit)
         figure.add_scatter(x=x.astype("f4"), y=y.astype("f4"), name=title, line=line, mode="lines")
     kind = "torque" if unit == "N m" else "force"
-    return _dressed(figure, f"{escape(name)}: {kind}, held out", time_title, f"{kind} [{unit}]")
+    return _dressed(figure, f"{_text(name)}: {kind}, held out", time_title, f"{kind} [{unit}]")
 
 
 def error_figure(summary: dict):
@@ -78,7 +78,7 @@ def _pairs(title: str, y_title: str, unit: str, names, before, after):
         ("identified", after, AFTER, "circle"),
     ):
         figure.add_scatter(
-            x=[escape(name) for name in names],
+            x=[_text(name) for name in names],
             y=[value if value and value > 0 else None for value in values],
             name=series,
             mode="markers",
@@ -90,9 +90,14 @@ def _pairs(title: str, y_title: str, unit: str, names, before, after):
     return figure.update_yaxes(type="log", exponentformat="none", minor={"showgrid": True, "gridcolor": "#f1f1f1"})
 
 
+def _text(name: str) -> str:
+    """A name as Plotly shows it as it is: three characters stand for markup there."""
+    return escape(name, quote=False)
+
+
 def _short(name: str) -> str:
     """A name that fits below an axis."""
-    return escape(name if len(name) <= LONGEST else name[: LONGEST - 1] + "…")
+    return _text(name if len(name) <= LONGEST else name[: LONGEST - 1] + "…")
 
 
 def precision_figure(summary: dict):
@@ -112,7 +117,7 @@ def precision_figure(summary: dict):
         mode="markers",
         showlegend=False,
         marker={"color": color, "symbol": symbol, "size": 8},
-        text=[escape(each["name"]) for each in base],
+        text=[_text(each["name"]) for each in base],
         hovertemplate="%{text}: ± %{customdata:.2g} %<extra></extra>",
     )
     figure.add_hline(y=100 * UNCERTAIN, line={"color": MEASURED, "dash": "dash", "width": 1})

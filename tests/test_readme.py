@@ -1,0 +1,74 @@
+"""What README and the command-line page promise runs as written."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from small_runs import write_case, write_log
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from steelyard.cli import app
+from steelyard.pipeline import Job, run
+from steelyard.report import summary
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "command_line.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("readme")
+    _, log = write_case(folder)
+    log.rename(folder / "run1.csv")
+    write_log(folder / "run2.csv", folder / "truth.urdf", seed=7)
+    return folder
+
+
+def test_python_examples_run_in_order(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    namespace = {}
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(blocks) == 2 and sum(block.count("\n") for block in blocks) < 20
+    for block in blocks:
+        exec(block, namespace)
+    assert namespace["result"].after.relative_error < 0.2 * namespace["result"].before.relative_error
+    assert (folder / "arm_identified.urdf").exists() and (folder / "result" / "report.html").exists()
+    assert "->" in capsys.readouterr().out
+
+
+def test_commands_run(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "run2.npz").unlink(missing_ok=True)
+    commands = [line[2:] for line in README.splitlines() if line.startswith("$ steelyard")]
+    assert len(commands) == 2
+    for command in commands:
+        words = shlex.split(command.replace("run2.npz", "run2.csv"), comments=True)
+        done = CliRunner().invoke(app, words[1:], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+
+
+def test_links_and_pictures_exist():
+    for name, text in (("README.md", README), ("docs/command_line.md", PAGE)):
+        for target in re.findall(r"\]\(([^)#]+)\)", text):
+            path = (ROOT / name).parent / target
+            assert path.exists(), f"{name} -> {target}"
+    assert (ROOT / "docs" / "images" / "report.png").stat().st_size < 200_000
+
+
+def test_every_option_and_every_key_is_documented(folder):
+    options = {
+        name
+        for command in get_command(app).commands.values()  # type: ignore[attr-defined]
+        for parameter in command.params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+        if name.startswith("--") and name != "--armature"
+    }
+    assert {"--out", "--channels", "--no-armature", "--fixed", "--json"} <= options
+    assert [name for name in options if f"`{name}" not in PAGE] == []
+    found = summary(run(Job(str(folder / "arm.urdf"), (str(folder / "run1.csv"),))))
+    table = PAGE.split("## `summary.json`")[1]
+    documented = {key for row in re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
+    assert documented == set(found)
