@@ -1,8 +1,8 @@
 """Identification problems with known truth, built without our simulator."""
 
 import numpy as np
-from robots import random_state
 
+from robots import random_state
 from steelyard.dynamics.effects import effect_column
 from steelyard.fit.least_squares import model_parameters
 from steelyard.inertia import pseudo

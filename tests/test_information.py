@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from problems import random_log, with_friction
 from robots import urdf
-
 from steelyard.dynamics import inverse_dynamics, regressor
 from steelyard.dynamics.effects import effect_column
 from steelyard.errors import FitError, LogError, OptionError

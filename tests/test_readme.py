@@ -4,11 +4,12 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
-from small_runs import write_case, write_log
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from small_runs import JOINTS, motion, torques, write_case
 from steelyard.cli import app
 from steelyard.pipeline import Job, run
 from steelyard.report import summary
@@ -23,7 +24,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("readme")
     _, log = write_case(folder)
     log.rename(folder / "run1.csv")
-    write_log(folder / "run2.csv", folder / "truth.urdf", seed=7)
+    t, q, v, a = motion(seed=7)
+    tau = torques(folder / "truth.urdf", q, v, a)
+    np.savez(folder / "run2.npz", t=t, q=q, tau=tau, joint_names=JOINTS)
     return folder
 
 
@@ -41,11 +44,10 @@ def test_python_examples_run_in_order(folder, monkeypatch, capsys):
 
 def test_commands_run(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    (folder / "run2.npz").unlink(missing_ok=True)
     commands = [line[2:] for line in README.splitlines() if line.startswith("$ steelyard")]
     assert len(commands) == 2
     for command in commands:
-        words = shlex.split(command.replace("run2.npz", "run2.csv"), comments=True)
+        words = shlex.split(command, comments=True)
         done = CliRunner().invoke(app, words[1:], catch_exceptions=False)
         assert done.exit_code == 0, done.output
 
@@ -70,5 +72,5 @@ def test_every_option_and_every_key_is_documented(folder):
     assert [name for name in options if f"`{name}" not in PAGE] == []
     found = summary(run(Job(str(folder / "arm.urdf"), (str(folder / "run1.csv"),))))
     table = PAGE.split("## `summary.json`")[1]
-    documented = {key for row in re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
-    assert documented == set(found)
+    rows = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
+    assert {key for row in rows for key in re.findall(r"`(\w+)`", row)} == set(found)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from problems import true_base
 
 import steelyard as sy
+from problems import true_base
 from steelyard.errors import OptionError
 from steelyard.pipeline import prepared
 from steelyard.simulate import PERFECT, Sensors, Trajectory, record, rich_motion

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from problems import random_log, with_friction
 from robots import urdf
-
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import LogError

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import reduce
+from operator import add
 from pathlib import Path
 
 import numpy as np
@@ -81,9 +83,8 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         train.append((kept, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0))
         test.append(held)
     report("accumulating information", 0.65)
-    info = sum(
-        accumulate(robot, log, friction=job.friction, armature=job.armature, independence=share) for log, share in train
-    )
+    options = {"friction": job.friction, "armature": job.armature}
+    info = reduce(add, (accumulate(robot, log, independence=share, **options) for log, share in train))
     report("fitting", 0.75)
     estimate = consistent(info, weight=job.weight)
     report("validating", 0.9)

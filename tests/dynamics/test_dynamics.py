@@ -2,12 +2,12 @@
 
 import jax
 import numpy as np
-import pinocchio_adapter as adapter
 import pytest
 from hypothesis import given, settings
+
+import pinocchio_adapter as adapter
 from random_robots import seeds, urdf_text
 from robots import random_state, urdf
-
 from steelyard.dynamics import body_regressor, inverse_dynamics, regressor
 from steelyard.dynamics.body import newton_euler_entries
 from steelyard.errors import OptionError

@@ -3,11 +3,11 @@
 import cvxpy as cp
 import numpy as np
 import pinocchio as pin
-import pinocchio_adapter as adapter
 import pytest
+
+import pinocchio_adapter as adapter
 from problems import random_log, scattered, true_base, with_friction
 from robots import urdf
-
 from steelyard import fit
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.consistent import EPS

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from robots import urdf
 
+from robots import urdf
 from steelyard.errors import ModelError
 from steelyard.inertia.parameters import from_com_inertia, transform
 from steelyard.model import load

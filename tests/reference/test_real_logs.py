@@ -10,9 +10,9 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
-from robots import SHARED_DATA
 
 import steelyard as sy
+from robots import SHARED_DATA
 from steelyard.inertia import pseudo
 from steelyard.log import folds
 from steelyard.model.save import save

@@ -11,6 +11,7 @@ from steelyard.inertia.parameters import transform_matrix
 from steelyard.spatial import adjoint
 
 SEED = 20260102
+MOST_TURNS = 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,7 @@ class ClusterMotion:
 
 def cluster_motion(mechanism: Mechanism, cluster: Cluster, samples: int) -> ClusterMotion:
     q = np.random.default_rng(SEED).uniform(-np.pi, np.pi, size=(len(cluster.coordinates), samples))
+    q *= _turns(mechanism, cluster)[:, None]
     q[:, 0] = 0.0
     place = {k: at for at, k in enumerate(cluster.coordinates)}
     poses, jacobians = {}, {}
@@ -50,3 +52,14 @@ def cluster_motion(mechanism: Mechanism, cluster: Cluster, samples: int) -> Clus
     return ClusterMotion(
         adjoint(Rt, -(Rt @ p[..., None])[..., 0]), B, np.stack([jacobians[i] for i in cluster.members]), B[:, 0]
     )
+
+
+def _turns(mechanism: Mechanism, cluster: Cluster) -> np.ndarray:
+    """(k,) how far each coordinate goes so that the slowest of its joints turns once about."""
+    turns = np.ones(len(cluster.coordinates))
+    for i in cluster.members:
+        node = mechanism.nodes[i]
+        speed = np.linalg.norm(node.subspace[3:], axis=0)
+        places = np.searchsorted(cluster.coordinates, node.coordinates)
+        np.maximum.at(turns, places[speed > 0], 1 / speed[speed > 0])
+    return np.minimum(turns, MOST_TURNS)
