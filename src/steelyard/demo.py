@@ -1,6 +1,7 @@
 """A complete run on a robot whose truth is known: a PUMA 560 with a wrong model, moved and recorded in MuJoCo."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -31,7 +32,8 @@ def demo(out, *, progress: Progress | None = None, seed: int = 0) -> Demo:
     The log is what imperfect sensors see: encoder steps and torque noise, friction in every joint. seed: of the wrong
     model, the motion and the noise.
     """
-    out = require_folder(out)
+    require_folder(out)
+    out = Path(out)
     report = progress or (lambda stage, share: None)
     truth = library.puma560()
     report("recording the motion in MuJoCo", 0.0)

@@ -37,7 +37,9 @@ class Twin:
         self.columns, frames, self.ids = [], [], []
         for joint, parent in zip(robot.joints, robot.parents, strict=True):
             kind, R, p = _model(joint)
-            above, above_R, above_p = (0, np.eye(3), np.zeros(3)) if parent == WORLD else (self.ids[parent], *frames[parent])
+            above, above_R, above_p = (
+                (0, np.eye(3), np.zeros(3)) if parent == WORLD else (self.ids[parent], *frames[parent])
+            )
             placed = _after((above_R, above_p), (joint.rotation, joint.position))
             ours_in_theirs = _after(placed, (R.T, -R.T @ p))
             self.ids.append(self.model.addJoint(above, kind, pin.SE3(*ours_in_theirs), joint.name))

@@ -144,7 +144,13 @@ def test_verdicts(result, level, headline, reason):
 
 
 def test_numbers_as_people_read_them():
-    assert [percent(x) for x in (0.3312, 0.0042, 0.00001234, 12.3)] == ["33 %", "0.42 %", "0.0012 %", "1200 %"]
+    assert [percent(x) for x in (0.3312, 0.0042, 0.00001234, 1.048, 1e7)] == [
+        "33 %",
+        "0.42 %",
+        "0.0012 %",
+        "105 %",
+        "1000000000 %",
+    ]
     assert [number(x) for x in (None, 0.0, -0.0, -1.23456, 3)] == ["–", "0", "0", "−1.235", "3"]
 
 

@@ -63,8 +63,7 @@ def test_base_parameters_and_friction_carry_their_deviation(small, found):
     assert names == list(small.estimate.base_names) and len(names) == found["fit"]["identifiable"]
     for each, value in zip(found["base_parameters"], small.estimate.base, strict=True):
         assert each["identified"] == pytest.approx(value)
-        leading = dict((name, c) for c, name in each["regroups"])[each["name"]]  # noqa: C402
-        assert leading == 1.0
+        assert each["regroups"][0] == [1.0, each["name"]]
     slide = next(joint for joint in found["joints"] if joint["name"] == "slide")
     assert slide["viscous"]["unit"] == "N s/m"
     assert abs(slide["viscous"]["identified"] - 3.0) < 5 * slide["viscous"]["deviation"] + 1.5

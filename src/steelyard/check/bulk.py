@@ -123,5 +123,3 @@ def _solid(shape: Shape) -> np.ndarray | None:
     inward = (np.cross(b - a, c - a) * hull.equations[:, :3]).sum(axis=1) < 0
     faces[inward] = faces[inward][:, ::-1]
     return mesh.parameters(hull.points, faces, density=WATER, check=False)
-
-

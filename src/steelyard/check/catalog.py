@@ -1,11 +1,21 @@
 """All rules, in the order of their codes."""
 
-from steelyard.check import rules_files, rules_mass, rules_mirror, rules_plausible, rules_shape, rules_structure, rules_tensor
+from steelyard.check import (
+    rules_files,
+    rules_mass,
+    rules_mirror,
+    rules_plausible,
+    rules_shape,
+    rules_structure,
+    rules_tensor,
+)
 from steelyard.check.rule import Rule
 from steelyard.errors import OptionError, choices
 
 FAMILIES = (rules_mass, rules_tensor, rules_shape, rules_plausible, rules_mirror, rules_structure, rules_files)
-RULES: tuple[Rule, ...] = tuple(sorted((rule for family in FAMILIES for rule in family.RULES), key=lambda rule: rule.code))
+RULES: tuple[Rule, ...] = tuple(
+    sorted((rule for family in FAMILIES for rule in family.RULES), key=lambda rule: rule.code)
+)
 BY_CODE = {rule.code: rule for rule in RULES}
 
 

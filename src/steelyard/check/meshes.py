@@ -44,7 +44,9 @@ def _load(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:
     try:
         if path.stat().st_size > MAX_MESH_BYTES:
             size = f"{path.stat().st_size / 2**20:.0f} MB"
-            return Resolved(None, "SY602", f"'{text[:120]}' has {size}; meshes up to {MAX_MESH_BYTES // 2**20} MB are read.")
+            return Resolved(
+                None, "SY602", f"'{text[:120]}' has {size}; meshes up to {MAX_MESH_BYTES // 2**20} MB are read."
+            )
         if not os.access(path, os.R_OK):
             return Resolved(None, "SY602", f"'{text[:120]}' may not be read (permission denied).")
         with warnings.catch_warnings():
@@ -52,7 +54,9 @@ def _load(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:
             vertices, faces = mesh_files.load(path)
     except InertiaError as error:
         if path.suffix.lower() in OPTIONAL and "unsupported mesh format" in str(error):
-            return Resolved(None, "SY604", f"'{text[:120]}' was not read: {path.suffix} needs another package of trimesh.")
+            return Resolved(
+                None, "SY604", f"'{text[:120]}' was not read: {path.suffix} needs another package of trimesh."
+            )
         return Resolved(None, "SY602", f"'{text[:120]}': {error}.")
     if not np.isfinite(vertices).all():
         return Resolved(None, "SY602", f"'{text[:120]}' holds coordinates that are not finite.")

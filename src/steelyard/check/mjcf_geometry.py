@@ -115,5 +115,7 @@ def _actuated(m) -> tuple[dict[int, float], dict[int, float]]:
             forces[joint] = max(forces.get(joint, 0.0), gear * float(m.actuator_forcerange[actuator, 1]))
         elif m.actuator_ctrllimited[actuator] and m.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_NONE:
             gain = abs(float(m.actuator_gainprm[actuator, 0]))
-            forces[joint] = max(forces.get(joint, 0.0), gear * gain * float(np.abs(m.actuator_ctrlrange[actuator]).max()))
+            forces[joint] = max(
+                forces.get(joint, 0.0), gear * gain * float(np.abs(m.actuator_ctrlrange[actuator]).max())
+            )
     return gears, forces

@@ -13,6 +13,9 @@ import numpy as np
 
 from steelyard.inertia.parameters import from_com_inertia
 
+POINT = 1e-12  # m^2: squared radius of gyration of a point
+SMALL = 0.02  # of a rigid body's mass: a part lighter than that matters little to it
+
 
 @dataclass(frozen=True)
 class Place:
@@ -58,6 +61,11 @@ class Inertial:
     def moments(self) -> np.ndarray:
         """(3,) principal moments, ascending; NaN when the tensor is not finite."""
         return np.linalg.eigvalsh(self.tensor) if np.isfinite(self.tensor).all() else np.full(3, np.nan)
+
+    @property
+    def is_point(self) -> bool:
+        """Whether the tensor is zero but for rounding: a point mass."""
+        return bool(np.isfinite(self.moments).all() and np.abs(self.moments).max() <= POINT * abs(self.mass))
 
     @property
     def spread(self) -> np.ndarray:
@@ -171,6 +179,11 @@ class Sketch:
     def cluster_mass(self) -> dict[int, float]:
         """Carrier -> mass of the rigid body in kg; unreadable masses count as zero."""
         return {c: float(np.nansum([self.parts[i].mass for i in members])) for c, members in self.clusters.items()}
+
+    def matters(self, index: int) -> bool:
+        """Whether a part holds a share of its rigid body's mass worth judging (frames of sensors do not)."""
+        whole = self.cluster_mass[self.carrier[index]]
+        return self.parts[index].mass > SMALL * whole
 
     @cached_property
     def subtree_mass(self) -> dict[int, float]:

@@ -40,9 +40,7 @@ class Rule:
         for hit in self.look(sketch):
             place = hit.place
             severity = hit.severity or self.severity
-            yield Finding(
-                str(place.path), place.line, self.code, severity, place.element, hit.message, hit.remedy
-            )
+            yield Finding(str(place.path), place.line, self.code, severity, place.element, hit.message, hit.remedy)
 
 
 def rule(code: str, name: str, severity: str, *, repairs: str = ""):

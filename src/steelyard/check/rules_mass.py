@@ -8,7 +8,12 @@ from steelyard.check.rule import Hit, reported, rule
 LEAST = 1e-5  # kg: lighter than a grain of rice is a placeholder
 
 
-@rule("SY101", "missing-inertial", "error", repairs="From the geometry at the density of water, when the link has geometry.")
+@rule(
+    "SY101",
+    "missing-inertial",
+    "error",
+    repairs="From the geometry at the density of water, when the link has geometry.",
+)
 def missing_inertial(sketch: Sketch) -> Iterator[Hit]:
     """A moving link has no inertial.
 
@@ -23,7 +28,9 @@ def missing_inertial(sketch: Sketch) -> Iterator[Hit]:
         part = sketch.parts[carrier]
         if not part.moves or any(sketch.parts[i].inertial is not None for i in members):
             continue
-        if sketch.cluster_mass[carrier] > 0 or any(f.place.element.startswith(part.place.element) for f in sketch.faults):
+        if sketch.cluster_mass[carrier] > 0 or any(
+            f.place.element.startswith(part.place.element) for f in sketch.faults
+        ):
             continue
         leaf = sketch.subtree_mass[carrier] <= LEAST
         message = f"{sketch.word} '{part.name}' moves, but neither it nor anything fixed to it has an inertial."
@@ -47,7 +54,9 @@ def zero_mass(sketch: Sketch) -> Iterator[Hit]:
             yield Hit(inertial.place, message, "State its mass in kg.", "error" if leaf else "warning")
 
 
-@rule("SY103", "negative-mass", "error", repairs="From the geometry at the density of water, when the link has geometry.")
+@rule(
+    "SY103", "negative-mass", "error", repairs="From the geometry at the density of water, when the link has geometry."
+)
 def negative_mass(sketch: Sketch) -> Iterator[Hit]:
     """A mass is negative.
 

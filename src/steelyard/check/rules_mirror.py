@@ -10,7 +10,16 @@ from steelyard.check.rule import Hit, rule
 
 MASS_APART, MOMENTS_APART = 0.05, 0.15  # relative differences of what should be alike
 # how names tell left from right; each pair as it stands between separators or at an end of the name
-SIDES = (("left", "right"), ("l", "r"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("bl", "br"), ("lf", "rf"), ("lh", "rh"))
+SIDES = (
+    ("left", "right"),
+    ("l", "r"),
+    ("fl", "fr"),
+    ("rl", "rr"),
+    ("hl", "hr"),
+    ("bl", "br"),
+    ("lf", "rf"),
+    ("lh", "rh"),
+)
 WORD = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])|\d+|[^A-Za-z\d]+")
 
 

@@ -7,15 +7,17 @@ import numpy as np
 
 from steelyard.check.parts import Sketch
 from steelyard.check.rule import Hit, rule
-from steelyard.check.weigh import Weighed, weighed
-
-DENSE, LIGHT = 23000.0, 1.0  # kg/m^3: osmium; expanded foam has ten, a hull is often mostly air
-FAR = 10.0  # m: radius of gyration or centre of mass of a part, beyond which it must be in millimetres
-MILLION, THOUSAND = (3e5, 3e6), (3e2, 3e3)  # ranges in which a factor is taken for 1e6 or 1e3
-
-
-def _within(value: float, limits: tuple[float, float]) -> bool:
-    return limits[0] < value < limits[1]
+from steelyard.check.units import (
+    DENSE,
+    LIGHT,
+    SOLID,
+    com_in_millimetres,
+    in_grams,
+    is_placeholder,
+    tensor_in_grams,
+    tensor_in_millimetres,
+)
+from steelyard.check.weigh import weighed
 
 
 @rule("SY401", "density", "warning")
@@ -29,10 +31,13 @@ def density(sketch: Sketch) -> Iterator[Hit]:
     Remedy: Check mass in kg and mesh scale.
     """
     for w in weighed(sketch):
-        dense = w.density > DENSE and w.bulk.thickness > 5e-3 and not in_grams(w)
-        if dense or w.density < LIGHT:
-            message = f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg in a hull of {w.bulk.hull.volume:.3g} m^3"
-            yield Hit(w.inertial.place, f"{message}: {w.density:.3g} kg/m^3.", "Check the mass and the scale of the mesh.")
+        whole = sketch.cluster_mass[sketch.carrier[w.index]]
+        dense = w.density > DENSE and w.bulk.thickness > SOLID and not in_grams(w)
+        if dense or whole / w.volume < LIGHT:
+            message = f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg in a hull of {w.volume:.3g} m^3"
+            yield Hit(
+                w.inertial.place, f"{message}: {w.density:.3g} kg/m^3.", "Check the mass and the scale of the mesh."
+            )
 
 
 @rule("SY402", "millimetres", "warning", repairs="Millimetres converted to metres.")
@@ -47,7 +52,7 @@ def millimetres(sketch: Sketch) -> Iterator[Hit]:
     """
     known = {w.index: w for w in weighed(sketch)}
     for index, part, inertial in sketch.stated():
-        if not inertial.usable:
+        if not inertial.usable or not sketch.matters(index):
             continue
         if tensor_in_millimetres(inertial, known.get(index)):
             radius = np.sqrt(max(np.trace(inertial.tensor), 0.0) / 2 / inertial.mass)
@@ -57,20 +62,6 @@ def millimetres(sketch: Sketch) -> Iterator[Hit]:
             distance = np.linalg.norm(inertial.com)
             message = f"{sketch.word} '{part.name}' has its centre of mass {distance:.4g} m from its frame; mm for m?"
             yield Hit(inertial.place, message, "Divide the centre of mass by 1000.")
-
-
-def tensor_in_millimetres(inertial, w: Weighed | None) -> bool:
-    """Whether the tensor is in kg mm^2."""
-    if w is not None and np.isfinite(w.gyration):
-        return _within(w.gyration, MILLION)
-    return np.trace(inertial.tensor) / 2 / inertial.mass > FAR**2
-
-
-def com_in_millimetres(inertial, w: Weighed | None) -> bool:
-    """Whether the centre of mass is in mm."""
-    if w is not None:
-        return w.outside > FAR * w.bulk.diagonal and w.bulk.outside(inertial.com / 1000) < 0.1 * w.bulk.diagonal
-    return bool(np.linalg.norm(inertial.com) > FAR)
 
 
 @rule("SY403", "grams", "warning", repairs="Grams converted to kilograms.")
@@ -85,24 +76,21 @@ def grams(sketch: Sketch) -> Iterator[Hit]:
     """
     for w in weighed(sketch):
         if in_grams(w):
-            message = f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg, a density of {w.density:.3g} kg/m^3; g for kg?"
+            message = (
+                f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg, a density of {w.density:.3g} kg/m^3; g for kg?"
+            )
             yield Hit(w.inertial.place, message, "Divide the mass (and the tensor, if it is in g m^2) by 1000.")
         elif tensor_in_grams(w):
             message = f"{sketch.word} '{w.name}': its tensor is {w.gyration:.3g} times that of its geometry; g m^2 for kg m^2?"
             yield Hit(w.inertial.place, message, "Divide the tensor by 1000.")
 
 
-def in_grams(w: Weighed) -> bool:
-    """Whether the mass is in grams."""
-    return w.density > 5 * DENSE and w.bulk.thickness > 5e-3 and LIGHT < w.density / 1000 < DENSE
-
-
-def tensor_in_grams(w: Weighed) -> bool:
-    """Whether the tensor is in g m^2 while the mass is in kg."""
-    return _within(w.gyration, THOUSAND)
-
-
-@rule("SY404", "placeholder", "warning", repairs="From the geometry at the stated mass; without geometry nothing is changed.")
+@rule(
+    "SY404",
+    "placeholder",
+    "warning",
+    repairs="From the geometry at the stated mass; without geometry nothing is changed.",
+)
 def placeholder(sketch: Sketch) -> Iterator[Hit]:
     """The inertia tensor is a placeholder.
 
@@ -113,19 +101,10 @@ def placeholder(sketch: Sketch) -> Iterator[Hit]:
     Remedy: Take the tensor from CAD, from the mesh, or identify it.
     """
     for index, part, inertial in sketch.stated():
-        if is_placeholder(inertial) and sketch.parts[sketch.carrier[index]].moves:
+        if is_placeholder(inertial) and sketch.parts[sketch.carrier[index]].moves and sketch.matters(index):
             value = inertial.tensor[0, 0]
             message = f"{sketch.word} '{part.name}' has the inertia {value:g} times the identity: a placeholder."
             yield Hit(inertial.place, message, "State the real tensor.")
-
-
-def is_placeholder(inertial) -> bool:
-    """Whether the tensor is a power of ten times the identity."""
-    I = inertial.tensor
-    if not inertial.mass > 0 or not np.isfinite(I).all() or not I[0, 0] > 0 or (I != I[0, 0] * np.eye(3)).any():
-        return False
-    power = np.log10(I[0, 0])
-    return bool(abs(power - round(power)) < 1e-9)
 
 
 @rule("SY405", "copies", "info")

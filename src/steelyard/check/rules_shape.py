@@ -7,18 +7,15 @@ import numpy as np
 
 from steelyard.check.parts import Sketch
 from steelyard.check.rule import Hit, rule
+from steelyard.check.units import is_placeholder, unit_error
 from steelyard.check.weigh import Weighed, weighed
 
 OUTSIDE = 0.1  # of the hull's diagonal that a centre of mass may lie outside
 OUTSIDE_LEAST = 0.01  # m
+EXCESS = 0.25  # of second moments beyond what fits; drawings are rough
 CONCENTRATED = 1e-3  # of the squared radius of gyration of the filled geometry
 ALIKE, UNLIKE = 0.15, 0.4  # relative difference of tensors that fit, and that do not
 FROM_GEOMETRY = "Recomputed from the geometry, filled evenly, at the stated mass."
-
-
-def units_differ(w: Weighed) -> bool:
-    """Whether a factor of a thousand or a million explains the tensor: the rules on units report it then."""
-    return w.gyration > 100
 
 
 @rule("SY301", "com-outside", "warning", repairs=FROM_GEOMETRY)
@@ -41,7 +38,12 @@ def com_outside(sketch: Sketch) -> Iterator[Hit]:
             yield Hit(w.inertial.place, message, "Express the centre of mass in the link's frame, in metres.")
 
 
-@rule("SY302", "too-spread", "warning", repairs="Nearest inertia whose mass fits into the enclosing ellipsoid (entropic projection).")
+@rule(
+    "SY302",
+    "too-spread",
+    "warning",
+    repairs="Nearest inertia whose mass fits into the enclosing ellipsoid (entropic projection).",
+)
 def too_spread(sketch: Sketch) -> Iterator[Hit]:
     """The inertia is too large for the link's geometry.
 
@@ -52,7 +54,8 @@ def too_spread(sketch: Sketch) -> Iterator[Hit]:
     Remedy: Check units and the reference point of the tensor: URDF and MJCF want it about the centre of mass.
     """
     for w in weighed(sketch):
-        if w.excess > 0 and w.outside <= 0 and not units_differ(w) and wrong_point(w) is None:
+        explained = w.outside > 0 or unit_error(w) or is_placeholder(w.inertial) or wrong_point(w) is not None
+        if w.excess > EXCESS and not explained:
             message = (
                 f"{sketch.word} '{w.name}': its second moments are {1 + w.excess:.3g} times what mass inside its geometry "
                 f"can have."
@@ -124,7 +127,7 @@ def other_axes(w: Weighed) -> tuple[str, np.ndarray] | None:
     The size is left out of the comparison: hollow parts are alike in shape, not in size.
     """
     solid = w.solid_tensor
-    if solid is None or not 1 / 3 < w.gyration < 3:
+    if solid is None or not w.part.shapes or not 1 / 3 < w.gyration < 3:
         return None
     given = w.inertial.turned
     target = solid * w.gyration
@@ -152,7 +155,7 @@ def _turned(tensor: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 def wrong_point(w: Weighed) -> np.ndarray | None:
     """The tensor (3, 3) about the centre of mass if the stated one is about the origin, else None."""
     solid = w.solid_tensor
-    if solid is None or units_differ(w):
+    if solid is None or unit_error(w):
         return None
     c = w.inertial.com
     shift = w.inertial.mass * (c @ c * np.eye(3) - np.outer(c, c))

@@ -86,7 +86,9 @@ def void_limits(sketch: Sketch) -> Iterator[Hit]:
         lower, upper = joint.limits.get("lower", 0.0), joint.limits.get("upper", 0.0)
         place = joint.limit_place or joint.place
         if lower > upper:
-            yield Hit(place, f"joint '{joint.name}' has lower limit {lower:g} above upper limit {upper:g}.", "Swap them.")
+            yield Hit(
+                place, f"joint '{joint.name}' has lower limit {lower:g} above upper limit {upper:g}.", "Swap them."
+            )
         elif joint.kind in DRIVEN and joint.limits and lower == upper and not joint.mimics:
             message = f"joint '{joint.name}' may move from {lower:g} to {upper:g} only: it is locked."
             yield Hit(place, message, "State the range, or make the joint fixed.", "info")

@@ -15,7 +15,7 @@ NEAREST = "Nearest consistent inertia with the stated mass and centre of mass, i
 def _physical(sketch: Sketch) -> Iterator[tuple[str, Inertial]]:
     """Parts with a mass and a tensor of numbers."""
     for _, part, inertial in sketch.stated():
-        if np.isfinite(inertial.moments).all() and inertial.mass != 0:
+        if np.isfinite(inertial.moments).all() and inertial.mass != 0 and not inertial.is_point:
             yield part.name, inertial
 
 
@@ -35,7 +35,12 @@ def not_positive(sketch: Sketch) -> Iterator[Hit]:
             yield Hit(inertial.place, message, "All three must be positive; check the products of inertia.")
 
 
-@rule("SY202", "zero-tensor", "warning", repairs="From the geometry at the stated mass; without geometry, that of a ball of water.")
+@rule(
+    "SY202",
+    "zero-tensor",
+    "warning",
+    repairs="From the geometry at the stated mass; without geometry, that of a ball of water.",
+)
 def zero_tensor(sketch: Sketch) -> Iterator[Hit]:
     """A body has mass but an inertia tensor of zeros.
 
@@ -46,10 +51,10 @@ def zero_tensor(sketch: Sketch) -> Iterator[Hit]:
     Remedy: State the tensor.
     """
     for index, part, inertial in sketch.stated():
-        if inertial.mass > 0 and np.isfinite(inertial.moments).all() and not inertial.tensor.any():
+        if inertial.mass > 0 and inertial.is_point:
             members = sketch.clusters[sketch.carrier[index]]
             others = [sketch.parts[i].inertial for i in members]
-            if not any(other is not None and other.tensor.any() for other in others):
+            if not any(other is not None and not other.is_point for other in others):
                 message = f"{sketch.word} '{part.name}' has {inertial.mass:g} kg and no moment of inertia."
                 yield Hit(inertial.place, message, "State its inertia tensor.")
 
@@ -70,7 +75,9 @@ def triangle_inequality(sketch: Sketch) -> Iterator[Hit]:
         if a > ROUNDING * c and a + b - c < -ROUNDING * c:
             message = f"{sketch.word} '{name}': largest principal moment {c:.6g} exceeds {a:.6g} + {b:.6g} kg m^2"
             percent = 100 * (c - a - b) / (a + b)
-            yield Hit(inertial.place, f"{message} by {percent:.2g} %.", "Export the tensor again; check swapped numbers.")
+            yield Hit(
+                inertial.place, f"{message} by {percent:.2g} %.", "Export the tensor again; check swapped numbers."
+            )
 
 
 @rule("SY204", "no-thickness", "warning", repairs=NEAREST)

@@ -79,7 +79,9 @@ def _missing_files(files: Files, readers) -> list[Fault]:
     source = Meshes(files.main.path.parent)
     folders: dict[str, str] = {}
     for node in files.sections("compiler"):
-        folders |= {k: v for k, v in node.element.attributes.items() if k in ("meshdir", "texturedir", "assetdir", "strippath")}
+        folders |= {
+            k: v for k, v in node.element.attributes.items() if k in ("meshdir", "texturedir", "assetdir", "strippath")
+        }
     found = []
     for document in files.documents.values():
         if document is not files.main and not source.find(str(document.path)).path:
@@ -95,7 +97,9 @@ def _missing_files(files: Files, readers) -> list[Fault]:
                 starts = [files.main.path.parent / home, document.path.parent / home, document.path.parent]
                 problem = source.find(text, starts)
                 if problem.path is None and text:
-                    place = readers[document].place(element, f"{element.tag} '{element.attributes.get('name', text)[:60]}'")
+                    place = readers[document].place(
+                        element, f"{element.tag} '{element.attributes.get('name', text)[:60]}'"
+                    )
                     found.append(Fault(problem.code or "SY601", place, f"{element.tag.capitalize()} {problem.message}"))
     return found
 
@@ -140,7 +144,12 @@ def _compiled(path: Path, faults):
                         body.fullinertia = np.full(6, np.nan)
                     body.mass, body.inertia = 1.0, np.ones(3)
                 elif body.joints and not _weighs(body):
-                    body.explicitinertial, body.mass, body.inertia, body.ipos = True, 1e-9, np.full(3, 1e-9), np.zeros(3)
+                    body.explicitinertial, body.mass, body.inertia, body.ipos = (
+                        True,
+                        1e-9,
+                        np.full(3, 1e-9),
+                        np.zeros(3),
+                    )
             return spec.compile(), None
         except ValueError as error:
             text = " ".join(str(error).split())
@@ -189,5 +198,3 @@ def _bare_joint(joint: Node, readers, body: str, i: int, part: int) -> Joint:
     name = joint.element.attributes.get("name") or f"{body}_joint{i}"
     kind = "free" if joint.element.tag == "freejoint" else joint.element.attributes.get("type", "hinge")
     return Joint(name, readers[joint.document].place(joint.element, f"joint '{name}'"), kind, part, {})
-
-

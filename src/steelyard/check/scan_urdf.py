@@ -76,7 +76,9 @@ def _incoming(reader: Reader, links, joints) -> dict[str, tuple[Element, str]]:
             if name in links:
                 ends[tag] = name
             else:
-                said = f"has no {tag} link" if name is None else f"names '{name[:60]}' as its {tag}, which is no link here"
+                said = (
+                    f"has no {tag} link" if name is None else f"names '{name[:60]}' as its {tag}, which is no link here"
+                )
                 reader.fault("SY505", element or joint, _label(joint), f"{_label(joint)} {said}.")
         if len(ends) < 2:
             continue
@@ -154,9 +156,7 @@ def _inertial(reader: Reader, link: Element, label: str) -> Inertial | None:
 
 def _tensor(reader: Reader, element: Element, label: str) -> np.ndarray:
     off = ("ixy", "ixz", "iyz")
-    xx, xy, xz, yy, yz, zz = (
-        reader.number(element, key, label, default=0.0 if key in off else None) for key in TENSOR
-    )
+    xx, xy, xz, yy, yz, zz = (reader.number(element, key, label, default=0.0 if key in off else None) for key in TENSOR)
     for twin, key in TWINS.items():
         if twin in element.attributes:
             other, value = reader.number(element, twin, label), {"ixy": xy, "ixz": xz, "iyz": yz}[key]

@@ -23,7 +23,10 @@ def ellipsoid(semi_axes) -> np.ndarray:
     """Points (n, 3) on an ellipsoid, scaled to have its volume to about one percent."""
     lift = np.pi * (np.arange(1, AROUND // 2) / (AROUND // 2) - 0.5)
     angles = 2 * np.pi * np.arange(AROUND) / AROUND
-    rings = [np.column_stack([np.cos(t) * np.cos(angles), np.cos(t) * np.sin(angles), np.full(AROUND, np.sin(t))]) for t in lift]
+    rings = [
+        np.column_stack([np.cos(t) * np.cos(angles), np.cos(t) * np.sin(angles), np.full(AROUND, np.sin(t))])
+        for t in lift
+    ]
     points = np.concatenate([*rings, [[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]])
     return 1.012 * points * np.asarray(semi_axes, dtype=float)
 

@@ -27,10 +27,15 @@ class Weighed:
         return self.part.name
 
     @cached_property
+    def volume(self) -> float:
+        """Volume of the hull of the rigid body, m^3."""
+        assert self.bulk.hull is not None
+        return float(self.bulk.hull.volume)
+
+    @cached_property
     def density(self) -> float:
         """Mass over the volume of the hull, kg/m^3: at most the mean density of the part."""
-        assert self.bulk.hull is not None
-        return self.inertial.mass / self.bulk.hull.volume
+        return self.inertial.mass / self.volume
 
     @cached_property
     def outside(self) -> float:
@@ -75,11 +80,16 @@ class Weighed:
 
 
 def weighed(sketch: Sketch) -> tuple[Weighed, ...]:
-    """Parts whose inertial can be compared with geometry."""
+    """Parts whose inertial can be compared with geometry; placeholders and frames of no weight are left out."""
     if "weighed" not in sketch.memo:
         found = []
         for index, part, inertial in sketch.stated():
-            bulk = bulk_of(sketch, index) if inertial.usable else None
+            # a part without geometry of its own stands for the body it is fixed to, or for nothing worth judging
+            judged = inertial.usable and not inertial.is_point and sketch.matters(index)
+            alone = (
+                len([i for i in sketch.clusters[sketch.carrier[index]] if sketch.parts[i].inertial is not None]) == 1
+            )
+            bulk = bulk_of(sketch, index) if judged and (part.shapes or alone) else None
             if bulk is not None and bulk.hull is not None:
                 found.append(Weighed(index, part, inertial, bulk))
         sketch.memo["weighed"] = tuple(found)

@@ -107,16 +107,16 @@ def _spans(experiment: Experiment, cluster: Cluster, motion: ClusterMotion, V, K
     for m, i in enumerate(cluster.members):
         X, J = motion.X[m], motion.J[m]
         seen = np.concatenate([X @ V[:6], np.broadcast_to(V[6], (len(X), 1, V.shape[1]))], axis=1)
-        full_V = joined(zero, _side_by_side(seen), decisions)
+        full_V = joined(zero, _side_by_side(seen), decisions, TOLERANCE)
         if experiment.dynamic:
-            full_V = joined(full_V, _side_by_side(np.pad(J, ((0, 0), (0, 1), (0, 0)))), decisions)
-        own_K = joined(np.zeros((10, 0)), _side_by_side(np.swapaxes(motion.B[m], -1, -2) @ K), decisions)
+            full_V = joined(full_V, _side_by_side(np.pad(J, ((0, 0), (0, 1), (0, 0)))), decisions, TOLERANCE)
+        own_K = joined(np.zeros((10, 0)), _side_by_side(np.swapaxes(motion.B[m], -1, -2) @ K), decisions, TOLERANCE)
         if experiment.joints:
-            own_K = joined(own_K, _side_by_side(momentum(X @ V[:6], J)), decisions)
+            own_K = joined(own_K, _side_by_side(momentum(X @ V[:6], J)), decisions, TOLERANCE)
             if experiment.dynamic:
-                own_K = joined(own_K, _side_by_side(momentum(J, J)), decisions)
+                own_K = joined(own_K, _side_by_side(momentum(J, J)), decisions, TOLERANCE)
         if sensed:
-            own_K = joined(own_K, momentum(full_V[:6], np.eye(6)), decisions)
+            own_K = joined(own_K, momentum(full_V[:6], np.eye(6)), decisions, TOLERANCE)
         result.V[i] = None if full_V.shape[1] == 7 else full_V
         result.K[i] = None if own_K.shape[1] == 10 else own_K
 

@@ -4,6 +4,7 @@ A new direction counts when more than `TOLERANCE` of a unit vector sticks out of
 mechanism that is an angle of 1e-4 rad, or an offset of 1e-4 of its characteristic length: below what can be built, but
 well above the 1e-5 rad by which model files bend their axes that write pi as 3.1416. Directions in between do not
 exist in practice; `Decisions` keeps the weakest direction taken and the strongest one left out, so that can be seen.
+Conditions sampled over coupled joints mix sizes and have a tolerance of their own.
 """
 
 from dataclasses import dataclass
@@ -31,21 +32,21 @@ class Decisions:
         return count
 
 
-def extend(Q, new, decisions: Decisions):
+def extend(Q, new, decisions: Decisions, tolerance: float | None = None):
     """Orthonormal columns of what `new` (n, k) adds to the span of orthonormal Q (n, r)."""
     if Q.shape[1] == Q.shape[0] or not new.shape[1]:
         return new[:, :0]
     new = new - Q @ (Q.T @ new)
     U, singular, _ = np.linalg.svd(new, full_matrices=False)
-    U = U[:, : decisions.rank(singular)]
+    U = U[:, : decisions.rank(singular, tolerance)]
     if Q.shape[1] and U.shape[1]:  # once more: a weak new direction is only roughly orthogonal
         U = np.linalg.qr(U - Q @ (Q.T @ U))[0]
     return U
 
 
-def joined(Q, new, decisions: Decisions):
+def joined(Q, new, decisions: Decisions, tolerance: float | None = None):
     """Orthonormal basis of the span of Q and `new`."""
-    return np.concatenate([Q, extend(Q, new, decisions)], axis=1)
+    return np.concatenate([Q, extend(Q, new, decisions, tolerance)], axis=1)
 
 
 def closure(Q, generators, decisions: Decisions):

@@ -16,7 +16,6 @@ NEWTON_STEPS = 30  # after the exponential cones; three are typical
 CONVERGED = 1e-9  # Newton decrement that ends them
 SINGULAR = 1e-12  # eigenvalue relative to the size at which the divergence from a body ceases to exist
 THINNEST = 1e-4  # least eigenvalue given to such a body before it serves as a reference
-TIP = 1e-8  # mass relative to the size of theta below which the nearest point is no body
 
 
 def project_onto(rows, frame, theta, metric):
@@ -24,20 +23,13 @@ def project_onto(rows, frame, theta, metric):
     J = frame @ pseudo.to_matrix(theta) @ frame.T
     size = np.abs(J).max() or 1.0
     if metric == "euclidean":
-        nearest = _least_squares(rows, theta, size, np.abs(np.linalg.det(frame[:3, :3])) ** (-1 / 3))
-    elif metric == "entropic":
+        return _least_squares(rows, theta, size, np.abs(np.linalg.det(frame[:3, :3])) ** (-1 / 3))
+    if metric == "entropic":
         values, vectors = np.linalg.eigh(J)
         if values[0] <= SINGULAR * size:
             values = np.maximum(values, THINNEST * size)
-        nearest = _least_divergence(rows, np.linalg.inv(frame) @ (vectors * np.sqrt(values)), frame)
-    else:
-        raise InertiaError(f"unknown metric {metric!r} for a projection; expected one of {choices(['entropic', 'euclidean'])}")
-    if nearest[0] <= TIP * size:
-        raise InertiaError(
-            f"the point of the set nearest to theta {theta.tolist()} is no body (its mass is {nearest[0]:.1e} kg): theta lies opposite to "
-            "every body of the set. Check its signs, units and frame, or use metric='entropic'"
-        )
-    return nearest
+        return _least_divergence(rows, np.linalg.inv(frame) @ (vectors * np.sqrt(values)), frame)
+    raise InertiaError(f"unknown metric {metric!r} for a projection; expected one of {choices(['entropic', 'euclidean'])}")
 
 
 def _program(rows, basis, size):

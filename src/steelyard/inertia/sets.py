@@ -79,8 +79,9 @@ class BodySet(ABC):
         The divergence is finite for consistent bodies only, so the entropic result is consistent whatever the set. It is undefined from an
         inconsistent (or singular) theta, which is first replaced by the nearest pseudo-inertia, in the set's frame, with eigenvalues of at
         least 1e-4 of its size: as if the body were no thinner than a hundredth of the set.
-        Accurate to about 1e-9 of the body's size, 1e-6 when the nearest body is nearly singular. Raises InertiaError: unknown metric, numbers not finite, an empty set, or
-        no body near theta.
+        Accurate to about 1e-9 of the body's size, 1e-6 when the nearest body is nearly singular. The Euclidean nearest point to a theta of
+        negative mass may be the tip of the cone, with no mass worth the name. Raises InertiaError: unknown metric, numbers not finite, an
+        empty set, no digits.
         """
         theta = _finite(theta)
         rows, flat = self.cone_rows(eps), theta.reshape(-1, 10)

@@ -15,6 +15,7 @@ from steelyard.report.provenance import provenance
 from steelyard.report.verdict import UNCERTAIN, verdict
 
 SCHEMA = 1
+ROUNDING = 1e-12  # of a body's size: what is left below it is no number worth showing
 
 
 def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = ()) -> dict:
@@ -121,8 +122,10 @@ def spelled_out(theta) -> dict:
     if theta[0] <= 0:
         return {"mass": theta[0], "com": None, "inertia": None, "theta": theta}
     mass, com, inertia = to_com_inertia(theta)
-    rounding = np.abs(inertia) < 1e-12 * np.abs(inertia).max()
-    return {"mass": mass, "com": com, "inertia": np.where(rounding, 0.0, inertia), "theta": theta}
+    size = np.abs(inertia).max()
+    inertia = np.where(np.abs(inertia) < ROUNDING * size, 0.0, inertia)
+    com = np.where(np.abs(com) < ROUNDING * np.sqrt(size / mass), 0.0, com)
+    return {"mass": mass, "com": com, "inertia": inertia, "theta": theta}
 
 
 def _joints(result: Result) -> list[dict]:
@@ -161,6 +164,7 @@ def _base_parameters(result: Result) -> list[dict]:
     units = column_units(result.prior, layout)
     deviation = np.sqrt(np.maximum(np.diag(estimate.covariance), 0.0))
     size = np.abs(basis.regrouping) @ sizes(result.prior, estimate)
+    given = np.where(np.abs(given) < ROUNDING * size, 0.0, given)
     share = np.divide(deviation, size, out=np.full_like(size, np.inf), where=size > 0)
     return [
         {
@@ -171,13 +175,13 @@ def _base_parameters(result: Result) -> list[dict]:
             "deviation": deviation[k],
             "relative_deviation": share[k],
             "uncertain": bool(share[k] > UNCERTAIN),
-            "regroups": regrouped(layout.names, basis.regrouping[k]),
+            "regroups": regrouped(layout.names, basis.regrouping[k], column),
         }
         for k, column in enumerate(basis.columns)
     ]
 
 
-def regrouped(names, row) -> list[list]:
-    """`[coefficient, name]` of every parameter in a combination, largest first. row: (p,)."""
-    order = sorted(np.flatnonzero(np.abs(row) > 1e-9), key=lambda i: -abs(row[i]))
+def regrouped(names, row, leading: int) -> list[list]:
+    """`[coefficient, name]` of every parameter in a combination, the leading one first, then by size. row: (p,)."""
+    order = sorted(np.flatnonzero(np.abs(row) > 1e-9), key=lambda i: (i != leading, -abs(row[i])))
     return [[float(row[i]), names[i]] for i in order]

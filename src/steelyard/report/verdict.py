@@ -36,8 +36,9 @@ def verdict(result: Result) -> Verdict:
 
 
 def percent(share: float) -> str:
-    """A share in percent with two significant digits: 0.0042 %, 4.2 %, 42 %, 4200 %."""
-    return f"{float(f'{100 * share:.2g}'):g} %"
+    """A share in percent, to two significant digits and never to tens: 0.0042 %, 4.2 %, 42 %, 420 %."""
+    digits = ".0f" if share >= 1 else ".2g"
+    return f"{float(f'{100 * share:{digits}}'):.15g} %"
 
 
 def _headline(before: float, after: float, improved: bool) -> str:

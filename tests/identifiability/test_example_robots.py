@@ -1,0 +1,86 @@
+"""Every URDF of example-robot-data, fixed and floating: the count is the numeric rank of Pinocchio's regressor."""
+
+import numpy as np
+import pytest
+from identifiability.pinocchio_trees import scaled_rank
+
+import pinocchio_adapter as adapter
+from robots import EXAMPLE_ROBOTS, URDFS, random_state
+from steelyard.errors import ModelError
+from steelyard.identifiability.analyze import identifiability
+from steelyard.identifiability.structure import regression_basis
+from steelyard.model import load
+from steelyard.parameters import layout_of
+
+NAMES = [str(path.relative_to(EXAMPLE_ROBOTS)) for path in URDFS]
+BENT = ("so100", "so101", "xarm7", "hextilt_flying_arm_5", "borinot_flying_arm_2")  # write pi as 3.1416 or so
+STRICT = 1e-7
+
+
+def stacked(path, robot, floating):
+    """Pinocchio's regression at random states (n, 10 nb)."""
+    model = adapter.load(path, floating)
+    data = model.createData()
+    q, v, a = random_state(robot, np.random.default_rng(1), (16 * robot.nb // robot.nv + 20,))
+    return np.concatenate([adapter.regressor(model, data, robot, *state) for state in zip(q, v, a, strict=True)])
+
+
+@pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
+@pytest.mark.parametrize("name", NAMES)
+def test_count_null_space_and_regrouping(name, floating):
+    path = EXAMPLE_ROBOTS / name
+    try:
+        robot = load(path, floating=True if floating else None)
+        Y = stacked(path, robot, floating)
+    except (ModelError, ValueError):
+        pytest.skip("unreadable, or nothing moves")
+    bent = path.stem in BENT
+    idn = identifiability(robot, tolerance=STRICT) if bent else identifiability(robot)
+    rank, size = scaled_rank(Y)
+    assert idn.count == rank
+    largest = np.abs(Y).max()
+    assert np.abs(Y @ idn.null_space).max(initial=0.0) <= 1e-9 * largest
+    assert scaled_rank(Y[:, idn.columns])[0] == rank
+    theta = np.random.default_rng(2).normal(size=idn.size) / size
+    whole = Y @ theta
+    error = np.abs(whole - Y[:, idn.columns] @ idn.regroup(theta)).max()
+    assert error <= max(1e-10, 10 * idn.decisions.dropped) * np.abs(whole).max()  # kinova's axes are bent by 1e-10
+    if bent:
+        assert identifiability(robot).count <= rank
+    else:
+        assert idn.decisions.dropped < 1e-9 and idn.decisions.kept > 4e-4  # no rank decision was close
+
+
+@pytest.mark.parametrize("stem, count", [("so100", 36), ("so101", 36)])
+def test_bent_axes_count_as_parallel(stem, count):
+    """The first axis is 1e-5 rad off the vertical in the file: 38 combinations to the letter, 36 in any experiment."""
+    path = next(p for p in URDFS if p.stem == stem)
+    robot = load(path)
+    idn = identifiability(robot)
+    assert idn.count == count
+    assert identifiability(robot, tolerance=STRICT).count == count + 2
+    assert 1e-7 < idn.decisions.dropped < 1e-4 and "taken as zero" in idn.table()
+    Y = stacked(path, robot, False)
+    assert np.abs(Y @ idn.null_space).max() <= 2 * idn.decisions.dropped * np.abs(Y).max()
+
+
+@pytest.mark.parametrize("stem", ["panda", "romeo", "tiago_pro", "talos_reduced", "anymal"])
+def test_basis_of_the_whole_regression(stem):
+    """Friction, offsets and armature add one combination each, apart from what mimic joints tie together."""
+    from steelyard.dynamics import regressor
+
+    robot = load(next(p for p in URDFS if p.stem == stem))
+    layout = layout_of(robot, friction=("viscous", "coulomb", "offset"), armature=True)
+    basis = regression_basis(robot, layout)
+    q, v, a = random_state(robot, np.random.default_rng(3), (30 * robot.nb // robot.nv + 60,))
+    Y = np.zeros((len(q), robot.nv, layout.size))
+    Y[..., layout.inertial] = regressor(robot, q, v, a)
+    for dof in layout.dofs:
+        terms = {"viscous": v[:, dof], "coulomb": np.sign(v[:, dof]), "offset": 1.0, "armature": a[:, dof]}
+        for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
+            Y[:, dof, column] = terms[term]
+    Y = Y.reshape(-1, layout.size)
+    assert basis.count == scaled_rank(Y)[0] == scaled_rank(Y[:, basis.columns])[0]
+    assert np.abs(Y @ basis.null_space).max() <= 1e-9 * np.abs(Y).max()
+    identity = basis.regroup(np.eye(layout.size)[basis.columns])
+    np.testing.assert_array_equal(identity, np.eye(basis.count))

@@ -1,0 +1,112 @@
+"""What data shows of what can be known: ranks, levels and weak directions, against plain linear algebra."""
+
+import numpy as np
+import pytest
+
+from robots import random_state
+from steelyard.dynamics import regressor
+from steelyard.errors import LogError, OptionError
+from steelyard.identifiability.analyze import identifiability
+from steelyard.identifiability.excitation import excitation
+from steelyard.identifiability.report import analyze_report
+from steelyard.information import accumulate
+from steelyard.log import Log
+from steelyard.model import library
+
+ROBOT = library.puma560()
+
+
+def motion(*, seed=0, samples=400, moving=None):
+    q, v, a = random_state(ROBOT, np.random.default_rng(seed), (samples,))
+    mask = np.ones(ROBOT.nv) if moving is None else np.isin(np.arange(ROBOT.nv), moving)
+    t = np.arange(samples) * 0.01
+    return Log(
+        t=t, q=q * mask, v=v * mask, a=a * mask, tau=np.zeros((samples, ROBOT.nv)), joint_names=ROBOT.joint_names
+    )
+
+
+def test_rich_motion_shows_all_that_the_structure_allows():
+    found = excitation(motion(), ROBOT, friction=(), armature=False)
+    assert found.structural_rank == identifiability(ROBOT).count == found.rank == 36
+    assert found.agrees and not found.weakest and found.condition < 1e3
+
+
+def test_numbers_are_those_of_the_plain_regressor():
+    log = motion()
+    found = excitation(log, ROBOT, friction=())
+    Y = regressor(ROBOT, log.q, log.v, log.a).reshape(-1, 60)[:, identifiability(ROBOT).columns]
+    size = np.linalg.norm(Y, axis=0)
+    np.testing.assert_allclose(found.rms, size / np.sqrt(len(log.t)), rtol=1e-9)
+    singular = np.linalg.svd(Y / size, compute_uv=False)
+    np.testing.assert_allclose(found.singular, singular / singular[0], rtol=1e-6)
+    unit = Y / size
+    left = [1 - np.linalg.norm(unit[:, k] - _without(unit, k)) for k in range(36)]  # share others do not imitate
+    np.testing.assert_allclose(found.level, 1 - np.array(left), rtol=1e-6)
+
+
+def _without(unit, k):
+    others = np.delete(unit, k, axis=1)
+    return others @ np.linalg.lstsq(others, unit[:, k], rcond=None)[0]
+
+
+def test_joints_that_do_not_move_hide_what_locking_them_hides():
+    found = excitation(motion(moving=(0, 1)), ROBOT, friction=())
+    locked = identifiability(ROBOT, locked=("joint3", "joint4", "joint5", "joint6"), sensors=("joints",)).count
+    assert found.rank < found.structural_rank and not found.agrees
+    assert found.rank >= locked  # torques of the resting joints are measured too
+    assert len(found.weakest) >= found.structural_rank - found.rank
+    assert all("not excited" in line for line in found.weakest[: found.structural_rank - found.rank])
+
+
+def test_information_and_log_agree():
+    log = motion()
+    info = accumulate(ROBOT, log, friction=("viscous",), armature=True)
+    one, other = excitation(info), excitation([log], ROBOT, friction=("viscous",), armature=True)
+    np.testing.assert_allclose(one.singular, other.singular, rtol=1e-6)
+    assert one.names == other.names
+    assert "can be known" in one.summary()
+
+
+def test_weak_direction_in_words():
+    """Two columns that differ by a part in ten thousand: their difference is named."""
+    from steelyard.information import Information
+
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(300, 3))
+    Y[:, 1] = Y[:, 0] + 1e-5 * rng.normal(size=300)
+    found = excitation(Information.from_arrays(Y, np.zeros(300)))
+    (sentence,) = found.weakest
+    assert (
+        sentence.startswith("weakly excited") and "+1 p0" in sentence and "-1 p1" in sentence and "p2" not in sentence
+    )
+    assert found.level[2] > 0.9 and found.level[0] < 1e-4
+
+
+def test_errors():
+    with pytest.raises(OptionError, match="robot"):
+        excitation(motion())
+    log = motion()
+    with pytest.raises(LogError, match="differentiate"):
+        excitation(Log(t=log.t, q=log.q, tau=log.tau), ROBOT)
+
+
+@pytest.mark.parametrize("format", ["text", "markdown", "html", "latex"])
+def test_report(format):
+    text = analyze_report(ROBOT, format=format, explain="link2", log=motion(), motors=True)
+    for word in ("40", "Base parameters", "link2", "Excitation", "Condition number"):
+        assert word in text
+    if format == "html":
+        from lxml import html
+
+        assert html.fromstring(f"<div>{text}</div>").findall(".//table")
+    with pytest.raises(OptionError, match="latex"):
+        analyze_report(ROBOT, format="pdf")
+
+
+def test_report_escapes_names():
+    from dataclasses import replace
+
+    robot = replace(ROBOT, name="a<b>|_c", body_names=("<x>", *ROBOT.body_names[1:]))
+    assert "<x>" not in analyze_report(robot, format="html")
+    assert r"a\<b>\|\_c" in analyze_report(robot, format="markdown")
+    assert r"a<b>|\_c" in analyze_report(robot, format="latex")

@@ -1,0 +1,206 @@
+"""Restricted experiments: sensors, locked joints, static poses, partly free bases; against the plain definition."""
+
+import numpy as np
+import pytest
+from identifiability.pinocchio_trees import Twin, scaled_rank
+from identifiability.random_trees import random_tree
+
+from steelyard.errors import ModelError, OptionError
+from steelyard.identifiability import sampled
+from steelyard.identifiability.analyze import identifiability
+from steelyard.identifiability.build import build
+from steelyard.identifiability.sensors import sensors_of
+from steelyard.model import library
+from steelyard.model.joint import Joint, revolute_subspace
+from steelyard.model.robot import Robot
+
+SUBALGEBRAS = ([0], [5], [0, 1, 5], [2, 5], [0, 2], [3, 4, 5], [0, 1, 2, 5])
+
+
+def brute_force(robot, *, base=None, motion="dynamic", sensors="joints", motors=False, locked=(), terms=()):
+    """Regression of random states by `sampled`, which knows of no spans."""
+    mechanism = build(robot, base=base, locked=locked, motors=motors, terms=terms, reduce=False)
+    measured = sensors_of(mechanism, robot, sensors)
+    Y = sampled.regression(mechanism, dynamic=motion == "dynamic", rows=measured.rows, wrenches=measured.wrenches)
+    return Y / mechanism.scale
+
+
+def options_of(rng, robot):
+    """A random experiment."""
+    base = [None, None, "fixed", "floating", "planar", np.eye(6)[:, SUBALGEBRAS[rng.integers(7)]]][rng.integers(6)]
+    names = [j.name for j in robot.free_joints]
+    locked = tuple(n for n in names if rng.uniform() < 0.1) if rng.uniform() < 0.5 else ()
+    moving = [n for n in names if n not in locked]
+    some = tuple(n for n in moving if rng.uniform() < 0.6) or ("joints",)
+    wrench = f"wrench:{rng.choice(robot.body_names)}"
+    sensors = ["joints", "base", some, ("joints", wrench), (wrench,), ("joints", "base"), (*some, wrench)][
+        rng.integers(7)
+    ]
+    motion = "static" if rng.uniform() < 0.2 else "dynamic"
+    motors = bool(robot.rotors) and rng.uniform() < 0.5
+    terms = ("viscous", "coulomb", "offset", "armature") if rng.uniform() < 0.4 else ()
+    return {"base": base, "locked": locked, "sensors": sensors, "motion": motion, "motors": motors}, terms
+
+
+@pytest.mark.parametrize("batch", range(8))
+def test_any_experiment_with_any_tree(batch):
+    methods = set()
+    for seed in range(batch, 240, 8):
+        rng = np.random.default_rng([11, seed])
+        robot = random_tree(rng, bodies=int(rng.integers(2, 7)))
+        options, terms = options_of(rng, robot)
+        if len(options["locked"]) == len(robot.free_joints):
+            continue
+        friction = tuple(t for t in terms if t != "armature")
+        idn = identifiability(robot, **options, friction=friction, armature=bool(terms))
+        methods.add(idn.method.split(",")[0])
+        Y = brute_force(robot, **options, terms=terms)
+        assert idn.count == scaled_rank(Y)[0], (seed, options)
+        N = idn.sparse_null_space().toarray()
+        N = N / np.maximum(np.abs(N).max(axis=0, initial=0.0), 1e-300)
+        assert np.abs(Y @ N).max(initial=0.0) <= 1e-9 * max(np.abs(Y).max(initial=0.0), 1.0)
+    assert methods == {"recursive", "numeric"}
+
+
+def test_brute_force_is_pinocchios():
+    """The plain definition used above, where Pinocchio can state it too: all joints measured, some locked."""
+    for seed in range(20):
+        rng = np.random.default_rng([13, seed])
+        robot = random_tree(rng, bodies=5)
+        Y = brute_force(robot, motors=bool(robot.rotors))
+        other = Twin(robot, motors=bool(robot.rotors)).regression(rng, 3 * Y.shape[1] // robot.nv + 30)
+        both = np.concatenate([Y / np.abs(Y).max(), other / np.abs(other).max()])
+        assert scaled_rank(Y)[0] == scaled_rank(other)[0] == scaled_rank(both)[0]
+
+
+def test_base_wrench_alone_loses_nothing_on_a_free_base_but_rotors():
+    """Theorem 3 (Ayusawa): and a fixed robot on a wrench sensor needs no joint torques either."""
+    for seed in range(10):
+        robot = random_tree(np.random.default_rng([17, seed]), bodies=5, rotors=False, mimic=False)
+        everything = identifiability(robot, base="floating")
+        outside = identifiability(robot, base="floating", sensors="base")
+        assert outside.count == everything.count
+        np.testing.assert_array_equal(outside.columns, everything.columns)
+        wrench = identifiability(robot, sensors="base")
+        assert wrench.count == identifiability(robot, sensors=("base", "joints")).count
+    leg = library.cheetah3_leg()
+    free = {"base": "floating", "motors": True}
+    assert identifiability(leg, **free, sensors="base").count < identifiability(leg, **free).count
+
+
+def test_standing_still_shows_masses_and_first_moments_only():
+    idn = identifiability(library.puma560(), motion="static")
+    assert not any(name.endswith(("xx", "xy", "yy", "xz", "yz", "zz")) for name in idn.base_names)
+    inertias = [s.name for n, s in zip(idn.names, idn.status, strict=True) if ".I" in n]
+    assert set(inertias) == {"UNIDENTIFIABLE"}
+
+
+def test_payload_on_a_wrist_sensor():
+    """A sensor in front of the last link of an arm: all ten of it; and nothing else when it is the only sensor."""
+    robot = library.puma560()
+    idn = identifiability(robot, sensors=["wrench:link6"])
+    assert idn.method == "recursive" and idn.count == 10
+    assert set(idn.base_names) == {n for n in idn.names if n.startswith("link6.")}
+    still = identifiability(robot, sensors=["link6"], motion="static")
+    assert still.base_names == ("link6.m", "link6.hx", "link6.hy", "link6.hz")
+
+
+def test_total_weight_on_a_base_sensor():
+    idn = identifiability(library.scara(), sensors="base", motion="static")
+    assert "link1.m + link2.m + link3.m + link4.m" in idn.expressions()
+
+
+def test_locked_joint_is_a_weld():
+    """Locked at a given angle: the count is that of the robot whose joint is replaced by a fixed one."""
+    robot = library.puma560()
+    for angle in (0.0, 0.4):
+        idn = identifiability(robot, locked={"joint2": angle})
+        Y = brute_force(robot, locked={"joint2": angle})
+        assert idn.count == scaled_rank(Y)[0]
+        assert idn.count < 36
+    assert identifiability(robot, locked=["joint2"]).count == identifiability(robot, locked={"joint2": 0.0}).count
+
+
+def test_offset_of_a_vertical_screw_is_its_weight():
+    """A constant torque on a vertical screw cannot be told from weight: offset + p g m, while Izz + p^2 m stays known."""
+    pitch = 0.25
+    joint = Joint("s", "revolute", revolute_subspace([0, 0, 1.0], pitch=pitch), np.eye(3), np.zeros(3))
+    none = np.zeros(1)
+    robot = Robot(
+        "screw", (joint,), np.array([-1]), ("b",), np.arange(1), np.zeros((1, 10)), np.array([0, 0, -9.81]), *[none] * 3
+    )
+    idn = identifiability(robot, friction="offset")
+    assert idn.base_names == ("b.m", "b.Izz")
+    regroup = dict(zip(idn.names, idn.basis.regrouping.T, strict=True))
+    np.testing.assert_allclose(regroup["s.offset"], [1 / (pitch * 9.81), -pitch / 9.81], rtol=1e-12)
+    armature = identifiability(robot, armature=True)
+    assert armature.base_names == ("b.m", "b.Izz")
+    np.testing.assert_allclose(
+        dict(zip(armature.names, armature.basis.regrouping.T, strict=True))["s.armature"], [0, 1], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("gravity, expected", [((0, 0, -9.81), 1), ((0, -9.81, 0), 3), ((0, 0, 0), 1)])
+def test_direction_of_gravity(gravity, expected):
+    joint = Joint("r", "revolute", revolute_subspace([0, 0, 1.0]), np.eye(3), np.zeros(3))
+    none = np.zeros(1)
+    robot = Robot(
+        "one", (joint,), np.array([-1]), ("b",), np.arange(1), np.zeros((1, 10)), np.array(gravity, float), *[none] * 3
+    )
+    assert identifiability(robot).count == expected
+    assert identifiability(robot, base="floating").count == 10 + 7
+
+
+def test_floating_base_under_a_fixed_model_is_the_floating_model():
+    fixed, free = library.cheetah3_leg(), library.cheetah3_leg(floating=True)
+    one, other = identifiability(fixed, base="floating", motors=True), identifiability(free, motors=True)
+    assert one.names == other.names
+    np.testing.assert_allclose(one.null_space, other.null_space, atol=1e-12)
+    np.testing.assert_allclose(one.values, other.values, atol=1e-12)
+    grounded = identifiability(free, base="fixed")
+    assert grounded.count == identifiability(fixed).count
+    assert identifiability(free, base="planar").count == identifiability(fixed, base="planar").count
+
+
+def test_regroup_lift_project_distance():
+    robot = library.puma560()
+    idn = identifiability(robot, motors=True)
+    rng = np.random.default_rng(0)
+    theta = idn.values * (1 + 0.1 * rng.normal(size=idn.size))
+    base = idn.regroup(theta)
+    np.testing.assert_allclose(idn.regroup(idn.lift(base)), base, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(idn.lift(idn.regroup(idn.values)), idn.values, atol=1e-12)
+    np.testing.assert_allclose(idn.regroup(idn.project(theta)), base, rtol=1e-9, atol=1e-12)
+    hidden = theta + idn.null_space @ rng.normal(size=idn.null_space.shape[1])
+    assert idn.distance(theta, hidden) < 1e-12 < 0.01 < idn.distance(idn.values, theta)
+    assert idn.distance(robot, robot) == 0.0
+    heavier = robot.with_inertias(1.1 * robot.inertias)
+    assert identifiability(robot).distance(robot, heavier) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    "options, error, says",
+    [
+        ({"sensors": ["elbow"]}, OptionError, "joint1"),
+        ({"sensors": ["wrench:hand"]}, OptionError, "link6"),
+        ({"sensors": []}, OptionError, "shows nothing"),
+        ({"locked": ["elbow"]}, OptionError, "joint1"),
+        ({"locked": ["joint2"], "sensors": ["joint2"]}, OptionError, "does not move"),
+        ({"base": "flying"}, OptionError, "floating"),
+        ({"base": np.eye(6)[:, 3:5]}, OptionError, "roll and pitch make yaw"),
+        ({"base": np.eye(3)}, OptionError, "(6, k)"),
+        ({"base": np.zeros((6, 1))}, ModelError, "zero"),
+        ({"motion": "fast"}, OptionError, "static"),
+        ({"friction": "stiction"}, OptionError, "viscous"),
+    ],
+)
+def test_errors_list_what_is_valid(options, error, says):
+    with pytest.raises(error) as caught:
+        identifiability(library.puma560(), **options)
+    assert says in str(caught.value)
+
+
+def test_motors_need_rotors():
+    robot = random_tree(np.random.default_rng(0), rotors=False)
+    with pytest.raises(ModelError, match="has no rotors"):
+        identifiability(robot, motors=True)
