@@ -1,4 +1,4 @@
-"""Simulated logs: MuJoCo's motion obeys our equations, sensors degrade it as stated, and identification returns the truth."""
+"""Simulated logs: MuJoCo obeys our equations, sensors degrade as stated, and identification returns the truth."""
 
 import numpy as np
 import pytest
@@ -36,6 +36,7 @@ def test_noisy_logs_are_predicted_as_well_as_by_the_truth(name):
     estimate = sy.fit.consistent(sy.accumulate(truth, train, armature=True), prior=given)
     floor = sy.validate(truth, test).relative_error
     assert sy.validate(estimate, test).relative_error < 1.05 * floor
+    assert floor < 3 * 0.02 * np.sqrt(2 * 10.0 / log.rate)  # the torque noise that the filter leaves
     assert sy.validate(given, test).relative_error > 2 * floor
 
 

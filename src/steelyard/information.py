@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics.effects import COULOMB_WIDTH, effect_column
+from steelyard.dynamics.effects import effect_column
 from steelyard.dynamics.kinematics import tree
 from steelyard.dynamics.regressor import row_blocks
 from steelyard.errors import FitError, LogError, OptionError, choices
@@ -19,7 +19,7 @@ from steelyard.identifiability.basis import Basis, from_null_space
 from steelyard.identifiability.structure import regression_basis
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
-from steelyard.parameters import FRICTION, ParameterLayout, layout_of
+from steelyard.parameters import COULOMB_WIDTH, FRICTION, ParameterLayout, layout_of
 
 CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
 
@@ -172,9 +172,10 @@ def accumulate(
     count = 0
     for each in [log] if isinstance(log, Log) else log:
         q, v, a, tau = _channels(robot, each)
+        direction = direction_of(each, coulomb_width)
         for start in range(0, len(each), CHUNK):
-            chunk = tuple(np.ascontiguousarray(x[start : start + CHUNK].T) for x in (q, v, a, tau))
-            _add_chunk(robot, layout, coulomb_width, rows, chunk, gram, moment, energy)
+            chunk = tuple(np.ascontiguousarray(x[start : start + CHUNK].T) for x in (q, v, a, tau, direction))
+            _add_chunk(robot, layout, rows, chunk, gram, moment, energy)
         count += len(each)
     if count == 0:
         raise LogError("No samples to accumulate: the log is empty.")
@@ -219,24 +220,32 @@ def _rows(robot: Robot, layout: ParameterLayout, kept) -> list[_Row]:
     return rows
 
 
-def _add_chunk(robot, layout, coulomb_width, rows, chunk, gram, moment, energy):
+def _add_chunk(robot, layout, rows, chunk, gram, moment, energy):
     """Add one chunk, samples last, to the sums."""
-    q, v, a, tau = chunk
-    tau = tau - _known_torque(robot, layout, v, a, coulomb_width)
+    q, v, a, tau, direction = chunk
+    tau = tau - _known_torque(robot, layout, v, a, direction)
     for dof, (row, block) in enumerate(zip(rows, row_blocks(robot, q, v, a), strict=True)):
-        effects = [effect_column(term, v[dof], a[dof], coulomb_width=coulomb_width) for term in row.terms]
+        effects = [effect_column(term, v[dof], a[dof], direction=direction[dof]) for term in row.terms]
         y = np.concatenate([block[row.in_block], *(e[None] for e in effects)])
         gram[dof][np.ix_(row.places, row.places)] += y @ y.T
         moment[dof][row.places] += y @ tau[dof]
         energy[dof] += tau[dof] @ tau[dof]
 
 
-def _known_torque(robot, layout, v, a, coulomb_width):
+def direction_of(log: Log, coulomb_width: float) -> np.ndarray:
+    """(n, nv) shape of Coulomb friction: the filtered direction of motion if the log has it at this width."""
+    if log.direction is not None and log.direction_width == coulomb_width:
+        return log.direction
+    (v,) = log.require("v")
+    return np.tanh(v / coulomb_width)
+
+
+def _known_torque(robot, layout, v, a, direction):
     """Torque (nv, n) of the effects that are no columns, at the model's values."""
     known = np.zeros_like(v)
     for term, value in (("viscous", robot.damping), ("coulomb", robot.frictionloss), ("armature", robot.armature)):
         if term not in layout.terms and np.any(value):
-            known += value[:, None] * effect_column(term, v, a, coulomb_width=coulomb_width)
+            known += value[:, None] * effect_column(term, v, a, direction=direction)
     return known
 
 

@@ -126,4 +126,15 @@ def joined(logs: Sequence[Log]) -> Log:
 
     t = np.arange(sum(len(log) for log in logs), dtype=float) if len(logs) > 1 else logs[0].t
     q, v, a, tau = (stack(name) for name in ("q", "v", "a", "tau"))
-    return Log(t=t, q=q, v=v, a=a, tau=tau, joint_names=logs[0].joint_names, name="held-out samples")
+    filtered = all(log.direction is not None for log in logs)
+    return Log(
+        t=t,
+        q=q,
+        v=v,
+        a=a,
+        tau=tau,
+        direction=stack("direction") if filtered else None,
+        direction_width=logs[0].direction_width,
+        joint_names=logs[0].joint_names,
+        name="held-out samples",
+    )

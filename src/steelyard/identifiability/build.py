@@ -7,17 +7,27 @@ from steelyard.identifiability.columns import column_scale, model_values, term_c
 from steelyard.identifiability.mechanism import Mechanism, Node
 from steelyard.identifiability.motors import with_motors
 from steelyard.identifiability.placed import based, locked_at, placed_joints
+from steelyard.identifiability.snapping import TOLERANCE, snapped
 from steelyard.model.robot import Robot
 from steelyard.parameters import TERMS, ParameterLayout
 
 
-def build(robot: Robot, *, base=None, locked=(), motors: bool = False, reduce: bool = True, terms=()) -> Mechanism:
+def build(
+    robot: Robot,
+    *,
+    base=None,
+    locked=(),
+    motors: bool = False,
+    reduce: bool = True,
+    terms=(),
+    tolerance: float = TOLERANCE,
+) -> Mechanism:
     """Mechanism of a robot.
 
     base: None (as the robot has it), "fixed", "floating", "planar", or (6, k) columns of twists `[v; w]` that the base
     body may have, in its frame. locked: names of joints that never move, or {name: coordinate}. motors: whether the
     robot's rotors are bodies of their own; reduce: see `with_motors`. terms: of `parameters.TERMS`.
-    Raises OptionError and ModelError.
+    tolerance: of `snapping`.     Raises OptionError and ModelError.
     """
     joints, names = placed_joints(robot, locked_at(robot, locked))
     joints, names = based(robot, joints, names, base)
@@ -33,10 +43,12 @@ def build(robot: Robot, *, base=None, locked=(), motors: bool = False, reduce: b
     )
     size = _coordinate_sizes(joints, length, len(names))
     pull = np.linalg.norm(robot.gravity)
+    gravity = np.concatenate([robot.gravity / pull if pull else np.zeros(3), np.zeros(3)])
+    nodes, change = snapped(list(_nodes(joints, length, size)), gravity, tolerance)
     mechanism = Mechanism(
-        nodes=tuple(_nodes(joints, length, size)),
+        nodes=tuple(nodes),
         spins=(),
-        gravity=np.concatenate([robot.gravity / pull if pull else np.zeros(3), np.zeros(3)]),
+        gravity=gravity,
         coordinate_names=tuple(names),
         viscous_columns=term_columns(layout, "viscous", len(names)),
         coulomb_columns=term_columns(layout, "coulomb", len(names)),
@@ -49,9 +61,10 @@ def build(robot: Robot, *, base=None, locked=(), motors: bool = False, reduce: b
         layout=layout,
         length=length,
         stands_on_node=len(joints) > robot.nj,
+        snapped=change,
         notes=_notes(robot),
     )
-    return with_motors(mechanism, robot, size, reduce=reduce) if motors else mechanism
+    return with_motors(mechanism, robot, size, reduce=reduce, tolerance=tolerance) if motors else mechanism
 
 
 def _characteristic_length(joints) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.identifiability.clusters import clusters
 from steelyard.identifiability.mechanism import GROUND, Mechanism, Node, Spin
+from steelyard.identifiability.snapping import TOLERANCE, Axis, aligned, own_axis
 from steelyard.inertia.parameters import (
     NAMES,
     UNITS,
@@ -20,12 +21,15 @@ from steelyard.inertia.parameters import (
 )
 from steelyard.model.robot import Robot
 from steelyard.model.rotor import Rotor
+from steelyard.spatial import skew
 
 SYMMETRIC_NAMES = ("m", "h", "It", "Im")  # mass, first moment along the axis, transverse and axial moments of inertia
 SYMMETRIC_UNITS = ("kg", "kg m", "kg m^2", "kg m^2")
 
 
-def with_motors(mechanism: Mechanism, robot: Robot, size: np.ndarray, *, reduce: bool = True) -> Mechanism:
+def with_motors(
+    mechanism: Mechanism, robot: Robot, size: np.ndarray, *, reduce: bool = True, tolerance: float = TOLERANCE
+) -> Mechanism:
     """Mechanism with the robot's rotors.
 
     size (nc,): speed of a joint per unit of its coordinate here. reduce: whether to make spins of the rotors that can
@@ -33,18 +37,19 @@ def with_motors(mechanism: Mechanism, robot: Robot, size: np.ndarray, *, reduce:
     """
     apart = set(range(len(mechanism.coordinate_names))) if reduce else set()
     while True:
-        made = _add(mechanism, robot, size, apart)
+        made = _add(mechanism, robot, size, apart, tolerance)
         coupled = {k for cluster in clusters(made) for k in cluster.coordinates}
         if not any(spin.coordinate in coupled for spin in made.spins):
             return made
         apart -= coupled  # a rotor among joints that share coordinates is one more of them
 
 
-def _add(mechanism: Mechanism, robot: Robot, size: np.ndarray, apart: set[int]) -> Mechanism:
+def _add(mechanism: Mechanism, robot: Robot, size: np.ndarray, apart: set[int], tolerance: float) -> Mechanism:
     """apart: coordinates whose rotors may become spins."""
     nodes, spins = list(mechanism.nodes), []
     names, units, values, scale = list(mechanism.names), list(mechanism.units), [], []
     for rotor in robot.rotors:
+        rotor = _aligned(mechanism, rotor, tolerance)
         content = symmetric_content(rotor.rotation.T @ rotor.axis) if rotor.symmetric else np.eye(10)
         columns = len(names) + np.arange(content.shape[1])
         names += [f"rotor({rotor.joint}).{n}" for n in (SYMMETRIC_NAMES if rotor.symmetric else NAMES)]
@@ -112,6 +117,20 @@ def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size, apart: set
         content=content,
         columns=columns,
     )
+
+
+def _aligned(mechanism: Mechanism, rotor: Rotor, tolerance: float) -> Rotor:
+    """The rotor with its axis exactly along or across those of its carrier and of the joints there, if it nearly is."""
+    carrier = _carrier(mechanism, rotor)
+    axes = [own_axis(mechanism.nodes[carrier])] if carrier != GROUND else []
+    for i in mechanism.children[carrier]:
+        node = mechanism.nodes[i]
+        own = own_axis(node)
+        axes.append(None if own is None else Axis(node.rotation @ own.direction, None))
+    after = aligned(rotor.axis, [axis for axis in axes if axis is not None], tolerance)
+    W = skew(np.cross(rotor.axis, after))
+    turn = np.eye(3) + W + W @ W / (1 + rotor.axis @ after)
+    return replace(rotor, axis=after, rotation=turn @ rotor.rotation)
 
 
 def _carrier(mechanism: Mechanism, rotor: Rotor) -> int:

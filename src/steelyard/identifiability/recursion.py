@@ -24,7 +24,7 @@ from steelyard.identifiability.coupled import conditions
 from steelyard.identifiability.inner import Inner
 from steelyard.identifiability.maps import momentum, transfer_rate
 from steelyard.identifiability.mechanism import GROUND, Mechanism
-from steelyard.identifiability.spans import TOLERANCE, Decisions, closure, joined, null_space
+from steelyard.identifiability.spans import Decisions, closure, joined, null_space
 from steelyard.identifiability.transfer import Experiment, Transfer
 from steelyard.inertia.parameters import transform_matrix
 from steelyard.spatial import adjoint, crm
@@ -47,10 +47,10 @@ class Recursion:
         return rank, 10 if K is None else K.shape[1]
 
 
-def run(mechanism: Mechanism, experiment: Experiment, tolerance: float = TOLERANCE) -> Recursion | None:
+def run(mechanism: Mechanism, experiment: Experiment) -> Recursion | None:
     """One pass over a mechanism. None where a wrench sensor sits between coupled joints, which it does not cover."""
     count = len(mechanism.nodes)
-    result = Recursion(V=[None] * count, K=[None] * count, coupled=clusters(mechanism), decisions=Decisions(tolerance))
+    result = Recursion(V=[None] * count, K=[None] * count, coupled=clusters(mechanism))
     if any(i in experiment.wrenches for cluster in result.coupled for i in cluster.members):
         return None
     grouped = {node: cluster for cluster in result.coupled for node in cluster.members}

@@ -159,7 +159,9 @@ class Identifiability:
         from steelyard.identifiability.build import build
 
         setup, terms = self.setup, self.mechanism.layout.terms
-        made = build(robot, base=setup.base, locked=setup.locked, motors=setup.motors, terms=terms)
+        made = build(
+            robot, base=setup.base, locked=setup.locked, motors=setup.motors, terms=terms, tolerance=setup.tolerance
+        )
         if made.names != self.names:
             raise ModelError(
                 f"Robot '{robot.name}' has other bodies or rotors than '{self.robot.name}' of this analysis."
@@ -179,7 +181,7 @@ class Identifiability:
         from dataclasses import replace
 
         still = replace(self.mechanism, gravity=np.zeros(6))
-        without = recursion.run(still, self.experiment, self.setup.tolerance)
+        without = recursion.run(still, self.experiment)
         assert without is not None
         found = []
         for i, node in enumerate(self.mechanism.nodes):

@@ -1,30 +1,26 @@
-"""Spans of vectors with a relative tolerance: extend, close under generators, null space.
+"""Spans of vectors: extend, close under generators, null space; each rank decision is kept on record.
 
-A new direction counts when more than `TOLERANCE` of a unit vector sticks out of the span so far. In units of the
-mechanism that is an angle of 1e-4 rad, or an offset of 1e-4 of its characteristic length: below what can be built, but
-well above the 1e-5 rad by which model files bend their axes that write pi as 3.1416. Directions in between do not
-exist in practice; `Decisions` keeps the weakest direction taken and the strongest one left out, so that can be seen.
-Conditions sampled over coupled joints mix sizes and have a tolerance of their own.
+A new direction counts when more than `TOLERANCE` of a unit vector sticks out of the span so far. Geometry is exact to
+rounding here (see `snapping`), so that is far below anything real, products of small angles included.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-TOLERANCE = 1e-4
+TOLERANCE = 1e-10
 
 
 @dataclass
 class Decisions:
     """The closest rank decisions of an analysis: smallest size taken as real, largest taken as zero."""
 
-    tolerance: float = TOLERANCE
     kept: float = np.inf
     dropped: float = 0.0
 
-    def rank(self, singular, tolerance: float | None = None) -> int:
+    def rank(self, singular, tolerance: float = TOLERANCE) -> int:
         """How many of the descending sizes count."""
-        count = int(np.count_nonzero(singular > (self.tolerance if tolerance is None else tolerance)))
+        count = int(np.count_nonzero(singular > tolerance))
         if count:
             self.kept = min(self.kept, float(singular[count - 1]))
         if count < len(singular):
@@ -32,7 +28,7 @@ class Decisions:
         return count
 
 
-def extend(Q, new, decisions: Decisions, tolerance: float | None = None):
+def extend(Q, new, decisions: Decisions, tolerance: float = TOLERANCE):
     """Orthonormal columns of what `new` (n, k) adds to the span of orthonormal Q (n, r)."""
     if Q.shape[1] == Q.shape[0] or not new.shape[1]:
         return new[:, :0]
@@ -44,7 +40,7 @@ def extend(Q, new, decisions: Decisions, tolerance: float | None = None):
     return U
 
 
-def joined(Q, new, decisions: Decisions, tolerance: float | None = None):
+def joined(Q, new, decisions: Decisions, tolerance: float = TOLERANCE):
     """Orthonormal basis of the span of Q and `new`."""
     return np.concatenate([Q, extend(Q, new, decisions, tolerance)], axis=1)
 

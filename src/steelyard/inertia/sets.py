@@ -47,7 +47,8 @@ class BodySet(ABC):
     def margin(self, theta):
         """How deep inside the set a body lies, relative to its size: the smallest eigenvalue over all cones; negative outside.
 
-        theta: (..., 10). Returns (...), unitless. Sets with auxiliary variables solve one small cone program a body.
+        theta: (..., 10). Returns (...), unitless. Sets with auxiliary variables solve one small cone program a body, and report no depth:
+        0 inside, up to about 1e-9.
         """
         theta = _finite(theta)
         return _margin(self.cone_rows(0.0), theta / _nonzero(self.size(theta))[..., None])
@@ -89,7 +90,7 @@ class BodySet(ABC):
             rows = cones.stack([rows, definite_rows(self.frame, eps)])
         sizes = _nonzero(self.size(flat))
         depths = _margin(rows, flat / sizes[:, None]) if not rows.b.any() else _margin(rows, flat)
-        projected = [body if depth >= 0 else project_onto(rows, self.frame, body, metric) for body, depth in zip(flat, depths, strict=True)]
+        projected = [body if depth >= -TOUCH else project_onto(rows, self.frame, body, metric) for body, depth in zip(flat, depths, strict=True)]
         return np.reshape(projected, theta.shape)
 
 

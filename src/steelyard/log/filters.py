@@ -15,6 +15,7 @@ from steelyard.log.gaps import segments
 from steelyard.log.log import Log
 from steelyard.log.repeats import restamp
 from steelyard.log.spline import smooth
+from steelyard.parameters import COULOMB_WIDTH
 
 __all__ = ["differentiate", "lowpass", "restamp"]
 
@@ -44,19 +45,26 @@ def lowpass(x: ArrayLike, t: ArrayLike | float, cutoff: float, *, order: int = 4
 
 
 def differentiate(
-    log: Log, cutoff: float = 10.0, *, order: int = 4, drop: int | None = None, filter_torque: bool = True
+    log: Log,
+    cutoff: float = 10.0,
+    *,
+    order: int = 4,
+    drop: int | None = None,
+    filter_torque: bool = True,
+    coulomb_width: float = COULOMB_WIDTH,
 ) -> Log:
     """Filter a log and fill in velocity and acceleration, at the log's own time stamps.
 
     cutoff: -3 dB frequency, Hz, the same for every channel; order: of the Butterworth filter, run both ways.
     drop: samples left out at either end of every stretch between gaps (steps over 5 median steps), where the filter has
         only one side to look at; by default one period of the cutoff, `round(rate / cutoff)`.
-    filter_torque: False leaves tau as measured.
+    filter_torque: False leaves tau as measured. coulomb_width: half-width of standstill for the direction of motion.
 
     q is filtered; v is the filtered measurement if the log has one, else the derivative of the filtered q; a is the
-    derivative of that v, and replaces an acceleration in the log. With quaternions in q (nq != nv) the log must have v,
-    and q stays as measured. Raises LogError for data that cannot be filtered (see `checks`), a cutoff of half the
-    sampling rate or more, or when no stretch is long enough.
+    derivative of that v, and replaces an acceleration in the log. The direction of motion, `tanh(v / coulomb_width)`,
+    passes the same filter as the torque, so that Coulomb friction is compared like with like. With quaternions in q
+    (nq != nv) the log must have v, and q stays as measured. Raises LogError for data that cannot be filtered (see
+    `checks`), a cutoff of half the sampling rate or more, or when no stretch is long enough.
     """
     _require_filterable(log)
     _require_cutoff(log.t, cutoff, order)
@@ -72,23 +80,27 @@ def differentiate(
             f"needs more than {max(2 * drop, 2 * order)}. Use a higher cutoff or a longer log"
         )
     kept = [slice(part.start + drop, part.stop - drop) for part in usable]
-    parts = [_filtered(log, part, keep, cutoff, order) for part, keep in zip(usable, kept, strict=True)]
+    parts = [_filtered(log, part, keep, cutoff, order, coulomb_width) for part, keep in zip(usable, kept, strict=True)]
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     rows = np.concatenate([np.arange(keep.start, keep.stop) for keep in kept])
     if not filter_torque:
         whole.pop("tau", None)
+        whole.pop("direction")
     left_out = f"{len(log) - len(rows)} of {len(log)} samples left out ({drop} at each end of {len(usable)} stretches)"
     if len(usable) < len(stretches):
         left_out += f"; {len(stretches) - len(usable)} stretches between gaps were too short"
     filtered = ", ".join(key for key in ("q", "v", "tau") if key in whole)
     how = f"{filtered}: zero-phase Butterworth filter of order {order}, -3 dB at {cutoff:g} Hz; {left_out}"
-    return log[rows].replace(**whole).noted(how, *_origin(log))
+    return log[rows].replace(**whole, direction_width=coulomb_width).noted(how, *_origin(log))
 
 
-def _filtered(log: Log, part: slice, keep: slice, cutoff: float, order: int) -> dict[str, NDArray[np.float64]]:
+def _filtered(
+    log: Log, part: slice, keep: slice, cutoff: float, order: int, coulomb_width: float
+) -> dict[str, NDArray[np.float64]]:
     channels = {"q": log.q if log.nq == log.nv else None, "v": log.v, "tau": log.tau}
     present = {key: value[part] for key, value in channels.items() if value is not None}
     curve = smooth(log.t[part], np.concatenate(list(present.values()), axis=1), cutoff, order)
+    every = log.t[part] - log.t[part][0]
     time = log.t[keep] - log.t[part][0]
     starts = np.cumsum([0, *(value.shape[1] for value in present.values())])
     columns = {key: slice(a, b) for key, a, b in zip(present, starts[:-1], starts[1:], strict=True)}
@@ -96,9 +108,12 @@ def _filtered(log: Log, part: slice, keep: slice, cutoff: float, order: int) -> 
     result = {key: values[:, columns[key]] for key in present}
     if "v" in present:
         result["a"] = first[:, columns["v"]]
+        speed = curve(every)[:, columns["v"]]
     else:
         result["v"] = first[:, columns["q"]]
         result["a"] = curve(time, 2)[:, columns["q"]]
+        speed = curve(every, 1)[:, columns["q"]]
+    result["direction"] = smooth(log.t[part], np.tanh(speed / coulomb_width), cutoff, order)(time)
     return result
 
 

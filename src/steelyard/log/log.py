@@ -32,6 +32,10 @@ class Log:
     """(n, nv) joint accelerations, rad/s^2 or m/s^2."""
     tau: NDArray[np.float64] | None = None
     """(n, nv) joint torques or forces, N m or N."""
+    direction: NDArray[np.float64] | None = None
+    """(n, nv) direction of motion, -1 to 1, filtered like tau: the shape of Coulomb friction."""
+    direction_width: float = 0.0
+    """Half-width of standstill that `direction` was made with, rad/s or m/s."""
     joint_names: tuple[str, ...] = ()
     """Names of the nv columns of v, a and tau; empty when unknown (columns are then taken in order)."""
     name: str = "log"
@@ -53,6 +57,7 @@ class Log:
                 value = _frozen(value * factor(key, unit), key, self.name)
                 notes += (f"{key}: converted from {unit} to {SI[key]}",)
             put(key, value)
+        put("direction", _frozen(self.direction, "direction", self.name))
         put("notes", notes)
         put("units", dict(SI))
         put("joint_names", _names(self.joint_names, self.name))
@@ -60,6 +65,8 @@ class Log:
 
     def _require_shapes(self):
         shapes = {key: getattr(self, key).shape for key in SI if getattr(self, key) is not None}
+        if self.direction is not None:
+            shapes["direction"] = self.direction.shape
         n = len(self.t)
         bad = [key for key, shape in shapes.items() if shape[0] != n]
         if bad:
@@ -85,7 +92,8 @@ class Log:
         order = np.arange(len(self))[rows]
         if np.ndim(order) != 1 or np.any(np.diff(order) <= 0):
             raise LogError(f"log {self.name!r}: index with a slice, a mask or increasing indices; order is kept")
-        return self.replace(**{key: value[rows] for key in SI if (value := getattr(self, key)) is not None})
+        keys = (*SI, "direction")
+        return self.replace(**{key: value[rows] for key in keys if (value := getattr(self, key)) is not None})
 
     @property
     def nq(self) -> int:
@@ -133,7 +141,8 @@ class Log:
         if self.nq != self.nv:
             raise LogError(f"log {self.name!r}: cannot select joints, q has {self.nq} columns for {self.nv} freedoms")
         columns = [self._column(joint) for joint in joints]
-        picked = {key: v[:, columns] for key in ("q", *_DOF) if (v := getattr(self, key)) is not None}
+        keys = ("q", *_DOF, "direction")
+        picked = {key: v[:, columns] for key in keys if (v := getattr(self, key)) is not None}
         dropped = [label for i, label in enumerate(self.labels) if i not in columns]
         notes = (*self.notes, f"joints not selected: {choices(dropped)}") if dropped else self.notes
         names = tuple(self.joint_names[i] for i in columns) if self.joint_names else ()
@@ -147,10 +156,15 @@ class Log:
         raise LogError(f"log {self.name!r} has no joint {joint!r}; it has {choices(self.labels)}")
 
     def replace(self, **changes: Any) -> "Log":
-        """A copy with some fields changed; `units=` speaks of the arrays in `changes` only."""
+        """A copy with some fields changed; `units=` speaks of the arrays in `changes` only.
+
+        A new q or v makes the old direction of motion void, unless a new one is given too.
+        """
         allowed = {f.name for f in fields(self)}
         if not set(changes) <= allowed:
             raise LogError(f"a Log has no field {choices(sorted(set(changes) - allowed))}; it has {choices(allowed)}")
+        if {"q", "v"} & set(changes):
+            changes.setdefault("direction", None)
         units = changes.pop("units", {})
         stale = sorted(set(units) - set(changes))
         if stale:
