@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.errors import FitError
+from steelyard.model import load
 from steelyard.model.save import save
 from steelyard.pipeline import Job, Progress, Result, run
 from steelyard.report import page, summary
 from steelyard.report.outputs import require_folder, staged
+from steelyard.validate import validate
 
 SUFFIX = "_identified"
 SUMMARY, REPORT = "summary.json", "report.html"
@@ -80,13 +82,20 @@ def _write(result: Result, stage: Path, out) -> dict:
     model = Path(result.job.model)
     saved = save(result.robot, stage / f"{model.stem}{SUFFIX}{model.suffix}")
     models = [file.relative_to(stage).as_posix() for file in saved.files]
-    found = summary(result, out=out, files=[*models, SUMMARY, REPORT], notes=[*saved.notes, *_unwritten(result)])
+    found = summary(
+        result, out=out, files=[*models, SUMMARY, REPORT], notes=[*saved.notes, *_unwritten(result, saved.path)]
+    )
     text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
     (stage / SUMMARY).write_text(text + "\n", encoding="utf-8")
     (stage / REPORT).write_text(page(result, found), encoding="utf-8")
     return found
 
 
-def _unwritten(result: Result):
+def _unwritten(result: Result, path: Path):
+    """What the model file cannot hold, and what that costs."""
     if "offset" in result.estimate.layout.terms:
         yield "Torque offsets have no place in a model file; they are in the summary only."
+    written = load(path, floating=result.job.floating, gravity=result.job.gravity)
+    error, full = validate(written, result.held_out).relative_error, result.after.relative_error
+    if error > 1.01 * full:
+        yield f"The model file alone predicts the held-out torques to {error:.2%}; with what it cannot hold, {full:.2%}."

@@ -46,7 +46,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Outcome of a run: the Estimate, torque errors on held-out samples before and after, and what was noticed."""
+    """Outcome of a run: the Estimate, torque errors on the held-out samples before and after, and notices."""
 
     job: Job
     prior: Robot
@@ -54,6 +54,7 @@ class Result:
     estimate: Estimate
     before: Validation
     after: Validation
+    held_out: Log
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
@@ -96,6 +97,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         estimate=estimate,
         before=validate(robot, held),
         after=validate(estimate, held),
+        held_out=held,
         findings=tuple(findings),
         notes=tuple(notes),
         log_names=tuple(Path(path).name for path in job.logs),

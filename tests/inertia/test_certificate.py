@@ -1,4 +1,6 @@
-"""Theorem 4 of paper B both ways: clouds inside an ellipsoid are realizable, realizable bodies are four masses inside it."""
+"""Theorem 4 of paper B both ways: clouds inside an ellipsoid are realizable, realizable bodies are four masses inside
+it.
+"""
 
 import numpy as np
 import pytest
@@ -76,7 +78,9 @@ def test_certificate_of_any_cloud(seed, points, on_surface, shape):
     """From a single point mass (J of rank one) to many, inside or all on the surface, where `tr(J Q)` is zero."""
     rng = np.random.default_rng(seed)
     ellipsoid = random_ellipsoid(rng)
-    require_certificate(parameters(*cloud_inside(rng, ellipsoid, shape, points=points, on_surface=on_surface)), ellipsoid)
+    require_certificate(
+        parameters(*cloud_inside(rng, ellipsoid, shape, points=points, on_surface=on_surface)), ellipsoid
+    )
 
 
 def test_masses_share_the_room_equally():
@@ -90,7 +94,12 @@ def test_masses_share_the_room_equally():
 
 @pytest.mark.parametrize(
     "theta",
-    [np.zeros(10), -np.eye(10)[0], np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 3.0]), np.array([1, 9, 0, 0, 0, 0, 81, 0, 0, 81.0])],
+    [
+        np.zeros(10),
+        -np.eye(10)[0],
+        np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 3.0]),
+        np.array([1, 9, 0, 0, 0, 0, 81, 0, 0, 81.0]),
+    ],
     ids=["nothing", "negative mass", "inconsistent", "outside"],
 )
 def test_unrealizable_bodies_are_refused(theta):

@@ -119,11 +119,15 @@ def test_smallest_enclosing_ellipsoid_moves_with_its_points(seed):
 
 
 def test_optimality_certificate():
-    """John's condition: weights on the touching points with `sum u x x^T = Q / 3` about the centre, found by least squares."""
+    """John's condition: weights on the touching points with `sum u x x^T = Q / 3` about the centre, found by least
+    squares.
+    """
     points = np.random.default_rng(8).normal(size=(40, 3))
     e = minimum_volume_ellipsoid(points, tolerance=1e-10)
     touching = points[e.level(points) > 1 - 1e-5] - e.center
-    system = np.vstack([(touching[:, :, None] * touching[:, None, :]).reshape(-1, 9).T, touching.T, np.ones(len(touching))])
+    system = np.vstack(
+        [(touching[:, :, None] * touching[:, None, :]).reshape(-1, 9).T, touching.T, np.ones(len(touching))]
+    )
     goal = np.concatenate([(e.Q / 3).ravel(), np.zeros(3), [1.0]])
     u = np.linalg.lstsq(system, goal, rcond=None)[0]
     assert u.min() > -1e-4
@@ -136,7 +140,10 @@ def test_cover_of_a_mesh_contains_its_inside(shape, count):
         "torus": trimesh.creation.torus(1.0, 0.2, major_sections=16, minor_sections=8),
         "box": trimesh.creation.box((1.0, 0.2, 0.3)),
         "two": trimesh.util.concatenate(
-            [trimesh.creation.box((0.2, 0.2, 0.2)), trimesh.creation.box((1.0, 0.05, 0.05)).apply_translation([0.6, 0, 0])]
+            [
+                trimesh.creation.box((0.2, 0.2, 0.2)),
+                trimesh.creation.box((1.0, 0.05, 0.05)).apply_translation([0.6, 0, 0]),
+            ]
         ),
     }
     mesh = meshes[shape]

@@ -1,5 +1,6 @@
 """Mesh inertia against trimesh, closed forms, paper D's own formulas and finite differences; refusals and warnings."""
 
+import io
 import warnings
 
 import numpy as np
@@ -74,10 +75,16 @@ def test_right_tetrahedron_is_exact():
     np.testing.assert_allclose(mesh.parameters(vertices, faces, density=1.0), expected, atol=1e-16)
 
 
-@pytest.mark.parametrize(("shape", "volume", "moment"), [("ball", 4 / 3 * np.pi * 0.2**3, 0.4 * 0.2**2), ("rod", 0.3 * np.pi * 0.05**2, 0.5 * 0.05**2)])
+@pytest.mark.parametrize(
+    ("shape", "volume", "moment"),
+    [("ball", 4 / 3 * np.pi * 0.2**3, 0.4 * 0.2**2), ("rod", 0.3 * np.pi * 0.05**2, 0.5 * 0.05**2)],
+)
 def test_fine_meshes_approach_round_primitives(shape, volume, moment):
     """Ball of radius 0.2: 2/5 r^2; cylinder of radius 0.05: 1/2 r^2 about its axis, per mass."""
-    make = {"ball": lambda: trimesh.creation.icosphere(5, 0.2), "rod": lambda: trimesh.creation.cylinder(0.05, 0.3, sections=400)}
+    make = {
+        "ball": lambda: trimesh.creation.icosphere(5, 0.2),
+        "rod": lambda: trimesh.creation.cylinder(0.05, 0.3, sections=400),
+    }
     shape = make[shape]()
     theta = mesh.parameters(shape.vertices, shape.faces, density=1000.0)
     np.testing.assert_allclose(theta[0], 1000 * volume, rtol=2e-3)
@@ -96,7 +103,9 @@ def test_digits_survive_far_from_the_origin():
 
 
 def paper_formulas(vertices, faces, density):
-    """(15)-(28) of paper D face by face, and their derivatives summed over the faces around each vertex (its slips corrected)."""
+    """(15)-(28) of paper D face by face, and their derivatives summed over the faces around each vertex (its slips
+    corrected).
+    """
     theta, D = np.zeros(10), np.zeros((10, len(vertices), 3))
     skew = lambda u: np.array([[0, -u[2], u[1]], [u[2], 0, -u[0]], [-u[1], u[0], 0]])  # noqa: E731
     r = lambda v: np.array([[v[1], v[0], 0], [v[2], 0, v[0]], [0, v[2], v[1]]])  # noqa: E731
@@ -145,9 +154,14 @@ def test_density_only_derivative_would_be_noticed():
     """Half the derivative, the error of summing each face into one vertex too few, does not pass the test above."""
     vertices, faces = arrays("box")
     D = mesh.vertex_derivatives(vertices, faces, density=1.0, check=False)
-    grown = (mesh.parameters(1.00001 * vertices, faces, density=1.0) - mesh.parameters(0.99999 * vertices, faces, density=1.0)) / 2e-5
+    grown = (
+        mesh.parameters(1.00001 * vertices, faces, density=1.0)
+        - mesh.parameters(0.99999 * vertices, faces, density=1.0)
+    ) / 2e-5
     np.testing.assert_allclose(np.tensordot(D, vertices, axes=2), grown, rtol=1e-6, atol=1e-12)
-    degree = np.array([3, 0, 0, 0, 5, 5, 5, 5, 5, 5])  # Euler: mass is homogeneous of degree 3 in the vertices, inertia of degree 5
+    degree = np.array(
+        [3, 0, 0, 0, 5, 5, 5, 5, 5, 5]
+    )  # Euler: mass is homogeneous of degree 3 in the vertices, inertia of degree 5
     np.testing.assert_allclose(grown, degree * mesh.parameters(vertices, faces, density=1.0), rtol=1e-6, atol=1e-12)
 
 
@@ -357,19 +371,14 @@ def test_pictures_show_mesh_ellipsoid_and_centre():
     names = [trace.name for trace in drawing.figure(vertices, faces, theta).data]
     assert names == ["mesh", "covariance ellipsoid", "centre of mass"]
     data = drawing.image(vertices, faces, theta, size=(120, 90))
-    from PIL import Image
-
-    picture = read_png(Image, data)
+    image = pytest.importorskip("PIL.Image", reason="Pillow reads the picture back")
+    picture = np.asarray(image.open(io.BytesIO(data)))
     assert picture.shape == (90, 120, 3)
     assert (picture[0, 0] == 255).all()  # the border is free
     middle = picture[45, 60].astype(int)
-    assert middle[2] > middle[1] > 0 or middle[0] > middle[1]  # blue ellipsoid or red centre through the hole of the torus
-
-
-def read_png(Image, data):
-    import io
-
-    return np.asarray(Image.open(io.BytesIO(data)))
+    assert (
+        middle[2] > middle[1] > 0 or middle[0] > middle[1]
+    )  # blue ellipsoid or red centre through the hole of the torus
 
 
 def test_picture_covers_exactly_the_silhouette():

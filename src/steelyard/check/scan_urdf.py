@@ -1,11 +1,9 @@
 """A URDF file as a `Sketch`: nothing is refused, everything odd becomes a fault."""
 
-from pathlib import Path
-
 import numpy as np
 
 from steelyard.check import solids
-from steelyard.check.meshes import Meshes
+from steelyard.check.meshes import MAX_MESH_BYTES, Meshes
 from steelyard.check.parts import Inertial, Joint, Part, Shape, Sketch
 from steelyard.check.reading import Reader
 from steelyard.check.references import Resolved
@@ -16,6 +14,7 @@ from steelyard.spatial import rotation_from_rpy
 
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
+LARGE = 4 * 2**20  # bytes of a mesh
 LIMITS = ("lower", "upper", "effort", "velocity")
 
 
@@ -129,7 +128,9 @@ def _part(reader: Reader, link: Element, name, parent, R, p, moves, meshes) -> P
     for role in ("collision", "visual"):
         for element in link.children:
             if element.tag == role:
-                shapes += _shape(reader, element, role, f"{label} > {role}", meshes)
+                # a picture of many megabytes adds little where there is collision geometry
+                limit = LARGE if role == "visual" and shapes else MAX_MESH_BYTES
+                shapes += _shape(reader, element, role, f"{label} > {role}", meshes, limit)
     known = np.nan_to_num(R), np.nan_to_num(p)  # an unreadable pose is reported once, then ignored
     return Part(name, reader.place(link, label), parent, *known, moves, _inertial(reader, link, label), tuple(shapes))
 
@@ -165,7 +166,7 @@ def _tensor(reader: Reader, element: Element, label: str) -> np.ndarray:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _shape(reader: Reader, element: Element, role: str, label: str, meshes: Meshes | None) -> list[Shape]:
+def _shape(reader: Reader, element: Element, role: str, label: str, meshes: Meshes | None, limit: int) -> list[Shape]:
     geometry = element.find("geometry")
     if geometry is None or not geometry.children:
         reader.fault("SY506", element, label, f"<{role}> has no geometry.")
@@ -173,7 +174,7 @@ def _shape(reader: Reader, element: Element, role: str, label: str, meshes: Mesh
     solid = geometry.children[0]
     label = f"{label} > {solid.tag}"
     R, p = _origin(reader, element, label, code="SY506")
-    found = _mesh(reader, solid, label, meshes) if solid.tag == "mesh" else _primitive(reader, solid, label)
+    found = _mesh(reader, solid, label, meshes, limit) if solid.tag == "mesh" else _primitive(reader, solid, label)
     if found is None or not (np.isfinite(R).all() and np.isfinite(p).all() and np.isfinite(found[0]).all()):
         return []
     vertices, faces, source = found
@@ -197,7 +198,7 @@ def _primitive(reader: Reader, solid: Element, label: str):
     return points, None, f"{solid.tag} {size.tolist()}"
 
 
-def _mesh(reader: Reader, solid: Element, label: str, meshes: Meshes | None):
+def _mesh(reader: Reader, solid: Element, label: str, meshes: Meshes | None, limit: int):
     name = solid.attributes.get("filename", "").strip()
     if not name:
         reader.fault("SY601", solid, label, "<mesh> names no file.")
@@ -205,7 +206,9 @@ def _mesh(reader: Reader, solid: Element, label: str, meshes: Meshes | None):
     scale = reader.numbers(solid, "scale", 3, label, default=np.ones(3), code="SY506")
     if meshes is None:
         return None
-    loaded = meshes.load(name)
+    loaded = meshes.load(name, limit)
+    if loaded is None:
+        return None
     if isinstance(loaded, Resolved):
         reader.fault(loaded.code or "SY602", solid, label, f"Mesh {loaded.message}")
         return None

@@ -17,6 +17,8 @@ def _within(value: float, limits: tuple[float, float]) -> bool:
 
 def tensor_in_millimetres(inertial: Inertial, w: Weighed | None) -> bool:
     """Whether the tensor is in kg mm^2."""
+    if is_placeholder(inertial):
+        return False
     if w is not None and np.isfinite(w.gyration):
         return _within(w.gyration, MILLION)
     return bool(np.trace(inertial.tensor) / 2 / inertial.mass > FAR**2)
@@ -42,7 +44,7 @@ def tensor_in_grams(w: Weighed) -> bool:
 def is_placeholder(inertial: Inertial) -> bool:
     """Whether the tensor is a power of ten times the identity."""
     I = inertial.tensor
-    if not inertial.mass > 0 or not np.isfinite(I).all() or not I[0, 0] > 0 or (I != I[0, 0] * np.eye(3)).any():
+    if not inertial.mass > 0 or not np.isfinite(I).all() or not I[0, 0] > 0 or (I[0, 0] * np.eye(3) != I).any():
         return False
     power = np.log10(I[0, 0])
     return bool(abs(power - round(power)) < 1e-9)

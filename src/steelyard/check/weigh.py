@@ -1,6 +1,5 @@
 """Stated inertias against the geometry around them: the numbers several rules share, computed once a part."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 

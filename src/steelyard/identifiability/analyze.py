@@ -1,16 +1,18 @@
 """The public function: what an experiment with a robot can reveal about its inertial parameters."""
 
 from collections.abc import Iterable
+from functools import cache, partial
 
 import numpy as np
 
 from steelyard.errors import ModelError, OptionError
-from steelyard.identifiability import assembly, recursion, regroup, sampled
+from steelyard.identifiability import regroup, sampled
 from steelyard.identifiability.basis import Basis, from_null_space, rescaled
 from steelyard.identifiability.build import build
 from steelyard.identifiability.result import Identifiability, Setup
 from steelyard.identifiability.sensors import sensors_of
 from steelyard.identifiability.snapping import TOLERANCE
+from steelyard.identifiability.solve import solve
 from steelyard.identifiability.spans import Decisions
 from steelyard.identifiability.transfer import Experiment
 from steelyard.model.robot import Robot
@@ -48,19 +50,19 @@ def identifiability(
     setup = Setup(
         base, motion, _names(sensors), motors, locked, tuple(t for t in terms if t in FRICTION), armature, tolerance
     )
-    options = {"base": base, "locked": locked, "motors": motors, "terms": terms, "tolerance": tolerance}
-    mechanism = build(robot, **options)
+    options = {"base": base, "locked": locked, "motors": motors, "terms": terms}
+    made = cache(partial(build, robot, **options))
+    mechanism = made(tolerance=0.0)
     measured = sensors_of(mechanism, robot, setup.sensors)
     experiment = Experiment(motion == "dynamic", bool(measured.rows), measured.wrenches)
     if not measured.rows or measured.complete:
-        found = recursion.run(mechanism, experiment)
-        if found is not None:
-            blocks = assembly.blocks(mechanism, experiment, found, regroup.preference(mechanism))
+        solution = solve(lambda allowed: made(tolerance=allowed), experiment, tolerance)
+        if solution is not None:
+            found = solution.recursion
             method = "recursive" if not found.coupled else "recursive, coupled joints sampled"
-            return Identifiability(
-                robot, setup, mechanism, experiment, method, found.decisions, tuple(blocks), None, found
-            )
-    mechanism = build(robot, **options, reduce=False)
+            parts = solution.mechanism, experiment, method, found.decisions, solution.blocks, None, found
+            return Identifiability(robot, setup, *parts)
+    mechanism = build(robot, **options, reduce=False, tolerance=tolerance)
     basis, decisions = _numeric(mechanism, experiment, measured.rows)
     return Identifiability(robot, setup, mechanism, experiment, "numeric", decisions, (), basis, None)
 

@@ -7,7 +7,7 @@ from steelyard.identifiability.columns import column_scale, model_values, term_c
 from steelyard.identifiability.mechanism import Mechanism, Node
 from steelyard.identifiability.motors import with_motors
 from steelyard.identifiability.placed import based, locked_at, placed_joints
-from steelyard.identifiability.snapping import TOLERANCE, snapped
+from steelyard.identifiability.snapping import snapped
 from steelyard.model.robot import Robot
 from steelyard.parameters import TERMS, ParameterLayout
 
@@ -20,14 +20,14 @@ def build(
     motors: bool = False,
     reduce: bool = True,
     terms=(),
-    tolerance: float = TOLERANCE,
+    tolerance: float = 0.0,
 ) -> Mechanism:
     """Mechanism of a robot.
 
     base: None (as the robot has it), "fixed", "floating", "planar", or (6, k) columns of twists `[v; w]` that the base
     body may have, in its frame. locked: names of joints that never move, or {name: coordinate}. motors: whether the
     robot's rotors are bodies of their own; reduce: see `with_motors`. terms: of `parameters.TERMS`.
-    tolerance: of `snapping`.     Raises OptionError and ModelError.
+    tolerance: of `snapping`, 0 to leave axes as they are.     Raises OptionError and ModelError.
     """
     joints, names = placed_joints(robot, locked_at(robot, locked))
     joints, names = based(robot, joints, names, base)
@@ -44,7 +44,9 @@ def build(
     size = _coordinate_sizes(joints, length, len(names))
     pull = np.linalg.norm(robot.gravity)
     gravity = np.concatenate([robot.gravity / pull if pull else np.zeros(3), np.zeros(3)])
-    nodes, change = snapped(list(_nodes(joints, length, size)), gravity, tolerance)
+    nodes, change = list(_nodes(joints, length, size)), 0.0
+    if tolerance > 0:
+        nodes, change = snapped(nodes, gravity, tolerance)
     mechanism = Mechanism(
         nodes=tuple(nodes),
         spins=(),

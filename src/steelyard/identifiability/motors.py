@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.identifiability.clusters import clusters
 from steelyard.identifiability.mechanism import GROUND, Mechanism, Node, Spin
-from steelyard.identifiability.snapping import TOLERANCE, Axis, aligned, own_axis
+from steelyard.identifiability.snapping import Axis, aligned, own_axis
 from steelyard.inertia.parameters import (
     NAMES,
     UNITS,
@@ -28,7 +28,7 @@ SYMMETRIC_UNITS = ("kg", "kg m", "kg m^2", "kg m^2")
 
 
 def with_motors(
-    mechanism: Mechanism, robot: Robot, size: np.ndarray, *, reduce: bool = True, tolerance: float = TOLERANCE
+    mechanism: Mechanism, robot: Robot, size: np.ndarray, *, reduce: bool = True, tolerance: float = 0.0
 ) -> Mechanism:
     """Mechanism with the robot's rotors.
 
@@ -49,7 +49,7 @@ def _add(mechanism: Mechanism, robot: Robot, size: np.ndarray, apart: set[int], 
     nodes, spins = list(mechanism.nodes), []
     names, units, values, scale = list(mechanism.names), list(mechanism.units), [], []
     for rotor in robot.rotors:
-        rotor = _aligned(mechanism, rotor, tolerance)
+        rotor = _aligned(mechanism, rotor, tolerance) if tolerance else rotor
         content = symmetric_content(rotor.rotation.T @ rotor.axis) if rotor.symmetric else np.eye(10)
         columns = len(names) + np.arange(content.shape[1])
         names += [f"rotor({rotor.joint}).{n}" for n in (SYMMETRIC_NAMES if rotor.symmetric else NAMES)]

@@ -1,7 +1,7 @@
-"""Axes that are parallel, perpendicular, crossing or on one line but for the rounding of a model file, made exactly so.
+"""Axes that are parallel, perpendicular, crossing or on one line but for the rounding of a file, made exactly so.
 
-A file that writes pi as 3.1416 bends its axes by 1e-5 rad. To the letter such a robot reveals more than the one that was
-meant, through motions of 1e-5, and products of them, that no experiment could see. Only the relations of an axis to the
+A file that writes pi as 3.1416 bends its axes by 1e-5 rad. To the letter such a robot reveals more than the one that
+was meant, through motions of 1e-5, and products of them, that no experiment could see. Only the relations of an axis to the
 ones that it can meet matter: of its parent's joint, of joints before that which only translate, of gravity at the
 root, and of its siblings, with which a mimic joint or a rotor may couple it.
 """
@@ -14,6 +14,7 @@ import numpy as np
 from steelyard.identifiability.mechanism import GROUND, Node
 from steelyard.spatial import skew
 
+ROUNDING = 1e-14
 TOLERANCE = 1e-4  # rad, or characteristic lengths: below what can be built, above the rounding of files
 
 
@@ -37,8 +38,9 @@ def snapped(nodes: Sequence[Node], gravity, tolerance: float) -> tuple[list[Node
         own = own_axis(node)
         if own is not None:
             R, p, change = _placed(node, own, above, tolerance)
-            largest = max(largest, change)
-            node = replace(node, rotation=R, position=p)
+            if change > ROUNDING:
+                largest = max(largest, change)
+                node = replace(node, rotation=R, position=p)
             siblings[node.parent].append(_in_parent(node, own))
         done.append(node)
         met.append(([] if own is None else [own]) + _inherited(node, own, above))
@@ -59,7 +61,7 @@ def own_axis(node: Node) -> Axis | None:
 
 
 def aligned(direction, others: Sequence[Axis], tolerance: float) -> np.ndarray:
-    """A unit direction, made exactly parallel to the nearest of the others or exactly perpendicular to all that it is to."""
+    """A unit direction, made exactly parallel to the nearest of the others, or perpendicular to those it nearly is."""
     if not others:
         return direction
     D = np.stack([other.direction for other in others])

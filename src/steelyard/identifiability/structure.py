@@ -1,9 +1,12 @@
 """Base parameters of a robot's whole regression (bodies, friction, armature), from its kinematics alone."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from steelyard.identifiability import assembly, build, recursion, regroup
 from steelyard.identifiability.basis import Basis
+from steelyard.identifiability.build import build
+from steelyard.identifiability.regroup import basis
+from steelyard.identifiability.snapping import TOLERANCE
+from steelyard.identifiability.solve import solve
 from steelyard.identifiability.transfer import Experiment
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
@@ -12,8 +15,11 @@ from steelyard.parameters import ParameterLayout
 @lru_cache(maxsize=32)
 def regression_basis(robot: Robot, layout: ParameterLayout) -> Basis:
     """Base parameters of a robot's regression, in the columns of a layout made by `layout_of`."""
-    mechanism = build.build(robot, terms=layout.terms)
-    experiment = Experiment()
-    found = recursion.run(mechanism, experiment)
-    assert found is not None, "only a wrench sensor can keep the recursion from an answer"
-    return regroup.basis(mechanism, assembly.blocks(mechanism, experiment, found, regroup.preference(mechanism)))
+    made = partial(_made, robot, layout)
+    solution = solve(made, Experiment(), TOLERANCE)
+    assert solution is not None, "only a wrench sensor can keep the recursion from an answer"
+    return basis(solution.mechanism, solution.blocks)
+
+
+def _made(robot: Robot, layout: ParameterLayout, tolerance: float):
+    return build(robot, terms=layout.terms, tolerance=tolerance)

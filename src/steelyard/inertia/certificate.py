@@ -1,8 +1,9 @@
 """Four point masses inside an ellipsoid with given inertial parameters: the constructive half of Theorem 4 of paper B.
 
-In the coordinates of the unit ball, `J = X X^T` for many `X`; a column `[w y; w]` of X is a mass `w^2` at y. With `Q = diag(-1, -1, -1, 1)` it lies
-inside when `x^T Q x = w^2 (1 - |y|^2) >= 0`, and these four numbers sum to `tr(J Q) >= 0`. Rotating two columns into each other changes neither
-`J` nor the sum, and can make the smaller of the two equal to the mean; three such rotations make all four equal, hence none negative.
+In the coordinates of the unit ball, `J = X X^T` for many `X`; a column `[w y; w]` of X is a mass `w^2` at y. With `Q =
+diag(-1, -1, -1, 1)` it lies inside when `x^T Q x = w^2 (1 - |y|^2) >= 0`, and these four numbers sum to `tr(J Q) >= 0`.
+Rotating two columns into each other changes neither `J` nor the sum, and can make the smaller of the two equal to the
+mean; three such rotations make all four equal, hence none negative.
 """
 
 import numpy as np
@@ -18,9 +19,9 @@ BALL = np.array([-1.0, -1.0, -1.0, 1.0])  # diagonal of Q for the unit ball
 def four_point_masses(theta, ellipsoid):
     """A certificate that theta is realizable on the ellipsoid: four masses inside it with exactly these parameters.
 
-    theta: (..., 10), realizable on `ellipsoid` (flat and point bodies included). Returns masses (..., 4) in kg, not negative, and points
-    (..., 4, 3) in m; `theta = sum_k masses_k [1, p_k, ...]` to about 1e-14 of the body's size. A mass may be zero; its point is the centre.
-    Raises InertiaError: not realizable, with the size of the violation.
+    theta: (..., 10), realizable on `ellipsoid` (flat and point bodies included). Returns masses (..., 4) in kg, not
+    negative, and points (..., 4, 3) in m; `theta = sum_k masses_k [1, p_k, ...]` to about 1e-14 of the body's size. A
+    mass may be zero; its point is the centre. Raises InertiaError: not realizable, with the size of the violation.
     """
     theta = np.asarray(checks.as_vector(theta, "theta"), dtype=float)
     volume = EllipsoidRealizable(ellipsoid)
@@ -28,8 +29,10 @@ def four_point_masses(theta, ellipsoid):
     index = checks.first_false((violation <= ROUNDING) & (theta[..., 0] > 0))
     if index is not None:
         raise InertiaError(
-            f"theta of {checks.place(index, theta.shape[:-1])} is not realizable on the ellipsoid (violation {violation[index]:.3g} of its size, "
-            f"mass {theta[index][0]:.6g} kg), so no masses inside it have these parameters. Enlarge the ellipsoid, or project theta onto "
+            f"theta of {checks.place(index, theta.shape[:-1])} is not realizable on the ellipsoid (violation "
+            f"{violation[index]:.3g} of its size, "
+            f"mass {theta[index][0]:.6g} kg), so no masses inside it have these parameters. Enlarge the ellipsoid, "
+            "or project theta onto "
             "EllipsoidRealizable(ellipsoid)"
         )
     T = ellipsoid.to_ball

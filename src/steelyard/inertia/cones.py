@@ -1,6 +1,7 @@
 """Linear cone constraints on the ten parameters of one body, as rows for a cone solver (Clarabel's conventions).
 
-A set of bodies is `{theta : exists aux,  b - A_theta theta - A_aux aux in K}` with `K` a product of cones, listed as `(kind, n)`:
+A set of bodies is `{theta : exists aux,  b - A_theta theta - A_aux aux in K}` with `K` a product of cones, listed as
+`(kind, n)`:
 
 | kind | rows | meaning |
 |---|---|---|
@@ -19,7 +20,9 @@ from steelyard.inertia import pseudo
 
 @dataclass(frozen=True, eq=False)
 class ConeRows:
-    """Rows `b - A_theta theta - A_aux aux in K`. A_theta: (r, 10), A_aux: (r, k), b: (r,), cones: `(kind, n)` in row order."""
+    """Rows `b - A_theta theta - A_aux aux in K`. A_theta: (r, 10), A_aux: (r, k), b: (r,), cones: `(kind, n)` in row
+    order.
+    """
 
     A_theta: np.ndarray
     A_aux: np.ndarray
@@ -32,7 +35,9 @@ class ConeRows:
         return self.A_aux.shape[1]
 
     def slack(self, theta):
-        """`b - A_theta theta`, (..., r): what the cones must contain when there are no auxiliary variables. theta: (..., 10)."""
+        """`b - A_theta theta`, (..., r): what the cones must contain when there are no auxiliary variables. theta:
+        (..., 10).
+        """
         return self.b - np.asarray(theta) @ self.A_theta.T
 
     def blocks(self):
@@ -91,10 +96,12 @@ def stack(parts):
 
 
 def sums(T, maps, local_rows, kinds):
-    """Bodies that are sums of bodies with moments in local coordinates: `J = sum_j V_j C_j V_j^T`, each `C_j` in the same cones.
+    """Bodies that are sums of bodies with moments in local coordinates: `J = sum_j V_j C_j V_j^T`, each `C_j` in the
+    same cones.
 
-    The auxiliary variables are the triangles of the `C_j`, so that thin or small pieces do no harm to the digits.
-    T: frame (4, 4) in which the equality is written; maps: V (k, 4, 4); local_rows: (r, 10), `local_rows triangle(C_j)` in the cones kinds.
+    The auxiliary variables are the triangles of the `C_j`, so that thin or small pieces do no harm to the digits. T:
+    frame (4, 4) in which the equality is written; maps: V (k, 4, 4); local_rows: (r, 10), `local_rows triangle(C_j)` in
+    the cones kinds.
     """
     k, r = len(maps), len(local_rows)
     moments = T @ pseudo.to_matrix(np.eye(10)) @ T.T
@@ -108,8 +115,8 @@ def sums(T, maps, local_rows, kinds):
 def smallest_eigenvalues(slack, cones):
     """How far inside its cone each block of slacks lies: the largest `t` with `slack - t e` in the cone, `e` its unit.
 
-    slack: (..., r). Returns (..., number of cones): smallest entry, first minus norm of the rest, smallest eigenvalue, or minus the norm for
-    an equality. Negative outside.
+    slack: (..., r). Returns (..., number of cones): smallest entry, first minus norm of the rest, smallest eigenvalue,
+    or minus the norm for an equality. Negative outside.
     """
     values, start = [], 0
     for kind, n in cones:
@@ -127,7 +134,9 @@ def smallest_eigenvalues(slack, cones):
 
 
 def unit(kind, n):
-    """The unit of a cone, `e` in `smallest_eigenvalues`: ones, first axis, or the identity matrix. Zero for an equality."""
+    """The unit of a cone, `e` in `smallest_eigenvalues`: ones, first axis, or the identity matrix. Zero for an
+    equality.
+    """
     if kind == "psd":
         return triangle(np.eye(n))
     if kind == "soc":

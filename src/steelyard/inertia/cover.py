@@ -1,11 +1,14 @@
-"""A few ellipsoids whose union covers a shape: the bounding volume of B, Corollary 2, for shapes one ellipsoid fits badly.
+"""A few ellipsoids whose union covers a shape: the bounding volume of B, Corollary 2, for shapes one ellipsoid fits
+badly.
 
-The shape is cut by planes, always the piece with the largest ellipsoid and always where the two new ellipsoids are smallest in sum.
+The shape is cut by planes, always the piece with the largest ellipsoid and always where the two new ellipsoids are
+smallest in sum.
 
-What the union contains. From a point cloud: every point, and the convex hull of every piece; nothing is promised between pieces. From a
-closed mesh: **the whole solid**, inside included, convex or not. Triangles are clipped at the cutting planes, and the part of a solid in
-a convex cell is bounded by clipped surface and by sections whose outlines lie on that surface, so it lies in the convex hull of the clipped
-triangles, around which the ellipsoid is drawn. The union also contains points outside the shape; more ellipsoids leave fewer.
+What the union contains. From a point cloud: every point, and the convex hull of every piece; nothing is promised
+between pieces. From a closed mesh: **the whole solid**, inside included, convex or not. Triangles are clipped at the
+cutting planes, and the part of a solid in a convex cell is bounded by clipped surface and by sections whose outlines
+lie on that surface, so it lies in the convex hull of the clipped triangles, around which the ellipsoid is drawn. The
+union also contains points outside the shape; more ellipsoids leave fewer.
 """
 
 from itertools import product
@@ -17,7 +20,9 @@ from steelyard.errors import InertiaError
 from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.enclose import minimum_volume_ellipsoid
 
-ANYWHERE = tuple(product(range(3), (0.3, 0.4, 0.5, 0.6, 0.7)))  # (principal axis, where along it): finds heads and handles
+ANYWHERE = tuple(
+    product(range(3), (0.3, 0.4, 0.5, 0.6, 0.7))
+)  # (principal axis, where along it): finds heads and handles
 HALVING = ((2, 0.5),)  # across the longest axis: follows rings and bends
 PROBES = 1 << 12  # points that compare the volumes of unions
 SUPPORTS = 120  # directions whose farthest points stand for a piece while cuts are compared
@@ -26,8 +31,9 @@ SUPPORTS = 120  # directions whose farthest points stand for a piece while cuts 
 def cover(vertices, faces=None, *, count=4) -> tuple[Ellipsoid, ...]:
     """At most `count` ellipsoids that together contain a mesh's solid, or every point of a cloud.
 
-    vertices: (n, 3) in m; faces: (f, 3) of a closed mesh, None for a cloud. Of the covers by 1, 2, ... `count` ellipsoids met on the way, the
-    one whose union is smallest is returned, so a ball keeps a single one. Raises InertiaError: count below 1, flat or too few points.
+    vertices: (n, 3) in m; faces: (f, 3) of a closed mesh, None for a cloud. Of the covers by 1, 2, ... `count`
+    ellipsoids met on the way, the one whose union is smallest is returned, so a ball keeps a single one. Raises
+    InertiaError: count below 1, flat or too few points.
     """
     if count < 1:
         raise InertiaError(f"a cover by {count} ellipsoids was asked for, expected at least 1")
@@ -54,7 +60,9 @@ def _partitions(whole, count, cuts):
 
 
 def _best_cut(piece, cuts):
-    """The two halves `(piece, rough volume)` with the smallest sum of volumes, or None if no cut leaves two solid halves."""
+    """The two halves `(piece, rough volume)` with the smallest sum of volumes, or None if no cut leaves two solid
+    halves.
+    """
     corners = piece.reshape(-1, 3)
     best, best_sum = None, np.inf
     axes = _rough_ellipsoid(piece).semi_axes[1].T
@@ -79,7 +87,10 @@ def _rough_ellipsoid(piece):
     corners = piece.reshape(-1, 3)
     if len(corners) > SUPPORTS:
         rank = np.arange(SUPPORTS) + 0.5
-        height, turn = 1 - 2 * rank / SUPPORTS, np.pi * (1 + np.sqrt(5)) * rank  # a Fibonacci spiral covers the sphere evenly
+        height, turn = (
+            1 - 2 * rank / SUPPORTS,
+            np.pi * (1 + np.sqrt(5)) * rank,
+        )  # a Fibonacci spiral covers the sphere evenly
         ring = np.sqrt(1 - height**2)
         directions = np.stack([ring * np.cos(turn), ring * np.sin(turn), height])
         scale = np.maximum(np.ptp(corners, axis=0), 1e-300)
@@ -89,14 +100,20 @@ def _rough_ellipsoid(piece):
 
 def _union_volumes(covers):
     """Volume of the union of each cover, relative to one box around all: the share of evenly spread probes inside."""
-    reach = [(e.center - np.sqrt(np.diag(e.Q)), e.center + np.sqrt(np.diag(e.Q))) for ellipsoids in covers for e in ellipsoids]
+    reach = [
+        (e.center - np.sqrt(np.diag(e.Q)), e.center + np.sqrt(np.diag(e.Q)))
+        for ellipsoids in covers
+        for e in ellipsoids
+    ]
     lower, upper = np.min([low for low, _ in reach], axis=0), np.max([high for _, high in reach], axis=0)
     probes = lower + (upper - lower) * Halton(3, scramble=False).random(PROBES)
     return [np.any([e.contains(probes) for e in ellipsoids], axis=0).mean() for ellipsoids in covers]
 
 
 def _clip(piece, normal, offset):
-    """The part of points (n, 1, 3) or triangles (f, 3, 3) with `normal . x >= offset`; cut triangles are triangulated again."""
+    """The part of points (n, 1, 3) or triangles (f, 3, 3) with `normal . x >= offset`; cut triangles are triangulated
+    again.
+    """
     height = piece @ normal - offset
     above = height >= 0
     kept = [piece[above.all(axis=1)]]

@@ -1,4 +1,6 @@
-"""Solid ellipsoids: bounding volumes of a link, and the picture of its second moments (paper B, section V and Figure 2)."""
+"""Solid ellipsoids: bounding volumes of a link, and the picture of its second moments (paper B, section V and Figure
+2).
+"""
 
 from dataclasses import dataclass
 
@@ -15,8 +17,8 @@ FLAT = 1e-12  # accepted ratio of smallest to largest eigenvalue of Q
 class Ellipsoid:
     """All `x` with `(x - center)^T Q^{-1} (x - center) <= 1` (B, 21).
 
-    center: (3,) in m; Q: (3, 3) symmetric positive definite, m^2, its eigenvalues the squared semi-axes.
-    Raises InertiaError for other shapes, numbers that are not finite, and a Q that is not symmetric or not positive definite.
+    center: (3,) in m; Q: (3, 3) symmetric positive definite, m^2, its eigenvalues the squared semi-axes. Raises
+    InertiaError for other shapes, numbers that are not finite, and a Q that is not symmetric or not positive definite.
     """
 
     center: np.ndarray
@@ -29,7 +31,10 @@ class Ellipsoid:
         if not (np.isfinite(center).all() and np.isfinite(Q).all()):
             raise InertiaError(f"ellipsoid holds numbers that are not finite: center {center.tolist()}, Q {Q.tolist()}")
         if np.abs(Q - Q.T).max() > SYMMETRIC * np.abs(Q).max():
-            raise InertiaError(f"ellipsoid Q is not symmetric: {Q.tolist()}. Expected squared semi-axes in a rotated frame, R diag(a^2) R^T")
+            raise InertiaError(
+                f"ellipsoid Q is not symmetric: {Q.tolist()}. Expected squared semi-axes in a rotated frame, R "
+                "diag(a^2) R^T"
+            )
         Q = 0.5 * (Q + Q.T)
         squares = np.linalg.eigvalsh(Q)
         if squares[0] <= FLAT * squares[-1]:
@@ -43,21 +48,29 @@ class Ellipsoid:
 
     @classmethod
     def from_semi_axes(cls, semi_axes, *, center=(0.0, 0.0, 0.0), rotation=None):
-        """From semi-axis lengths (3,) in m, all positive, along the columns of `rotation` (3, 3), by default x, y, z."""
+        """From semi-axis lengths (3,) in m, all positive, along the columns of `rotation` (3, 3), by default x, "
+        "y, z."""
         lengths = np.asarray(semi_axes, dtype=float)
         R = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
         if lengths.shape != (3,) or not (lengths > 0).all():
             raise InertiaError(f"ellipsoid semi-axes are {lengths.tolist()}, expected three positive lengths in m")
         if R.shape != (3, 3) or np.abs(R @ R.T - np.eye(3)).max() > SYMMETRIC:
-            raise InertiaError(f"ellipsoid rotation is {R.tolist()}, expected a (3, 3) orthogonal matrix with the axes in its columns")
+            raise InertiaError(
+                f"ellipsoid rotation is {R.tolist()}, expected a (3, 3) orthogonal matrix with the axes in its columns"
+            )
         return cls(center, (R * lengths**2) @ R.T)
 
     @classmethod
     def from_box(cls, lower, upper):
-        """The smallest ellipsoid around an axis-aligned box; it holds 2.7 times the volume. lower, upper: (3,) corners in m."""
+        """The smallest ellipsoid around an axis-aligned box; it holds 2.7 times the volume. lower, upper: (3,) corners
+        in m.
+        """
         lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
         if lower.shape != (3,) or upper.shape != (3,) or not (lower < upper).all():
-            raise InertiaError(f"box corners are {lower.tolist()} and {upper.tolist()}, expected lower < upper in each of three coordinates")
+            raise InertiaError(
+                f"box corners are {lower.tolist()} and {upper.tolist()}, expected lower < upper in each of three "
+                "coordinates"
+            )
         return cls.from_semi_axes(np.sqrt(3) * 0.5 * (upper - lower), center=0.5 * (lower + upper))
 
     @property
@@ -73,40 +86,55 @@ class Ellipsoid:
 
     @property
     def quadric(self):
-        """`Q` of B, Theorem 4, (4, 4): `[x; 1]^T quadric [x; 1] = 1 - (x - center)^T Q^{-1} (x - center)`, not negative inside."""
+        """`Q` of B, Theorem 4, (4, 4): `[x; 1]^T quadric [x; 1] = 1 - (x - center)^T Q^{-1} (x - center)`, not negative
+        inside.
+        """
         P, x = np.linalg.inv(self.Q), self.center
         return np.block([[-P, (P @ x)[:, None]], [(P @ x)[None, :], np.full((1, 1), 1 - x @ P @ x)]])
 
     @property
     def to_ball(self):
-        """Affine map `[x; 1] -> [y; 1]`, (4, 4), that makes the ellipsoid the unit ball: `Q = L L^T`, `y = L^{-1} (x - center)`."""
+        """Affine map `[x; 1] -> [y; 1]`, (4, 4), that makes the ellipsoid the unit ball: `Q = L L^T`, `y = L^{-1} (x -
+        center)`.
+        """
         T = np.eye(4)
         T[:3, :3] = np.linalg.inv(np.linalg.cholesky(self.Q))
         T[:3, 3] = -T[:3, :3] @ self.center
         return T
 
     def level(self, points):
-        """`(x - center)^T Q^{-1} (x - center)`: 0 at the centre, 1 on the surface. points: (..., 3) in m. Returns (...)."""
+        """`(x - center)^T Q^{-1} (x - center)`: 0 at the centre, 1 on the surface. points: (..., 3) in m. Returns
+        (...).
+        """
         T = self.to_ball
         y = np.asarray(points, dtype=float) @ T[:3, :3].T + T[:3, 3]
         return (y * y).sum(axis=-1)
 
     def contains(self, points, *, tolerance=1e-12):
-        """Whether points (..., 3) lie inside; the surface counts as inside, within `tolerance` of the level. Returns bool (...)."""
+        """Whether points (..., 3) lie inside; the surface counts as inside, within `tolerance` of the level. Returns
+        bool (...).
+        """
         return self.level(points) <= 1 + tolerance
 
 
 def covariance_ellipsoid(theta):
     """Ellipsoid of the second moments of one body (B, Figure 2): centre of mass, and `Q = Sigma_C / m`.
 
-    Its semi-axes are the root-mean-square distances of the mass along the principal axes, whatever the mass. theta: (10,), consistent.
-    Raises InertiaError when theta is not consistent (a plate or point mass has a flat ellipsoid, which `Ellipsoid` refuses as well).
+    Its semi-axes are the root-mean-square distances of the mass along the principal axes, whatever the mass. theta:
+    (10,), consistent. Raises InertiaError when theta is not consistent (a plate or point mass has a flat ellipsoid,
+    which `Ellipsoid` refuses as well).
     """
     theta = np.asarray(theta, dtype=float)
     if theta.shape != (10,) or not theta[0] > 0:
-        raise InertiaError(f"covariance ellipsoid of theta with shape {theta.shape} and mass {theta.flat[0]:.6g}: expected (10,), positive mass")
+        raise InertiaError(
+            f"covariance ellipsoid of theta with shape {theta.shape} and mass {theta.flat[0]:.6g}: expected (10,), "
+            "positive mass"
+        )
     mass, com, I = parameters.to_com_inertia(theta)
     covariance = (0.5 * np.trace(I) * np.eye(3) - I) / mass
     if np.linalg.eigvalsh(covariance)[0] <= 0:
-        raise InertiaError("theta is not physically consistent: its covariance is not positive definite; project it onto Consistent() first")
+        raise InertiaError(
+            "theta is not physically consistent: its covariance is not positive definite; project it onto "
+            "Consistent() first"
+        )
     return Ellipsoid(com, covariance)

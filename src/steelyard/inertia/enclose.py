@@ -1,8 +1,9 @@
 """Minimum-volume enclosing ellipsoid of a point cloud.
 
-The ellipsoid is `|A x + b| <= 1` with `A` symmetric, and `-log det A` its volume: a convex problem in nine numbers, solved by the
-primal-dual interior-point method of Boyd and Vandenberghe (Convex Optimization, 8.4.1 and 11.7). First-order ascents (Khachiyan) need no linear
-algebra but crawl on the symmetric, nearly repeated points of real meshes; here such points cost nothing.
+The ellipsoid is `|A x + b| <= 1` with `A` symmetric, and `-log det A` its volume: a convex problem in nine numbers,
+solved by the primal-dual interior-point method of Boyd and Vandenberghe (Convex Optimization, 8.4.1 and 11.7).
+First-order ascents (Khachiyan) need no linear algebra but crawl on the symmetric, nearly repeated points of real
+meshes; here such points cost nothing.
 """
 
 import numpy as np
@@ -24,12 +25,15 @@ def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
     """
     points = np.asarray(points, dtype=float)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4 or not np.isfinite(points).all():
-        raise InertiaError(f"enclosing ellipsoid of points with shape {points.shape}: expected (n, 3) finite numbers, n at least 4")
+        raise InertiaError(
+            f"enclosing ellipsoid of points with shape {points.shape}: expected (n, 3) finite numbers, n at least 4"
+        )
     middle = points.mean(axis=0)
     _, extents, axes = np.linalg.svd(points - middle, full_matrices=False)
     if extents[2] <= FLAT * extents[0]:
         raise InertiaError(
-            f"all {len(points)} points lie in a plane within {FLAT:g} of their extent, so no solid ellipsoid is smallest; "
+            f"all {len(points)} points lie in a plane within {FLAT:g} of their extent, so no solid ellipsoid is "
+            "smallest; "
             "add points off the plane (a thickness), or use Ellipsoid.from_box"
         )
     from_white = (axes.T * extents) / np.sqrt(len(points))  # the problem is affine invariant, its digits are not
@@ -41,12 +45,16 @@ def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
     return Ellipsoid(ellipsoid.center, ellipsoid.Q * float(ellipsoid.level(points).max()))
 
 
-_UNIT = np.array([np.diag(row) for row in np.eye(3)] + [np.eye(3)[:, [i]] @ np.eye(3)[[j]] for i, j in ((0, 1), (0, 2), (1, 2))])
+_UNIT = np.array(
+    [np.diag(row) for row in np.eye(3)] + [np.eye(3)[:, [i]] @ np.eye(3)[[j]] for i, j in ((0, 1), (0, 2), (1, 2))]
+)
 _SYMMETRIC = 0.5 * (_UNIT + _UNIT.transpose(0, 2, 1))  # basis of A, (6, 3, 3)
 
 
 def _interior_point(x, tolerance):
-    """`A` (3, 3) and `b` (3,) of the ellipsoid around x (n, 3); the duality gap `log(volume / minimum)` is at most `tolerance`."""
+    """`A` (3, 3) and `b` (3,) of the ellipsoid around x (n, 3); the duality gap `log(volume / minimum)` is at most
+    `tolerance`.
+    """
     n = len(x)
     D = np.concatenate([np.einsum("kij,nj->nik", _SYMMETRIC, x), np.broadcast_to(np.eye(3), (n, 3, 3))], axis=2)
     p, dual = np.zeros(9), np.ones(n)  # y = D p = A x + b, one constraint |y|^2 <= 1 and one multiplier a point
@@ -82,7 +90,10 @@ def _step_length(p, step, dual, dual_step, D, center):
     shrinking = dual_step < 0
     length = min(1.0, 0.99 * (-dual[shrinking] / dual_step[shrinking]).min(initial=np.inf))
     before = _residual(p, dual, D, center)
-    while length >= SHORTEST and not _residual(p + length * step, dual + length * dual_step, D, center) <= (1 - 0.01 * length) * before:
+    while (
+        length >= SHORTEST
+        and not _residual(p + length * step, dual + length * dual_step, D, center) <= (1 - 0.01 * length) * before
+    ):
         length *= 0.5
     return length
 

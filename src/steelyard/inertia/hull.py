@@ -1,8 +1,8 @@
 """Bodies whose mass lies in a convex polyhedron, a box, or at given points (beyond paper B).
 
-The moments of a mass distribution on a tetrahedron with vertices `V = [v1 v2 v3 v4; 1 1 1 1]` are `J = V C V^T`, `C` the second moments of
-barycentric coordinates: a completely positive matrix, and in four dimensions those are exactly the positive semidefinite matrices with no
-negative entry. Distributions on a union of tetrahedra are sums, so
+The moments of a mass distribution on a tetrahedron with vertices `V = [v1 v2 v3 v4; 1 1 1 1]` are `J = V C V^T`, `C`
+the second moments of barycentric coordinates: a completely positive matrix, and in four dimensions those are exactly
+the positive semidefinite matrices with no negative entry. Distributions on a union of tetrahedra are sums, so
 
 | set | condition for mass inside the polyhedron | cost |
 |---|---|---|
@@ -36,7 +36,9 @@ def _convex_hull(vertices):
     try:
         hull = ConvexHull(vertices)
     except (QhullError, ValueError) as error:
-        raise InertiaError(f"{len(vertices)} vertices span no polyhedron (too few, or all in a plane); give a thickness") from error
+        raise InertiaError(
+            f"{len(vertices)} vertices span no polyhedron (too few, or all in a plane); give a thickness"
+        ) from error
     return vertices, hull
 
 
@@ -48,8 +50,15 @@ class TetrahedraRealizable(BodySet):
 
     def __post_init__(self):
         tetrahedra = np.array(self.tetrahedra, dtype=float)
-        if tetrahedra.ndim != 3 or tetrahedra.shape[1:] != (4, 3) or len(tetrahedra) == 0 or not np.isfinite(tetrahedra).all():
-            raise InertiaError(f"tetrahedra have shape {tetrahedra.shape}, expected (k, 4, 3) finite vertices in m, k at least 1")
+        if (
+            tetrahedra.ndim != 3
+            or tetrahedra.shape[1:] != (4, 3)
+            or len(tetrahedra) == 0
+            or not np.isfinite(tetrahedra).all()
+        ):
+            raise InertiaError(
+                f"tetrahedra have shape {tetrahedra.shape}, expected (k, 4, 3) finite vertices in m, k at least 1"
+            )
         volumes = np.abs(np.linalg.det(tetrahedra[:, 1:] - tetrahedra[:, :1]))
         if volumes.min() <= FLAT * np.ptp(tetrahedra.reshape(-1, 3), axis=0).max() ** 3:
             raise InertiaError(f"tetrahedron {int(volumes.argmin())} is flat; leave it out of the union")
@@ -68,7 +77,9 @@ class TetrahedraRealizable(BodySet):
 
 
 class HullRealizable(TetrahedraRealizable):
-    """Bodies whose mass can lie in the convex hull of vertices (n, 3). Exact; about two tetrahedra a hull vertex, so simplify large hulls."""
+    """Bodies whose mass can lie in the convex hull of vertices (n, 3). Exact; about two tetrahedra a hull vertex, so
+    simplify large hulls.
+    """
 
     def __init__(self, vertices):
         vertices, hull = _convex_hull(vertices)
@@ -76,16 +87,22 @@ class HullRealizable(TetrahedraRealizable):
         fan = hull.simplices[~(hull.simplices == apex).any(axis=1)]
         tetrahedra = np.concatenate([np.broadcast_to(vertices[apex], (len(fan), 1, 3)), vertices[fan]], axis=1)
         volumes = np.abs(np.linalg.det(tetrahedra[:, 1:] - tetrahedra[:, :1]))
-        super().__init__(tetrahedra[volumes > FLAT * np.ptp(vertices, axis=0).max() ** 3])  # faces through the apex span nothing
+        super().__init__(
+            tetrahedra[volumes > FLAT * np.ptp(vertices, axis=0).max() ** 3]
+        )  # faces through the apex span nothing
 
 
 class Box(TetrahedraRealizable):
-    """Bodies whose mass can lie in an axis-aligned box. Exact, with five tetrahedra. lower, upper: (3,) corners in m."""
+    """Bodies whose mass can lie in an axis-aligned box. Exact, with five tetrahedra. lower, upper: (3,) corners "
+    "in m."""
 
     def __init__(self, lower, upper):
         lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
         if lower.shape != (3,) or upper.shape != (3,) or not (lower < upper).all():
-            raise InertiaError(f"box corners are {lower.tolist()} and {upper.tolist()}, expected lower < upper in each of three coordinates")
+            raise InertiaError(
+                f"box corners are {lower.tolist()} and {upper.tolist()}, expected lower < upper in each of three "
+                "coordinates"
+            )
         # the middle tetrahedron joins four corners that share no edge; the others cut off the remaining corners
         odd = np.array([[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
         corner_cuts = [np.vstack([even, odd[np.abs(odd - even).sum(axis=1) == 1]]) for even in 1 - odd]
@@ -94,9 +111,11 @@ class Box(TetrahedraRealizable):
 
 @dataclass(frozen=True, eq=False)
 class HullNecessary(BodySet):
-    """Bodies that satisfy necessary conditions for mass in the convex hull of vertices (n, 3): an outer approximation, no extra variables.
+    """Bodies that satisfy necessary conditions for mass in the convex hull of vertices (n, 3): an outer approximation,
+    no extra variables.
 
-    `J > 0` and `g_i^T J g_j >= 0` for all pairs of face distances `g . [x; 1] >= 0` (and the constant 1). Exact for a tetrahedron.
+    `J > 0` and `g_i^T J g_j >= 0` for all pairs of face distances `g . [x; 1] >= 0` (and the constant 1). Exact for a
+    tetrahedron.
     """
 
     vertices: np.ndarray
@@ -120,9 +139,11 @@ class HullNecessary(BodySet):
 
 @dataclass(frozen=True, eq=False)
 class PointMasses(BodySet):
-    """Bodies made of point masses at given points (n, 3) in m, none negative: sufficient for any shape that contains the points.
+    """Bodies made of point masses at given points (n, 3) in m, none negative: sufficient for any shape that contains
+    the points.
 
-    `theta = sum m_k [1, p_k, ...]`. The eight corners of a box alone fix the diagonal second moments: add samples of the inside.
+    `theta = sum m_k [1, p_k, ...]`. The eight corners of a box alone fix the diagonal second moments: add samples of
+    the inside.
     """
 
     points: np.ndarray
@@ -130,7 +151,9 @@ class PointMasses(BodySet):
     def __post_init__(self):
         points = np.array(self.points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4 or not np.isfinite(points).all():
-            raise InertiaError(f"point masses at points of shape {points.shape}: expected (n, 3) finite coordinates in m, n at least 4")
+            raise InertiaError(
+                f"point masses at points of shape {points.shape}: expected (n, 3) finite coordinates in m, n at least 4"
+            )
         object.__setattr__(self, "points", points)
 
     @property

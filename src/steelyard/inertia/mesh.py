@@ -1,17 +1,19 @@
-"""Mass properties of a closed triangle mesh of uniform density, and their derivatives (paper D, section 4; `theory.md` 5).
+"""Mass properties of a closed triangle mesh of uniform density, and their derivatives (paper D, section 4; `theory.md`
+5).
 
 A closed mesh is a sum of signed tetrahedra, one a face with its apex at a common point. With `s = v1 + v2 + v3` and
 `det = det[v1 v2 v3]` measured from that point, the moments of the density are
 
     m = mu/6 sum det,   h = mu/24 sum det s,   Sigma = mu/120 sum det (v1 v1^T + v2 v2^T + v3 v3^T + s s^T)
 
-which equals (17)-(26) on every closed mesh. The apex is the centre of the bounding box, so a mesh far from its origin keeps its digits.
-Moving a vertex moves its faces, so the derivatives are surface moments (Hadamard's form of the shape derivative), with `n` the normal of
-(15) and `P = v1 v1^T + v2 v2^T + v3 v3^T`:
+which equals (17)-(26) on every closed mesh. The apex is the centre of the bounding box, so a mesh far from its origin
+keeps its digits. Moving a vertex moves its faces, so the derivatives are surface moments (Hadamard's form of the shape
+derivative), with `n` the normal of (15) and `P = v1 v1^T + v2 v2^T + v3 v3^T`:
 
     dm/dv = mu/6 sum n,   dh_a/dv = mu/24 sum n (v + s)_a,   dSigma_ab/dv = mu/120 sum n (2 v v^T + v s^T + s v^T + P + s s^T)_ab
 
-over the faces around `v`; again equal to (16)-(28) on a closed mesh, vertex by vertex, with the same 27 numbers for all three corners.
+over the faces around `v`; again equal to (16)-(28) on a closed mesh, vertex by vertex, with the same 27 numbers for all
+three corners.
 """
 
 import numpy as np
@@ -29,10 +31,10 @@ CHUNK = 1 << 14  # faces at a time: the working set stays in the second-level ca
 def parameters(vertices, faces, *, density=1000.0, check=True):
     """Inertial parameters of the solid enclosed by a triangle mesh.
 
-    vertices: (n, 3) in m; faces: (f, 3) vertex indices, counter-clockwise seen from outside; density: kg/m^3.
-    check: refuse meshes that enclose no solid and warn of implausible ones (`mesh_checks.require_solid`); switch it off only in an inner
-    loop whose topology was checked before. Returns theta: (10,) about the mesh origin in mesh axes.
-    Raises InertiaError: not closed, inward, flat or empty mesh, bad numbers, density not positive. Warns: `SteelyardWarning`.
+    vertices: (n, 3) in m; faces: (f, 3) vertex indices, counter-clockwise seen from outside; density: kg/m^3. check:
+    refuse meshes that enclose no solid and warn of implausible ones (`mesh_checks.require_solid`); switch it off only
+    in an inner loop whose topology was checked before. Returns theta: (10,) about the mesh origin in mesh axes. Raises
+    InertiaError: not closed, inward, flat or empty mesh, bad numbers, density not positive. Warns: `SteelyardWarning`.
     """
     vertices, faces = mesh_checks.as_mesh(vertices, faces)
     density = mesh_checks.require_density(density)
@@ -46,8 +48,8 @@ def parameters(vertices, faces, *, density=1000.0, check=True):
 def vertex_derivatives(vertices, faces, *, density=1000.0, check=True):
     """Derivatives of `parameters` with respect to every vertex.
 
-    Arguments and errors as for `parameters`. Returns (10, n, 3): entry `[i, k]` is the gradient of `theta[i]` with respect to vertex k,
-    in units of theta per metre. Vertices that no face uses have zero derivatives.
+    Arguments and errors as for `parameters`. Returns (10, n, 3): entry `[i, k]` is the gradient of `theta[i]` with
+    respect to vertex k, in units of theta per metre. Vertices that no face uses have zero derivatives.
     """
     vertices, faces = mesh_checks.as_mesh(vertices, faces)
     density = mesh_checks.require_density(density)
@@ -62,7 +64,8 @@ def vertex_derivatives(vertices, faces, *, density=1000.0, check=True):
 
 
 def _about_center(vertices):
-    """Vertices relative to the centre of their bounding box, as contiguous rows x, y, z (3, n), and that centre (3,)."""
+    """Vertices relative to the centre of their bounding box, as contiguous rows x, y, z (3, n), and that centre "
+    "(3,)."""
     columns = np.ascontiguousarray(vertices.T)
     center = 0.5 * (columns.min(axis=1) + columns.max(axis=1))
     return columns - center[:, None], center
@@ -116,7 +119,9 @@ _MOMENT_BASIS = _moment_basis()
 def _moment_derivatives(columns, faces):
     """Derivatives (10, n, 3) of the moments `_MOMENT_BASIS` at unit density. columns: (3, n) about the apex."""
     n = columns.shape[1]
-    around = csc_array((np.ones(3 * len(faces)), faces.ravel(), np.arange(0, 3 * len(faces) + 1, 3)), shape=(n, len(faces)))
+    around = csc_array(
+        (np.ones(3 * len(faces)), faces.ravel(), np.arange(0, 3 * len(faces) + 1, 3)), shape=(n, len(faces))
+    )
     normal, face_moments = _face_moments(columns, faces)
     out = np.empty((10, n, 3))
     for axis in range(3):

@@ -17,22 +17,35 @@ class SteelyardWarning(UserWarning):
 
 
 def as_mesh(vertices, faces):
-    """Vertices (n, 3) as float and faces (f, 3) as integers, or an InertiaError that says which array is wrong and how."""
+    """Vertices (n, 3) as float and faces (f, 3) as integers, or an InertiaError that says which array is wrong "
+    "and how."""
     vertices, faces = np.asarray(vertices), np.asarray(faces)
     for name, array in (("vertices", vertices), ("faces", faces)):
         if array.size == 0:
-            raise InertiaError(f"empty mesh: {name} has shape {array.shape}. Expected at least four faces; check that the file holds a solid")
+            raise InertiaError(
+                f"empty mesh: {name} has shape {array.shape}. Expected at least four faces; check that the file "
+                "holds a solid"
+            )
         if array.ndim != 2 or array.shape[1] != 3:
-            raise InertiaError(f"mesh {name} have shape {array.shape}, expected (n, 3). Triangulate polygons before calling")
+            raise InertiaError(
+                f"mesh {name} have shape {array.shape}, expected (n, 3). Triangulate polygons before calling"
+            )
     if not np.issubdtype(faces.dtype, np.integer):
-        raise InertiaError(f"mesh faces have type {faces.dtype}, expected integer vertex indices; swapped with vertices?")
+        raise InertiaError(
+            f"mesh faces have type {faces.dtype}, expected integer vertex indices; swapped with vertices?"
+        )
     vertices = np.asarray(vertices, dtype=float)
     if not np.isfinite(vertices).all():
         row = int(np.argmin(np.isfinite(vertices).all(axis=1)))
-        raise InertiaError(f"vertex {row} of the mesh is {vertices[row].tolist()}: not finite. Repair or re-export the mesh")
+        raise InertiaError(
+            f"vertex {row} of the mesh is {vertices[row].tolist()}: not finite. Repair or re-export the mesh"
+        )
     low, high = int(faces.min()), int(faces.max())
     if low < 0 or high >= len(vertices):
-        raise InertiaError(f"mesh faces refer to vertices {low} ... {high}, but there are {len(vertices)} vertices (0-based indices expected)")
+        raise InertiaError(
+            f"mesh faces refer to vertices {low} ... {high}, but there are {len(vertices)} vertices (0-based "
+            "indices expected)"
+        )
     return vertices, faces
 
 
@@ -40,7 +53,9 @@ def require_density(density):
     """The density as a float, or an InertiaError when it is not a positive finite number in kg/m^3."""
     value = np.asarray(density, dtype=float)
     if value.ndim != 0 or not np.isfinite(value) or value <= 0:
-        raise InertiaError(f"density is {density!r}, expected one positive number in kg/m^3 (water 1000, aluminium 2700, steel 7850)")
+        raise InertiaError(
+            f"density is {density!r}, expected one positive number in kg/m^3 (water 1000, aluminium 2700, steel 7850)"
+        )
     return float(value)
 
 
@@ -55,40 +70,46 @@ def require_solid(columns, faces, *, volume, thinnest_face):
         raise InertiaError(_describe_opening(faces))
     if abs(volume) <= FLAT * diagonal**3:
         raise InertiaError(
-            f"degenerate mesh: it encloses {volume:.3g} m^3 within a box of diagonal {diagonal:.3g} m, so it has no inside. "
+            f"degenerate mesh: it encloses {volume:.3g} m^3 within a box of diagonal {diagonal:.3g} m, so it has "
+            "no inside. "
             "Expected a solid; give thin sheets a thickness before export"
         )
     if volume < 0:
         raise InertiaError(
-            f"inward-oriented mesh: its signed volume is {volume:.3g} m^3. Faces must be counter-clockwise seen from outside; "
+            f"inward-oriented mesh: its signed volume is {volume:.3g} m^3. Faces must be counter-clockwise seen "
+            "from outside; "
             "reverse them with faces[:, ::-1]"
         )
     _warn_of_size(diagonal)
     if thinnest_face <= SLIVER * diagonal**4:
         warnings.warn(
-            "degenerate faces: the mesh has triangles without area. They add no mass, but derivatives at their corners may be useless; "
+            "degenerate faces: the mesh has triangles without area. They add no mass, but derivatives at their "
+            "corners may be useless; "
             "merge duplicate vertices or clean the mesh if you need them",
             SteelyardWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
 def _warn_of_size(diagonal):
     if diagonal > LARGEST_PART:
-        remedy = f"the mesh spans {diagonal:.4g} m: is it in millimetres? Pass scale=0.001 when loading, or multiply its vertices by 0.001"
+        remedy = (
+            f"the mesh spans {diagonal:.4g} m: is it in millimetres? Pass scale=0.001 when loading, or multiply "
+            "its vertices by 0.001"
+        )
     elif diagonal < SMALLEST_PART:
         remedy = f"the mesh spans {diagonal:.3g} m: was it scaled twice? Lengths must be in metres"
     else:
         return
-    warnings.warn(f"implausible size: {remedy}", SteelyardWarning, stacklevel=5)
+    warnings.warn(f"implausible size: {remedy}", SteelyardWarning, stacklevel=4)
 
 
 def is_closed(faces, count):
     """Whether every edge is walked equally often in both directions, which is what the divergence theorem needs.
 
-    With a random number `r` for each vertex, an edge `a -> b` is worth `r_a r_b (r_a - r_b)`: opposite walks cancel, everything else
-    survives unless the dice conspire (chance below 1e-15). A face sums to `-(r_a - r_b)(r_b - r_c)(r_c - r_a)`, so no sorting is needed.
-    faces: (f, 3), count: number of vertices.
+    With a random number `r` for each vertex, an edge `a -> b` is worth `r_a r_b (r_a - r_b)`: opposite walks cancel,
+    everything else survives unless the dice conspire (chance below 1e-15). A face sums to `-(r_a - r_b)(r_b - r_c)(r_c
+    - r_a)`, so no sorting is needed. faces: (f, 3), count: number of vertices.
     """
     r = np.random.default_rng(0).integers(0, 2**64, size=count, dtype=np.uint64)
     total = 0
@@ -108,11 +129,13 @@ def _describe_opening(faces):
     holes = int(np.sum(uses % 2 == 1))
     if holes:
         return (
-            f"the mesh is not watertight: {holes} of {len(uses)} edges belong to an odd number of faces. A volume needs a closed surface; merge "
+            f"the mesh is not watertight: {holes} of {len(uses)} edges belong to an odd number of faces. A volume "
+            "needs a closed surface; merge "
             "vertices that coincide, fill the holes, or use the convex hull"
         )
     clashes = int(np.sum(balance != 0))
     return (
-        f"the faces of the mesh are not consistently oriented: {clashes} of {len(uses)} edges are walked twice in the same direction. "
+        f"the faces of the mesh are not consistently oriented: {clashes} of {len(uses)} edges are walked twice in "
+        "the same direction. "
         "Make neighbouring faces agree (trimesh.repair.fix_normals), counter-clockwise seen from outside"
     )

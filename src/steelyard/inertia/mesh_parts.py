@@ -1,6 +1,8 @@
-"""Bodies made of several solid meshes, each with its own density and place; how their parameters change with all of these.
+"""Bodies made of several solid meshes, each with its own density and place; how their parameters change with all of
+these.
 
-Everything is a chain of exact linear maps: `theta = sum_parts B(R, p) density theta_1(vertices)`, with `theta_1` the parameters at unit density.
+Everything is a chain of exact linear maps: `theta = sum_parts B(R, p) density theta_1(vertices)`, with `theta_1` the
+parameters at unit density.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +18,8 @@ from steelyard.inertia.parameters import transform, transform_derivative, transf
 class Part:
     """A solid mesh of uniform density, placed in a body.
 
-    vertices: (n, 3) in m, faces: (f, 3), density: kg/m^3; rotation: (3, 3), origin: (3,) in m, the mesh frame in the body frame.
+    vertices: (n, 3) in m, faces: (f, 3), density: kg/m^3; rotation: (3, 3), origin: (3,) in m, the mesh frame in the
+    body frame.
     """
 
     vertices: np.ndarray
@@ -27,8 +30,16 @@ class Part:
 
     def __post_init__(self):
         R, p = np.asarray(self.rotation, dtype=float), np.asarray(self.origin, dtype=float)
-        if R.shape != (3, 3) or p.shape != (3,) or not np.abs(R @ R.T - np.eye(3)).max() < 1e-9 or not np.isfinite(p).all():
-            raise InertiaError(f"pose of a mesh part is R {R.tolist()}, p {p.tolist()}: expected an orthogonal (3, 3) and a finite (3,)")
+        if (
+            R.shape != (3, 3)
+            or p.shape != (3,)
+            or not np.abs(R @ R.T - np.eye(3)).max() < 1e-9
+            or not np.isfinite(p).all()
+        ):
+            raise InertiaError(
+                f"pose of a mesh part is R {R.tolist()}, p {p.tolist()}: expected an orthogonal (3, 3) and a "
+                "finite (3,)"
+            )
         object.__setattr__(self, "rotation", R)
         object.__setattr__(self, "origin", p)
 
@@ -60,7 +71,9 @@ def derivatives(part: Part) -> PartDerivatives:
 
 
 def combine(parts):
-    """Inertial parameters (10,) of a body made of parts (a sequence of `Part`), which must not overlap. Raises InertiaError: no parts."""
+    """Inertial parameters (10,) of a body made of parts (a sequence of `Part`), which must not overlap. Raises
+    InertiaError: no parts.
+    """
     parts = tuple(parts)
     if not parts:
         raise InertiaError("a body was to be combined of no parts; give at least one")

@@ -1,9 +1,10 @@
 """The nearest body of a convex set: least squares or least entropic divergence over its cone rows.
 
-Least squares is one cone program. The entropic divergence is `tr W - log det W` in coordinates that make the reference body the identity,
-which also keeps thin bodies (pseudo-inertias of condition 1e8) well scaled. Its log det is first bounded by exponential cones, through the
-factor `Z` in `[[W, Z], [Z^T, diag(z)]] >= 0`, `Z` lower triangular with diagonal `z`, `log det W = max sum log z_i`; a few Newton steps, each a
-quadratic model over the same cones, then give the digits that exponential cones do not.
+Least squares is one cone program. The entropic divergence is `tr W - log det W` in coordinates that make the reference
+body the identity, which also keeps thin bodies (pseudo-inertias of condition 1e8) well scaled. Its log det is first
+bounded by exponential cones, through the factor `Z` in `[[W, Z], [Z^T, diag(z)]] >= 0`, `Z` lower triangular with
+diagonal `z`, `log det W = max sum log z_i`; a few Newton steps, each a quadratic model over the same cones, then give
+the digits that exponential cones do not.
 """
 
 import numpy as np
@@ -29,7 +30,9 @@ def project_onto(rows, frame, theta, metric):
         if values[0] <= SINGULAR * size:
             values = np.maximum(values, THINNEST * size)
         return _least_divergence(rows, np.linalg.inv(frame) @ (vectors * np.sqrt(values)), frame)
-    raise InertiaError(f"unknown metric {metric!r} for a projection; expected one of {choices(['entropic', 'euclidean'])}")
+    raise InertiaError(
+        f"unknown metric {metric!r} for a projection; expected one of {choices(['entropic', 'euclidean'])}"
+    )
 
 
 def _program(rows, basis, size):
@@ -41,7 +44,10 @@ def _program(rows, basis, size):
 def _minimise(rows, basis, size, P, q):
     """The theta (10,) `= basis z` in the set that minimises `1/2 z^T P z + q^T z`."""
     A, b = _program(rows, basis, size)
-    padding, pull = (0, rows.aux), max(1.0, np.abs(q).max())  # a far reference pulls hard: keep multipliers of order one
+    padding, pull = (
+        (0, rows.aux),
+        max(1.0, np.abs(q).max()),
+    )  # a far reference pulls hard: keep multipliers of order one
     return basis @ minimise(np.pad(P / pull, (padding, padding)), np.pad(q / pull, padding), A, b, rows.cones)[:10]
 
 
@@ -56,7 +62,9 @@ def _least_divergence(rows, reference, frame):
     """The body with the least `tr(J0^{-1} J) - log det J`, `J0 = reference reference^T`, reference: (4, 4)."""
     theta = _exponential_start(rows, reference, _size(frame, reference))
     to_reference = np.linalg.inv(reference)
-    for _ in range(NEWTON_STEPS):  # in coordinates that make the current body the identity, so the Hessian is the identity too
+    for _ in range(
+        NEWTON_STEPS
+    ):  # in coordinates that make the current body the identity, so the Hessian is the identity too
         relative = _cholesky(to_reference @ pseudo.to_matrix(theta) @ to_reference.T)
         root = reference @ relative
         identity = cones.triangle(np.eye(4))
@@ -78,7 +86,8 @@ def _cholesky(W):
         return np.linalg.cholesky(W)
     except np.linalg.LinAlgError as error:
         raise NoDigits(
-            "the body of the set nearest to theta is singular to rounding: theta is thin or far from the set. Project with a larger eps, or "
+            "the body of the set nearest to theta is singular to rounding: theta is thin or far from the set. "
+            "Project with a larger eps, or "
             "with metric='euclidean'"
         ) from error
 

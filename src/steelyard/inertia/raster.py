@@ -1,7 +1,7 @@
 """A small software renderer: shaded, translucent triangles to a PNG, with NumPy and the standard library only.
 
-Parallel projection. Each layer of triangles keeps its nearest point at every pixel; layers are then blended back to front, pixel by pixel.
-Enough for a report, and it needs no browser or display.
+Parallel projection. Each layer of triangles keeps its nearest point at every pixel; layers are then blended back to
+front, pixel by pixel. Enough for a report, and it needs no browser or display.
 """
 
 import struct
@@ -29,20 +29,30 @@ class Layer:
 
 
 def render(layers, *, view, size):
-    """Picture (height, width, 3) as bytes of layers seen from the direction `view` (3,), z up. size: (width, height) in pixels."""
+    """Picture (height, width, 3) as bytes of layers seen from the direction `view` (3,), z up. size: (width, height) in
+    pixels.
+    """
     width, height = (SUPERSAMPLE * pixels for pixels in size)
     camera = _camera(view)
     seen = [np.asarray(layer.vertices) @ camera.T for layer in layers]
-    low, high = np.min([points.min(axis=0) for points in seen], axis=0), np.max([points.max(axis=0) for points in seen], axis=0)
+    low, high = (
+        np.min([points.min(axis=0) for points in seen], axis=0),
+        np.max([points.max(axis=0) for points in seen], axis=0),
+    )
     scale = (1 - 2 * MARGIN) * min(width / (high[0] - low[0]), height / (high[1] - low[1]))
     middle = 0.5 * (low + high)
     flip = np.array([1.0, -1.0, 1.0])  # rows of a picture go down
     offset = np.array([width / 2, height / 2, 0.0])
-    sheets = [_sheet(((p - middle) * flip * scale + offset)[layer.faces], width, height) for p, layer in zip(seen, layers, strict=True)]
+    sheets = [
+        _sheet(((p - middle) * flip * scale + offset)[layer.faces], width, height)
+        for p, layer in zip(seen, layers, strict=True)
+    ]
     picture = np.full((height * width, 3), 255.0)
     depths = np.stack([depth for depth, _ in sheets])
     order = np.argsort(depths, axis=0)  # far to near, pixel by pixel
-    colors = np.stack([shade[:, None] * np.array(layer.color) for (_, shade), layer in zip(sheets, layers, strict=True)])
+    colors = np.stack(
+        [shade[:, None] * np.array(layer.color) for (_, shade), layer in zip(sheets, layers, strict=True)]
+    )
     opacity = np.array([layer.opacity for layer in layers])
     pixels = np.arange(height * width)
     for which in order:
@@ -55,10 +65,14 @@ def render(layers, *, view, size):
 def png(picture) -> bytes:
     """A picture (height, width, 3) of bytes as a PNG file."""
     height, width, _ = picture.shape
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), picture.reshape(height, 3 * width)], axis=1)  # filter 0 before each row
+    rows = np.concatenate(
+        [np.zeros((height, 1), np.uint8), picture.reshape(height, 3 * width)], axis=1
+    )  # filter 0 before each row
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 6)), (b"IEND", b""))
-    body = b"".join(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks)
+    body = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
     return b"\x89PNG\r\n\x1a\n" + body
 
 
@@ -71,7 +85,9 @@ def _camera(view):
 
 
 def _sheet(triangles, width, height):
-    """Depth (-inf where empty) and brightness of the nearest point at every pixel. triangles: (f, 3, 3) in pixels, rows down."""
+    """Depth (-inf where empty) and brightness of the nearest point at every pixel. triangles: (f, 3, 3) in pixels, rows
+    down.
+    """
     depth, shade = np.full(width * height, -np.inf), np.zeros(width * height)
     a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
     normal = np.cross(b - a, c - a) * np.array([1.0, -1.0, 1.0])
@@ -97,7 +113,9 @@ def _sheet(triangles, width, height):
 
 
 def _split(triangles, brightness):
-    """Cut triangles at the middle of their longest edge until no edge is longer than `LONGEST` pixels, so none wastes a large square."""
+    """Cut triangles at the middle of their longest edge until no edge is longer than `LONGEST` pixels, so none wastes a
+    large square.
+    """
     done = []
     while len(triangles):
         edges = np.linalg.norm((np.roll(triangles, -1, axis=1) - triangles)[:, :, :2], axis=2)

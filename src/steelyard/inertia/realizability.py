@@ -1,4 +1,6 @@
-"""Which ten numbers can belong to a body, and to a body of known shape (paper B): the sets, and two questions asked most often."""
+"""Which ten numbers can belong to a body, and to a body of known shape (paper B): the sets, and two questions asked
+most often.
+"""
 
 from steelyard.inertia.cones import ConeRows
 from steelyard.inertia.ellipsoid import Ellipsoid
@@ -35,7 +37,9 @@ __all__ = [
 
 
 def is_consistent(theta):
-    """Whether some positive mass distribution with volume has these parameters: `J > 0` (B, Theorem 3). theta: (..., 10). Returns bool (...)."""
+    """Whether some positive mass distribution with volume has these parameters: `J > 0` (B, Theorem 3). theta: (...,
+    10). Returns bool (...).
+    """
     return Consistent().contains(theta)
 
 

@@ -1,8 +1,9 @@
 """Convex sets of bodies: which ten numbers can belong to a body (paper B, sections IV and V).
 
-Each set is given once, by its cone rows; membership, violation, projection and every fit use the same rows. All but `Bounds` are cones:
-a body is in the set whatever its mass, so "small" is always meant per mass and per length. To that end a set measures bodies in a frame
-of its own, the pseudo-inertia `T J T^T`, with `T` the map to a unit ball of the set's size.
+Each set is given once, by its cone rows; membership, violation, projection and every fit use the same rows. All but
+`Bounds` are cones: a body is in the set whatever its mass, so "small" is always meant per mass and per length. To that
+end a set measures bodies in a frame of its own, the pseudo-inertia `T J T^T`, with `T` the map to a unit ball of the
+set's size.
 
 Nesting: EllipsoidRealizable within Consistent and ComInEllipsoid; Consistent within SemiConsistent.
 """
@@ -34,55 +35,66 @@ class BodySet(ABC):
 
     @abstractmethod
     def cone_rows(self, eps=EPS) -> ConeRows:
-        """The set as linear cone constraints, kept away from singular bodies: `J >= eps m 1` in the set's frame, eps unitless.
+        """The set as linear cone constraints, kept away from singular bodies: `J >= eps m 1` in the set's frame, eps
+        unitless.
 
         Only the positive-definiteness rows are tightened; with eps = 0 the rows describe the closed set.
         """
 
     def size(self, theta):
-        """Largest entry of the pseudo-inertia in the set's frame, in kg: what violations are relative to. theta: (..., 10)."""
+        """Largest entry of the pseudo-inertia in the set's frame, in kg: what violations are relative to. theta: (...,
+        10).
+        """
         T = self.frame
         return np.abs(T @ pseudo.to_matrix(theta) @ T.T).max(axis=(-1, -2))
 
     def margin(self, theta):
-        """How deep inside the set a body lies, relative to its size: the smallest eigenvalue over all cones; negative outside.
+        """How deep inside the set a body lies, relative to its size: the smallest eigenvalue over all cones; negative
+        outside.
 
-        theta: (..., 10). Returns (...), unitless. Sets with auxiliary variables solve one small cone program a body, and report no depth:
-        0 inside, up to about 1e-9.
+        theta: (..., 10). Returns (...), unitless. Sets with auxiliary variables solve one small cone program a body,
+        and report no depth: 0 inside, up to about 1e-9.
         """
         theta = _finite(theta)
         return _margin(self.cone_rows(0.0), theta / _nonzero(self.size(theta))[..., None])
 
     def violation(self, theta):
-        """How far outside the set a body lies, unitless: 0 in the closed set, else the missing eigenvalue. theta: (..., 10)."""
+        """How far outside the set a body lies, unitless: 0 in the closed set, else the missing eigenvalue. theta: (...,
+        10).
+        """
         return np.maximum(0.0, -self.margin(theta))
 
     def contains(self, theta):
         """Whether bodies (..., 10) are in the set, bool (...).
 
-        Mass must be positive and definiteness strict (beyond rounding), as charts and divergences need it: a point mass or a flat plate has
-        no violation and still is not contained. Bodies on a linear bound (all mass on the surface of the ellipsoid) are contained.
+        Mass must be positive and definiteness strict (beyond rounding), as charts and divergences need it: a point mass
+        or a flat plate has no violation and still is not contained. Bodies on a linear bound (all mass on the surface
+        of the ellipsoid) are contained.
         """
         theta = _finite(theta)
         rows = self.cone_rows(0.0)
         scaled = theta / _nonzero(self.size(theta))[..., None]
         own = _without_aux(rows)
-        values = cones.smallest_eigenvalues(own.slack(scaled), own.cones) if own.cones else np.zeros((*theta.shape[:-1], 0))
+        values = (
+            cones.smallest_eigenvalues(own.slack(scaled), own.cones) if own.cones else np.zeros((*theta.shape[:-1], 0))
+        )
         floor = np.array([ROUNDING if kind == "psd" else -TOUCH for kind, _ in own.cones])
         inside = (values >= floor).all(axis=-1) & (theta[..., 0] > 0)
         return inside & (_margin(rows, scaled) >= -solver.ACCURACY) if rows.aux else inside
 
     def project(self, theta, *, metric="entropic", eps=EPS):
-        """The nearest body of the set, kept `eps` away from singular ones (see `cone_rows`); a body already there is returned unchanged.
+        """The nearest body of the set, kept `eps` away from singular ones (see `cone_rows`); a body already there is
+        returned unchanged.
 
-        theta: (..., 10). metric: "entropic", the least divergence `d(J || J0)` from it (invariant to units and frame), or "euclidean", the
-        least sum of squares of the differences of the ten numbers as they are (kg, kg m, kg m^2 alike; depends on units and frame).
-        The divergence is finite for consistent bodies only, so the entropic result is consistent whatever the set. It is undefined from an
-        inconsistent (or singular) theta, which is first replaced by the nearest pseudo-inertia, in the set's frame, with eigenvalues of at
-        least 1e-4 of its size: as if the body were no thinner than a hundredth of the set.
-        Accurate to about 1e-9 of the body's size, 1e-6 when the nearest body is nearly singular. The Euclidean nearest point to a theta of
-        negative mass may be the tip of the cone, with no mass worth the name. Raises InertiaError: unknown metric, numbers not finite, an
-        empty set, no digits.
+        theta: (..., 10). metric: "entropic", the least divergence `d(J || J0)` from it (invariant to units and frame),
+        or "euclidean", the least sum of squares of the differences of the ten numbers as they are (kg, kg m, kg m^2
+        alike; depends on units and frame). The divergence is finite for consistent bodies only, so the entropic result
+        is consistent whatever the set. It is undefined from an inconsistent (or singular) theta, which is first
+        replaced by the nearest pseudo-inertia, in the set's frame, with eigenvalues of at least 1e-4 of its size: as if
+        the body were no thinner than a hundredth of the set. Accurate to about 1e-9 of the body's size, 1e-6 when the
+        nearest body is nearly singular. The Euclidean nearest point to a theta of negative mass may be the tip of the
+        cone, with no mass worth the name. Raises InertiaError: unknown metric, numbers not finite, an empty set, no
+        digits.
         """
         theta = _finite(theta)
         rows, flat = self.cone_rows(eps), theta.reshape(-1, 10)
@@ -90,7 +102,10 @@ class BodySet(ABC):
             rows = cones.stack([rows, definite_rows(self.frame, eps)])
         sizes = _nonzero(self.size(flat))
         depths = _margin(rows, flat / sizes[:, None]) if not rows.b.any() else _margin(rows, flat)
-        projected = [body if depth >= -TOUCH else project_onto(rows, self.frame, body, metric) for body, depth in zip(flat, depths, strict=True)]
+        projected = [
+            body if depth >= -TOUCH else project_onto(rows, self.frame, body, metric)
+            for body, depth in zip(flat, depths, strict=True)
+        ]
         return np.reshape(projected, theta.shape)
 
 
@@ -98,7 +113,9 @@ def _finite(theta):
     theta = np.asarray(checks.as_vector(theta, "theta"), dtype=float)
     index = checks.first_false(np.isfinite(theta).all(axis=-1))
     if index is not None:
-        raise InertiaError(f"theta of {checks.place(index, theta.shape[:-1])} has numbers that are not finite: {theta[index].tolist()}")
+        raise InertiaError(
+            f"theta of {checks.place(index, theta.shape[:-1])} has numbers that are not finite: {theta[index].tolist()}"
+        )
     return theta
 
 
@@ -118,7 +135,9 @@ def _without_aux(rows):
     """The cones of a set that no auxiliary variable touches."""
     own = [(kind, n, block) for kind, n, block in rows.blocks() if not rows.A_aux[block].any()]
     index = np.concatenate([np.arange(block.start, block.stop) for _, _, block in own]) if own else np.zeros(0, int)
-    return ConeRows(rows.A_theta[index], np.zeros((len(index), 0)), rows.b[index], tuple((kind, n) for kind, n, _ in own))
+    return ConeRows(
+        rows.A_theta[index], np.zeros((len(index), 0)), rows.b[index], tuple((kind, n) for kind, n, _ in own)
+    )
 
 
 def ball_frame(center, radius):
@@ -135,14 +154,18 @@ def definite_rows(T, eps):
 
 def _require_length(length):
     if not (np.isfinite(length) and length > 0):
-        raise InertiaError(f"length is {length!r}, expected a positive number of metres: the typical size of the bodies meant")
+        raise InertiaError(
+            f"length is {length!r}, expected a positive number of metres: the typical size of the bodies meant"
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class SemiConsistent(BodySet):
-    """Bodies of positive kinetic energy: spatial inertia `M > 0` (B, definition of semi-consistency); triangle inequalities may fail.
+    """Bodies of positive kinetic energy: spatial inertia `M > 0` (B, definition of semi-consistency); triangle
+    inequalities may fail.
 
-    length: typical size of a body in m, the scale of violations and of eps (linear velocity against length times angular).
+    length: typical size of a body in m, the scale of violations and of eps (linear velocity against length times
+    angular).
     """
 
     length: float = 0.1
@@ -164,7 +187,8 @@ class SemiConsistent(BodySet):
 class Consistent(BodySet):
     """Bodies that some positive mass distribution has: pseudo-inertia `J > 0` (B, Theorem 3). Exact.
 
-    length: typical size of a body in m; with eps, the root-mean-square thickness about the centre of mass is at least `sqrt(eps) length`.
+    length: typical size of a body in m; with eps, the root-mean-square thickness about the centre of mass is at least
+    `sqrt(eps) length`.
     """
 
     length: float = 0.1
@@ -182,7 +206,8 @@ class Consistent(BodySet):
 
 @dataclass(frozen=True, eq=False)
 class ComInEllipsoid(BodySet):
-    """Bodies with their centre of mass in an ellipsoid (B, 22, as one second-order cone). Says nothing about the inertia.
+    """Bodies with their centre of mass in an ellipsoid (B, 22, as one second-order cone). Says nothing about the
+    inertia.
 
     Necessary, far from sufficient, for all mass to be inside; `EllipsoidRealizable` is exact and cheaper.
     """
@@ -242,7 +267,8 @@ class UnionRealizable(BodySet):
 
 @dataclass(frozen=True, eq=False)
 class Bounds(BodySet):
-    """Bodies with parameters between bounds, for example a known mass: `lower <= theta <= upper`, each (10,), infinite where free.
+    """Bodies with parameters between bounds, for example a known mass: `lower <= theta <= upper`, each (10,), infinite
+    where free.
 
     Equal bounds fix a parameter. The one set that is not a cone; combine it with others in an `Intersection`.
     """
@@ -254,7 +280,9 @@ class Bounds(BodySet):
         for name in ("lower", "upper"):
             object.__setattr__(self, name, np.array(getattr(self, name), dtype=float))
         if self.lower.shape != (10,) or self.upper.shape != (10,) or not (self.lower <= self.upper).all():
-            raise InertiaError(f"bounds are {self.lower.tolist()} and {self.upper.tolist()}, expected (10,) each and lower <= upper")
+            raise InertiaError(
+                f"bounds are {self.lower.tolist()} and {self.upper.tolist()}, expected (10,) each and lower <= upper"
+            )
 
     @property
     def frame(self):
@@ -269,9 +297,17 @@ class Bounds(BodySet):
         scale = np.where(np.isfinite(self.lower), np.abs(self.lower), 0.0)
         scale = np.maximum(scale, np.where(np.isfinite(self.upper), np.abs(self.upper), 0.0))
         scale = 1 / np.where(scale > 0, scale, 1.0)
-        groups = ((fixed, 1.0, self.lower, "zero"), (above, 1.0, self.lower, "nonnegative"), (below, -1.0, self.upper, "nonnegative"))
+        groups = (
+            (fixed, 1.0, self.lower, "zero"),
+            (above, 1.0, self.lower, "nonnegative"),
+            (below, -1.0, self.upper, "nonnegative"),
+        )
         parts = [
-            cones.rows((sign * UNITS * scale[:, None])[some], [(kind, int(some.sum()))], (-sign * scale * np.where(some, bound, 0.0))[some])
+            cones.rows(
+                (sign * UNITS * scale[:, None])[some],
+                [(kind, int(some.sum()))],
+                (-sign * scale * np.where(some, bound, 0.0))[some],
+            )
             for some, sign, bound, kind in groups
             if some.any()
         ]

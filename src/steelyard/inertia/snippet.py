@@ -1,4 +1,6 @@
-"""The inertial element of a link, ready to paste into a URDF or MJCF file. Numbers are printed so that they read back exactly."""
+"""The inertial element of a link, ready to paste into a URDF or MJCF file. Numbers are printed so that they read back
+exactly.
+"""
 
 import numpy as np
 
@@ -8,7 +10,9 @@ from steelyard.inertia.realizability import is_consistent
 
 
 def urdf_inertial(theta) -> str:
-    """URDF `<inertial>` element, inertia about the centre of mass in link axes. theta: (10,), consistent (else InertiaError)."""
+    """URDF `<inertial>` element, inertia about the centre of mass in link axes. theta: (10,), consistent (else
+    InertiaError).
+    """
     mass, xyz, _, inertia = conventions.to_urdf(_one_body(theta))
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     moments = " ".join(f'{name}="{_number(value)}"' for name, value in zip(names, inertia, strict=True))
@@ -27,7 +31,8 @@ def _one_body(theta):
         raise InertiaError(f"theta has shape {theta.shape}; a file element describes one body, expected (10,)")
     if not is_consistent(theta):
         raise InertiaError(
-            f"theta {theta.tolist()} is not physically consistent, and simulators refuse such a body; project it onto Consistent() first"
+            f"theta {theta.tolist()} is not physically consistent, and simulators refuse such a body; project it "
+            "onto Consistent() first"
         )
     return theta
 

@@ -6,7 +6,11 @@ from steelyard.errors import InertiaError
 from steelyard.inertia import cones
 from steelyard.inertia.cones import ConeRows
 
-FINE = (1e-11, 1e-9, 1e-8)  # tolerances asked of the solver, one after the other: degenerate problems do not have the digits of the first
+FINE = (
+    1e-11,
+    1e-9,
+    1e-8,
+)  # tolerances asked of the solver, one after the other: degenerate problems do not have the digits of the first
 COARSE = (1e-9, 1e-8, 1e-7, 1e-6)  # where a start or a yes or no is wanted
 ACCURACY = 1e-6  # to which membership of sets with auxiliary variables is decided, relative to the body's size
 TIE = 1e-9  # weight that picks the smallest of equally deep points, so that cones have a deepest one
@@ -19,7 +23,8 @@ class NoDigits(InertiaError):
 def minimise(P, q, A, b, kinds, *, tolerances=FINE):
     """The x that minimises `1/2 x^T P x + q^T x` subject to `b - A x` in the cones `kinds`.
 
-    P: (n, n), q: (n,), A: (r, n), b: (r,), kinds: `(kind, n)` in row order. Raises InertiaError when there is no such x, NoDigits.
+    P: (n, n), q: (n,), A: (r, n), b: (r,), kinds: `(kind, n)` in row order. Raises InertiaError when there is no such
+    x, NoDigits.
     """
     import clarabel
     from scipy import sparse
@@ -35,17 +40,21 @@ def minimise(P, q, A, b, kinds, *, tolerances=FINE):
             return np.array(solution.x)
         if "Infeasible" in status:
             raise InertiaError(
-                f"no body satisfies all constraints ({status}): they contradict each other or leave no body with volume; loosen bounds, or "
+                f"no body satisfies all constraints ({status}): they contradict each other or leave no body with "
+                "volume; loosen bounds, or "
                 "give more points or larger ellipsoids"
             )
     raise NoDigits(
-        f"a cone program over one body ended as {status} (residuals {solution.r_prim:.1e}, {solution.r_dual:.1e}); the set is badly scaled: "
+        f"a cone program over one body ended as {status} (residuals {solution.r_prim:.1e}, {solution.r_dual:.1e}); "
+        "the set is badly scaled: "
         "avoid flat pieces and lengths far from the body's"
     )
 
 
 def deepest(rows: ConeRows, theta):
-    """Largest `t` for which some aux has `b - A_theta theta - A_aux aux - t e` in the cones; negative if theta (10,) is outside."""
+    """Largest `t` for which some aux has `b - A_theta theta - A_aux aux - t e` in the cones; negative if theta (10,) is
+    outside.
+    """
     A, b, kinds = [], [], []
     slack = rows.slack(theta)
     for kind, n, block in rows.blocks():

@@ -1,0 +1,163 @@
+"""What a repair puts in the place of a faulty inertial: decided part by part, repeated until nothing more can be mended."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.check.bulk import WATER, Bulk, bulk_of
+from steelyard.check.findings import Finding
+from steelyard.check.parts import Inertial, Sketch
+from steelyard.check.rule import Rule
+from steelyard.check.rules_shape import other_axes, wrong_point
+from steelyard.check.units import com_in_millimetres, in_grams, tensor_in_grams, tensor_in_millimetres
+from steelyard.check.weigh import GROWTH, Weighed
+from steelyard.inertia.parameters import from_com_inertia, to_com_inertia
+from steelyard.inertia.sets import Bounds, Consistent, EllipsoidRealizable, Intersection
+
+ROUNDS = 3  # one fault can hide another: units first, then thickness
+THICKNESS = 1e-4  # squared: a repaired body is at least about one percent of its size thick
+STATED = ("SY104", "SY105")
+FROM_SOLID = {"SY301", "SY303", "SY404"}
+TO_PROJECT = {"SY201", "SY203", "SY204", "SY302"}
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A mended inertial. part: index; codes: what it mends; how: in words, one a step; before: None where there was none."""
+
+    part: int
+    codes: tuple[str, ...]
+    how: tuple[str, ...]
+    before: Inertial | None
+    after: Inertial
+
+
+def mend(sketch: Sketch, rules: tuple[Rule, ...]) -> tuple[Sketch, dict[int, Change]]:
+    """The sketch with its inertials mended where rules with a repair ask for it, and the changes by part."""
+    rules = tuple(rule for rule in rules if rule.repairs)
+    changes: dict[int, Change] = {}
+    for _ in range(ROUNDS):
+        wanted: dict[int, set[str]] = {}
+        for finding in (f for rule in rules for f in rule.findings(sketch)):
+            index = _part_of(sketch, finding)
+            if index is not None:
+                wanted.setdefault(index, set()).add(finding.code)
+        mended = {}
+        for index, codes in wanted.items():
+            found = _mended(sketch, index, codes)
+            if found is not None:
+                mended[index] = found[0]
+                changes[index] = _joined(changes.get(index), sketch, index, codes, *found)
+        if not mended:
+            break
+        sketch = with_inertials(sketch, mended)
+    return sketch, changes
+
+
+def _joined(earlier: Change | None, sketch: Sketch, index: int, codes, after: Inertial, how: str) -> Change:
+    if earlier is None:
+        return Change(index, tuple(sorted(codes)), (how,), sketch.parts[index].inertial, after)
+    both = tuple(sorted({*earlier.codes, *codes}))
+    return Change(index, both, (*earlier.how, how), earlier.before, after)
+
+
+def label_of(sketch: Sketch, index: int) -> str:
+    return f"{sketch.word} '{sketch.parts[index].name}'"
+
+
+def _part_of(sketch: Sketch, finding: Finding) -> int | None:
+    """The part whose inertial a finding is about."""
+    name = finding.element.split(" > ")[0].removeprefix(f"{sketch.word} '").removesuffix("'")
+    return sketch.parts_by_name.get(name)
+
+
+def with_inertials(sketch: Sketch, mended: dict[int, Inertial]) -> Sketch:
+    """The sketch with other inertials, and without the faults of those they replace."""
+    parts = tuple(replace(p, inertial=mended[i]) if i in mended else p for i, p in enumerate(sketch.parts))
+    labels = tuple(f"{label_of(sketch, i)} > inertial" for i in mended)
+    faults = tuple(f for f in sketch.faults if f.code not in STATED or not f.place.element.startswith(labels))
+    return Sketch(sketch.path, sketch.format, parts, sketch.joints, faults, sketch.notes)
+
+
+def _mended(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, str] | None:
+    """A better inertial for a part and how it was found; None when nothing better is known."""
+    part = sketch.parts[index]
+    bulk = bulk_of(sketch, index)
+    bulk = bulk if bulk is not None and bulk.hull is not None else None
+    inertial = part.inertial
+    if inertial is None or not inertial.mass > 0:
+        if bulk is None or bulk.solid is None:
+            return None
+        return _filled(sketch, index, bulk, bulk.solid, f"geometry filled with water ({WATER:g} kg/m^3)")
+    if inertial.usable:
+        w = None if bulk is None else Weighed(index, part, inertial, bulk)
+        converted = _converted(inertial, w, codes)
+        if converted is not None:
+            return converted
+    if not inertial.usable or inertial.is_point or codes & FROM_SOLID:
+        if bulk is not None and bulk.solid is not None:
+            theta = bulk.solid * (inertial.mass / bulk.solid[0])
+            return _filled(sketch, index, bulk, theta, f"geometry filled evenly with the stated {inertial.mass:g} kg")
+        return _ball(inertial) if not inertial.usable or inertial.is_point else None
+    return _nearest(inertial, bulk) if codes & TO_PROJECT else None
+
+
+def _converted(inertial: Inertial, w: Weighed | None, codes: set[str]) -> tuple[Inertial, str] | None:
+    """Units, axes and reference point put right."""
+    if "SY402" in codes:
+        if com_in_millimetres(inertial, w):
+            return replace(inertial, com=inertial.com / 1000), "centre of mass from mm to m"
+        if tensor_in_millimetres(inertial, w):
+            return replace(inertial, tensor=inertial.tensor * 1e-6), "tensor from kg mm^2 to kg m^2"
+    if w is None:
+        return None
+    if "SY403" in codes and in_grams(w):
+        tensor = inertial.tensor * (1e-3 if w.gyration * 1000 > 100 else 1.0)
+        return replace(inertial, mass=inertial.mass / 1000, tensor=tensor), "mass from g to kg"
+    if "SY403" in codes and tensor_in_grams(w):
+        return replace(inertial, tensor=inertial.tensor / 1000), "tensor from g m^2 to kg m^2"
+    R = inertial.rotation
+    if "SY305" in codes and (moved := wrong_point(w)) is not None:
+        return replace(inertial, tensor=R.T @ moved @ R), "tensor moved from the link's origin to the centre of mass"
+    if "SY304" in codes and (better := other_axes(w)) is not None:
+        return replace(inertial, tensor=R.T @ better[1] @ R), f"tensor with {better[0]}"
+    return None
+
+
+def _filled(sketch: Sketch, index: int, bulk: Bulk, theta, how: str) -> tuple[Inertial, str]:
+    """Inertial of the filled geometry. theta: (10,) in the part's frame."""
+    part = sketch.parts[index]
+    mass, com, tensor = to_com_inertia(np.asarray(theta))
+    R = np.eye(3) if part.inertial is None or not np.isfinite(part.inertial.rotation).all() else part.inertial.rotation
+    place = part.place if part.inertial is None else part.inertial.place
+    return Inertial(place, float(mass), com, R, R.T @ tensor @ R), how
+
+
+def _ball(inertial: Inertial) -> tuple[Inertial, str]:
+    """A ball of water around the stated centre of mass, when nothing else is known."""
+    radius = (3 * inertial.mass / (4 * np.pi * WATER)) ** (1 / 3)
+    com = inertial.com if np.isfinite(inertial.com).all() else np.zeros(3)
+    R = inertial.rotation if np.isfinite(inertial.rotation).all() else np.eye(3)
+    tensor = 0.4 * inertial.mass * radius**2 * np.eye(3)
+    return replace(inertial, com=com, rotation=R, tensor=tensor), f"ball of water of the stated {inertial.mass:g} kg"
+
+
+def _nearest(inertial: Inertial, bulk: Bulk | None) -> tuple[Inertial, str]:
+    """The nearest consistent inertia (entropic) with the stated mass and centre, within the geometry where that holds it."""
+    m, c, R = inertial.mass, inertial.com, inertial.rotation
+    # about the centre of mass, in the inertial's axes: there mass and centre are exact and the numbers well scaled
+    theta = np.asarray(from_com_inertia(m, np.zeros(3), inertial.tensor))
+    size = np.sqrt(max(np.abs(inertial.moments).max() / m, 1e-12))
+    lower, upper = np.full(10, -np.inf), np.full(10, np.inf)
+    lower[:4] = upper[:4] = theta[:4]
+    inside = None
+    ellipsoid = None if bulk is None or bulk.outside(c) > 0 else bulk.ellipsoid(GROWTH)
+    if ellipsoid is not None:
+        from steelyard.inertia.ellipsoid import Ellipsoid
+
+        inside = EllipsoidRealizable(Ellipsoid(R.T @ (ellipsoid.center - c), R.T @ ellipsoid.Q @ R))
+    first = inside or Consistent(length=float(size))
+    projected = Intersection((first, Bounds(lower, upper))).project(theta, eps=THICKNESS)
+    _, _, tensor = to_com_inertia(projected)
+    how = "nearest consistent inertia" + (" within the geometry" if inside else "")
+    return replace(inertial, tensor=tensor), how

@@ -1,0 +1,121 @@
+"""Repair: a copy of the model with mended inertials, verified before it appears."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.check.catalog import selected
+from steelyard.check.edits import edited
+from steelyard.check.effect import Effect, effect
+from steelyard.check.findings import Findings
+from steelyard.check.mend import Change, mend
+from steelyard.check.parts import Inertial, Sketch
+from steelyard.check.run import look
+from steelyard.check.scan import scan
+from steelyard.errors import ModelError
+
+SAME = 1e-9  # relative; decimals of an orientation leave rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """What was written.
+
+    source, path: the model and its repaired copy. files: every file written. changes: one a mended link, names in `names`.
+    effects: torques before and after a degree of freedom, None when the source cannot be used as a robot. remaining:
+    what a second check still finds.
+    """
+
+    source: Path
+    path: Path
+    files: tuple[Path, ...]
+    names: tuple[str, ...]
+    changes: tuple[Change, ...]
+    effects: tuple[Effect, ...] | None
+    remaining: Findings
+
+
+def repair(path, out, *, select=(), ignore=()) -> Repair:
+    """Write a repaired copy of a model to `out`; the file itself is never changed, all else in it stays byte for byte.
+
+    select, ignore: rules whose findings are mended, as for `run`. A copy without changes is written when nothing can be
+    mended. Raises ModelError, with nothing written, for an unreadable model and for a result that does not read back
+    as planned.
+    """
+    path, out = Path(path).absolute(), Path(out).absolute()
+    if out.suffix.lower() != path.suffix.lower() or out.is_dir():
+        raise ModelError(f"{out}: the repaired copy of {path.name} needs a file name that ends in {path.suffix}.")
+    if out.exists() and out.samefile(path):
+        raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
+    rules = selected(select, ignore)
+    sketch = scan(path)
+    mended, changes = mend(sketch, rules)
+    _require_written(sketch, changes)
+    inertials = {index: change.after for index, change in changes.items()}
+    files = _write(sketch, mended, inertials, out)
+    remaining = look(scan(out), rules)
+    names = tuple(sketch.parts[i].name for i in changes)
+    effects = effect(path, out) if changes else ()
+    return Repair(path, out, files, names, tuple(changes.values()), effects, remaining)
+
+
+def _require_written(sketch: Sketch, changes: dict[int, Change]):
+    """Raise ModelError for parts to be changed that no element of the file stands for."""
+    for index in changes:
+        if sketch.parts[index].place.element == "mujoco":
+            raise ModelError(
+                f"{sketch.path}: body '{sketch.parts[index].name}' is made by a generator, so its inertial cannot be "
+                "edited. Save the compiled model (MjSpec.to_xml) and repair that."
+            )
+
+
+def _write(sketch: Sketch, mended: Sketch, inertials: dict[int, Inertial], out: Path) -> tuple[Path, ...]:
+    trial = out.with_name(f".{out.stem}.{secrets.token_hex(4)}{out.suffix}")
+    final = edited(sketch, inertials, out)
+    with _temporary_files() as temporary:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            for name, content in edited(sketch, inertials, trial):
+                temporary.append(name)
+                name.write_bytes(content)
+            _verify(mended, scan(trial, meshes=False), out)
+            for (target, content), name in zip(final, temporary, strict=True):
+                name.write_bytes(content)
+                name.replace(target)
+        except OSError as error:
+            raise ModelError(f"{out} cannot be written: {error.strerror or error}.") from error
+    return tuple(target for target, _ in final)
+
+
+def _verify(planned: Sketch, found: Sketch, out: Path):
+    """Raise ModelError unless every inertial reads back as planned, those of untouched parts included."""
+    if [p.name for p in planned.parts] != [p.name for p in found.parts]:
+        raise ModelError(f"{out} was not written: it would not read back with the same {planned.word}s.")
+    for part, other in zip(planned.parts, found.parts, strict=True):
+        if not _same(part.inertial, other.inertial):
+            raise ModelError(f"{out} was not written: the inertial of '{part.name}' would not read back as planned.")
+
+
+def _same(a: Inertial | None, b: Inertial | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    pairs = ((a.mass, b.mass), (a.com, b.com), (a.turned, b.turned))
+    return all(
+        np.allclose(x, y, rtol=SAME, atol=SAME * float(np.nanmax(np.abs(x), initial=0.0)), equal_nan=True)
+        for x, y in pairs
+    )
+
+
+@contextmanager
+def _temporary_files() -> Iterator[list[Path]]:
+    """A list of files that are gone afterwards, whatever happens."""
+    names: list[Path] = []
+    try:
+        yield names
+    finally:
+        for name in names:
+            name.unlink(missing_ok=True)

@@ -1,0 +1,38 @@
+"""From a robot and an experiment to blocks of null vectors: the geometry as the file has it, unless that is ambiguous."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from steelyard.identifiability import assembly, recursion, regroup
+from steelyard.identifiability.mechanism import Mechanism
+from steelyard.identifiability.transfer import Experiment
+
+# A direction that sticks out less than this counts, but may be the rounding of a file: then nearly special relations
+# of axes are made exact and the analysis is done again. Small angles that are meant survive that.
+SUSPICIOUS = 2e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Mechanism that was analysed, its recursion, and the blocks of its null space."""
+
+    mechanism: Mechanism
+    recursion: recursion.Recursion
+    blocks: tuple[assembly.Block, ...]
+
+
+def solve(made: Callable[[float], Mechanism], experiment: Experiment, tolerance: float) -> Solution | None:
+    """Solution for an experiment, or None where the recursion does not cover it.
+
+    made: builds the mechanism with a tolerance for nearly special relations of axes, 0 for the file's geometry.
+    """
+    mechanism = made(0.0)
+    found = recursion.run(mechanism, experiment)
+    if found is None:
+        return None
+    if found.decisions.kept < SUSPICIOUS and tolerance > 0:
+        cleaned = made(tolerance)
+        again = recursion.run(cleaned, experiment) if cleaned.snapped > 0 else None
+        mechanism, found = (cleaned, again) if again is not None else (mechanism, found)
+    blocks = assembly.blocks(mechanism, experiment, found, regroup.preference(mechanism))
+    return Solution(mechanism, found, tuple(blocks))
