@@ -98,4 +98,4 @@ def _unwritten(result: Result, path: Path):
     written = load(path, floating=result.job.floating, gravity=result.job.gravity)
     error, full = validate(written, result.held_out).relative_error, result.after.relative_error
     if error > 1.01 * full:
-        yield f"The model file alone predicts the held-out torques to {error:.2%}; with what it cannot hold, {full:.2%}."
+        yield f"The file alone predicts the held-out torques to {error:.2%}; with what it cannot hold, {full:.2%}."

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from identifiability.pinocchio_trees import Twin, scaled_rank
 from identifiability.random_trees import random_tree
-
 from steelyard.errors import ModelError, OptionError
 from steelyard.identifiability import sampled
 from steelyard.identifiability.analyze import identifiability

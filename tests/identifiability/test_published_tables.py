@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from identifiability.pinocchio_trees import Twin
 from scipy.linalg import qr
 
+from identifiability.pinocchio_trees import Twin
 from steelyard.identifiability.analyze import identifiability
 from steelyard.identifiability.regroup import PAPER_ORDER
 from steelyard.model import library

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from identifiability.pinocchio_trees import Twin, scaled_rank
 from identifiability.random_trees import random_tree
-
 from steelyard.identifiability import recursion, spans
 from steelyard.identifiability.analyze import identifiability
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from steelyard.identifiability.analyze import identifiability
-from steelyard.identifiability.spans import TOLERANCE
+from steelyard.identifiability.snapping import TOLERANCE
 from steelyard.model import library
 from steelyard.model.joint import Joint, revolute_subspace
 from steelyard.model.robot import Robot
@@ -39,7 +39,8 @@ def test_axes_that_are_parallel_but_for_the_file(bend, scale):
     """Model files round pi: their axes count as parallel, at millimetres and at kilometres."""
     idn = identifiability(arm(bend=bend, scale=scale, offset=0.5))
     assert idn.count == identifiability(arm(offset=0.5)).count
-    assert idn.decisions.dropped < 0.3 * TOLERANCE < 0.01 < idn.decisions.kept
+    assert idn.decisions.dropped < 1e-13 < 0.01 < idn.decisions.kept
+    assert idn.mechanism.snapped == pytest.approx(bend, abs=1e-13) and bend < 0.3 * TOLERANCE
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -60,10 +61,21 @@ def test_small_offsets(scale):
 
 
 def test_tolerance_is_an_option():
-    robot = arm(bend=1e-6, offset=0.5)
-    loose, strict = identifiability(robot), identifiability(robot, tolerance=1e-8)
+    robot = arm(bend=5e-5, offset=0.5)
+    loose, strict = identifiability(robot), identifiability(robot, tolerance=1e-6)
     assert strict.count == identifiability(arm(bend=0.3, offset=0.5)).count > loose.count
-    assert loose.decisions.dropped == pytest.approx(1e-6, rel=0.9)
+    assert identifiability(robot, tolerance=0.0).count == strict.count
+    assert loose.mechanism.snapped == pytest.approx(5e-5) and strict.mechanism.snapped == 0.0
+
+
+def test_geometry_that_is_not_ambiguous_stays_as_it_is():
+    """Nothing is straightened where no decision hangs on it: the null space is exact for the file's geometry."""
+    robot = arm(bend=0.3, offset=0.5)
+    joints = list(robot.joints)
+    joints[2] = replace(joints[2], rotation=Rotation.from_rotvec([2e-5, 0, 0]).as_matrix() @ joints[2].rotation)
+    bent = replace(robot, joints=tuple(joints))
+    free = identifiability(bent, base="floating")
+    assert free.mechanism.snapped == 0.0 and free.decisions.kept > 0.1
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -213,7 +213,8 @@ def test_part_derivatives_equal_finite_differences():
     R, p, h = rotations(5), np.array([0.1, -0.2, 0.3]), 1e-6
     D = mesh_parts.derivatives(mesh_parts.Part(vertices, faces, 700.0, R, p))
 
-    def at(*, density=700.0, eta=np.zeros(6), step=0.0):
+    def at(*, density=700.0, eta=(0.0,) * 6, step=0.0):
+        eta = np.asarray(eta)
         angle = np.linalg.norm(eta[3:])
         turn = trimesh.transformations.rotation_matrix(angle, eta[3:])[:3, :3] if angle else np.eye(3)
         part = mesh_parts.Part(vertices + step, faces, density, turn @ R, turn @ p + eta[:3])

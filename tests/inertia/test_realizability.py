@@ -64,8 +64,7 @@ def test_membership_is_batched(name, shape):
 
 
 def test_consistency_equals_the_triangle_inequalities():
-    """Principal moments about the centre of mass with positive mass: the textbook condition, on random diagonal "
-    "bodies."""
+    """The textbook condition on principal moments about the centre of mass, on random diagonal bodies."""
     I = np.random.default_rng(1).uniform(0, 1, (500, 3))
     theta = np.zeros((500, 10))
     theta[:, 0], theta[:, [4, 6, 9]] = 1.0, I
@@ -212,7 +211,7 @@ def cvxpy_constraints(name, theta, eps=1e-8):
     if name == "points":
         masses = cp.Variable(len(POINTS), nonneg=True)
         lifted = np.column_stack([POINTS, np.ones(len(POINTS))])
-        return [*definite, J == lifted.T @ cp.diag(masses) @ lifted]
+        return [*definite, lifted.T @ cp.diag(masses) @ lifted == J]
     assert name == "mass"
     return [*definite, cp.trace(J @ E1.quadric) >= 0, m == 1.5, theta[1] <= 0.2]
 

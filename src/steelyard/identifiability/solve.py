@@ -1,4 +1,4 @@
-"""From a robot and an experiment to blocks of null vectors: the geometry as the file has it, unless that is ambiguous."""
+"""From a robot and an experiment to blocks of null vectors: the file's geometry unless that is ambiguous."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -48,8 +48,7 @@ class Ellipsoid:
 
     @classmethod
     def from_semi_axes(cls, semi_axes, *, center=(0.0, 0.0, 0.0), rotation=None):
-        """From semi-axis lengths (3,) in m, all positive, along the columns of `rotation` (3, 3), by default x, "
-        "y, z."""
+        """From positive semi-axis lengths (3,) in m along the columns of `rotation` (3, 3), by default x, y, z."""
         lengths = np.asarray(semi_axes, dtype=float)
         R = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
         if lengths.shape != (3,) or not (lengths > 0).all():

@@ -6,9 +6,9 @@ the positive semidefinite matrices with no negative entry. Distributions on a un
 
 | set | condition for mass inside the polyhedron | cost |
 |---|---|---|
-| `HullRealizable`, `Box`, `TetrahedraRealizable` | **exact** (necessary and sufficient) | 10 variables, one (4, 4) cone and 6 inequalities a tetrahedron |
-| `HullNecessary` | **necessary** (outer): products of face distances have moments that are not negative | one (4, 4) cone, inequalities |
-| `PointMasses` | **sufficient** (inner): mass only at the given points, such as vertices and samples | one variable a point |
+| `HullRealizable`, `Box`, `TetrahedraRealizable` | **exact** | 10 variables, a (4, 4) cone, 6 inequalities a piece |
+| `HullNecessary` | **necessary** (outer): moments of products of face distances | one (4, 4) cone, inequalities |
+| `PointMasses` | **sufficient** (inner): mass only at given points, vertices and samples | one variable a point |
 """
 
 from dataclasses import dataclass
@@ -93,8 +93,7 @@ class HullRealizable(TetrahedraRealizable):
 
 
 class Box(TetrahedraRealizable):
-    """Bodies whose mass can lie in an axis-aligned box. Exact, with five tetrahedra. lower, upper: (3,) corners "
-    "in m."""
+    """Bodies whose mass can lie in an axis-aligned box. Exact (five tetrahedra). lower, upper: (3,) corners in m."""
 
     def __init__(self, lower, upper):
         lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)

@@ -10,7 +10,8 @@ which equals (17)-(26) on every closed mesh. The apex is the centre of the bound
 keeps its digits. Moving a vertex moves its faces, so the derivatives are surface moments (Hadamard's form of the shape
 derivative), with `n` the normal of (15) and `P = v1 v1^T + v2 v2^T + v3 v3^T`:
 
-    dm/dv = mu/6 sum n,   dh_a/dv = mu/24 sum n (v + s)_a,   dSigma_ab/dv = mu/120 sum n (2 v v^T + v s^T + s v^T + P + s s^T)_ab
+    dm/dv = mu/6 sum n,   dh_a/dv = mu/24 sum n (v + s)_a,
+    dSigma_ab/dv = mu/120 sum n (2 v v^T + v s^T + s v^T + P + s s^T)_ab
 
 over the faces around `v`; again equal to (16)-(28) on a closed mesh, vertex by vertex, with the same 27 numbers for all
 three corners.
@@ -64,8 +65,7 @@ def vertex_derivatives(vertices, faces, *, density=1000.0, check=True):
 
 
 def _about_center(vertices):
-    """Vertices relative to the centre of their bounding box, as contiguous rows x, y, z (3, n), and that centre "
-    "(3,)."""
+    """Vertices about the centre of their bounding box, as contiguous rows x, y, z (3, n), and that centre (3,)."""
     columns = np.ascontiguousarray(vertices.T)
     center = 0.5 * (columns.min(axis=1) + columns.max(axis=1))
     return columns - center[:, None], center

@@ -17,8 +17,7 @@ class SteelyardWarning(UserWarning):
 
 
 def as_mesh(vertices, faces):
-    """Vertices (n, 3) as float and faces (f, 3) as integers, or an InertiaError that says which array is wrong "
-    "and how."""
+    """Vertices (n, 3) as float and faces (f, 3) as integers; an InertiaError says which array is wrong and how."""
     vertices, faces = np.asarray(vertices), np.asarray(faces)
     for name, array in (("vertices", vertices), ("faces", faces)):
         if array.size == 0:

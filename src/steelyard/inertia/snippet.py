@@ -16,7 +16,8 @@ def urdf_inertial(theta) -> str:
     mass, xyz, _, inertia = conventions.to_urdf(_one_body(theta))
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     moments = " ".join(f'{name}="{_number(value)}"' for name, value in zip(names, inertia, strict=True))
-    return f'<inertial>\n  <origin xyz="{_numbers(xyz)}" rpy="0 0 0"/>\n  <mass value="{_number(mass)}"/>\n  <inertia {moments}/>\n</inertial>'
+    origin, weight = f'<origin xyz="{_numbers(xyz)}" rpy="0 0 0"/>', f'<mass value="{_number(mass)}"/>'
+    return f"<inertial>\n  {origin}\n  {weight}\n  <inertia {moments}/>\n</inertial>"
 
 
 def mjcf_inertial(theta) -> str:

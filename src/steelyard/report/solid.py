@@ -1,0 +1,106 @@
+"""What `steelyard mesh` says of a mesh file: parameters, snippets for model files, a picture."""
+
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import OptionError
+from steelyard.inertia import mesh, mesh_files, snippet
+from steelyard.inertia.parameters import NAMES, UNITS, to_com_inertia
+
+PICTURES = (".png", ".html")
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A mesh as a homogeneous solid. theta: (10,) about the mesh origin, mesh axes. warnings: what looks wrong."""
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    theta: np.ndarray
+    density: float
+    warnings: tuple[str, ...]
+
+
+def solid(path, *, density: float | None = None, mass: float | None = None, scale: float = 1.0) -> Solid:
+    """Solid of a mesh file, by density [kg/m^3, 1000 by default] or by mass [kg]; scale: metres per file unit.
+
+    Raises InertiaError for files and meshes that enclose no solid, OptionError for both density and mass.
+    """
+    if density is not None and mass is not None:
+        raise OptionError("Give the density or the mass, not both; the other follows from the volume.")
+    if mass is not None and not (np.isfinite(mass) and mass > 0):
+        raise OptionError(f"mass is a positive number of kilograms; got {mass}.")
+    vertices, faces = mesh_files.load(path, scale=scale)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        unit = mesh.parameters(vertices, faces, density=1.0)
+    density = mass / unit[0] if mass is not None else 1000.0 if density is None else density
+    theta = mesh.parameters(vertices, faces, density=density, check=False)
+    return Solid(vertices, faces, theta, float(density), tuple(str(each.message) for each in caught))
+
+
+def as_dict(found: Solid) -> dict:
+    """JSON-ready content."""
+    mass, com, inertia = to_com_inertia(found.theta)
+    return {
+        "density": found.density,
+        "volume": float(mass / found.density),
+        "mass": float(mass),
+        "com": com.tolist(),
+        "inertia_com": inertia.tolist(),
+        "theta": dict(zip(NAMES, found.theta.tolist(), strict=True)),
+        "urdf": snippet.urdf_inertial(found.theta),
+        "mjcf": snippet.mjcf_inertial(found.theta),
+        "warnings": list(found.warnings),
+    }
+
+
+def as_text(found: Solid) -> str:
+    """A readable page for the terminal."""
+    about = as_dict(found)
+    com = ", ".join(f"{x:.6g}" for x in about["com"])
+    lines = [
+        f"{len(found.faces)} faces, volume {about['volume']:.6g} m^3, density {found.density:.6g} kg/m^3",
+        f"mass {about['mass']:.6g} kg, centre of mass [{com}] m",
+        "",
+        "inertia about the centre of mass, mesh axes [kg m^2]",
+        *("  " + "  ".join(f"{x: .6e}" for x in row) for row in about["inertia_com"]),
+        "",
+        "parameters about the mesh origin",
+        *(
+            f"  {name:<4}{value: .8e}  {unit}"
+            for (name, value), unit in zip(about["theta"].items(), UNITS, strict=True)
+        ),
+        "",
+        "URDF",
+        about["urdf"],
+        "",
+        "MJCF",
+        about["mjcf"],
+    ]
+    return "\n".join(lines)
+
+
+def draw(found: Solid, path) -> None:
+    """Picture of the mesh, its centre of mass and covariance ellipsoid. path: .png, or .html to turn it around."""
+    from steelyard.inertia import drawing
+
+    path = Path(path)
+    if path.suffix.lower() not in PICTURES:
+        raise OptionError(f"Pictures are written as {' or '.join(PICTURES)}; got '{path.name}'.")
+    if path.suffix.lower() == ".png":
+        content = drawing.image(found.vertices, found.faces, found.theta)
+    else:
+        page = drawing.figure(found.vertices, found.faces, found.theta)
+        content = page.to_html(include_plotlyjs=True, full_html=True).encode()
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OptionError(f"Picture {path} cannot be written: {error.strerror or error}.") from error

@@ -1,0 +1,99 @@
+"""Every broken model is found with its code and line; repaired, it is clean, loads elsewhere, and little has changed."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from edits import differences
+
+from steelyard import check
+from steelyard.check.catalog import RULES
+
+SPEC = importlib.util.spec_from_file_location("corpus_cases", Path(__file__).parent / "corpus" / "cases.py")
+assert SPEC is not None and SPEC.loader is not None
+corpus = importlib.util.module_from_spec(SPEC)
+import sys  # noqa: E402
+
+sys.modules["corpus_cases"] = corpus
+SPEC.loader.exec_module(corpus)
+CASES = corpus.CASES
+MENDED = [case for case in CASES if case.mended]
+
+
+def written(folder, case):
+    path = folder / "robots" / f"{case.name}{case.suffix}"
+    path.parent.mkdir()
+    path.write_text(case.text)
+    return path
+
+
+@pytest.mark.parametrize("text, name", [(corpus.URDF, "clean.urdf"), (corpus.MJCF, "clean.xml")])
+def test_the_clean_model_is_clean(tmp_path, text, name):
+    path = tmp_path / name
+    path.write_text(text)
+    assert check.run(path).items == ()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_found_with_code_and_line(tmp_path, case):
+    findings = check.run(written(tmp_path, case))
+    assert (case.code, case.line) in [(f.code, f.line) for f in findings], findings.items
+
+
+def test_every_rule_has_a_case_and_names_are_unique():
+    # SY602 needs a file beside the model: see test_files
+    assert {case.code for case in CASES} | {"SY602"} == {rule.code for rule in RULES}
+    assert len({case.name for case in CASES}) == len(CASES) >= 40
+
+
+@pytest.mark.parametrize("case", MENDED, ids=lambda case: case.name)
+def test_after_repair_clean_and_loadable(tmp_path, case):
+    path = written(tmp_path, case)
+    before = path.read_bytes()
+    out = path.with_name(f"fixed{case.suffix}")
+    done = check.repair(path, out)
+    assert path.read_bytes() == before
+    assert done.remaining.items == (), done.remaining.items
+    assert check.run(out).items == ()
+    assert sorted(p.name for p in path.parent.iterdir()) == sorted([path.name, out.name])
+    loads_elsewhere(out)
+    changed_only_inertials(before, out.read_bytes(), done.names)
+
+
+def loads_elsewhere(path):
+    import mujoco
+
+    if path.suffix == ".urdf":
+        pinocchio = pytest.importorskip("pinocchio")
+        model = pinocchio.buildModelFromUrdf(str(path))
+        assert model.nv == 2
+        data = model.createData()
+        M = pinocchio.crba(model, data, np.zeros(2))
+        assert (np.linalg.eigvalsh((M + M.T) / 2) > 0).all()
+    assert mujoco.MjModel.from_xml_path(str(path)).nv == 2
+
+
+def changed_only_inertials(before: bytes, after: bytes, names):
+    for element, what in differences(before, after):
+        named = any(f"[{name}]" in element for name in names)
+        assert named and ("inertial" in element or what == "text" or what.startswith("children")), (element, what)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if not c.mended], ids=lambda case: case.name)
+def test_what_cannot_be_mended_stays_as_it_is(tmp_path, case):
+    path = written(tmp_path, case)
+    out = path.with_name(f"fixed{case.suffix}")
+    done = check.repair(path, out)
+    if not done.changes:
+        assert out.read_bytes() == path.read_bytes()
+    assert case.code in done.remaining.codes
+
+
+def test_lines_are_those_of_the_start_tags(tmp_path):
+    text = corpus.URDF.replace('<mass value="2"/>', '<mass\n        value="-2"\n      />')
+    path = tmp_path / "a.urdf"
+    path.write_text(text)
+    (finding,) = check.run(path)
+    assert re.match(r"\s*<inertial>", text.splitlines()[finding.line - 1])
