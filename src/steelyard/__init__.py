@@ -6,6 +6,7 @@ model + log -> information -> identifiability -> fit -> validated model + report
 from steelyard import errors, fit, inertia, simulate
 from steelyard.dynamics import body_regressor, inverse_dynamics, regressor
 from steelyard.errors import SteelyardError
+from steelyard.identifiability.analyze import identifiability
 from steelyard.identify import identify
 from steelyard.information import Information, accumulate
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
@@ -23,6 +24,7 @@ __all__ = [
     "errors",
     "filters",
     "fit",
+    "identifiability",
     "identify",
     "inertia",
     "inverse_dynamics",

@@ -37,6 +37,15 @@ Examples:
   steelyard identify arm.urdf run.csv --json | jq .verdict
 """
 
+ANALYZE_EXAMPLES = """
+Examples:
+
+  steelyard analyze arm.urdf
+
+  steelyard analyze quadruped.urdf --floating --explain all
+
+  steelyard analyze arm.urdf --motors --friction viscous,coulomb,offset --format markdown
+"""
 MESH_EXAMPLES = """
 Examples:
 
@@ -165,6 +174,68 @@ def demo(
     raise typer.Exit(FINDINGS if summary["verdict"]["reasons"] else DONE)
 
 
+@app.command(epilog=ANALYZE_EXAMPLES)
+def analyze(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Robot model: .urdf or MJCF .xml.")],
+    floating: Annotated[bool, typer.Option("--floating", help="Put the robot on a free base.")] = False,
+    planar: Annotated[bool, typer.Option("--planar", help="Let the base slide and turn on the ground.")] = False,
+    motors: Annotated[bool, typer.Option("--motors", help="Count the rotors of the side file as bodies.")] = False,
+    side: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml", help="Side file with rotors. [default: beside the model]", show_default=False
+        ),
+    ] = None,
+    static: Annotated[bool, typer.Option("--static", help="Poses held at rest instead of motion.")] = False,
+    sensors: Annotated[
+        str, typer.Option(metavar="NAMES", help="joints, base, or joint and link names with commas.")
+    ] = "joints",
+    locked: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that never move, with commas.")] = "",
+    friction: Annotated[
+        str, typer.Option(metavar="TERMS", help="Any of viscous,coulomb,offset with commas, or none.")
+    ] = "none",
+    armature: Annotated[bool, typer.Option("--armature", help="Count the motors' reflected inertia too.")] = False,
+    explain: Annotated[
+        str, typer.Option(metavar="LINKS", help="Explain links in words: names with commas, or all.")
+    ] = "",
+    log: Annotated[
+        Path | None, typer.Option(metavar="LOG", help="Say how well this motion excites what can be known.")
+    ] = None,
+    gravity: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(metavar="X Y Z", help="In the world, m/s^2. [default: the model's, or 0 0 -9.81]"),
+    ] = None,
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown, html or latex.")] = "text",
+):
+    """Say which inertial parameters an experiment can reveal, from the kinematics alone."""
+    with _refusals():
+        from steelyard.identifiability.report import analyze_report
+        from steelyard.log import read_log
+        from steelyard.model import load
+        from steelyard.model.side import read_side, side_path
+        from steelyard.pipeline import prepared
+
+        if floating and planar:
+            raise OptionError("The base is either --floating or --planar.")
+        robot = load(model, gravity=gravity)
+        side = side if side is not None else side_path(model)
+        robot = read_side(side, robot) if side.exists() or motors else robot
+        text = analyze_report(
+            robot,
+            format=format,
+            explain="all" if explain == "all" else _words(explain),
+            log=None if log is None else prepared(read_log(log, robot)),
+            base="floating" if floating else "planar" if planar else None,
+            motion="static" if static else "dynamic",
+            sensors=sensors if sensors in ("joints", "base") else _words(sensors),
+            motors=motors,
+            locked=_words(locked),
+            friction=_friction(friction),
+            armature=armature,
+        )
+    typer.echo(text)
+
+
 @app.command(epilog=MESH_EXAMPLES)
 def mesh(
     path: Annotated[Path, typer.Argument(metavar="MESH", help="Closed triangle mesh: STL, OBJ, PLY, GLB, ...")],
@@ -192,7 +263,11 @@ def mesh(
 
 
 def _friction(text: str) -> tuple[str, ...]:
-    return () if text == "none" else tuple(word.strip() for word in text.split(",") if word.strip())
+    return () if text == "none" else _words(text)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _channels(text: str) -> dict:

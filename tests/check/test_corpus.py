@@ -1,23 +1,15 @@
-"""Every broken model is found with its code and line; repaired, it is clean, loads elsewhere, and little has changed."""
+"""Every broken model is found with code and line; repaired, it is clean, loads elsewhere, and little has changed."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from edits import differences
 
+from check.corpus import cases as corpus
+from edits import differences
 from steelyard import check
 from steelyard.check.catalog import RULES
 
-SPEC = importlib.util.spec_from_file_location("corpus_cases", Path(__file__).parent / "corpus" / "cases.py")
-assert SPEC is not None and SPEC.loader is not None
-corpus = importlib.util.module_from_spec(SPEC)
-import sys  # noqa: E402
-
-sys.modules["corpus_cases"] = corpus
-SPEC.loader.exec_module(corpus)
 CASES = corpus.CASES
 MENDED = [case for case in CASES if case.mended]
 

@@ -122,7 +122,7 @@ def test_locked_joint_is_a_weld():
 
 
 def test_offset_of_a_vertical_screw_is_its_weight():
-    """A constant torque on a vertical screw cannot be told from weight: offset + p g m, while Izz + p^2 m stays known."""
+    """A constant torque on a vertical screw cannot be told from its weight; Izz + p^2 m stays known."""
     pitch = 0.25
     joint = Joint("s", "revolute", revolute_subspace([0, 0, 1.0], pitch=pitch), np.eye(3), np.zeros(3))
     none = np.zeros(1)

@@ -25,7 +25,7 @@ def puma():
     joints = list(robot.joints)
     shift = np.linalg.norm(joints[1].position)
     joints[1] = replace(joints[1], position=np.zeros(3))
-    joints[2] = replace(joints[2], position=joints[2].position + [0, 0, shift])
+    joints[2] = replace(joints[2], position=joints[2].position + np.array([0, 0, shift]))
     return replace(robot, joints=tuple(joints))
 
 

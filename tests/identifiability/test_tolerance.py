@@ -14,7 +14,7 @@ from steelyard.model.robot import Robot
 
 
 def arm(*, bend=0.0, scale=1.0, offset=0.0):
-    """Three parallel vertical axes; the second leans by `bend` [rad]. offset: of the second from the first, in arm lengths."""
+    """Three parallel vertical axes. bend: lean of the second [rad]; offset: of the second from the first."""
     lean = Rotation.from_rotvec([bend, 0, 0]).as_matrix()
     turn = Rotation.from_rotvec([0, 0, 0.3]).as_matrix()
     z = revolute_subspace([0, 0, 1.0])

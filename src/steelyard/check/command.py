@@ -21,11 +21,11 @@ def command(
 ) -> int:
     """Check models and print what is wrong; returns the exit code.
 
-    paths: model files and folders of models. fix: file for the repaired copy of the one model, or a folder for the copies of
-    several. format: text, json, sarif or markdown, on standard output; colours only on a terminal. select, ignore: rule
+    paths: model files and folders of models. fix: file for the repaired copy of the one model, or a folder for the
+    copies of several. format: text, json, sarif or markdown, on standard output; colours only on a terminal. select, ignore: rule
     codes or their beginnings. strict: findings of severity info fail too.
-    Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked; the
-    reason is one line on standard error and the other models are checked all the same.
+    Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked:
+    the reason is one line on standard error, and the other models are checked all the same.
     """
     errors: list[str] = []
     found, remaining, repairs = Findings((), ()), Findings((), ()), []
@@ -53,7 +53,7 @@ def command(
     if found.files or format != "text":
         sys.stdout.write(_rendered(format if format in formats.FORMATS else "text", found, repairs, errors))
     for error in errors:
-        sys.stderr.write(f"steelyard: {error}\n")
+        sys.stderr.write(f"steelyard: {' '.join(error.split())}\n")
     if errors:
         return REFUSED
     return FOUND if remaining.failed(strict=strict) else CLEAN

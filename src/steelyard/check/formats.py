@@ -150,7 +150,7 @@ def _finite(value) -> float | None:
 
 
 def sarif(findings: Findings, errors: Sequence[str] = ()) -> str:
-    """SARIF 2.1.0, as code-scanning services read it. Paths are relative to the working directory where they are below it."""
+    """SARIF 2.1.0, as code-scanning services read it. Paths below the working directory are relative."""
     from importlib.metadata import version
 
     rules = [

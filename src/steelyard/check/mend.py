@@ -1,4 +1,4 @@
-"""What a repair puts in the place of a faulty inertial: decided part by part, repeated until nothing more can be mended."""
+"""What a repair puts in the place of a faulty inertial, part by part, until nothing more can be mended."""
 
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,7 @@ from steelyard.check.rule import Rule
 from steelyard.check.rules_shape import other_axes, wrong_point
 from steelyard.check.units import com_in_millimetres, in_grams, tensor_in_grams, tensor_in_millimetres
 from steelyard.check.weigh import GROWTH, Weighed
+from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.parameters import from_com_inertia, to_com_inertia
 from steelyard.inertia.sets import Bounds, Consistent, EllipsoidRealizable, Intersection
 
@@ -23,7 +24,7 @@ TO_PROJECT = {"SY201", "SY203", "SY204", "SY302"}
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A mended inertial. part: index; codes: what it mends; how: in words, one a step; before: None where there was none."""
+    """A mended inertial of a part (by index). codes: what it mends; how: one text a step; before: None if there was none."""
 
     part: int
     codes: tuple[str, ...]
@@ -143,7 +144,7 @@ def _ball(inertial: Inertial) -> tuple[Inertial, str]:
 
 
 def _nearest(inertial: Inertial, bulk: Bulk | None) -> tuple[Inertial, str]:
-    """The nearest consistent inertia (entropic) with the stated mass and centre, within the geometry where that holds it."""
+    """The nearest consistent inertia (entropic) with mass and centre as stated, within the geometry if that holds it."""
     m, c, R = inertial.mass, inertial.com, inertial.rotation
     # about the centre of mass, in the inertial's axes: there mass and centre are exact and the numbers well scaled
     theta = np.asarray(from_com_inertia(m, np.zeros(3), inertial.tensor))
@@ -153,8 +154,6 @@ def _nearest(inertial: Inertial, bulk: Bulk | None) -> tuple[Inertial, str]:
     inside = None
     ellipsoid = None if bulk is None or bulk.outside(c) > 0 else bulk.ellipsoid(GROWTH)
     if ellipsoid is not None:
-        from steelyard.inertia.ellipsoid import Ellipsoid
-
         inside = EllipsoidRealizable(Ellipsoid(R.T @ (ellipsoid.center - c), R.T @ ellipsoid.Q @ R))
     first = inside or Consistent(length=float(size))
     projected = Intersection((first, Bounds(lower, upper))).project(theta, eps=THICKNESS)

@@ -31,7 +31,7 @@ class Meshes:
         return resolve(text, folders or [self.folder], self.package)
 
     def load(self, text: str, limit: int = MAX_MESH_BYTES) -> tuple[np.ndarray, np.ndarray] | Resolved | None:
-        """Vertices (n, 3) in file units and faces (f, 3), or what is wrong; None for a file of more bytes than `limit`."""
+        """Vertices (n, 3) in file units and faces (f, 3), or what is wrong; None for more bytes than `limit`."""
         found = self.find(text)
         if found.path is None:
             return found

@@ -107,13 +107,19 @@ def _actuated(m) -> tuple[dict[int, float], dict[int, float]]:
     gears: dict[int, float] = {}
     forces: dict[int, float] = {}
     for actuator in range(m.nu):
-        if mujoco.mjtTrn(m.actuator_trntype[actuator]) not in (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT):
+        if mujoco.mjtTrn(m.actuator_trntype[actuator]) not in (
+            mujoco.mjtTrn.mjTRN_JOINT,
+            mujoco.mjtTrn.mjTRN_JOINTINPARENT,
+        ):
             continue
         joint, gear = int(m.actuator_trnid[actuator, 0]), abs(float(m.actuator_gear[actuator, 0]))
         gears[joint] = max(gear, gears.get(joint, 0.0))
         if m.actuator_forcelimited[actuator]:
             forces[joint] = max(forces.get(joint, 0.0), gear * float(m.actuator_forcerange[actuator, 1]))
-        elif m.actuator_ctrllimited[actuator] and mujoco.mjtBias(m.actuator_biastype[actuator]) == mujoco.mjtBias.mjBIAS_NONE:
+        elif (
+            m.actuator_ctrllimited[actuator]
+            and mujoco.mjtBias(m.actuator_biastype[actuator]) == mujoco.mjtBias.mjBIAS_NONE
+        ):
             gain = abs(float(m.actuator_gainprm[actuator, 0]))
             forces[joint] = max(
                 forces.get(joint, 0.0), gear * gain * float(np.abs(m.actuator_ctrlrange[actuator]).max())

@@ -94,8 +94,8 @@ class Shape:
 @dataclass(frozen=True, eq=False)
 class Joint:
     """A joint. part: index of the part it carries, None when unknown. limits: "lower", "upper", "effort", "velocity"
-    -> number, only those stated. gear: largest transmission ratio on it. armature: None where the format has none. mimics: whether
-    it follows another joint.
+    -> number, only those stated. gear: largest transmission ratio on it. armature: None where the format has none.
+    mimics: whether it follows another joint.
     """
 
     name: str
@@ -161,7 +161,7 @@ class Sketch:
 
     @cached_property
     def carrier(self) -> tuple[int, ...]:
-        """For each part the part it is rigidly fixed to that a joint carries (or the root): the cluster it belongs to."""
+        """For each part the one of its rigid body that a joint carries (or the root)."""
         found: list[int] = []
         for index, part in enumerate(self.parts):
             found.append(index if part.moves or part.parent is None else found[part.parent])

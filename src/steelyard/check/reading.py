@@ -29,7 +29,7 @@ class Reader:
         self.faults.append(Fault(code, self.place(element, text), message))
 
     def numbers(self, element: Element, name: str, count: int, text: str, *, default=None, code="SY104") -> np.ndarray:
-        """Attribute as (count,) floats; NaN and a fault when it is missing without default, unreadable or not finite."""
+        """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite."""
         raw = element.attributes.get(name)
         unknown = np.full(count, np.nan)
         if raw is None:

@@ -25,8 +25,8 @@ SAME = 1e-9  # relative; decimals of an orientation leave rounding
 class Repair:
     """What was written.
 
-    source, path: the model and its repaired copy. files: every file written. changes: one a mended link, names in `names`.
-    effects: torques before and after a degree of freedom, None when the source cannot be used as a robot. remaining:
+    source, path: the model and its repaired copy. files: every file written. changes: one a mended link, its name in
+    `names`. effects: torques before and after a degree of freedom, None when the source cannot be used as a robot. remaining:
     what a second check still finds.
     """
 

@@ -1,4 +1,4 @@
-"""A rule: a stable code, a severity, and a function that looks at a sketched model. Its docstring is its documentation."""
+"""A rule: a stable code, a severity, and a function that looks at a model. Its docstring is its documentation."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -41,8 +41,8 @@ def unreadable_file(sketch: Sketch) -> Iterator[Hit]:
 def outside_package(sketch: Sketch) -> Iterator[Hit]:
     """A file is outside the model's package.
 
-    Why: A path that is absolute, climbs out with `..`, or runs through a symbolic link works on one computer only, and a
-    model from elsewhere should not make programs open files of yours. Such files are not opened here. The package is
+    Why: A path that is absolute, climbs out with `..`, or runs through a symbolic link works on one computer only, and
+    a model from elsewhere should not make programs open files of yours. Such files are not opened here. The package is
     the nearest folder above the model with package.xml, .git or pyproject.toml, else the folder above the model's.
     Example:
         <mesh filename="../../../../home/me/arm.stl"/>
@@ -68,8 +68,8 @@ def unchecked_file(sketch: Sketch) -> Iterator[Hit]:
 def mesh_scale(sketch: Sketch) -> Iterator[Hit]:
     """The geometry of a link is larger than 20 m.
 
-    Why: Mesh formats carry no units; CAD programs write millimetres. Without scale="0.001 0.001 0.001" a hand is as large
-    as a house, and rules on geometry mean nothing.
+    Why: Mesh formats carry no units; CAD programs write millimetres. Without scale="0.001 0.001 0.001" a hand is as
+    large as a house, and rules on geometry mean nothing.
     Example:
         <mesh filename="hand.stl"/>   for a file in millimetres
     Remedy: Add the scale, or export in metres.

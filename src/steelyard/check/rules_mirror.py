@@ -49,8 +49,8 @@ def pairs(sketch: Sketch) -> Iterator[tuple[int, int]]:
 def sides_differ(sketch: Sketch) -> Iterator[Hit]:
     """A left link and its right counterpart weigh or turn differently.
 
-    Why: Mirrored parts have equal masses and equal principal moments whatever their frames. A difference of more than 5 %
-    of the mass or 15 % of a moment means that one side was updated and the other was not.
+    Why: Mirrored parts have equal masses and equal principal moments whatever their frames. A difference of more than
+    5 % of the mass or 15 % of a moment means that one side was updated and the other was not.
     Example:
         left_shin with 1.2 kg, right_shin with 1.9 kg
     Remedy: Give both sides the values of the same revision.

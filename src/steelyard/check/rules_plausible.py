@@ -68,8 +68,8 @@ def millimetres(sketch: Sketch) -> Iterator[Hit]:
 def grams(sketch: Sketch) -> Iterator[Hit]:
     """A mass or an inertia is in grams.
 
-    Why: The density is a thousand times that of materials, or the tensor a thousand times what the geometry and the mass
-    allow.
+    Why: The density is a thousand times that of materials, or the tensor a thousand times what the geometry and the
+    mass allow.
     Example:
         <mass value="350"/>  for a part of 350 g
     Remedy: Divide by 1000.
@@ -81,7 +81,7 @@ def grams(sketch: Sketch) -> Iterator[Hit]:
             )
             yield Hit(w.inertial.place, message, "Divide the mass (and the tensor, if it is in g m^2) by 1000.")
         elif tensor_in_grams(w):
-            message = f"{sketch.word} '{w.name}': its tensor is {w.gyration:.3g} times that of its geometry; g m^2 for kg m^2?"
+            message = f"{sketch.word} '{w.name}': tensor {w.gyration:.3g} times that of the geometry; g m^2 for kg m^2?"
             yield Hit(w.inertial.place, message, "Divide the tensor by 1000.")
 
 

@@ -16,8 +16,8 @@ SINGLE = ("hinge", "slide", *DRIVEN)
 def mass_ratio(sketch: Sketch) -> Iterator[Hit]:
     """A light body carries one that is a thousand times heavier.
 
-    Why: Iterative solvers converge with the ratio of the masses they couple; beyond a thousand, joints stretch, contacts
-    sink in, and double precision is soon used up. The carried mass is that of everything beyond the joint.
+    Why: Iterative solvers converge with the ratio of the masses they couple; beyond a thousand, joints stretch,
+    contacts sink in, and double precision is soon used up. The carried mass is that of everything beyond the joint.
     Example:
         A 1 g adapter that carries a 5 kg arm
     Remedy: Fix the light part to its neighbour, or give it its real mass.
@@ -28,7 +28,7 @@ def mass_ratio(sketch: Sketch) -> Iterator[Hit]:
             continue
         carried = sketch.subtree_mass[carrier] - mass
         if carried > RATIO * mass:
-            message = f"{sketch.word} '{part.name}' of {mass:.3g} kg carries {carried:.3g} kg: {carried / mass:.2g} times its mass."
+            message = f"{sketch.word} '{part.name}' of {mass:.3g} kg carries {carried:.3g} kg."
             place = part.inertial.place if part.inertial else part.place
             yield Hit(place, message, "Fix it to its neighbour, or give it its real mass.")
 

@@ -64,8 +64,8 @@ def triangle_inequality(sketch: Sketch) -> Iterator[Hit]:
     """The principal moments violate the triangle inequality.
 
     Why: The largest principal moment of any distribution of mass is at most the sum of the other two. MuJoCo refuses
-    such a body, Bullet and Gazebo compute nonsense, and no identification with physical consistency can use it. The same
-    is to say that the pseudo-inertia has a negative eigenvalue.
+    such a body, Bullet and Gazebo compute nonsense, and no identification with physical consistency can use it. The
+    same is to say that the pseudo-inertia has a negative eigenvalue.
     Example:
         <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.05"/>
     Remedy: Usually two numbers are swapped, units are mixed, or the tensor was transformed wrongly; export it again.
@@ -95,7 +95,7 @@ def no_thickness(sketch: Sketch) -> Iterator[Hit]:
         a, b, c = inertial.moments
         violates = a <= ROUNDING * c or a + b - c < -ROUNDING * c
         if inertial.mass > 0 and not violates and low < FLAT * high:
-            message = f"{sketch.word} '{name}' has no extent along one axis (second moments {_three(inertial.spread)} kg m^2)."
+            message = f"{sketch.word} '{name}' is flat: second moments {_three(inertial.spread)} kg m^2."
             yield Hit(inertial.place, message, "Give it the thickness the part has.")
 
 

@@ -12,8 +12,8 @@ from steelyard.check.scan import models_in, scan
 def run(path, *, select=(), ignore=(), meshes: bool = True) -> Findings:
     """Check a URDF or MJCF file, or every model of a folder.
 
-    select, ignore: rule codes or beginnings of codes ("SY2"). meshes: whether mesh files are read; without them, rules on
-    geometry see primitive shapes only. Raises ModelError for a file that cannot be read at all or is no model (for a
+    select, ignore: rule codes or beginnings of codes ("SY2"). meshes: whether mesh files are read; without them, rules
+    on geometry see primitive shapes only. Raises ModelError for a file that cannot be read at all or is no model (for a
     folder: when no file of it can), OptionError for an unknown code.
     """
     from steelyard.errors import ModelError

@@ -26,7 +26,7 @@ def scan(path, *, meshes: bool = True) -> Sketch:
 def models_in(path) -> list[Path]:
     """The model files a path stands for: itself, or for a folder every URDF and MJCF model in it.
 
-    Files that other models include, and XML files that are no models, are left out. Raises ModelError for an empty folder.
+    Parts of models and XML files that are no models are left out. Raises ModelError for a folder without models.
     """
     path = Path(path)
     if not path.is_dir():

@@ -5,6 +5,7 @@ what then still fails is a fault. Without a compiled model, the written bodies a
 """
 
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,10 @@ ASSETS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "texture": 
 
 def scan(document: Document, *, meshes: bool = True) -> Sketch:
     """Sketch of an MJCF document and what it includes. Raises ModelError for includes that cannot be followed."""
-    files = read_files(document.path)
+    try:
+        files = read_files(document.path)
+    except ModelError as error:
+        raise ModelError(f"{document.path} cannot be read with what it includes: {error}") from error
     _require_no_circle(files)
     listed, barrier = bodies(files)
     readers = {owner: Reader(owner) for owner in files.documents.values()}
@@ -164,7 +168,7 @@ def _weighs(body) -> bool:
 def _line_in(complaint: str) -> int:
     """Line number MuJoCo mentions, 1 when it mentions none."""
     words = complaint.replace(",", " ").replace(".", " ").split()
-    lines = [int(b) for a, b in zip(words, words[1:], strict=False) if a == "line" and b.isdigit()]
+    lines = [int(b) for a, b in pairwise(words) if a == "line" and b.isdigit()]
     return lines[0] if lines else 1
 
 

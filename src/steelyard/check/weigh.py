@@ -67,7 +67,7 @@ class Weighed:
 
     @cached_property
     def excess(self) -> float:
-        """Share of the second moments beyond what the enclosing ellipsoid can hold; negative when all fits (B, Theorem 4)."""
+        """Share of the second moments beyond what the enclosing ellipsoid holds; negative if all fits (B, Theorem 4)."""
         ellipsoid = self.bulk.ellipsoid(GROWTH)
         if ellipsoid is None:
             return -1.0

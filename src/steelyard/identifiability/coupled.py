@@ -102,7 +102,9 @@ def _extra_columns(mechanism: Mechanism, experiment: Experiment, cluster: Cluste
 
 
 def _spans(experiment: Experiment, cluster: Cluster, motion: ClusterMotion, V, K, sensed: bool, result):
-    """V and K of every member: all that it sees over the samples."""
+    """V and K of every member: all that it sees over the samples; everything below a body that moves in every way."""
+    if V.shape[1] == 7 and K.shape[1] == 10:
+        return
     zero, decisions = np.zeros((7, 0)), result.decisions
     for m, i in enumerate(cluster.members):
         X, J = motion.X[m], motion.J[m]

@@ -120,17 +120,17 @@ def _step(mechanism, experiment, i, seed, spins, sensed, geometry, result) -> Tr
     X = np.eye(7)
     X[:6, :6] = geometry.X[i]
     rates = [transfer_rate(phi) for phi in node.subspace.T]
-    turns = [np.pad(crm(phi), ((0, 1), (0, 1))) for phi in node.subspace.T]
+    turns = _padded([crm(phi) for phi in node.subspace.T], 1)
     entering, K = np.linalg.qr(X @ V)[0], np.linalg.qr(geometry.B[i].T @ K)[0]
     V = closure(entering, turns, decisions)
     K = closure(K, [rate.T for rate in rates], decisions)
     rows = [K.T @ rate for rate in rates]
-    own = np.pad(node.subspace, ((0, 1), (0, 0)))
+    own = np.concatenate([node.subspace, np.zeros((1, node.subspace.shape[1]))])
     full_V = joined(V, own, decisions) if experiment.dynamic else V
 
     inner = Inner(mechanism, experiment, node, spins)
     if experiment.joints:
-        rows.append(_joint_rows(node, inner, X, seed[0], turns, own, experiment.dynamic, decisions))
+        rows.append(_joint_rows(node, inner, X, seed[0], turns, own, full_V, experiment.dynamic, decisions))
         K = joined(K, momentum(full_V[:6], node.subspace), decisions)
     if sensed:
         rows.append(_wrench_rows(node, inner, geometry.X[i], turns, decisions, experiment.dynamic))
@@ -139,18 +139,17 @@ def _step(mechanism, experiment, i, seed, spins, sensed, geometry, result) -> Tr
         K = joined(K, seen, decisions)
         if i in experiment.wrenches:
             rows.append(seen.T)
-    rows = np.concatenate(
-        [np.pad(r, ((0, 0), (0, 10 + inner.count - r.shape[1]))) for r in rows] or [np.zeros((0, 10 + inner.count))]
-    )
-    R = null_space(rows, decisions)
+    R = null_space(_beside_each_other(rows, 10 + inner.count), decisions)
     result.V[i] = None if full_V.shape[1] == 7 else full_V
     result.K[i] = None if K.shape[1] == 10 else K
     received = -geometry.B[i] @ R[:10] - inner.lumps @ R[10:]
     return Transfer((i,), (R[:10],), inner.columns, R[10:], node.parent, received)
 
 
-def _joint_rows(node, inner, X, V_parent, turns, own, dynamic, decisions):
-    """Momentum condition: torque of the joint for every velocity its body can have, other unknowns included."""
+def _joint_rows(node, inner, X, V_parent, turns, own, V, dynamic, decisions):
+    """Momentum condition: torque of the joint for every velocity V its body can have, other unknowns included."""
+    if not inner.count:
+        return momentum(V[:6], node.subspace).T
     V_parent = np.eye(7) if V_parent is None else V_parent
     e = inner.count
     V = closure(_orthonormal(np.concatenate([X @ V_parent, inner.felt @ V_parent])), _padded(turns, e), decisions)
@@ -161,7 +160,7 @@ def _joint_rows(node, inner, X, V_parent, turns, own, dynamic, decisions):
     if inner.armatures.any():
         conditions = armature_rows(node.subspace)
         rows.append(np.pad(conditions[:, inner.acts] * inner.armatures, ((0, 0), (10, 0))))
-    return np.concatenate(rows) if rows else np.zeros((0, 10 + e))
+    return _beside_each_other(rows, 10 + e)
 
 
 def _wrench_rows(node, inner, X, turns, decisions, dynamic):
@@ -172,7 +171,17 @@ def _wrench_rows(node, inner, X, turns, decisions, dynamic):
     U = _orthonormal(np.concatenate([X, np.zeros((1, 6)), spin_only]))
     U = closure(U, _padded(turns, inner.count), decisions)
     rows = [inner.rows(momentum(U[:6], phi[:, None]).T, U, k) for k, phi in enumerate(node.subspace.T)]
-    return np.concatenate(rows) if rows else np.zeros((0, 10 + inner.count))
+    return _beside_each_other(rows, 10 + inner.count)
+
+
+def _beside_each_other(blocks, width: int):
+    """Blocks of rows as one matrix (r, width), filled up with zeros on the right."""
+    rows = np.zeros((sum(len(block) for block in blocks), width))
+    start = 0
+    for block in blocks:
+        rows[start : start + len(block), : block.shape[1]] = block
+        start += len(block)
+    return rows
 
 
 def _orthonormal(columns):
@@ -180,7 +189,10 @@ def _orthonormal(columns):
 
 
 def _padded(turns, count):
-    return [np.pad(turn, ((0, count), (0, count))) for turn in turns]
+    padded = np.zeros((len(turns), len(turns[0]) + count, len(turns[0]) + count)) if turns else []
+    for larger, turn in zip(padded, turns, strict=True):
+        larger[: len(turn), : len(turn)] = turn
+    return list(padded)
 
 
 def _free_transfers(mechanism: Mechanism, nodes: list[int], geometry, decisions) -> list[Transfer]:

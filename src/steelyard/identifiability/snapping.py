@@ -2,8 +2,8 @@
 
 A file that writes pi as 3.1416 bends its axes by 1e-5 rad. To the letter such a robot reveals more than the one that
 was meant, through motions of 1e-5, and products of them, that no experiment could see. Only the relations of an axis
-to the ones that it can meet matter: of its parent's joint, of joints before that which only translate, of gravity at the
-root, and of its siblings, with which a mimic joint or a rotor may couple it.
+to the ones that it can meet matter: of its parent's joint, of joints before that which only translate, of gravity at
+the root, and of its siblings, with which a mimic joint or a rotor may couple it.
 """
 
 from collections.abc import Sequence

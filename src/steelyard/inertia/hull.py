@@ -18,7 +18,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from steelyard.errors import InertiaError
 from steelyard.inertia import cones, pseudo
-from steelyard.inertia.sets import EPS, UNITS, BodySet, ball_frame, definite_rows
+from steelyard.inertia.body_set import EPS, UNITS, BodySet, ball_frame, definite_rows
 
 FLAT = 1e-9  # volume of a tetrahedron relative to the polyhedron's extent cubed
 

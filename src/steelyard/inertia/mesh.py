@@ -73,8 +73,8 @@ def _about_center(vertices):
 
 def _corners(columns, faces, start):
     """Corner coordinates of a chunk of faces: three arrays (3, c). columns: (3, n)."""
-    chunk = faces[start : start + CHUNK]
-    return [columns[:, chunk[:, corner]] for corner in range(3)]
+    chunk = np.ascontiguousarray(faces[start : start + CHUNK].T)
+    return [columns.take(corner, axis=1, mode="clip") for corner in chunk]  # the range was checked
 
 
 def _cross(a, b):

@@ -2,11 +2,11 @@
 most often.
 """
 
+from steelyard.inertia.body_set import BodySet
 from steelyard.inertia.cones import ConeRows
 from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.hull import Box, HullNecessary, HullRealizable, PointMasses, TetrahedraRealizable
 from steelyard.inertia.sets import (
-    BodySet,
     Bounds,
     ComInEllipsoid,
     Consistent,

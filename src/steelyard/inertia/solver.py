@@ -41,13 +41,13 @@ def minimise(P, q, A, b, kinds, *, tolerances=FINE):
             return np.array(solution.x)
         if "Infeasible" in status:
             raise InertiaError(
-                f"no body satisfies all constraints ({status}): they contradict each other or leave no body with volume; "
-                "loosen bounds, or give more points or larger ellipsoids"
+                f"no body satisfies all constraints ({status}): they contradict each other or leave no body with "
+                "volume; loosen bounds, or give more points or larger ellipsoids"
             )
         stopped.append(f"{status} at {tolerance:g}, residuals {solution.r_prim:.1e} and {solution.r_dual:.1e}")
     raise NoDigits(
-        f"a cone program over one body met none of its tolerances ({'; '.join(stopped)}): the set is badly scaled; avoid "
-        "flat pieces and lengths far from the body's"
+        f"a cone program over one body met none of its tolerances ({'; '.join(stopped)}): the set is badly scaled; "
+        "avoid flat pieces and lengths far from the body's"
     )
 
 

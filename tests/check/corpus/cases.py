@@ -104,8 +104,8 @@ def several(name, replacements, code, *, at, mended=False) -> Case:
     return Case(name, text, code, text[: text.rindex(at)].count("\n") + 1, mended)
 
 
-INERTIAL = "<inertial>\n      <origin xyz=\"0 0 0.2\""
-HAND_AT = "<inertial>\n      <origin xyz=\"0 0 0.05\""
+INERTIAL = '<inertial>\n      <origin xyz="0 0 0.2"'
+HAND_AT = '<inertial>\n      <origin xyz="0 0 0.05"'
 
 
 def arm(name, new, code, **options):
@@ -228,7 +228,14 @@ CASES = (
     case("no_torque", URDF, 'effort="50"', 'effort="0"', "SY504"),
     case("unknown_child", URDF, '<child link="hand"/>', '<child link="hnad"/>', "SY505"),
     case("second_parent", URDF, '<child link="hand"/>', '<child link="arm"/>', "SY505", at='<joint name="wrist"'),
-    case("link_twice", URDF, '<link name="hand">', '<link name="arm">', "SY505", at='<link name="arm">\n    <inertial>\n      <origin xyz="0 0 0.05"'),
+    case(
+        "link_twice",
+        URDF,
+        '<link name="hand">',
+        '<link name="arm">',
+        "SY505",
+        at='<link name="arm">\n    <inertial>\n      <origin xyz="0 0 0.05"',
+    ),
     case("loop", URDF, '<parent link="base"/>', '<parent link="hand"/>', "SY505", at='<joint name="shoulder"'),
     case("joint_type", URDF, '"shoulder" type="revolute"', '"shoulder" type="hinge"', "SY506"),
     case("axis_zero", URDF, '<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>', "SY506"),
@@ -251,9 +258,23 @@ CASES = (
     case("mjcf_about_origin", MJCF, DIAGONAL, 'diaginertia="0.1083 0.1083 0.0033"', "SY305", mended=True),
     case("mjcf_mm", MJCF, DIAGONAL, 'diaginertia="28300 28300 3300"', "SY402", mended=True),
     case("mjcf_placeholder", MJCF, DIAGONAL, 'diaginertia="0.01 0.01 0.01"', "SY404", mended=True),
-    case("mjcf_no_inertial", MJCF, f'        <inertial pos="0 0 0.05" mass="0.5" {HAND_DIAGONAL}/>\n', "", "SY101", at='<body name="hand"'),
+    case(
+        "mjcf_no_inertial",
+        MJCF,
+        f'        <inertial pos="0 0 0.05" mass="0.5" {HAND_DIAGONAL}/>\n',
+        "",
+        "SY101",
+        at='<body name="hand"',
+    ),
     case("mjcf_no_armature", MJCF, ' armature="0.01"', "", "SY502", at='<joint name="shoulder"'),
     case("mjcf_no_force", MJCF, ' ctrlrange="-50 50"', "", "SY503", at='<joint name="shoulder"'),
     case("mjcf_unknown_joint", MJCF, 'motor joint="shoulder"', 'motor joint="elbow"', "SY508", at="<motor joint"),
-    case("mjcf_missing_mesh", MJCF, "  <worldbody>", '  <asset><mesh file="gone.stl"/></asset>\n  <worldbody>', "SY601", at="<asset>"),
+    case(
+        "mjcf_missing_mesh",
+        MJCF,
+        "  <worldbody>",
+        '  <asset><mesh file="gone.stl"/></asset>\n  <worldbody>',
+        "SY601",
+        at="<asset>",
+    ),
 )

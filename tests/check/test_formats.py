@@ -1,0 +1,127 @@
+"""Output formats, selection, exit codes."""
+
+import json
+
+import pytest
+
+from check.corpus.cases import MJCF, URDF
+from steelyard import check
+from steelyard.check.catalog import RULES
+from steelyard.errors import ModelError, OptionError
+
+BROKEN = URDF.replace('<mass value="2"/>', '<mass value="-2"/>').replace('name="hand"', 'name="h&lt;|b&gt;"', 1)
+BROKEN = BROKEN.replace('link="hand"', 'link="h&lt;|b&gt;"')
+INFO = URDF.replace(' effort="50"', "")
+
+
+@pytest.fixture
+def model(tmp_path):
+    def write(text, name="robot.urdf"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_exit_codes(model, tmp_path, capsys):
+    assert check.command([model(URDF)]) == 0
+    assert "nothing found" in capsys.readouterr().out
+    assert check.command([model(BROKEN)]) == 1
+    assert check.command([model(INFO)]) == 0
+    assert check.command([model(INFO)], strict=True) == 1
+    assert check.command([model(INFO)], strict=True, ignore=["SY503"]) == 0
+    assert check.command([tmp_path / "gone.urdf"]) == 2
+    assert check.command([]) == 2
+    assert check.command([model(URDF)], select=["SY9"]) == 2
+    assert check.command([model(URDF)], format="xml") == 2
+    capsys.readouterr()
+    # one unreadable model does not hide the findings of another
+    assert check.command([model(BROKEN), tmp_path / "gone.urdf"]) == 2
+    out, err = capsys.readouterr()
+    assert "SY103" in out
+    assert "gone.urdf" in err
+
+
+def test_text_has_no_colour_in_a_pipe(model, capsys):
+    path = model(BROKEN)
+    check.command([path])
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert out.startswith(f"{path}:6: SY103 error link 'arm' has mass -2 kg.")
+
+
+def test_colour_on_a_terminal(model, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    check.command([model(BROKEN)])
+    assert "\x1b[" in capsys.readouterr().out
+
+
+def test_json(model, capsys, tmp_path):
+    nan = BROKEN.replace('value="-2"', 'value="nan"')
+    assert check.command([model(nan)], format="json", fix=tmp_path / "out.urdf") == 0
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    (finding,) = document["findings"]
+    assert (finding["code"], finding["name"], finding["line"]) == ("SY104", "not-a-number", 8)
+    (change,) = document["repairs"][0]["changes"]
+    assert change["before"]["mass"] is None
+    assert change["after"]["mass"] == pytest.approx(4.0, rel=0.01)  # a box of 4 litres of water
+
+
+def test_sarif_has_what_the_schema_requires(model, capsys, monkeypatch, tmp_path):
+    path = model(BROKEN, "my robot.urdf")
+    monkeypatch.chdir(tmp_path)
+    check.command([path], format="sarif")
+    document = json.loads(capsys.readouterr().out)
+    assert document["version"] == "2.1.0"
+    (run,) = document["runs"]
+    ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert ids == [rule.code for rule in RULES]
+    (result,) = run["results"]
+    assert ids[result["ruleIndex"]] == result["ruleId"] == "SY103"
+    place = result["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "my%20robot.urdf"}, "region": {"startLine": 6}}
+    assert result["level"] in ("none", "note", "warning", "error")
+
+
+def test_markdown_escapes_names(model, capsys):
+    path = model(BROKEN.replace('<mass value="0.5"/>', '<mass value="-0.5"/>'))
+    check.command([path], format="markdown")
+    out = capsys.readouterr().out
+    assert "&lt;\\|b>" in out
+    assert all(line.replace("\\|", "").count("|") == 6 for line in out.splitlines() if line.startswith("|"))
+
+
+def test_folder_and_repair_into_a_folder(model, tmp_path, capsys):
+    model(BROKEN, "in/a.urdf")
+    model(MJCF, "in/b.xml")
+    model("<package/>", "in/package.xml")
+    model("<mujoco><asset/></mujoco>", "in/part.xml")
+    findings = check.run(tmp_path / "in")
+    assert [path.name for path in findings.files] == ["a.urdf", "b.xml"]
+    assert check.command([tmp_path / "in"], fix=tmp_path / "out") == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.urdf", "b.xml"]
+    assert (tmp_path / "out" / "b.xml").read_text() == MJCF
+    assert "mass [kg]" in capsys.readouterr().out
+
+
+def test_selection(model):
+    path = model(BROKEN.replace(' effort="50"', ""))
+    assert check.run(path).codes == ("SY103", "SY503")
+    assert check.run(path, select=["SY1"]).codes == ("SY103",)
+    assert check.run(path, ignore=["SY1"]).codes == ("SY503",)
+    with pytest.raises(OptionError, match="SY101"):
+        check.run(path, select=["XX"])
+    empty = path.parent / "empty"
+    empty.mkdir()
+    with pytest.raises(ModelError, match="holds no"):
+        check.run(empty)
+
+
+def test_every_rule_is_documented():
+    for rule in RULES:
+        for heading in ("Why:", "Example:", "Remedy:"):
+            assert heading in rule.text, rule.code
+        assert rule.severity in ("error", "warning", "info")
+    assert len({rule.code for rule in RULES}) == len({rule.name for rule in RULES}) == len(RULES) >= 30
