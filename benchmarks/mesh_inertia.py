@@ -1,4 +1,5 @@
-"""Time the mass properties of a mesh of a million faces and their derivatives with respect to every vertex, beside trimesh.
+"""Time the mass properties of a mesh of a million faces and their derivatives with respect to every vertex, beside
+trimesh.
 
 Run it: `python benchmarks/mesh_inertia.py`. `run()` returns medians in seconds. Aims on two cores: mass properties
 under 0.15 s, all vertex derivatives under 1 s. trimesh computes mass properties only.

@@ -1,12 +1,13 @@
-"""Draw Figures 2 and 3 of Wensing, Kim and Slotine (2018): covariance ellipsoids, and when a bounding ellipsoid can hold a body.
+"""Draw Figures 2 and 3 of Wensing, Kim and Slotine (2018): covariance ellipsoids, and when a bounding ellipsoid can
+hold a body.
 
-Run it: `python examples/11_realizability_figures.py [OUT]`; without OUT a temporary folder is made. It writes a page for each
-figure (turn it with the mouse) and the same as a PNG, and prints what they show.
+Run it: `python examples/11_realizability_figures.py [OUT]`; without OUT a temporary folder is made. It writes a page
+for each figure (turn it with the mouse) and the same as a PNG, and prints what they show.
 
 Figure 3 asks whether mass inside the grey ellipsoid, of semi-axes sqrt(5), sqrt(2), 1, can have the blue covariance
-ellipsoid, of semi-axes sqrt(0.9), sqrt(0.2), sqrt(0.2). Two cases go against intuition: a covariance ellipsoid may stick out
-of a shape that holds the body, and one that fits inside may belong to no body in it. Where the answer is yes, four point
-masses (red, area by mass) prove it.
+ellipsoid, of semi-axes sqrt(0.9), sqrt(0.2), sqrt(0.2). Two cases go against intuition: a covariance ellipsoid may
+stick out of a shape that holds the body, and one that fits inside may belong to no body in it. Where the answer is yes,
+four point masses (red, area by mass) prove it.
 """
 
 import sys
@@ -50,7 +51,9 @@ def point_layers(points, masses, size=0.13):
 
 
 def figure_2():
-    """Covariance ellipsoids of masses in space and of nearly flat ones, `[(title, [(ellipsoid, color, opacity)], color)]`."""
+    """Covariance ellipsoids of masses in space and of nearly flat ones, `[(title, [(ellipsoid, color, opacity)],
+    color)]`.
+    """
     rng = np.random.default_rng(5)
     panels = []
     for title, thickness in (("masses in space", 1.0), ("masses on a plate", 0.02)):
@@ -58,7 +61,7 @@ def figure_2():
         masses = rng.uniform(0.3, 1.0, size=8)
         q = np.column_stack([points, np.ones(8)])
         ellipsoid = covariance_ellipsoid(pseudo.to_parameters((q.T * masses) @ q))
-        panels.append((title, [*point_layers(points, masses), (ellipsoid, BLUE, 0.6)], YES))
+        panels.append((title, [*point_layers(points, masses), (ellipsoid, BLUE, 0.6)], GREY))
     return panels
 
 
@@ -97,12 +100,16 @@ def write_page(panels, path, *, columns):
 
     rows = -(-len(panels) // columns)
     specs = [[{"type": "scene"}] * columns] * rows
-    page = make_subplots(rows, columns, specs=specs, subplot_titles=[title for title, _, _ in panels], vertical_spacing=0.06)
+    page = make_subplots(
+        rows, columns, specs=specs, subplot_titles=[title for title, _, _ in panels], vertical_spacing=0.06
+    )
     for index, (_, layers, _) in enumerate(panels):
         for ellipsoid, color, opacity in layers:
             vertices, faces = surface(ellipsoid, around=24, along=12)
             (x, y, z), (i, j, k) = vertices.T, faces.T
-            trace = go.Mesh3d(x=x, y=y, z=z, i=i, j=j, k=k, color="rgb({}, {}, {})".format(*color), opacity=opacity, lighting=LIGHTING)
+            trace = go.Mesh3d(
+                x=x, y=y, z=z, i=i, j=j, k=k, color="rgb({}, {}, {})".format(*color), opacity=opacity, lighting=LIGHTING
+            )
             page.add_trace(trace, row=index // columns + 1, col=index % columns + 1)
     camera = {"eye": {"x": 0.9, "y": -2.2, "z": 1.1}}
     page.update_scenes(aspectmode="data", camera=camera)

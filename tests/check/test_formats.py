@@ -1,12 +1,14 @@
 """Output formats, selection, exit codes."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from check.corpus.cases import MJCF, URDF
 from steelyard import check
 from steelyard.check.catalog import RULES
+from steelyard.check.pages import pages
 from steelyard.errors import ModelError, OptionError
 
 BROKEN = URDF.replace('<mass value="2"/>', '<mass value="-2"/>').replace('name="hand"', 'name="h&lt;|b&gt;"', 1)
@@ -125,3 +127,8 @@ def test_every_rule_is_documented():
             assert heading in rule.text, rule.code
         assert rule.severity in ("error", "warning", "info")
     assert len({rule.code for rule in RULES}) == len({rule.name for rule in RULES}) == len(RULES) >= 30
+
+
+def test_pages_are_those_of_the_rules():
+    folder = Path(__file__).parents[2] / "docs" / "check"
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} == pages()

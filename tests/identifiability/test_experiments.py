@@ -204,3 +204,39 @@ def test_motors_need_rotors():
     robot = random_tree(np.random.default_rng(0), rotors=False)
     with pytest.raises(ModelError, match="has no rotors"):
         identifiability(robot, motors=True)
+
+
+def test_robot_that_cannot_move_shows_nothing():
+    robot = library.scara()
+    idn = identifiability(robot, locked=robot.joint_names)
+    assert idn.count == 0 and idn.null_space.shape == (40, 40) and "×" in idn.table()
+    assert identifiability(robot, locked=robot.joint_names, sensors="base", motion="static").count == 3
+
+
+def test_loops_and_models_without_joints_are_refused_by_the_loader(tmp_path):
+    from steelyard.model import load
+
+    inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    link = '<link name="{}"><inertial><mass value="1"/>' + inertia + "</inertial></link>"
+    joint = '<joint name="{0}{1}" type="continuous"><parent link="{0}"/><child link="{1}"/></joint>'
+    still, loop = tmp_path / "still.urdf", tmp_path / "loop.urdf"
+    still.write_text(f'<robot name="r">{link.format("a")}</robot>')
+    links = "".join(link.format(x) for x in "abc")
+    joints = "".join(joint.format(*pair) for pair in ("ab", "ac", "bc"))
+    loop.write_text(f'<robot name="r">{links}{joints}</robot>')
+    with pytest.raises(ModelError, match="no movable joint"):
+        load(still)
+    with pytest.raises(ModelError, match="loop"):
+        load(loop)
+
+
+def test_constraints_that_the_loader_leaves_out_are_named(tmp_path):
+    from steelyard.model import load
+
+    path = tmp_path / "loop.xml"
+    body = '<body name="{0}" pos="{1} 0 0"><joint name="j{0}" axis="0 1 0"/><geom size="0.1" mass="1"/></body>'
+    path.write_text(
+        f"<mujoco><worldbody>{body.format('a', 0)}{body.format('b', 1)}</worldbody>"
+        '<equality><connect body1="a" body2="b" anchor="0.5 0 0"/></equality></mujoco>'
+    )
+    assert "equality constraints" in identifiability(load(path)).table()

@@ -157,3 +157,15 @@ def test_jax_in_jax_out():
         for found, expected in zip(results, everything(*arguments), strict=True):
             assert isinstance(found, jax.Array)
             assert_close(found, expected, 1e-13)
+
+
+def test_public_names_load_on_first_use():
+    """The names of the package are there, whether they load at once or later, and unknown ones are not."""
+    from steelyard import inertia
+
+    for name in ("Ellipsoid", "is_consistent", "is_realizable", "four_point_masses", "minimum_volume_ellipsoid"):
+        assert callable(getattr(inertia, name))
+    assert callable(inertia.mesh.parameters)
+    assert callable(inertia.mesh.vertex_derivatives)
+    assert "cover" in dir(inertia)
+    assert not hasattr(inertia, "nonsense")

@@ -22,8 +22,8 @@ def command(
     """Check models and print what is wrong; returns the exit code.
 
     paths: model files and folders of models. fix: file for the repaired copy of the one model, or a folder for the
-    copies of several. format: text, json, sarif or markdown, on standard output; colours only on a terminal. select, ignore: rule
-    codes or their beginnings. strict: findings of severity info fail too.
+    copies of several. format: text, json, sarif or markdown, on standard output; colours only on a terminal. select,
+    ignore: rule codes or their beginnings. strict: findings of severity info fail too.
     Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked:
     the reason is one line on standard error, and the other models are checked all the same.
     """

@@ -24,7 +24,7 @@ TO_PROJECT = {"SY201", "SY203", "SY204", "SY302"}
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A mended inertial of a part (by index). codes: what it mends; how: one text a step; before: None if there was none."""
+    """A mended inertial of a part (by index). codes: what it mends; how: one text a step; before: None if new."""
 
     part: int
     codes: tuple[str, ...]
@@ -144,7 +144,7 @@ def _ball(inertial: Inertial) -> tuple[Inertial, str]:
 
 
 def _nearest(inertial: Inertial, bulk: Bulk | None) -> tuple[Inertial, str]:
-    """The nearest consistent inertia (entropic) with mass and centre as stated, within the geometry if that holds it."""
+    """The nearest consistent inertia (entropic) with mass and centre as stated, within the geometry if it can."""
     m, c, R = inertial.mass, inertial.com, inertial.rotation
     # about the centre of mass, in the inertial's axes: there mass and centre are exact and the numbers well scaled
     theta = np.asarray(from_com_inertia(m, np.zeros(3), inertial.tensor))

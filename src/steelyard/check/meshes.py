@@ -12,7 +12,7 @@ from steelyard.errors import InertiaError
 from steelyard.inertia import mesh_files
 
 MAX_MESH_BYTES = 128 * 2**20
-# formats trimesh reads only with further packages: not a fault of the model
+# formats trimesh reads in part, or with further packages only: a failure is not the model's
 OPTIONAL = (".dae", ".3mf", ".gltf", ".glb", ".msh", ".usd", ".usda", ".usdz")
 
 
@@ -55,10 +55,9 @@ def _load(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:
             warnings.simplefilter("ignore")  # textures and materials do not matter here
             vertices, faces = mesh_files.load(path)
     except InertiaError as error:
-        if path.suffix.lower() in OPTIONAL and "unsupported mesh format" in str(error):
-            return Resolved(
-                None, "SY604", f"'{text[:120]}' was not read: {path.suffix} needs another package of trimesh."
-            )
+        if path.suffix.lower() in OPTIONAL and path.stat().st_size:
+            said = f"'{text[:120]}' was not read: {path.suffix} is not fully supported here."
+            return Resolved(None, "SY604", said)
         return Resolved(None, "SY602", f"'{text[:120]}': {error}.")
     if not np.isfinite(vertices).all():
         return Resolved(None, "SY602", f"'{text[:120]}' holds coordinates that are not finite.")

@@ -47,6 +47,8 @@ def resolve(text: str, folders: list[Path], package: Path) -> Resolved:
 def _in_named_package(text: str, package: Path, folder: Path) -> Resolved:
     name, _, rest = unquote(text.split("://", 1)[1]).partition("/")
     here = Path(os.path.realpath(folder))
+    if not name:
+        return Resolved(None, "SY601", f"'{text[:120]}' names no package before its third slash.")
     for above in (here, *here.parents):
         for home in (above, above / name):
             if home.name == name and home.is_dir() and (home == above or home != above.parent):
@@ -64,7 +66,7 @@ def _inside(path: Path, package: Path, text: str, *, absolute: bool = False) -> 
     try:
         real = Path(os.path.realpath(path))
         if not real.is_relative_to(os.path.realpath(package)):
-            why = "is absolute" if absolute else "leaves"
+            why = "is an absolute path outside" if absolute else "leaves"
             message = f"'{shown}' {why} the model's package ({package.name}); the file was not opened."
             return Resolved(None, "SY603", message)
         if not real.exists():

@@ -26,8 +26,8 @@ class Repair:
     """What was written.
 
     source, path: the model and its repaired copy. files: every file written. changes: one a mended link, its name in
-    `names`. effects: torques before and after a degree of freedom, None when the source cannot be used as a robot. remaining:
-    what a second check still finds.
+    `names`. effects: torques before and after a degree of freedom, None when the source cannot be used as a robot.
+    remaining: what a second check still finds.
     """
 
     source: Path

@@ -32,8 +32,8 @@ def com_outside(sketch: Sketch) -> Iterator[Hit]:
     for w in weighed(sketch):
         if w.outside > max(OUTSIDE * w.bulk.diagonal, OUTSIDE_LEAST):
             message = (
-                f"{sketch.word} '{w.name}': centre of mass ({_vector(w.inertial.com)}) m is {w.outside:.3g} m outside its "
-                f"geometry, which has a diagonal of {w.bulk.diagonal:.3g} m."
+                f"{sketch.word} '{w.name}': centre of mass ({_vector(w.inertial.com)}) m is {w.outside:.3g} m outside "
+                f"its geometry, which has a diagonal of {w.bulk.diagonal:.3g} m."
             )
             yield Hit(w.inertial.place, message, "Express the centre of mass in the link's frame, in metres.")
 
@@ -54,11 +54,11 @@ def too_spread(sketch: Sketch) -> Iterator[Hit]:
     Remedy: Check units and the reference point of the tensor: URDF and MJCF want it about the centre of mass.
     """
     for w in weighed(sketch):
-        explained = w.outside > 0 or unit_error(w) or is_placeholder(w.inertial) or wrong_point(w) is not None
+        explained = unit_error(w) or is_placeholder(w.inertial) or wrong_point(w) is not None
         if w.excess > EXCESS and not explained:
             message = (
-                f"{sketch.word} '{w.name}': its second moments are {1 + w.excess:.3g} times what mass inside its geometry "
-                f"can have."
+                f"{sketch.word} '{w.name}': its second moments are {1 + w.excess:.3g} times what mass inside its "
+                "geometry can have."
             )
             yield Hit(w.inertial.place, message, "Check units and reference point of the tensor.")
 
@@ -76,8 +76,8 @@ def too_concentrated(sketch: Sketch) -> Iterator[Hit]:
     for w in weighed(sketch):
         if 0 < w.gyration < CONCENTRATED:
             message = (
-                f"{sketch.word} '{w.name}': its inertia is {w.gyration:.2g} times that of its geometry filled evenly with "
-                f"{w.inertial.mass:g} kg."
+                f"{sketch.word} '{w.name}': its inertia is {w.gyration:.2g} times that of its geometry filled "
+                f"evenly with {w.inertial.mass:g} kg."
             )
             yield Hit(w.inertial.place, message, "State the tensor from CAD in kg m^2.")
 
@@ -127,7 +127,7 @@ def other_axes(w: Weighed) -> tuple[str, np.ndarray] | None:
     The size is left out of the comparison: hollow parts are alike in shape, not in size.
     """
     solid = w.solid_tensor
-    if solid is None or not w.part.shapes or not 1 / 3 < w.gyration < 3:
+    if solid is None or not w.centred or not w.part.shapes or not 1 / 3 < w.gyration < 3:
         return None
     given = w.inertial.turned
     target = solid * w.gyration
@@ -155,7 +155,7 @@ def _turned(tensor: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 def wrong_point(w: Weighed) -> np.ndarray | None:
     """The tensor (3, 3) about the centre of mass if the stated one is about the origin, else None."""
     solid = w.solid_tensor
-    if solid is None or unit_error(w):
+    if solid is None or not w.centred or unit_error(w):
         return None
     c = w.inertial.com
     shift = w.inertial.mass * (c @ c * np.eye(3) - np.outer(c, c))

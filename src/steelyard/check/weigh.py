@@ -9,6 +9,7 @@ from steelyard.check.bulk import Bulk, bulk_of
 from steelyard.check.parts import Inertial, Part, Sketch
 from steelyard.inertia.parameters import to_com_inertia
 
+NEAR = 0.1  # of the geometry's diagonal between centres of mass that are alike
 GROWTH = 1.1  # geometry is drawn smaller than the part by cables, screws and covers
 
 
@@ -53,11 +54,6 @@ class Weighed:
         return None if self._solid is None else self._solid[1]
 
     @cached_property
-    def solid_com(self) -> np.ndarray | None:
-        """(3,) centre of the filled geometry, m."""
-        return None if self._solid is None else self._solid[0]
-
-    @cached_property
     def _solid(self):
         theta = self.bulk.solid
         if theta is None:
@@ -66,13 +62,36 @@ class Weighed:
         return com, tensor
 
     @cached_property
+    def centred(self) -> bool:
+        """Whether the centre of mass is about where the filled geometry has it, so that their tensors can be compared."""
+        return self._solid is not None and bool(
+            np.linalg.norm(self.inertial.com - self._solid[0]) < NEAR * self.bulk.diagonal
+        )
+
+    @property
+    def _like_solid(self) -> bool:
+        """Whether no second moment about its centre exceeds that of the filled, grown geometry: then all fits."""
+        if self._solid is None:
+            return False
+        com, tensor = self._solid
+        d = self.inertial.com - com
+        spread = [0.5 * np.trace(I) * np.eye(3) - I for I in (self.inertial.turned, tensor)]
+        spread[0] = spread[0] + self.inertial.mass * np.outer(d, d)
+        return bool(np.linalg.eigvalsh(GROWTH**2 * spread[1] - spread[0])[0] >= 0)
+
+    @cached_property
     def excess(self) -> float:
-        """Share of the second moments beyond what the enclosing ellipsoid holds; negative if all fits (B, Theorem 4)."""
+        """Share of second moments beyond what the hull's ellipsoid holds; negative if all fits (B, Theorem 4).
+
+        A centre of mass outside the geometry is another fault: then only the moments about it are counted.
+        """
+        if self._like_solid:
+            return -1.0
         ellipsoid = self.bulk.ellipsoid(GROWTH)
         if ellipsoid is None:
             return -1.0
         T = ellipsoid.to_ball
-        offset = T[:3, :3] @ self.inertial.com + T[:3, 3]
+        offset = T[:3, :3] @ self.inertial.com + T[:3, 3] if self.outside <= 0 else np.zeros(3)
         spread = 0.5 * np.trace(self.inertial.turned) * np.eye(3) - self.inertial.turned
         level = np.trace(T[:3, :3] @ spread @ T[:3, :3].T) / self.inertial.mass + offset @ offset
         return float(level - 1)

@@ -114,5 +114,6 @@ def _nodes(joints, length, size):
 
 
 def _notes(robot: Robot) -> tuple[str, ...]:
-    coupled = robot.mimic_names
-    return (f"Joints that follow others: {choices(coupled)}.",) if coupled else ()
+    """What the table should say: joints that follow others, and what of the model file is not part of the robot."""
+    coupled = (f"Joints that follow others: {choices(robot.mimic_names)}.",) if robot.mimic_names else ()
+    return (*coupled, *robot.notes)

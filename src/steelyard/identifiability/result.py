@@ -1,7 +1,7 @@
 """What an experiment can reveal: the result of `identifiability`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -178,8 +178,6 @@ class Identifiability:
         """Of each body, as in the last lines of the paper's tables; None for a numeric analysis."""
         if self.recursion is None:
             return None
-        from dataclasses import replace
-
         still = replace(self.mechanism, gravity=np.zeros(6))
         without = recursion.run(still, self.experiment)
         assert without is not None

@@ -140,5 +140,3 @@ def definite_rows(T, eps):
     """Rows of `T J T^T >= eps m 1`. T: (4, 4)."""
     J = T @ pseudo.to_matrix(UNITS) @ T.T - eps * UNITS[:, 0, None, None] * np.eye(4)
     return cones.rows(cones.triangle(J).T, [("psd", 4)])
-
-

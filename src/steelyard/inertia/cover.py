@@ -14,7 +14,6 @@ union also contains points outside the shape; more ellipsoids leave fewer.
 from itertools import product
 
 import numpy as np
-from scipy.stats.qmc import Halton
 
 from steelyard.errors import InertiaError
 from steelyard.inertia.ellipsoid import Ellipsoid
@@ -100,6 +99,8 @@ def _rough_ellipsoid(piece):
 
 def _union_volumes(covers):
     """Volume of the union of each cover, relative to one box around all: the share of evenly spread probes inside."""
+    from scipy.stats.qmc import Halton  # half a second to import
+
     reach = [
         (e.center - np.sqrt(np.diag(e.Q)), e.center + np.sqrt(np.diag(e.Q)))
         for ellipsoids in covers

@@ -28,10 +28,9 @@ def figure(vertices, faces, theta, *, bounds=()):
         _plotly_mesh(go, *surface(bound), f"bound {k + 1}", (200, 140, 20), 0.15) for k, bound in enumerate(bounds)
     ]
     x, y, z = ([value] for value in ellipsoid.center)
-    traces.append(
-        go.Scatter3d(x=x, y=y, z=z, mode="markers", marker={"size": 5, "color": _css(CENTER)}, name="centre of mass")
-    )
-    page = go.Figure(traces)
+    marker = {"size": 5, "color": _css(CENTER)}
+    center = go.Scatter3d(x=x, y=y, z=z, mode="markers", marker=marker, name="centre of mass")
+    page = go.Figure([*traces, center])
     axes = {f"{axis}axis": {"title": {"text": f"{axis} [m]"}} for axis in "xyz"}
     page.update_layout(
         scene={"aspectmode": "data", **axes}, margin={"l": 0, "r": 0, "t": 30, "b": 0}, legend={"x": 0, "y": 1}

@@ -38,9 +38,12 @@ def solid(path, *, density: float | None = None, mass: float | None = None, scal
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         unit = mesh.parameters(vertices, faces, density=1.0)
-    density = mass / unit[0] if mass is not None else 1000.0 if density is None else density
+    if mass is not None:
+        density = float(mass / unit[0])
+    elif density is None:
+        density = 1000.0
     theta = mesh.parameters(vertices, faces, density=density, check=False)
-    return Solid(vertices, faces, theta, float(density), tuple(str(each.message) for each in caught))
+    return Solid(vertices, faces, theta, density, tuple(str(each.message) for each in caught))
 
 
 def as_dict(found: Solid) -> dict:
