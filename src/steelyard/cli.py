@@ -53,6 +53,17 @@ Examples:
 
   steelyard mesh gripper.stl --scale 0.001 --mass 0.85 --draw gripper.png
 """
+CHECK_EXAMPLES = """
+Examples:
+
+  steelyard check robot.urdf
+
+  steelyard check models/ --select SY1,SY2 --format sarif > models.sarif
+
+  steelyard check robot.urdf --fix robot_fixed.urdf
+
+Exit status: 0 clean; 1 findings (with --fix: those that remain); 2 a model could not be checked.
+"""
 
 app = typer.Typer(
     name="steelyard",
@@ -260,6 +271,24 @@ def mesh(
         typer.echo(f"warning: {text}", err=True)
     typer.echo(json.dumps(page.as_dict(found), indent=1) if as_json else page.as_text(found))
     raise typer.Exit(FINDINGS if found.warnings else DONE)
+
+
+@app.command(epilog=CHECK_EXAMPLES)
+def check(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF or MJCF files, or folders of them.")],
+    fix: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write a repaired copy: a file, or a folder for several models.")
+    ] = None,
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json, sarif or markdown.")] = "text",
+    select: Annotated[str, typer.Option(metavar="CODES", help="Only these rules: codes or beginnings, commas.")] = "",
+    ignore: Annotated[str, typer.Option(metavar="CODES", help="Not these rules.")] = "",
+    strict: Annotated[bool, typer.Option("--strict", help="Let findings of severity info fail too.")] = False,
+):
+    """Find wrong inertias, units, limits and paths in robot models, and mend them."""
+    from steelyard.check import command
+
+    code = command(models, fix=fix, format=format, select=_words(select), ignore=_words(ignore), strict=strict)
+    raise typer.Exit(code)
 
 
 def _friction(text: str) -> tuple[str, ...]:

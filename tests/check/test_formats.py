@@ -132,3 +132,13 @@ def test_every_rule_is_documented():
 def test_pages_are_those_of_the_rules():
     folder = Path(__file__).parents[2] / "docs" / "check"
     assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} == pages()
+
+
+def test_the_subcommand(model):
+    from typer.testing import CliRunner
+
+    from steelyard.cli import app
+
+    result = CliRunner().invoke(app, ["check", str(model(BROKEN)), "--format", "json", "--select", "SY1,SY2"])
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["counts"] == {"error": 1, "warning": 0, "info": 0}

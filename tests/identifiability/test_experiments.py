@@ -10,7 +10,7 @@ from steelyard.identifiability import sampled
 from steelyard.identifiability.analyze import identifiability
 from steelyard.identifiability.build import build
 from steelyard.identifiability.sensors import sensors_of
-from steelyard.model import library
+from steelyard.model import library, load
 from steelyard.model.joint import Joint, revolute_subspace
 from steelyard.model.robot import Robot
 
@@ -240,3 +240,16 @@ def test_constraints_that_the_loader_leaves_out_are_named(tmp_path):
         '<equality><connect body1="a" body2="b" anchor="0.5 0 0"/></equality></mujoco>'
     )
     assert "equality constraints" in identifiability(load(path)).table()
+
+
+def test_closed_loops_are_refused_by_name(tmp_path):
+    path = tmp_path / "loop.xml"
+    path.write_text(
+        '<mujoco><worldbody><body name="a"><joint name="i"/><geom size=".1"/></body>'
+        '<body name="b" pos="1 0 0"><joint name="j"/><geom size=".1"/></body></worldbody>'
+        '<equality><connect name="ring" body1="a" body2="b" anchor="1 0 0"/></equality></mujoco>'
+    )
+    robot = load(path)
+    assert robot.loops == ("ring",)
+    with pytest.raises(ModelError, match=r"ring.*opened tree"):
+        identifiability(robot)

@@ -63,7 +63,7 @@ class Weighed:
 
     @cached_property
     def centred(self) -> bool:
-        """Whether the centre of mass is about where the filled geometry has it, so that their tensors can be compared."""
+        """Whether the centre of mass is about where the filled geometry has it: then tensors can be compared."""
         return self._solid is not None and bool(
             np.linalg.norm(self.inertial.com - self._solid[0]) < NEAR * self.bulk.diagonal
         )
@@ -104,9 +104,8 @@ def weighed(sketch: Sketch) -> tuple[Weighed, ...]:
         for index, part, inertial in sketch.stated():
             # a part without geometry of its own stands for the body it is fixed to, or for nothing worth judging
             judged = inertial.usable and not inertial.is_point and sketch.matters(index)
-            alone = (
-                len([i for i in sketch.clusters[sketch.carrier[index]] if sketch.parts[i].inertial is not None]) == 1
-            )
+            fixed = sketch.clusters[sketch.carrier[index]]
+            alone = sum(sketch.parts[i].inertial is not None for i in fixed) == 1
             bulk = bulk_of(sketch, index) if judged and (part.shapes or alone) else None
             if bulk is not None and bulk.hull is not None:
                 found.append(Weighed(index, part, inertial, bulk))

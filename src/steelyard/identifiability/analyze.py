@@ -5,7 +5,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from steelyard.errors import ModelError, OptionError
+from steelyard.errors import ModelError, OptionError, choices
 from steelyard.identifiability import regroup, sampled
 from steelyard.identifiability.basis import Basis, from_null_space, rescaled
 from steelyard.identifiability.build import build
@@ -70,6 +70,11 @@ def identifiability(
 def _check(robot: Robot, motion: str, motors: bool):
     if motion not in MOTIONS:
         raise OptionError(f"motion is one of {', '.join(MOTIONS)}; got '{motion}'.")
+    if robot.loops:
+        raise ModelError(
+            f"Robot '{robot.name}' has closed loops ({choices(robot.loops)}), which tie joints together; this analysis is for "
+            "trees. Remove these <equality> constraints to analyse the opened tree."
+        )
     if motors and not robot.rotors:
         raise ModelError(
             f"Robot '{robot.name}' has no rotors. Describe them in its side file *.steelyard.toml, or leave motors out."

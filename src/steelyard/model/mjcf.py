@@ -24,7 +24,7 @@ def load(path, *, floating=None, gravity=None) -> Robot:
             f"{path}:{root.sourceline}: the root element is <{root.tag}>; an MJCF model starts with <mujoco>."
         )
     m, warned = compile_file(path)
-    return assemble(
+    robot = assemble(
         m.names[: m.names.index(b"\0")].decode() or path.stem,
         _parts(m),
         floating=floating,
@@ -32,6 +32,7 @@ def load(path, *, floating=None, gravity=None) -> Robot:
         source=Source(path.absolute(), "mjcf"),
         notes=[*(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
     )
+    return replace(robot, loops=_loops(m))
 
 
 def compile_file(path):
@@ -109,6 +110,15 @@ def _joint(m, index: int) -> Joint:
         damping=float(m.dof_damping[dof].flat[0]),
         frictionloss=float(m.dof_frictionloss[dof]),
     )
+
+
+def _loops(m) -> tuple[str, ...]:
+    """Names of the active equality constraints that close a kinematic loop."""
+    import mujoco
+
+    closing = (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD)
+    active = [k for k in range(m.neq) if m.eq_active0[k] and m.eq_type[k] in closing]
+    return tuple(m.eq(k).name or f"equality {k}" for k in active)
 
 
 def _unmodelled(m, path) -> list[str]:

@@ -47,7 +47,7 @@ class Robot:
     joints: parents before children, depth first. parents: (nj,) joint index or WORLD. body_joints: (nb,) the joint
     whose child frame is the body frame; joints without a body are the inner joints of a compound one. inertias: (nb,
     10) in body frames, fixed attachments lumped in. gravity: (3,) in the world, m/s^2. links: every part of the file
-    with the body it rides on.
+    with the body it rides on. loops: names of the file's loop closures, which are not part of the tree.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Robot:
     frictionloss: np.ndarray
     links: tuple[Link, ...] = ()
     rotors: tuple[Rotor, ...] = ()
+    loops: tuple[str, ...] = ()
     source: Source | None = None
     notes: tuple[str, ...] = ()
 
