@@ -116,8 +116,8 @@ def _loops(m) -> tuple[str, ...]:
     """Names of the active equality constraints that close a kinematic loop."""
     import mujoco
 
-    closing = (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD)
-    active = [k for k in range(m.neq) if m.eq_active0[k] and m.eq_type[k] in closing]
+    closing = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
+    active = [k for k in range(m.neq) if m.eq_active0[k] and int(m.eq_type[k]) in closing]
     return tuple(m.eq(k).name or f"equality {k}" for k in active)
 
 
