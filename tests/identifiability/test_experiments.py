@@ -231,13 +231,11 @@ def test_loops_and_models_without_joints_are_refused_by_the_loader(tmp_path):
 
 
 def test_constraints_that_the_loader_leaves_out_are_named(tmp_path):
-    from steelyard.model import load
-
-    path = tmp_path / "loop.xml"
+    path = tmp_path / "coupled.xml"
     body = '<body name="{0}" pos="{1} 0 0"><joint name="j{0}" axis="0 1 0"/><geom size="0.1" mass="1"/></body>'
     path.write_text(
         f"<mujoco><worldbody>{body.format('a', 0)}{body.format('b', 1)}</worldbody>"
-        '<equality><connect body1="a" body2="b" anchor="0.5 0 0"/></equality></mujoco>'
+        '<equality><joint joint1="ja" joint2="jb"/></equality></mujoco>'
     )
     assert "equality constraints" in identifiability(load(path)).table()
 

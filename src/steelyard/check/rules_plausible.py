@@ -125,11 +125,12 @@ def copies(sketch: Sketch) -> Iterator[Hit]:
         kinds = {frozenset(_stem(shape.source) for shape in sketch.parts[i].shapes) for i in members}
         if len(kinds) < 2:
             continue
+        plural = "links" if sketch.word == "link" else "bodies"
         names = ", ".join(f"'{sketch.parts[i].name}'" for i in members[:6])
         more = f" and {len(members) - 6} more" if len(members) > 6 else ""
         first = sketch.parts[members[1]]
         assert first.inertial is not None
-        message = f"{len(members)} {sketch.word}s of different geometry have the same inertial: {names}{more}."
+        message = f"{len(members)} {plural} of different geometry have the same inertial: {names}{more}."
         yield Hit(first.inertial.place, message, "State each link's own values.")
 
 
