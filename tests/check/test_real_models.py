@@ -1,8 +1,8 @@
 """What the linter finds in published models: faults verified by hand, and nothing where there is nothing."""
 
 import pytest
-from robots import package_folder, urdf
 
+from robots import package_folder, urdf
 from steelyard import check
 
 KNOWN = {
