@@ -11,7 +11,7 @@ LINK = """  <link name="link{i}">
     <inertial>
       <origin xyz="0 0 0.05"/>
       <mass value="{mass}"/>
-      <inertia ixx="{ixx}" ixy="0" ixz="0" iyy="0.0021" iyz="0" izz="0.0009"/>
+      <inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" iyz="0" izz="{izz}"/>
     </inertial>
     <collision><origin xyz="0 0 0.05"/><geometry><box size="0.1 0.1 0.16"/></geometry></collision>
   </link>
@@ -28,7 +28,9 @@ JOINT = """  <joint name="joint{i}" type="revolute">
 
 def model(links: int = LINKS) -> str:
     """Text of a URDF: a binary tree of boxes."""
-    bodies = [LINK.format(i=i, mass=0.5 + i / links, ixx=0.002 + 1e-6 * i) for i in range(links)]
+    masses = [0.5 + i / links for i in range(links)]
+    tensors = [{"ixx": 0.0030 * mass, "iyy": 0.0028 * mass, "izz": 0.0016 * mass} for mass in masses]
+    bodies = [LINK.format(i=i, mass=masses[i], **tensors[i]) for i in range(links)]
     joints = [JOINT.format(i=i, parent=(i - 1) // 2) for i in range(1, links)]
     return '<robot name="large">\n' + "".join(bodies + joints) + "</robot>\n"
 

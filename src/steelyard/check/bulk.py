@@ -82,9 +82,11 @@ class Bulk:
 
 
 def bulk_of(sketch: Sketch, index: int) -> Bulk | None:
-    """Geometry around a part, None where it has none."""
+    """Geometry around a part, None where it has none or where some of it is unknown."""
     members = sketch.clusters[sketch.carrier[index]]
     R0, p0 = sketch.placed[index]
+    if any(sketch.parts[member].partial for member in members):
+        return None  # half a body would make every judgement wrong
     moved = []
     for member in members:
         R, p = sketch.placed[member]

@@ -114,6 +114,7 @@ class Part:
     """A link or body. parent: index or None for a root. rotation, position: its pose in the parent at zero.
 
     moves: whether a joint is between it and its parent. inferred: kg its mass by its geoms where none is stated (MJCF).
+    partial: whether some of its geometry is unknown, because a file was not read.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Part:
     inertial: Inertial | None
     shapes: tuple[Shape, ...] = ()
     inferred: float = 0.0
+    partial: bool = False
 
     @property
     def mass(self) -> float:
