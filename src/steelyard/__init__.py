@@ -3,6 +3,8 @@
 model + log -> information -> identifiability -> fit -> validated model + report
 """
 
+from importlib import import_module
+
 from steelyard import errors, fit, inertia, simulate
 from steelyard.dynamics import body_regressor, inverse_dynamics, regressor
 from steelyard.errors import SteelyardError
@@ -39,3 +41,9 @@ __all__ = [
     "write_csv",
     "write_npz",
 ]
+
+
+def __getattr__(name: str):
+    if name == "check":  # loaded on first use: it brings SciPy, which a plain import does not need
+        return import_module("steelyard.check")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -125,6 +125,13 @@ def test_meshes_that_cannot_be_read(tmp_path, name, content):
     assert check.run(path).codes == ("SY602",)
 
 
+def test_no_judgement_by_half_of_the_geometry(tmp_path):
+    path = model_with(tmp_path, "gone.stl")
+    ball = '<visual><geometry><sphere radius="0.001"/></geometry></visual>\n  </link>\n  <link name="hand">'
+    path.write_text(path.read_text().replace('</link>\n  <link name="hand">', ball))
+    assert check.run(path).codes == ("SY601",)
+
+
 def test_a_mesh_that_is_no_regular_file(tmp_path):
     path = model_with(tmp_path, "pipe.stl")
     os.mkfifo(path.parent / "pipe.stl")

@@ -124,15 +124,19 @@ def _origin(reader: Reader, element: Element, label: str, *, code="SY104"):
 
 def _part(reader: Reader, link: Element, name, parent, R, p, moves, meshes) -> Part:
     label = _label(link)
-    shapes = []
+    shapes: list[Shape] = []
+    partial = False
     for role in ("collision", "visual"):
         for element in link.children:
             if element.tag == role:
-                # a picture of many megabytes adds little where there is collision geometry
+                # a picture of many megabytes takes long; without it the geometry counts as unknown
                 limit = LARGE if role == "visual" and shapes else MAX_MESH_BYTES
-                shapes += _shape(reader, element, role, f"{label} > {role}", meshes, limit)
+                found = _shape(reader, element, role, f"{label} > {role}", meshes, limit)
+                partial = partial or not found
+                shapes += found
     known = np.nan_to_num(R), np.nan_to_num(p)  # an unreadable pose is reported once, then ignored
-    return Part(name, reader.place(link, label), parent, *known, moves, _inertial(reader, link, label), tuple(shapes))
+    inertial = _inertial(reader, link, label)
+    return Part(name, reader.place(link, label), parent, *known, moves, inertial, tuple(shapes), partial=partial)
 
 
 def _inertial(reader: Reader, link: Element, label: str) -> Inertial | None:
