@@ -57,7 +57,7 @@ def _urdf(sketch: Sketch, inertials: dict[int, Inertial], target: Path) -> bytes
     edits: list[Edit] = []
     for index, inertial in inertials.items():
         edits += _urdf_inertial(document, links[sketch.parts[index].name], inertial)
-    moved, _ = urdf_write._moved_files(document, Mover(document.path.parent, target.parent))
+    moved, _ = urdf_write.moved_files(document, Mover(document.path.parent, target.parent))
     return apply(document, edits + moved)
 
 
@@ -102,7 +102,7 @@ def _mjcf_inertial(body: Body, inertial: Inertial) -> tuple[Document, list[Edit]
     I = inertial.tensor
     if np.abs(I - np.diag(np.diag(I))).max() <= DIAGONAL * np.abs(I).max():
         return document, edits + _set(document, element, "diaginertia", np.diag(I))
-    moments, quaternion = mjcf_write._principal(inertial.turned)
+    moments, quaternion = mjcf_write.principal_moments(inertial.turned)
     edits += _set(document, element, "diaginertia", moments)
     spelled = [name for name in ORIENTATIONS if name in element.attributes]
     if spelled:

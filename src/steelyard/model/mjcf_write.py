@@ -108,7 +108,7 @@ def _require_matched(
 def new_inertial(theta) -> New:
     """`<inertial>` of a body. theta: (10,) in its frame."""
     mass, com, inertia = com_form(theta)
-    moments, quaternion = _principal(inertia)
+    moments, quaternion = principal_moments(inertia)
     attributes = {"pos": number_text(com), "quat": number_text(quaternion)}
     return New("inertial", attributes | {"mass": number_text([mass]), "diaginertia": number_text(moments)})
 
@@ -123,7 +123,7 @@ def _inertial(body: Body, theta) -> tuple[Document, list[Edit]]:
     if "fullinertia" in element.attributes:
         full = inertia[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
         return document, edits + update(document, element, "fullinertia", full)
-    moments, quaternion = _principal(inertia)
+    moments, quaternion = principal_moments(inertia)
     edits += update(document, element, "diaginertia", moments)
     spelled = [name for name in ORIENTATIONS if name in element.attributes]
     if spelled:
@@ -133,7 +133,7 @@ def _inertial(body: Body, theta) -> tuple[Document, list[Edit]]:
     return document, edits
 
 
-def _principal(inertia):
+def principal_moments(inertia):
     """Principal moments (3,) and the quaternion, w first, of their axes. inertia: (3, 3) about the centre of mass."""
     if not inertia[np.triu_indices(3, 1)].any():
         return np.diag(inertia), np.array([1.0, 0.0, 0.0, 0.0])

@@ -34,7 +34,7 @@ def draft(robot: Robot, reference: Robot, target) -> Draft:
     for name, properties in changes.joints.items():
         edits += _dynamics(document, joints[name], {ATTRIBUTES[field]: value for field, value in properties.items()})
         changed.append(f"joint '{name}': {', '.join(properties)}")
-    moved, renamed = _moved_files(document, Mover(document.path.parent, target.parent))
+    moved, renamed = moved_files(document, Mover(document.path.parent, target.parent))
     return Draft(
         files=((target, apply(document, edits + moved)),),
         expected=changes.expected,
@@ -86,7 +86,7 @@ def _dynamics(document: Document, joint: Element, values: dict[str, float]) -> l
     return [edit for key, value in values.items() for edit in update(document, element, key, [value])]
 
 
-def _moved_files(document: Document, mover: Mover) -> tuple[list[Edit], list[str]]:
+def moved_files(document: Document, mover: Mover) -> tuple[list[Edit], list[str]]:
     """Relative mesh and texture files, and MuJoCo's folders, seen from the new folder."""
     edits, renamed = [], []
     for element in document.root.walk():
