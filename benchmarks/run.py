@@ -15,7 +15,7 @@ def main():
     for name in names:
         print(f"{name} ...", flush=True)
         module = importlib.import_module(f"benchmarks.{name}")
-        parts.append(f"## {name}\n\n{module.__doc__.strip().splitlines()[0]}\n\n{table(module.run())}")
+        parts.append(f"## {name}\n\n{summary(module)}\n\n{table(module.run())}")
     (FOLDER / "RESULTS.md").write_text("\n".join(parts))
     print("\n".join(parts))
 
@@ -26,8 +26,15 @@ def machine() -> str:
     return f"{platform.machine()}, Python {platform.python_version()}, {versions}."
 
 
+def summary(module) -> str:
+    """First paragraph of a module's documentation, on one line."""
+    return " ".join(module.__doc__.strip().split("\n\n")[0].split())
+
+
 def table(rows: dict) -> str:
-    """Markdown table of `{row: {column: value}}`."""
+    """Markdown table of `{row: {column: value}}`, or of one row `{column: value}`."""
+    if not all(isinstance(row, dict) for row in rows.values()):
+        rows = {"": rows}
     columns = list(dict.fromkeys(key for row in rows.values() for key in row))
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for name, row in rows.items():
