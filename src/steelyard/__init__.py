@@ -14,6 +14,7 @@ from steelyard.information import Information, accumulate
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
 from steelyard.model import Robot, library, load
 from steelyard.model.save import save
+from steelyard.parameters import UserColumn
 from steelyard.validate import validate
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Log",
     "Robot",
     "SteelyardError",
+    "UserColumn",
     "accumulate",
     "body_regressor",
     "errors",

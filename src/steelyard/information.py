@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics.effects import effect_column
+from steelyard.dynamics.effects import effect_column, extra_rows
 from steelyard.dynamics.kinematics import tree
 from steelyard.dynamics.regressor import row_blocks
 from steelyard.errors import FitError, LogError, OptionError, choices
@@ -19,7 +19,7 @@ from steelyard.identifiability.basis import Basis, from_null_space
 from steelyard.identifiability.structure import regression_basis
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH, FRICTION, ParameterLayout, layout_of
+from steelyard.parameters import COULOMB_WIDTH, FRICTION, ParameterLayout, UserColumn, layout_of
 
 CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
 
@@ -146,6 +146,9 @@ def accumulate(
     *,
     friction=FRICTION,
     armature: bool = False,
+    coupling=(),
+    springs=(),
+    extra: Iterable[UserColumn] = (),
     columns: str = "base",
     coulomb_width: float = COULOMB_WIDTH,
     independence: float = 1.0,
@@ -153,8 +156,10 @@ def accumulate(
     """Information of one log or several, streamed in chunks.
 
     log: with q, v, a and tau of every joint (`filters.differentiate` fills v and a). friction: any of "viscous",
-    "coulomb", "offset"; armature: whether to estimate it. What is not a column keeps the value of the model and is
-    subtracted from tau as known. columns: "base" (identifiable choice, lossless) or "all". coulomb_width: half-width
+    "coulomb", "offset"; armature: whether to estimate it. coupling: groups of joints with a common motor, such as
+    `(("joint5", "joint6"),)` or `({"joint5": 1, "joint6": -1},)`, whose inertia and friction act on the sum of their
+    speeds; springs: joints with a linear spring; extra: `UserColumn`s. What is not a column keeps the value of the
+    model and is subtracted from tau as known. columns: "base" (identifiable choice, lossless) or "all". coulomb_width: half-width
     of standstill, rad/s. independence: share of the samples whose noise is independent, `2 cutoff / rate` after a
     low-pass filter: it scales what the data weighs against a prior, and variances. Raises LogError for missing or
     non-finite channels, OptionError for unknown options.
@@ -163,7 +168,9 @@ def accumulate(
         raise OptionError(f"columns is 'base' or 'all'; got {columns!r}.")
     if not 0 < independence <= 1:
         raise OptionError(f"independence is a share between 0 and 1; got {independence!r}.")
-    layout = layout_of(robot, friction=friction, armature=armature)
+    layout = layout_of(
+        robot, friction=friction, armature=armature, coupling=coupling, springs=springs, extra=tuple(extra)
+    )
     basis = regression_basis(robot, layout)
     kept = basis.columns if columns == "base" else np.arange(layout.size)
     rows = _rows(robot, layout, kept)
@@ -175,7 +182,7 @@ def accumulate(
         direction = direction_of(each, coulomb_width)
         for start in range(0, len(each), CHUNK):
             chunk = tuple(np.ascontiguousarray(x[start : start + CHUNK].T) for x in (q, v, a, tau, direction))
-            _add_chunk(robot, layout, rows, chunk, gram, moment, energy)
+            _add_chunk(robot, layout, coulomb_width, rows, chunk, gram, moment, energy)
         count += len(each)
     if count == 0:
         raise LogError("No samples to accumulate: the log is empty.")
@@ -197,10 +204,12 @@ def accumulate(
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """Nonzero columns of one degree's row: where in its bodies' block, effect terms, places among the kept columns."""
+    """Nonzero columns of one degree's row: where in its bodies' block, terms, extras (which, and which of its degrees),
+    places among the kept columns."""
 
     in_block: np.ndarray
     terms: tuple[str, ...]
+    extras: tuple[tuple[int, int], ...]
     places: np.ndarray
 
 
@@ -210,22 +219,31 @@ def _rows(robot: Robot, layout: ParameterLayout, kept) -> list[_Row]:
     for dof, bodies in enumerate(tree(robot).row_bodies):
         own = [c for c in range(10 * bodies.start, 10 * bodies.stop) if c in place]
         effects = [(t, c) for t, c in zip(layout.terms, layout.effects_of(dof), strict=False) if c in place]
+        extras = [
+            (i, extra.dofs.index(dof))
+            for i, extra in enumerate(layout.extras)
+            if dof in extra.dofs and layout.extra.start + i in place
+        ]
+        columns = [*own, *(c for _, c in effects), *(layout.extra.start + i for i, _ in extras)]
         rows.append(
             _Row(
                 in_block=np.array(own, dtype=int) - 10 * bodies.start,
                 terms=tuple(term for term, _ in effects),
-                places=np.array([place[c] for c in [*own, *(c for _, c in effects)]], dtype=int),
+                extras=tuple(extras),
+                places=np.array([place[c] for c in columns], dtype=int),
             )
         )
     return rows
 
 
-def _add_chunk(robot, layout, rows, chunk, gram, moment, energy):
+def _add_chunk(robot, layout, coulomb_width, rows, chunk, gram, moment, energy):
     """Add one chunk, samples last, to the sums."""
     q, v, a, tau, direction = chunk
     tau = tau - _known_torque(robot, layout, v, a, direction)
+    extras = [extra_rows(robot, extra, q, v, a, coulomb_width=coulomb_width) for extra in layout.extras]
     for dof, (row, block) in enumerate(zip(rows, row_blocks(robot, q, v, a), strict=True)):
         effects = [effect_column(term, v[dof], a[dof], direction=direction[dof]) for term in row.terms]
+        effects += [extras[i][k] for i, k in row.extras]
         y = np.concatenate([block[row.in_block], *(e[None] for e in effects)])
         gram[dof][np.ix_(row.places, row.places)] += y @ y.T
         moment[dof][row.places] += y @ tau[dof]

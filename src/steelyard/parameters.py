@@ -1,11 +1,13 @@
 """Names, units and slices of every column of a regression. The only place with column arithmetic.
 
-Columns stand in the order `[10 per body | viscous | coulomb | offset | armature]`, each term with one column per
-degree of freedom it acts on.
+Columns stand in the order `[10 per body | viscous | coulomb | offset | armature | extras]`, each term with one column
+per degree of freedom it acts on; extras are couplings, springs and columns of the user, one by one.
 """
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from steelyard.errors import OptionError, choices
 from steelyard.inertia.parameters import NAMES, UNITS
@@ -15,6 +17,35 @@ TERMS = {"viscous": "N m s/rad", "coulomb": "N m", "offset": "N m", "armature": 
 # speed is noise. Blocked cross-validation on real logs (Panda, UR10, TX40) is flat between 0.02 and 0.1.
 COULOMB_WIDTH = 0.05
 FRICTION = ("viscous", "coulomb", "offset")
+COUPLED = ("armature", "viscous", "coulomb")  # columns of a coupling, in their order
+SPRING_UNIT = "N m/rad"
+
+
+@dataclass(frozen=True)
+class UserColumn:
+    """A column that the user defines. function(q, v, a), samples first, returns the torque (n, nv) per unit of its
+    parameter. The function is called with random states, too, to find what it has in common with other columns.
+    """
+
+    name: str
+    function: Callable[[Any, Any, Any], Any]
+    unit: str = "N m"
+
+
+@dataclass(frozen=True)
+class Extra:
+    """One column beyond bodies and terms of single joints.
+
+    kind: one of `COUPLED` (a term of the speed `sum ratio * v` of a shared motor, which acts on each degree times its
+    ratio), "spring" (torque `q`) or "user". dofs: degrees it acts on; function: of a user's column.
+    """
+
+    name: str
+    unit: str
+    kind: str
+    dofs: tuple[int, ...]
+    ratios: tuple[float, ...] = (1.0,)
+    function: Callable[[Any, Any, Any], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -22,13 +53,14 @@ class ParameterLayout:
     """Columns of a regression.
 
     body_names: one block of ten each. dof_names, dofs: name and index in v of the degrees that friction and armature
-    act on (not those of a free base). terms: the terms present, in the order of `TERMS`.
+    act on (not those of a free base). terms: the terms present, in the order of `TERMS`. extras: one column each.
     """
 
     body_names: tuple[str, ...]
     dof_names: tuple[str, ...] = ()
     dofs: tuple[int, ...] = ()
     terms: tuple[str, ...] = ()
+    extras: tuple[Extra, ...] = ()
 
     @property
     def inertial(self) -> slice:
@@ -49,12 +81,18 @@ class ParameterLayout:
         return slice(start, start + len(self.dofs))
 
     @property
+    def extra(self) -> slice:
+        """Columns of all extras, the last ones."""
+        start = self.inertial.stop + len(self.terms) * len(self.dofs)
+        return slice(start, start + len(self.extras))
+
+    @property
     def size(self) -> int:
         """Number of columns."""
-        return self.inertial.stop + len(self.terms) * len(self.dofs)
+        return self.extra.stop
 
     def effects_of(self, dof: int) -> tuple[int, ...]:
-        """Columns that act on one degree of freedom beside the bodies, in the order of `terms`."""
+        """Columns of the terms that act on one degree of freedom, in the order of `terms`."""
         if dof not in self.dofs:
             return ()
         place = self.dofs.index(dof)
@@ -64,19 +102,35 @@ class ParameterLayout:
     def names(self) -> tuple[str, ...]:
         """One name a column, such as `link2.Ixx` or `joint3.viscous`."""
         bodies = [f"{body}.{name}" for body in self.body_names for name in NAMES]
-        return tuple(bodies + [f"{dof}.{term}" for term in self.terms for dof in self.dof_names])
+        terms = [f"{dof}.{term}" for term in self.terms for dof in self.dof_names]
+        return tuple(bodies + terms + [extra.name for extra in self.extras])
 
     @cached_property
     def units(self) -> tuple[str, ...]:
         """One unit a column."""
         effects = [TERMS[term] for term in self.terms for _ in self.dof_names]
-        return (*UNITS * len(self.body_names), *effects)
+        return (*UNITS * len(self.body_names), *effects, *(extra.unit for extra in self.extras))
+
+    def signed(self, names: Iterable[str]) -> list[int]:
+        """Columns of the named terms, those of couplings included."""
+        names = set(names)
+        columns = [c for term in self.terms if term in names for c in range(*self.term(term).indices(self.size))]
+        return columns + [self.extra.start + i for i, extra in enumerate(self.extras) if extra.kind in names]
+
+    @property
+    def without_extras(self) -> "ParameterLayout":
+        """The same columns but for the extras."""
+        return ParameterLayout(self.body_names, self.dof_names, self.dofs, self.terms)
 
 
-def layout_of(robot, *, friction=(), armature: bool = False) -> ParameterLayout:
+def layout_of(
+    robot, *, friction=(), armature: bool = False, coupling=(), springs=(), extra: Iterable[UserColumn] = ()
+) -> ParameterLayout:
     """Layout of a robot's regression.
 
-    friction: any of viscous, coulomb, offset. Raises OptionError for another name.
+    friction: any of viscous, coulomb, offset. coupling: groups of joints that share a motor beside their own, each a
+    sequence of names or {name: ratio}; three columns each. springs: names of joints with a linear spring. extra: the
+    user's columns. Raises OptionError for another name.
     """
     friction = (friction,) if isinstance(friction, str) else tuple(friction or ())
     unknown = [name for name in friction if name not in FRICTION]
@@ -87,10 +141,52 @@ def layout_of(robot, *, friction=(), armature: bool = False) -> ParameterLayout:
         if joint.kind != "free":
             actuated += range(start, start + joint.nv)
         start += joint.nv
+    names = {robot.dof_names[i]: i for i in actuated}
     wanted = {*friction, *(("armature",) if armature else ())}
     return ParameterLayout(
         body_names=robot.body_names,
         dof_names=tuple(robot.dof_names[i] for i in actuated),
         dofs=tuple(actuated),
         terms=tuple(term for term in TERMS if term in wanted),
+        extras=(*_couplings(names, coupling), *_springs(robot, names, springs), *_users(robot, extra)),
     )
+
+
+def _couplings(names: dict[str, int], coupling):
+    for group in (coupling,) if isinstance(coupling, Mapping) else coupling:
+        ratios = dict(group) if isinstance(group, Mapping) else dict.fromkeys(_listed(group, "coupling"), 1.0)
+        if len(ratios) < 2 or not all(ratios.values()):
+            raise OptionError(f"A coupling needs two joints or more, with ratios that are not zero; got {group!r}.")
+        dofs = tuple(_found(names, joint, "coupling") for joint in ratios)
+        label = "".join(f"{'-' if ratio < 0 else '+'}{joint}" for joint, ratio in ratios.items()).removeprefix("+")
+        for kind in COUPLED:
+            yield Extra(f"{label}.{kind}", TERMS[kind], kind, dofs, tuple(float(r) for r in ratios.values()))
+
+
+def _springs(robot, names: dict[str, int], springs):
+    for joint in _listed(springs, "springs"):
+        dof = _found(names, joint, "springs")
+        if joint not in robot.joint_names:
+            raise OptionError(
+                f"springs: '{joint}' is one of several degrees of a joint; only simple joints have springs."
+            )
+        yield Extra(f"{joint}.spring", SPRING_UNIT, "spring", (dof,))
+
+
+def _users(robot, extra):
+    for column in extra:
+        if not isinstance(column, UserColumn):
+            raise OptionError(f"extra lists UserColumn(name, function); got {column!r}.")
+        yield Extra(column.name, column.unit, "user", tuple(range(robot.nv)), function=column.function)
+
+
+def _listed(names, option: str):
+    if isinstance(names, str):
+        raise OptionError(f"{option} is a list of joint names; got the text '{names}'.")
+    return tuple(names)
+
+
+def _found(names: dict[str, int], joint, option: str) -> int:
+    if joint not in names:
+        raise OptionError(f"{option}: the robot has no driven joint '{joint}'; it has {choices(names)}.")
+    return names[joint]

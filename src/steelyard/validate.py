@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.dynamics.effects import friction_torque
+from steelyard.dynamics.effects import extra_torque, friction_torque
 from steelyard.dynamics.inverse import inverse_dynamics
 from steelyard.fit.estimate import Estimate
 from steelyard.information import direction_of
@@ -73,4 +73,6 @@ def predict(model: Estimate | Robot, q, v, a, *, direction=None) -> np.ndarray:
     tau = inverse_dynamics(robot, q, v, a) + friction_torque(robot, v, direction=direction, coulomb_width=width)
     if "offset" in model.layout.terms:
         tau[:, list(model.layout.dofs)] += model.friction["offset"]
+    if model.layout.extras:
+        tau += extra_torque(robot, model.layout, model.extras, q, v, a, coulomb_width=width)
     return tau

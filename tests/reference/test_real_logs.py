@@ -56,6 +56,20 @@ def test_tx40_blocked_cross_validation(models, tmp_path):
     assert_loadable(estimate.robot, tmp_path / "tx40.urdf")
 
 
+@pytest.mark.parametrize("fit", [sy.fit.consistent, sy.fit.least_squares])
+def test_tx40_coupled_wrist(models, fit):
+    """40 base parameters, 18 of friction and offset, 3 of the motor that joints 5 and 6 share."""
+    robot = sy.load(models["tx40"])
+    log = prepared(sy.read_log(SHARED_DATA / "tx40_100Hz.npz", robot), None)
+    error, signal = 0.0, 0.0
+    for train, test in folds(log, 3):
+        info = sy.accumulate(robot, train, armature=True, coupling=(("joint5", "joint6"),))
+        assert info.basis.count == 61
+        validation = sy.validate(fit(info), test)
+        error, signal = error + (validation.error**2).sum(), signal + (validation.measured**2).sum()
+    assert np.sqrt(error / signal) < 0.095
+
+
 def assert_loadable(robot, path):
     """Every link is physical, and Pinocchio and MuJoCo read the same inertias from the file."""
     assert np.linalg.eigvalsh(pseudo.to_matrix(robot.inertias)).min() > 0

@@ -1,12 +1,15 @@
-"""Torques of a joint that depend on its own motion only: friction and armature.
+"""Torques beside those of the bodies: friction and armature of a joint, couplings, springs, columns of the user.
 
 Coulomb friction is smoothed around standstill, `tanh(v / width)`. Behind a low-pass filter the measured torque jumps no
 faster than the filter lets it, and so must the column: a filtered log carries its filtered direction of motion.
 """
 
+import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.errors import OptionError
+from steelyard.model.robot import Robot
+from steelyard.parameters import COULOMB_WIDTH, Extra, ParameterLayout
 
 
 def effect_column(term: str, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
@@ -28,3 +31,40 @@ def friction_torque(robot, v, *, direction=None, coulomb_width: float = COULOMB_
     xp = array_namespace(v)
     damping, loss = (xp.asarray(x, dtype=v.dtype) for x in (robot.damping, robot.frictionloss))
     return damping * v + loss * effect_column("coulomb", v, v, direction=direction, coulomb_width=coulomb_width)
+
+
+def extra_rows(robot: Robot, extra: Extra, q, v, a, *, coulomb_width: float = COULOMB_WIDTH) -> np.ndarray:
+    """Torque per unit of an extra column on each of its degrees.
+
+    q (nq, n), v, a (nv, n): samples last. Returns (len(extra.dofs), n). Raises OptionError for a user's column of
+    another shape or with values that are not finite.
+    """
+    if extra.function is not None:
+        column = np.asarray(extra.function(q.T, v.T, a.T), dtype=float)
+        if column.shape != v.T.shape or not np.isfinite(column).all():
+            raise OptionError(
+                f"Column '{extra.name}' must be finite and have shape {v.T.shape}, one row a sample and one column a "
+                f"degree of freedom; its function returned {column.shape}."
+            )
+        return column.T
+    dofs, ratios = list(extra.dofs), np.array(extra.ratios)
+    if extra.kind == "spring":
+        return q[_position_of(robot, dofs[0])][None]
+    speed, change = ratios @ v[dofs], ratios @ a[dofs]
+    return ratios[:, None] * effect_column(extra.kind, speed, change, coulomb_width=coulomb_width)
+
+
+def _position_of(robot: Robot, dof: int) -> int:
+    """Index in q of a joint of one degree of freedom."""
+    joint = next(j for j, where in enumerate(robot.v_slices) if where.start == dof)
+    return robot.q_slices[joint].start
+
+
+def extra_torque(
+    robot: Robot, layout: ParameterLayout, values, q, v, a, *, coulomb_width: float = COULOMB_WIDTH
+) -> np.ndarray:
+    """Torque (n, nv) of all extra columns with parameters values (e,). q (n, nq), v, a (n, nv)."""
+    tau = np.zeros_like(v)
+    for extra, value in zip(layout.extras, values, strict=True):
+        tau[:, list(extra.dofs)] += value * extra_rows(robot, extra, q.T, v.T, a.T, coulomb_width=coulomb_width).T
+    return tau

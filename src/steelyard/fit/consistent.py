@@ -55,9 +55,9 @@ def consistent(info: Information, *, prior=None, regularizer: str = "pullback", 
     program = _program(problem, info, theta0, regularizer, weight)
     y, gap, accurate = _solve(program)
     parameters = program.start + program.directions @ y
-    for term in set(SIGNED) & set(info.layout.terms):
-        values = parameters[info.layout.term(term)]
-        values[(values < 0) & (values > -ROUNDING)] = 0.0  # the solver's rounding
+    signed = info.layout.signed(SIGNED)
+    values = parameters[signed]
+    parameters[signed] = np.where((values < 0) & (values > -ROUNDING), 0.0, values)  # the solver's rounding
     certificate = _certificate(info, theta0, parameters, gap)
     weakest = weak_directions(problem, info.layout, info.basis)
     status = Status.WEAK_EXCITATION if weakest else Status.OK
@@ -126,10 +126,8 @@ def _program(problem, info, theta0, regularizer, weight) -> _Program:
     penalty[layout.inertial] *= np.sqrt(weight / 2)
     penalty[effects, effects] = pull / size
     lower = np.full(len(effects), -np.inf)
-    for term in SIGNED:
-        if term in layout.terms:
-            where = layout.term(term)
-            lower[where.start - effects[0] : where.stop - effects[0]] = -start[where] / np.diag(directions)[where]
+    signed = np.array(layout.signed(SIGNED), dtype=int)
+    lower[signed - layout.inertial.stop] = -start[signed] / np.diag(directions)[signed]
     return _Program(
         A=np.concatenate([columns @ directions, penalty]),
         b=np.concatenate([problem.r - columns @ start, np.zeros(layout.size)]),
@@ -147,7 +145,8 @@ def _torque_scale(info) -> np.ndarray:
     rms = np.maximum(rms, max(rms.max(initial=0.0) * 1e-3, np.finfo(float).tiny))
     layout = info.layout
     per_dof = rms[list(layout.dofs)] if info.robot is not None else np.full(len(layout.dofs), rms.max(initial=1.0))
-    return np.tile(per_dof, len(layout.terms))
+    extras = [rms[list(extra.dofs)].max() for extra in layout.extras]
+    return np.concatenate([np.tile(per_dof, len(layout.terms)), extras])
 
 
 def _scaled_triangle() -> np.ndarray:
@@ -275,8 +274,7 @@ def _certificate(info, theta0, parameters, gap) -> Certificate:
     J = pseudo.to_matrix(parameters[layout.inertial].reshape(-1, 10))
     inverse = np.linalg.inv(L)
     smallest = float(np.linalg.eigvalsh(inverse @ J @ np.swapaxes(inverse, -1, -2)).min(initial=np.inf))
-    signed = [parameters[layout.term(term)] for term in SIGNED if term in layout.terms]
-    slack = float(np.concatenate(signed).min(initial=np.inf)) if signed else np.inf
+    slack = float(parameters[layout.signed(SIGNED)].min(initial=np.inf))
     if smallest <= 0 or slack < 0:
         raise FitError(f"The solution failed its own check (relative eigenvalue {smallest:.1e}, slack {slack:.1e}).")
     return Certificate(gap, smallest, slack)

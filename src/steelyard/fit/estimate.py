@@ -94,6 +94,11 @@ class Estimate:
         return {term: self.parameters[self.layout.term(term)] for term in self.layout.terms}
 
     @property
+    def extras(self) -> np.ndarray:
+        """(e,) values of couplings, springs and columns of the user, in the order of `layout.extras`."""
+        return self.parameters[self.layout.extra]
+
+    @property
     def relative_deviation(self) -> np.ndarray:
         """(r,) standard deviation of each base parameter over its magnitude."""
         deviation = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))

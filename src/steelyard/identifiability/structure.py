@@ -4,6 +4,7 @@ from functools import lru_cache, partial
 
 from steelyard.identifiability.basis import Basis
 from steelyard.identifiability.build import build
+from steelyard.identifiability.extras import with_extras
 from steelyard.identifiability.regroup import basis
 from steelyard.identifiability.snapping import TOLERANCE
 from steelyard.identifiability.solve import solve
@@ -15,6 +16,8 @@ from steelyard.parameters import ParameterLayout
 @lru_cache(maxsize=32)
 def regression_basis(robot: Robot, layout: ParameterLayout) -> Basis:
     """Base parameters of a robot's regression, in the columns of a layout made by `layout_of`."""
+    if layout.extras:
+        return with_extras(robot, layout, regression_basis(robot, layout.without_extras))
     made = partial(_made, robot, layout)
     solution = solve(made, Experiment(), TOLERANCE)
     assert solution is not None, "only a wrench sensor can keep the recursion from an answer"

@@ -29,7 +29,8 @@ def dof_units(robot: Robot) -> tuple[dict[str, str], ...]:
 def column_units(robot: Robot, layout: ParameterLayout) -> tuple[str, ...]:
     """One unit a column of a layout, with newtons where joints slide."""
     units = dof_units(robot)
-    return (*UNITS * len(layout.body_names), *(units[dof][term] for term in layout.terms for dof in layout.dofs))
+    terms = (units[dof][term] for term in layout.terms for dof in layout.dofs)
+    return (*UNITS * len(layout.body_names), *terms, *(extra.unit for extra in layout.extras))
 
 
 def sizes(robot: Robot, estimate) -> np.ndarray:
