@@ -1,4 +1,7 @@
-"""Regressor and regressor + Gram matrix, microseconds a sample, beside a Pinocchio loop in the same run."""
+"""Regressor and regressor + Gram matrix, microseconds a sample, beside a Pinocchio loop in the same run.
+
+Without friction, base columns; the fused kernel uses every core, all else one thread.
+"""
 
 import statistics
 import time
@@ -9,7 +12,7 @@ import steelyard as sy
 from steelyard.dynamics.regressor import row_blocks
 from steelyard.information import CHUNK
 
-SAMPLES = 4 * CHUNK
+SAMPLES = 16 * CHUNK
 ROBOTS = {"panda": False, "go2": True, "g1_29dof_rev_1_0": True}
 
 
@@ -28,9 +31,12 @@ def time_robot(name, floating):
     v, a, tau = (rng.normal(size=(SAMPLES, robot.nv)) for _ in range(3))
     log = sy.Log(t=np.arange(SAMPLES) * 1e-3, q=q, v=v, a=a, tau=tau)
     chunks = [tuple(np.ascontiguousarray(x[s : s + CHUNK].T) for x in (q, v, a)) for s in range(0, SAMPLES, CHUNK)]
-    sy.accumulate(robot, log)  # computes the basis once, as a user's second log would find it
+    sy.accumulate(robot, log, friction=())  # computes the basis once, as a user's second log would find it
     ours = median(lambda: [row_blocks(robot, *chunk) for chunk in chunks])
-    ours_gram = median(lambda: sy.accumulate(robot, log))
+    ours_gram, fused = (
+        median(lambda engine=engine: sy.accumulate(robot, log, friction=(), engine=engine))
+        for engine in ("numpy", "numba")
+    )
 
     model = (
         pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(str(path))
@@ -53,14 +59,16 @@ def time_robot(name, floating):
     return {
         "regressor us": ours,
         "with Gram us": ours_gram,
+        "fused us": fused,
         "Pinocchio us": theirs,
         "Pinocchio with Gram us": theirs_gram,
         "ratio": theirs / ours,
         "ratio with Gram": theirs_gram / ours_gram,
+        "ratio fused": theirs_gram / fused,
     }
 
 
-def median(function, repeats: int = 7) -> float:
+def median(function, repeats: int = 5) -> float:
     """Median microseconds a sample."""
     function()
     seconds = []

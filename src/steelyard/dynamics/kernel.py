@@ -1,0 +1,323 @@
+"""Fused Numba kernel: regressor of base columns and block-triangular Gram matrix, block by block, nothing stored.
+
+Importing this module imports Numba. The mathematics is that of `dynamics.kinematics` and `dynamics.regressor`; the
+order of loops is another one: blocks of samples small enough for the cache, samples last, one output row an inner loop
+so that the compiler vectorises it. `fused_plan` flattens a robot into the arrays used here.
+"""
+
+import numpy as np
+from numba import njit
+
+BLOCK = 128  # samples
+OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy"}
+
+
+@njit(**OPTIONS)
+def _rotated(R, x, out):
+    """out = R x for rows of samples. R (9, m), x, out (3, m)."""
+    for i in range(3):
+        r0, r1, r2, x0, x1, x2, o = R[3 * i], R[3 * i + 1], R[3 * i + 2], x[0], x[1], x[2], out[i]
+        for s in range(o.size):
+            o[s] = r0[s] * x0[s] + r1[s] * x1[s] + r2[s] * x2[s]
+
+
+@njit(**OPTIONS)
+def _rotated_back(R, x, out):
+    """out = R^T x."""
+    for i in range(3):
+        r0, r1, r2, x0, x1, x2, o = R[i], R[3 + i], R[6 + i], x[0], x[1], x[2], out[i]
+        for s in range(o.size):
+            o[s] = r0[s] * x0[s] + r1[s] * x1[s] + r2[s] * x2[s]
+
+
+@njit(**OPTIONS)
+def _add_cross(a, b, out):
+    """out += a x b."""
+    for i in range(3):
+        a1, a2, b1, b2, o = a[(i + 1) % 3], a[(i + 2) % 3], b[(i + 1) % 3], b[(i + 2) % 3], out[i]
+        for s in range(o.size):
+            o[s] += a1[s] * b2[s] - a2[s] * b1[s]
+
+
+@njit(**OPTIONS)
+def _poses(plan, angles, sines, cosines, fixed, first, R, p, local_R, local_p):
+    """World poses of all joints' children for the samples from `first` on. R (nj, 9, m), p (nj, 3, m)."""
+    m = R.shape[2]
+    for j in range(plan.parents.size):
+        to_R, to_p = (R[j], p[j]) if plan.parents[j] < 0 else (local_R, local_p)
+        k = plan.scalar[j]
+        if k >= 0:
+            for i in range(9):
+                c0, c1, c2, o = plan.scalar_R[k, 0, i], plan.scalar_R[k, 1, i], plan.scalar_R[k, 2, i], to_R[i]
+                for s in range(m):
+                    o[s] = c0 + c1 * sines[first + s, k] + c2 * cosines[first + s, k]
+            for i in range(3):
+                e0, e1, e2, e3, o = (
+                    plan.scalar_p[k, 0, i],
+                    plan.scalar_p[k, 1, i],
+                    plan.scalar_p[k, 2, i],
+                    plan.scalar_p[k, 3, i],
+                    to_p[i],
+                )
+                for s in range(m):
+                    o[s] = e0 + e1 * angles[first + s, k] + e2 * sines[first + s, k] + e3 * cosines[first + s, k]
+        else:
+            for i in range(9):
+                to_R[i, :] = fixed[plan.other[j], i, first : first + m]
+            for i in range(3):
+                to_p[i, :] = fixed[plan.other[j], 9 + i, first : first + m]
+        if plan.parents[j] >= 0:
+            above, base, here = R[plan.parents[j]], p[plan.parents[j]], p[j]
+            for i in range(3):
+                a0, a1, a2 = above[3 * i], above[3 * i + 1], above[3 * i + 2]
+                o, b, x0, x1, x2 = here[i], base[i], to_p[0], to_p[1], to_p[2]
+                for s in range(m):
+                    o[s] = b[s] + a0[s] * x0[s] + a1[s] * x1[s] + a2[s] * x2[s]
+                for c in range(3):
+                    o, x0, x1, x2 = R[j, 3 * i + c], to_R[c], to_R[3 + c], to_R[6 + c]
+                    for s in range(m):
+                        o[s] = a0[s] * x0[s] + a1[s] * x1[s] + a2[s] * x2[s]
+
+
+@njit(**OPTIONS)
+def _moved(plan, v, a, first, R, p, axes, twist, acceleration, moved):
+    """World axes (nt, 6, m) of all degrees; twists and proper accelerations (nj, 6, m) of all joints' children."""
+    m = R.shape[2]
+    for j in range(plan.parents.size):
+        above, V, A = plan.parents[j], twist[j], acceleration[j]
+        if above >= 0:
+            V[:] = twist[above]
+            A[:] = acceleration[above]
+        else:
+            V[:] = 0.0
+            A[:] = 0.0
+            for i in range(3):
+                A[i, :] = -plan.gravity[i]
+        for d in range(plan.degree_start[j], plan.degree_start[j + 1]):
+            S, k, ratio = axes[d], plan.coordinate[d], plan.ratio[d]
+            for half in range(2):
+                u = plan.subspace[d, 3 * half : 3 * half + 3]
+                for i in range(3):
+                    r0, r1, r2, o = R[j, 3 * i], R[j, 3 * i + 1], R[j, 3 * i + 2], S[3 * half + i]
+                    for s in range(m):
+                        o[s] = r0[s] * u[0] + r1[s] * u[1] + r2[s] * u[2]
+            _add_cross(p[j], S[3:], S[:3])
+            for i in range(6):
+                o, change, x, y = V[i], A[i], S[i], moved[d, i]
+                for s in range(m):
+                    y[s] = x[s] * (ratio * v[first + s, k])
+                for s in range(m):
+                    o[s] += y[s]
+                for s in range(m):
+                    change[s] += x[s] * (ratio * a[first + s, k])
+        for d in range(plan.degree_start[j], plan.degree_start[j + 1]):
+            u, x = moved[d, :3], moved[d, 3:]
+            _add_cross(V[3:], u, A[:3])
+            _add_cross(V[:3], x, A[:3])
+            _add_cross(V[3:], x, A[3:])
+
+
+@njit(**OPTIONS)
+def _product(a, b, out):
+    for s in range(out.size):
+        out[s] = a[s] * b[s]
+
+
+@njit(**OPTIONS)
+def _sum(a, sign_a, b, sign_b, out):
+    for s in range(out.size):
+        out[s] = sign_a * a[s] + sign_b * b[s]
+
+
+@njit(**OPTIONS)
+def _column(c, d, aw, xx, yy, zz, xy, xz, yz, f, t):
+    """Wrench in body axes per unit of parameter c (see `dynamics.body`). f, t (3, m)."""
+    if c == 0:
+        f[:] = d
+    elif c == 1:
+        _sum(yy, -1.0, zz, -1.0, f[0])
+        _sum(xy, 1.0, aw[2], 1.0, f[1])
+        _sum(xz, 1.0, aw[1], -1.0, f[2])
+        t[0, :] = 0.0
+        _sum(d[2], -1.0, d[2], 0.0, t[1])
+        t[2, :] = d[1]
+    elif c == 2:
+        _sum(xy, 1.0, aw[2], -1.0, f[0])
+        _sum(xx, -1.0, zz, -1.0, f[1])
+        _sum(yz, 1.0, aw[0], 1.0, f[2])
+        t[0, :] = d[2]
+        t[1, :] = 0.0
+        _sum(d[0], -1.0, d[0], 0.0, t[2])
+    elif c == 3:
+        _sum(xz, 1.0, aw[1], 1.0, f[0])
+        _sum(yz, 1.0, aw[0], -1.0, f[1])
+        _sum(xx, -1.0, yy, -1.0, f[2])
+        _sum(d[1], -1.0, d[1], 0.0, t[0])
+        t[1, :] = d[0]
+        t[2, :] = 0.0
+    elif c == 4:
+        t[0, :] = aw[0]
+        t[1, :] = xz
+        _sum(xy, -1.0, xy, 0.0, t[2])
+    elif c == 5:
+        _sum(aw[1], 1.0, xz, -1.0, t[0])
+        _sum(aw[0], 1.0, yz, 1.0, t[1])
+        _sum(xx, 1.0, yy, -1.0, t[2])
+    elif c == 6:
+        _sum(yz, -1.0, yz, 0.0, t[0])
+        t[1, :] = aw[1]
+        t[2, :] = xy
+    elif c == 7:
+        _sum(aw[2], 1.0, xy, 1.0, t[0])
+        _sum(zz, 1.0, xx, -1.0, t[1])
+        _sum(aw[0], 1.0, yz, -1.0, t[2])
+    elif c == 8:
+        _sum(yy, 1.0, zz, -1.0, t[0])
+        _sum(aw[2], 1.0, xy, -1.0, t[1])
+        _sum(aw[1], 1.0, xz, 1.0, t[2])
+    else:
+        t[0, :] = yz
+        _sum(xz, -1.0, xz, 0.0, t[1])
+        t[2, :] = aw[2]
+
+
+@njit(**OPTIONS)
+def _wrenches(plan, R, p, twist, acceleration, F, work):
+    """World wrench per unit of every needed parameter. F (nb, 10, 6, m); work (27, m)."""
+    u, d, w, aw = work[:3], work[3:6], work[6:9], work[9:12]
+    xx, yy, zz, xy, xz, yz = work[12], work[13], work[14], work[15], work[16], work[17]
+    f, t, turned = work[18:21], work[21:24], work[24:27]
+    for b in range(plan.body_joint.size):
+        j = plan.body_joint[b]
+        V, A = twist[j], acceleration[j]
+        turned[:] = V[:3]
+        _add_cross(V[3:], p[j], turned)
+        u[:] = A[:3]
+        _add_cross(A[3:], p[j], u)
+        _add_cross(V[3:], turned, u)
+        _rotated_back(R[j], u, d)
+        _rotated_back(R[j], V[3:], w)
+        _rotated_back(R[j], A[3:], aw)
+        _product(w[0], w[0], xx)
+        _product(w[1], w[1], yy)
+        _product(w[2], w[2], zz)
+        _product(w[0], w[1], xy)
+        _product(w[0], w[2], xz)
+        _product(w[1], w[2], yz)
+        for c in range(10):
+            if plan.needed[b, c]:
+                _column(c, d, aw, xx, yy, zz, xy, xz, yz, f, t)
+                out = F[b, c]
+                if c == 0:
+                    out[3:] = 0.0
+                else:
+                    _rotated(R[j], t, out[3:])
+                if c < 4:
+                    _rotated(R[j], f, out[:3])
+                    _add_cross(p[j], out[:3], out[3:])
+
+
+@njit(**OPTIONS)
+def _row(plan, dof, axes, F, y):
+    """Columns of bodies of one degree's row, y (k, m)."""
+    for e in range(plan.entry_start[dof], plan.entry_start[dof + 1]):
+        S, out, G, ratio = (
+            axes[plan.entry_degree[e]],
+            y[plan.entry_place[e]],
+            F[plan.entry_body[e]],
+            plan.entry_ratio[e],
+        )
+        c = plan.entry_column[e]
+        s3, s4, s5, f3, f4, f5 = S[3], S[4], S[5], G[c, 3], G[c, 4], G[c, 5]
+        if plan.entry_first[e]:
+            for s in range(out.size):
+                out[s] = ratio * (s3[s] * f3[s] + s4[s] * f4[s] + s5[s] * f5[s])
+        else:
+            for s in range(out.size):
+                out[s] += ratio * (s3[s] * f3[s] + s4[s] * f4[s] + s5[s] * f5[s])
+        if c < 4:
+            s0, s1, s2, f0, f1, f2 = S[0], S[1], S[2], G[c, 0], G[c, 1], G[c, 2]
+            for s in range(out.size):
+                out[s] += ratio * (s0[s] * f0[s] + s1[s] * f1[s] + s2[s] * f2[s])
+
+
+@njit(**OPTIONS)
+def _tile(a0, a1, a2, a3, b0, b1, b2, b3, G, i, j):
+    """Add the 4 x 4 inner products of rows a and b to G at (i, j)."""
+    c00 = c01 = c02 = c03 = c10 = c11 = c12 = c13 = 0.0
+    c20 = c21 = c22 = c23 = c30 = c31 = c32 = c33 = 0.0
+    for s in range(a0.size):
+        x0, x1, x2, x3 = a0[s], a1[s], a2[s], a3[s]
+        y0, y1, y2, y3 = b0[s], b1[s], b2[s], b3[s]
+        c00 += x0 * y0
+        c01 += x0 * y1
+        c02 += x0 * y2
+        c03 += x0 * y3
+        c10 += x1 * y0
+        c11 += x1 * y1
+        c12 += x1 * y2
+        c13 += x1 * y3
+        c20 += x2 * y0
+        c21 += x2 * y1
+        c22 += x2 * y2
+        c23 += x2 * y3
+        c30 += x3 * y0
+        c31 += x3 * y1
+        c32 += x3 * y2
+        c33 += x3 * y3
+    g = G[i]
+    g[j], g[j + 1], g[j + 2], g[j + 3] = g[j] + c00, g[j + 1] + c01, g[j + 2] + c02, g[j + 3] + c03
+    g = G[i + 1]
+    g[j], g[j + 1], g[j + 2], g[j + 3] = g[j] + c10, g[j + 1] + c11, g[j + 2] + c12, g[j + 3] + c13
+    g = G[i + 2]
+    g[j], g[j + 1], g[j + 2], g[j + 3] = g[j] + c20, g[j + 1] + c21, g[j + 2] + c22, g[j + 3] + c23
+    g = G[i + 3]
+    g[j], g[j + 1], g[j + 2], g[j + 3] = g[j] + c30, g[j + 1] + c31, g[j + 2] + c32, g[j + 3] + c33
+
+
+@njit(**OPTIONS)
+def add_samples(plan, angles, sines, cosines, fixed, v, a, tau, effects, gram):
+    """Add samples to the lower triangles of all rows' Gram matrices of `[columns, tau]`.
+
+    angles, sines, cosines (n, ns): one-degree joints; fixed (nm, 12, n): poses of the others; v, a, tau (n, nv);
+    effects (ne, n): columns beside those of bodies; gram: flat, see `FusedPlan`. Samples are first in what a log
+    holds as it is.
+    """
+    nj, nb, m = plan.parents.size, plan.body_joint.size, min(BLOCK, v.shape[0])
+    R, p = np.empty((nj, 9, m)), np.empty((nj, 3, m))
+    local_R, local_p = np.empty((9, m)), np.empty((3, m))
+    axes, moved = np.empty((plan.ratio.size, 6, m)), np.empty((plan.ratio.size, 6, m))
+    twist, acceleration = np.empty((nj, 6, m)), np.empty((nj, 6, m))
+    F, work = np.empty((nb, 10, 6, m)), np.empty((27, m))
+    y = np.zeros((plan.padded.max(), m))
+    first, n = 0, v.shape[0]
+    while first < n:
+        if first + m > n:
+            m = n - first
+            R, p, local_R, local_p = (
+                R[:, :, :m].copy(),
+                p[:, :, :m].copy(),
+                local_R[:, :m].copy(),
+                local_p[:, :m].copy(),
+            )
+            axes, moved, twist = axes[:, :, :m].copy(), moved[:, :, :m].copy(), twist[:, :, :m].copy()
+            acceleration, F, work = acceleration[:, :, :m].copy(), F[:, :, :, :m].copy(), work[:, :m].copy()
+            y = y[:, :m].copy()
+        _poses(plan, angles, sines, cosines, fixed, first, R, p, local_R, local_p)
+        _moved(plan, v, a, first, R, p, axes, twist, acceleration, moved)
+        _wrenches(plan, R, p, twist, acceleration, F, work)
+        for dof in range(plan.padded.size):
+            _row(plan, dof, axes, F, y)
+            place = plan.bodies_end[dof]
+            for e in range(plan.effect_start[dof], plan.effect_start[dof + 1]):
+                y[place, :] = effects[plan.effect[e], first : first + m]
+                place += 1
+            for s in range(m):
+                y[place, s] = tau[first + s, dof]
+            size = plan.padded[dof]
+            y[place + 1 : size] = 0.0
+            G = gram[plan.gram_start[dof] : plan.gram_start[dof + 1]].reshape((size, size))
+            for i in range(0, size, 4):
+                for j in range(0, i + 4, 4):
+                    _tile(y[i], y[i + 1], y[i + 2], y[i + 3], y[j], y[j + 1], y[j + 2], y[j + 3], G, i, j)
+        first += m

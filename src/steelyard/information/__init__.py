@@ -1,0 +1,8 @@
+"""Information: all that a fit needs from data, and it adds."""
+
+from steelyard.information.accumulate import accumulate
+from steelyard.information.engines import CHUNK
+from steelyard.information.rows import direction_of
+from steelyard.information.sums import Information
+
+__all__ = ["CHUNK", "Information", "accumulate", "direction_of"]

@@ -1,0 +1,158 @@
+"""Two ways to the same sums: NumPy, and the fused Numba kernel for jobs large enough to pay for starting it."""
+
+import importlib.util
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.dynamics import kernel_plan
+from steelyard.information.rows import chunk_rows, effect_values, known_torque, rows_of
+from steelyard.model.robot import Robot
+from steelyard.parameters import ParameterLayout
+
+ENGINES = ("numpy", "numba")
+CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
+FUSED_CHUNK = 4096  # samples a task of the kernel, which has smaller blocks of its own
+KERNEL = "steelyard.dynamics.kernel"
+# Seconds of work under NumPy from which the kernel pays: already loaded, to be read from its cache, to be compiled.
+LOADED, CACHED, COLD = 0.005, 2.0, 60.0
+SAMPLE_SECONDS, ENTRY_SECONDS = 2e-7, 1e-10  # cost under NumPy of a sample, for each body and each entry of Grams
+MOST_THREADS = 16
+
+
+class Sums:
+    """Sums over samples of one job, by whichever engine each log of it is worth."""
+
+    def __init__(self, robot: Robot, layout: ParameterLayout, kept, coulomb_width: float, engine: str):
+        self.robot, self.layout, self.kept, self.coulomb_width = robot, layout, kept, coulomb_width
+        self.rows = rows_of(robot, layout, kept)
+        k = len(kept)
+        self.gram, self.moment, self.energy = np.zeros((robot.nv, k, k)), np.zeros((robot.nv, k)), np.zeros(robot.nv)
+        self.count = 0
+        self._asked, self._used, self._fused = engine, [], None
+
+    @property
+    def engine(self) -> str:
+        """Engines used so far."""
+        return self._used[0] if len(self._used) == 1 else "mixed"
+
+    def add(self, q, v, a, tau, direction):
+        """Add samples, first axis: q (n, nq), v, a, tau, direction (n, nv)."""
+        n = len(q)
+        if n == 0:
+            return
+        name = chosen(self.robot, self.rows, self.count + n) if self._asked == "auto" else self._asked
+        if name not in self._used:
+            self._used.append(name)
+        if name == "numba":
+            self._fused = self._fused or Fused(self)
+            self._fused.add(q, v, a, tau, direction)
+        else:
+            for start in range(0, n, CHUNK):
+                part = (np.ascontiguousarray(x[start : start + CHUNK].T) for x in (q, v, a, tau, direction))
+                self._add_chunk(tuple(part))
+        self.count += n
+
+    def _add_chunk(self, chunk):
+        pairs = chunk_rows(self.robot, self.layout, self.coulomb_width, self.rows, chunk)
+        for dof, (y, tau) in enumerate(pairs):
+            places = self.rows[dof].places
+            self.gram[dof][np.ix_(places, places)] += y @ y.T
+            self.moment[dof][places] += y @ tau
+            self.energy[dof] += tau @ tau
+
+    def total(self):
+        """gram (nv, k, k), moment (nv, k), energy (nv,)."""
+        if self._fused is not None:
+            self._fused.unload(self.gram, self.moment, self.energy)
+            self._fused = None
+        return self.gram, self.moment, self.energy
+
+
+class Fused:
+    """Sums of the fused kernel, one set a thread."""
+
+    def __init__(self, sums: Sums):
+        self.sums = sums
+        start = np.cumsum([0, *(len(row.terms) + len(row.extras) for row in sums.rows)])
+        effects = [range(start[dof], start[dof + 1]) for dof in range(len(sums.rows))]
+        bodies = sums.kept[sums.kept < sums.layout.inertial.stop]
+        self.plan, self.own = kernel_plan.fused_plan(sums.robot, bodies, effects)
+        self.grams = [np.zeros(self.plan.gram_start[-1]) for _ in range(threads())]
+
+    @cached_property
+    def _kernel(self):
+        from steelyard.dynamics.kernel import add_samples
+
+        return add_samples
+
+    def add(self, *channels):
+        n = len(channels[0])
+        edges = np.linspace(0, n, (len(self.grams) if n > FUSED_CHUNK else 1) + 1).astype(int)
+        jobs = list(zip(self.grams, edges[:-1], edges[1:], strict=False))
+        self._kernel  # noqa: B018 - imported, and compiled by the first job, before threads share it
+        if len(jobs) == 1:
+            self._share(channels, *jobs[0])
+            return
+        head = min(FUSED_CHUNK, int(edges[1]))
+        self._share(channels, self.grams[0], 0, head)
+        jobs[0] = (self.grams[0], head, edges[1])
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            list(pool.map(lambda job: self._share(channels, *job), jobs))
+
+    def _share(self, channels, gram, begin, end):
+        for start in range(begin, end, FUSED_CHUNK):
+            self._chunk(gram, *(x[start : min(start + FUSED_CHUNK, end)] for x in channels))
+
+    def _chunk(self, gram, q, v, a, tau, direction):
+        sums = self.sums
+        robot, layout = sums.robot, sums.layout
+        tau = tau - known_torque(robot, layout, v.T, a.T, direction.T).T
+        values = effect_values(robot, layout, sums.coulomb_width, sums.rows, q.T, v.T, a.T, direction.T)
+        rows = [row for each in values for row in each]
+        effects = np.stack(rows) if rows else np.zeros((0, len(q)))
+        v, a, tau = (np.array(x, order="C") for x in (v, a, tau))
+        self._kernel(self.plan, *kernel_plan.joint_inputs(robot, q), v, a, tau, effects, gram)
+
+    def unload(self, gram, moment, energy):
+        """Add to full arrays what the kernel has in compact lower triangles."""
+        flat = np.sum(self.grams, axis=0)
+        place = np.full(self.sums.layout.size, -1)
+        place[self.sums.kept] = np.arange(len(self.sums.kept))
+        for dof, (own, row) in enumerate(zip(self.own, self.sums.rows, strict=True)):
+            size = self.plan.padded[dof]
+            lower = np.tril(flat[self.plan.gram_start[dof] : self.plan.gram_start[dof + 1]].reshape(size, size))
+            square = lower + np.tril(lower, -1).T
+            effects = row.places[len(row.in_block) :]
+            places = np.concatenate([place[own], effects]).astype(int)
+            k = len(places)
+            gram[dof][np.ix_(places, places)] += square[:k, :k]
+            moment[dof][places] += square[k, :k]
+            energy[dof] += square[k, k]
+
+
+def threads() -> int:
+    """Threads of the kernel: as many as cores may be used."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MOST_THREADS)
+
+
+def chosen(robot: Robot, rows, count: int) -> str:
+    """Engine for a job of `count` samples, by its work under NumPy and what starting the kernel costs."""
+    work = count * (SAMPLE_SECONDS * robot.nb + ENTRY_SECONDS * sum(len(row.places) ** 2 for row in rows))
+    if work < LOADED or importlib.util.find_spec("numba") is None:
+        return "numpy"
+    if KERNEL in sys.modules:
+        return "numba"
+    return "numba" if work > (CACHED if compiled() else COLD) else "numpy"
+
+
+def compiled() -> bool:
+    """Whether an earlier run left the compiled kernel in the cache beside it."""
+    source = Path(kernel_plan.__file__).with_name("kernel.py")
+    stored = list((source.parent / "__pycache__").glob("kernel.add_samples-*.nbi"))
+    return any(index.stat().st_mtime >= source.stat().st_mtime for index in stored)

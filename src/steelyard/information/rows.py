@@ -1,0 +1,103 @@
+"""Rows of a robot's regression, chunk by chunk: kept columns of each degree and the torque that is left to explain."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.dynamics.effects import effect_column, extra_rows
+from steelyard.dynamics.kinematics import tree
+from steelyard.dynamics.regressor import row_blocks
+from steelyard.errors import LogError, choices
+from steelyard.log.log import Log
+from steelyard.model.robot import Robot
+from steelyard.parameters import ParameterLayout
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """Nonzero columns of one degree's row: where in its bodies' block, terms, extras (which, and which of its degrees),
+    places among the kept columns."""
+
+    in_block: np.ndarray
+    terms: tuple[str, ...]
+    extras: tuple[tuple[int, int], ...]
+    places: np.ndarray
+
+
+def rows_of(robot: Robot, layout: ParameterLayout, kept) -> list[Row]:
+    place = {int(column): i for i, column in enumerate(kept)}
+    rows = []
+    for dof, bodies in enumerate(tree(robot).row_bodies):
+        own = [c for c in range(10 * bodies.start, 10 * bodies.stop) if c in place]
+        effects = [(t, c) for t, c in zip(layout.terms, layout.effects_of(dof), strict=False) if c in place]
+        extras = [
+            (i, extra.dofs.index(dof))
+            for i, extra in enumerate(layout.extras)
+            if dof in extra.dofs and layout.extra.start + i in place
+        ]
+        columns = [*own, *(c for _, c in effects), *(layout.extra.start + i for i, _ in extras)]
+        rows.append(
+            Row(
+                in_block=np.array(own, dtype=int) - 10 * bodies.start,
+                terms=tuple(term for term, _ in effects),
+                extras=tuple(extras),
+                places=np.array([place[c] for c in columns], dtype=int),
+            )
+        )
+    return rows
+
+
+def chunk_rows(robot: Robot, layout: ParameterLayout, coulomb_width: float, rows: list[Row], chunk):
+    """Columns (k, n) and torque (n,) of each degree's row. chunk: q, v, a, tau, direction, samples last."""
+    q, v, a, tau, direction = chunk
+    tau = tau - known_torque(robot, layout, v, a, direction)
+    effects = effect_values(robot, layout, coulomb_width, rows, q, v, a, direction)
+    for dof, (row, block) in enumerate(zip(rows, row_blocks(robot, q, v, a), strict=True)):
+        yield np.concatenate([block[row.in_block], *(e[None] for e in effects[dof])]), tau[dof]
+
+
+def effect_values(robot: Robot, layout: ParameterLayout, coulomb_width: float, rows: list[Row], q, v, a, direction):
+    """Columns (n,) of each degree beside those of bodies, in the order of its row's places."""
+    extras = [extra_rows(robot, extra, q, v, a, coulomb_width=coulomb_width) for extra in layout.extras]
+    return [
+        [
+            *(effect_column(term, v[dof], a[dof], direction=direction[dof]) for term in row.terms),
+            *(extras[i][k] for i, k in row.extras),
+        ]
+        for dof, row in enumerate(rows)
+    ]
+
+
+def direction_of(log: Log, coulomb_width: float) -> np.ndarray:
+    """(n, nv) shape of Coulomb friction: the filtered direction of motion if the log has it at this width."""
+    if log.direction is not None and log.direction_width == coulomb_width:
+        return log.direction
+    (v,) = log.require("v")
+    return np.tanh(v / coulomb_width)
+
+
+def known_torque(robot, layout, v, a, direction):
+    """Torque (nv, n) of the effects that are no columns, at the model's values."""
+    known = np.zeros_like(v)
+    for term, value in (("viscous", robot.damping), ("coulomb", robot.frictionloss), ("armature", robot.armature)):
+        if term not in layout.terms and np.any(value):
+            known += value[:, None] * effect_column(term, v, a, direction=direction)
+    return known
+
+
+def channels_of(robot: Robot, log: Log):
+    """q, v, a, tau of a log, checked against the robot."""
+    channels = log.require("q", "v", "a", "tau")
+    if log.nq != robot.nq or log.nv != robot.nv:
+        raise LogError(
+            f"Log '{log.name}' has {log.nq} positions and {log.nv} velocities; robot '{robot.name}' "
+            f"has {robot.nq} and {robot.nv} ({choices(robot.joint_names)}). read_log(path, robot) matches by name."
+        )
+    for name, values in zip(("q", "v", "a", "tau"), channels, strict=True):
+        bad = np.argwhere(~np.isfinite(values))
+        if bad.size:
+            row, column = bad[0]
+            raise LogError(
+                f"Log '{log.name}': {name} of column {column} is not finite at t = {log.t[row]:.6g} s (sample {row})."
+            )
+    return channels

@@ -1,0 +1,158 @@
+"""Information: all that a fit needs from data, and it adds.
+
+For every row group (a degree of freedom) it keeps `G = sum y y^T`, `b = sum y tau`, `c = sum tau^2` and the number of
+samples, in base columns by default. Row weights are chosen afterwards; `info_a + info_b` is the information of both
+logs. No samples are kept.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.errors import FitError, OptionError, choices
+from steelyard.identifiability.basis import Basis, from_null_space
+from steelyard.model.robot import Robot
+from steelyard.parameters import COULOMB_WIDTH, ParameterLayout
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """Sums over samples of a regression `y theta = tau`, per row group.
+
+    gram: (g, k, k), moment: (g, k), energy: (g,), counts: (g,) for the k columns in `columns`; weights: (g,) of the
+    row groups, 1 / variance once known. layout: names of all p columns. basis: identifiable combinations of the p
+    columns. robot: the model they belong to, None for raw regressions. coulomb_width: smoothing of the Coulomb
+    columns, rad/s. independence: see `accumulate`. engine: which path made the sums, for information only.
+    """
+
+    gram: np.ndarray
+    moment: np.ndarray
+    energy: np.ndarray
+    counts: np.ndarray
+    weights: np.ndarray
+    columns: np.ndarray
+    group_names: tuple[str, ...]
+    layout: ParameterLayout
+    basis: Basis
+    robot: Robot | None = None
+    coulomb_width: float = COULOMB_WIDTH
+    independence: float = 1.0
+    engine: str = "numpy"
+
+    @property
+    def G(self) -> np.ndarray:
+        """(k, k) weighted Gram matrix."""
+        return np.tensordot(self.weights, self.gram, axes=1)
+
+    @property
+    def b(self) -> np.ndarray:
+        """(k,) weighted right-hand side."""
+        return self.weights @ self.moment
+
+    @property
+    def c(self) -> float:
+        """Weighted energy of the measured torque."""
+        return float(self.weights @ self.energy)
+
+    @property
+    def n(self) -> int:
+        """Number of samples (of the row group with most)."""
+        return int(self.counts.max(initial=0))
+
+    def weighted(self, weights) -> "Information":
+        """The same data with other row weights (g,)."""
+        weights = np.asarray(weights, dtype=float)
+        if weights.shape != self.weights.shape or not (np.isfinite(weights).all() and (weights >= 0).all()):
+            raise OptionError(
+                f"Row weights are {len(self.weights)} finite, non-negative numbers, one for each of "
+                f"{choices(self.group_names)}."
+            )
+        return replace(self, weights=weights)
+
+    @cached_property
+    def base(self) -> "Information":
+        """The same information in base columns only (lossless: `Y theta = Y_b Regroup theta`)."""
+        if len(self.columns) == self.basis.count and (self.columns == self.basis.columns).all():
+            return self
+        if len(self.columns) != self.layout.size:
+            raise FitError("This Information holds neither all columns nor its base columns.")
+        keep = self.basis.columns
+        return replace(self, gram=self.gram[:, keep][:, :, keep], moment=self.moment[:, keep], columns=keep)
+
+    def residual_energy(self, parameters) -> np.ndarray:
+        """(g,) sum of squared residuals a row group. parameters: (k,) for this object's columns."""
+        x = np.asarray(parameters)
+        quadratic = np.einsum("gij,i,j->g", self.gram, x, x)
+        return np.maximum(self.energy - 2 * self.moment @ x + quadratic, 0.0)
+
+    def __add__(self, other: "Information") -> "Information":
+        if not isinstance(other, Information):
+            return NotImplemented
+        _require_same_regression(self, other)
+        return replace(
+            self,
+            gram=self.gram + other.gram,
+            moment=self.moment + other.moment,
+            energy=self.energy + other.energy,
+            counts=self.counts + other.counts,
+            independence=(self.n * self.independence + other.n * other.independence) / (self.n + other.n),
+            engine=self.engine if self.engine == other.engine else "mixed",
+        )
+
+    def __radd__(self, other):
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    @classmethod
+    def from_arrays(cls, Y, tau, *, weights=None, layout: ParameterLayout | None = None) -> "Information":
+        """Information of a raw regression Y (n, g, p), tau (n, g), or Y (n, p), tau (n,).
+
+        weights: (g,) of the row groups. layout: names of the p columns.
+
+        Without a robot the identifiable combinations are those that this very Y reveals.
+        """
+        Y, tau = np.asarray(Y, dtype=float), np.asarray(tau, dtype=float)
+        if Y.ndim == 2:
+            Y, tau = Y[:, None], tau[:, None] if tau.ndim == 1 else tau
+        if Y.ndim != 3 or tau.shape != Y.shape[:2]:
+            raise OptionError(f"Y is (n, g, p) and tau (n, g), or (n, p) and (n,); got {Y.shape} and {tau.shape}.")
+        n, groups, size = Y.shape
+        layout = layout or ParameterLayout((), tuple(f"p{i}" for i in range(size)), tuple(range(size)), ("offset",))
+        if layout.size != size:
+            raise OptionError(f"The layout names {layout.size} columns; Y has {size}.")
+        gram = np.einsum("ngi,ngj->gij", Y, Y, optimize=True)
+        return cls(
+            gram=gram,
+            moment=np.einsum("ngi,ng->gi", Y, tau),
+            energy=np.einsum("ng,ng->g", tau, tau),
+            counts=np.full(groups, n),
+            weights=np.ones(groups) if weights is None else np.asarray(weights, dtype=float),
+            columns=np.arange(size),
+            group_names=tuple(f"row{i}" for i in range(groups)),
+            layout=layout,
+            basis=_numeric_basis(Y.reshape(-1, size)),
+        )
+
+
+def _numeric_basis(Y) -> Basis:
+    """Basis of the columns that a given matrix (n, p) reveals."""
+    scale = np.linalg.norm(Y, axis=0)
+    scale[scale == 0] = 1.0
+    _, singular, Vt = np.linalg.svd(np.linalg.qr(Y / scale, mode="r"))
+    rank = int(np.count_nonzero(singular > 1e-10 * singular[0])) if singular.size else 0
+    return from_null_space(Vt[rank:].T / scale[:, None], scale)
+
+
+def _require_same_regression(one: Information, other: Information):
+    """Raise FitError unless two Informations have the same columns of the same robot."""
+    if one.layout != other.layout or not np.array_equal(one.columns, other.columns):
+        raise FitError(
+            "These Informations have different columns (robot, friction or armature options), so they cannot be added."
+        )
+    if one.coulomb_width != other.coulomb_width:
+        raise FitError(
+            f"Coulomb widths differ: {one.coulomb_width} and {other.coulomb_width} rad/s; they cannot be added."
+        )
+    scale = np.abs(one.basis.regrouping).max(initial=1.0)
+    if np.abs(one.basis.regrouping - other.basis.regrouping).max(initial=0.0) > 1e-9 * scale:
+        raise FitError("These Informations come from robots with different kinematics, so they cannot be added.")

@@ -1,0 +1,81 @@
+"""The fused kernel and the array code give the same sums, on every kind of joint; the choice between them."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from problems import random_log, with_friction
+from random_robots import seeds, urdf_text
+from robots import urdf
+from steelyard.dynamics import inverse_dynamics
+from steelyard.errors import OptionError
+from steelyard.information import accumulate, engines
+from steelyard.model import load
+
+KERNEL = "steelyard.dynamics.kernel"
+
+
+def assert_same(robot, log, **options):
+    ours, fused = (accumulate(robot, log, engine=engine, **options) for engine in ("numpy", "numba"))
+    for name in ("gram", "moment", "energy"):
+        one, other = getattr(ours, name), getattr(fused, name)
+        np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * np.abs(one).max(), err_msg=name)
+    assert (ours.engine, fused.engine) == ("numpy", "numba")
+    assert ours.n == fused.n
+
+
+@pytest.mark.parametrize(
+    ("stem", "floating", "samples"),
+    [("panda", None, 5000), ("solo12", True, 301), ("anymal", True, 128), ("g1_29dof_rev_1_0", True, 150)],
+)
+def test_real_robots(stem, floating, samples):
+    rng = np.random.default_rng(0)
+    robot = with_friction(load(urdf(stem), floating=floating), rng)
+    log = random_log(robot, rng, samples=samples, torque=lambda *s: inverse_dynamics(robot, *s))
+    pair = robot.joint_names[-2:]
+    assert_same(robot, log, armature=True, coupling=(pair,), springs=pair[:1])
+    assert_same(robot, log, friction=(), columns="all" if stem == "panda" else "base")
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(seed=seeds)
+def test_random_trees(tmp_path_factory, seed):
+    """Spherical, planar and free joints, mimic joints in one coordinate, any order of branches."""
+    rng = np.random.default_rng(seed)
+    path = tmp_path_factory.mktemp("random") / "robot.urdf"
+    path.write_text(urdf_text(rng, links=int(rng.integers(2, 12))))
+    robot = load(path)
+    log = random_log(robot, rng, samples=37, torque=lambda *s: inverse_dynamics(robot, *s))
+    assert_same(robot, log, columns="all")
+
+
+def test_streams_and_slices():
+    rng = np.random.default_rng(1)
+    robot = load(urdf("ur5_robot"))
+    log = random_log(robot, rng, samples=1000, torque=lambda *s: inverse_dynamics(robot, *s))
+    whole = accumulate(robot, log, engine="numba")
+    parts = accumulate(robot, (log[i : i + 130] for i in range(0, 1000, 130)), engine="numba")
+    np.testing.assert_allclose(parts.gram, whole.gram, rtol=0, atol=1e-12 * whole.gram.max())
+
+
+def test_choice_by_size_and_cache(monkeypatch):
+    robot = load(urdf("ur5_robot"))
+    rows = [type("Row", (), {"places": np.zeros(40)})] * 6
+    monkeypatch.setitem(sys.modules, KERNEL, None)
+    monkeypatch.delitem(sys.modules, KERNEL)
+    for ready, small, large in ((True, 10_000, 10_000_000), (False, 10_000_000, 100_000_000)):
+        monkeypatch.setattr(engines, "compiled", lambda ready=ready: ready)
+        assert engines.chosen(robot, rows, small) == "numpy"
+        assert engines.chosen(robot, rows, large) == "numba"
+    monkeypatch.setitem(sys.modules, KERNEL, object())
+    assert engines.chosen(robot, rows, 10_000) == "numba"
+    assert engines.chosen(robot, rows, 100) == "numpy"
+
+
+def test_unknown_engine():
+    robot = load(urdf("ur5_robot"))
+    log = random_log(robot, np.random.default_rng(2), samples=10, torque=lambda *s: inverse_dynamics(robot, *s))
+    with pytest.raises(OptionError, match="numpy, numba"):
+        accumulate(robot, log, engine="cuda")
