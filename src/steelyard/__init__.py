@@ -6,11 +6,19 @@ model + log -> information -> identifiability -> fit -> validated model + report
 from importlib import import_module
 
 from steelyard import errors, fit, inertia, simulate
-from steelyard.dynamics import body_regressor, inverse_dynamics, regressor
+from steelyard.dynamics import (
+    base_wrench_regressor,
+    body_regressor,
+    energy_regressor,
+    inverse_dynamics,
+    momentum_regressor,
+    power_regressor,
+    regressor,
+)
 from steelyard.errors import SteelyardError
 from steelyard.identifiability.analyze import identifiability
 from steelyard.identify import identify
-from steelyard.information import Information, accumulate
+from steelyard.information import Information, accumulate, load_information, save_information
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
 from steelyard.model import Robot, library, load
 from steelyard.model.save import save
@@ -24,7 +32,9 @@ __all__ = [
     "SteelyardError",
     "UserColumn",
     "accumulate",
+    "base_wrench_regressor",
     "body_regressor",
+    "energy_regressor",
     "errors",
     "filters",
     "fit",
@@ -34,9 +44,13 @@ __all__ = [
     "inverse_dynamics",
     "library",
     "load",
+    "load_information",
+    "momentum_regressor",
+    "power_regressor",
     "read_log",
     "regressor",
     "save",
+    "save_information",
     "simulate",
     "split_blocks",
     "validate",

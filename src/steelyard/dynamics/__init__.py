@@ -1,7 +1,21 @@
 """Functions of a Robot and its motion, with leading batch axes."""
 
+from steelyard.dynamics.balances import (
+    base_wrench_regressor,
+    energy_regressor,
+    momentum_regressor,
+    power_regressor,
+)
 from steelyard.dynamics.body import body_regressor
 from steelyard.dynamics.inverse import inverse_dynamics
 from steelyard.dynamics.regressor import regressor
 
-__all__ = ["body_regressor", "inverse_dynamics", "regressor"]
+__all__ = [
+    "base_wrench_regressor",
+    "body_regressor",
+    "energy_regressor",
+    "inverse_dynamics",
+    "momentum_regressor",
+    "power_regressor",
+    "regressor",
+]

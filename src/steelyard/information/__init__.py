@@ -2,7 +2,8 @@
 
 from steelyard.information.accumulate import accumulate
 from steelyard.information.engines import CHUNK
+from steelyard.information.files import load_information, save_information
 from steelyard.information.rows import direction_of
 from steelyard.information.sums import Information
 
-__all__ = ["CHUNK", "Information", "accumulate", "direction_of"]
+__all__ = ["CHUNK", "Information", "accumulate", "direction_of", "load_information", "save_information"]

@@ -70,6 +70,13 @@ class Information:
             )
         return replace(self, weights=weights)
 
+    def discounted(self, factor: float) -> "Information":
+        """The same data counted `factor` (0, 1] times: `info = info.discounted(0.99) + new` forgets exponentially."""
+        if not 0 < factor <= 1:
+            raise OptionError(f"A forgetting factor lies in (0, 1]; got {factor!r}.")
+        sums = {name: factor * getattr(self, name) for name in ("gram", "moment", "energy", "counts")}
+        return replace(self, **sums)
+
     @cached_property
     def base(self) -> "Information":
         """The same information in base columns only (lossless: `Y theta = Y_b Regroup theta`)."""

@@ -1,0 +1,21 @@
+"""Fingerprint of what a regression depends on: kinematics and gravity, not masses or friction."""
+
+import hashlib
+
+import numpy as np
+
+from steelyard.model.robot import Robot
+
+DIGITS = 12  # kept of each number, so that two readers of one file agree
+
+
+def fingerprint(robot: Robot) -> str:
+    """Hexadecimal SHA-256 of joints, parents, bodies and gravity of a robot."""
+    digest = hashlib.sha256()
+    for joint in robot.joints:
+        digest.update(repr((joint.name, joint.kind, joint.mimics)).encode())
+        for numbers in (joint.subspace, joint.rotation, joint.position, joint.ratio, joint.offset):
+            digest.update((np.round(np.asarray(numbers, dtype=float), DIGITS) + 0.0).tobytes())
+    digest.update(repr((robot.parents.tolist(), robot.body_names, robot.body_joints.tolist())).encode())
+    digest.update((np.round(robot.gravity.astype(float), DIGITS) + 0.0).tobytes())
+    return digest.hexdigest()
