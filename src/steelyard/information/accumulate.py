@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.identifiability.structure import regression_basis
 from steelyard.information.engines import ENGINES, Sums
-from steelyard.information.rows import channels_of, direction_of
+from steelyard.information.rows import channels_of, recorded_direction
 from steelyard.information.sums import Information
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
@@ -55,7 +55,7 @@ def accumulate(
     sums = Sums(robot, layout, kept, coulomb_width, engine)
     for each in [log] if isinstance(log, Log) else log:
         q, v, a, tau = channels_of(robot, each)
-        sums.add(q, v, a, tau, direction_of(each, coulomb_width))
+        sums.add(q, v, a, tau, recorded_direction(each, coulomb_width))
     if sums.count == 0:
         raise LogError("No samples to accumulate: the log is empty.")
     gram, moment, energy = sums.total()

@@ -40,8 +40,8 @@ class Sums:
         """Engines used so far."""
         return self._used[0] if len(self._used) == 1 else "mixed"
 
-    def add(self, q, v, a, tau, direction):
-        """Add samples, first axis: q (n, nq), v, a, tau, direction (n, nv)."""
+    def add(self, q, v, a, tau, direction=None):
+        """Add samples, first axis: q (n, nq), v, a, tau, direction (n, nv); None finds it chunk by chunk."""
         n = len(q)
         if n == 0:
             return
@@ -53,9 +53,15 @@ class Sums:
             self._fused.add(q, v, a, tau, direction)
         else:
             for start in range(0, n, CHUNK):
-                part = (np.ascontiguousarray(x[start : start + CHUNK].T) for x in (q, v, a, tau, direction))
-                self._add_chunk(tuple(part))
+                part = self.part((q, v, a, tau, direction), start, start + CHUNK)
+                self._add_chunk(tuple(np.ascontiguousarray(x.T) for x in part))
         self.count += n
+
+    def part(self, channels, start: int, stop: int) -> tuple:
+        """Samples of all channels, with the smoothed direction of motion where a log has no filtered one."""
+        *state, direction = channels
+        q, v, a, tau = (x[start:stop] for x in state)
+        return q, v, a, tau, np.tanh(v / self.coulomb_width) if direction is None else direction[start:stop]
 
     def _add_chunk(self, chunk):
         pairs = chunk_rows(self.robot, self.layout, self.coulomb_width, self.rows, chunk)
@@ -106,7 +112,7 @@ class Fused:
 
     def _share(self, channels, gram, begin, end):
         for start in range(begin, end, FUSED_CHUNK):
-            self._chunk(gram, *(x[start : min(start + FUSED_CHUNK, end)] for x in channels))
+            self._chunk(gram, *self.sums.part(channels, start, min(start + FUSED_CHUNK, end)))
 
     def _chunk(self, gram, q, v, a, tau, direction):
         sums = self.sums

@@ -70,10 +70,14 @@ def effect_values(robot: Robot, layout: ParameterLayout, coulomb_width: float, r
 
 def direction_of(log: Log, coulomb_width: float) -> np.ndarray:
     """(n, nv) shape of Coulomb friction: the filtered direction of motion if the log has it at this width."""
-    if log.direction is not None and log.direction_width == coulomb_width:
-        return log.direction
     (v,) = log.require("v")
-    return np.tanh(v / coulomb_width)
+    recorded = recorded_direction(log, coulomb_width)
+    return np.tanh(v / coulomb_width) if recorded is None else recorded
+
+
+def recorded_direction(log: Log, coulomb_width: float) -> np.ndarray | None:
+    """(n, nv) filtered direction of motion, if the log has it at this width."""
+    return log.direction if log.direction_width == coulomb_width else None
 
 
 def known_torque(robot, layout, v, a, direction):
