@@ -12,7 +12,7 @@ import steelyard as sy
 from steelyard.dynamics.regressor import row_blocks
 from steelyard.information import CHUNK
 
-SAMPLES = 16 * CHUNK
+SAMPLES = 32 * CHUNK
 ROBOTS = {"panda": False, "go2": True, "g1_29dof_rev_1_0": True}
 
 

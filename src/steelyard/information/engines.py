@@ -16,7 +16,7 @@ from steelyard.parameters import ParameterLayout
 
 ENGINES = ("numpy", "numba")
 CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
-FUSED_CHUNK = 4096  # samples a task of the kernel, which has smaller blocks of its own
+FUSED_CHUNK = 2048  # samples a task of the kernel, which has smaller blocks of its own
 KERNEL = "steelyard.dynamics.kernel"
 # Seconds of work under NumPy from which the kernel pays: already loaded, to be read from its cache, to be compiled.
 LOADED, CACHED, COLD = 0.005, 2.0, 60.0
@@ -100,13 +100,12 @@ class Fused:
         n = len(channels[0])
         edges = np.linspace(0, n, (len(self.grams) if n > FUSED_CHUNK else 1) + 1).astype(int)
         jobs = list(zip(self.grams, edges[:-1], edges[1:], strict=False))
-        self._kernel  # noqa: B018 - imported, and compiled by the first job, before threads share it
         if len(jobs) == 1:
             self._share(channels, *jobs[0])
             return
-        head = min(FUSED_CHUNK, int(edges[1]))
-        self._share(channels, self.grams[0], 0, head)
-        jobs[0] = (self.grams[0], head, edges[1])
+        if not self._kernel.signatures:  # compiled by a first sample, before threads share it
+            self._share(channels, self.grams[0], 0, 1)
+            jobs[0] = (self.grams[0], 1, edges[1])
         with ThreadPoolExecutor(len(jobs)) as pool:
             list(pool.map(lambda job: self._share(channels, *job), jobs))
 
