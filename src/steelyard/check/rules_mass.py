@@ -19,7 +19,8 @@ def missing_inertial(sketch: Sketch) -> Iterator[Hit]:
 
     Why: Simulators treat such a link differently: some drop it with all that it carries, some give it 1 kg, MuJoCo
     refuses it. An identification has no prior for it. Links that are fixed to a body with an inertial are fine.
-    A link between two joints that only splits a compound joint is reported as a warning.
+    With a body beyond it the link is a warning; without geometry too it only splits a compound joint, which many
+    published models do on purpose and most simulators handle: that is a note.
     Example:
         <link name="forearm"><visual>...</visual></link>
     Remedy: Add an <inertial> with mass, centre of mass and inertia.
@@ -34,7 +35,8 @@ def missing_inertial(sketch: Sketch) -> Iterator[Hit]:
             continue
         leaf = sketch.subtree_mass[carrier] <= LEAST
         message = f"{sketch.word} '{part.name}' moves, but neither it nor anything fixed to it has an inertial."
-        yield Hit(part.place, message, "Add an <inertial>.", "error" if leaf else "warning")
+        drawn = any(sketch.parts[i].shapes or sketch.parts[i].partial for i in members)
+        yield Hit(part.place, message, "Add an <inertial>.", "error" if leaf else "warning" if drawn else "info")
 
 
 @rule("SY102", "zero-mass", "error", repairs="From the geometry at the density of water, when the link has geometry.")

@@ -9,6 +9,7 @@ from steelyard.check.parts import Inertial, Sketch
 from steelyard.check.rule import Hit, rule
 
 MASS_APART, MOMENTS_APART = 0.05, 0.15  # relative differences of what should be alike
+FLIPPED = 0.1  # change of a tensor by mirroring, of its largest component, that is worth judging
 # how names tell left from right; each pair as it stands between separators or at an end of the name
 SIDES = (
     ("left", "right"),
@@ -76,6 +77,8 @@ def mirror_signs(sketch: Sketch) -> Iterator[Hit]:
 
     Why: Mirroring a part across a plane flips one coordinate of its centre of mass and the two products of inertia that
     involve it. Copying a tensor from the left to the right side without flipping them tilts the right side's axes.
+    Products below a twentieth of the largest component are not judged: frames that are turned by 180 degrees instead of
+    mirrored keep one of the two, and a small sideways offset of the centre of mass does not tell the cases apart.
     Example:
         left: com y = 0.03, ixy = 0.001; right: com y = -0.03, ixy = 0.001
     Remedy: Negate the two products of inertia of the mirrored axis on one side.
@@ -92,7 +95,7 @@ def mirror_signs(sketch: Sketch) -> Iterator[Hit]:
         flips = np.abs(a.turned - S @ a.turned @ S).max() / size  # what mirroring should change
         copied = np.abs(a.turned - b.turned).max() / size
         mirrored = np.abs(S @ a.turned @ S - b.turned).max() / size
-        if flips > 0.02 and copied < 0.1 * flips and mirrored > 0.5 * flips:
+        if flips > FLIPPED and copied < 0.1 * flips and mirrored > 0.5 * flips:
             names = f"{sketch.word}s '{sketch.parts[left].name}' and '{sketch.parts[right].name}'"
             message = f"{names}: centres of mass are mirrored in {'xyz'[axis]}, products of inertia are not."
             yield Hit(b.place, message, f"Negate the products of inertia of {'xyz'[axis]} on the side that is wrong.")

@@ -5,12 +5,13 @@ from itertools import product
 
 import numpy as np
 
+from steelyard.check.bulk import bulk_of
 from steelyard.check.parts import Sketch
 from steelyard.check.rule import Hit, rule
 from steelyard.check.units import is_placeholder, unit_error
 from steelyard.check.weigh import Weighed, weighed
 
-OUTSIDE = 0.1  # of the hull's diagonal that a centre of mass may lie outside
+OUTSIDE = 0.15  # of the hull's diagonal that a centre of mass may lie outside
 OUTSIDE_LEAST = 0.01  # m
 EXCESS = 0.25  # of second moments beyond what fits; drawings are rough
 CONCENTRATED = 1e-3  # of the squared radius of gyration of the filled geometry
@@ -22,9 +23,11 @@ FROM_GEOMETRY = "Recomputed from the geometry, filled evenly, at the stated mass
 def com_outside(sketch: Sketch) -> Iterator[Hit]:
     """The centre of mass lies outside the link's geometry.
 
-    Why: The centre of mass of a body is inside its convex hull. Outside by more than a tenth of the hull's diagonal
-    (and a centimetre) means wrong frame, wrong sign, wrong units, or an inertial of another link. Geometry of links
-    fixed to it counts, collision and visual alike.
+    Why: The centre of mass of a body is inside its convex hull. Outside by more than 15 % of the hull's diagonal
+    (and a centimetre) means wrong frame, wrong sign, wrong units, or an inertial of another link. Less can be a motor
+    or a bearing that is drawn with the neighbouring link. Geometry of links fixed to it counts, collision and visual
+    alike. Inside the geometry of the link before it (and not at the frame's origin, a placeholder) it is a note: shafts
+    and motors of a roll joint often reach into the tube that carries them.
     Example:
         <inertial><origin xyz="0 0 5"/>...  on a link whose mesh is 0.3 m long
     Remedy: Express the centre of mass in the link's frame, in metres.
@@ -35,7 +38,8 @@ def com_outside(sketch: Sketch) -> Iterator[Hit]:
                 f"{sketch.word} '{w.name}': centre of mass ({_vector(w.inertial.com)}) m is {w.outside:.3g} m outside "
                 f"its geometry, which has a diagonal of {w.bulk.diagonal:.3g} m."
             )
-            yield Hit(w.inertial.place, message, "Express the centre of mass in the link's frame, in metres.")
+            severity = "info" if _in_parent(sketch, w) and w.inertial.com.any() else None
+            yield Hit(w.inertial.place, message, "Express the centre of mass in the link's frame, in metres.", severity)
 
 
 @rule(
@@ -114,6 +118,16 @@ def wrong_point_rule(sketch: Sketch) -> Iterator[Hit]:
         if wrong_point(w) is not None:
             message = f"{sketch.word} '{w.name}': the tensor fits its geometry only when taken about the link's origin."
             yield Hit(w.inertial.place, message, "State the tensor about the centre of mass.")
+
+
+def _in_parent(sketch: Sketch, w: Weighed) -> bool:
+    """Whether the centre of mass lies in the hull of the rigid body that carries the part, at the zero position."""
+    carrier = sketch.parts[sketch.carrier[w.index]]
+    bulk = None if carrier.parent is None else bulk_of(sketch, carrier.parent)
+    if bulk is None or bulk.hull is None:
+        return False
+    R, p = sketch.placed[w.index]
+    return bulk.outside(carrier.rotation @ (R @ w.inertial.com + p) + carrier.position) <= 0
 
 
 def difference(a: np.ndarray, b: np.ndarray) -> float:
