@@ -44,7 +44,8 @@ def percent(share: float) -> str:
 def _headline(before: float, after: float, improved: bool) -> str:
     change = f"{percent(before)} before, {percent(after)} after"
     if improved:
-        return f"Better: held-out torque error {change} ({before / after:.2g} times smaller)."
+        times = f"{before / after:.{0 if before >= 10 * after else 1}f}"
+        return f"Better: held-out torque error {change} ({times} times smaller)."
     if after <= (1 + SAME) * before:
         return f"No better than the given model: held-out torque error {change}."
     return f"Worse than the given model: held-out torque error {change}."
