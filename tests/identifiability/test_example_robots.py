@@ -7,6 +7,7 @@ import pinocchio_adapter as adapter
 import random_bodies
 from identifiability.pinocchio_trees import scaled_rank
 from robots import EXAMPLE_ROBOTS, URDFS, random_state
+from steelyard.dynamics import regressor
 from steelyard.errors import ModelError
 from steelyard.identifiability.analyze import identifiability
 from steelyard.identifiability.structure import regression_basis
@@ -65,15 +66,19 @@ def test_bent_axes_count_as_parallel(stem, count):
     assert 1e-7 < idn.mechanism.snapped < 1e-4 and "taken as zero" in idn.table()
 
 
-@pytest.mark.parametrize("stem", ["panda", "romeo", "pr2", "talos_reduced", "anymal"])
-def test_basis_of_the_whole_regression(stem):
+@pytest.mark.parametrize("name", NAMES)
+def test_basis_of_the_whole_regression(name):
     """Friction, offsets and armature add one combination each, apart from what mimic joints tie together."""
-    from steelyard.dynamics import regressor
-
-    robot = load(next(p for p in URDFS if p.stem == stem))
+    path = EXAMPLE_ROBOTS / name
+    try:
+        robot = load(path)
+    except ModelError:
+        pytest.skip("unreadable")
+    if robot.nv == 0:
+        pytest.skip("nothing moves")
     layout = layout_of(robot, friction=("viscous", "coulomb", "offset"), armature=True)
     basis = regression_basis(robot, layout)
-    q, v, a = random_state(robot, np.random.default_rng(3), (30 * robot.nb // robot.nv + 60,))
+    q, v, a = random_state(robot, np.random.default_rng(3), (16 * robot.nb // robot.nv + 40,))
     Y = np.zeros((len(q), robot.nv, layout.size))
     Y[..., layout.inertial] = regressor(robot, q, v, a)
     for dof in layout.dofs:
@@ -81,7 +86,9 @@ def test_basis_of_the_whole_regression(stem):
         for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
             Y[:, dof, column] = terms[term]
     Y = Y.reshape(-1, layout.size)
-    assert basis.count == scaled_rank(Y)[0] == scaled_rank(Y[:, basis.columns])[0]
-    assert np.abs(Y @ basis.null_space).max() <= 1e-9 * np.abs(Y).max()
+    assert basis.count == scaled_rank(Y[:, basis.columns])[0]
+    bent = path.stem in {*BENT, "tiago_pro"}
+    assert basis.count < scaled_rank(Y)[0] if bent else basis.count == scaled_rank(Y)[0]
+    assert np.abs(Y @ basis.null_space).max() <= (2e-5 if bent else 1e-9) * np.abs(Y).max()
     identity = basis.regroup(np.eye(layout.size)[basis.columns])
     np.testing.assert_array_equal(identity, np.eye(basis.count))
