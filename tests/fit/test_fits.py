@@ -10,9 +10,9 @@ from problems import random_log, scattered, true_base, with_friction
 from robots import urdf
 from steelyard import fit
 from steelyard.errors import FitError, OptionError
-from steelyard.fit.consistent import EPS
+from steelyard.fit.constraints import EPS
 from steelyard.fit.prior import consistent_prior
-from steelyard.fit.whitening import weigh_by_noise, whiten
+from steelyard.fit.whitening import whiten
 from steelyard.inertia import pseudo
 from steelyard.information import accumulate
 from steelyard.model import load
@@ -79,10 +79,9 @@ def test_joint_noise_decides_the_weights(arm):
     np.testing.assert_allclose(estimate.noise, level, rtol=0.1)
 
 
-def cvxpy_solution(info, theta0, weight):
+def cvxpy_solution(info, noise, theta0, weight):
     """The same problem in a modelling layer: squared cost, in theta itself."""
-    weighted, _ = weigh_by_noise(info)
-    problem = whiten(weighted)
+    problem = whiten(info.base.weighted(info.independence / noise**2))
     layout, nb = info.layout, len(theta0)
     x = cp.Variable(layout.size)
     cost = cp.sum_squares(problem.R @ info.basis.regrouping @ x - problem.r)
@@ -115,7 +114,7 @@ def test_consistent_fit_equals_cvxpy(arm, seed):
     theta0 = consistent_prior(None, model, model.nb)[0]
     estimate = fit.consistent(info, weight=0.5)
     assert estimate.certificate.duality_gap < 1e-8
-    reference = cvxpy_solution(info, theta0, 0.5)
+    reference = cvxpy_solution(info, estimate.noise, theta0, 0.5)
     scale = np.abs(reference).max()
     assert np.abs(estimate.parameters - reference).max() < 1e-4 * scale
     assert np.abs(estimate.base - info.basis.regroup(reference)).max() < 1e-5 * scale

@@ -33,7 +33,7 @@ class Certificate:
     """Proof of a constrained solution, each figure checked on the result and not taken from the solver's word.
 
     duality_gap: relative; smallest_eigenvalue: of all pseudo-inertias, relative to the prior's; smallest_slack: of all
-    linear bounds, in units of each column (0 is on the bound).
+    other bounds, in units of what each bounds (0 is on the bound).
     """
 
     duality_gap: float
@@ -47,7 +47,8 @@ class Estimate:
 
     parameters: (p,) in the order of `layout`; covariance: (r, r) of the base parameters `basis.columns`.
     noise: (g,) standard deviation of the residual of each row group, in N m or N. robot: the model with the identified
-    values, None for raw regressions. physical: whether every body is certified physically consistent.
+    values, None for raw regressions. physical: whether every body is certified physically consistent. binding: what is
+    known of the bodies and holds the estimate back: constraints that it sits on.
     """
 
     method: str
@@ -65,6 +66,7 @@ class Estimate:
     physical: bool = False
     certificate: Certificate | None = None
     weakest: tuple[str, ...] = ()
+    binding: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
     @property

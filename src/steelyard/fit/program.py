@@ -1,0 +1,126 @@
+"""A consistent fit assembled, ready to be inspected or solved: cost, unknowns and constraints.
+
+Each body is written around its prior pseudo-inertia, `J = L (1 + Y) L^T` with `J0 = L L^T`. In the ten numbers `y =
+svec(Y)` the constant pullback distance is `1/2 ||y||^2` and the entropic one `tr Y - log det(1 + Y)`, both free of
+units: the program stays well scaled for a gripper finger and for a torso. Only the triangular factor of the data
+enters, so its size does not depend on the log.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.errors import FitError
+from steelyard.fit.constraints import Constraint
+from steelyard.inertia import cones, pseudo
+
+TRIANGLES = cones.from_triangle(np.eye(10), 4)  # (10, 4, 4) orthonormal symmetric matrices
+DEPENDENT = 1e-9  # of the largest singular value: equalities that repeat others
+CONTRADICTION = 1e-8  # error of equalities, relative to the size of what they tie, that no parameters remove
+
+
+class Infeasible(FitError):
+    """No parameters satisfy all constraints."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """`min ||A w - b||^2 + entropic_weight * sum d(J || J0)` over w (k,), subject to the constraints.
+
+    Parameters are `x = start + directions @ w`, the relative change of the bodies' second moments is `Y = offset +
+    spread @ w`, ten numbers a body. constant: of the cost, what no parameters can explain.
+    """
+
+    A: np.ndarray
+    b: np.ndarray
+    start: np.ndarray
+    directions: np.ndarray
+    offset: np.ndarray
+    spread: np.ndarray
+    entropic_weight: float
+    constant: float
+    constraints: tuple[Constraint, ...]
+
+    @property
+    def body_count(self) -> int:
+        return len(self.offset) // 10
+
+    @cached_property
+    def triangle(self) -> tuple[np.ndarray, np.ndarray]:
+        """R, z and nothing more of `||A w - b||`: all that the minimisation needs."""
+        if not self.A.shape[1]:
+            return np.zeros((0, 0)), np.zeros(0)
+        return _factor(self.A, self.b)
+
+    @cached_property
+    def remainder(self) -> float:
+        """Part of the cost that no w changes."""
+        return self.constant + max(float(self.b @ self.b - self.triangle[1] @ self.triangle[1]), 0.0)
+
+    def parameters(self, w) -> np.ndarray:
+        """(p,) in SI units."""
+        return self.start + self.directions @ w
+
+    def relative(self, w) -> np.ndarray:
+        """(nb, 4, 4) `1 + Y`, the identity at the prior."""
+        y = (self.offset + self.spread @ w).reshape(-1, 10)
+        return np.eye(4) + np.tensordot(y, TRIANGLES, axes=1)
+
+    def cost(self, w) -> float:
+        """Objective, infinite where an entropic term ends."""
+        R, z = self.triangle
+        value = self.remainder + float(np.sum((R @ w - z) ** 2))
+        if self.entropic_weight:
+            eigenvalues = np.linalg.eigvalsh(self.relative(w))
+            if (eigenvalues <= 0).any():
+                return np.inf
+            value += self.entropic_weight * float(np.sum(eigenvalues - 1 - np.log(eigenvalues)))
+        return value
+
+    def model(self, w) -> tuple[np.ndarray, np.ndarray]:
+        """F and u of the quadratic model `cost(w + d) = cost(w) - ||u||^2 / 2 + ||F d - u||^2 / 2`; F triangular."""
+        R, z = self.triangle
+        rows, sides = [np.sqrt(2) * R], [np.sqrt(2) * (z - R @ w)]
+        if self.entropic_weight:
+            root = np.sqrt(self.entropic_weight)
+            for i, C in enumerate(np.linalg.cholesky(self.relative(w))):
+                inverse = np.linalg.inv(C)
+                local = cones.triangle(inverse @ TRIANGLES @ inverse.T).T
+                rows.append(root * local @ self.spread[10 * i : 10 * i + 10])
+                sides.append(-root * cones.triangle(C.T @ C - np.eye(4)))
+        return _factor(np.concatenate(rows), np.concatenate(sides))
+
+
+def _factor(A, b) -> tuple[np.ndarray, np.ndarray]:
+    """Triangular R and z with `||R x - z||^2` equal to `||A x - b||^2` but for a constant."""
+    factor = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))[: A.shape[1]]
+    return factor[:, :-1], factor[:, -1]
+
+
+def congruence(theta0) -> np.ndarray:
+    """(10, 10): theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T`."""
+    L = np.linalg.cholesky(pseudo.to_matrix(theta0))
+    return pseudo.to_parameters(L @ TRIANGLES @ L.T).T
+
+
+def met(known: Sequence[Constraint], start, directions) -> tuple[np.ndarray, np.ndarray]:
+    """Particular y and orthonormal N with all equalities met by `start + directions @ (y + N w)`, whatever w.
+
+    Raises Infeasible where they contradict each other.
+    """
+    equalities = [each for each in known if each.equality]
+    if not equalities:
+        return np.zeros(directions.shape[1]), np.eye(directions.shape[1])
+    A = np.concatenate([each.A for each in equalities])
+    missing = np.concatenate([each.b for each in equalities]) - A @ start
+    rows = A @ directions
+    size = np.linalg.norm(rows, axis=1)
+    rows, missing = rows / size[:, None], missing / size
+    U, singular, Vt = np.linalg.svd(rows)
+    rank = int(np.count_nonzero(singular > DEPENDENT * singular.max(initial=0.0)))
+    y = Vt[:rank].T @ ((U[:, :rank].T @ missing) / singular[:rank])
+    if np.abs(rows @ y - missing).max(initial=0.0) > CONTRADICTION:
+        raise Infeasible("Equalities contradict each other.")
+    return y, Vt[rank:].T
