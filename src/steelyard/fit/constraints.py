@@ -6,7 +6,6 @@ rows are divided by the size of what they bound: a tolerance of 1e-9 then means 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
@@ -101,7 +100,7 @@ def mass_constraints(layout: ParameterLayout, masses: Mapping) -> list[Constrain
     """Known masses: {"link1": 2.5} of a body, {("link1", "link2"): 7.0} of several, {"all": 18.0} of the whole."""
     made = []
     for names, mass in masses.items():
-        if not (isinstance(mass, Real) and np.isfinite(mass) and mass > 0):
+        if not (isinstance(mass, int | float | np.floating) and np.isfinite(mass) and mass > 0):
             raise OptionError(f"masses[{names!r}] is a positive number of kilograms; got {mass!r}.")
         bodies = layout.body_names if names == "all" else (names,) if isinstance(names, str) else tuple(names)
         row = np.zeros((1, layout.size))
