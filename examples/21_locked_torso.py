@@ -8,47 +8,22 @@ Run it: `python examples/21_locked_torso.py`. Rotors are bodies of their own, ea
 joint through the gear, so every torque here is that of plain rigid bodies.
 """
 
-from dataclasses import replace
-
 import numpy as np
+from scipy.linalg import block_diag
 
-from steelyard.dynamics import regressor
+from steelyard.dynamics.geared import geared_rows
 from steelyard.identifiability.analyze import identifiability
-from steelyard.identifiability.motors import symmetric_content
 from steelyard.model import library
-from steelyard.model.joint import Joint, revolute_subspace
 
 SAMPLES, STRIDES, STRIDE = 600, 4, 0.45  # s
 LEG = ("abad", "hip", "knee")
 
 
-def with_rotor_bodies(robot):
-    """The floating leg with every rotor as a body on a joint that mimics the one it drives, and a matrix.
-
-    The matrix maps ten parameters of each link and four of each symmetric rotor to the ten of every body.
-    """
-    joints, parents, carried = list(robot.joints), list(robot.parents), list(robot.body_joints)
-    names, inertias = list(robot.body_names), list(robot.inertias)
-    content = [np.eye(10)] * robot.nb
-    for rotor in robot.rotors:
-        axis = rotor.rotation.T @ rotor.axis
-        subspace = revolute_subspace(axis)
-        pose = {"rotation": rotor.rotation, "position": rotor.position}
-        mimic = {"mimics": rotor.joint, "ratio": rotor.gear_ratio}
-        carried.append(len(joints))
-        parents.append(robot.body_joints[robot.body_index(rotor.carrier)])
-        joints.append(Joint(f"rotor_{rotor.joint}", "revolute", subspace, **pose, **mimic))
-        names.append(f"rotor_{rotor.joint}")
-        inertias.append(rotor.theta)
-        content.append(symmetric_content(axis))
-    bodies = {"body_names": tuple(names), "body_joints": np.array(carried), "inertias": np.array(inertias)}
-    whole = replace(robot, joints=tuple(joints), parents=np.array(parents), rotors=(), links=(), **bodies)
-    columns = np.zeros((10 * whole.nb, sum(c.shape[1] for c in content)))
-    at = 0
-    for b, c in enumerate(content):
-        columns[10 * b : 10 * b + 10, at : at + c.shape[1]] = c
-        at += c.shape[1]
-    return whole, columns
+def geared_regressor(robot, q, v, a):
+    """(n, nv, p) torque regressor: ten columns a link, four a symmetric rotor."""
+    rows = geared_rows(robot, q.T, v.T, a.T)
+    content = block_diag(np.eye(10 * robot.nb), *(rotor.content for rotor in robot.rotors))
+    return np.moveaxis(rows, -1, 0) @ content
 
 
 def gallop(robot, *, torso_moves: bool):
@@ -82,13 +57,13 @@ def run():
 
     Also under "theory": the leg joints that the locked experiment must mispredict.
     """
-    robot, columns = with_rotor_bodies(library.cheetah3_leg(floating=True))
+    robot = library.cheetah3_leg(floating=True)
     data = {}
     for name in ("locked", "floating"):
         q, v, a = gallop(robot, torso_moves=name == "floating")
-        data[name] = regressor(robot, q, v, a) @ columns
-    truth = np.linalg.lstsq(columns, robot.inertias.ravel(), rcond=None)[0]
-    leg = np.arange(10, columns.shape[1])  # the torso's ten parameters are no part of a table-top experiment
+        data[name] = geared_regressor(robot, q, v, a)
+    truth = np.concatenate([robot.inertias.ravel(), *(rotor.reading @ rotor.theta for rotor in robot.rotors)])
+    leg = np.arange(10, len(truth))  # the torso's ten parameters are no part of a table-top experiment
     running = data["floating"].reshape(-1, len(truth))
     fits = {"floating": pseudo_inverse(running, running @ truth)}
     on_bench = data["locked"][:, 6:, leg].reshape(-1, len(leg))

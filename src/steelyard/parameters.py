@@ -1,11 +1,11 @@
 """Names, units and slices of every column of a regression. The only place with column arithmetic.
 
-Columns stand in the order `[10 per body | viscous | coulomb | offset | armature | extras]`, each term with one column
-per degree of freedom it acts on; extras are couplings, springs and columns of the user, one by one.
+Columns stand in the order `[10 per link | 10 per rotor | viscous | coulomb | offset | armature | extras]`, each term
+with one column per degree of freedom it acts on; extras are couplings, springs and columns of the user, one by one.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -54,6 +54,7 @@ class ParameterLayout:
 
     body_names: one block of ten each. dof_names, dofs: name and index in v of the degrees that friction and armature
     act on (not those of a free base). terms: the terms present, in the order of `TERMS`. extras: one column each.
+    rotor_names: motor rotors that are bodies of the regression, ten columns each behind those of the links.
     """
 
     body_names: tuple[str, ...]
@@ -61,14 +62,30 @@ class ParameterLayout:
     dofs: tuple[int, ...] = ()
     terms: tuple[str, ...] = ()
     extras: tuple[Extra, ...] = ()
+    rotor_names: tuple[str, ...] = ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of all bodies: links, then rotors."""
+        return self.body_names + self.rotor_names
 
     @property
     def inertial(self) -> slice:
-        """Columns of all bodies."""
+        """Columns of all bodies, links and rotors."""
+        return slice(0, 10 * len(self.bodies))
+
+    @property
+    def links(self) -> slice:
+        """Columns of the links."""
         return slice(0, 10 * len(self.body_names))
 
+    @property
+    def rotors(self) -> slice:
+        """Columns of the rotors."""
+        return slice(self.links.stop, self.inertial.stop)
+
     def body(self, index: int) -> slice:
-        """The ten columns of one body."""
+        """The ten columns of one of `bodies`."""
         return slice(10 * index, 10 * index + 10)
 
     def term(self, name: str) -> slice:
@@ -101,7 +118,7 @@ class ParameterLayout:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """One name a column, such as `link2.Ixx` or `joint3.viscous`."""
-        bodies = [f"{body}.{name}" for body in self.body_names for name in NAMES]
+        bodies = [f"{body}.{name}" for body in self.bodies for name in NAMES]
         terms = [f"{dof}.{term}" for term in self.terms for dof in self.dof_names]
         return tuple(bodies + terms + [extra.name for extra in self.extras])
 
@@ -109,7 +126,7 @@ class ParameterLayout:
     def units(self) -> tuple[str, ...]:
         """One unit a column."""
         effects = [TERMS[term] for term in self.terms for _ in self.dof_names]
-        return (*UNITS * len(self.body_names), *effects, *(extra.unit for extra in self.extras))
+        return (*UNITS * len(self.bodies), *effects, *(extra.unit for extra in self.extras))
 
     def signed(self, names: Iterable[str]) -> list[int]:
         """Columns of the named terms, those of couplings included."""
@@ -120,22 +137,35 @@ class ParameterLayout:
     @property
     def without_extras(self) -> "ParameterLayout":
         """The same columns but for the extras."""
-        return ParameterLayout(self.body_names, self.dof_names, self.dofs, self.terms)
+        return replace(self, extras=())
 
 
 def layout_of(
-    robot, *, friction=(), armature: bool = False, coupling=(), springs=(), extra: Iterable[UserColumn] = ()
+    robot,
+    *,
+    friction=(),
+    armature: bool = False,
+    coupling=(),
+    springs=(),
+    extra: Iterable[UserColumn] = (),
+    rotors: bool = False,
 ) -> ParameterLayout:
     """Layout of a robot's regression.
 
     friction: any of viscous, coulomb, offset. coupling: groups of joints that share a motor beside their own, each a
     sequence of names or {name: ratio}; three columns each. springs: names of joints with a linear spring. extra: the
-    user's columns. Raises OptionError for another name.
+    user's columns. rotors: whether the robot's motor rotors are bodies with columns of their own. Raises OptionError
+    for another name, or for rotors of a robot that has none described.
     """
     friction = (friction,) if isinstance(friction, str) else tuple(friction or ())
     unknown = [name for name in friction if name not in FRICTION]
     if unknown:
         raise OptionError(f"Unknown friction term '{unknown[0]}'. Choose from {choices(FRICTION)}, or () for none.")
+    if rotors and not robot.rotors:
+        raise OptionError(
+            f"rotors: robot '{robot.name}' has none. Describe its motors in a side file *.steelyard.toml and read it "
+            "with read_side, or leave rotors out (armature=True estimates their inertia at the joints)."
+        )
     actuated, start = [], 0
     for joint in robot.free_joints:
         if joint.kind != "free":
@@ -149,6 +179,7 @@ def layout_of(
         dofs=tuple(actuated),
         terms=tuple(term for term in TERMS if term in wanted),
         extras=(*_couplings(names, coupling), *_springs(robot, names, springs), *_users(robot, extra)),
+        rotor_names=tuple(rotor.name for rotor in robot.rotors) if rotors else (),
     )
 
 

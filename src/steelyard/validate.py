@@ -70,7 +70,8 @@ def predict(model: Estimate | Robot, q, v, a, *, direction=None) -> np.ndarray:
     if isinstance(model, Robot):
         return inverse_dynamics(model, q, v, a) + friction_torque(model, v, direction=direction)
     robot, width = model.require_robot(), model.coulomb_width
-    tau = inverse_dynamics(robot, q, v, a) + friction_torque(robot, v, direction=direction, coulomb_width=width)
+    tau = inverse_dynamics(robot, q, v, a, rotors=bool(model.layout.rotor_names))
+    tau += friction_torque(robot, v, direction=direction, coulomb_width=width)
     if "offset" in model.layout.terms:
         tau[:, list(model.layout.dofs)] += model.friction["offset"]
     if model.layout.extras:

@@ -2,17 +2,20 @@
 
 import numpy as np
 
+from steelyard.dynamics.geared import geared
 from steelyard.dynamics.kinematics import _cross, _times, body_motion, motion, samples_last, tree
 from steelyard.model.robot import Robot
 
 
-def inverse_dynamics(robot: Robot, q, v, a):
+def inverse_dynamics(robot: Robot, q, v, a, *, rotors: bool = False):
     """Generalised forces of a motion, without friction.
 
     q: (..., nq), v: (..., nv), a: (..., nv), joints in the order of `robot.joint_names`. Returns (..., nv) in N m or
-    N: rigid bodies under gravity plus `armature * a`. NumPy in, NumPy out; JAX in, JAX out. Raises OptionError for
-    wrong widths.
+    N: rigid bodies under gravity plus `armature * a`. rotors: whether the robot's motor rotors are bodies, too, with
+    the parameters it states (then its armature should not stand for them as well). NumPy in, NumPy out; JAX in, JAX
+    out. Raises OptionError for wrong widths.
     """
+    robot = geared(robot).robot if rotors else robot
     xp, batch, q, v, a = samples_last(robot, q, v, a)
     state = motion(robot, q, v, a)
     force, torque = _body_wrenches(robot, xp, state, q.dtype)

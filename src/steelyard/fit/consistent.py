@@ -77,7 +77,7 @@ def consistent(
     if not (np.isfinite(weight) and weight > 0):
         raise OptionError(f"weight is a positive number (it decides what the data leaves open); got {weight!r}.")
     require_enough_samples(info)
-    theta0, notes = consistent_prior(prior, info.robot, len(info.layout.body_names))
+    theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
     known = _known(info, theta0, within or {}, masses or {}, fixed or {}, tied, bounds or {})
     noise = _first_noise(info)
     problem, program, solution = _solved(info, noise, theta0, known, regularizer, weight)

@@ -68,7 +68,7 @@ def body_constraints(layout: ParameterLayout, theta0, within: Mapping[str, objec
     for name in within:
         _body(layout, name, "within")
     made = []
-    for i, (name, theta) in enumerate(zip(layout.body_names, theta0, strict=True)):
+    for i, (name, theta) in enumerate(zip(layout.bodies, theta0, strict=True)):
         body_set = as_set(within[name], name) if name in within else None
         definite, rest = (True, None) if body_set is None else _set_rows(body_set, theta[0])
         if definite:
@@ -102,7 +102,7 @@ def mass_constraints(layout: ParameterLayout, masses: Mapping) -> list[Constrain
     for names, mass in masses.items():
         if not (isinstance(mass, int | float | np.floating) and np.isfinite(mass) and mass > 0):
             raise OptionError(f"masses[{names!r}] is a positive number of kilograms; got {mass!r}.")
-        bodies = layout.body_names if names == "all" else (names,) if isinstance(names, str) else tuple(names)
+        bodies = layout.bodies if names == "all" else (names,) if isinstance(names, str) else tuple(names)
         row = np.zeros((1, layout.size))
         for name in bodies:
             row[0, layout.body(_body(layout, name, "masses")).start] = 1.0
@@ -278,6 +278,6 @@ def _mirrored(mirror: str | None) -> np.ndarray:
 
 
 def _body(layout: ParameterLayout, name, option: str) -> int:
-    if name not in layout.body_names:
-        raise OptionError(f"{option}: no body '{name}'; there are {choices(layout.body_names)}.")
-    return layout.body_names.index(name)
+    if name not in layout.bodies:
+        raise OptionError(f"{option}: no body '{name}'; there are {choices(layout.bodies)}.")
+    return layout.bodies.index(name)

@@ -71,8 +71,13 @@ class Estimate:
 
     @property
     def theta(self) -> np.ndarray:
-        """(nb, 10) inertial parameters of all bodies in body frames."""
-        return self.parameters[self.layout.inertial].reshape(-1, 10)
+        """(nb, 10) inertial parameters of all links in body frames."""
+        return self.parameters[self.layout.links].reshape(-1, 10)
+
+    @property
+    def rotors(self) -> np.ndarray:
+        """(nr, 10) inertial parameters of the rotors that are bodies of the regression, in rotor frames."""
+        return self.parameters[self.layout.rotors].reshape(-1, 10)
 
     def require_robot(self) -> Robot:
         """The identified model. Raises FitError for a raw regression, which has none."""
@@ -134,7 +139,7 @@ class Estimate:
 
 
 def identified_robot(prior: Robot | None, layout: ParameterLayout, parameters) -> Robot | None:
-    """The prior robot with identified inertias, and damping, frictionloss and armature where they were columns."""
+    """The prior robot with identified inertias; damping, frictionloss, armature and rotors where they were columns."""
     if prior is None:
         return None
     properties = {}
@@ -143,4 +148,5 @@ def identified_robot(prior: Robot | None, layout: ParameterLayout, parameters) -
             values = getattr(prior, name).copy()
             values[list(layout.dofs)] = parameters[layout.term(term)]
             properties[name] = values
-    return prior.with_inertias(parameters[layout.inertial]).with_joint_properties(**properties)
+    robot = prior.with_inertias(parameters[layout.links]).with_joint_properties(**properties)
+    return robot.with_rotor_inertias(parameters[layout.rotors]) if layout.rotor_names else robot

@@ -9,37 +9,48 @@ from steelyard.model.robot import Robot
 
 NOMINAL_MASS = 1.0  # kg, for a body nothing is known of
 NOMINAL_RADIUS = 0.1  # m, radius of gyration of the same
+NOMINAL_ROTOR = (0.5, 0.02)  # kg and m, the same for the rotor of a motor
 THINNEST = 1e-3  # smallest second moment kept, relative to the largest: thinner than any real link
 
 
 def consistent_prior(prior, robot: Robot | None, body_count: int) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Consistent parameters (nb, 10) of a Robot, an array or None (the robot's own), and notes on every repair."""
+    """Consistent parameters (body_count, 10) of links, then rotors if the regression has them, and notes on repairs.
+
+    prior: a Robot, an array of the links or None (the robot's own).
+    """
     source = robot if prior is None else prior
     theta = source.inertias if isinstance(source, Robot) else source
+    links = body_count if robot is None else robot.nb
+    rotors = robot.rotors if robot is not None and body_count > links else ()
+    if rotors and theta is not None and np.size(theta) == 10 * links:
+        stated = source.rotors if isinstance(source, Robot) and source.rotors else rotors
+        theta = np.concatenate([np.reshape(theta, (-1, 10)), [rotor.theta for rotor in stated]])
     if theta is None:
         raise FitError("A physically consistent fit needs a prior: a Robot, or inertial parameters (nb, 10).")
     theta = np.asarray(theta, dtype=float)
     if theta.size != 10 * body_count or not np.isfinite(theta).all():
         raise FitError(f"The prior needs shape ({body_count}, 10) with finite numbers; got {theta.shape}.")
     theta = theta.reshape(body_count, 10)
-    names = robot.body_names if robot is not None else [f"body {i}" for i in range(body_count)]
+    names = [f"body {i}" for i in range(body_count)]
+    if robot is not None:
+        names = [*robot.body_names, *(rotor.name for rotor in rotors)]
     repaired, notes = np.empty_like(theta), []
     for i, (name, each) in enumerate(zip(names, theta, strict=True)):
-        repaired[i], note = _repaired(each)
+        repaired[i], note = _repaired(each, *(NOMINAL_ROTOR if i >= links else (NOMINAL_MASS, NOMINAL_RADIUS)))
         if note:
             notes.append(f"Prior of {name}: {note}")
     return repaired, tuple(notes)
 
 
-def _repaired(theta) -> tuple[np.ndarray, str | None]:
+def _repaired(theta, nominal_mass: float, nominal_radius: float) -> tuple[np.ndarray, str | None]:
     mass = theta[0]
     if mass <= 0:
-        nominal = from_com_inertia(NOMINAL_MASS, np.zeros(3), NOMINAL_MASS * NOMINAL_RADIUS**2 * np.eye(3))
-        return nominal, f"the model gives no mass; a nominal {NOMINAL_MASS} kg ball at the joint is used."
+        nominal = from_com_inertia(nominal_mass, np.zeros(3), nominal_mass * nominal_radius**2 * np.eye(3))
+        return nominal, f"the model gives no mass; a nominal {nominal_mass} kg ball at its origin is used."
     J = pseudo.to_matrix(theta)
     com = J[:3, 3] / mass
     spread, axes = np.linalg.eigh(J[:3, :3] / mass - np.outer(com, com))
-    largest = max(spread[-1], NOMINAL_RADIUS**2 * THINNEST)
+    largest = max(spread[-1], nominal_radius**2 * THINNEST)
     if spread[0] >= THINNEST * largest:
         return theta, None
     spread = np.maximum(spread, THINNEST * largest)

@@ -8,6 +8,7 @@ they share with other columns is expressed by these.
 import numpy as np
 
 from steelyard.dynamics.effects import effect_column, extra_rows
+from steelyard.dynamics.geared import geared_rows
 from steelyard.dynamics.regressor import regressor_rows
 from steelyard.identifiability.basis import Basis, from_dependence, from_null_space
 from steelyard.model.robot import Robot
@@ -47,7 +48,7 @@ def _stacked(robot: Robot, layout: ParameterLayout, columns) -> np.ndarray:
     count = (len(columns) + len(layout.extras)) // robot.nv + EXTRA_STATES
     q, v, a = _states(robot, count)
     full = np.zeros((robot.nv, layout.size, count))
-    full[:, layout.inertial] = regressor_rows(robot, q, v, a)
+    full[:, layout.inertial] = (geared_rows if layout.rotor_names else regressor_rows)(robot, q, v, a)
     for dof in layout.dofs:
         for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
             full[dof, column] = effect_column(term, v[dof], a[dof])

@@ -12,13 +12,7 @@ from steelyard.errors import ModelError, choices
 from steelyard.identifiability.clusters import clusters
 from steelyard.identifiability.mechanism import GROUND, Mechanism, Node, Spin
 from steelyard.identifiability.snapping import Axis, aligned, own_axis
-from steelyard.inertia.parameters import (
-    NAMES,
-    UNITS,
-    from_origin_inertia,
-    rotational_inertia,
-    transform_matrix,
-)
+from steelyard.inertia.parameters import NAMES, UNITS, rotational_inertia, transform_matrix
 from steelyard.model.robot import Robot
 from steelyard.model.rotor import Rotor
 from steelyard.spatial import skew
@@ -50,9 +44,9 @@ def _add(mechanism: Mechanism, robot: Robot, size: np.ndarray, apart: set[int], 
     names, units, values, scale = list(mechanism.names), list(mechanism.units), [], []
     for rotor in robot.rotors:
         rotor = _aligned(mechanism, rotor, tolerance) if tolerance else rotor
-        content = symmetric_content(rotor.rotation.T @ rotor.axis) if rotor.symmetric else np.eye(10)
+        content = rotor.content
         columns = len(names) + np.arange(content.shape[1])
-        names += [f"rotor({rotor.joint}).{n}" for n in (SYMMETRIC_NAMES if rotor.symmetric else NAMES)]
+        names += [f"{rotor.name}.{n}" for n in (SYMMETRIC_NAMES if rotor.symmetric else NAMES)]
         units += SYMMETRIC_UNITS if rotor.symmetric else UNITS
         values.append(np.linalg.lstsq(content, rotor.theta, rcond=None)[0])
         scale.append(mechanism.length ** np.array([0.0, 1, 2, 2] if rotor.symmetric else [0.0, 1, 1, 1, *[2] * 6]))
@@ -73,18 +67,9 @@ def _add(mechanism: Mechanism, robot: Robot, size: np.ndarray, apart: set[int], 
     )
 
 
-def symmetric_content(axis) -> np.ndarray:
-    """(10, 4) parameters of a body symmetric about an axis (3,) through its origin, per `SYMMETRIC_NAMES`."""
-    along = np.outer(axis, axis)
-    zero, none = np.zeros(3), np.zeros((3, 3))
-    parts = ((1.0, zero, none), (0.0, axis, none), (0.0, zero, np.eye(3) - along), (0.0, zero, along))
-    return np.stack([from_origin_inertia(np.asarray(m), h, I) for m, h, I in parts], axis=1)
-
-
 def spin_inertia(rotor: Rotor) -> float:
     """Moment of inertia of a rotor about its axis, kg m^2."""
-    axis = rotor.rotation.T @ rotor.axis
-    return float(axis @ rotational_inertia(rotor.theta) @ axis)
+    return float(rotor.own_axis @ rotational_inertia(rotor.theta) @ rotor.own_axis)
 
 
 def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size, apart: set[int]) -> Spin | Node:
@@ -97,7 +82,7 @@ def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size, apart: set
     if rotor.symmetric and node.parent == carrier and alone:
         ratio = rotor.gear_ratio / size[node.coordinates[0]]
         return Spin(
-            name=f"rotor({rotor.joint})",
+            name=rotor.name,
             coordinate=int(node.coordinates[0]),
             carrier=carrier,
             axis=rotor.axis,
@@ -105,10 +90,10 @@ def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size, apart: set
             lump=transform_matrix(rotor.rotation, position) @ content / [1.0, 1.0, 1.0, ratio**2],
             columns=columns,
         )
-    turn = np.concatenate([np.zeros(3), rotor.rotation.T @ rotor.axis])[:, None]
+    turn = np.concatenate([np.zeros(3), rotor.own_axis])[:, None]
     return Node(
-        name=f"rotor({rotor.joint})",
-        joint=f"rotor({rotor.joint})",
+        name=rotor.name,
+        joint=rotor.name,
         parent=carrier,
         rotation=rotor.rotation,
         position=position,

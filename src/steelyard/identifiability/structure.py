@@ -1,4 +1,4 @@
-"""Base parameters of a robot's whole regression (bodies, friction, armature), from its kinematics alone."""
+"""Base parameters of a robot's whole regression (bodies, rotors, friction, armature), from its kinematics alone."""
 
 from functools import lru_cache, partial
 
@@ -6,6 +6,7 @@ from steelyard.identifiability.basis import Basis
 from steelyard.identifiability.build import build
 from steelyard.identifiability.extras import with_extras
 from steelyard.identifiability.regroup import basis
+from steelyard.identifiability.rotor_columns import widened
 from steelyard.identifiability.snapping import TOLERANCE
 from steelyard.identifiability.solve import solve
 from steelyard.identifiability.transfer import Experiment
@@ -21,8 +22,9 @@ def regression_basis(robot: Robot, layout: ParameterLayout) -> Basis:
     made = partial(_made, robot, layout)
     solution = solve(made, Experiment(), TOLERANCE)
     assert solution is not None, "only a wrench sensor can keep the recursion from an answer"
-    return basis(solution.mechanism, solution.blocks)
+    found = basis(solution.mechanism, solution.blocks)
+    return widened(robot, layout, found) if layout.rotor_names else found
 
 
 def _made(robot: Robot, layout: ParameterLayout, tolerance: float):
-    return build(robot, terms=layout.terms, tolerance=tolerance)
+    return build(robot, motors=bool(layout.rotor_names), terms=layout.terms, tolerance=tolerance)

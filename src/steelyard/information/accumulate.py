@@ -23,6 +23,7 @@ def accumulate(
     coupling=(),
     springs=(),
     extra: Iterable[UserColumn] = (),
+    rotors: bool = False,
     columns: str = "base",
     coulomb_width: float = COULOMB_WIDTH,
     independence: float = 1.0,
@@ -33,7 +34,8 @@ def accumulate(
     log: with q, v, a and tau of every joint (`filters.differentiate` fills v and a). friction: any of "viscous",
     "coulomb", "offset"; armature: whether to estimate it. coupling: groups of joints with a common motor, such as
     `(("joint5", "joint6"),)` or `({"joint5": 1, "joint6": -1},)`, whose inertia and friction act on the sum of their
-    speeds; springs: joints with a linear spring; extra: `UserColumn`s. What is not a column keeps the value of the
+    speeds; springs: joints with a linear spring; extra: `UserColumn`s. rotors: whether the robot's motor rotors are
+    bodies with ten columns each; without, they are left aside. What is not a column keeps the value of the
     model and is subtracted from tau as known. columns: "base" (identifiable choice, lossless) or "all".
     coulomb_width: half-width of standstill, rad/s. independence: share of the samples whose noise is independent,
     `2 cutoff / rate` after a low-pass filter: it scales what the data weighs against a prior, and variances. engine:
@@ -45,9 +47,8 @@ def accumulate(
         raise OptionError(f"columns is 'base' or 'all'; got {columns!r}.")
     if not 0 < independence <= 1:
         raise OptionError(f"independence is a share between 0 and 1; got {independence!r}.")
-    layout = layout_of(
-        robot, friction=friction, armature=armature, coupling=coupling, springs=springs, extra=tuple(extra)
-    )
+    options = {"friction": friction, "armature": armature, "coupling": coupling, "springs": springs}
+    layout = layout_of(robot, **options, extra=tuple(extra), rotors=rotors)
     basis = regression_basis(robot, layout)
     kept = basis.columns if columns == "base" else np.arange(layout.size)
     if engine not in ("auto", *ENGINES):

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.dynamics import kernel_plan
+from steelyard.information.raw import raw_columns
 from steelyard.information.rows import chunk_rows, effect_values, known_torque, rows_of
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
@@ -28,9 +29,11 @@ class Sums:
     """Sums over samples of one job, by whichever engine each log of it is worth."""
 
     def __init__(self, robot: Robot, layout: ParameterLayout, kept, coulomb_width: float, engine: str):
-        self.robot, self.layout, self.kept, self.coulomb_width = robot, layout, kept, coulomb_width
-        self.rows = rows_of(robot, layout, kept)
-        k = len(kept)
+        self.raw = raw_columns(robot, layout, kept)
+        self.robot, self.layout, self.kept = self.raw.robot, self.raw.layout, self.raw.columns
+        self.coulomb_width = coulomb_width
+        self.rows = rows_of(self.robot, self.layout, self.kept)
+        k = len(self.kept)
         self.gram, self.moment, self.energy = np.zeros((robot.nv, k, k)), np.zeros((robot.nv, k)), np.zeros(robot.nv)
         self.count = 0
         self._asked, self._used, self._fused = engine, [], None
@@ -76,7 +79,7 @@ class Sums:
         if self._fused is not None:
             self._fused.unload(self.gram, self.moment, self.energy)
             self._fused = None
-        return self.gram, self.moment, self.energy
+        return *self.raw.mixed(self.gram, self.moment), self.energy
 
 
 class Fused:

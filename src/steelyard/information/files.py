@@ -30,8 +30,9 @@ def save_information(info: Information, path) -> Path:
     about = {
         "format": FORMAT,
         "robot": None if info.robot is None else info.robot.name,
-        "fingerprint": None if info.robot is None else fingerprint(info.robot),
+        "fingerprint": None if info.robot is None else fingerprint(info.robot, rotors=bool(layout.rotor_names)),
         "bodies": layout.body_names,
+        "rotors": layout.rotor_names,
         "dof_names": layout.dof_names,
         "dofs": layout.dofs,
         "terms": layout.terms,
@@ -66,19 +67,20 @@ def load_information(path, robot: Robot | None = None) -> Information:
         raise FitError(f"{path} is not a saved Information ({error}).") from error
     if not recognised:
         raise FitError(f"{path} has format '{about['format']}'; this version reads '{FORMAT}'.")
-    given = None if robot is None else fingerprint(robot)
+    rotors = tuple(about.get("rotors", ()))
+    given = None if robot is None else fingerprint(robot, rotors=bool(rotors))
     if given != about["fingerprint"]:
         name = "none" if robot is None else f"'{robot.name}'"
         raise FitError(
-            f"{path} belongs to robot '{about['robot']}' with other joints, frames or gravity than the one given "
-            f"({name}). Load the model it was accumulated with."
+            f"{path} belongs to robot '{about['robot']}' with other joints, rotors, frames or gravity than the one "
+            f"given ({name}). Load the model it was accumulated with."
         )
     extras = (Extra(name, unit, kind, tuple(dofs), tuple(r)) for name, unit, kind, dofs, r in about["extras"])
     names = (tuple(about[key]) for key in ("bodies", "dof_names", "dofs", "terms"))
     return Information(
         **{name: arrays[name] for name in ARRAYS},
         group_names=tuple(about["groups"]),
-        layout=ParameterLayout(*names, extras=tuple(extras)),
+        layout=ParameterLayout(*names, extras=tuple(extras), rotor_names=rotors),
         basis=Basis(*(arrays[f"basis_{name}"] for name in PARTS)),
         robot=robot,
         coulomb_width=about["coulomb_width"],

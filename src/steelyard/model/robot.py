@@ -173,6 +173,19 @@ class Robot:
             )
         return replace(self, inertias=theta.reshape(self.nb, 10))
 
+    def with_rotor_inertias(self, theta) -> "Robot":
+        """Copy whose rotors have other inertial parameters (nr, 10), averaged over a turn where they are symmetric."""
+        theta = np.asarray(theta, dtype=float)
+        if theta.size != 10 * len(self.rotors):
+            raise ModelError(f"Robot '{self.name}' has {len(self.rotors)} rotors of ten parameters; got {theta.shape}.")
+        return replace(
+            self,
+            rotors=tuple(
+                replace(rotor, theta=rotor.content @ rotor.reading @ each)
+                for rotor, each in zip(self.rotors, theta.reshape(-1, 10), strict=True)
+            ),
+        )
+
     def with_joint_properties(self, *, armature=None, damping=None, frictionloss=None) -> "Robot":
         """Copy with other armature [kg m^2], damping [N m s/rad] or frictionloss [N m], each (nv,)."""
         given = {"armature": armature, "damping": damping, "frictionloss": frictionloss}

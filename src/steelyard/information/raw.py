@@ -1,0 +1,40 @@
+"""Columns as the dynamics has them, and what they become: rotors are bodies of a larger tree, some of them averaged."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.dynamics.geared import geared
+from steelyard.model.robot import Robot
+from steelyard.parameters import ParameterLayout
+
+
+@dataclass(frozen=True, eq=False)
+class Raw:
+    """Columns to sum over samples: robot and layout of the tree that has them, columns (k',) of it.
+
+    mixing (k', k): the wanted columns are `raw columns @ mixing`, None where they are the same.
+    """
+
+    robot: Robot
+    layout: ParameterLayout
+    columns: np.ndarray
+    mixing: np.ndarray | None = None
+
+    def mixed(self, gram, moment):
+        """Sums (g, k, k) and (g, k) of the wanted columns from those of the raw ones."""
+        if self.mixing is None:
+            return gram, moment
+        return self.mixing.T @ gram @ self.mixing, moment @ self.mixing
+
+
+def raw_columns(robot: Robot, layout: ParameterLayout, kept) -> Raw:
+    """What to sum for the kept columns (k,) of a layout."""
+    if not layout.rotor_names:
+        return Raw(robot, layout, kept)
+    whole = geared(robot)
+    everything = np.eye(layout.size)
+    everything[layout.inertial, layout.inertial] = whole.mixing
+    needed = np.flatnonzero(everything[:, kept].any(axis=1))
+    larger = replace(layout, body_names=whole.robot.body_names, rotor_names=())
+    return Raw(whole.robot, larger, needed, everything[np.ix_(needed, kept)])

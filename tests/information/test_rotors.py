@@ -1,0 +1,219 @@
+"""Rotors as bodies of a regression: rows against MuJoCo, rank against the structural count, engines, fits, files."""
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+import pytest
+
+import steelyard as sy
+from identifiability.pinocchio_trees import Twin, scaled_rank
+from identifiability.random_trees import random_tree
+from problems import random_log, scattered
+from robots import random_state
+from steelyard.dynamics.geared import geared, geared_rows
+from steelyard.errors import FitError, ModelError, OptionError
+from steelyard.identifiability.rotor_columns import _reading
+from steelyard.identifiability.structure import regression_basis
+from steelyard.inertia.parameters import to_com_inertia
+from steelyard.model.mjcf_new import draft
+from steelyard.model.mujoco_state import to_mujoco
+from steelyard.parameters import layout_of
+
+MAKERS = {"puma": sy.library.puma560, "scara": sy.library.scara, "leg": sy.library.cheetah3_leg}
+ENGINES = ("numpy", "numba")
+
+
+def unbalanced(robot, rng):
+    """The robot with rotors of any shape, on any axis, ridden by any body, out of place."""
+
+    def changed(rotor):
+        turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+        turn *= np.linalg.det(turn)
+        return replace(
+            rotor,
+            carrier=str(rng.choice([*robot.body_names])) if rng.uniform() < 0.8 else None,
+            axis=turn @ np.array([0.6, 0, 0.8]),
+            rotation=turn,
+            position=0.1 * rng.normal(size=3),
+            theta=scattered(np.array([0.5, 0, 0, 0, 1e-3, 0, 1e-3, 0, 0, 1e-3]), rng),
+            symmetric=False,
+        )
+
+    return replace(robot, rotors=tuple(changed(rotor) for rotor in robot.rotors))
+
+
+def in_mujoco(robot):
+    """MuJoCo model of the links, and every rotor a body on a hinge of its own."""
+    root = ElementTree.fromstring(draft(robot, Path("robot.xml")).files[-1][1].decode())
+    world = root.find("worldbody")
+    for rotor in robot.rotors:
+        carrier = world if rotor.carrier is None else world.find(f".//body[@name='{rotor.carrier}']")
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(rotor.rotation).ravel())
+        mass, com, I = to_com_inertia(rotor.theta)
+        body = ElementTree.SubElement(carrier, "body", pos=text(rotor.position), quat=text(quaternion))
+        six = text(I[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
+        ElementTree.SubElement(body, "inertial", pos=text(com), mass=text(mass), fullinertia=six)
+        ElementTree.SubElement(body, "joint", name=rotor.name, type="hinge", axis=text(rotor.rotation.T @ rotor.axis))
+    return mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
+
+
+def text(numbers):
+    return " ".join(repr(float(x)) for x in np.atleast_1d(numbers))
+
+
+def mujoco_torque(robot, q, v, a):
+    """Torques (nv,) of robot and rotors: every rotor's hinge moves, and acts, through its gear."""
+    links = mujoco.MjModel.from_xml_string(draft(robot, Path("robot.xml")).files[-1][1].decode())
+    state = [x[0] for x in to_mujoco(links, robot, q[None], v[None], a[None])]
+    model = in_mujoco(robot)
+    data = mujoco.MjData(model)
+    rows = [(model.joint(i).name, model.joint(i)) for i in range(model.njnt)]
+    gears = {rotor.name: (rotor.gear_ratio, rotor.joint) for rotor in robot.rotors}
+    project = np.zeros((model.nv, links.nv))
+    for name, joint in rows:
+        ratio, driven = gears.get(name, (1.0, name))
+        source = links.joint(driven)
+        project[
+            joint.dofadr[0] : joint.dofadr[0] + len(joint.damping),
+            source.dofadr[0] : source.dofadr[0] + len(source.damping),
+        ] = ratio * np.eye(len(source.damping))
+        width = len(joint.qpos0)
+        data.qpos[joint.qposadr[0] : joint.qposadr[0] + width] = (
+            ratio * state[0][source.qposadr[0] : source.qposadr[0] + width]
+        )
+    data.qvel, data.qacc = project @ state[1], project @ state[2]
+    model.dof_damping[:] = model.dof_frictionloss[:] = model.dof_armature[:] = 0
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    mujoco.mj_inverse(model, data)
+    return project.T @ data.qfrc_inverse
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("name", MAKERS)
+def test_rows_and_torques_are_those_of_mujoco(name, balanced):
+    rng = np.random.default_rng(3)
+    robot = MAKERS[name]()
+    robot = robot if balanced else unbalanced(robot, rng)
+    robot = robot.with_joint_properties(armature=np.zeros(robot.nv))
+    theta = np.concatenate([robot.inertias.ravel(), *(rotor.theta for rotor in robot.rotors)])
+    for _ in range(4):
+        q, v, a = random_state(robot, rng)
+        expected = mujoco_torque(robot, q, v, a)
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(sy.inverse_dynamics(robot, q, v, a, rotors=True), expected, atol=1e-11 * size)
+        rows = geared_rows(robot, *(x[:, None] for x in (q, v, a)))[..., 0]
+        np.testing.assert_allclose(rows @ theta, expected, atol=1e-11 * size)
+        without = sy.inverse_dynamics(robot, q, v, a)
+        assert np.abs(without - expected).max() > 1e-3 * size
+
+
+@pytest.mark.parametrize("floating", [False, True])
+@pytest.mark.parametrize("name", MAKERS)
+def test_basis_is_the_structural_count_and_the_rank(name, floating):
+    robot = MAKERS[name](floating=floating)
+    layout = layout_of(robot, rotors=True)
+    basis = regression_basis(robot, layout)
+    assert basis.count == sy.identifiability(robot, motors=True).count
+    assert basis.count == {"puma": 40, "scara": 11, "leg": 18}[name] or floating
+    q, v, a = random_state(robot, np.random.default_rng(0), (150,))
+    Y = np.moveaxis(geared_rows(robot, q.T, v.T, a.T), -1, 0).reshape(-1, layout.size)
+    assert scaled_rank(Y)[0] == scaled_rank(Y[:, basis.columns])[0] == basis.count
+    assert np.abs(Y[:, basis.columns] @ basis.regrouping - Y).max() < 1e-12 * np.abs(Y).max()
+    assert layout.bodies == robot.body_names + tuple(rotor.name for rotor in robot.rotors)
+    assert layout.names[layout.rotors.start] == f"{robot.rotors[0].name}.m"
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_basis_of_random_trees(seed):
+    """Rotors of both kinds, on mimic joints, on other carriers: null space and rank of Pinocchio's regression."""
+    rng = np.random.default_rng([11, seed])
+    robot = random_tree(rng, bodies=int(rng.integers(2, 7)))
+    if not robot.rotors:
+        assert not regression_basis(robot, layout_of(robot)).columns.max(initial=0) >= 10 * robot.nb
+        return
+    layout = layout_of(robot, rotors=True)
+    basis = regression_basis(robot, layout)
+    reading, _ = _reading(robot, layout)
+    Y = Twin(robot, motors=True).regression(rng, 3 * layout.size // robot.nv + 30) @ reading
+    rank, _ = scaled_rank(Y)
+    assert basis.count == rank == scaled_rank(Y[:, basis.columns])[0]
+    regrouped = Y[:, basis.columns] @ basis.regrouping
+    assert np.abs(regrouped - Y).max() <= 1e-8 * np.abs(Y).max()
+
+
+def geared_log(robot, rng, **options):
+    return random_log(robot, rng, torque=lambda *s: sy.inverse_dynamics(robot, *s, rotors=True), **options)
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize(("name", "floating"), [("puma", False), ("leg", True)])
+def test_engines_agree_and_base_columns_are_lossless(name, floating, balanced):
+    rng = np.random.default_rng(4)
+    robot = MAKERS[name](floating=floating)
+    robot = robot if balanced else unbalanced(robot, rng)
+    log = geared_log(robot, rng, samples=300)
+    options = {"armature": True, "rotors": True, "coupling": (robot.joint_names[-2:],)}
+    infos = {
+        e: {c: sy.accumulate(robot, log, engine=e, columns=c, **options) for c in ("base", "all")} for e in ENGINES
+    }
+    for columns in ("base", "all"):
+        ours, fused = (infos[engine][columns] for engine in ENGINES)
+        for field in ("gram", "moment", "energy"):
+            one, other = getattr(ours, field), getattr(fused, field)
+            np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * np.abs(one).max(), err_msg=field)
+        assert fused.engine == "numba"
+    base, full = infos["numpy"]["base"], infos["numpy"]["all"]
+    K = base.basis.regrouping
+    size = np.sqrt(np.diag(full.G))
+    size = np.maximum(size, 1e-6 * size.max())  # columns that are zero but for rounding
+    assert np.abs((K.T @ base.G @ K - full.G) / size[:, None] / size).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_fits_find_the_rotors(name, tmp_path):
+    """From other masses of links and rotors, without noise: torques, and spin inertias that the data reveals."""
+    rng = np.random.default_rng(5)
+    model = MAKERS[name]()
+    model = model.with_joint_properties(armature=np.zeros(model.nv))
+    truth = model.with_inertias(scattered(model.inertias, rng, 0.1))
+    truth = truth.with_rotor_inertias([scattered(rotor.theta, rng, 0.1) for rotor in truth.rotors])
+    log, test = (geared_log(truth, rng, samples=1500) for _ in range(2))
+    info = sy.accumulate(model, log, rotors=True)
+    assert info.layout == sy.load_information(sy.save_information(info, tmp_path / "info.npz"), model).layout
+    elsewhere = replace(model, rotors=tuple(replace(r, gear_ratio=2 * r.gear_ratio) for r in model.rotors))
+    with pytest.raises(FitError, match="rotors"):
+        sy.load_information(tmp_path / "info.npz", elsewhere)
+    for estimate in (sy.fit.least_squares(info), sy.fit.consistent(info, weight=1e-6)):
+        assert estimate.theta.shape == (model.nb, 10) and estimate.rotors.shape == (len(model.rotors), 10)
+        assert sy.validate(estimate, test).relative_error < 1e-6
+        for rotor, found, true in zip(estimate.robot.rotors, estimate.rotors, truth.rotors, strict=True):
+            np.testing.assert_allclose(rotor.theta, found, atol=1e-9)  # already symmetric
+            if f"{rotor.name}.Izz" in estimate.base_names:
+                assert found[9] == pytest.approx(true.theta[9], rel=1e-4)
+    plain = sy.fit.least_squares(sy.accumulate(model, log))
+    assert plain.rotors.shape == (0, 10)
+    assert sy.validate(plain, test).relative_error > 1e-4
+
+
+def test_unknown_rotors_get_a_nominal_prior():
+    model = sy.library.cheetah3_leg()
+    unknown = replace(model, rotors=tuple(replace(rotor, theta=np.zeros(10)) for rotor in model.rotors))
+    log = geared_log(model, np.random.default_rng(6), samples=800)
+    estimate = sy.fit.consistent(sy.accumulate(unknown, log, rotors=True, armature=True))
+    assert any("rotor(knee)" in note and "0.5 kg" in note for note in estimate.notes)
+    assert sy.validate(estimate, log).relative_error < 0.05
+
+
+def test_refusals():
+    robot = sy.library.scara()
+    log = geared_log(robot, np.random.default_rng(7), samples=20)
+    with pytest.raises(OptionError, match="side file"):
+        sy.accumulate(replace(robot, rotors=()), log, rotors=True)
+    with pytest.raises(ModelError, match="joint1"):
+        geared(replace(robot, rotors=(replace(robot.rotors[0], joint="elbow"),)))
+    with pytest.raises(ModelError, match="rotors of ten"):
+        robot.with_rotor_inertias(np.zeros((2, 10)))
