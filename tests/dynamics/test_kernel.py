@@ -1,6 +1,9 @@
 """The fused kernel and the array code give the same sums, on every kind of joint; the choice between them."""
 
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,6 +75,29 @@ def test_choice_by_size_and_cache(monkeypatch):
     monkeypatch.setitem(sys.modules, KERNEL, object())
     assert engines.chosen(robot, rows, 10_000) == "numba"
     assert engines.chosen(robot, rows, 100) == "numpy"
+
+
+def test_kernel_is_found_where_numba_keeps_it(tmp_path):
+    """A process with a cache folder of its own compiles once, and the next one knows."""
+    code = (
+        "from steelyard.information import engines; print(engines.compiled())\n"
+        "from steelyard.dynamics import kernel\n"
+        "from numba.core.caching import FunctionCache\n"
+        "print(FunctionCache(kernel.add_samples.py_func).cache_path)"
+    )
+    for variable in ("NUMBA_CACHE_DIR", None):
+        environment = os.environ | ({variable: str(tmp_path)} if variable else {})
+        environment = {k: v for k, v in environment.items() if variable or k != "NUMBA_CACHE_DIR"}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        known, folder = done.stdout.split()
+        source = Path(engines.kernel_plan.__file__).with_name("kernel.py")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "environ", environment)
+            assert Path(folder) in engines._caches(source)
+            if variable:
+                assert known == "False"
+                (Path(folder) / "kernel.add_samples-1.py311.nbi").touch()
+                assert engines.compiled()
 
 
 def test_unknown_engine():

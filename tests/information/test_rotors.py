@@ -19,7 +19,7 @@ from steelyard.identifiability.rotor_columns import _reading
 from steelyard.identifiability.structure import regression_basis
 from steelyard.inertia.parameters import to_com_inertia
 from steelyard.model.mjcf_new import draft
-from steelyard.model.mujoco_state import to_mujoco
+from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
 from steelyard.parameters import layout_of
 
 MAKERS = {"puma": sy.library.puma560, "scara": sy.library.scara, "leg": sy.library.cheetah3_leg}
@@ -68,35 +68,32 @@ def text(numbers):
 def mujoco_torque(robot, q, v, a):
     """Torques (nv,) of robot and rotors: every rotor's hinge moves, and acts, through its gear."""
     links = mujoco.MjModel.from_xml_string(draft(robot, Path("robot.xml")).files[-1][1].decode())
-    state = [x[0] for x in to_mujoco(links, robot, q[None], v[None], a[None])]
+    qpos, qvel, qacc = (x[0] for x in to_mujoco(links, robot, q[None], v[None], a[None]))
     model = in_mujoco(robot)
     data = mujoco.MjData(model)
-    rows = [(model.joint(i).name, model.joint(i)) for i in range(model.njnt)]
     gears = {rotor.name: (rotor.gear_ratio, rotor.joint) for rotor in robot.rotors}
     project = np.zeros((model.nv, links.nv))
-    for name, joint in rows:
-        ratio, driven = gears.get(name, (1.0, name))
+    for i in range(model.njnt):
+        joint = model.joint(i)
+        ratio, driven = gears.get(joint.name, (1.0, joint.name))
         source = links.joint(driven)
-        project[
-            joint.dofadr[0] : joint.dofadr[0] + len(joint.damping),
-            source.dofadr[0] : source.dofadr[0] + len(source.damping),
-        ] = ratio * np.eye(len(source.damping))
-        width = len(joint.qpos0)
-        data.qpos[joint.qposadr[0] : joint.qposadr[0] + width] = (
-            ratio * state[0][source.qposadr[0] : source.qposadr[0] + width]
-        )
-    data.qvel, data.qacc = project @ state[1], project @ state[2]
+        for k in range(len(joint.damping)):
+            project[joint.dofadr[0] + k, source.dofadr[0] + k] = ratio
+        for k in range(len(joint.qpos0)):
+            data.qpos[joint.qposadr[0] + k] = ratio * qpos[source.qposadr[0] + k]
+    data.qvel, data.qacc = project @ qvel, project @ qacc
     model.dof_damping[:] = model.dof_frictionloss[:] = model.dof_armature[:] = 0
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     mujoco.mj_inverse(model, data)
-    return project.T @ data.qfrc_inverse
+    return force_from_mujoco(links, robot, qpos, project.T @ data.qfrc_inverse)
 
 
+@pytest.mark.parametrize("floating", [False, True])
 @pytest.mark.parametrize("balanced", [True, False])
 @pytest.mark.parametrize("name", MAKERS)
-def test_rows_and_torques_are_those_of_mujoco(name, balanced):
+def test_rows_and_torques_are_those_of_mujoco(name, balanced, floating):
     rng = np.random.default_rng(3)
-    robot = MAKERS[name]()
+    robot = MAKERS[name](floating=floating)
     robot = robot if balanced else unbalanced(robot, rng)
     robot = robot.with_joint_properties(armature=np.zeros(robot.nv))
     theta = np.concatenate([robot.inertias.ravel(), *(rotor.theta for rotor in robot.rotors)])

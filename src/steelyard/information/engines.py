@@ -1,5 +1,6 @@
 """Two ways to the same sums: NumPy, and the fused Numba kernel for jobs large enough to pay for starting it."""
 
+import hashlib
 import importlib.util
 import os
 import sys
@@ -160,7 +161,17 @@ def chosen(robot: Robot, rows, count: int) -> str:
 
 
 def compiled() -> bool:
-    """Whether an earlier run left the compiled kernel in the cache beside it."""
+    """Whether an earlier run left the compiled kernel where Numba caches it."""
     source = Path(kernel_plan.__file__).with_name("kernel.py")
-    stored = list((source.parent / "__pycache__").glob("kernel.add_samples-*.nbi"))
+    stored = [index for folder in _caches(source) for index in folder.glob("kernel.add_samples-*.nbi")]
     return any(index.stat().st_mtime >= source.stat().st_mtime for index in stored)
+
+
+def _caches(source: Path) -> list[Path]:
+    """Numba's folders for a source file: in $NUMBA_CACHE_DIR if set, else beside it or, if read-only, the user's."""
+    own = f"{source.parent.name}_{hashlib.sha1(str(source.parent.absolute()).encode()).hexdigest()}"
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    if given:
+        return [Path(given) / own]
+    user = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    return [source.parent / "__pycache__", user / "numba" / own]
