@@ -77,6 +77,16 @@ class Information:
         sums = {name: factor * getattr(self, name) for name in ("gram", "moment", "energy", "counts")}
         return replace(self, **sums)
 
+    def rescaled(self, factors) -> "Information":
+        """The Information of torques that are `factors` (g,) times as large, such as gains of currents."""
+        factors = np.asarray(factors, dtype=float)
+        return replace(self, moment=factors[:, None] * self.moment, energy=factors**2 * self.energy)
+
+    def without(self, parameters) -> "Information":
+        """The Information of what is left of the torques when known parameters (k,) of these columns are subtracted."""
+        x = np.asarray(parameters, dtype=float)
+        return replace(self, moment=self.moment - self.gram @ x, energy=self.residual_energy(x))
+
     @cached_property
     def base(self) -> "Information":
         """The same information in base columns only (lossless: `Y theta = Y_b Regroup theta`)."""
