@@ -30,6 +30,8 @@ Examples:
 
   steelyard identify arm.urdf run.csv -o result --friction viscous,coulomb --no-armature
 
+  steelyard identify arm.urdf run.csv -o result --coupling joint5+joint6 --rotors
+
   steelyard identify arm.xml run.npz -o result --gravity 0 0 0 --cutoff 0
 
   steelyard identify arm.urdf run.csv -o result --channels '{"tau": ["current1", "current2"]}'
@@ -99,6 +101,10 @@ def options(
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Side = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.toml", help="Side file with rotors. [default: beside the model]", show_default=False),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
 
 
@@ -120,6 +126,12 @@ def identify(
     armature: Annotated[
         bool, typer.Option("--armature/--no-armature", help="Identify the motors' inertia too.")
     ] = True,
+    coupling: Annotated[
+        list[str] | None,
+        typer.Option(metavar="JOINTS", help="Joints that share a motor, such as joint5+joint6; may be repeated."),
+    ] = None,
+    rotors: Annotated[bool, typer.Option("--rotors", help="Rotors of the side file are bodies.")] = False,
+    side: Side = None,
     floating: Annotated[
         bool | None,
         typer.Option("--floating/--fixed", help="Free or fixed base. [default: as the model says]", show_default=False),
@@ -149,6 +161,9 @@ def identify(
             cutoff=cutoff,
             friction=_friction(friction),
             armature=armature,
+            coupling=tuple(coupling or ()),
+            rotors=rotors,
+            side=None if side is None else str(side),
             validation=validation,
             weight=weight,
             channels=None if channels is None else _channels(channels),
@@ -191,11 +206,10 @@ def analyze(
     floating: Annotated[bool, typer.Option("--floating", help="Put the robot on a free base.")] = False,
     planar: Annotated[bool, typer.Option("--planar", help="Let the base slide and turn on the ground.")] = False,
     motors: Annotated[bool, typer.Option("--motors", help="Count the rotors of the side file as bodies.")] = False,
-    side: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml", help="Side file with rotors. [default: beside the model]", show_default=False
-        ),
+    side: Side = None,
+    coupling: Annotated[
+        list[str] | None,
+        typer.Option(metavar="JOINTS", help="Joints that share a motor, such as joint5+joint6; may be repeated."),
     ] = None,
     static: Annotated[bool, typer.Option("--static", help="Poses held at rest instead of motion.")] = False,
     sensors: Annotated[
@@ -240,6 +254,7 @@ def analyze(
             motion="static" if static else "dynamic",
             sensors=sensors if sensors in ("joints", "base") else _words(sensors),
             motors=motors,
+            coupling=tuple(coupling or ()),
             locked=_words(locked),
             friction=_friction(friction),
             armature=armature,

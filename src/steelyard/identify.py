@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.coupling import text_of
 from steelyard.errors import FitError
 from steelyard.model import load
 from steelyard.model.save import save
-from steelyard.pipeline import Job, Progress, Result, run
+from steelyard.pipeline import Job, Progress, Result, run, side_of
 from steelyard.report import page, summary
 from steelyard.report.outputs import require_folder, staged
 from steelyard.validate import validate
@@ -28,6 +29,9 @@ def identify(
     cutoff: float | None = Job.cutoff,
     friction: str | Sequence[str] = Job.friction,
     armature: bool = Job.armature,
+    coupling=Job.coupling,
+    rotors: bool = Job.rotors,
+    side=Job.side,
     validation: float = Job.validation,
     weight: float = Job.weight,
     channels: Mapping | None = Job.channels,
@@ -38,8 +42,10 @@ def identify(
     model's file name with `_identified`), `summary.json` and `report.html`, which appear together or not at all; None
     writes nothing. progress: called with a stage and the share done, 0 to 1. cutoff: Hz, None chooses it from each
     log's rate, 0 takes v and a as recorded. friction: any of viscous, coulomb, offset. validation: share of each log
-    held out to measure the torque error. weight: of the model as prior, see `fit.consistent`. floating, gravity: see
-    `load`. channels: see `read_log`. Raises SteelyardError with a remedy; input files are never changed.
+    held out to measure the torque error. coupling: groups of joints with a common motor, see `accumulate`; rotors:
+    whether the motors' rotors that the side file describes are bodies; side: that file, by default the model's name
+    with `.steelyard.toml`. weight: of the model as prior, see `fit.consistent`. floating, gravity: see `load`.
+    channels: see `read_log`. Raises SteelyardError with a remedy; input files are never changed.
     """
     job = Job(
         model=str(model),
@@ -49,6 +55,9 @@ def identify(
         cutoff=cutoff,
         friction=(friction,) if isinstance(friction, str) else tuple(friction),
         armature=armature,
+        coupling=tuple(text_of(group) for group in ((coupling,) if isinstance(coupling, str | Mapping) else coupling)),
+        rotors=rotors,
+        side=None if side is None else str(side),
         validation=validation,
         weight=weight,
         channels=None if channels is None else dict(channels),
@@ -73,7 +82,9 @@ def carry_out(job: Job, *, out=None, progress: Progress | None = None) -> Outcom
         raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.")
     if out is None:
         return Outcome(result, summary(result))
-    with staged(out, inputs=[Path(job.model), *map(Path, job.logs)]) as stage:
+    with staged(
+        out, inputs=[Path(job.model), *map(Path, job.logs), *([side] if (side := side_of(job)) else [])]
+    ) as stage:
         return Outcome(result, _write(result, stage, out))
 
 
@@ -95,6 +106,10 @@ def _unwritten(result: Result, path: Path):
     """What the model file cannot hold, and what that costs."""
     if "offset" in result.estimate.layout.terms:
         yield "Torque offsets have no place in a model file; they are in the summary only."
+    if result.job.coupling:
+        yield "Motors shared by joints have no place in a model file; they are in the summary only."
+    if result.job.rotors:
+        yield "Identified rotors are in the summary only; the side file stays as it was."
     written = load(path, floating=result.job.floating, gravity=result.job.gravity)
     error, full = validate(written, result.held_out).relative_error, result.after.relative_error
     if error > 1.01 * full:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from steelyard.coupling import ratios_of
 from steelyard.errors import OptionError, choices
 from steelyard.inertia.parameters import NAMES, UNITS
 
@@ -153,9 +154,9 @@ def layout_of(
     """Layout of a robot's regression.
 
     friction: any of viscous, coulomb, offset. coupling: groups of joints that share a motor beside their own, each a
-    sequence of names or {name: ratio}; three columns each. springs: names of joints with a linear spring. extra: the
-    user's columns. rotors: whether the robot's motor rotors are bodies with columns of their own. Raises OptionError
-    for another name, or for rotors of a robot that has none described.
+    sequence of names, {name: ratio} or a text such as joint5-joint6 (see `coupling`); three columns each. springs:
+    names of joints with a linear spring. extra: the user's columns. rotors: whether the robot's motor rotors are bodies
+    with columns of their own. Raises OptionError for another name, or for rotors of a robot that has none described.
     """
     friction = (friction,) if isinstance(friction, str) else tuple(friction or ())
     unknown = [name for name in friction if name not in FRICTION]
@@ -184,14 +185,12 @@ def layout_of(
 
 
 def _couplings(names: dict[str, int], coupling):
-    for group in (coupling,) if isinstance(coupling, Mapping) else coupling:
-        ratios = dict(group) if isinstance(group, Mapping) else dict.fromkeys(_listed(group, "coupling"), 1.0)
-        if len(ratios) < 2 or not all(ratios.values()):
-            raise OptionError(f"A coupling needs two joints or more, with ratios that are not zero; got {group!r}.")
+    for group in (coupling,) if isinstance(coupling, str | Mapping) else coupling:
+        ratios = ratios_of(group, names)
         dofs = tuple(_found(names, joint, "coupling") for joint in ratios)
         label = "".join(f"{'-' if ratio < 0 else '+'}{joint}" for joint, ratio in ratios.items()).removeprefix("+")
         for kind in COUPLED:
-            yield Extra(f"{label}.{kind}", TERMS[kind], kind, dofs, tuple(float(r) for r in ratios.values()))
+            yield Extra(f"{label}.{kind}", TERMS[kind], kind, dofs, tuple(ratios.values()))
 
 
 def _springs(robot, names: dict[str, int], springs):

@@ -13,7 +13,8 @@ from steelyard.fit import Estimate, consistent
 from steelyard.information import accumulate
 from steelyard.log import Finding, Log, checks, filters, read_log, split_blocks
 from steelyard.model import Robot, load
-from steelyard.parameters import FRICTION
+from steelyard.model.side import read_side, side_path
+from steelyard.parameters import FRICTION, layout_of
 from steelyard.validate import Validation, validate
 
 HIGHEST_CUTOFF = 10.0  # Hz: arms and legs move below it, structural vibration and noise lie above
@@ -26,7 +27,9 @@ class Job:
     """Everything that decides a run; stored in `summary.json`, so that the run can be repeated.
 
     cutoff: low-pass cutoff of the differentiation, Hz; None chooses it from each log's rate; 0 takes v and a as
-    recorded. validation: share of the samples held out, in blocks. weight: of the prior, see `fit.consistent`.
+    recorded. coupling: joints with a common motor, such as `joint5+joint6`; rotors: whether the motors' rotors are
+    bodies; side: file that describes them, beside the model by default. validation: share of the samples held out, in
+    blocks. weight: of the prior, see `fit.consistent`.
     """
 
     model: str
@@ -36,6 +39,9 @@ class Job:
     cutoff: float | None = None
     friction: tuple[str, ...] = FRICTION
     armature: bool = True
+    coupling: tuple[str, ...] = ()
+    rotors: bool = False
+    side: str | None = None
     validation: float = 0.3
     weight: float = 1.0
     channels: dict | None = None
@@ -66,7 +72,9 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     if not job.logs:
         raise OptionError("At least one log is needed.")
     report("reading the model", 0.0)
-    robot = load(job.model, floating=job.floating, gravity=job.gravity)
+    robot = load_with_side(job)
+    options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
+    layout_of(robot, **options)  # refuses what the robot does not have before any log is read
     train, test, findings, notes = [], [], [], list(robot.notes)
     for k, path in enumerate(job.logs):
         report(f"reading {Path(path).name}", (k + 0.2) / len(job.logs) * 0.6)
@@ -84,7 +92,6 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         train.append((kept, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0))
         test.append(held)
     report("accumulating information", 0.65)
-    options = {"friction": job.friction, "armature": job.armature}
     info = reduce(add, (accumulate(robot, log, independence=share, **options) for log, share in train))
     report("fitting", 0.75)
     estimate = consistent(info, weight=job.weight)
@@ -95,7 +102,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         prior=robot,
         robot=estimate.require_robot(),
         estimate=estimate,
-        before=validate(robot, held),
+        before=validate(robot, held, rotors=job.rotors),
         after=validate(estimate, held),
         held_out=held,
         findings=tuple(findings),
@@ -104,6 +111,20 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     )
     report("done", 1.0)
     return result
+
+
+def load_with_side(job: Job) -> Robot:
+    """The given model, with the rotors of its side file where the job uses it."""
+    robot = load(job.model, floating=job.floating, gravity=job.gravity)
+    side = side_of(job)
+    return robot if side is None else read_side(side, robot)
+
+
+def side_of(job: Job) -> Path | None:
+    """The side file that a job reads."""
+    if job.side is not None:
+        return Path(job.side)
+    return side_path(job.model) if job.rotors else None
 
 
 def cutoff_for(log: Log, cutoff: float | None) -> float:

@@ -46,10 +46,11 @@ class Validation:
         return float(np.linalg.norm(self.error) / np.linalg.norm(self.measured))
 
 
-def validate(model: Estimate | Robot, log: Log) -> Validation:
+def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Validation:
     """Predict the torques of a log (with v and a) and compare.
 
-    model: an Estimate, or a Robot with what its file states.
+    model: an Estimate, or a Robot with what its file states. rotors: whether the rotors of a Robot move, too; those of
+    an Estimate do when they were identified.
 
     Raises LogError when the log lacks v, a or tau.
     """
@@ -57,18 +58,21 @@ def validate(model: Estimate | Robot, log: Log) -> Validation:
     width = model.coulomb_width if isinstance(model, Estimate) else COULOMB_WIDTH
     direction = direction_of(log, width)
     chunks = (slice(start, start + CHUNK) for start in range(0, len(log), CHUNK))
-    predicted = np.concatenate([predict(model, q[s], v[s], a[s], direction=direction[s]) for s in chunks])
+    predicted = np.concatenate(
+        [predict(model, q[s], v[s], a[s], direction=direction[s], rotors=rotors) for s in chunks]
+    )
     robot = model.require_robot() if isinstance(model, Estimate) else model
     return Validation(log.t, predicted, tau, robot.dof_names)
 
 
-def predict(model: Estimate | Robot, q, v, a, *, direction=None) -> np.ndarray:
+def predict(model: Estimate | Robot, q, v, a, *, direction=None, rotors: bool = False) -> np.ndarray:
     """Torques (n, nv) that a model predicts for a motion q (n, nq), v, a (n, nv), friction included.
 
-    direction: (n, nv) filtered direction of motion, where torques are compared with filtered ones.
+    direction: (n, nv) filtered direction of motion, where torques are compared with filtered ones. rotors: see
+    `validate`.
     """
     if isinstance(model, Robot):
-        return inverse_dynamics(model, q, v, a) + friction_torque(model, v, direction=direction)
+        return inverse_dynamics(model, q, v, a, rotors=rotors) + friction_torque(model, v, direction=direction)
     robot, width = model.require_robot(), model.coulomb_width
     tau = inverse_dynamics(robot, q, v, a, rotors=bool(model.layout.rotor_names))
     tau += friction_torque(robot, v, direction=direction, coulomb_width=width)

@@ -114,7 +114,7 @@ def test_refusals(arm):
         layout_of(arm, coupling=((first, "elbow"),))
     with pytest.raises(OptionError, match="two joints"):
         layout_of(arm, coupling=((first,),))
-    with pytest.raises(OptionError, match="list of joint names"):
+    with pytest.raises(OptionError, match="driven joints: shoulder_pan"):
         layout_of(arm, coupling=("joint5",))
     with pytest.raises(OptionError, match="UserColumn"):
         layout_of(arm, extra=[np.sin])

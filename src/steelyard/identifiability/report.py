@@ -6,6 +6,7 @@ from html import escape
 from steelyard.errors import OptionError, choices
 from steelyard.identifiability.analyze import identifiability
 from steelyard.identifiability.excitation import excitation
+from steelyard.identifiability.shared import coupled_motors
 from steelyard.model.robot import Robot
 
 FORMATS = ("text", "markdown", "html", "latex")
@@ -18,12 +19,14 @@ def analyze_report(
     explain: str | Iterable[str] = (),
     expressions: bool = True,
     log=None,
+    coupling=(),
     **options,
 ) -> str:
     """Table, base parameters, explanations of some links and the excitation of a log.
 
     format: "text", "markdown", "html" (a fragment) or "latex". explain: links, or "all". log: a Log (or several) with
-    q, v and a of this robot. options: of `identifiability`. Raises its errors, and OptionError for an unknown format.
+    q, v and a of this robot. coupling: joints that share a motor, see `coupled_motors`. options: of `identifiability`.
+    Raises its errors, and OptionError for an unknown format.
     """
     if format not in FORMATS:
         raise OptionError(f"format is one of {choices(FORMATS)}; got '{format}'.")
@@ -33,6 +36,8 @@ def analyze_report(
     )
     sections = [("Base parameters", list(result.expressions()))] if expressions else []
     sections += [(link, result.explain(link).splitlines()) for link in links]
+    if coupling:
+        sections.append(("Motors shared by joints", list(coupled_motors(result, coupling))))
     if log is not None:
         terms = {"friction": result.setup.friction, "armature": result.setup.armature}
         sections.append(("Excitation", excitation(log, robot, **terms).summary().splitlines()))

@@ -33,12 +33,12 @@ def accumulate(
 
     log: with q, v, a and tau of every joint (`filters.differentiate` fills v and a). friction: any of "viscous",
     "coulomb", "offset"; armature: whether to estimate it. coupling: groups of joints with a common motor, such as
-    `(("joint5", "joint6"),)` or `({"joint5": 1, "joint6": -1},)`, whose inertia and friction act on the sum of their
-    speeds; springs: joints with a linear spring; extra: `UserColumn`s. rotors: whether the robot's motor rotors are
-    bodies with ten columns each; without, they are left aside. What is not a column keeps the value of the
-    model and is subtracted from tau as known. columns: "base" (identifiable choice, lossless) or "all".
-    coulomb_width: half-width of standstill, rad/s. independence: share of the samples whose noise is independent,
-    `2 cutoff / rate` after a low-pass filter: it scales what the data weighs against a prior, and variances. engine:
+    `"joint5+joint6"`, `(("joint5", "joint6"),)` or `({"joint5": 1, "joint6": -1},)`, whose inertia and friction act on
+    the sum of their speeds; springs: joints with a linear spring; extra: `UserColumn`s. rotors: whether the robot's
+    motor rotors are bodies with ten columns each; without, they are left aside. What is not a column keeps the value of
+    the model and is subtracted from tau as known. columns: "base" (identifiable choice, lossless) or "all".
+    coulomb_width: half-width of standstill, rad/s. independence: share of the samples whose noise is independent, `2
+    cutoff / rate` after a low-pass filter: it scales what the data weighs against a prior, and variances. engine:
     "numpy", "numba" (fused kernel, one thread a core) or "auto", which takes the kernel where it pays; they agree to
     rounding, and the result names the one used. Raises LogError for missing or non-finite channels, OptionError for
     unknown options.

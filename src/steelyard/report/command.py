@@ -35,6 +35,12 @@ def _options(job: Job) -> list[str]:
         words += ["--friction", ",".join(job.friction) or NO_FRICTION]
     if not job.armature:
         words.append("--no-armature")
+    for coupling in job.coupling:
+        words += ["--coupling", coupling]
+    if job.rotors:
+        words.append("--rotors")
+    if job.side is not None:
+        words += ["--side", *_path_words([job.side])]
     if job.channels:
         words += ["--channels", json.dumps(job.channels)]
     return words

@@ -30,7 +30,7 @@ def column_units(robot: Robot, layout: ParameterLayout) -> tuple[str, ...]:
     """One unit a column of a layout, with newtons where joints slide."""
     units = dof_units(robot)
     terms = (units[dof][term] for term in layout.terms for dof in layout.dofs)
-    return (*UNITS * len(layout.body_names), *terms, *(extra.unit for extra in layout.extras))
+    return (*UNITS * len(layout.bodies), *terms, *(extra.unit for extra in layout.extras))
 
 
 def sizes(robot: Robot, estimate) -> np.ndarray:

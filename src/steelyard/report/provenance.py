@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from steelyard.pipeline import side_of
+
 PACKAGES = ("steelyard", "numpy", "scipy", "clarabel", "lxml", "mujoco", "plotly")
 
 
@@ -17,7 +19,11 @@ def provenance(job) -> dict:
         "platform": platform.platform(terse=True),
         "packages": {name: _version(name) for name in PACKAGES},
         "folder": str(Path.cwd()),
-        "inputs": [_input("model", job.model), *(_input("log", path) for path in job.logs)],
+        "inputs": [
+            _input("model", job.model),
+            *([_input("side file", side)] if (side := side_of(job)) else []),
+            *(_input("log", path) for path in job.logs),
+        ],
     }
 
 

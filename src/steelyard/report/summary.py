@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.fit.least_squares import model_parameters
-from steelyard.inertia.parameters import to_com_inertia
+from steelyard.inertia import pseudo
+from steelyard.inertia.parameters import rotational_inertia, to_com_inertia
 from steelyard.model.robot import Robot
 from steelyard.pipeline import Result
 from steelyard.report.command import repeat_command
@@ -35,6 +36,8 @@ def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Seque
             "held_out": _held_out(result),
             "bodies": _bodies(result),
             "joints": _joints(result),
+            "couplings": _couplings(result),
+            "rotors": _rotors(result),
             "base_parameters": _base_parameters(result),
             "findings": [vars(finding) for finding in result.findings],
             "notes": [*result.notes, *estimate.notes, *notes],
@@ -149,6 +152,50 @@ def _joints(result: Result) -> list[dict]:
             }
         )
     return entries
+
+
+def _couplings(result: Result) -> list[dict]:
+    """Inertia and friction of every motor that joints share."""
+    layout, estimate = result.estimate.layout, result.estimate
+    deviation = _deviations(estimate)
+    return [
+        {
+            "name": extra.name,
+            "term": extra.kind,
+            "ratios": {result.prior.dof_names[d]: r for d, r in zip(extra.dofs, extra.ratios, strict=True)},
+            "identified": estimate.parameters[column],
+            "deviation": deviation.get(column),
+            "unit": extra.unit,
+        }
+        for column, extra in enumerate(layout.extras, start=layout.extra.start)
+    ]
+
+
+def _rotors(result: Result) -> list[dict]:
+    """Rotors that are bodies of the regression; their parameters are in the rotor frame."""
+    estimate, layout = result.estimate, result.estimate.layout
+    known = knowledge(estimate.basis)
+    if not layout.rotor_names:
+        return []
+    return [
+        {
+            "name": rotor.name,
+            "joint": rotor.joint,
+            "carrier": rotor.carrier,
+            "gear_ratio": rotor.gear_ratio,
+            "prior": _rotor_numbers(rotor, rotor.theta),
+            "identified": _rotor_numbers(rotor, estimate.rotors[i]),
+            "knowledge": known[layout.body(len(layout.body_names) + i)],
+            "smallest_eigenvalue": np.linalg.eigvalsh(pseudo.to_matrix(estimate.rotors[i]))[0],
+        }
+        for i, rotor in enumerate(result.prior.rotors)
+    ]
+
+
+def _rotor_numbers(rotor, theta) -> dict:
+    """As of a body, and the moment of inertia about the rotor's axis."""
+    axis = rotor.own_axis
+    return spelled_out(theta) | {"spin_inertia": axis @ rotational_inertia(theta) @ axis}
 
 
 def _deviations(estimate) -> dict[int, float]:
