@@ -38,6 +38,11 @@ def text_of(group) -> str:
     return "".join(parts).removeprefix("+")
 
 
+def motor_of(ratios: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    """The same whatever the order in which its joints were given."""
+    return tuple(sorted((joint, float(ratio)) for joint, ratio in ratios.items()))
+
+
 def _parsed(text: str, names: Collection[str]) -> dict[str, float]:
     known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     term = re.compile(rf"\s*([+-]?)\s*(?:({RATIO})\*)?({known})\s*(?=[+-]|$)")

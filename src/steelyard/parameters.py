@@ -136,6 +136,11 @@ class ParameterLayout:
         return columns + [self.extra.start + i for i, extra in enumerate(self.extras) if extra.kind in names]
 
     @property
+    def coupled_coulomb(self) -> tuple[int, ...]:
+        """Which extras are Coulomb friction of a shared motor."""
+        return tuple(i for i, extra in enumerate(self.extras) if extra.kind == "coulomb")
+
+    @property
     def without_extras(self) -> "ParameterLayout":
         """The same columns but for the extras."""
         return replace(self, extras=())

@@ -86,7 +86,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         if any(finding.code == "repeated_sample" for finding in found):
             log = filters.restamp(log)
         cutoff = cutoff_for(log, job.cutoff)
-        log = prepared(log, cutoff)
+        log = prepared(log, cutoff, coupling=job.coupling)
         notes += log.notes
         kept, held = split_blocks(log, validation=job.validation)
         train.append((kept, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0))
@@ -132,13 +132,16 @@ def cutoff_for(log: Log, cutoff: float | None) -> float:
     return min(HIGHEST_CUTOFF, log.rate / SAMPLES_A_PERIOD) if cutoff is None else cutoff
 
 
-def prepared(log: Log, cutoff: float | None = None) -> Log:
-    """A log with v and a: filtered and differentiated at `cutoff_for`, or as recorded for cutoff 0."""
+def prepared(log: Log, cutoff: float | None = None, *, coupling=()) -> Log:
+    """A log with v and a: filtered and differentiated at `cutoff_for`, or as recorded for cutoff 0.
+
+    coupling: joints that share a motor, see `filters.differentiate`.
+    """
     if cutoff == 0:
         if log.v is None or log.a is None:
             raise LogError(f"Log '{log.name}' has no recorded v or a; give a cutoff in Hz to differentiate positions.")
         return log
-    return filters.differentiate(log, cutoff=cutoff_for(log, cutoff))
+    return filters.differentiate(log, cutoff=cutoff_for(log, cutoff), coupling=coupling)
 
 
 def joined(logs: Sequence[Log]) -> Log:
@@ -150,6 +153,7 @@ def joined(logs: Sequence[Log]) -> Log:
     t = np.arange(sum(len(log) for log in logs), dtype=float) if len(logs) > 1 else logs[0].t
     q, v, a, tau = (stack(name) for name in ("q", "v", "a", "tau"))
     filtered = all(log.direction is not None for log in logs)
+    shared = logs[0].shared if all(log.shared == logs[0].shared for log in logs) else ()
     return Log(
         t=t,
         q=q,
@@ -158,6 +162,8 @@ def joined(logs: Sequence[Log]) -> Log:
         tau=tau,
         direction=stack("direction") if filtered else None,
         direction_width=logs[0].direction_width,
+        shared=shared,
+        shared_direction=stack("shared_direction") if shared else None,
         joint_names=logs[0].joint_names,
         name="held-out samples",
     )

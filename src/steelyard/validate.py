@@ -10,7 +10,7 @@ from steelyard.fit.estimate import Estimate
 from steelyard.information import direction_of
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.parameters import COULOMB_WIDTH, ParameterLayout
 
 CHUNK = 4096
 
@@ -56,7 +56,8 @@ def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Vali
     """
     q, v, a, tau = log.require("q", "v", "a", "tau")
     width = model.coulomb_width if isinstance(model, Estimate) else COULOMB_WIDTH
-    direction = direction_of(log, width)
+    layout = model.layout if isinstance(model, Estimate) else ParameterLayout(())
+    direction = direction_of(log, width, layout)
     chunks = (slice(start, start + CHUNK) for start in range(0, len(log), CHUNK))
     predicted = np.concatenate(
         [predict(model, q[s], v[s], a[s], direction=direction[s], rotors=rotors) for s in chunks]
@@ -68,16 +69,18 @@ def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Vali
 def predict(model: Estimate | Robot, q, v, a, *, direction=None, rotors: bool = False) -> np.ndarray:
     """Torques (n, nv) that a model predicts for a motion q (n, nq), v, a (n, nv), friction included.
 
-    direction: (n, nv) filtered direction of motion, where torques are compared with filtered ones. rotors: see
+    direction: (n, nv) filtered direction of motion, where torques are compared with filtered ones; behind it may stand
+    those of the motors that joints share. rotors: see
     `validate`.
     """
     if isinstance(model, Robot):
         return inverse_dynamics(model, q, v, a, rotors=rotors) + friction_torque(model, v, direction=direction)
     robot, width = model.require_robot(), model.coulomb_width
     tau = inverse_dynamics(robot, q, v, a, rotors=bool(model.layout.rotor_names))
-    tau += friction_torque(robot, v, direction=direction, coulomb_width=width)
+    own = None if direction is None else direction[:, : robot.nv]
+    tau += friction_torque(robot, v, direction=own, coulomb_width=width)
     if "offset" in model.layout.terms:
         tau[:, list(model.layout.dofs)] += model.friction["offset"]
     if model.layout.extras:
-        tau += extra_torque(robot, model.layout, model.extras, q, v, a, coulomb_width=width)
+        tau += extra_torque(robot, model.layout, model.extras, q, v, a, direction=direction, coulomb_width=width)
     return tau

@@ -8,7 +8,7 @@ import steelyard as sy
 from problems import random_log
 from robots import random_state, urdf
 from steelyard.dynamics.effects import extra_rows, extra_torque
-from steelyard.errors import OptionError
+from steelyard.errors import LogError, OptionError
 from steelyard.identifiability.structure import regression_basis
 from steelyard.parameters import UserColumn, layout_of
 
@@ -105,6 +105,39 @@ def test_a_negative_coupling_is_kept_at_zero(arm):
     log = random_log(arm, np.random.default_rng(3), samples=500, torque=torque, noise=0.01)
     estimate = sy.fit.consistent(sy.accumulate(arm, log, friction=(), coupling=pair))
     assert 0 <= estimate.extras[1] < 1e-3
+
+
+def test_direction_of_a_shared_motor_passes_the_filter(arm):
+    """It is that of a joint that moves with the sum; both engines and the validation use it, slices keep it."""
+    rng = np.random.default_rng(5)
+    t = np.arange(1500) / 100.0
+    q = sum(rng.normal(size=6) * np.sin(w * t[:, None] + rng.uniform(0, 6, size=6)) for w in rng.uniform(1, 9, size=4))
+    names = arm.joint_names
+    motor = {names[5]: -0.5, names[4]: 1.0}
+    tau = rng.normal(size=q.shape)
+    seventh = np.column_stack([q, q[:, 4] - 0.5 * q[:, 5]])
+    expected = sy.filters.differentiate(sy.Log(t=t, q=seventh, tau=seventh), cutoff=5.0).direction[:, 6]
+    raw = sy.Log(t=t, q=q, tau=tau, joint_names=names)
+    log = sy.filters.differentiate(raw, cutoff=5.0, coupling=(motor,))
+    np.testing.assert_allclose(log.shared_direction[:, 0], expected, atol=1e-9)
+    assert np.abs(np.tanh((log.v[:, 4] - 0.5 * log.v[:, 5]) / 0.05) - expected).max() > 0.1
+    np.testing.assert_array_equal(log[100:200].shared_direction, log.shared_direction[100:200])
+    assert log.replace(q=log.q).shared_direction is None
+
+    options = {"coupling": (f"{names[4]}-0.5*{names[5]}",), "columns": "all"}
+    plain = sy.accumulate(arm, sy.filters.differentiate(raw, cutoff=5.0), **options)
+    info, fused = (sy.accumulate(arm, log, engine=engine, **options) for engine in ("numpy", "numba"))
+    place = info.layout.names.index(f"{names[4]}-{names[5]}.coulomb")
+    assert info.G[place, place] == pytest.approx(1.25 * expected @ expected)
+    assert abs(plain.G[place, place] / info.G[place, place] - 1) > 0.01
+    np.testing.assert_allclose(fused.gram, info.gram, rtol=0, atol=1e-12 * info.gram.max())
+    estimate = sy.fit.least_squares(info)
+    residual = info.residual_energy(estimate.parameters)
+    np.testing.assert_allclose((sy.validate(estimate, log).error ** 2).sum(axis=0), residual, rtol=1e-8)
+    with pytest.raises(OptionError, match="driven joints"):
+        sy.filters.differentiate(raw, cutoff=5.0, coupling="elbow+wrist")
+    with pytest.raises(LogError, match="no joint 'elbow'"):
+        sy.filters.differentiate(raw, cutoff=5.0, coupling=(("elbow", names[0]),))
 
 
 def test_refusals(arm):

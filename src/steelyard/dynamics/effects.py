@@ -33,11 +33,21 @@ def friction_torque(robot, v, *, direction=None, coulomb_width: float = COULOMB_
     return damping * v + loss * effect_column("coulomb", v, v, direction=direction, coulomb_width=coulomb_width)
 
 
-def extra_rows(robot: Robot, extra: Extra, q, v, a, *, coulomb_width: float = COULOMB_WIDTH) -> np.ndarray:
+def shared_directions(layout: ParameterLayout, direction, nv: int) -> dict[int, np.ndarray]:
+    """Direction of motion (n,) of each shared motor, by the extra it is for, where it is known.
+
+    direction: (nv, n) of the degrees, or (nv + s, n) with the s shared motors behind them.
+    """
+    return dict(zip(layout.coupled_coulomb, direction[nv:], strict=False))
+
+
+def extra_rows(
+    robot: Robot, extra: Extra, q, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
+) -> np.ndarray:
     """Torque per unit of an extra column on each of its degrees.
 
-    q (nq, n), v, a (nv, n): samples last. Returns (len(extra.dofs), n). Raises OptionError for a user's column of
-    another shape or with values that are not finite.
+    q (nq, n), v, a (nv, n): samples last. direction (n,): of the motion of a shared motor. Returns (len(extra.dofs),
+    n). Raises OptionError for a user's column of another shape or with values that are not finite.
     """
     if extra.function is not None:
         column = np.asarray(extra.function(q.T, v.T, a.T), dtype=float)
@@ -51,7 +61,8 @@ def extra_rows(robot: Robot, extra: Extra, q, v, a, *, coulomb_width: float = CO
     if extra.kind == "spring":
         return q[_position_of(robot, dofs[0])][None]
     speed, change = ratios @ v[dofs], ratios @ a[dofs]
-    return ratios[:, None] * effect_column(extra.kind, speed, change, coulomb_width=coulomb_width)
+    column = effect_column(extra.kind, speed, change, direction=direction, coulomb_width=coulomb_width)
+    return ratios[:, None] * column
 
 
 def _position_of(robot: Robot, dof: int) -> int:
@@ -61,10 +72,15 @@ def _position_of(robot: Robot, dof: int) -> int:
 
 
 def extra_torque(
-    robot: Robot, layout: ParameterLayout, values, q, v, a, *, coulomb_width: float = COULOMB_WIDTH
+    robot: Robot, layout: ParameterLayout, values, q, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
 ) -> np.ndarray:
-    """Torque (n, nv) of all extra columns with parameters values (e,). q (n, nq), v, a (n, nv)."""
+    """Torque (n, nv) of all extra columns with parameters values (e,).
+
+    q (n, nq), v, a (n, nv). direction: (n, nv), or (n, nv + s) with the directions of shared motors.
+    """
     tau = np.zeros_like(v)
-    for extra, value in zip(layout.extras, values, strict=True):
-        tau[:, list(extra.dofs)] += value * extra_rows(robot, extra, q.T, v.T, a.T, coulomb_width=coulomb_width).T
+    shared = {} if direction is None else shared_directions(layout, direction.T, robot.nv)
+    for i, (extra, value) in enumerate(zip(layout.extras, values, strict=True)):
+        options = {"direction": shared.get(i), "coulomb_width": coulomb_width}
+        tau[:, list(extra.dofs)] += value * extra_rows(robot, extra, q.T, v.T, a.T, **options).T
     return tau

@@ -56,7 +56,7 @@ def accumulate(
     sums = Sums(robot, layout, kept, coulomb_width, engine)
     for each in [log] if isinstance(log, Log) else log:
         q, v, a, tau = channels_of(robot, each)
-        sums.add(q, v, a, tau, recorded_direction(each, coulomb_width))
+        sums.add(q, v, a, tau, recorded_direction(each, coulomb_width, layout))
     if sums.count == 0:
         raise LogError("No samples to accumulate: the log is empty.")
     gram, moment, energy = sums.total()

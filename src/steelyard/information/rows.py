@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.dynamics.effects import effect_column, extra_rows
+from steelyard.coupling import motor_of
+from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
 from steelyard.dynamics.kinematics import tree
 from steelyard.dynamics.regressor import row_blocks
 from steelyard.errors import LogError, choices
@@ -48,7 +49,8 @@ def rows_of(robot: Robot, layout: ParameterLayout, kept) -> list[Row]:
 
 
 def chunk_rows(robot: Robot, layout: ParameterLayout, coulomb_width: float, rows: list[Row], chunk):
-    """Columns (k, n) and torque (n,) of each degree's row. chunk: q, v, a, tau, direction, samples last."""
+    """Columns (k, n) and torque (n,) of each degree's row. chunk: q, v, a, tau, direction (see `direction_of`), samples
+    last."""
     q, v, a, tau, direction = chunk
     tau = tau - known_torque(robot, layout, v, a, direction)
     effects = effect_values(robot, layout, coulomb_width, rows, q, v, a, direction)
@@ -58,7 +60,11 @@ def chunk_rows(robot: Robot, layout: ParameterLayout, coulomb_width: float, rows
 
 def effect_values(robot: Robot, layout: ParameterLayout, coulomb_width: float, rows: list[Row], q, v, a, direction):
     """Columns (n,) of each degree beside those of bodies, in the order of its row's places."""
-    extras = [extra_rows(robot, extra, q, v, a, coulomb_width=coulomb_width) for extra in layout.extras]
+    shared = shared_directions(layout, direction, robot.nv)
+    extras = [
+        extra_rows(robot, extra, q, v, a, direction=shared.get(i), coulomb_width=coulomb_width)
+        for i, extra in enumerate(layout.extras)
+    ]
     return [
         [
             *(effect_column(term, v[dof], a[dof], direction=direction[dof]) for term in row.terms),
@@ -68,16 +74,34 @@ def effect_values(robot: Robot, layout: ParameterLayout, coulomb_width: float, r
     ]
 
 
-def direction_of(log: Log, coulomb_width: float) -> np.ndarray:
-    """(n, nv) shape of Coulomb friction: the filtered direction of motion if the log has it at this width."""
+def direction_of(log: Log, coulomb_width: float, layout: ParameterLayout) -> np.ndarray:
+    """(n, nv) or (n, nv + s) shape of Coulomb friction: the filtered direction of motion if the log has it so wide.
+
+    Then the s motors that joints of the layout share follow the nv degrees.
+    """
     (v,) = log.require("v")
-    recorded = recorded_direction(log, coulomb_width)
+    recorded = recorded_direction(log, coulomb_width, layout)
     return np.tanh(v / coulomb_width) if recorded is None else recorded
 
 
-def recorded_direction(log: Log, coulomb_width: float) -> np.ndarray | None:
-    """(n, nv) filtered direction of motion, if the log has it at this width."""
-    return log.direction if log.direction_width == coulomb_width else None
+def recorded_direction(log: Log, coulomb_width: float, layout: ParameterLayout) -> np.ndarray | None:
+    """The filtered direction of motion of `direction_of`, if the log has it at this width.
+
+    A motor whose joints the filter was not told of has the smoothed sign of its filtered speed.
+    """
+    if log.direction is None or log.direction_width != coulomb_width:
+        return None
+    (v,) = log.require("v")
+    columns = [log.direction]
+    for i in layout.coupled_coulomb:
+        extra = layout.extras[i]
+        names = [layout.dof_names[layout.dofs.index(dof)] for dof in extra.dofs]
+        motor = motor_of(dict(zip(names, extra.ratios, strict=True)))
+        if motor in log.shared and log.shared_direction is not None:
+            columns.append(log.shared_direction[:, log.shared.index(motor)])
+        else:
+            columns.append(np.tanh(v[:, list(extra.dofs)] @ np.array(extra.ratios) / coulomb_width))
+    return np.column_stack(columns)
 
 
 def known_torque(robot, layout, v, a, direction):
@@ -85,7 +109,7 @@ def known_torque(robot, layout, v, a, direction):
     known = np.zeros_like(v)
     for term, value in (("viscous", robot.damping), ("coulomb", robot.frictionloss), ("armature", robot.armature)):
         if term not in layout.terms and np.any(value):
-            known += value[:, None] * effect_column(term, v, a, direction=direction)
+            known += value[:, None] * effect_column(term, v, a, direction=direction[: len(v)])
     return known
 
 

@@ -4,11 +4,12 @@ Every channel goes through the same zero-phase filter (`spline.smooth`), so both
 one and the equation still holds after it ("parallel filtering"; Gautier 1997).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steelyard.coupling import motor_of, ratios_of
 from steelyard.errors import LogError, OptionError
 from steelyard.log import checks
 from steelyard.log.gaps import segments
@@ -52,6 +53,7 @@ def differentiate(
     drop: int | None = None,
     filter_torque: bool = True,
     coulomb_width: float = COULOMB_WIDTH,
+    coupling=(),
 ) -> Log:
     """Filter a log and fill in velocity and acceleration, at the log's own time stamps.
 
@@ -59,6 +61,7 @@ def differentiate(
     drop: samples left out at either end of every stretch between gaps (steps over 5 median steps), where the filter has
         only one side to look at; by default one period of the cutoff, `round(rate / cutoff)`.
     filter_torque: False leaves tau as measured. coulomb_width: half-width of standstill for the direction of motion.
+    coupling: joints that share a motor, as in `accumulate`, so that its direction of motion is filtered, too.
 
     q is filtered; v is the filtered measurement if the log has one, else the derivative of the filtered q; a is the
     derivative of that v, and replaces an acceleration in the log. The direction of motion, `tanh(v / coulomb_width)`,
@@ -68,6 +71,7 @@ def differentiate(
     """
     _require_filterable(log)
     _require_cutoff(log.t, cutoff, order)
+    shared = _shared(log, coupling)
     drop = round(log.rate / cutoff) if drop is None else drop
     if drop < 0:
         raise OptionError(f"drop={drop}: the number of samples to leave out at each end is 0 or more")
@@ -80,22 +84,25 @@ def differentiate(
             f"needs more than {max(2 * drop, 2 * order)}. Use a higher cutoff or a longer log"
         )
     kept = [slice(part.start + drop, part.stop - drop) for part in usable]
-    parts = [_filtered(log, part, keep, cutoff, order, coulomb_width) for part, keep in zip(usable, kept, strict=True)]
+    options = (cutoff, order, coulomb_width, shared)
+    parts = [_filtered(log, part, keep, *options) for part, keep in zip(usable, kept, strict=True)]
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     rows = np.concatenate([np.arange(keep.start, keep.stop) for keep in kept])
     if not filter_torque:
         whole.pop("tau", None)
         whole.pop("direction")
+        whole.pop("shared_direction", None)
     left_out = f"{len(log) - len(rows)} of {len(log)} samples left out ({drop} at each end of {len(usable)} stretches)"
     if len(usable) < len(stretches):
         left_out += f"; {len(stretches) - len(usable)} stretches between gaps were too short"
     filtered = ", ".join(key for key in ("q", "v", "tau") if key in whole)
     how = f"{filtered}: zero-phase Butterworth filter of order {order}, -3 dB at {cutoff:g} Hz; {left_out}"
-    return log[rows].replace(**whole, direction_width=coulomb_width).noted(how, *_origin(log))
+    motors = shared if "shared_direction" in whole else ()
+    return log[rows].replace(**whole, direction_width=coulomb_width, shared=motors).noted(how, *_origin(log))
 
 
 def _filtered(
-    log: Log, part: slice, keep: slice, cutoff: float, order: int, coulomb_width: float
+    log: Log, part: slice, keep: slice, cutoff: float, order: int, coulomb_width: float, shared
 ) -> dict[str, NDArray[np.float64]]:
     channels = {"q": log.q if log.nq == log.nv else None, "v": log.v, "tau": log.tau}
     present = {key: value[part] for key, value in channels.items() if value is not None}
@@ -113,8 +120,23 @@ def _filtered(
         result["v"] = first[:, columns["q"]]
         result["a"] = curve(time, 2)[:, columns["q"]]
         speed = curve(every, 1)[:, columns["q"]]
-    result["direction"] = smooth(log.t[part], np.tanh(speed / coulomb_width), cutoff, order)(time)
+    motors = [sum(ratio * speed[:, log.column(joint)] for joint, ratio in motor) for motor in shared]
+    sign = np.tanh(np.column_stack([speed, *motors]) / coulomb_width)
+    direction = smooth(log.t[part], sign, cutoff, order)(time)
+    result["direction"] = direction[:, : log.nv]
+    if motors:
+        result["shared_direction"] = direction[:, log.nv :]
     return result
+
+
+def _shared(log: Log, coupling) -> tuple[tuple[tuple[str, float], ...], ...]:
+    """Motors of `Log.shared`. Raises OptionError, or LogError for a joint that the log does not have."""
+    groups = (coupling,) if isinstance(coupling, str | Mapping) else coupling
+    motors = tuple(motor_of(ratios_of(group, log.labels)) for group in groups)
+    for motor in motors:
+        for joint, _ in motor:
+            log.column(joint)
+    return motors
 
 
 def _require_filterable(log: Log) -> None:

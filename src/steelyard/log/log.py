@@ -36,6 +36,10 @@ class Log:
     """(n, nv) direction of motion, -1 to 1, filtered like tau: the shape of Coulomb friction."""
     direction_width: float = 0.0
     """Half-width of standstill that `direction` was made with, rad/s or m/s."""
+    shared: tuple[tuple[tuple[str, float], ...], ...] = ()
+    """Motors that joints share, each by its joints, in alphabetical order, with their ratios in its speed."""
+    shared_direction: NDArray[np.float64] | None = None
+    """(n, s) direction of motion of these motors, made and filtered like `direction`."""
     joint_names: tuple[str, ...] = ()
     """Names of the nv columns of v, a and tau; empty when unknown (columns are then taken in order)."""
     name: str = "log"
@@ -57,7 +61,8 @@ class Log:
                 value = _frozen(value * factor(key, unit), key, self.name)
                 notes += (f"{key}: converted from {unit} to {SI[key]}",)
             put(key, value)
-        put("direction", _frozen(self.direction, "direction", self.name))
+        for key in ("direction", "shared_direction"):
+            put(key, _frozen(getattr(self, key), key, self.name))
         put("notes", notes)
         put("units", dict(SI))
         put("joint_names", _names(self.joint_names, self.name))
@@ -65,8 +70,9 @@ class Log:
 
     def _require_shapes(self):
         shapes = {key: getattr(self, key).shape for key in SI if getattr(self, key) is not None}
-        if self.direction is not None:
-            shapes["direction"] = self.direction.shape
+        for key in ("direction", "shared_direction"):
+            if getattr(self, key) is not None:
+                shapes[key] = getattr(self, key).shape
         n = len(self.t)
         bad = [key for key, shape in shapes.items() if shape[0] != n]
         if bad:
@@ -92,8 +98,10 @@ class Log:
         order = np.arange(len(self))[rows]
         if np.ndim(order) != 1 or np.any(np.diff(order) <= 0):
             raise LogError(f"log {self.name!r}: index with a slice, a mask or increasing indices; order is kept")
-        keys = (*SI, "direction")
-        return self.replace(**{key: value[rows] for key in keys if (value := getattr(self, key)) is not None})
+        keys = (*SI, "direction", "shared_direction")
+        return self.replace(
+            **{key: value[rows] for key in keys if (value := getattr(self, key)) is not None}, shared=self.shared
+        )
 
     @property
     def nq(self) -> int:
@@ -140,7 +148,7 @@ class Log:
         """The given joints (names or column numbers) only, in that order. Needs one position a degree of freedom."""
         if self.nq != self.nv:
             raise LogError(f"log {self.name!r}: cannot select joints, q has {self.nq} columns for {self.nv} freedoms")
-        columns = [self._column(joint) for joint in joints]
+        columns = [self.column(joint) for joint in joints]
         keys = ("q", *_DOF, "direction")
         picked = {key: v[:, columns] for key in keys if (v := getattr(self, key)) is not None}
         dropped = [label for i, label in enumerate(self.labels) if i not in columns]
@@ -148,7 +156,8 @@ class Log:
         names = tuple(self.joint_names[i] for i in columns) if self.joint_names else ()
         return self.replace(**picked, joint_names=names, notes=notes)
 
-    def _column(self, joint: str | int) -> int:
+    def column(self, joint: str | int) -> int:
+        """Number of a joint's column of v. Raises LogError that lists the joints."""
         if isinstance(joint, str) and joint in self.joint_names:
             return self.joint_names.index(joint)
         if isinstance(joint, int) and 0 <= joint < self.nv:
@@ -164,7 +173,7 @@ class Log:
         if not set(changes) <= allowed:
             raise LogError(f"a Log has no field {choices(sorted(set(changes) - allowed))}; it has {choices(allowed)}")
         if {"q", "v"} & set(changes):
-            changes.setdefault("direction", None)
+            changes = {"direction": None, "shared_direction": None, "shared": ()} | changes
         units = changes.pop("units", {})
         stale = sorted(set(units) - set(changes))
         if stale:
