@@ -69,7 +69,9 @@ def test_identify_with_both(case):
     ankle = found["rotors"][2]
     assert (ankle["carrier"], ankle["gear_ratio"], ankle["prior"]["spin_inertia"]) == ("l1", 50.0, pytest.approx(2e-4))
     assert ankle["identified"]["spin_inertia"] == pytest.approx(truth.rotors[2].theta[9], rel=0.1)
-    assert any("side file" in note for note in found["notes"])
+    identified = read_side(out / "leg_identified.steelyard.toml", sy.load(out / "leg_identified.urdf"))
+    assert identified.rotors[2].theta[9] == pytest.approx(ankle["identified"]["theta"][9], rel=1e-12)
+    assert "leg_identified.steelyard.toml" in found["files"]
     assert "side file" in [each["role"] for each in found["provenance"]["inputs"]]
     page = (out / "report.html").read_text()
     assert "knee+ankle.viscous" in page and "<h2>Rotors</h2>" in page

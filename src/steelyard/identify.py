@@ -9,6 +9,8 @@ from steelyard.coupling import text_of
 from steelyard.errors import FitError
 from steelyard.model import load
 from steelyard.model.save import save
+from steelyard.model.side import read_side, side_path
+from steelyard.model.side_write import write_side
 from steelyard.pipeline import Job, Progress, Result, run, side_of
 from steelyard.report import page, summary
 from steelyard.report.outputs import require_folder, staged
@@ -93,6 +95,8 @@ def _write(result: Result, stage: Path, out) -> dict:
     model = Path(result.job.model)
     saved = save(result.robot, stage / f"{model.stem}{SUFFIX}{model.suffix}")
     models = [file.relative_to(stage).as_posix() for file in saved.files]
+    if result.job.rotors:
+        models.append(write_side(result.robot, side_path(saved.path)).name)
     found = summary(
         result, out=out, files=[*models, SUMMARY, REPORT], notes=[*saved.notes, *_unwritten(result, saved.path)]
     )
@@ -108,9 +112,11 @@ def _unwritten(result: Result, path: Path):
         yield "Torque offsets have no place in a model file; they are in the summary only."
     if result.job.coupling:
         yield "Motors shared by joints have no place in a model file; they are in the summary only."
-    if result.job.rotors:
-        yield "Identified rotors are in the summary only; the side file stays as it was."
     written = load(path, floating=result.job.floating, gravity=result.job.gravity)
-    error, full = validate(written, result.held_out).relative_error, result.after.relative_error
+    rotors = result.job.rotors
+    if rotors:
+        written = read_side(side_path(path), written)
+    error, full = validate(written, result.held_out, rotors=rotors).relative_error, result.after.relative_error
     if error > 1.01 * full:
-        yield f"The file alone predicts the held-out torques to {error:.2%}; with what it cannot hold, {full:.2%}."
+        which = "The model and side files" if rotors else "The model file"
+        yield f"{which} alone: held-out torques to {error:.2%}; with what has no place there, {full:.2%}."

@@ -4,6 +4,7 @@ A pose is a pair `(R, p)`: rotation and origin of the child in the parent, so `x
 All functions take leading batch axes and any array-API namespace (NumPy, JAX).
 """
 
+import numpy as np
 from array_api_compat import array_namespace
 
 
@@ -77,3 +78,12 @@ def rotation_from_rpy(rpy):
         (-sp, cp * sr, cp * cr),
     )
     return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def rpy_from_rotation(R) -> list[float]:
+    """Roll, pitch and yaw of a rotation (3, 3); at a pitch of 90 degrees the roll is taken as zero."""
+    level = np.hypot(R[0, 0], R[1, 0])
+    pitch = np.arctan2(-R[2, 0], level)
+    if level < 1e-12:
+        return [0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])]
+    return [np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])]

@@ -11,6 +11,7 @@ from steelyard.inertia import parameters
 from steelyard.model import library, load
 from steelyard.model.side import read_side, side_path
 from steelyard.model.side_rotor import KEYS
+from steelyard.model.side_write import write_side
 
 MOUNTED = """<mujoco><worldbody>
   <body name="stand" pos="0 0 1">
@@ -54,6 +55,42 @@ def test_reading_leaves_the_robot_alone(tmp_path):
     robot = library.scara()
     assert _read(tmp_path, robot, "version = 1\n").rotors == ()
     assert len(robot.rotors) == 4
+
+
+def test_a_written_file_reads_back(tmp_path, mounted):
+    """Any axis and frame, the ground, a link that rides on a body, unknown parameters, no symmetry."""
+    text = """[[rotor]]
+joint = "roll"
+gear_ratio = -9.5
+carrier = "world"
+axis = [1, 2, 3]
+position = [0.1, 0.2, 0.3]
+[[rotor]]
+joint = "slide"
+gear_ratio = 100
+carrier = "housing"
+rotation = [0.1, 1.5707963267948966, 0.3]
+mass = 0.2
+com = [0.01, 0.02, 0.03]
+inertia = [3e-4, 1e-5, 2e-5, 4e-4, 1e-5, 5e-4]
+symmetric = false
+[[rotor]]
+joint = "pitch"
+gear_ratio = 7
+mass = 0.1
+inertia = 1e-5
+"""
+    robot = _read(tmp_path, mounted, text)
+    again = read_side(write_side(robot, tmp_path / "written.steelyard.toml"), mounted)
+    for one, other in zip(robot.rotors, again.rotors, strict=True):
+        assert (one.joint, one.gear_ratio, one.carrier, one.symmetric) == (
+            other.joint,
+            other.gear_ratio,
+            other.carrier,
+            other.symmetric,
+        )
+        for name in ("axis", "rotation", "position", "theta"):
+            np.testing.assert_allclose(getattr(other, name), getattr(one, name), atol=1e-12)
 
 
 def test_defaults_follow_the_joint(tmp_path, mounted):

@@ -124,7 +124,7 @@ def _notes(robot: Robot, reference: Robot | None) -> list[str]:
     if reference is not None and not np.array_equal(robot.gravity, reference.gravity):
         notes.append(f"Gravity {robot.gravity.tolist()} was given when the robot was read; the file keeps its own.")
     if robot.rotors:
-        notes.append("Motor rotors are not part of a model file; keep the side file with it.")
+        notes.append("Motor rotors are not part of a model file; they belong in a side file beside it.")
     return notes
 
 

@@ -16,6 +16,7 @@ from steelyard.model.robot import WORLD, Robot
 from steelyard.model.screw import screw
 from steelyard.model.urdf_write import new_inertial
 from steelyard.model.xml_edit import New, new_file, number_text
+from steelyard.spatial import rpy_from_rotation
 
 OPEN = 1e9
 
@@ -120,7 +121,7 @@ def _joint(robot: Robot, index: int, links: list[New]) -> New:
     children = [
         New("parent", {"link": links[parent + 1].attributes["name"]}),
         New("child", {"link": links[index + 1].attributes["name"]}),
-        New("origin", {"xyz": number_text(joint.position), "rpy": number_text(_rpy(joint.rotation))}),
+        New("origin", {"xyz": number_text(joint.position), "rpy": number_text(rpy_from_rotation(joint.rotation))}),
     ]
     if joint.kind != "free":
         axis = joint.subspace[3:, 2] if joint.kind == "planar" else screw(joint)[0]
@@ -157,15 +158,6 @@ def _dynamics(robot: Robot, index: int) -> list[New]:
         if values[0]:
             pair[name] = number_text([values[0]])
     return [New("dynamics", pair)] if pair else []
-
-
-def _rpy(R) -> list[float]:
-    """Roll, pitch and yaw with `R = Rz(yaw) Ry(pitch) Rx(roll)`; at a pitch of 90 degrees the roll is taken as zero."""
-    level = np.hypot(R[0, 0], R[1, 0])
-    pitch = np.arctan2(-R[2, 0], level)
-    if level < 1e-12:
-        return [0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])]
-    return [np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])]
 
 
 def _unused(name: str, taken) -> str:
