@@ -185,6 +185,7 @@ def test_fits_find_the_rotors(name, tmp_path):
     with pytest.raises(FitError, match="rotors"):
         sy.load_information(tmp_path / "info.npz", elsewhere)
     for estimate in (sy.fit.least_squares(info), sy.fit.consistent(info, weight=1e-6)):
+        assert all(f"  {name}: " in estimate.summary() for name in estimate.layout.bodies)
         assert estimate.theta.shape == (model.nb, 10) and estimate.rotors.shape == (len(model.rotors), 10)
         assert sy.validate(estimate, test).relative_error < 1e-6
         for rotor, found, true in zip(estimate.robot.rotors, estimate.rotors, truth.rotors, strict=True):

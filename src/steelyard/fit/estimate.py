@@ -129,11 +129,11 @@ class Estimate:
                 f"smallest slack {c.smallest_slack:.1e}"
             )
         if self.robot is not None:
+            bodies = self.parameters[self.layout.inertial].reshape(-1, 10)
+            eigenvalues = np.linalg.eigvalsh(pseudo.to_matrix(bodies))[:, 0]
             lines += [
                 f"  {name}: {theta[0]:.4g} kg, smallest pseudo-inertia eigenvalue {eigenvalue:.2e}"
-                for name, theta, eigenvalue in zip(
-                    self.layout.body_names, self.theta, self.smallest_eigenvalues, strict=True
-                )
+                for name, theta, eigenvalue in zip(self.layout.bodies, bodies, eigenvalues, strict=True)
             ]
         return "\n".join([*lines, *self.notes])
 
