@@ -54,6 +54,19 @@ def test_random_trees(tmp_path_factory, seed):
     assert_same(robot, log, columns="all")
 
 
+@pytest.mark.parametrize("largest", [1.0, 10.0, 1e3, 9e4, 1e7])
+def test_sines_and_cosines(largest):
+    """Within an ulp of one, at multiples of an eighth turn too, and of the library's beyond the range of the series."""
+    from steelyard.dynamics.kernel import sines_and_cosines
+
+    x = np.random.default_rng(0).uniform(-largest, largest, 10_000)
+    x[:17] = np.arange(-8, 9) * np.pi / 4
+    sine, cosine = np.empty_like(x), np.empty_like(x)
+    sines_and_cosines(x, sine, cosine)
+    np.testing.assert_allclose(sine, np.sin(x), rtol=0, atol=2.3e-16)
+    np.testing.assert_allclose(cosine, np.cos(x), rtol=0, atol=2.3e-16)
+
+
 def test_streams_and_slices():
     rng = np.random.default_rng(1)
     robot = load(urdf("ur5_robot"))

@@ -10,16 +10,20 @@ from steelyard.model.robot import Robot
 
 
 class FusedPlan(NamedTuple):
-    """Joints: parents (nj,), scalar and other (nj,) places among one-degree joints and the rest, or -1; pose
-    coefficients scalar_R (ns, 3, 9), scalar_p (ns, 4, 3). Degrees: subspace (nt, 6), coordinate, ratio (nt,), those of
-    a joint from degree_start. Bodies: body_joint (nb,), needed (nb, 10) parameters. Entries of a row of v, from
-    entry_start: degree, body, column and place each, first where a place is written to first. effect: rows of the
-    effects, from effect_start. padded (nv,): columns and torque, a multiple of four; gram_start: of flat squares.
+    """Joints: parents (nj,), scalar and other (nj,) places among one-degree joints and the rest, or -1; of the former
+    scalar_q (ns,) place in q, angle `ratio * q + offset`, pose coefficients scalar_R (ns, 3, 9), scalar_p (ns, 4, 3).
+    Degrees: subspace (nt, 6), coordinate, ratio (nt,), those of a joint from degree_start. Bodies: body_joint (nb,),
+    needed (nb, 10) parameters. Entries of a row of v, from entry_start: degree, body, column and place each, first
+    where a place is written to first. effect: rows of the effects, from effect_start. padded (nv,): columns and torque,
+    a multiple of four; gram_start: of flat squares.
     """
 
     parents: np.ndarray
     scalar: np.ndarray
     other: np.ndarray
+    scalar_q: np.ndarray
+    scalar_ratio: np.ndarray
+    scalar_offset: np.ndarray
     scalar_R: np.ndarray
     scalar_p: np.ndarray
     degree_start: np.ndarray
@@ -67,6 +71,9 @@ def fused_plan(robot: Robot, columns, effects) -> tuple[FusedPlan, tuple[np.ndar
         parents=robot.parents.astype(np.int64),
         scalar=_places(robot.nj, constants.scalar),
         other=_places(robot.nj, other),
+        scalar_q=constants.scalar_q.astype(np.int64),
+        scalar_ratio=constants.scalar_ratio.astype(float),
+        scalar_offset=constants.scalar_offset.astype(float),
         scalar_R=np.ascontiguousarray(np.moveaxis(constants.scalar_R[[0, 2, 3]], 0, 1).reshape(-1, 3, 9)),
         scalar_p=np.ascontiguousarray(np.moveaxis(constants.scalar_p, 0, 1)),
         degree_start=np.searchsorted(constants.degree_joint, np.arange(robot.nj + 1)).astype(np.int64),
@@ -114,15 +121,11 @@ def _places(count: int, listed) -> np.ndarray:
     return places
 
 
-def joint_inputs(robot: Robot, q) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Angles, sines and cosines (n, ns) of one-degree joints and poses (nm, 12, n) of the others. q: (n, nq)."""
-    constants = tree(robot)
-    angles = q[:, constants.scalar_q] * constants.scalar_ratio + constants.scalar_offset
+def fixed_poses(robot: Robot, q) -> np.ndarray:
+    """Poses (nm, 12, n) of the joints of several degrees in their parents. q: (n, nq)."""
     poses = []
     for joint, where in zip(robot.joints, robot.q_slices, strict=True):
         if joint.nq > 1:
             R, p = multi_dof_pose(joint, q[:, where])
             poses.append(np.concatenate([R.reshape(-1, 9), p], axis=1).T)
-    angles = np.ascontiguousarray(angles)  # one memory layout, as the kernel is compiled for one
-    fixed = np.ascontiguousarray(poses) if poses else np.zeros((0, 12, len(q)))
-    return angles, np.sin(angles), np.cos(angles), fixed
+    return np.ascontiguousarray(poses) if poses else np.zeros((0, 12, len(q)))  # one memory layout, as it is compiled

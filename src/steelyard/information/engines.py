@@ -34,6 +34,7 @@ class Sums:
         self.robot, self.layout, self.kept = self.raw.robot, self.raw.layout, self.raw.columns
         self.coulomb_width = coulomb_width
         self.rows = rows_of(self.robot, self.layout, self.kept)
+        self.directed = "coulomb" in self.layout.terms or bool(np.any(robot.frictionloss))
         k = len(self.kept)
         self.gram, self.moment, self.energy = np.zeros((robot.nv, k, k)), np.zeros((robot.nv, k)), np.zeros(robot.nv)
         self.count = 0
@@ -62,9 +63,12 @@ class Sums:
         self.count += n
 
     def part(self, channels, start: int, stop: int) -> tuple:
-        """Samples of all channels, with the smoothed direction of motion where a log has no filtered one."""
+        """Samples of all channels, with the smoothed direction of motion where a log has no filtered one; zeros where
+        nothing depends on it."""
         *state, direction = channels
         q, v, a, tau = (x[start:stop] for x in state)
+        if not self.directed:
+            return q, v, a, tau, np.broadcast_to(0.0, v.shape)
         return q, v, a, tau, np.tanh(v / self.coulomb_width) if direction is None else direction[start:stop]
 
     def _add_chunk(self, chunk):
@@ -124,8 +128,9 @@ class Fused:
         values = effect_values(robot, layout, sums.coulomb_width, sums.rows, q.T, v.T, a.T, direction.T)
         rows = [row for each in values for row in each]
         effects = np.stack(rows) if rows else np.zeros((0, len(q)))
-        v, a, tau = (np.array(x, order="C") for x in (v, a, tau))
-        self._kernel(self.plan, *kernel_plan.joint_inputs(robot, q), v, a, tau, effects, gram)
+        poses = kernel_plan.fixed_poses(robot, q)
+        q, v, a, tau = (np.array(x, order="C") for x in (q, v, a, tau))
+        self._kernel(self.plan, q, poses, v, a, tau, effects, gram)
 
     def unload(self, gram, moment, energy):
         """Add to full arrays what the kernel has in compact lower triangles."""
