@@ -99,6 +99,25 @@ def test_jax_in_jax_out(panda):
         assert slope[2] == pytest.approx(difference / (2 * h), rel=1e-5)
 
 
+def test_jax_vmap_and_derivatives_of_the_regressor():
+    """vmap is the batch axis, and d(tau)/d(theta) is Y."""
+    robot = load(urdf("double_pendulum"))
+    q, v, a = random_state(robot, np.random.default_rng(4), (3,))
+    with jax.enable_x64(True):
+        arrays = [jax.numpy.asarray(x) for x in (q, v, a)]
+        Y = jax.jit(jax.vmap(lambda q, v, a: regressor(robot, q, v, a)))(*arrays)
+        np.testing.assert_allclose(np.asarray(Y), regressor(robot, q, v, a), atol=1e-12)
+
+        def squared(q):
+            return (regressor(robot, q, arrays[1], arrays[2]) ** 2).sum()
+
+        slope = np.asarray(jax.jit(jax.grad(squared))(arrays[0]))
+    step = np.zeros_like(q)
+    step[1, 0] = 1e-6
+    difference = np.sum(regressor(robot, q + step, v, a) ** 2) - np.sum(regressor(robot, q - step, v, a) ** 2)
+    assert slope[1, 0] == pytest.approx(difference / 2e-6, rel=1e-5)
+
+
 @pytest.mark.parametrize("batch", [(), (1,), (3, 1, 2)])
 def test_body_regressor_is_newton_euler(batch):
     rng = np.random.default_rng(4)

@@ -57,7 +57,7 @@ def extra_rows(
                 f"degree of freedom; its function returned {column.shape}."
             )
         return column.T
-    dofs, ratios = list(extra.dofs), np.array(extra.ratios)
+    dofs, ratios = np.array(extra.dofs), np.array(extra.ratios)
     if extra.kind == "spring":
         return q[_position_of(robot, dofs[0])][None]
     speed, change = ratios @ v[dofs], ratios @ a[dofs]

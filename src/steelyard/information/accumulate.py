@@ -39,9 +39,10 @@ def accumulate(
     the model and is subtracted from tau as known. columns: "base" (identifiable choice, lossless) or "all".
     coulomb_width: half-width of standstill, rad/s. independence: share of the samples whose noise is independent, `2
     cutoff / rate` after a low-pass filter: it scales what the data weighs against a prior, and variances. engine:
-    "numpy", "numba" (fused kernel, one thread a core) or "auto", which takes the kernel where it pays; they agree to
-    rounding, and the result names the one used. Raises LogError for missing or non-finite channels, OptionError for
-    unknown options.
+    "numpy", "numba" (fused kernel, one thread a core), "jax" (in float64 on JAX's device) or "auto", which takes JAX
+    for logs of JAX arrays and the kernel where it pays; they agree to rounding, and the result names the one used.
+    Raises LogError for missing or non-finite channels, OptionError for unknown options, or where JAX is asked for and
+    absent or without float64.
     """
     if columns not in ("base", "all"):
         raise OptionError(f"columns is 'base' or 'all'; got {columns!r}.")

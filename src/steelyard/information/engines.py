@@ -1,4 +1,4 @@
-"""Two ways to the same sums: NumPy, and the fused Numba kernel for jobs large enough to pay for starting it."""
+"""Ways to the same sums: NumPy, the fused Numba kernel for jobs large enough to pay for starting it, JAX for JAX."""
 
 import hashlib
 import importlib.util
@@ -9,14 +9,16 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from array_api_compat import is_jax_array
 
 from steelyard.dynamics import kernel_plan
+from steelyard.information.device import Device
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import chunk_rows, effect_values, known_torque, rows_of
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
-ENGINES = ("numpy", "numba")
+ENGINES = ("numpy", "numba", "jax")
 CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
 FUSED_CHUNK = 2048  # samples a task of the kernel, which has smaller blocks of its own
 KERNEL = "steelyard.dynamics.kernel"
@@ -38,7 +40,9 @@ class Sums:
         k = len(self.kept)
         self.gram, self.moment, self.energy = np.zeros((robot.nv, k, k)), np.zeros((robot.nv, k)), np.zeros(robot.nv)
         self.count = 0
-        self._asked, self._used, self._fused = engine, [], None
+        self._asked, self._used = engine, []
+        self._fused: Fused | None = None
+        self._device: Device | None = None
 
     @property
     def engine(self) -> str:
@@ -50,9 +54,17 @@ class Sums:
         n = len(q)
         if n == 0:
             return
-        name = chosen(self.robot, self.rows, self.count + n) if self._asked == "auto" else self._asked
+        name = self._asked
+        if name == "auto":
+            name = "jax" if is_jax_array(v) else chosen(self.robot, self.rows, self.count + n)
         if name not in self._used:
             self._used.append(name)
+        if name == "jax":
+            self._device = self._device or Device(self)
+            self._device.add(q, v, a, tau, direction)
+            self.count += n
+            return
+        q, v, a, tau = (np.asarray(x, dtype=float) for x in (q, v, a, tau))
         if name == "numba":
             self._fused = self._fused or Fused(self)
             self._fused.add(q, v, a, tau, direction)
@@ -84,6 +96,9 @@ class Sums:
         if self._fused is not None:
             self._fused.unload(self.gram, self.moment, self.energy)
             self._fused = None
+        if self._device is not None:
+            self._device.unload(self.gram, self.moment, self.energy)
+            self._device = None
         return *self.raw.mixed(self.gram, self.moment), self.energy
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from steelyard.coupling import motor_of
 from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
@@ -48,21 +49,27 @@ def rows_of(robot: Robot, layout: ParameterLayout, kept) -> list[Row]:
     return rows
 
 
-def chunk_rows(robot: Robot, layout: ParameterLayout, coulomb_width: float, rows: list[Row], chunk):
+def chunk_rows(robot: Robot, layout: ParameterLayout, coulomb_width: float, rows: list[Row], chunk, given=None):
     """Columns (k, n) and torque (n,) of each degree's row. chunk: q, v, a, tau, direction (see `direction_of`), samples
-    last."""
+    last. given: rows of extras that are known already, by their index. NumPy in, NumPy out; JAX in, JAX out, if the
+    user's are given."""
+    xp = array_namespace(*chunk)
     q, v, a, tau, direction = chunk
     tau = tau - known_torque(robot, layout, v, a, direction)
-    effects = effect_values(robot, layout, coulomb_width, rows, q, v, a, direction)
+    effects = effect_values(robot, layout, coulomb_width, rows, q, v, a, direction, given)
     for dof, (row, block) in enumerate(zip(rows, row_blocks(robot, q, v, a), strict=True)):
-        yield np.concatenate([block[row.in_block], *(e[None] for e in effects[dof])]), tau[dof]
+        yield xp.concat([block[row.in_block], *(e[None] for e in effects[dof])]), tau[dof]
 
 
-def effect_values(robot: Robot, layout: ParameterLayout, coulomb_width: float, rows: list[Row], q, v, a, direction):
+def effect_values(
+    robot: Robot, layout: ParameterLayout, coulomb_width: float, rows: list[Row], q, v, a, direction, given=None
+):
     """Columns (n,) of each degree beside those of bodies, in the order of its row's places."""
     shared = shared_directions(layout, direction, robot.nv)
     extras = [
-        extra_rows(robot, extra, q, v, a, direction=shared.get(i), coulomb_width=coulomb_width)
+        given[i]
+        if given and i in given
+        else extra_rows(robot, extra, q, v, a, direction=shared.get(i), coulomb_width=coulomb_width)
         for i, extra in enumerate(layout.extras)
     ]
     return [
@@ -106,10 +113,10 @@ def recorded_direction(log: Log, coulomb_width: float, layout: ParameterLayout) 
 
 def known_torque(robot, layout, v, a, direction):
     """Torque (nv, n) of the effects that are no columns, at the model's values."""
-    known = np.zeros_like(v)
+    known = array_namespace(v).zeros_like(v)
     for term, value in (("viscous", robot.damping), ("coulomb", robot.frictionloss), ("armature", robot.armature)):
         if term not in layout.terms and np.any(value):
-            known += value[:, None] * effect_column(term, v, a, direction=direction[: len(v)])
+            known = known + value[:, None] * effect_column(term, v, a, direction=direction[: len(v)])
     return known
 
 
@@ -122,9 +129,9 @@ def channels_of(robot: Robot, log: Log):
             f"has {robot.nq} and {robot.nv} ({choices(robot.joint_names)}). read_log(path, robot) matches by name."
         )
     for name, values in zip(("q", "v", "a", "tau"), channels, strict=True):
-        bad = np.argwhere(~np.isfinite(values))
-        if bad.size:
-            row, column = bad[0]
+        finite = array_namespace(values).isfinite(values)
+        if not finite.all():
+            row, column = np.argwhere(~np.asarray(finite))[0]
             raise LogError(
                 f"Log '{log.name}': {name} of column {column} is not finite at t = {log.t[row]:.6g} s (sample {row})."
             )

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from dataclasses import replace as _replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from array_api_compat import is_jax_array
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import LogError, choices
@@ -17,7 +18,8 @@ _DOF = ("v", "a", "tau")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Log:
     """Time series of joint positions, and of what else was recorded. Arrays are float64, read-only and finite or not
-    (`checks` decides whether they can be used); a caller's own arrays are never changed.
+    (`checks` decides whether they can be used); a caller's own arrays are never changed. JAX arrays (n, columns) stay
+    JAX arrays of their own precision, on their device.
 
     Raises LogError naming the shapes when they do not fit together.
     """
@@ -189,6 +191,8 @@ def _frozen(value: Any, key: str, name: str) -> NDArray[np.float64] | None:
     """Read-only float64 array of the right rank, sharing memory only with arrays that are read-only themselves."""
     if value is None and key not in ("t", "q"):
         return None
+    if key != "t" and is_jax_array(value) and value.dtype.kind == "f" and value.ndim == 2:
+        return cast(Any, value)  # never changes, and stays where it is
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiub":

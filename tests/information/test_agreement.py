@@ -1,0 +1,39 @@
+"""Every engine makes the same sums, on the robots of example-robot-data, as they stand and floating."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from problems import random_log
+from robots import URDFS
+from steelyard.dynamics import inverse_dynamics
+from steelyard.errors import ModelError
+from steelyard.information import accumulate
+from steelyard.model import load
+
+COMPILED = {"finger_edu", "quadrotor_base"}  # by JAX, seconds for each; larger in test_device.py
+
+
+@pytest.mark.parametrize("floating", [None, True], ids=["fixed", "floating"])
+def test_engines_agree_on_example_robots(floating):
+    rng = np.random.default_rng(0)
+    seen = 0
+    for path in URDFS if floating is None else URDFS[::3]:
+        try:
+            robot = load(path, floating=floating)
+        except ModelError:
+            continue
+        log = random_log(robot, rng, samples=40, torque=lambda *s, robot=robot: inverse_dynamics(robot, *s))
+        engines = ["numba"]
+        if path.stem in COMPILED and importlib.util.find_spec("jax") is not None:
+            engines.append("jax")
+        expected = accumulate(robot, log, armature=True, engine="numpy")
+        for engine in engines:
+            found = accumulate(robot, log, armature=True, engine=engine)
+            for name in ("gram", "moment", "energy"):
+                one, other = getattr(expected, name), getattr(found, name)
+                error = np.abs(one - other).max() / np.abs(one).max()
+                assert error < 1e-12, f"{path.stem}, {engine}, {name}: {error:.1e}"
+        seen += 1
+    assert seen > (50 if floating is None else 15)
