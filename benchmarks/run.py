@@ -2,15 +2,18 @@
 
 import importlib
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from steelyard.information.engines import threads
+
 FOLDER = Path(__file__).parent
-PEERS = ("numpy", "scipy", "clarabel", "mujoco", "pin", "trimesh")
+SHARED = ("__init__", "run", "peers", "timing")  # no benchmarks
+PEERS = ("numpy", "scipy", "numba", "jax", "clarabel", "mujoco", "pin", "mujoco-sysid", "idyntree", "trimesh")
 
 
 def main():
-    names = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("__init__", "run"))
+    names = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in SHARED)
     parts = [f"# Benchmarks\n\n{machine()}\n\nMedians by `make bench`; only ratios within one run mean something.\n"]
     for name in names:
         print(f"{name} ...", flush=True)
@@ -22,8 +25,15 @@ def main():
 
 def machine() -> str:
     """One line on the machine and the versions."""
-    versions = ", ".join(f"{name} {version(name)}" for name in PEERS)
-    return f"{platform.machine()}, Python {platform.python_version()}, {versions}."
+    versions = ", ".join(f"{name} {installed(name)}" for name in PEERS)
+    return f"{platform.machine()}, {threads()} cores, Python {platform.python_version()}, {versions}."
+
+
+def installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def summary(module) -> str:

@@ -1,0 +1,42 @@
+"""Memory while a million samples of an arm are accumulated: growth of the resident peak over that of the inputs, MB.
+
+A log in memory, one process for each engine. Aim: 50 MB.
+"""
+
+import subprocess
+import sys
+
+from benchmarks.regressor import example
+
+SAMPLES = 1_000_000
+ENGINES = ("numpy", "numba")
+PROGRAM = """
+import resource, sys
+import numpy as np
+import steelyard as sy
+
+path, engine, samples = sys.argv[1], sys.argv[2], int(sys.argv[3])
+robot = sy.load(path)
+rng, channels = np.random.default_rng(0), {}
+for name in ("q", "v", "a", "tau"):
+    channels[name] = np.empty((samples, robot.nv))
+    rng.standard_normal(out=channels[name])
+    channels[name].flags.writeable = False
+time = np.arange(samples) * 1e-3
+time.flags.writeable = False
+log = sy.Log(t=time, **channels)
+sy.accumulate(robot, log[:4096], engine=engine)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+sy.accumulate(robot, log, engine=engine)
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(sum(x.nbytes for x in channels.values()) / 1e6, (after - before) * 1024 / 1e6)
+"""
+
+
+def run() -> dict:
+    rows = {}
+    for engine in ENGINES:
+        command = [sys.executable, "-c", PROGRAM, str(example("panda")), engine, str(SAMPLES)]
+        inputs, growth = map(float, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+        rows[f"panda, {engine}"] = {"samples": SAMPLES, "inputs MB": inputs, "growth MB": growth, "limit MB": 50.0}
+    return rows
