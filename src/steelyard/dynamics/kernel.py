@@ -18,27 +18,25 @@ OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy
 def _rotated(R, x, out):
     """out = R x for rows of samples. R (9, m), x, out (3, m)."""
     for i in range(3):
-        r0, r1, r2, x0, x1, x2, o = R[3 * i], R[3 * i + 1], R[3 * i + 2], x[0], x[1], x[2], out[i]
-        for s in range(o.size):
-            o[s] = r0[s] * x0[s] + r1[s] * x1[s] + r2[s] * x2[s]
+        for s in range(out.shape[1]):
+            out[i, s] = R[3 * i, s] * x[0, s] + R[3 * i + 1, s] * x[1, s] + R[3 * i + 2, s] * x[2, s]
 
 
 @njit(**OPTIONS)
 def _rotated_back(R, x, out):
     """out = R^T x."""
     for i in range(3):
-        r0, r1, r2, x0, x1, x2, o = R[i], R[3 + i], R[6 + i], x[0], x[1], x[2], out[i]
-        for s in range(o.size):
-            o[s] = r0[s] * x0[s] + r1[s] * x1[s] + r2[s] * x2[s]
+        for s in range(out.shape[1]):
+            out[i, s] = R[i, s] * x[0, s] + R[3 + i, s] * x[1, s] + R[6 + i, s] * x[2, s]
 
 
 @njit(**OPTIONS)
 def _add_cross(a, b, out):
     """out += a x b."""
     for i in range(3):
-        a1, a2, b1, b2, o = a[(i + 1) % 3], a[(i + 2) % 3], b[(i + 1) % 3], b[(i + 2) % 3], out[i]
-        for s in range(o.size):
-            o[s] += a1[s] * b2[s] - a2[s] * b1[s]
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for s in range(out.shape[1]):
+            out[i, s] += a[j, s] * b[k, s] - a[k, s] * b[j, s]
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
@@ -170,72 +168,71 @@ def _sum(a, sign_a, b, sign_b, out):
 
 
 @njit(**OPTIONS)
-def _column(c, d, aw, xx, yy, zz, xy, xz, yz, f, t):
-    """Wrench in body axes per unit of parameter c (see `dynamics.body`). f, t (3, m)."""
-    if c == 0:
-        f[:] = d
-    elif c == 1:
-        _sum(yy, -1.0, zz, -1.0, f[0])
-        _sum(xy, 1.0, aw[2], 1.0, f[1])
-        _sum(xz, 1.0, aw[1], -1.0, f[2])
-        t[0, :] = 0.0
-        _sum(d[2], -1.0, d[2], 0.0, t[1])
-        t[2, :] = d[1]
+def _crossed(R, column, u, out):
+    """out = (column of R) x u."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for s in range(out.shape[1]):
+            out[i, s] = R[3 * j + column, s] * u[k, s] - R[3 * k + column, s] * u[j, s]
+
+
+@njit(**OPTIONS)
+def _column(c, aw, xx, yy, zz, xy, xz, yz, out):
+    """Force (columns h) or torque (moments of inertia) in body axes per unit of parameter c (see `dynamics.body`).
+
+    The mass and the torque of h need no rotation: in world axes they are `d` and `axis x d`. out (3, m).
+    """
+    if c == 1:
+        _sum(yy, -1.0, zz, -1.0, out[0])
+        _sum(xy, 1.0, aw[2], 1.0, out[1])
+        _sum(xz, 1.0, aw[1], -1.0, out[2])
     elif c == 2:
-        _sum(xy, 1.0, aw[2], -1.0, f[0])
-        _sum(xx, -1.0, zz, -1.0, f[1])
-        _sum(yz, 1.0, aw[0], 1.0, f[2])
-        t[0, :] = d[2]
-        t[1, :] = 0.0
-        _sum(d[0], -1.0, d[0], 0.0, t[2])
+        _sum(xy, 1.0, aw[2], -1.0, out[0])
+        _sum(xx, -1.0, zz, -1.0, out[1])
+        _sum(yz, 1.0, aw[0], 1.0, out[2])
     elif c == 3:
-        _sum(xz, 1.0, aw[1], 1.0, f[0])
-        _sum(yz, 1.0, aw[0], -1.0, f[1])
-        _sum(xx, -1.0, yy, -1.0, f[2])
-        _sum(d[1], -1.0, d[1], 0.0, t[0])
-        t[1, :] = d[0]
-        t[2, :] = 0.0
+        _sum(xz, 1.0, aw[1], 1.0, out[0])
+        _sum(yz, 1.0, aw[0], -1.0, out[1])
+        _sum(xx, -1.0, yy, -1.0, out[2])
     elif c == 4:
-        t[0, :] = aw[0]
-        t[1, :] = xz
-        _sum(xy, -1.0, xy, 0.0, t[2])
+        out[0, :] = aw[0]
+        out[1, :] = xz
+        _sum(xy, -1.0, xy, 0.0, out[2])
     elif c == 5:
-        _sum(aw[1], 1.0, xz, -1.0, t[0])
-        _sum(aw[0], 1.0, yz, 1.0, t[1])
-        _sum(xx, 1.0, yy, -1.0, t[2])
+        _sum(aw[1], 1.0, xz, -1.0, out[0])
+        _sum(aw[0], 1.0, yz, 1.0, out[1])
+        _sum(xx, 1.0, yy, -1.0, out[2])
     elif c == 6:
-        _sum(yz, -1.0, yz, 0.0, t[0])
-        t[1, :] = aw[1]
-        t[2, :] = xy
+        _sum(yz, -1.0, yz, 0.0, out[0])
+        out[1, :] = aw[1]
+        out[2, :] = xy
     elif c == 7:
-        _sum(aw[2], 1.0, xy, 1.0, t[0])
-        _sum(zz, 1.0, xx, -1.0, t[1])
-        _sum(aw[0], 1.0, yz, -1.0, t[2])
+        _sum(aw[2], 1.0, xy, 1.0, out[0])
+        _sum(zz, 1.0, xx, -1.0, out[1])
+        _sum(aw[0], 1.0, yz, -1.0, out[2])
     elif c == 8:
-        _sum(yy, 1.0, zz, -1.0, t[0])
-        _sum(aw[2], 1.0, xy, -1.0, t[1])
-        _sum(aw[1], 1.0, xz, 1.0, t[2])
+        _sum(yy, 1.0, zz, -1.0, out[0])
+        _sum(aw[2], 1.0, xy, -1.0, out[1])
+        _sum(aw[1], 1.0, xz, 1.0, out[2])
     else:
-        t[0, :] = yz
-        _sum(xz, -1.0, xz, 0.0, t[1])
-        t[2, :] = aw[2]
+        out[0, :] = yz
+        _sum(xz, -1.0, xz, 0.0, out[1])
+        out[2, :] = aw[2]
 
 
 @njit(**OPTIONS)
 def _wrenches(plan, R, p, twist, acceleration, F, work):
-    """World wrench per unit of every needed parameter. F (nb, 10, 6, m); work (27, m)."""
-    u, d, w, aw = work[:3], work[3:6], work[6:9], work[9:12]
-    xx, yy, zz, xy, xz, yz = work[12], work[13], work[14], work[15], work[16], work[17]
-    f, t, turned = work[18:21], work[21:24], work[24:27]
+    """World wrench per unit of every needed parameter. F (nb, 10, 6, m); work (21, m)."""
+    d, w, aw, turned = work[:3], work[3:6], work[6:9], work[9:12]
+    xx, yy, zz, xy, xz, yz, column = work[12], work[13], work[14], work[15], work[16], work[17], work[18:21]
     for b in range(plan.body_joint.size):
         j = plan.body_joint[b]
         V, A = twist[j], acceleration[j]
         turned[:] = V[:3]
         _add_cross(V[3:], p[j], turned)
-        u[:] = A[:3]
-        _add_cross(A[3:], p[j], u)
-        _add_cross(V[3:], turned, u)
-        _rotated_back(R[j], u, d)
+        d[:] = A[:3]
+        _add_cross(A[3:], p[j], d)
+        _add_cross(V[3:], turned, d)
         _rotated_back(R[j], V[3:], w)
         _rotated_back(R[j], A[3:], aw)
         _product(w[0], w[0], xx)
@@ -246,39 +243,43 @@ def _wrenches(plan, R, p, twist, acceleration, F, work):
         _product(w[1], w[2], yz)
         for c in range(10):
             if plan.needed[b, c]:
-                _column(c, d, aw, xx, yy, zz, xy, xz, yz, f, t)
                 out = F[b, c]
+                if c > 0:
+                    _column(c, aw, xx, yy, zz, xy, xz, yz, column)
                 if c == 0:
+                    out[:3] = d
                     out[3:] = 0.0
+                elif c < 4:
+                    _rotated(R[j], column, out[:3])
+                    _crossed(R[j], c - 1, d, out[3:])
                 else:
-                    _rotated(R[j], t, out[3:])
+                    _rotated(R[j], column, out[3:])
                 if c < 4:
-                    _rotated(R[j], f, out[:3])
                     _add_cross(p[j], out[:3], out[3:])
 
 
 @njit(**OPTIONS)
 def _row(plan, dof, axes, F, y):
     """Columns of bodies of one degree's row, y (k, m)."""
+    m = y.shape[1]
     for e in range(plan.entry_start[dof], plan.entry_start[dof + 1]):
-        S, out, G, ratio = (
-            axes[plan.entry_degree[e]],
-            y[plan.entry_place[e]],
-            F[plan.entry_body[e]],
-            plan.entry_ratio[e],
-        )
-        c = plan.entry_column[e]
-        s3, s4, s5, f3, f4, f5 = S[3], S[4], S[5], G[c, 3], G[c, 4], G[c, 5]
+        d, b, c, k = plan.entry_degree[e], plan.entry_body[e], plan.entry_column[e], plan.entry_place[e]
+        ratio = plan.entry_ratio[e]
         if plan.entry_first[e]:
-            for s in range(out.size):
-                out[s] = ratio * (s3[s] * f3[s] + s4[s] * f4[s] + s5[s] * f5[s])
+            for s in range(m):
+                y[k, s] = ratio * (
+                    axes[d, 3, s] * F[b, c, 3, s] + axes[d, 4, s] * F[b, c, 4, s] + axes[d, 5, s] * F[b, c, 5, s]
+                )
         else:
-            for s in range(out.size):
-                out[s] += ratio * (s3[s] * f3[s] + s4[s] * f4[s] + s5[s] * f5[s])
+            for s in range(m):
+                y[k, s] += ratio * (
+                    axes[d, 3, s] * F[b, c, 3, s] + axes[d, 4, s] * F[b, c, 4, s] + axes[d, 5, s] * F[b, c, 5, s]
+                )
         if c < 4:
-            s0, s1, s2, f0, f1, f2 = S[0], S[1], S[2], G[c, 0], G[c, 1], G[c, 2]
-            for s in range(out.size):
-                out[s] += ratio * (s0[s] * f0[s] + s1[s] * f1[s] + s2[s] * f2[s])
+            for s in range(m):
+                y[k, s] += ratio * (
+                    axes[d, 0, s] * F[b, c, 0, s] + axes[d, 1, s] * F[b, c, 1, s] + axes[d, 2, s] * F[b, c, 2, s]
+                )
 
 
 @njit(**OPTIONS)
@@ -327,7 +328,7 @@ def add_samples(plan, q, fixed, v, a, tau, effects, gram):
     local_R, local_p = np.empty((9, m)), np.empty((3, m))
     axes, moved = np.empty((plan.ratio.size, 6, m)), np.empty((plan.ratio.size, 6, m))
     twist, acceleration = np.empty((nj, 6, m)), np.empty((nj, 6, m))
-    F, work = np.empty((nb, 10, 6, m)), np.empty((27, m))
+    F, work = np.empty((nb, 10, 6, m)), np.empty((21, m))
     y = np.zeros((plan.padded.max(), m))
     first, n = 0, v.shape[0]
     while first < n:
