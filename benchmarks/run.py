@@ -1,7 +1,11 @@
-"""Run every benchmark of this folder and write `benchmarks/RESULTS.md`: `make bench`."""
+"""Run every benchmark of this folder and write `benchmarks/RESULTS.md`: `make bench`.
+
+Some of them: `python -m benchmarks.run NAME...`.
+"""
 
 import importlib
 import platform
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -12,15 +16,27 @@ SHARED = ("__init__", "run", "peers", "timing")  # no benchmarks
 PEERS = ("numpy", "scipy", "numba", "jax", "clarabel", "mujoco", "pin", "mujoco-sysid", "idyntree", "trimesh")
 
 
-def main():
+def main(wanted: list[str]):
+    """Run the wanted benchmarks, all by default; the others keep the section they have."""
     names = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in SHARED)
+    results = FOLDER / "RESULTS.md"
+    kept = sections(results.read_text()) if wanted else {}
     parts = [f"# Benchmarks\n\n{machine()}\n\nMedians by `make bench`; only ratios within one run mean something.\n"]
     for name in names:
-        print(f"{name} ...", flush=True)
-        module = importlib.import_module(f"benchmarks.{name}")
-        parts.append(f"## {name}\n\n{summary(module)}\n\n{table(module.run())}")
-    (FOLDER / "RESULTS.md").write_text("\n".join(parts))
+        if name in wanted or not wanted:
+            print(f"{name} ...", flush=True)
+            module = importlib.import_module(f"benchmarks.{name}")
+            kept[name] = f"## {name}\n\n{summary(module)}\n\n{table(module.run())}"
+        if name in kept:
+            parts.append(kept[name])
+    results.write_text("\n".join(parts))
     print("\n".join(parts))
+
+
+def sections(text: str) -> dict[str, str]:
+    """Sections of a results file by their headings."""
+    parts = ["## " + part.rstrip("\n") + "\n" for part in text.split("\n## ")[1:]]
+    return {part.split("\n", 1)[0].removeprefix("## "): part for part in parts}
 
 
 def machine() -> str:
@@ -59,4 +75,4 @@ def cell(value) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
