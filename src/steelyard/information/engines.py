@@ -36,7 +36,8 @@ class Sums:
         self.robot, self.layout, self.kept = self.raw.robot, self.raw.layout, self.raw.columns
         self.coulomb_width = coulomb_width
         self.rows = rows_of(self.robot, self.layout, self.kept)
-        self.directed = "coulomb" in self.layout.terms or bool(np.any(robot.frictionloss))
+        coulomb = "coulomb" in self.layout.terms or self.layout.coupled_coulomb
+        self.directed = bool(coulomb or np.any(robot.frictionloss))
         k = len(self.kept)
         self.gram, self.moment, self.energy = np.zeros((robot.nv, k, k)), np.zeros((robot.nv, k)), np.zeros(robot.nv)
         self.count = 0
