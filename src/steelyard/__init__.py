@@ -11,9 +11,11 @@ from steelyard.dynamics import (
     body_regressor,
     energy_regressor,
     inverse_dynamics,
+    momentum_drift_regressor,
     momentum_regressor,
     power_regressor,
     regressor,
+    wrench_regressor,
 )
 from steelyard.errors import SteelyardError
 from steelyard.identifiability.analyze import identifiability
@@ -45,6 +47,7 @@ __all__ = [
     "library",
     "load",
     "load_information",
+    "momentum_drift_regressor",
     "momentum_regressor",
     "power_regressor",
     "read_log",
@@ -54,6 +57,7 @@ __all__ = [
     "simulate",
     "split_blocks",
     "validate",
+    "wrench_regressor",
     "write_csv",
     "write_npz",
 ]

@@ -13,6 +13,16 @@ class LogError(SteelyardError):
     """A log cannot be read, or its signals cannot be trusted."""
 
 
+class StreamInterrupted(LogError):
+    """A stream of logs failed or was interrupted. partial: Information of complete logs before that, None for none."""
+
+    def __init__(self, logs: int, partial, error: BaseException):
+        self.partial = partial
+        kept = "nothing complete was summed" if partial is None else f"their first {partial.n} samples are in .partial"
+        reason = str(error) or type(error).__name__
+        super().__init__(f"The stream of logs ended after {logs} of them ({kept}): {reason}")
+
+
 class InertiaError(SteelyardError):
     """Inertial parameters, a shape or a mesh do not describe a physical body."""
 

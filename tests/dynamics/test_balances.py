@@ -42,7 +42,7 @@ def test_energies_and_momentum_of_pinocchio():
 
 
 def test_energy_gives_momentum_and_torque_by_differentiation():
-    """p = dT/dv, and tau = d/dt p - dL/dq along the motion (Lagrange)."""
+    """p = dT/dv, the drift dL/dq, and tau = d/dt p - dL/dq along the motion (Lagrange)."""
     robot = sy.load(urdf("ur5_robot"))
     q, v, a = random_state(robot, np.random.default_rng(2))
     with jax.enable_x64(True):
@@ -55,7 +55,9 @@ def test_energy_gives_momentum_and_torque_by_differentiation():
         momentum = jax.jacobian(lagrangian, argnums=1)(q, v)
         np.testing.assert_allclose(np.asarray(momentum).T, sy.momentum_regressor(robot, q, v), atol=1e-12)
         rate = jax.jvp(lambda q, v: sy.momentum_regressor(robot, q, v), (q, v), (v, a))[1]
-        torque = np.asarray(rate) - np.asarray(jax.jacobian(lagrangian)(q, v)).T
+        drift = np.asarray(jax.jacobian(lagrangian)(q, v)).T
+        np.testing.assert_allclose(drift, sy.momentum_drift_regressor(robot, *map(np.asarray, (q, v))), atol=1e-11)
+        torque = np.asarray(rate) - drift
         np.testing.assert_allclose(torque, sy.regressor(robot, q, v, a), atol=1e-11)
 
 

@@ -3,11 +3,12 @@
 from steelyard.dynamics.balances import (
     base_wrench_regressor,
     energy_regressor,
-    momentum_regressor,
     power_regressor,
+    wrench_regressor,
 )
 from steelyard.dynamics.body import body_regressor
 from steelyard.dynamics.inverse import inverse_dynamics
+from steelyard.dynamics.momentum import momentum_drift_regressor, momentum_regressor
 from steelyard.dynamics.regressor import regressor
 
 __all__ = [
@@ -15,7 +16,9 @@ __all__ = [
     "body_regressor",
     "energy_regressor",
     "inverse_dynamics",
+    "momentum_drift_regressor",
     "momentum_regressor",
     "power_regressor",
     "regressor",
+    "wrench_regressor",
 ]

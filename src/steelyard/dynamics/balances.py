@@ -1,16 +1,17 @@
-"""Energy, momentum and base wrench of a tree, linear in its inertial parameters (paper A, closing references).
+"""Energy, power and wrenches of a tree, linear in its inertial parameters (paper A, closing references).
 
 Arguments as of `regressor`; NumPy in, NumPy out; JAX in, JAX out. Raise OptionError for wrong widths.
 """
 
-from math import prod
+from dataclasses import dataclass
 
+import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.dynamics.kinematics import _cross, _transpose_times, motion, samples_last
+from steelyard.dynamics.kinematics import Motion, _cross, _times, _transpose_times, motion, samples_last, tree
 from steelyard.dynamics.regressor import _wrench_regressors, regressor
 from steelyard.errors import OptionError, choices
-from steelyard.model.robot import Robot
+from steelyard.model.robot import WORLD, Robot
 
 ENERGIES = ("kinetic", "potential", "total")
 
@@ -23,8 +24,15 @@ def energy_regressor(robot: Robot, q, v, *, kind: str = "total"):
     """
     if kind not in ENERGIES:
         raise OptionError(f"kind is one of {choices(ENERGIES)}; got {kind!r}.")
-    xp, batch, q, v, a = samples_last(robot, q, v, array_namespace(v).zeros_like(v))
-    state = motion(robot, q, v, a)
+    xp, batch, q, v, _ = samples_last(robot, q, v, v)
+    columns = energy_rows(robot, q, v, kind)
+    return xp.reshape(columns.T, (*batch, 10 * robot.nb))
+
+
+def energy_rows(robot: Robot, q, v, kind: str):
+    """The same with samples last: q (nq, n), v (nv, n) -> (10 nb, n)."""
+    xp = array_namespace(q, v)
+    state = motion(robot, q, v, xp.zeros_like(v))
     R, p = state.rotation, state.position
     w = _transpose_times(R, state.twist[:, 3:])
     u = _transpose_times(R, state.twist[:, :3] + _cross(xp, state.twist[:, 3:], p))
@@ -37,8 +45,7 @@ def energy_regressor(robot: Robot, q, v, *, kind: str = "total"):
     potential = [-xp.sum(g * p, axis=1), -down[:, 0], -down[:, 1], -down[:, 2], *[xp.zeros_like(x)] * 6]
     total = [k + e for k, e in zip(kinetic, potential, strict=True)]
     rows = {"kinetic": kinetic, "potential": potential, "total": total}[kind]
-    columns = xp.stack(rows, axis=1)
-    return xp.reshape(xp.reshape(columns, (10 * robot.nb, prod(batch))).T, (*batch, 10 * robot.nb))
+    return xp.reshape(xp.stack(rows, axis=1), (10 * robot.nb, q.shape[-1]))
 
 
 def power_regressor(robot: Robot, q, v, a):
@@ -50,15 +57,6 @@ def power_regressor(robot: Robot, q, v, a):
     return xp.sum(v[..., None] * regressor(robot, q, v, a), axis=-2)
 
 
-def momentum_regressor(robot: Robot, q, v):
-    """Regressor of generalised momentum `p = M(q) v`, armature left aside.
-
-    q: (..., nq), v: (..., nv). Returns (..., nv, 10 nb): kg m^2/s or kg m/s per unit of each parameter.
-    """
-    still = array_namespace(v).zeros_like(v)
-    return regressor(robot, q, still, v) - regressor(robot, q, still, still)
-
-
 def base_wrench_regressor(robot: Robot, q, v, a):
     """Regressor of the wrench `[f; n]` that everything outside the robot's bodies exerts on them, without gravity.
 
@@ -66,7 +64,64 @@ def base_wrench_regressor(robot: Robot, q, v, a):
     robot count in. Returns (..., 6, 10 nb) in N, N m per unit of each parameter.
     """
     xp, batch, q, v, a = samples_last(robot, q, v, a)
-    first, inertia = _wrench_regressors(xp, motion(robot, q, v, a))
-    none = xp.zeros_like(inertia)
-    wrench = xp.concat([first, xp.concat([none, inertia])], axis=2)
-    return xp.reshape(xp.moveaxis(xp.reshape(wrench, (6, 10 * robot.nb, -1)), -1, 0), (*batch, 6, 10 * robot.nb))
+    wrench = base_wrench_rows(xp, motion(robot, q, v, a), slice(0, robot.nb))
+    return xp.reshape(xp.moveaxis(wrench, -1, 0), (*batch, 6, 10 * robot.nb))
+
+
+def wrench_regressor(robot: Robot, q, v, a, link: str):
+    """Regressor of the wrench `[f; n]` that a link is held by: what a six-axis sensor in its joint feels.
+
+    It carries the link's body and everything behind it. link: a name of `robot.links`; the wrench is in its axes, at
+    its origin. A link fixed to a body is another frame on that body, whose joint holds the sensor. Returns (..., 6, 10
+    nb) in N, N m per unit of each parameter. Raises OptionError for an unknown link or one that cannot move.
+    """
+    xp, batch, q, v, a = samples_last(robot, q, v, a)
+    frame = sensor_frame(robot, link)
+    wrench = link_wrench_rows(xp, motion(robot, q, v, a), frame)
+    n = q.shape[-1]
+    zeros = [xp.zeros((6, 10 * k, n), dtype=q.dtype) for k in (frame.bodies.start, robot.nb - frame.bodies.stop)]
+    wrench = xp.concat([zeros[0], wrench, zeros[1]], axis=1)
+    return xp.reshape(xp.moveaxis(wrench, -1, 0), (*batch, 6, 10 * robot.nb))
+
+
+@dataclass(frozen=True, eq=False)
+class SensorFrame:
+    """body: that the frame is fixed in; rotation (3, 3), position (3,): its pose there. bodies: that the sensor
+    carries."""
+
+    body: int
+    rotation: np.ndarray
+    position: np.ndarray
+    bodies: slice
+
+
+def sensor_frame(robot: Robot, link: str) -> SensorFrame:
+    """Frame of a link by name. Raises OptionError that lists the links that move."""
+    found = next((each for each in robot.links if each.name == link and each.body != WORLD), None)
+    if found is None and link not in robot.body_names:
+        moving = [each.name for each in robot.links if each.body != WORLD] or robot.body_names
+        raise OptionError(
+            f"Robot '{robot.name}' has no moving link '{link}' to carry a sensor; it has {choices(moving)}."
+        )
+    body = robot.body_index(link) if found is None else found.body
+    R, p = (np.eye(3), np.zeros(3)) if found is None else (found.rotation, found.position)
+    return SensorFrame(body, R, p, tree(robot).subtree_bodies[robot.body_joints[body]])
+
+
+def base_wrench_rows(xp, state: Motion, bodies: slice):
+    """Wrench on some bodies together, in world axes at the world origin: (6, 10 k, n)."""
+    first, inertia = _wrench_regressors(xp, state)
+    first, inertia = first[:, bodies], inertia[:, bodies]
+    wrench = xp.concat([first, xp.concat([xp.zeros_like(inertia), inertia])], axis=2)
+    return xp.reshape(wrench, (6, 10 * first.shape[1], first.shape[-1]))
+
+
+def link_wrench_rows(xp, state: Motion, frame: SensorFrame):
+    """Wrench on what a sensor carries, in the sensor's frame: (6, 10 k, n)."""
+    wrench = base_wrench_rows(xp, state, frame.bodies)
+    force, moment = wrench[:3], wrench[3:]
+    R, p = state.rotation[frame.body], state.position[frame.body]
+    p = p + _times(R, xp.asarray(frame.position, dtype=p.dtype)[:, None])
+    R = xp.moveaxis(xp.moveaxis(R, -1, 0) @ xp.asarray(frame.rotation, dtype=p.dtype), 0, -1)
+    moment = [moment[i] - p[i - 2] * force[i - 1] + p[i - 1] * force[i - 2] for i in range(3)]
+    return xp.stack([sum(R[j, i] * u[j] for j in range(3)) for u in (force, moment) for i in range(3)])

@@ -49,13 +49,15 @@ class Tree:
 class Motion:
     """State of the tree for n samples; world axes, world origin.
 
-    rotation (nb, 3, 3, n), position (nb, 3, n): body poses. axes (nt, 6, n): joint axes `[v; w]`. twist (nb, 6, n),
-    acceleration (nb, 6, n): of the bodies, the latter proper (gravity subtracted).
+    rotation (nb, 3, 3, n), position (nb, 3, n): body poses. axes (nt, 6, n): joint axes `[v; w]`; axis_rates (nt, 6, n)
+    their derivatives in time. twist (nb, 6, n), acceleration (nb, 6, n): of the bodies, the latter proper (gravity
+    subtracted).
     """
 
     rotation: Any
     position: Any
     axes: Any
+    axis_rates: Any
     twist: Any
     acceleration: Any
 
@@ -137,8 +139,8 @@ def motion(robot: Robot, q, v, a) -> Motion:
     ancestors = const(constants.ancestors)
     moved = axes * rate[:, None, :]
     twist = _path_sum(xp, ancestors, moved)
-    seen = xp.take(twist, xp.asarray(constants.degree_joint), axis=0)
-    turned = axes * rate_change[:, None, :] + _motion_cross(xp, seen, moved)
+    axis_rates = _motion_cross(xp, xp.take(twist, xp.asarray(constants.degree_joint), axis=0), axes)
+    turned = axes * rate_change[:, None, :] + axis_rates * rate[:, None, :]
     base = xp.concat([-const(robot.gravity), xp.zeros(3, dtype=q.dtype)])
     acceleration = _path_sum(xp, ancestors, turned) + base[None, :, None]
     bodies = xp.asarray(robot.body_joints)
@@ -146,6 +148,7 @@ def motion(robot: Robot, q, v, a) -> Motion:
         rotation=xp.stack([rotations[j] for j in robot.body_joints]) if robot.nb else xp.zeros((0, 3, 3, n)),
         position=xp.stack([positions[j] for j in robot.body_joints]) if robot.nb else xp.zeros((0, 3, n)),
         axes=axes,
+        axis_rates=axis_rates,
         twist=xp.take(twist, bodies, axis=0),
         acceleration=xp.take(acceleration, bodies, axis=0),
     )

@@ -27,14 +27,18 @@ def regressor(robot: Robot, q, v, a):
 def regressor_rows(robot: Robot, q, v, a):
     """The same with samples last: q (nq, n), v, a (nv, n) -> (nv, 10 nb, n)."""
     xp = array_namespace(q, v, a)
-    n = q.shape[-1]
+    return dense_rows(xp, robot, row_blocks(robot, q, v, a))
 
-    def zeros(bodies):
-        return xp.zeros((10 * bodies, n), dtype=q.dtype)
+
+def dense_rows(xp, robot: Robot, blocks):
+    """Blocks of `row_blocks` with zeros for the bodies that a row does not see: (nv, 10 nb, n)."""
+
+    def zeros(bodies, like):
+        return xp.zeros((10 * bodies, like.shape[-1]), dtype=like.dtype)
 
     rows = [
-        xp.concat([zeros(bodies.start), block, zeros(robot.nb - bodies.stop)], axis=0)
-        for bodies, block in zip(tree(robot).row_bodies, row_blocks(robot, q, v, a), strict=True)
+        xp.concat([zeros(bodies.start, block), block, zeros(robot.nb - bodies.stop, block)], axis=0)
+        for bodies, block in zip(tree(robot).row_bodies, blocks, strict=True)
     ]
     return xp.stack(rows)
 
@@ -42,21 +46,23 @@ def regressor_rows(robot: Robot, q, v, a):
 def row_blocks(robot: Robot, q, v, a):
     """Nonzero part of each row, samples last: per coordinate of v a (10 k, n), for its k `tree(robot).row_bodies`."""
     xp = array_namespace(q, v, a)
-    constants = tree(robot)
     state = motion(robot, q, v, a)
-    first, inertia = _wrench_regressors(xp, state)
-    n = q.shape[-1]
-    blocks = [xp.zeros((0, n), dtype=q.dtype)] * robot.nv
+    return projected_blocks(xp, robot, state.axes, *_wrench_regressors(xp, state))
+
+
+def projected_blocks(xp, robot: Robot, axes, first, inertia):
+    """Rows `S^T F` of all coordinates for axes S (nt, 6, n) and regressors F of body wrenches, as of `row_blocks`."""
+    constants = tree(robot)
+    n = axes.shape[-1]
+    blocks = [xp.zeros((0, n), dtype=axes.dtype)] * robot.nv
     for degree, joint in enumerate(constants.degree_joint):
         bodies, coordinate = constants.subtree_bodies[joint], int(constants.coordinates[degree])
         row = constants.row_bodies[coordinate]
-        block = _projected(
-            xp, state.axes[degree] * float(constants.ratios[degree]), first[:, bodies], inertia[:, bodies]
-        )
+        block = _projected(xp, axes[degree] * float(constants.ratios[degree]), first[:, bodies], inertia[:, bodies])
         block = xp.reshape(block, (10 * (bodies.stop - bodies.start), n))
         if row != bodies:
-            before = xp.zeros((10 * (bodies.start - row.start), n), dtype=q.dtype)
-            after = xp.zeros((10 * (row.stop - bodies.stop), n), dtype=q.dtype)
+            before = xp.zeros((10 * (bodies.start - row.start), n), dtype=axes.dtype)
+            after = xp.zeros((10 * (row.stop - bodies.stop), n), dtype=axes.dtype)
             block = xp.concat([before, block, after], axis=0)
         blocks[coordinate] = block + blocks[coordinate] if blocks[coordinate].shape[0] else block
     return blocks

@@ -8,6 +8,7 @@ from steelyard.errors import FitError
 from steelyard.information import Information
 
 SINGULAR = 1e-12  # of the largest eigenvalue of the unit-diagonal Gram matrix: below it lies rounding, not data
+ROUNDED = 1e-13  # of the largest singular value of unit columns, where triangular factors were kept: the same
 NOISE_FLOOR = 1e-6  # of a row's torque: no sensor is better, and noise-free simulated logs would weigh infinitely
 
 
@@ -35,23 +36,46 @@ class Whitened:
 
     def covariance(self) -> np.ndarray:
         """(r, r) covariance for unit-variance rows; infinite variance shows as the pseudo-inverse leaving it out."""
-        scaled = self.R * self.scale
-        return self.scale[:, None] * np.linalg.pinv(scaled.T @ scaled, rcond=SINGULAR, hermitian=True) * self.scale
+        kept = len(self.eigenvalues) - self.rank
+        spread = self.scale[:, None] * self.directions[:, kept:] / np.sqrt(self.eigenvalues[kept:])
+        return spread @ spread.T
 
 
 def whiten(info: Information) -> Whitened:
-    """Whitened problem of an Information in base columns, with its own row weights."""
+    """Whitened problem of an Information in base columns, with its own row weights.
+
+    Triangular factors are used as they are, so that their condition number is never squared.
+    """
+    return _whitened_sums(info) if info.factors is None else _whitened_factors(info.factors, info.weights)
+
+
+def _whitened_sums(info: Information) -> Whitened:
     G, b = info.G, info.b
-    diagonal = np.diag(G).copy()
-    if not diagonal.max(initial=0.0) > 0:
-        raise FitError("The regression is identically zero: the robot does not move or every row weight is zero.")
-    scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scale = _column_scale(np.diag(G))
     eigenvalues, directions = np.linalg.eigh(scale[:, None] * G * scale)
     keep = eigenvalues > SINGULAR * eigenvalues[-1]
     root = np.sqrt(eigenvalues[keep])
     R = root[:, None] * directions[:, keep].T / scale
     r = (directions[:, keep].T @ (scale * b)) / root
     return Whitened(R, r, scale, eigenvalues, directions)
+
+
+def _whitened_factors(factors, weights) -> Whitened:
+    stacked = (np.sqrt(weights)[:, None, None] * factors).reshape(-1, factors.shape[-1])
+    triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+    R, z = triangle[:, :-1], triangle[:, -1]
+    scale = _column_scale(np.sum(R * R, axis=0))
+    U, singular, Vt = np.linalg.svd(R * scale, full_matrices=False)
+    U, singular, Vt = U[:, ::-1], singular[::-1], Vt[::-1]  # ascending, as eigenvalues are
+    keep = singular > ROUNDED * singular[-1]
+    return Whitened(singular[keep, None] * Vt[keep] / scale, U[:, keep].T @ z, scale, singular**2, Vt.T)
+
+
+def _column_scale(diagonal) -> np.ndarray:
+    """(r,) inverse root of a Gram matrix's diagonal, 1 for columns of zeros."""
+    if not diagonal.max(initial=0.0) > 0:
+        raise FitError("The regression is identically zero: the robot does not move or every row weight is zero.")
+    return 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
 
 
 def joint_noise(info: Information, base) -> np.ndarray:

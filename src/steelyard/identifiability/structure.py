@@ -2,6 +2,7 @@
 
 from functools import lru_cache, partial
 
+from steelyard.identifiability.analyze import identifiability
 from steelyard.identifiability.basis import Basis
 from steelyard.identifiability.build import build
 from steelyard.identifiability.extras import with_extras
@@ -11,12 +12,18 @@ from steelyard.identifiability.snapping import TOLERANCE
 from steelyard.identifiability.solve import solve
 from steelyard.identifiability.transfer import Experiment
 from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.parameters import FRICTION, ParameterLayout
 
 
 @lru_cache(maxsize=32)
-def regression_basis(robot: Robot, layout: ParameterLayout) -> Basis:
-    """Base parameters of a robot's regression, in the columns of a layout made by `layout_of`."""
+def regression_basis(robot: Robot, layout: ParameterLayout, sensors: tuple[str, ...] = ("joints",)) -> Basis:
+    """Base parameters of a robot's regression, in the columns of a layout made by `layout_of`.
+
+    sensors: as of `identifiability`; balances of momentum and energy reveal what torques of all joints do.
+    """
+    if sensors != ("joints",):
+        friction = tuple(term for term in layout.terms if term in FRICTION)
+        return identifiability(robot, sensors=sensors, friction=friction, armature="armature" in layout.terms).basis
     if layout.extras:
         return with_extras(robot, layout, regression_basis(robot, layout.without_extras))
     made = partial(_made, robot, layout)

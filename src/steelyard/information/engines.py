@@ -29,9 +29,9 @@ MOST_THREADS = 16
 
 
 class Sums:
-    """Sums over samples of one job, by whichever engine each log of it is worth."""
+    """Sums over samples of one job, by whichever engine each log of it is worth. before: samples of the job so far."""
 
-    def __init__(self, robot: Robot, layout: ParameterLayout, kept, coulomb_width: float, engine: str):
+    def __init__(self, robot: Robot, layout: ParameterLayout, kept, coulomb_width: float, engine: str, before: int = 0):
         self.raw = raw_columns(robot, layout, kept)
         self.robot, self.layout, self.kept = self.raw.robot, self.raw.layout, self.raw.columns
         self.coulomb_width = coulomb_width
@@ -40,7 +40,7 @@ class Sums:
         self.directed = bool(coulomb or np.any(robot.frictionloss))
         k = len(self.kept)
         self.gram, self.moment, self.energy = np.zeros((robot.nv, k, k)), np.zeros((robot.nv, k)), np.zeros(robot.nv)
-        self.count = 0
+        self.count, self.before = 0, before
         self._asked, self._used = engine, []
         self._fused: Fused | None = None
         self._device: Device | None = None
@@ -57,7 +57,7 @@ class Sums:
             return
         name = self._asked
         if name == "auto":
-            name = "jax" if is_jax_array(v) else chosen(self.robot, self.rows, self.count + n)
+            name = "jax" if is_jax_array(v) else chosen(self.robot, self.rows, self.before + self.count + n)
         if name not in self._used:
             self._used.append(name)
         if name == "jax":

@@ -44,6 +44,8 @@ def save_information(info: Information, path) -> Path:
     }
     arrays = {name: getattr(info, name) for name in ARRAYS}
     arrays |= {f"basis_{name}": getattr(info.basis, name) for name in PARTS}
+    if info.factors is not None:
+        arrays["factors"] = info.factors
     partial = path.with_name(f".{path.name}.partial")
     try:
         with partial.open("wb") as file:
@@ -86,4 +88,5 @@ def load_information(path, robot: Robot | None = None) -> Information:
         coulomb_width=about["coulomb_width"],
         independence=about["independence"],
         engine=about["engine"],
+        factors=arrays.get("factors"),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.dynamics.geared import geared
+from steelyard.information import factors
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
@@ -26,6 +27,13 @@ class Raw:
         if self.mixing is None:
             return gram, moment
         return self.mixing.T @ gram @ self.mixing, moment @ self.mixing
+
+    def mixed_factors(self, triangles):
+        """Triangular factors (g, k + 1, k + 1) of the wanted columns and the torque, from those of the raw ones."""
+        if self.mixing is None:
+            return triangles
+        rows = np.concatenate([triangles[..., :-1] @ self.mixing, triangles[..., -1:]], axis=-1)
+        return factors.of_rows(np.swapaxes(rows, 0, 1))
 
 
 def raw_columns(robot: Robot, layout: ParameterLayout, kept) -> Raw:

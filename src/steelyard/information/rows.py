@@ -120,19 +120,35 @@ def known_torque(robot, layout, v, a, direction):
     return known
 
 
-def channels_of(robot: Robot, log: Log):
-    """q, v, a, tau of a log, checked against the robot."""
-    channels = log.require("q", "v", "a", "tau")
+def channels_of(robot: Robot, log: Log, names: tuple[str, ...]):
+    """Channels of joints by name, checked against the robot."""
+    channels = log.require(*names)
     if log.nq != robot.nq or log.nv != robot.nv:
         raise LogError(
             f"Log '{log.name}' has {log.nq} positions and {log.nv} velocities; robot '{robot.name}' "
             f"has {robot.nq} and {robot.nv} ({choices(robot.joint_names)}). read_log(path, robot) matches by name."
         )
-    for name, values in zip(("q", "v", "a", "tau"), channels, strict=True):
-        finite = array_namespace(values).isfinite(values)
-        if not finite.all():
-            row, column = np.argwhere(~np.asarray(finite))[0]
-            raise LogError(
-                f"Log '{log.name}': {name} of column {column} is not finite at t = {log.t[row]:.6g} s (sample {row})."
-            )
+    for name, values in zip(names, channels, strict=True):
+        require_finite(log, name, values)
     return channels
+
+
+def wrench_of(log: Log, link: str):
+    """(n, 6) measured wrench of a link, or of the base."""
+    if link not in log.wrenches:
+        raise LogError(
+            f"Log '{log.name}' has no wrench of '{link}'; it has {choices(log.wrenches) or 'none'}. Give it as "
+            f'log.replace(wrenches={{"{link}": array of [f; n], one row a sample}}).'
+        )
+    require_finite(log, f"wrench of {link}", log.wrenches[link])
+    return log.wrenches[link]
+
+
+def require_finite(log: Log, name: str, values):
+    """Raise LogError that names the first value that is not finite by channel and time."""
+    finite = array_namespace(values).isfinite(values)
+    if not finite.all():
+        row, column = np.argwhere(~np.asarray(finite))[0]
+        raise LogError(
+            f"Log '{log.name}': {name} of column {column} is not finite at t = {log.t[row]:.6g} s (sample {row})."
+        )

@@ -1,8 +1,8 @@
 """Information: all that a fit needs from data, and it adds.
 
 For every row group (a degree of freedom) it keeps `G = sum y y^T`, `b = sum y tau`, `c = sum tau^2` and the number of
-samples, in base columns by default. Row weights are chosen afterwards; `info_a + info_b` is the information of both
-logs. No samples are kept.
+samples, in base columns by default; on request also the triangular factor of `[y | tau]`, which squares no condition
+number. Row weights are chosen afterwards; `info_a + info_b` is the information of both logs. No samples are kept.
 """
 
 from dataclasses import dataclass, replace
@@ -12,8 +12,12 @@ import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.identifiability.basis import Basis, from_null_space
+from steelyard.information import factors as triangular
 from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH, ParameterLayout
+
+KINDS = ("gram", "qr")
+MOST_SAMPLES = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +27,8 @@ class Information:
     gram: (g, k, k), moment: (g, k), energy: (g,), counts: (g,) for the k columns in `columns`; weights: (g,) of the
     row groups, 1 / variance once known. layout: names of all p columns. basis: identifiable combinations of the p
     columns. robot: the model they belong to, None for raw regressions. coulomb_width: smoothing of the Coulomb
-    columns, rad/s. independence: see `accumulate`. engine: which path made the sums, for information only.
+    columns, rad/s. independence: see `accumulate`. engine: which path made the sums, for information only. factors:
+    (g, k + 1, k + 1) upper triangular with `factors^T factors` the sums of `[y | tau]`, None where only sums were kept.
     """
 
     gram: np.ndarray
@@ -39,6 +44,12 @@ class Information:
     coulomb_width: float = COULOMB_WIDTH
     independence: float = 1.0
     engine: str = "numpy"
+    factors: np.ndarray | None = None
+
+    @property
+    def kind(self) -> str:
+        """What is kept: "gram" or "qr" (see `accumulate`, option sums)."""
+        return "gram" if self.factors is None else "qr"
 
     @property
     def G(self) -> np.ndarray:
@@ -60,6 +71,14 @@ class Information:
         """Number of samples (of the row group with most)."""
         return int(self.counts.max(initial=0))
 
+    @property
+    def degree_rms(self) -> np.ndarray:
+        """(nv,) RMS torque of each degree of a robot; where no rows of its own tell, that of the largest group."""
+        rms = np.sqrt(self.energy / np.maximum(self.counts, 1))
+        known = dict(zip(self.group_names, rms, strict=True))
+        names = () if self.robot is None else self.robot.dof_names
+        return np.array([known.get(n, known.get(f"momentum({n})", rms.max(initial=0.0))) for n in names])
+
     def weighted(self, weights) -> "Information":
         """The same data with other row weights (g,)."""
         weights = np.asarray(weights, dtype=float)
@@ -75,17 +94,30 @@ class Information:
         if not 0 < factor <= 1:
             raise OptionError(f"A forgetting factor lies in (0, 1]; got {factor!r}.")
         sums = {name: factor * getattr(self, name) for name in ("gram", "moment", "energy", "counts")}
-        return replace(self, **sums)
+        return replace(self, **sums, factors=None if self.factors is None else np.sqrt(factor) * self.factors)
 
-    def rescaled(self, factors) -> "Information":
-        """The Information of torques that are `factors` (g,) times as large, such as gains of currents."""
-        factors = np.asarray(factors, dtype=float)
-        return replace(self, moment=factors[:, None] * self.moment, energy=factors**2 * self.energy)
+    def as_gram(self) -> "Information":
+        """The same sums without triangular factors: what adding an Information without factors makes of it."""
+        return replace(self, factors=None)
+
+    def rescaled(self, gains) -> "Information":
+        """The Information of torques that are `gains` (g,) times as large, such as gains of currents."""
+        gains = np.asarray(gains, dtype=float)
+        factors = self.factors
+        if factors is not None:
+            factors = factors.copy()
+            factors[..., -1] *= gains[:, None]
+        return replace(self, moment=gains[:, None] * self.moment, energy=gains**2 * self.energy, factors=factors)
 
     def without(self, parameters) -> "Information":
         """The Information of what is left of the torques when known parameters (k,) of these columns are subtracted."""
         x = np.asarray(parameters, dtype=float)
-        return replace(self, moment=self.moment - self.gram @ x, energy=self.residual_energy(x))
+        factors = self.factors
+        if factors is not None:
+            factors = factors.copy()
+            factors[..., -1] -= factors[..., :-1] @ x
+        energy = self.residual_energy(x)
+        return replace(self, moment=self.moment - self.gram @ x, energy=energy, factors=factors)
 
     @cached_property
     def base(self) -> "Information":
@@ -95,11 +127,15 @@ class Information:
         if len(self.columns) != self.layout.size:
             raise FitError("This Information holds neither all columns nor its base columns.")
         keep = self.basis.columns
-        return replace(self, gram=self.gram[:, keep][:, :, keep], moment=self.moment[:, keep], columns=keep)
+        factors = None if self.factors is None else triangular.selected(self.factors, keep)
+        gram, moment = self.gram[:, keep][:, :, keep], self.moment[:, keep]
+        return replace(self, gram=gram, moment=moment, columns=keep, factors=factors)
 
     def residual_energy(self, parameters) -> np.ndarray:
         """(g,) sum of squared residuals a row group. parameters: (k,) for this object's columns."""
         x = np.asarray(parameters)
+        if self.factors is not None:
+            return np.sum((self.factors @ np.append(-x, 1.0)) ** 2, axis=1)
         quadratic = np.einsum("gij,i,j->g", self.gram, x, x)
         return np.maximum(self.energy - 2 * self.moment @ x + quadratic, 0.0)
 
@@ -107,12 +143,14 @@ class Information:
         if not isinstance(other, Information):
             return NotImplemented
         _require_same_regression(self, other)
+        both = self.factors is not None and other.factors is not None
         return replace(
             self,
             gram=self.gram + other.gram,
             moment=self.moment + other.moment,
             energy=self.energy + other.energy,
-            counts=self.counts + other.counts,
+            counts=_added_counts(self.counts, other.counts),
+            factors=triangular.merged(self.factors, other.factors) if both else None,
             independence=(self.n * self.independence + other.n * other.independence) / (self.n + other.n),
             engine=self.engine if self.engine == other.engine else "mixed",
         )
@@ -121,10 +159,12 @@ class Information:
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     @classmethod
-    def from_arrays(cls, Y, tau, *, weights=None, layout: ParameterLayout | None = None) -> "Information":
+    def from_arrays(
+        cls, Y, tau, *, weights=None, layout: ParameterLayout | None = None, sums: str = "gram"
+    ) -> "Information":
         """Information of a raw regression Y (n, g, p), tau (n, g), or Y (n, p), tau (n,).
 
-        weights: (g,) of the row groups. layout: names of the p columns.
+        weights: (g,) of the row groups. layout: names of the p columns. sums: "gram" or "qr", see `accumulate`.
 
         Without a robot the identifiable combinations are those that this very Y reveals.
         """
@@ -137,6 +177,7 @@ class Information:
         layout = layout or ParameterLayout((), tuple(f"p{i}" for i in range(size)), tuple(range(size)), ("offset",))
         if layout.size != size:
             raise OptionError(f"The layout names {layout.size} columns; Y has {size}.")
+        require_kind(sums)
         gram = np.einsum("ngi,ngj->gij", Y, Y, optimize=True)
         return cls(
             gram=gram,
@@ -148,6 +189,7 @@ class Information:
             group_names=tuple(f"row{i}" for i in range(groups)),
             layout=layout,
             basis=_numeric_basis(Y.reshape(-1, size)),
+            factors=triangular.of_rows(np.concatenate([Y, tau[..., None]], axis=2)) if sums == "qr" else None,
         )
 
 
@@ -160,11 +202,33 @@ def _numeric_basis(Y) -> Basis:
     return from_null_space(Vt[rank:].T / scale[:, None], scale)
 
 
+def require_kind(sums: str):
+    """Raise OptionError for another kind of sums than those of `accumulate`."""
+    if sums not in KINDS:
+        raise OptionError(f"sums is one of {choices(KINDS)}; got {sums!r}.")
+
+
+def _added_counts(one, other) -> np.ndarray:
+    """Sum of two counts. Raises FitError beyond 2^53, where one sample more no longer changes a count."""
+    largest = float(np.max(one, initial=0)) + float(np.max(other, initial=0))
+    if largest >= MOST_SAMPLES:
+        raise FitError(
+            f"Together these Informations count {largest:.4g} samples; above 2^53 = {MOST_SAMPLES:.4g} a count is no "
+            "longer exact. Keep them apart, or let old data fade with discounted()."
+        )
+    return np.asarray(one) + np.asarray(other)
+
+
 def _require_same_regression(one: Information, other: Information):
     """Raise FitError unless two Informations have the same columns of the same robot."""
     if one.layout != other.layout or not np.array_equal(one.columns, other.columns):
         raise FitError(
             "These Informations have different columns (robot, friction or armature options), so they cannot be added."
+        )
+    if one.group_names != other.group_names:
+        raise FitError(
+            f"These Informations hold different rows: {choices(one.group_names)} and {choices(other.group_names)}. "
+            "Accumulate both with the same rows."
         )
     if one.coulomb_width != other.coulomb_width:
         raise FitError(

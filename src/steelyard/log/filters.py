@@ -21,6 +21,7 @@ from steelyard.parameters import COULOMB_WIDTH
 __all__ = ["differentiate", "lowpass", "restamp"]
 
 ORDERS = range(1, 7)
+_WRENCH = "wrench:"  # in front of a link's name, where wrenches are filtered among other channels
 
 
 def lowpass(x: ArrayLike, t: ArrayLike | float, cutoff: float, *, order: int = 4) -> NDArray[np.float64]:
@@ -60,8 +61,8 @@ def differentiate(
     cutoff: -3 dB frequency, Hz, the same for every channel; order: of the Butterworth filter, run both ways.
     drop: samples left out at either end of every stretch between gaps (steps over 5 median steps), where the filter has
         only one side to look at; by default one period of the cutoff, `round(rate / cutoff)`.
-    filter_torque: False leaves tau as measured. coulomb_width: half-width of standstill for the direction of motion.
-    coupling: joints that share a motor, as in `accumulate`, so that its direction of motion is filtered, too.
+    filter_torque: False leaves tau and wrenches as measured. coulomb_width: half-width of standstill for the direction of
+    motion. coupling: joints that share a motor, as in `accumulate`, so that its direction of motion is filtered, too.
 
     q is filtered; v is the filtered measurement if the log has one, else the derivative of the filtered q; a is the
     derivative of that v, and replaces an acceleration in the log. The direction of motion, `tanh(v / coulomb_width)`,
@@ -88,23 +89,27 @@ def differentiate(
     parts = [_filtered(log, part, keep, *options) for part, keep in zip(usable, kept, strict=True)]
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     rows = np.concatenate([np.arange(keep.start, keep.stop) for keep in kept])
+    wrenches = {link: whole.pop(_WRENCH + link) for link in log.wrenches}
     if not filter_torque:
         whole.pop("tau", None)
         whole.pop("direction")
         whole.pop("shared_direction", None)
+        wrenches = {link: wrench[rows] for link, wrench in log.wrenches.items()}
     left_out = f"{len(log) - len(rows)} of {len(log)} samples left out ({drop} at each end of {len(usable)} stretches)"
     if len(usable) < len(stretches):
         left_out += f"; {len(stretches) - len(usable)} stretches between gaps were too short"
     filtered = ", ".join(key for key in ("q", "v", "tau") if key in whole)
     how = f"{filtered}: zero-phase Butterworth filter of order {order}, -3 dB at {cutoff:g} Hz; {left_out}"
-    motors = shared if "shared_direction" in whole else ()
-    return log[rows].replace(**whole, direction_width=coulomb_width, shared=motors).noted(how, *_origin(log))
+    whole |= {"wrenches": wrenches, "direction_width": coulomb_width}
+    whole["shared"] = shared if "shared_direction" in whole else ()
+    return log[rows].replace(**whole).noted(how, *_origin(log))
 
 
 def _filtered(
     log: Log, part: slice, keep: slice, cutoff: float, order: int, coulomb_width: float, shared
 ) -> dict[str, NDArray[np.float64]]:
     channels = {"q": log.q if log.nq == log.nv else None, "v": log.v, "tau": log.tau}
+    channels |= {_WRENCH + link: wrench for link, wrench in log.wrenches.items()}
     present = {key: value[part] for key, value in channels.items() if value is not None}
     curve = smooth(log.t[part], np.concatenate(list(present.values()), axis=1), cutoff, order)
     every = log.t[part] - log.t[part][0]

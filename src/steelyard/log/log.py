@@ -42,6 +42,9 @@ class Log:
     """Motors that joints share, each by its joints, in alphabetical order, with their ratios in its speed."""
     shared_direction: NDArray[np.float64] | None = None
     """(n, s) direction of motion of these motors, made and filtered like `direction`."""
+    wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """(n, 6) wrenches `[f; n]` of six-axis sensors, N and N m, each by the link that is held, in that link's axes at
+    its origin; "base" is the one under the robot, in world axes at the world origin. They act on the robot."""
     joint_names: tuple[str, ...] = ()
     """Names of the nv columns of v, a and tau; empty when unknown (columns are then taken in order)."""
     name: str = "log"
@@ -65,6 +68,7 @@ class Log:
             put(key, value)
         for key in ("direction", "shared_direction"):
             put(key, _frozen(getattr(self, key), key, self.name))
+        put("wrenches", {link: _wrench(value, link, self) for link, value in self.wrenches.items()})
         put("notes", notes)
         put("units", dict(SI))
         put("joint_names", _names(self.joint_names, self.name))
@@ -101,9 +105,9 @@ class Log:
         if np.ndim(order) != 1 or np.any(np.diff(order) <= 0):
             raise LogError(f"log {self.name!r}: index with a slice, a mask or increasing indices; order is kept")
         keys = (*SI, "direction", "shared_direction")
-        return self.replace(
-            **{key: value[rows] for key in keys if (value := getattr(self, key)) is not None}, shared=self.shared
-        )
+        wrenches = {link: wrench[rows] for link, wrench in self.wrenches.items()}
+        parts = {key: value[rows] for key in keys if (value := getattr(self, key)) is not None}
+        return self.replace(**parts, wrenches=wrenches, shared=self.shared)
 
     @property
     def nq(self) -> int:
@@ -210,6 +214,14 @@ def _frozen(value: Any, key: str, name: str) -> NDArray[np.float64] | None:
         raise LogError(f"log {name!r}: {key} has shape {array.shape}, expected {expected}")
     array = array.view()
     array.flags.writeable = False
+    return array
+
+
+def _wrench(value: Any, link: str, log: Log) -> NDArray[np.float64]:
+    array = _frozen(value, f"wrench of {link}", log.name)
+    if array is None or array.shape != (len(log.t), 6):
+        found = None if array is None else array.shape
+        raise LogError(f"log {log.name!r}: the wrench of {link} has shape {found}, expected ({len(log.t)}, 6)")
     return array
 
 

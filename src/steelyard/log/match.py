@@ -24,7 +24,8 @@ def to_log(raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None
     if q is None:
         raise LogError("the log has no joint positions (q)")
     v, a, tau = others
-    return Log(t=raw.t, q=q, v=v, a=a, tau=tau, joint_names=names, name=name, notes=tuple(notes))
+    joints = {"q": q, "v": v, "a": a, "tau": tau, "joint_names": names}
+    return Log(t=raw.t, **joints, wrenches=raw.wrenches, name=name, notes=tuple(notes))
 
 
 def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str]) -> Channel:

@@ -1,4 +1,4 @@
-"""NumPy archives: keys `t, q, v, a, tau, joint_names` (or their synonyms), rows are samples.
+"""NumPy archives: keys `t, q, v, a, tau, joint_names` (or their synonyms) and `wrench_LINK`, rows are samples.
 
 Archives come from anywhere, so nothing in them is trusted: no pickles, and what a member declares (size in the archive,
 shape in its header) is checked before any memory is asked for.
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.raw import Channel, Raw, Request
 from steelyard.log.units import SI, factor, is_si
-from steelyard.log.vocabulary import NAME_WORDS, WORDS
+from steelyard.log.vocabulary import NAME_WORDS, WORDS, WRENCH_WORD
 
 MEMBER_LIMIT = 2**31
 """Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
@@ -83,7 +83,9 @@ def _raw(arrays: _Members, request: Request) -> Raw:
     named = next((lower[word] for word in NAME_WORDS if word in lower), None)
     names = _names(arrays, named) if named else None
     stored = _strings(arrays["notes"]) if "notes" in keys else ()
+    wrenches = _wrenches(arrays)
     reached = {key for found in used.values() for key in found} | {named, "notes"}
+    reached |= {WRENCH_WORD + link for link in wrenches}
     unused = [key for key in keys if key not in reached]
     if unused:
         notes.append(f"arrays not used: {choices(unused)}")
@@ -94,7 +96,17 @@ def _raw(arrays: _Members, request: Request) -> Raw:
     if names and not any(channel.names for channel in channels.values()):
         widths = {key: channel.values.shape[1] for key, channel in channels.items()}
         raise LogError(f"{arrays.path}: {len(names)} names in {named!r}, but columns are {widths}")
-    return Raw(time[:, 0], channels, (*stored, *notes))
+    return Raw(time[:, 0], channels, (*stored, *notes), wrenches)
+
+
+def _wrenches(arrays: _Members) -> dict[str, NDArray[np.float64]]:
+    """Arrays `wrench_LINK` (n, 6), N and N m, by link."""
+    found = {key: arrays[key] for key in arrays.infos if key.startswith(WRENCH_WORD)}
+    return {
+        key.removeprefix(WRENCH_WORD): array.astype(np.float64)
+        for key, array in found.items()
+        if array.dtype.kind in "fiu" and array.ndim == 2 and array.shape[1] == 6
+    }
 
 
 def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list[str]:

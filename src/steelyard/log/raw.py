@@ -48,6 +48,8 @@ class Raw:
     channels: Mapping[str, Channel]
     """`q`, `v`, `a`, `tau`, as far as the file has them."""
     notes: tuple[str, ...] = ()
+    wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """(n, 6) by link, SI."""
 
 
 class RobotNames(Protocol):

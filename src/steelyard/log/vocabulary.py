@@ -7,6 +7,7 @@ WORDS = {
     "a": ("a", "qdd", "ddq", "qddot", "acc", "accel", "acceleration", "accelerations", "joint_acceleration"),
     "tau": ("tau", "torque", "torques", "trq", "effort", "efforts", "joint_torque", "joint_torques", "joint_effort"),
 }
+WRENCH_WORD = "wrench_"  # in front of the name of a link, or of "base"
 NAME_WORDS = ("joint_names", "names", "name", "joints", "joint_name", "joint")
 
 #: word -> channel, longest words first, so that `joint_position_x` is not read as something shorter.

@@ -11,17 +11,20 @@ from typing import BinaryIO
 
 import numpy as np
 
-from steelyard.errors import LogError
+from steelyard.errors import LogError, choices
 from steelyard.log.columns import layout
 from steelyard.log.csv import parse_header
 from steelyard.log.log import Log
 from steelyard.log.raw import Request
 from steelyard.log.units import SI
+from steelyard.log.vocabulary import WRENCH_WORD
 
 
 def write_csv(log: Log, path: str | Path) -> Path:
     """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT` (`q1, q2, ...` without names), 17 digits, SI. Notes are
-    not kept. Raises LogError for joint names that a CSV header cannot carry; NPZ carries any."""
+    not kept. Raises LogError for wrenches, and for joint names that a CSV header cannot carry; NPZ carries any."""
+    if log.wrenches:
+        raise LogError(f"log {log.name!r} has wrenches of {choices(log.wrenches)}; write an .npz file, which has room")
     present = [key for key in SI if getattr(log, key) is not None]
     header = io.StringIO()
     csv.writer(header, lineterminator="\n").writerow(title for key in present for title in _titles(log, key))
@@ -36,8 +39,10 @@ def write_csv(log: Log, path: str | Path) -> Path:
 
 
 def write_npz(log: Log, path: str | Path) -> Path:
-    """Write keys `t, q, v, a, tau, joint_names, notes`, those that the log has. Raises LogError if it cannot write."""
+    """Write keys `t, q, v, a, tau, wrench_LINK, joint_names, notes`, those that the log has. Raises LogError if it
+    cannot write."""
     arrays = {key: value for key in SI if (value := getattr(log, key)) is not None}
+    arrays |= {WRENCH_WORD + link: wrench for link, wrench in log.wrenches.items()}
     for key in ("joint_names", "notes"):
         if getattr(log, key):
             arrays[key] = np.array(getattr(log, key), dtype=np.str_)

@@ -1,0 +1,54 @@
+"""What is kept of rows, a group at a time: Gram matrices, or triangular factors."""
+
+import numpy as np
+
+from steelyard.information import factors
+
+BLOCK = 256  # rows kept for the next triangularisation, at least
+
+
+class Grams:
+    """Gram matrices of g row groups in k columns."""
+
+    def __init__(self, g: int, k: int):
+        self.gram, self.moment, self.energy = np.zeros((g, k, k)), np.zeros((g, k)), np.zeros(g)
+        self.counts = np.zeros(g, dtype=np.int64)
+
+    def add(self, group: int, places, y, target):
+        self.gram[group][np.ix_(places, places)] += y @ y.T
+        self.moment[group][places] += y @ target
+        self.energy[group] += target @ target
+        self.counts[group] += len(target)
+
+    def total(self):
+        """gram (g, k, k), moment (g, k), energy (g,), factors, counts (g,)."""
+        return self.gram, self.moment, self.energy, None, self.counts
+
+
+class Triangles:
+    """Triangular factors of g row groups in k columns, of the columns that each group has."""
+
+    def __init__(self, g: int, k: int):
+        self.size, self.counts = k, np.zeros(g, dtype=np.int64)
+        self.places, self.waiting = [np.zeros(0, dtype=int)] * g, [[] for _ in range(g)]
+
+    def add(self, group: int, places, y, target):
+        self.places[group], waiting = places, self.waiting[group]
+        self.counts[group] += len(target)
+        waiting.append(np.concatenate([y, target[None]]).T)
+        if sum(len(rows) for rows in waiting) >= BLOCK + 2 * len(places):
+            self._triangularise(group)
+
+    def _triangularise(self, group: int):
+        self.waiting[group] = [np.linalg.qr(np.concatenate(self.waiting[group]), mode="r")]
+
+    def total(self):
+        """gram (g, k, k), moment (g, k), energy (g,), factors (g, k + 1, k + 1), counts (g,)."""
+        stacked = np.zeros((len(self.places), self.size + 1, self.size + 1))
+        for group, places in enumerate(self.places):
+            if self.waiting[group]:
+                self._triangularise(group)
+                triangle = self.waiting[group][0]
+                stacked[group][: len(triangle), [*places, -1]] = triangle
+        triangles = factors.of_rows(np.swapaxes(stacked, 0, 1))
+        return *factors.sums_of(triangles), triangles, self.counts
