@@ -199,12 +199,15 @@ def _known(info, theta0, within, masses, fixed, tied, bounds) -> tuple[Constrain
 
 def _torque_scale(info) -> np.ndarray:
     """RMS torque of the joint that each effect column acts on, (number of effects,)."""
-    rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
-    rms = np.maximum(rms, max(rms.max(initial=0.0) * 1e-3, np.finfo(float).tiny))
     layout = info.layout
-    per_dof = rms[list(layout.dofs)] if info.robot is not None else np.full(len(layout.dofs), rms.max(initial=1.0))
-    extras = [rms[list(extra.dofs)].max() for extra in layout.extras]
-    return np.concatenate([np.tile(per_dof, len(layout.terms)), extras])
+    if info.robot is None:
+        rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
+        per_dof = np.full(max([*layout.dofs, -1]) + 1, rms.max(initial=0.0))
+    else:
+        per_dof = info.degree_rms
+    per_dof = np.maximum(per_dof, max(per_dof.max(initial=0.0) * 1e-3, np.finfo(float).tiny))
+    extras = [per_dof[list(extra.dofs)].max() for extra in layout.extras]
+    return np.concatenate([np.tile(per_dof[list(layout.dofs)], len(layout.terms)), extras])
 
 
 def _onto_bounds(known, parameters) -> np.ndarray:
