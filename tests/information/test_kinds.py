@@ -243,7 +243,7 @@ def test_refusals(arm, log):
         sy.accumulate(arm, log, rows="wrench:hand")
     with pytest.raises(LogError, match="no wrench of 'base'"):
         sy.accumulate(arm, log, rows="base")
-    with pytest.raises(OptionError, match="act on joints"):
+    with pytest.raises(OptionError, match="go with rows of joints"):
         sy.accumulate(arm, log, rows=("joints", "base"), springs=arm.joint_names[:1])
     with pytest.raises(OptionError, match="Gram matrices of joint torques only"):
         sy.accumulate(arm, log, rows="power", engine="numba")

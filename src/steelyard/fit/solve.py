@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from steelyard.errors import FitError
 from steelyard.fit.constraints import Constraint
@@ -110,6 +109,8 @@ def _line_search(program: Program, w, d, feasible: bool) -> float:
 
 def _constrained(program: Program, free: list[Constraint], w, F, target) -> _Step:
     """Minimise `||F d - target||^2 / 2` subject to the constraints at `w + d`."""
+    from scipy.linalg import solve_triangular
+
     d = solve_triangular(F, target, check_finite=False)
     x = program.parameters(w + d)
     none = tuple(np.zeros(each.A_aux.shape[1]) for each in free)

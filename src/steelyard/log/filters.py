@@ -61,8 +61,8 @@ def differentiate(
     cutoff: -3 dB frequency, Hz, the same for every channel; order: of the Butterworth filter, run both ways.
     drop: samples left out at either end of every stretch between gaps (steps over 5 median steps), where the filter has
         only one side to look at; by default one period of the cutoff, `round(rate / cutoff)`.
-    filter_torque: False leaves tau and wrenches as measured. coulomb_width: half-width of standstill for the direction of
-    motion. coupling: joints that share a motor, as in `accumulate`, so that its direction of motion is filtered, too.
+    filter_torque: False leaves tau and wrenches as measured. coulomb_width: half-width of standstill for the direction
+    of motion. coupling: joints that share a motor, as in `accumulate`, so that its direction is filtered, too.
 
     q is filtered; v is the filtered measurement if the log has one, else the derivative of the filtered q; a is the
     derivative of that v, and replaces an acceleration in the log. The direction of motion, `tanh(v / coulomb_width)`,
@@ -101,8 +101,8 @@ def differentiate(
     filtered = ", ".join(key for key in ("q", "v", "tau") if key in whole)
     how = f"{filtered}: zero-phase Butterworth filter of order {order}, -3 dB at {cutoff:g} Hz; {left_out}"
     whole |= {"wrenches": wrenches, "direction_width": coulomb_width}
-    whole["shared"] = shared if "shared_direction" in whole else ()
-    return log[rows].replace(**whole).noted(how, *_origin(log))
+    motors = shared if "shared_direction" in whole else ()
+    return log[rows].replace(**whole, shared=motors).noted(how, *_origin(log))
 
 
 def _filtered(
