@@ -168,8 +168,8 @@ def _distance_to_bounds(around: _Around) -> float:
 def _cone_step(around: _Around, scale: float) -> _Step:
     """Minimise `||u||` subject to the constraints, in units of scale.
 
-    The solver is kept inside every cone by more than its tolerance; the gap is that of the constraints as they are.
-    Raises Infeasible, NoDigits.
+    The solver is kept inside every cone by more than its tolerance, 1e-10 where it has all digits; the gap is to the
+    best of all points so far inside. Raises Infeasible, NoDigits.
     """
     from scipy import sparse
 
@@ -181,7 +181,8 @@ def _cone_step(around: _Around, scale: float) -> _Step:
     kinds = [kind for each in free for kind in each.cones]
     inside = np.concatenate([cones.unit(kind, n) for kind, n in kinds])
     for tolerance in TOLERANCES:
-        found = _clarabel(M, M_aux, h - MARGIN * tolerance * inside, kinds, tolerance)
+        tightened = h - MARGIN * tolerance * inside
+        found = _clarabel(M, M_aux, tightened, kinds, tolerance)
         if found is None:
             continue
         u, aux, multipliers = found
@@ -192,7 +193,7 @@ def _cone_step(around: _Around, scale: float) -> _Step:
         )
         x = around.program.parameters(around.w + d)
         if all(each.depth(x, part) >= 0 for each, part in zip(free, parts, strict=True)):
-            gap = scale**2 * _duality_gap(u, aux, M, M_aux, h, kinds, multipliers)
+            gap = scale**2 * _duality_gap(u, aux, M, M_aux, tightened, kinds, multipliers)
             return _Step(d, parts, gap, scale * float(np.linalg.norm(u)))
     raise NoDigits("The cone solver met none of its tolerances.")
 
