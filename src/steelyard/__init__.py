@@ -5,7 +5,7 @@ model + log -> information -> identifiability -> fit -> validated model + report
 
 from importlib import import_module
 
-from steelyard import errors, fit, inertia, simulate
+from steelyard import diagnose, errors, fit, inertia, simulate
 from steelyard.dynamics import (
     base_wrench_regressor,
     body_regressor,
@@ -36,6 +36,7 @@ __all__ = [
     "accumulate",
     "base_wrench_regressor",
     "body_regressor",
+    "diagnose",
     "energy_regressor",
     "errors",
     "filters",

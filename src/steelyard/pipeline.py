@@ -1,17 +1,16 @@
 """The whole job: model and logs in; verified model, validation and files out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
 
-import numpy as np
-
+from steelyard.diagnose import Diagnosis, diagnose
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import Estimate, consistent
 from steelyard.information import accumulate
-from steelyard.log import Finding, Log, checks, filters, read_log, split_blocks
+from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
 from steelyard.model import Robot, load
 from steelyard.model.side import read_side, side_path
 from steelyard.parameters import FRICTION, layout_of
@@ -52,7 +51,10 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Outcome of a run: the Estimate, torque errors on the held-out samples before and after, and notices."""
+    """Outcome of a run: the Estimate, torque errors on the held-out samples before and after, and notices.
+
+    findings: of the logs, and the faults of the diagnosis.
+    """
 
     job: Job
     prior: Robot
@@ -61,6 +63,7 @@ class Result:
     before: Validation
     after: Validation
     held_out: Log
+    diagnosis: Diagnosis
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
@@ -75,7 +78,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     robot = load_with_side(job)
     options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
     layout_of(robot, **options)  # refuses what the robot does not have before any log is read
-    train, test, findings, notes = [], [], [], list(robot.notes)
+    whole, train, test, findings, notes = [], [], [], [], list(robot.notes)
     for k, path in enumerate(job.logs):
         report(f"reading {Path(path).name}", (k + 0.2) / len(job.logs) * 0.6)
         log = read_log(path, robot, channels=job.channels)
@@ -89,6 +92,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         log = prepared(log, cutoff, coupling=job.coupling)
         notes += log.notes
         kept, held = split_blocks(log, validation=job.validation)
+        whole.append(log)
         train.append((kept, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0))
         test.append(held)
     report("accumulating information", 0.65)
@@ -96,17 +100,21 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     report("fitting", 0.75)
     estimate = consistent(info, weight=job.weight)
     report("validating", 0.9)
-    held = joined(test)
+    held = joined(test, name="held-out samples")
+    before, after = validate(robot, held, rotors=job.rotors), validate(estimate, held)
+    report("looking for faults", 0.95)
+    diagnosis = diagnose(estimate, whole, independence=min(share for _, share in train))
     result = Result(
         job=job,
         prior=robot,
         robot=estimate.require_robot(),
         estimate=estimate,
-        before=validate(robot, held, rotors=job.rotors),
-        after=validate(estimate, held),
+        before=before,
+        after=after,
         held_out=held,
-        findings=tuple(findings),
-        notes=tuple(notes),
+        diagnosis=diagnosis,
+        findings=(*findings, *diagnosis.faults),
+        notes=(*notes, *diagnosis.hints),
         log_names=tuple(Path(path).name for path in job.logs),
     )
     report("done", 1.0)
@@ -142,28 +150,3 @@ def prepared(log: Log, cutoff: float | None = None, *, coupling=()) -> Log:
             raise LogError(f"Log '{log.name}' has no recorded v or a; give a cutoff in Hz to differentiate positions.")
         return log
     return filters.differentiate(log, cutoff=cutoff_for(log, cutoff), coupling=coupling)
-
-
-def joined(logs: Sequence[Log]) -> Log:
-    """Samples of several logs behind each other, for sample-by-sample use only (time may repeat)."""
-
-    def stack(name):
-        return np.concatenate([getattr(log, name) for log in logs])
-
-    t = np.arange(sum(len(log) for log in logs), dtype=float) if len(logs) > 1 else logs[0].t
-    q, v, a, tau = (stack(name) for name in ("q", "v", "a", "tau"))
-    filtered = all(log.direction is not None for log in logs)
-    shared = logs[0].shared if all(log.shared == logs[0].shared for log in logs) else ()
-    return Log(
-        t=t,
-        q=q,
-        v=v,
-        a=a,
-        tau=tau,
-        direction=stack("direction") if filtered else None,
-        direction_width=logs[0].direction_width,
-        shared=shared,
-        shared_direction=stack("shared_direction") if shared else None,
-        joint_names=logs[0].joint_names,
-        name="held-out samples",
-    )

@@ -118,7 +118,11 @@ def stub(before, after, *, weakest=(), findings=()):
         )
 
     return SimpleNamespace(
-        before=errors(before), after=errors(after), estimate=SimpleNamespace(weakest=weakest), findings=findings
+        before=errors(before),
+        after=errors(after),
+        estimate=SimpleNamespace(weakest=weakest),
+        findings=findings,
+        diagnosis=SimpleNamespace(faults=()),
     )
 
 

@@ -4,6 +4,8 @@ Filter and differentiate first, then split: a `Log` may have gaps, and what is f
 not mind them.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from steelyard.errors import LogError, OptionError
@@ -49,3 +51,32 @@ def _blocks(log: Log, count: int) -> list[np.ndarray]:
     if len(log) < count:
         raise LogError(f"log {log.name!r}: {len(log)} samples cannot be cut into {count} blocks")
     return np.array_split(np.arange(len(log)), count)
+
+
+def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
+    """Samples of several filtered logs behind each other, for sample-by-sample use only.
+
+    logs: with q, v, a and tau. Time is that of a single log; of several it runs on at the first one's rate.
+    """
+
+    def stack(key):
+        return np.concatenate([getattr(log, key) for log in logs])
+
+    count = sum(len(log) for log in logs)
+    t = np.arange(count) / logs[0].rate if len(logs) > 1 else logs[0].t
+    q, v, a, tau = (stack(key) for key in ("q", "v", "a", "tau"))
+    filtered = all(log.direction is not None for log in logs)
+    shared = logs[0].shared if all(log.shared == logs[0].shared for log in logs) else ()
+    return Log(
+        t=t,
+        q=q,
+        v=v,
+        a=a,
+        tau=tau,
+        direction=stack("direction") if filtered else None,
+        direction_width=logs[0].direction_width,
+        shared=shared,
+        shared_direction=stack("shared_direction") if shared else None,
+        joint_names=logs[0].joint_names,
+        name=name,
+    )

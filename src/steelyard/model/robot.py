@@ -127,6 +127,16 @@ class Robot:
         return tuple(own[j.mimics or j.name] for j in self.joints)
 
     @cached_property
+    def scalar_positions(self) -> dict[int, int]:
+        """Column of q of each coordinate of v that has one of its own: joints of one degree."""
+        places, at_q, at_v = {}, 0, 0
+        for joint in self.free_joints:
+            if joint.nq == joint.nv == 1:
+                places[at_v] = at_q
+            at_q, at_v = at_q + joint.nq, at_v + joint.nv
+        return places
+
+    @cached_property
     def lower(self) -> np.ndarray:
         """(nq,) lower position limits, -inf where there is none."""
         return np.concatenate([j.lower for j in self.free_joints] or [np.zeros(0)])

@@ -9,6 +9,16 @@ from steelyard.report.thin import thin
 from steelyard.report.verdict import UNCERTAIN
 
 MEASURED, BEFORE, AFTER = "#4d4d4d", "#d55e00", "#0072b2"
+EFFECT_COLORS = {
+    "gravity": "#0072b2",
+    "motion": "#56b4e9",
+    "rotors": "#f0e442",
+    "armature": "#009e73",
+    "viscous": "#e69f00",
+    "coulomb": "#d55e00",
+    "offset": "#999999",
+    "extras": "#cc79a7",
+}
 TOP = 1000.0  # percent, where the drawn uncertainty ends: beyond it nothing is known anyway
 LONGEST = 14  # letters of a name below an axis
 MOST_POINTS = 200_000  # in all figures together: some megabytes of page
@@ -62,6 +72,27 @@ def mass_figure(summary: dict):
     names = [body["name"] for body in summary["bodies"]]
     before, after = ([body[key]["mass"] for body in summary["bodies"]] for key in ("prior", "identified"))
     return _pairs("Mass of each link", "mass [kg]", "kg", names, before, after)
+
+
+def contribution_figure(summary: dict):
+    """Share of every effect in the torque of each joint (paper B, Figure 5), stacked, in percent."""
+    import plotly.graph_objects as go
+
+    joints = summary["diagnosis"]["joints"]
+    figure = go.Figure()
+    for effect, color in EFFECT_COLORS.items():
+        share = [100 * (joint["contributions"][effect] or 0.0) for joint in joints]
+        if any(share):
+            figure.add_bar(
+                x=[_text(joint["name"]) for joint in joints],
+                y=share,
+                name=effect,
+                marker={"color": color},
+                hovertemplate="%{x}: %{y:.2g} %<extra>" + effect + "</extra>",
+            )
+    _dressed(figure, "What each joint's torque is made of", None, "share of the RMS torques [%]")
+    figure.update_xaxes(tickvals=list(range(len(joints))), ticktext=[_short(joint["name"]) for joint in joints])
+    return figure.update_layout(barmode="stack")
 
 
 def _percent(share):

@@ -34,6 +34,7 @@ def page(result: Result, summary: dict) -> str:
         figures={
             "error": _embedded(figures.error_figure(summary)),
             "mass": _embedded(figures.mass_figure(summary)),
+            "contributions": _embedded(figures.contribution_figure(summary)),
             "precision": _embedded(figures.precision_figure(summary)),
         }
         | {f"torque{i}": _embedded(figure) for i, figure in enumerate(torque.values())},

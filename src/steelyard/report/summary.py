@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from steelyard.diagnose import Diagnosis
 from steelyard.fit.least_squares import model_parameters
 from steelyard.inertia import pseudo
 from steelyard.inertia.parameters import rotational_inertia, to_com_inertia
@@ -39,6 +40,7 @@ def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Seque
             "couplings": _couplings(result),
             "rotors": _rotors(result),
             "base_parameters": _base_parameters(result),
+            "diagnosis": _diagnosis(result.diagnosis),
             "findings": [vars(finding) for finding in result.findings],
             "notes": [*result.notes, *estimate.notes, *notes],
             "job": result.job.as_json(),
@@ -99,6 +101,26 @@ def _held_out(result: Result) -> dict:
         "relative_error_before": before.relative_error,
         "relative_error_after": after.relative_error,
         "joints": joints,
+    }
+
+
+def _diagnosis(diagnosis: Diagnosis) -> dict:
+    """Residual and torque shares of each degree; the faults are among the findings."""
+    shares = diagnosis.contributions.shares
+    return {
+        "faults": [fault.code for fault in diagnosis.faults],
+        "joints": [
+            {
+                "name": each.joint,
+                "relative_error": each.relative,
+                "time_constant": each.time_constant,
+                "depends": {key: vars(found) for key, found in each.depends.items()},
+                "reversal": each.reversal,
+                "hints": list(each.hints),
+                "contributions": {effect: share[i] for effect, share in shares.items()},
+            }
+            for i, each in enumerate(diagnosis.residuals)
+        ],
     }
 
 

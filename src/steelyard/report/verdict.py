@@ -56,7 +56,7 @@ def _reasons(result: Result, improved: bool):
         yield "The torque error on held-out samples did not fall."
     elif worse := worse_joints(result):
         yield f"Torque is predicted worse than before at {', '.join(worse)}."
-    if result.after.relative_error > LARGE:
+    if result.after.relative_error > LARGE and not result.diagnosis.faults:
         yield (
             f"The error is still {percent(result.after.relative_error)} of the torque: expect wrong units or signs, "
             "friction that changes with load or temperature, or a load that the model does not have."

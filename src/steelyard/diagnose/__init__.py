@@ -1,0 +1,8 @@
+"""What is wrong, by name: torque contributions, residuals and tests for the common mistakes of models and logs."""
+
+from steelyard.diagnose.contributions import Contributions, contributions
+from steelyard.diagnose.finding import Fault
+from steelyard.diagnose.residuals import JointResidual, residuals
+from steelyard.diagnose.run import Diagnosis, diagnose
+
+__all__ = ["Contributions", "Diagnosis", "Fault", "JointResidual", "contributions", "diagnose", "residuals"]

@@ -1,0 +1,211 @@
+"""Logs as a small regression, and the same logs with one mistake undone.
+
+Low-pass filtered signals change slowly, so a few hundred samples hold what a whole log says about a fault. Every
+hypothesis is a `Case` made from another: its fit is compared with the fit of the case before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.diagnose.curves import Curves
+from steelyard.diagnose.regression import Regression
+from steelyard.errors import FitError
+from steelyard.fit import Estimate, consistent
+from steelyard.fit.whitening import weigh_by_noise, whiten
+from steelyard.information import Information, direction_of
+from steelyard.log import Log, joined
+from steelyard.model.robot import Robot
+from steelyard.parameters import ParameterLayout
+
+SAMPLES = 1500  # at most, of all logs together
+NUMBERS = 4_000_000  # in the regression at most: fewer samples for a humanoid
+OVERSAMPLING = 2.0  # samples kept for each independent one
+RANK = 1e-7  # singular values below this share of the largest are not excited
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Samples of logs, and the regression that should explain them.
+
+    measured: torques as curves over time. delay: (nv,) s by which they come late; factor: (nv,) to be multiplied with.
+    independence: share of the samples that is independent of its neighbours. interval: s between them. repairs: codes
+    of the mistakes undone.
+    """
+
+    regression: Regression
+    measured: Curves
+    delay: np.ndarray
+    factor: np.ndarray
+    independence: float
+    interval: float
+    repairs: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.regression)
+
+    @property
+    def robot(self) -> Robot:
+        return self.regression.robot
+
+    @property
+    def layout(self) -> ParameterLayout:
+        return self.regression.layout
+
+    @property
+    def dofs(self) -> tuple[int, ...]:
+        """Degrees that a motor drives: those of a free base have no torque of their own to be wrong."""
+        return self.layout.dofs
+
+    def undone(self, code: str, *, delay=None, factor=None, **changes) -> "Case":
+        """The same samples with one mistake undone. changes: of the regression (robot, layout, motion)."""
+        return replace(
+            self,
+            regression=replace(self.regression, **changes) if changes else self.regression,
+            delay=self.delay if delay is None else delay,
+            factor=self.factor if factor is None else factor,
+            repairs=(*self.repairs, code),
+        )
+
+    @cached_property
+    def tau(self) -> np.ndarray:
+        """(n, nv) torque, with delay and factor undone."""
+        return self.factor * self.measured.at(self.delay)
+
+    @cached_property
+    def tau_rate(self) -> np.ndarray:
+        """(n, nv) its rate of change, N m/s."""
+        return self.factor * self.measured.at(self.delay, derivative=1)
+
+    @cached_property
+    def target(self) -> np.ndarray:
+        """(nv, n) torque that the columns are to explain."""
+        return (self.tau - self.regression.known).T
+
+    @cached_property
+    def information(self) -> Information:
+        return Information(
+            gram=self.regression.gram,
+            moment=np.squeeze(self.target[:, None] @ self.regression.rows, axis=1),
+            energy=np.sum(self.target**2, axis=1),
+            counts=np.full(self.robot.nv, len(self)),
+            weights=np.ones(self.robot.nv),
+            columns=self.regression.basis.columns,
+            group_names=self.robot.dof_names,
+            layout=self.layout,
+            basis=self.regression.basis,
+            robot=self.robot,
+            coulomb_width=self.regression.coulomb_width,
+            independence=self.independence,
+        )
+
+    @cached_property
+    def free(self) -> tuple[np.ndarray, np.ndarray]:
+        """Base parameters (r,) of the best fit without physical constraints, and noise (nv,)."""
+        weighted, noise = weigh_by_noise(self.information)
+        return whiten(weighted).solve(), noise
+
+    @cached_property
+    def free_energy(self) -> np.ndarray:
+        """(nv,) sum of squared residuals of the free fit."""
+        return self._energy(self.free[0])
+
+    @cached_property
+    def physical(self) -> Estimate | None:
+        """Physically consistent fit; None when no solution could be verified, which a wrong hypothesis may cause."""
+        try:
+            return consistent(self.information)
+        except FitError:
+            return None
+
+    @cached_property
+    def physical_energy(self) -> np.ndarray:
+        """(nv,) sum of squared residuals of the physically consistent fit; infinite where there is none."""
+        return np.full(self.robot.nv, np.inf) if self.physical is None else self._energy(self.physical.base)
+
+    def _energy(self, base) -> np.ndarray:
+        energy = self.information.energy
+        least = 1e-14 * np.maximum(energy, 1e-14 * max(energy.max(initial=0.0), 1e-300))  # what rounding leaves
+        return np.maximum(self.information.residual_energy(base), least)
+
+    @property
+    def relative(self) -> np.ndarray:
+        """(nv,) residual of the physical fit over the torque of each degree; 0 where there is no torque."""
+        energy = self.information.energy
+        return np.sqrt(np.divide(self.physical_energy, energy, out=np.zeros_like(energy), where=energy > 0))
+
+    @property
+    def relative_error(self) -> float:
+        """The same of all degrees together."""
+        return float(np.sqrt(self.physical_energy.sum() / self.information.energy.sum()))
+
+    @property
+    def gap(self) -> float:
+        """Log-likelihood per independent sample that physical consistency costs."""
+        return gain(self.physical_energy, self.free_energy)
+
+    @property
+    def error(self) -> np.ndarray:
+        """(n, nv) torque that the physical fit leaves."""
+        base = self.free[0] if self.physical is None else self.physical.base
+        return (self.target - self.regression.rows @ base).T
+
+    @cached_property
+    def space(self) -> np.ndarray:
+        """(nv n, k) orthonormal basis of what the free fit can explain, rows weighted by the noise of their degree."""
+        stacked = self.weighted(self.regression.rows)
+        size = np.linalg.norm(stacked, axis=0)
+        Q, R = np.linalg.qr(stacked / np.where(size > 0, size, 1.0))
+        U, s, _ = np.linalg.svd(R)
+        return Q @ U[:, s > RANK * s[0]]
+
+    def weighted(self, torque) -> np.ndarray:
+        """(nv n,) or (nv n, m) rows over their noise. torque: (nv, n) or (nv, n, m)."""
+        noise = self.free[1].reshape(-1, *[1] * (torque.ndim - 1))
+        return (torque / noise).reshape(-1, *torque.shape[2:])
+
+
+def gain(before, after) -> float:
+    """Log-likelihood won per independent sample: `1/2 sum_j log(before_j / after_j)` of residual energies (nv,)."""
+    if not np.isfinite(after).all():
+        return -np.inf
+    if not np.isfinite(before).all():
+        return np.inf
+    return 0.5 * float(np.sum(np.log(before) - np.log(after)))
+
+
+def case_of(estimate: Estimate, logs: Sequence[Log], *, independence: float = 1.0) -> Case:
+    """Case of an estimate and of logs with q, v, a and tau. independence: see `accumulate`.
+
+    Raises FitError for an estimate without a robot.
+    """
+    robot = estimate.prior
+    if robot is None:
+        raise FitError("A diagnosis needs a robot; this estimate comes from a raw regression without one.")
+    step = thinning(estimate, logs, independence)
+    few = thinned(logs, step)
+    q, v, a = few.require("q", "v", "a")
+    width = estimate.coulomb_width
+    return Case(
+        regression=Regression(robot, estimate.layout, width, q, v, a, direction_of(few, width, estimate.layout)),
+        measured=Curves(logs, step),
+        delay=np.zeros(robot.nv),
+        factor=np.ones(robot.nv),
+        independence=min(1.0, independence * step),
+        interval=1 / few.rate,
+    )
+
+
+def thinning(estimate: Estimate, logs: Sequence[Log], independence: float) -> int:
+    """Every how many samples one is enough."""
+    numbers = len(estimate.group_names) * estimate.layout.size
+    most = min(SAMPLES, max(100, NUMBERS // numbers))
+    total = sum(len(log) for log in logs)
+    return max(1, int(1 / (OVERSAMPLING * independence)), -(-total // most))
+
+
+def thinned(logs: Sequence[Log], step: int) -> Log:
+    """Every `step`-th sample of all logs."""
+    return joined([log[::step] for log in logs])

@@ -1,0 +1,94 @@
+"""What each effect adds to the torque of each joint (paper B, Figure 5)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.dynamics.effects import effect_column, extra_torque
+from steelyard.dynamics.inverse import inverse_dynamics
+from steelyard.dynamics.regressor import regressor
+from steelyard.fit.estimate import Estimate
+from steelyard.information import direction_of
+from steelyard.log.log import Log
+from steelyard.model.robot import Robot
+from steelyard.parameters import COULOMB_WIDTH, ParameterLayout
+
+CHUNK = 2048
+EFFECTS = ("gravity", "motion", "rotors", "armature", "viscous", "coulomb", "offset", "extras")
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """Parts of predicted torques, N m or N; they add up to the prediction.
+
+    links: (n, nv, nb) of each body, gravity and motion together; gravity: (n, nv) of all bodies at rest in each pose.
+    effects: rotors, armature, viscous, coulomb, offset, extras (couplings, springs, columns of the user), each (n, nv).
+    """
+
+    t: np.ndarray
+    joint_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    links: np.ndarray
+    gravity: np.ndarray
+    effects: dict[str, np.ndarray]
+
+    @property
+    def total(self) -> np.ndarray:
+        """(n, nv) predicted torque."""
+        return self.links.sum(axis=2) + sum(self.effects.values())
+
+    @cached_property
+    def rms(self) -> dict[str, np.ndarray]:
+        """RMS (nv,) of every effect, in the order of `EFFECTS`; motion: what the bodies need beyond gravity."""
+        parts = {"gravity": self.gravity, "motion": self.links.sum(axis=2) - self.gravity, **self.effects}
+        return {name: np.sqrt(np.mean(parts[name] ** 2, axis=0)) for name in EFFECTS}
+
+    @property
+    def shares(self) -> dict[str, np.ndarray]:
+        """RMS of every effect over the sum of all effects' RMS, (nv,); zero where a joint has no torque."""
+        whole = sum(self.rms.values())
+        return {name: np.divide(rms, whole, out=np.zeros_like(rms), where=whole > 0) for name, rms in self.rms.items()}
+
+
+def contributions(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Contributions:
+    """Split the torques that a model predicts for the motion of a log (with v and a).
+
+    The parts sum to `validate(model, log, rotors=rotors).predicted`. Raises LogError when the log lacks v or a.
+    """
+    robot = model.require_robot() if isinstance(model, Estimate) else model
+    q, v, a = log.require("q", "v", "a")
+    width = model.coulomb_width if isinstance(model, Estimate) else COULOMB_WIDTH
+    layout = model.layout if isinstance(model, Estimate) else ParameterLayout(())
+    rotors = bool(layout.rotor_names) if isinstance(model, Estimate) else rotors
+    direction = direction_of(log, width, layout)
+    effects = {"armature": robot.armature * a}
+    for term, value in (("viscous", robot.damping), ("coulomb", robot.frictionloss)):
+        effects[term] = value * effect_column(term, v, a, direction=direction[:, : robot.nv])
+    effects["offset"], effects["extras"] = np.zeros_like(v), np.zeros_like(v)
+    if isinstance(model, Estimate):
+        if "offset" in layout.terms:
+            effects["offset"][:, list(layout.dofs)] = model.friction["offset"]
+        if layout.extras:
+            options = {"direction": direction, "coulomb_width": width}
+            effects["extras"] = extra_torque(robot, layout, model.extras, q, v, a, **options)
+    chunks = [slice(start, start + CHUNK) for start in range(0, len(log), CHUNK)]
+    effects["rotors"] = np.concatenate([_rotors(robot, q[s], v[s], a[s]) for s in chunks]) if rotors else 0 * v
+    rest = robot.with_joint_properties(armature=np.zeros(robot.nv))
+    return Contributions(
+        t=log.t,
+        joint_names=robot.dof_names,
+        body_names=robot.body_names,
+        links=np.concatenate([_by_link(robot, q[s], v[s], a[s]) for s in chunks]),
+        gravity=np.concatenate([inverse_dynamics(rest, q[s], 0 * v[s], 0 * a[s]) for s in chunks]),
+        effects=effects,
+    )
+
+
+def _rotors(robot: Robot, q, v, a) -> np.ndarray:
+    return inverse_dynamics(robot, q, v, a, rotors=True) - inverse_dynamics(robot, q, v, a)
+
+
+def _by_link(robot: Robot, q, v, a) -> np.ndarray:
+    Y = regressor(robot, q, v, a)
+    return np.einsum("njbk,bk->njb", Y.reshape(*Y.shape[:2], robot.nb, 10), robot.inertias)

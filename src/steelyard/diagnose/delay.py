@@ -1,0 +1,77 @@
+"""Torque that comes later than the motion that needs it, or earlier.
+
+A delay adds `-delay * d tau / dt`. Friction that lags behind a reversal looks the same, so the rate of the Coulomb
+column is a free companion: only gravity and inertia tell the delay.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.finding import fault
+from steelyard.diagnose.hypothesis import Hypothesis, add_columns, widened
+
+ROUNDS = 4  # of Gauss-Newton
+LONGEST = 0.2  # s
+SHORTEST = 4e-3  # s; friction and flexibility of real joints look like delays of less
+SAME = 0.8  # of the log-likelihood won joint by joint that one common delay must win
+
+
+def hypotheses(case: Case) -> Iterator[Hypothesis]:
+    """One common delay, and one of each joint alone."""
+    space = widened(case, _reversals(case)) if "coulomb" in case.layout.terms else case.space
+    together = np.zeros(case.robot.nv)
+    together[list(case.dofs)] = 1.0
+    for pattern in (together, *np.eye(case.robot.nv)[list(case.dofs)]):
+        delay = _delay(case, pattern, space)
+        if abs(delay) < SHORTEST:
+            continue
+        changed = case.undone("delay", delay=case.delay + delay * pattern)
+        alone = int(np.argmax(pattern)) if pattern.sum() == 1 else None
+        name = None if alone is None else case.robot.dof_names[alone]
+        who = "Torques come" if name is None else f"The torque of {name} comes"
+        text = f"{1000 * abs(delay):.1f} ms {'later' if delay > 0 else 'earlier'} than the motion"
+        won = gain(case.free_energy, changed.free_energy)
+        ratio = np.exp(-won / pattern.sum())
+        yield Hypothesis(
+            fault(
+                "delay",
+                f"{who} {text}: shifting {'them' if name is None else 'it'} back takes {1 - ratio:.0%} "
+                "off the residual.",
+                f"Shift tau{'' if name is None else f' of {name}'} by {-1000 * delay:.1f} ms against q before "
+                "identification, or record both with one clock.",
+                joint=name,
+                delay_ms=1000 * delay,
+                residual_ratio=ratio,
+            ),
+            changed,
+            won,
+        )
+
+
+def _delay(case: Case, pattern, space) -> float:
+    """Delay in s of the degrees in pattern (nv,)."""
+    delay = 0.0
+    for _ in range(ROUNDS):
+        shifted = case.undone("delay", delay=case.delay + delay * pattern)
+        step = _step(case, shifted, pattern, space)
+        delay = float(np.clip(delay + step, -LONGEST, LONGEST))
+        if abs(step) < 1e-5:
+            break
+    return delay
+
+
+def _step(case: Case, shifted: Case, pattern, space) -> float:
+    columns = -(pattern[:, None] * shifted.tau_rate.T)[:, :, None]
+    return float(add_columns(case, columns, space=space, target=shifted.target).coefficients[0])
+
+
+def _reversals(case: Case) -> np.ndarray:
+    """(nv, n, k) rate of the smoothed direction of motion, one column a driven degree."""
+    regression, columns = case.regression, np.zeros((case.robot.nv, len(case), len(case.dofs)))
+    # d tanh(v / width) / dt, up to the filter that shaped both alike
+    rate = (1 - regression.direction[:, : case.robot.nv] ** 2) * regression.a / regression.coulomb_width
+    for place, dof in enumerate(case.dofs):
+        columns[dof, :, place] = rate[:, dof]
+    return columns

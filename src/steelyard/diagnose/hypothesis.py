@@ -1,0 +1,62 @@
+"""A mistake that may have been made, and the same data with it undone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.diagnose.case import Case
+from steelyard.diagnose.finding import Fault
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """fault: what to say if it is true. case: the mistake undone. gain: log-likelihood won per independent sample."""
+
+    fault: Fault
+    case: Case
+    gain: float
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """Columns added to the free fit of a case, to first order.
+
+    coefficients: (m,). before, after: (nv,) weighted residual energies.
+    """
+
+    coefficients: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+
+PARALLEL = 1e-4  # of its length that a column must keep beside what the fit explains already, else it says nothing
+
+
+def add_columns(case: Case, columns, *, space=None, target=None) -> Added:
+    """Least squares with added columns (nv, n, m).
+
+    space: (nv n, k) orthonormal, what is explained anyway, `case.space` by default. target: (nv, n) torque to explain
+    instead of the case's own.
+    """
+    space = case.space if space is None else space
+    residual = case.weighted(case.target if target is None else target)
+    residual = residual - space @ (space.T @ residual)
+    weighted = case.weighted(columns)
+    left = weighted - space @ (space.T @ weighted)
+    size, kept = np.linalg.norm(weighted, axis=0), np.linalg.norm(left, axis=0)
+    new = kept > PARALLEL * size
+    left[:, ~new] = 0.0
+    scale = np.where(new, kept, 1.0)
+    coefficients = np.linalg.lstsq(left / scale, residual, rcond=1e-6)[0] / scale
+    split = [
+        np.sum(each.reshape(case.robot.nv, -1) ** 2, axis=1) for each in (residual, residual - left @ coefficients)
+    ]
+    return Added(coefficients, *split)
+
+
+def widened(case: Case, columns) -> np.ndarray:
+    """(nv n, k) orthonormal basis of what the free fit and columns (nv, n, m) can explain together."""
+    weighted = case.weighted(columns)
+    left = weighted - case.space @ (case.space.T @ weighted)
+    U, s, _ = np.linalg.svd(left, full_matrices=False)
+    return np.column_stack([case.space, U[:, s > PARALLEL * np.linalg.norm(weighted, axis=0).max(initial=0.0)]])

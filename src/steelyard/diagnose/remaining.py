@@ -1,0 +1,66 @@
+"""What is left once every mistake with a name is undone: sticking joints, and physics that the model does not have."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from steelyard.diagnose.case import Case
+from steelyard.diagnose.finding import Fault, fault
+from steelyard.diagnose.residuals import JointResidual
+
+LEFT = 0.12  # share of the torque left by the best physical fit, above which the model class is in doubt
+UNPHYSICAL = 1.0  # nats a sample by which a fit free of physics is better, above which something is wrong
+MATTERS = 0.03  # share of the torque left, below which the same is no harm
+STICKING = 3.0  # RMS error near reversals over that elsewhere
+STICKING_MATTERS = 0.05  # error over torque of a joint, below which the same is no harm
+
+
+def remaining(case: Case, left: Sequence[JointResidual]) -> Iterator[Fault]:
+    """Faults of friction, and of the whole model class. left: residuals of the case's physical fit."""
+    yield from _sticking(left)
+    error = case.relative_error
+    free = float(np.sqrt(case.free_energy.sum() / case.information.energy.sum()))
+    if error > LEFT:
+        longest = max(each.time_constant for each in left)
+        yield fault(
+            "model_class",
+            f"The model class does not fit: rigid links with this friction leave {error:.0%} of the torque, {free:.0%} "
+            "even without physical constraints, and what is left is no noise (it stays alike for up to "
+            f"{longest:.2g} s).{_hint(left)}",
+            "Look for what the model lacks (gravity compensator, coupled joints, elastic gears, other kinematics) or "
+            "for a mistake in the log that has no name here.",
+            relative_error=error,
+            relative_error_free=free,
+            time_constant_s=longest,
+        )
+    elif error > MATTERS and case.gap > UNPHYSICAL:
+        yield fault(
+            "not_physical",
+            f"Least squares leaves {free:.1%} of the torque, physical links {error:.1%}: the data wants links that "
+            f"cannot exist, such as negative masses.{_hint(left)}",
+            "Check signs, frames and kinematics of the model against the robot; the named tests found none of the "
+            "common mistakes.",
+            relative_error=error,
+            relative_error_free=free,
+            gap=case.gap,
+        )
+
+
+def _hint(left: Sequence[JointResidual]) -> str:
+    hints = max(left, key=lambda each: each.relative).hints
+    return f" {hints[0]}" if hints else ""
+
+
+def _sticking(left: Sequence[JointResidual]) -> Iterator[Fault]:
+    """Joints whose friction at standstill is another than smoothed Coulomb friction."""
+    for each in left:
+        if each.reversal is not None and each.reversal > STICKING and each.relative > STICKING_MATTERS:
+            yield fault(
+                "reversal_friction",
+                f"The torque error of {each.joint} is {each.reversal:.1f} times larger at standstill and reversals "
+                "than elsewhere: stiction, backlash or a noisy speed.",
+                "Leave slow samples out, or try another half-width of standstill: accumulate(..., coulomb_width=).",
+                joint=each.joint,
+                ratio=each.reversal,
+                relative_error=each.relative,
+            )

@@ -1,0 +1,48 @@
+"""The whole diagnosis of a run: faults by name, and what is left."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from steelyard.diagnose import given, search
+from steelyard.diagnose.case import case_of, thinned, thinning
+from steelyard.diagnose.contributions import Contributions, contributions
+from steelyard.diagnose.finding import Fault
+from steelyard.diagnose.remaining import remaining
+from steelyard.diagnose.residuals import JointResidual, analyse
+from steelyard.fit.estimate import Estimate
+from steelyard.log.log import Log
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """faults: by name, in the order of what they explain. residuals: of each degree, once these are undone.
+
+    contributions: to the torque that the estimate predicts. Both are those of up to 1500 samples, spread over all logs.
+    """
+
+    faults: tuple[Fault, ...]
+    residuals: tuple[JointResidual, ...]
+    contributions: Contributions
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """What residuals depend on, in words, the worst joint first."""
+        return tuple(hint for each in sorted(self.residuals, key=lambda r: -r.relative) for hint in each.hints)
+
+
+def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, independence: float = 1.0) -> Diagnosis:
+    """Name what is wrong with a model or with logs.
+
+    logs: with q, v, a and tau, filtered alike (`filters.differentiate`); those that were fitted, held-out parts
+    included. independence: share of the samples whose noise is independent, see `accumulate`; it also decides how many
+    samples are looked at. Raises FitError for an estimate without a robot, LogError for missing channels.
+    """
+    logs = (logs,) if isinstance(logs, Log) else tuple(logs)
+    case = case_of(estimate, logs, independence=independence)
+    few = thinned(logs, thinning(estimate, logs, independence))
+    found, undone = search.find(case)
+    found = (*found, *given.differences(undone))
+    motion = undone.regression.q, undone.regression.v, undone.regression.a
+    left = analyse(undone.robot, motion, undone.tau, undone.error, undone.interval)
+    found = (*found, *remaining(undone, left))
+    return Diagnosis(found, left, contributions(estimate, few))

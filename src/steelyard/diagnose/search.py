@@ -1,0 +1,79 @@
+"""Undo one mistake at a time, the most telling first, until nothing explains the data any better.
+
+A flipped sign makes every other test fire, too: only after it is undone do they mean anything.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from steelyard.diagnose import coupling, delay, gross, scale, tilt
+from steelyard.diagnose.case import Case
+from steelyard.diagnose.finding import Fault
+from steelyard.diagnose.hypothesis import Hypothesis
+
+ROUNDS = 5  # mistakes at most
+POOR = 0.1  # share of the torque that the physical fit leaves, above which gross mistakes are looked for
+POOR_JOINT = 0.5  # the same of the worst joint
+POOR_GAP = 0.4  # nats a sample by which a fit free of physics is better
+# Log-likelihood per independent sample that a mistake must win (docs/diagnosis.md): measured logs without a mistake win
+# at most 0.1, 0.04, 0.09, 0.2 and 0.11 nats.
+GROSS, DELAY, SCALE, COUPLING, TILT = 0.5, 0.08, 0.12, 0.3, 0.15
+EVIDENCE = 15.0  # nats in all, which noise does not win by chance
+TIE = 0.1  # share of the best gain within which two hypotheses explain the data equally well
+COMMON = 1.3  # a common delay must win this many times what the delay of one joint wins
+BOTH = 0.85  # residual of either of two coupled joints, at most, after and before
+
+
+def find(case: Case) -> tuple[tuple[Fault, ...], Case]:
+    """Faults in the order of what they explain, and the case with all of them undone."""
+    faults: list[Fault] = []
+    for _ in range(ROUNDS):
+        found = _gross(case) or _fine(case)
+        if found is None or any((f.code, f.joint) == (found.fault.code, found.fault.joint) for f in faults):
+            break
+        faults.append(found.fault)
+        case = found.case
+    return tuple(faults), case
+
+
+def _gross(case: Case) -> Hypothesis | None:
+    poor = case.relative_error > POOR or case.relative.max() > POOR_JOINT or case.gap > POOR_GAP
+    if not poor:
+        return None
+    tried = [each for each in gross.hypotheses(case) if _won(each, GROSS)]
+    if not tried:
+        return None
+    most = max(each.gain for each in tried)
+    alike = [each for each in tried if each.gain > (1 - TIE) * most]
+    first = alike[0]  # the simplest comes first
+    others = ", ".join(f"{each.fault.code.replace('_', ' ')} of {each.fault.joint}" for each in alike[1:])
+    if not others:
+        return first
+    words = f"{first.fault.message} This motion cannot tell it from: {others}."
+    return replace(first, fault=replace(first.fault, message=words))
+
+
+def _fine(case: Case) -> Hypothesis | None:
+    delays = [each for each in delay.hypotheses(case) if _won(each, DELAY)]
+    common = [each for each in delays if each.fault.joint is None]
+    alone = [each for each in delays if each.fault.joint is not None]
+    if common and alone:
+        better = common[0].gain > COMMON * max(each.gain for each in alone)
+        delays = common if better else alone
+    pairs = [each for each in coupling.hypotheses(case) if _won(each, COUPLING) and _both(each)]
+    scales = [each for each in scale.hypotheses(case) if _won(each, SCALE)]
+    tilts = [each for each in tilt.hypotheses(case) if _won(each, TILT)]
+    return _best([*delays, *pairs, *scales, *tilts])
+
+
+def _won(each: Hypothesis, least: float) -> bool:
+    return each.gain > least and each.gain * len(each.case) * each.case.independence > EVIDENCE
+
+
+def _both(each: Hypothesis) -> bool:
+    evidence = each.fault.evidence
+    return max(evidence["residual_ratio"], evidence["residual_ratio_other"]) < BOTH
+
+
+def _best(tried: Iterable[Hypothesis]) -> Hypothesis | None:
+    return max(tried, key=lambda each: each.gain, default=None)

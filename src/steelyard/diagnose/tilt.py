@@ -1,0 +1,56 @@
+"""A base that is not mounted the way the model says: gravity tilted by a small angle."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.finding import fault
+from steelyard.diagnose.hypothesis import Hypothesis, add_columns
+
+SMALLEST = 3.0  # degrees
+ROUNDS = 3  # the torque is linear in gravity, links are fitted anew
+
+
+def hypotheses(case: Case) -> Iterator[Hypothesis]:
+    """The tilt that fits best, if it is worth a word."""
+    gravity = case.robot.gravity
+    size = float(np.linalg.norm(gravity))
+    if size == 0 or case.robot.floating or case.physical is None:
+        return
+    changed = case
+    for _ in range(ROUNDS):
+        step = _step(changed, size)
+        vector = changed.robot.gravity + step
+        changed = case.undone("gravity_tilt", robot=replace(case.robot, gravity=size * vector / np.linalg.norm(vector)))
+        if changed.physical is None:
+            return
+    found = changed.robot.gravity
+    angle = float(np.degrees(np.arccos(np.clip(found @ gravity / size**2, -1, 1))))
+    if angle < SMALLEST:
+        return
+    text = " ".join(f"{x:.3f}" for x in found + 0.0)
+    yield Hypothesis(
+        fault(
+            "gravity_tilt",
+            f"Gravity is tilted by {angle:.1f} degrees against the model's: the torques fit "
+            f"({text.replace(' ', ', ')}) m/s^2.",
+            f"Level the base, or give --gravity {text}.",
+            tilt_degrees=angle,
+            relative_error=case.relative_error,
+            relative_error_undone=changed.relative_error,
+        ),
+        changed,
+        gain(case.physical_energy, changed.physical_energy),
+    )
+
+
+def _step(case: Case, size: float) -> np.ndarray:
+    """(3,) change of gravity across its direction that least squares wants beside a change of all links."""
+    assert case.physical is not None
+    model = case.robot.with_inertias(case.physical.theta)
+    across = np.linalg.svd(model.gravity[None])[2][1:]  # (2, 3)
+    before = case.regression.torque(model)
+    columns = [case.regression.torque(replace(model, gravity=model.gravity + e)) - before for e in across]
+    return add_columns(case, np.stack(columns, axis=-1).swapaxes(0, 1)).coefficients @ across

@@ -1,0 +1,80 @@
+"""Added columns and profiles against plain least squares of the whole regression."""
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from recordings_of_arms import arm, fitted, recorded, scaled
+from steelyard.diagnose.case import case_of, gain
+from steelyard.diagnose.hypothesis import add_columns, widened
+from steelyard.diagnose.scale import _scale
+from steelyard.errors import FitError
+
+
+@pytest.fixture(scope="module")
+def case():
+    done = fitted(arm("puma560"), recorded("puma560"))
+    return case_of(done.estimate, (done.log,), independence=done.independence)
+
+
+def test_information_is_that_of_accumulate(case):
+    done = fitted(arm("puma560"), recorded("puma560"))
+    step = round(len(done.log) / len(case))
+    info = sy.accumulate(arm("puma560"), done.log[::step], armature=True)
+    np.testing.assert_allclose(case.information.gram, info.gram, rtol=1e-9, atol=1e-9 * np.abs(info.gram).max())
+    np.testing.assert_allclose(case.information.moment, info.moment, rtol=1e-9, atol=1e-9 * np.abs(info.moment).max())
+    np.testing.assert_allclose(case.information.energy, info.energy, rtol=1e-9)
+
+
+def test_added_columns_are_least_squares_of_everything_together(case):
+    rng = np.random.default_rng(0)
+    columns, companions = rng.normal(size=(2, 6, len(case), 2)) * 0.01
+    found = add_columns(case, columns, space=widened(case, companions))
+    noise = case.free[1][:, None, None]
+    whole = np.concatenate([case.regression.rows, companions, columns], axis=2) / noise
+    whole = whole.reshape(-1, whole.shape[2])
+    size = np.linalg.norm(whole, axis=0)
+    target = (case.target / noise[:, :, 0]).ravel()
+    solution, *_ = np.linalg.lstsq(whole / size, target, rcond=1e-9)
+    np.testing.assert_allclose(found.coefficients, solution[-2:] / size[-2:], rtol=1e-5)
+    left = ((target - whole / size @ solution) ** 2).reshape(6, -1).sum(axis=1)
+    np.testing.assert_allclose(found.after, left, rtol=1e-6)
+    assert found.before.sum() > found.after.sum()
+
+
+def test_a_column_that_the_fit_has_already_adds_nothing(case):
+    found = add_columns(case, case.regression.rows[:, :, 3:5])
+    np.testing.assert_array_equal(found.coefficients, 0.0)
+    assert gain(found.before, found.after) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_scale_profile_is_the_minimum_over_refits():
+    done = fitted(arm("puma560"), scaled(recorded("puma560"), tau={1: 1.3}))
+    case = case_of(done.estimate, (done.log,), independence=done.independence)
+    weight, info = 1 / case.free[1] ** 2, case.information
+
+    def left(scale):
+        factor = np.where(np.arange(6) == 1, scale, 1.0)
+        G = np.tensordot(weight * factor**2, info.gram, axes=1)
+        b = (weight * factor) @ info.moment
+        size = np.sqrt(np.diag(G))
+        x = np.linalg.lstsq(G / size / size[:, None], b / size, rcond=1e-13)[0]
+        return weight @ info.energy - b / size @ x
+
+    scales = np.linspace(1.2, 1.4, 81)
+    best = scales[np.argmin([left(scale) for scale in scales])]
+    assert _scale(case, 1) == pytest.approx(best, rel=0.006)
+
+
+def test_thinning_keeps_what_matters_and_bounds_the_work(case):
+    assert 300 < len(case) < 1500 and case.independence < 0.6
+    long = recorded("puma560")
+    done = fitted(arm("puma560"), long)
+    assert len(case_of(done.estimate, (done.log,) * 3, independence=1.0)) <= 1500
+
+
+def test_a_raw_regression_has_no_robot_to_diagnose():
+    rng = np.random.default_rng(0)
+    estimate = sy.fit.least_squares(sy.Information.from_arrays(rng.normal(size=(50, 3)), rng.normal(size=50)))
+    with pytest.raises(FitError, match="robot"):
+        sy.diagnose.diagnose(estimate, recorded("puma560"))

@@ -1,0 +1,89 @@
+"""Recorded motion of two arms with realistic sensors, and mistakes made with it."""
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import steelyard as sy
+from robots import urdf
+from steelyard.inertia.parameters import from_com_inertia
+from steelyard.pipeline import cutoff_for, prepared
+from steelyard.simulate import Sensors, record
+
+ARMS = ("puma560", "panda")
+PAYLOAD = from_com_inertia(2.0, np.array([0.0, 0.02, 0.1]), 0.004 * np.eye(3))
+
+
+@lru_cache
+def arm(name: str) -> sy.Robot:
+    """The bundled PUMA 560, or a Panda with its fingers fixed and with friction and armature."""
+    if name == "puma560":
+        return sy.library.puma560()
+    text = urdf("panda").read_text("utf-8")
+    text = re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', text)
+    text = re.sub(r"<mimic[^>]*/>|<(visual|collision)>.*?</\1>", "", text, flags=re.DOTALL)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "panda.urdf"
+        path.write_text(text, encoding="utf-8")
+        robot = sy.load(path)
+    ones = np.ones(robot.nv)
+    return robot.with_joint_properties(damping=0.5 * ones, frictionloss=0.4 * ones, armature=0.05 * ones)
+
+
+@lru_cache
+def recorded(name: str, *, seed: int = 0, payload: bool = False, delay: float = 0.0) -> sy.Log:
+    """20 s of an arm at 500 Hz, as its sensors saw it."""
+    robot = arm(name)
+    if payload:
+        theta = robot.inertias.copy()
+        theta[-1] += PAYLOAD
+        robot = robot.with_inertias(theta)
+    return record(robot, duration=20.0, seed=seed, sensors=Sensors(delay=delay)).log
+
+
+def late(log: sy.Log, joint: int, delay: float) -> sy.Log:
+    """The torque of one joint comes late."""
+    tau = log.tau.copy()
+    tau[:, joint] = np.interp(log.t - delay, log.t, tau[:, joint])
+    return log.replace(tau=tau)
+
+
+def scaled(log: sy.Log, *, q=None, tau=None) -> sy.Log:
+    """Positions and torques times factors by joint, `{1: -1.0}`."""
+    changed = {}
+    for key, factors in (("q", q), ("tau", tau)):
+        values = getattr(log, key).copy()
+        for joint, factor in (factors or {}).items():
+            values[:, joint] *= factor
+        changed[key] = values
+    return log.replace(**changed)
+
+
+def with_gravity(robot: sy.Robot, vector) -> sy.Robot:
+    return replace(robot, gravity=np.asarray(vector, dtype=float))
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """An estimate, the filtered log it comes from and the share of its samples that is independent."""
+
+    estimate: sy.fit.Estimate
+    log: sy.Log
+    independence: float
+
+
+def fitted(robot: sy.Robot, log: sy.Log, *, fit=sy.fit.consistent, **options) -> Fitted:
+    cutoff = cutoff_for(log, None)
+    share = min(1.0, 2 * cutoff / log.rate)
+    filtered = prepared(log, cutoff)
+    info = sy.accumulate(robot, filtered, armature=True, independence=share, **options)
+    return Fitted(fit(info), filtered, share)
+
+
+def diagnosis_of(robot: sy.Robot, log: sy.Log, **options) -> sy.diagnose.Diagnosis:
+    done = fitted(robot, log, **options)
+    return sy.diagnose.diagnose(done.estimate, done.log, independence=done.independence)
