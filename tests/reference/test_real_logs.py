@@ -1,4 +1,4 @@
-"""Identification from real logs (Panda, Staubli TX40): held-out errors, physical links, files that other engines load.
+"""Identification from real logs (Panda, TX40, UR10, KUKA): held-out errors, physical links, files others load, faults.
 
 The logs belong to their authors and are not part of the project; the tests skip where they are absent.
 """
@@ -12,9 +12,10 @@ import pinocchio as pin
 import pytest
 
 import steelyard as sy
+from recordings_of_arms import diagnosis_of, scaled
 from robots import SHARED_DATA
 from steelyard.inertia import pseudo
-from steelyard.log import folds
+from steelyard.log import filters, folds
 from steelyard.model.save import save
 from steelyard.pipeline import Job, prepared, run
 
@@ -27,7 +28,7 @@ def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     make = runpy.run_path(str(EXAMPLE))["urdf_from_table"]
     paths = {}
-    for name in ("panda", "tx40"):
+    for name in ("panda", "tx40", "ur10", "kuka_kr300"):
         paths[name] = folder / f"{name}.urdf"
         paths[name].write_text(make(SHARED_DATA / "models.json", name))
     return paths
@@ -77,6 +78,52 @@ def test_tx40_coupled_wrist(models, fit):
         errors.append(np.sqrt(error / signal))
     unfiltered, filtered = errors
     assert (filtered[4:] < 0.99 * unfiltered[4:]).all()
+
+
+LOGS = {
+    "panda": "panda_unisa_30Hz",
+    "tx40": "tx40_100Hz",
+    "ur10": "ur10_unisa_125Hz",
+    "kuka_kr300": "kuka_kr300_A",
+}
+FOUND = {
+    "panda": [],
+    "tx40": [("coupled_joints", "joint5")],  # joints 5 and 6 share a motor
+    "ur10": [("reversal_friction", "joint5"), ("reversal_friction", "joint6")],  # their error sits at standstill
+    "kuka_kr300": [("model_class", None)],  # a gravity compensator and drive-side torques that the model lacks
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_faults_of_measured_logs_are_those_they_have(name, models):
+    result = run(Job(model=str(models[name]), logs=(str(SHARED_DATA / f"{LOGS[name]}.npz"),)))
+    assert [(fault.code, fault.joint) for fault in result.diagnosis.faults] == FOUND[name]
+    if name == "tx40":
+        assert "joint6" in result.diagnosis.faults[0].message
+
+
+MISTAKES = {
+    "gravity": lambda log: log,
+    "torque_sign": lambda log: scaled(log, tau={1: -1.0}),
+    "position_sign": lambda log: scaled(log, q={1: -1.0}),
+    "torque_sign_all": lambda log: log.replace(tau=-log.tau),
+    "torque_scale": lambda log: scaled(log, tau={2: 1.3}),
+    "delay": lambda log: log.replace(tau=np.stack([np.interp(log.t - 0.015, log.t, tau) for tau in log.tau.T], axis=1)),
+    "degrees": lambda log: log.replace(q=np.degrees(log.q), v=None),
+}
+
+
+@pytest.mark.parametrize(("name", "code"), [*(("ur10", c) for c in MISTAKES), ("panda", "delay"), ("tx40", "gravity")])
+def test_mistakes_made_with_measured_logs_are_named(name, code, models):
+    robot = sy.load(models[name], gravity=(0, 0, 9.81) if code == "gravity" else None)
+    log = sy.read_log(SHARED_DATA / f"{LOGS[name]}.npz", robot)
+    log = MISTAKES[code](filters.restamp(log) if name == "panda" else log)
+    fault = diagnosis_of(robot, log.replace(v=None)).faults[0]
+    assert fault.code == code
+    if code in ("torque_sign", "position_sign", "torque_scale"):
+        assert fault.joint == f"joint{3 if code == 'torque_scale' else 2}"
+    if code == "delay":
+        assert fault.joint is None and fault.evidence["delay_ms"] == pytest.approx(15, abs=2)
 
 
 def assert_loadable(robot, path):

@@ -149,7 +149,7 @@ def test_a_browser_draws_all_of_it(width, names, small, html, hostile_run, tmp_p
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     seen = json.loads(markup.fromstring(done.stdout).findtext(".//title"))
     assert console == []
-    assert seen["drawn"] == seen["wanted"] == 3 + len(small.after.joint_names)
+    assert seen["drawn"] == seen["wanted"] == 4 + len(small.after.joint_names)
     assert seen["overflow"] <= 0 and seen["outside"] == 0 and seen["width"] == width
 
 

@@ -92,7 +92,7 @@ def contribution_figure(summary: dict):
             )
     _dressed(figure, "What each joint's torque is made of", None, "share of the RMS torques [%]")
     figure.update_xaxes(tickvals=list(range(len(joints))), ticktext=[_short(joint["name"]) for joint in joints])
-    return figure.update_layout(barmode="stack")
+    return figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
 
 
 def _percent(share):
