@@ -21,7 +21,8 @@ from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
 SAMPLES = 1500  # at most, of all logs together
-NUMBERS = 4_000_000  # in the regression at most: fewer samples for a humanoid
+NUMBERS = 1_500_000  # in the regression at most: fewer samples for a humanoid
+FEWEST = 250  # samples all the same
 OVERSAMPLING = 2.0  # samples kept for each independent one
 RANK = 1e-7  # singular values below this share of the largest are not excited
 
@@ -161,6 +162,14 @@ class Case:
         U, s, _ = np.linalg.svd(R)
         return Q @ U[:, s > RANK * s[0]]
 
+    def explained(self, space=None) -> np.ndarray:
+        """(k,) weighted torque in the coordinates of a space, by default that of the free fit."""
+        return self._explained if space is None else space.T @ self.weighted(self.target)
+
+    @cached_property
+    def _explained(self) -> np.ndarray:
+        return self.space.T @ self.weighted(self.target)
+
     def weighted(self, torque) -> np.ndarray:
         """(nv n,) or (nv n, m) rows over their noise. torque: (nv, n) or (nv, n, m)."""
         noise = self.free[1].reshape(-1, *[1] * (torque.ndim - 1))
@@ -201,7 +210,7 @@ def case_of(estimate: Estimate, logs: Sequence[Log], *, independence: float = 1.
 def thinning(estimate: Estimate, logs: Sequence[Log], independence: float) -> int:
     """Every how many samples one is enough."""
     numbers = len(estimate.group_names) * estimate.layout.size
-    most = min(SAMPLES, max(100, NUMBERS // numbers))
+    most = min(SAMPLES, max(FEWEST, NUMBERS // numbers))
     total = sum(len(log) for log in logs)
     return max(1, int(1 / (OVERSAMPLING * independence)), -(-total // most))
 

@@ -8,15 +8,16 @@ import numpy as np
 
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Hypothesis, add_columns
+from steelyard.diagnose.hypothesis import Hypothesis, promise
 from steelyard.parameters import layout_of
 
+LEAST = 0.05  # nats a sample to first order, below which a pair is not pursued
 MOST_PAIRS = 60  # neighbours first: wrists and parallelograms couple joints next to each other
 
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
     """The pair of joints that a common motor explains best, if there is any."""
-    best, most = None, 0.0
+    best, most = None, LEAST
     names = case.robot.dof_names
     taken = {extra.dofs for extra in case.layout.extras if len(extra.dofs) > 1}
     pairs = sorted(combinations(case.dofs, 2), key=lambda pair: pair[1] - pair[0])
@@ -25,16 +26,13 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             continue
         for ratio in (1.0, -1.0):
             extras = layout_of(case.robot, coupling=({names[one]: 1.0, names[other]: ratio},)).extras
-            columns = np.zeros((case.robot.nv, len(case), len(extras)))
-            for i, extra in enumerate(extras):
-                columns[list(extra.dofs), :, i] = case.regression.extra(extra)
-            added = add_columns(case, columns)
-            won = gain(added.before, added.after)
+            columns = np.stack([case.regression.extra(extra) for extra in extras], axis=-1)
+            won = promise(case, (one, other), columns)[1]
             if won > most:
-                best, most = (one, other, ratio, extras, added), won
+                best, most = (one, other, ratio, extras), won
     if best is None:
         return
-    one, other, ratio, extras, added = best
+    one, other, ratio, extras = best
     layout = replace(case.layout, extras=(*case.layout.extras, *extras))
     changed = case.undone("coupled_joints", layout=layout)
     left = np.sqrt(changed.free_energy / case.free_energy)[[one, other]]

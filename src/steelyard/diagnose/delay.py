@@ -10,10 +10,12 @@ import numpy as np
 
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Hypothesis, add_columns, widened
+from steelyard.diagnose.hypothesis import Hypothesis, add_columns, promise, widened
 
 ROUNDS = 4  # of Gauss-Newton
 LONGEST = 0.2  # s
+PROMISING = 0.3  # share of the shortest delay that the first step must find
+LEAST = 0.02  # nats a sample to first order, below which a delay is not pursued
 SHORTEST = 4e-3  # s; friction and flexibility of real joints look like delays of less
 SAME = 0.8  # of the log-likelihood won joint by joint that one common delay must win
 
@@ -24,6 +26,8 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     together = np.zeros(case.robot.nv)
     together[list(case.dofs)] = 1.0
     for pattern in (together, *np.eye(case.robot.nv)[list(case.dofs)]):
+        if not _promising(case, pattern, space):
+            continue
         delay = _delay(case, pattern, space)
         if abs(delay) < SHORTEST:
             continue
@@ -48,6 +52,12 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             changed,
             won,
         )
+
+
+def _promising(case: Case, pattern, space) -> bool:
+    dofs = np.flatnonzero(pattern)
+    step, won = promise(case, dofs, -case.tau_rate.T[dofs, :, None], space=space)
+    return abs(step[0]) > PROMISING * SHORTEST and won > LEAST
 
 
 def _delay(case: Case, pattern, space) -> float:

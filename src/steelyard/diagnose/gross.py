@@ -4,7 +4,7 @@ Least squares swallows most of them with negative masses, so hypotheses are comp
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,34 +14,65 @@ from steelyard.diagnose.hypothesis import Hypothesis
 
 MOST_JOINTS = 8  # the worst ones, whose signs are tried
 LEAST = 0.3  # nats a sample; less is no gross mistake
+TIE = 0.1  # share of the best gain within which two hypotheses explain the data equally well
 TURNS = 2 * np.pi  # rad, which angles of a joint in degrees go beyond
 
 
-def hypotheses(case: Case) -> Iterator[Hypothesis]:
-    """Everything worth trying on a case whose physical fit is poor."""
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """A hypothesis before its physical fit. most: what it can win, by a fit free of physics, which costs little."""
+
+    case: Case
+    found: str
+    remedy: str
+    joint: str | None
+    most: float
+
+
+def hypotheses(case: Case) -> list[Hypothesis]:
+    """Hypotheses that win most, simple ones first, for a case whose physical fit is poor.
+
+    Physical fits are made in the order of what each can win, until none that is left could come near the best.
+    """
+    trials = list(_trials(case))
+    best, tried = LEAST, {}
+    for place in sorted(range(len(trials)), key=lambda place: -trials[place].most):
+        if trials[place].most < (1 - TIE) * best:
+            break
+        tried[place] = _fitted(case, trials[place])
+        best = max(best, tried[place].gain)
+    return [tried[place] for place in sorted(tried) if tried[place].gain > (1 - TIE) * best]
+
+
+def _trials(case: Case) -> Iterator[_Trial]:
     yield from _degrees(case)
     yield from _gravity(case)
     yield from _torque_signs(case)
     yield from _position_signs(case)
 
 
-def _tried(case: Case, changed: Case, found: str, remedy: str, joint: str | None = None) -> Iterator[Hypothesis]:
-    """The hypothesis, unless even a fit free of physics, which costs next to nothing, would win too little with it."""
-    if gain(case.physical_energy, changed.free_energy) < LEAST:
-        return
-    evidence = {"relative_error": case.relative_error, "relative_error_undone": changed.relative_error}
+def _trial(case: Case, changed: Case, found: str, remedy: str, joint: str | None = None) -> _Trial:
+    most = gain(case.physical_energy, changed.free_energy)
+    own = changed.regression is not case.regression
+    light = replace(changed, regression=replace(changed.regression)) if own else changed  # without its large arrays
+    return _Trial(light, found, remedy, joint, most)
+
+
+def _fitted(case: Case, trial: _Trial) -> Hypothesis:
+    changed = trial.case
     told: Fault = fault(
         changed.repairs[-1],
-        f"{found}: the physically consistent fit then leaves {changed.relative_error:.1%} of the torque unexplained "
-        f"instead of {case.relative_error:.1%}.",
-        remedy,
-        joint=joint,
-        **evidence,
+        f"{trial.found}: the physically consistent fit then leaves {changed.relative_error:.1%} of the torque "
+        f"unexplained instead of {case.relative_error:.1%}.",
+        trial.remedy,
+        joint=trial.joint,
+        relative_error=case.relative_error,
+        relative_error_undone=changed.relative_error,
     )
-    yield Hypothesis(told, changed, gain(case.physical_energy, changed.physical_energy))
+    return Hypothesis(told, changed, gain(case.physical_energy, changed.physical_energy))
 
 
-def _gravity(case: Case) -> Iterator[Hypothesis]:
+def _gravity(case: Case) -> Iterator[_Trial]:
     size = np.linalg.norm(case.robot.gravity)
     if size == 0:
         return
@@ -54,7 +85,7 @@ def _gravity(case: Case) -> Iterator[Hypothesis]:
         text = " ".join(f"{x:.4g}" for x in vector + 0.0)
         opposite = given @ vector < -0.9 * size**2
         what = "has the wrong sign" if opposite else "points along another axis than the robot is mounted"
-        yield from _tried(
+        yield _trial(
             case,
             changed,
             f"Gravity {what}: the torques fit gravity ({text.replace(' ', ', ')}) m/s^2 and not "
@@ -63,8 +94,8 @@ def _gravity(case: Case) -> Iterator[Hypothesis]:
         )
 
 
-def _torque_signs(case: Case) -> Iterator[Hypothesis]:
-    yield from _tried(
+def _torque_signs(case: Case) -> Iterator[_Trial]:
+    yield _trial(
         case,
         case.undone("torque_sign_all", factor=-case.factor),
         "Every torque has the opposite sign of the model's convention (as a load that the joint feels, perhaps)",
@@ -73,12 +104,12 @@ def _torque_signs(case: Case) -> Iterator[Hypothesis]:
     for dof in _worst(case):
         name = case.robot.dof_names[dof]
         changed = case.undone("torque_sign", factor=_negated(case.factor, dof))
-        yield from _tried(
+        yield _trial(
             case, changed, f"The torque of {name} has the wrong sign", f"Negate tau of {name} in the log.", name
         )
 
 
-def _position_signs(case: Case) -> Iterator[Hypothesis]:
+def _position_signs(case: Case) -> Iterator[_Trial]:
     places, regression = case.robot.scalar_positions, case.regression
     for dof in _worst(case):
         if dof not in places:
@@ -89,14 +120,14 @@ def _position_signs(case: Case) -> Iterator[Hypothesis]:
             motion.setdefault(key, getattr(regression, key).copy())
             motion[key][:, column] *= -1
         turned = case.undone("position_sign", **motion)
-        yield from _tried(
+        yield _trial(
             case,
             turned,
             f"The position of {name} has the wrong sign",
             f"Negate q (and v, a) of {name} in the log, or turn the joint's axis around in the model.",
             name,
         )
-        yield from _tried(
+        yield _trial(
             case,
             replace(turned, factor=_negated(case.factor, dof), repairs=(*case.repairs, "joint_direction")),
             f"{name} turns the other way in the log than in the model: position and torque both have the wrong sign",
@@ -105,7 +136,7 @@ def _position_signs(case: Case) -> Iterator[Hypothesis]:
         )
 
 
-def _degrees(case: Case) -> Iterator[Hypothesis]:
+def _degrees(case: Case) -> Iterator[_Trial]:
     turning = {joint.name for joint in case.robot.free_joints if joint.kind in ("revolute", "continuous")}
     places = {dof: at for dof, at in case.robot.scalar_positions.items() if case.robot.dof_names[dof] in turning}
     if not places or np.abs(case.regression.q[:, list(places.values())]).max() < TURNS:
@@ -115,7 +146,7 @@ def _degrees(case: Case) -> Iterator[Hypothesis]:
     for key, where in columns.items():
         motion[key][:, where] = np.radians(motion[key][:, where])
     motion["direction"] = np.tanh(motion["v"] / case.regression.coulomb_width)
-    yield from _tried(
+    yield _trial(
         case,
         case.undone("degrees", **motion),
         "Joint angles are in degrees",

@@ -54,6 +54,27 @@ def add_columns(case: Case, columns, *, space=None, target=None) -> Added:
     return Added(coefficients, *split)
 
 
+def promise(case: Case, dofs, columns, *, space=None) -> tuple[np.ndarray, float]:
+    """Coefficients (m,) of columns (d, n, m) on the rows of a few degrees, and the gain they promise to first order.
+
+    The same as `add_columns` for columns that are zero elsewhere, at a cost that does not grow with the robot.
+    """
+    dofs = list(dofs)
+    noise = case.free[1][dofs, None]
+    own = (case.space if space is None else space).reshape(case.robot.nv, len(case), -1)[dofs]
+    weighted = columns / noise[:, :, None]
+    inside = np.einsum("dnk,dnm->km", own, weighted)
+    whole = np.einsum("dnm,dnl->ml", weighted, weighted)
+    left = whole - inside.T @ inside
+    residual = case.target[dofs] / noise - own @ case.explained(space)
+    slope = np.einsum("dnm,dn->m", weighted, residual)
+    size = np.sqrt(np.diag(whole))
+    new = np.diag(left) > PARALLEL**2 * size**2
+    scale = np.where(new, size, np.inf)
+    coefficients = np.linalg.pinv(left / scale / scale[:, None], rcond=1e-6, hermitian=True) @ (slope / scale) / scale
+    return coefficients, 0.5 * float(slope @ coefficients) / len(case)
+
+
 def widened(case: Case, columns) -> np.ndarray:
     """(nv n, k) orthonormal basis of what the free fit and columns (nv, n, m) can explain together."""
     weighted = case.weighted(columns)

@@ -9,15 +9,19 @@ import numpy as np
 
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Hypothesis
+from steelyard.diagnose.hypothesis import Hypothesis, promise
 
 SMALLEST = 1.1  # factor; less may be friction or flexibility that the columns do not have
+LEAST = 0.02  # nats a sample to first order, below which a scale is not pursued
 GRID = np.geomspace(0.1, 10.0, 921)  # half a per cent apart
 
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
     """The best scale of each joint alone."""
     for dof in case.dofs:
+        predicted = case.regression.rows[dof] @ case.free[0]
+        if promise(case, [dof], predicted[None, :, None])[1] < LEAST:
+            continue
         scale = _scale(case, dof)
         if max(scale, 1 / scale) < SMALLEST or scale in (GRID[0], GRID[-1]):
             continue

@@ -19,7 +19,6 @@ POOR_GAP = 0.4  # nats a sample by which a fit free of physics is better
 # at most 0.1, 0.04, 0.09, 0.2 and 0.11 nats.
 GROSS, DELAY, SCALE, COUPLING, TILT = 0.5, 0.08, 0.12, 0.3, 0.15
 EVIDENCE = 15.0  # nats in all, which noise does not win by chance
-TIE = 0.1  # share of the best gain within which two hypotheses explain the data equally well
 COMMON = 1.3  # a common delay must win this many times what the delay of one joint wins
 BOTH = 0.85  # residual of either of two coupled joints, at most, after and before
 
@@ -40,12 +39,10 @@ def _gross(case: Case) -> Hypothesis | None:
     poor = case.relative_error > POOR or case.relative.max() > POOR_JOINT or case.gap > POOR_GAP
     if not poor:
         return None
-    tried = [each for each in gross.hypotheses(case) if _won(each, GROSS)]
-    if not tried:
+    alike = [each for each in gross.hypotheses(case) if _won(each, GROSS)]
+    if not alike:
         return None
-    most = max(each.gain for each in tried)
-    alike = [each for each in tried if each.gain > (1 - TIE) * most]
-    first = alike[0]  # the simplest comes first
+    first = alike[0]
     others = ", ".join(f"{each.fault.code.replace('_', ' ')} of {each.fault.joint}" for each in alike[1:])
     if not others:
         return first

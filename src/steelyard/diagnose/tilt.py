@@ -22,6 +22,8 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     changed = case
     for _ in range(ROUNDS):
         step = _step(changed, size)
+        if changed is case and np.degrees(np.linalg.norm(step) / size) < SMALLEST / 2:
+            return
         vector = changed.robot.gravity + step
         changed = case.undone("gravity_tilt", robot=replace(case.robot, gravity=size * vector / np.linalg.norm(vector)))
         if changed.physical is None:
