@@ -81,7 +81,8 @@ def carry_out(job: Job, *, out=None, progress: Progress | None = None) -> Outcom
         require_folder(out)  # before the work, not after
     result = run(job, progress=progress)
     if not result.estimate.status.usable:
-        raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.")
+        causes = "".join(f" {fault.message}" for fault in result.diagnosis.faults)
+        raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.{causes}")
     if out is None:
         return Outcome(result, summary(result))
     with staged(

@@ -26,11 +26,23 @@ GOOD = 0.15  # share of the torque left, up to which a factor explains it
 HOLLOW = 0.05  # negative eigenvalue of a load's pseudo-inertia, over its largest, that noise may leave
 
 
-def differences(case: Case) -> Iterator[Fault]:
-    """A load on one link, or torques in another unit."""
+def unit(case: Case) -> tuple[Fault, Case] | None:
+    """Torques in another unit than N m, and the case in N m: one factor between the given links and all joints."""
     problem = _Problem(case)
-    wrong_unit = list(_unit(case, problem))
-    yield from wrong_unit or _load(case, problem)
+    directions = np.column_stack([problem.torque, problem.regrouping[:, problem.effects]])
+    left, step = problem.left(directions)
+    factor = 1 + step[0]
+    if factor <= 0 or max(factor, 1 / factor) < UNIT or np.sqrt(left / problem.whole) > GOOD:
+        return None
+    found = fault(
+        "torque_unit",
+        f"Torques are {factor:.3g} times what the given model needs in every joint.",
+        "Check the unit of tau (N mm, per cent of the rated torque, motor current, motor side of the gear), and read "
+        'the log with units={"tau": ...} or scale it.',
+        factor=factor,
+        relative_error_undone=np.sqrt(left / problem.whole),
+    )
+    return found, case.undone("torque_unit", factor=case.factor / factor)
 
 
 class _Problem:
@@ -78,7 +90,9 @@ class _Problem:
         return np.maximum(eigenvalues, SINGULAR * max(eigenvalues[-1], SINGULAR)), scale[:, None] * axes
 
 
-def _load(case: Case, problem: _Problem) -> Iterator[Fault]:
+def load(case: Case) -> Iterator[Fault]:
+    """A load on one link, or a part that is missing."""
+    problem = _Problem(case)
     excess = problem.nothing - problem.everything
     if excess < NOTICEABLE**2 * problem.whole or problem.nothing < 4 * problem.everything:
         return
@@ -120,20 +134,3 @@ def _possible(case: Case, body: int, change) -> bool:
         pseudo.to_matrix(np.stack([np.sign(change[0]) * change, case.robot.inertias[body] + change]))
     )
     return bool((spreads[:, 0] > -HOLLOW * spreads[:, -1]).all() and case.robot.inertias[body, 0] + change[0] > 0)
-
-
-def _unit(case: Case, problem: _Problem) -> Iterator[Fault]:
-    """One factor between all torques of the given links and the measured ones."""
-    directions = np.column_stack([problem.torque, problem.regrouping[:, problem.effects]])
-    left, step = problem.left(directions)
-    factor = 1 + step[0]
-    if factor <= 0 or max(factor, 1 / factor) < UNIT or np.sqrt(left / problem.whole) > GOOD:
-        return
-    yield fault(
-        "torque_unit",
-        f"Torques are {factor:.3g} times what the given model needs in every joint.",
-        "Check the unit of tau (N mm, per cent of the rated torque, motor current, motor side of the gear), and read "
-        'the log with units={"tau": ...} or scale it.',
-        factor=factor,
-        relative_error_undone=np.sqrt(left / problem.whole),
-    )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.diagnose import given, search
-from steelyard.diagnose.case import case_of, thinned, thinning
+from steelyard.diagnose.case import Case, case_of, thinned, thinning
 from steelyard.diagnose.contributions import Contributions, contributions
 from steelyard.diagnose.finding import Fault
 from steelyard.diagnose.remaining import remaining
@@ -40,9 +40,18 @@ def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, independence: flo
     logs = (logs,) if isinstance(logs, Log) else tuple(logs)
     case = case_of(estimate, logs, independence=independence)
     few = thinned(logs, thinning(estimate, logs, independence))
-    found, undone = search.find(case)
-    found = (*found, *given.differences(undone))
+    named, undone = _named(case)
     motion = undone.regression.q, undone.regression.v, undone.regression.a
     left = analyse(undone.robot, motion, undone.tau, undone.error, undone.interval)
-    found = (*found, *remaining(undone, left))
-    return Diagnosis(found, left, contributions(estimate, few))
+    return Diagnosis((*named, *remaining(undone, left)), left, contributions(estimate, few))
+
+
+def _named(case: Case) -> tuple[tuple[Fault, ...], Case]:
+    """Faults that have a name, and the case with all but loads undone. A unit is looked for before and after others."""
+    unit = given.unit(case)
+    found, undone = search.find(unit[1] if unit else case)
+    if unit:
+        found = (unit[0], *found)
+    elif unit := given.unit(undone):
+        found, undone = (*found, unit[0]), unit[1]
+    return (*found, *given.load(undone)), undone

@@ -30,7 +30,7 @@ from steelyard.fit.whitening import Whitened, joint_noise, require_enough_sample
 from steelyard.inertia import pseudo
 from steelyard.information import Information
 
-ACCURATE = 1e-8  # relative duality gap of a full-accuracy solution
+ACCURATE = 1e-6  # relative duality gap: parameters are then right to far below their standard deviations
 ON_BOUND = 1e-6  # depth, in units of each constraint, that counts as on the bound
 ROUNDING = 1e-9  # by how much of its size a bounded value may miss its bound before it is put there
 REGULARIZERS = ("pullback", "entropic", "euclidean")
