@@ -17,7 +17,7 @@ LONGEST = 0.2  # s
 PROMISING = 0.3  # share of the shortest delay that the first step must find
 LEAST = 0.02  # nats a sample to first order, below which a delay is not pursued
 SHORTEST = 4e-3  # s; friction and flexibility of real joints look like delays of less
-SAME = 0.8  # of the log-likelihood won joint by joint that one common delay must win
+MOST = 3  # patterns pursued, those that promise most
 
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
@@ -25,9 +25,12 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     space = widened(case, _reversals(case)) if "coulomb" in case.layout.terms else case.space
     together = np.zeros(case.robot.nv)
     together[list(case.dofs)] = 1.0
-    for pattern in (together, *np.eye(case.robot.nv)[list(case.dofs)]):
-        if not _promising(case, pattern, space):
-            continue
+    patterns = (together, *np.eye(case.robot.nv)[list(case.dofs)])
+    promised = [_promised(case, pattern, space) for pattern in patterns]
+    for place in sorted(range(len(patterns)), key=lambda place: -promised[place])[:MOST]:
+        pattern = patterns[place]
+        if promised[place] < LEAST:
+            break
         delay = _delay(case, pattern, space)
         if abs(delay) < SHORTEST:
             continue
@@ -54,10 +57,11 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
         )
 
 
-def _promising(case: Case, pattern, space) -> bool:
+def _promised(case: Case, pattern, space) -> float:
+    """Gain that the first step promises, zero if it is too short."""
     dofs = np.flatnonzero(pattern)
     step, won = promise(case, dofs, -case.tau_rate.T[dofs, :, None], space=space)
-    return abs(step[0]) > PROMISING * SHORTEST and won > LEAST
+    return won if abs(step[0]) > PROMISING * SHORTEST else 0.0
 
 
 def _delay(case: Case, pattern, space) -> float:
