@@ -47,8 +47,12 @@ def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, independence: flo
 
 
 def _named(case: Case) -> tuple[tuple[Fault, ...], Case]:
-    """Faults that have a name, and the case with all but loads undone. A unit is looked for before and after others."""
+    """Faults that have a name, and the case with all but loads undone.
+
+    Torques that are too large are looked for first; too small ones may be angles in degrees, which the search finds.
+    """
     unit = given.unit(case)
+    unit = unit if unit and unit[0].evidence["factor"] > 1 else None
     found, undone = search.find(unit[1] if unit else case)
     if unit:
         found = (unit[0], *found)
