@@ -90,12 +90,13 @@ def test_without_them_the_same_log_is_predicted_worse(case):
     folder, _ = case
     options = ("--cutoff", 0, "--no-armature", "--json")
     found = [
-        json.loads(run_cli("identify", folder / "leg.urdf", folder / "run.npz", *options, *more).output)
-        for more in ((), ("--rotors", "--coupling", "knee+ankle"))
+        json.loads(run_cli("identify", folder / "leg.urdf", folder / "run.npz", *options, *more, code=code).output)
+        for code, more in ((1, ()), (0, ("--rotors", "--coupling", "knee+ankle")))
     ]
     plain, whole = (each["held_out"]["relative_error_after"] for each in found)
     assert plain > 3 * whole
     assert found[0]["couplings"] == found[0]["rotors"] == []
+    assert found[0]["findings"][0]["code"] == "coupled_joints"
 
 
 def test_mistakes_name_what_there_is(case, tmp_path):

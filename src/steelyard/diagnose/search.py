@@ -19,6 +19,7 @@ POOR_GAP = 0.4  # nats a sample by which a fit free of physics is better
 # at most 0.1, 0.04, 0.09, 0.2 and 0.11 nats.
 GROSS, DELAY, SCALE, COUPLING, TILT = 0.5, 0.08, 0.12, 0.3, 0.15
 EVIDENCE = 15.0  # nats in all, which noise does not win by chance
+CLEARED = 0.75  # share of the unexplained torque that remains, at most, once a gross mistake is undone
 COMMON = 1.3  # a common delay must win this many times what the delay of one joint wins
 BOTH = 0.85  # residual of either of two coupled joints, at most, after and before
 
@@ -39,7 +40,7 @@ def _gross(case: Case) -> Hypothesis | None:
     poor = case.relative_error > POOR or case.relative.max() > POOR_JOINT or case.gap > POOR_GAP
     if not poor:
         return None
-    alike = [each for each in gross.hypotheses(case) if _won(each, GROSS)]
+    alike = [each for each in gross.hypotheses(case) if _won(each, GROSS) and _cleared(case, each)]
     if not alike:
         return None
     first = alike[0]
@@ -58,13 +59,23 @@ def _fine(case: Case) -> Hypothesis | None:
         better = common[0].gain > COMMON * max(each.gain for each in alone)
         delays = common if better else alone
     pairs = [each for each in coupling.hypotheses(case) if _won(each, COUPLING) and _both(each)]
-    scales = [each for each in scale.hypotheses(case) if _won(each, SCALE)]
+    scales = [
+        each for each in scale.hypotheses(case) if _won(each, SCALE) and each.fault.evidence["residual_ratio"] < 1
+    ]
     tilts = [each for each in tilt.hypotheses(case) if _won(each, TILT)]
     return _best([*delays, *pairs, *scales, *tilts])
 
 
 def _won(each: Hypothesis, least: float) -> bool:
     return each.gain > least and each.gain * len(each.case) * each.case.independence > EVIDENCE
+
+
+def _cleared(case: Case, each: Hypothesis) -> bool:
+    """Whether a gross mistake, undone, takes away much of the torque that was unexplained: its joint's, or all of it."""
+    if each.fault.joint is None:
+        return each.case.relative_error < CLEARED * case.relative_error
+    dof = case.robot.dof_names.index(each.fault.joint)
+    return each.case.relative[dof] < CLEARED * case.relative[dof]
 
 
 def _both(each: Hypothesis) -> bool:

@@ -22,6 +22,7 @@ CHEAP = 0.3  # length of a step, relative to its assumed scale, below which the 
 RESCALINGS = 4
 SCALES = (1.0, 0.1, 0.01, 1e-4, 1e-6, 1e-8, 10.0)  # tried one after the other, relative to the guess
 TOLERANCES = (1e-11, 1e-10, 1e-9, 1e-8)  # asked of the cone solver, one after the other
+ENOUGH = 1e-8  # gap of a step, relative to its squared length, after which no other tolerance is tried
 MARGIN = 10.0  # times the solver's tolerance: kept clear of every bound, so that the tolerance cannot cross it
 TIE = 1e-12  # weight that picks the smallest of auxiliary variables that the cost leaves open
 UNREACHABLE = 1e-8  # of the largest singular value: directions in which no step moves a constraint
@@ -180,6 +181,7 @@ def _cone_step(around: _Around, scale: float) -> _Step:
     h = np.concatenate([each.b - each.A @ around.x for each in free])
     kinds = [kind for each in free for kind in each.cones]
     inside = np.concatenate([cones.unit(kind, n) for kind, n in kinds])
+    best = None
     for tolerance in TOLERANCES:
         tightened = h - MARGIN * tolerance * inside
         found = _clarabel(M, M_aux, tightened, kinds, tolerance)
@@ -193,9 +195,14 @@ def _cone_step(around: _Around, scale: float) -> _Step:
         )
         x = around.program.parameters(around.w + d)
         if all(each.depth(x, part) >= 0 for each, part in zip(free, parts, strict=True)):
-            gap = scale**2 * _duality_gap(u, aux, M, M_aux, tightened, kinds, multipliers)
-            return _Step(d, parts, gap, scale * float(np.linalg.norm(u)))
-    raise NoDigits("The cone solver met none of its tolerances.")
+            gap, length = _duality_gap(u, aux, M, M_aux, tightened, kinds, multipliers), float(np.linalg.norm(u))
+            if best is None or scale**2 * gap < best.gap:
+                best = _Step(d, parts, scale**2 * gap, scale * length)
+            if gap < ENOUGH * length**2:
+                break
+    if best is None:
+        raise NoDigits("The cone solver met none of its tolerances.")
+    return best
 
 
 def _clarabel(M, M_aux, h, kinds, tolerance: float):
