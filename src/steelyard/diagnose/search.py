@@ -71,7 +71,7 @@ def _won(each: Hypothesis, least: float) -> bool:
 
 
 def _cleared(case: Case, each: Hypothesis) -> bool:
-    """Whether a gross mistake, undone, takes away much of the torque that was unexplained: its joint's, or all of it."""
+    """Whether a gross mistake, undone, takes away much of the unexplained torque: that of its joint, or all of it."""
     if each.fault.joint is None:
         return each.case.relative_error < CLEARED * case.relative_error
     dof = case.robot.dof_names.index(each.fault.joint)
