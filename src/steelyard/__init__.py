@@ -20,7 +20,7 @@ from steelyard.dynamics import (
 from steelyard.errors import SteelyardError
 from steelyard.identifiability.analyze import identifiability
 from steelyard.identify import identify
-from steelyard.information import Information, accumulate, load_information, save_information
+from steelyard.information import Information, accumulate, accumulate_blocks, load_information, save_information
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
 from steelyard.model import Robot, library, load
 from steelyard.model.save import save
@@ -34,6 +34,7 @@ __all__ = [
     "SteelyardError",
     "UserColumn",
     "accumulate",
+    "accumulate_blocks",
     "base_wrench_regressor",
     "body_regressor",
     "diagnose",

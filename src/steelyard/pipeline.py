@@ -8,8 +8,8 @@ from pathlib import Path
 
 from steelyard.diagnose import Diagnosis, diagnose
 from steelyard.errors import LogError, OptionError
-from steelyard.fit import Estimate, consistent
-from steelyard.information import accumulate
+from steelyard.fit import Estimate, Uncertainty, consistent, uncertainty
+from steelyard.information import accumulate_blocks
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
 from steelyard.model import Robot, load
 from steelyard.model.side import read_side, side_path
@@ -51,7 +51,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Outcome of a run: the Estimate, torque errors on the held-out samples before and after, and notices.
+    """Outcome of a run: Estimate and Uncertainty, torque errors on the held-out samples before and after, notices.
 
     findings: of the logs, and the faults of the diagnosis.
     """
@@ -60,6 +60,7 @@ class Result:
     prior: Robot
     robot: Robot
     estimate: Estimate
+    uncertainty: Uncertainty
     before: Validation
     after: Validation
     held_out: Log
@@ -70,7 +71,7 @@ class Result:
 
 
 def run(job: Job, *, progress: Progress | None = None) -> Result:
-    """Read, check, differentiate, accumulate, fit and validate. Writes nothing. Raises SteelyardError with a remedy."""
+    """From files to a fit with intervals, validated. Writes nothing. Raises SteelyardError with a remedy."""
     report = progress or (lambda stage, share: None)
     if not job.logs:
         raise OptionError("At least one log is needed.")
@@ -96,9 +97,11 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         train.append((kept, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0))
         test.append(held)
     report("accumulating information", 0.65)
-    info = reduce(add, (accumulate(robot, log, independence=share, **options) for log, share in train))
+    blocks = [b for log, share in train for b in accumulate_blocks(robot, log, independence=share, **options)]
     report("fitting", 0.75)
-    estimate = consistent(info, weight=job.weight)
+    estimate = consistent(reduce(add, blocks), weight=job.weight)
+    report("finding intervals", 0.8)
+    intervals = uncertainty(estimate, blocks, weight=job.weight)
     report("validating", 0.9)
     held = joined(test, name="held-out samples")
     before, after = validate(robot, held, rotors=job.rotors), validate(estimate, held)
@@ -109,6 +112,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         prior=robot,
         robot=estimate.require_robot(),
         estimate=estimate,
+        uncertainty=intervals,
         before=before,
         after=after,
         held_out=held,

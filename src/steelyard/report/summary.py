@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.diagnose import Diagnosis
+from steelyard.fit import Source
 from steelyard.fit.least_squares import model_parameters
 from steelyard.inertia import pseudo
 from steelyard.inertia.parameters import rotational_inertia, to_com_inertia
@@ -39,8 +40,10 @@ def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Seque
             "joints": _joints(result),
             "couplings": _couplings(result),
             "rotors": _rotors(result),
+            "parameters": _parameters(result),
             "base_parameters": _base_parameters(result),
             "diagnosis": _diagnosis(result.diagnosis),
+            "uncertainty": _uncertainty(result),
             "findings": [vars(finding) for finding in result.findings],
             "notes": [*result.notes, *estimate.notes, *notes],
             "job": result.job.as_json(),
@@ -155,39 +158,25 @@ def spelled_out(theta) -> dict:
 
 def _joints(result: Result) -> list[dict]:
     """Friction and armature, one entry a degree of freedom that has any."""
-    estimate, layout = result.estimate, result.estimate.layout
-    given = model_parameters(result.prior, layout)
-    units, deviation = column_units(result.prior, layout), _deviations(estimate)
+    layout, parameters = result.estimate.layout, _parameters(result)
     entries = []
     for place, name in enumerate(layout.dof_names):
         columns = {term: layout.term(term).start + place for term in layout.terms}
-        entries.append(
-            {"name": name}
-            | {
-                term: {
-                    "prior": given[column],
-                    "identified": estimate.parameters[column],
-                    "deviation": deviation.get(column),
-                    "unit": units[column],
-                }
-                for term, column in columns.items()
-            }
-        )
+        values = {term: {k: v for k, v in parameters[c].items() if k != "name"} for term, c in columns.items()}
+        entries.append({"name": name} | values)
     return entries
 
 
 def _couplings(result: Result) -> list[dict]:
     """Inertia and friction of every motor that joints share."""
-    layout, estimate = result.estimate.layout, result.estimate
-    deviation = _deviations(estimate)
+    layout, intervals = result.estimate.layout, _intervals(result.uncertainty.parameters)
     return [
         {
             "name": extra.name,
             "term": extra.kind,
             "ratios": {result.prior.dof_names[d]: r for d, r in zip(extra.dofs, extra.ratios, strict=True)},
-            "identified": estimate.parameters[column],
-            "deviation": deviation.get(column),
             "unit": extra.unit,
+            **intervals[column],
         }
         for column, extra in enumerate(layout.extras, start=layout.extra.start)
     ]
@@ -220,18 +209,40 @@ def _rotor_numbers(rotor, theta) -> dict:
     return spelled_out(theta) | {"spin_inertia": axis @ rotational_inertia(theta) @ axis}
 
 
-def _deviations(estimate) -> dict[int, float]:
-    """Standard deviation of every parameter the data determines on its own, by column: it is then a base parameter."""
-    known = knowledge(estimate.basis)
-    variance = np.maximum(np.diag(estimate.covariance), 0.0)
-    return {int(c): float(np.sqrt(variance[k])) for k, c in enumerate(estimate.basis.columns) if known[c] == "data"}
+def _parameters(result: Result) -> list[dict]:
+    """Every parameter with its interval and what determines it."""
+    layout = result.estimate.layout
+    given, units = model_parameters(result.prior, layout), column_units(result.prior, layout)
+    intervals = _intervals(result.uncertainty.parameters)
+    return [
+        {"name": n, "unit": u, "prior": g} | each
+        for n, u, g, each in zip(layout.names, units, given, intervals, strict=True)
+    ]
+
+
+def _intervals(intervals) -> list[dict]:
+    columns = (intervals.estimate, intervals.deviation, intervals.lower, intervals.upper, intervals.labels)
+    keys = ("identified", "deviation", "lower", "upper", "label")
+    return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _uncertainty(result: Result) -> dict:
+    found = result.uncertainty
+    return {
+        "level": found.parameters.level,
+        "blocks": found.blocks,
+        "inflation": found.inflation,
+        "draws": len(found.draws),
+        "labels": {source.value: int(np.sum(found.parameters.by(source))) for source in Source},
+    }
 
 
 def _base_parameters(result: Result) -> list[dict]:
     estimate, layout, basis = result.estimate, result.estimate.layout, result.estimate.basis
     given = basis.regroup(model_parameters(result.prior, layout))
     units = column_units(result.prior, layout)
-    deviation = np.sqrt(np.maximum(np.diag(estimate.covariance), 0.0))
+    intervals = _intervals(result.uncertainty.base)
+    deviation = result.uncertainty.base.deviation
     size = np.abs(basis.regrouping) @ sizes(result.prior, estimate)
     given = np.where(np.abs(given) < ROUNDING * size, 0.0, given)
     share = np.divide(deviation, size, out=np.full_like(size, np.inf), where=size > 0)
@@ -240,8 +251,7 @@ def _base_parameters(result: Result) -> list[dict]:
             "name": layout.names[column],
             "unit": units[column],
             "prior": given[k],
-            "identified": estimate.base[k],
-            "deviation": deviation[k],
+            **intervals[k],
             "relative_deviation": share[k],
             "uncertain": bool(share[k] > UNCERTAIN),
             "regroups": regrouped(layout.names, basis.regrouping[k], column),

@@ -21,7 +21,7 @@ def overview(summary: dict, *, links: bool = True) -> Group:
         error_table(summary),
     ]
     if links:
-        lines += [Text(), body_table(summary)]
+        lines += [Text(), body_table(summary), Text(determined(summary))]
     if summary["notes"]:
         lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in summary["notes"])]
     if summary["files"]:
@@ -61,6 +61,15 @@ def body_table(summary: dict) -> Table:
         ]
         table.add_row(Text(body["name"]), *cells)
     return table
+
+
+def determined(summary: dict) -> str:
+    """One line: how many parameters have an interval that the data alone vouches for."""
+    found, count = summary["uncertainty"], len(summary["parameters"])
+    return (
+        f"{found['labels']['data-determined']} of {count} parameters are determined by the data alone; intervals "
+        f"({percent(found['level'])}) of all are in the summary."
+    )
 
 
 def _table(title: str, first: str) -> Table:

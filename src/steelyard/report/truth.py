@@ -63,7 +63,7 @@ def combination_table(truth: Robot, result: Result) -> Table:
         table.add_column(column, justify="right")
     table.add_column("unit")
     true, given = (basis.regroup(model_parameters(robot, layout)) for robot in (truth, result.prior))
-    deviation = np.sqrt(np.maximum(np.diag(estimate.covariance), 0.0))
+    deviation = result.uncertainty.base.deviation
     units = column_units(result.prior, layout)
     for k, column in enumerate(basis.columns):
         table.add_row(

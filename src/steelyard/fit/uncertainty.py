@@ -1,0 +1,143 @@
+"""Intervals for base parameters and for every parameter of a constrained fit, from Informations of blocks.
+
+What motion and log show on their own (base parameters, and parameters outside every null space): least squares with
+block-robust variance and t quantiles (`fit.sandwich`), free of the prior and cut off where no body can be. The rest: a
+multiplier bootstrap, in which scores of blocks and prior are perturbed together and every perturbed problem is solved
+inside the constraints (`fit.barrier`). Percentiles of constrained fits cover too little next to a constraint (Andrews
+2000; docs/uncertainty.md has figures), which is why they are left to parameters for which there is nothing better.
+An interval always contains the estimate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from steelyard.errors import FitError, OptionError
+from steelyard.fit.barrier import constrained
+from steelyard.fit.block_length import independent_blocks
+from steelyard.fit.constraints import SIGNED
+from steelyard.fit.estimate import Estimate
+from steelyard.fit.intervals import Intervals
+from steelyard.fit.posterior import Posterior, posterior
+from steelyard.fit.prior import consistent_prior
+from steelyard.fit.sandwich import Sandwich, sandwich
+from steelyard.fit.sources import sources_of
+from steelyard.information import Information
+
+NONNEGATIVE = (0, 4, 6, 9)  # mass and moments of inertia among the ten of a body
+DRAWS, FEWEST_DRAWS, LARGE = 200, 40, 100  # bootstrapped fits, and parameters from which there are fewer of them
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """How sure an Estimate is.
+
+    parameters, base: Intervals of all p parameters and of the r base parameters. covariance: (r, r) of the base
+    parameters, from data and prior. noise: (g,) residual deviation of each row group. draws: (n, p) bootstrapped
+    parameters, each inside the constraints. blocks: how many were told apart, degrees: (r,) of freedom they leave.
+    inflation: deviations over those that samples as independent as the Information says (`independence`) would have.
+    """
+
+    estimate: Estimate
+    parameters: Intervals
+    base: Intervals
+    covariance: np.ndarray
+    noise: np.ndarray
+    draws: np.ndarray
+    blocks: int
+    degrees: np.ndarray
+    inflation: float
+
+
+def uncertainty(
+    estimate: Estimate,
+    blocks: Sequence[Information],
+    *,
+    prior=None,
+    weight: float = 1.0,
+    level: float = 0.95,
+    draws: int | None = None,
+    seed: int = 0,
+) -> Uncertainty:
+    """Intervals and labels for the parameters of a fit.
+
+    blocks: contiguous pieces of the Information that was fitted, see `accumulate_blocks`; neighbours are merged until
+    they are independent. prior, weight: as they were given to the fit. level: of two-sided intervals. draws:
+    bootstrapped fits, 200 by default, fewer for robots of more than a hundred parameters; seed: of their random
+    numbers. Raises FitError when the blocks belong to another regression.
+    """
+    if not 0 < level < 1:
+        raise OptionError(f"level={level}: the probability of an interval lies between 0 and 1.")
+    draws = affordable(estimate.layout.size) if draws is None else draws
+    if draws < 2:
+        raise OptionError(f"draws={draws}: a spread needs at least 2 bootstrapped fits.")
+    if not blocks or blocks[0].layout != estimate.layout:
+        raise FitError("These blocks have other columns than the estimate; accumulate them with the same options.")
+    scores = independent_blocks(sandwich(blocks, noise=estimate.noise))
+    count = estimate.layout.inertial.stop // 10
+    theta0 = consistent_prior(prior, estimate.prior, count)[0] if count else np.zeros((0, 10))
+    model = posterior(scores, theta0, weight=weight)
+    contrasts = np.concatenate([np.eye(estimate.layout.size), estimate.basis.regrouping])
+    sources = sources_of(scores, model, contrasts)
+    whitened = sources.lifted @ scores.to_base
+    degrees = scores.degrees(whitened)
+    found = _bootstrap(scores, model, estimate.physical, draws, float(np.median(degrees)), seed)
+    spread, outside = found @ contrasts.T, (1 - level) / 2
+    deviation = np.where(sources.seen, np.sqrt(scores.variance(whitened)), spread.std(axis=0, ddof=1))
+    middle, reach = whitened @ scores.solution, stdtrit(degrees, 1 - outside) * deviation
+    bounds = np.where(
+        sources.seen, [middle - reach, middle + reach], np.quantile(spread, [outside, 1 - outside], axis=0)
+    )
+    lower, upper = np.maximum(bounds, _least(estimate))
+    value = np.concatenate([estimate.parameters, estimate.base])
+    lower, upper = np.minimum(lower, value), np.maximum(upper, value)
+
+    def part(names, cut: slice) -> Intervals:
+        return Intervals(names, value[cut], lower[cut], upper[cut], deviation[cut], sources.labels[cut], level)
+
+    p = estimate.layout.size
+    return Uncertainty(
+        estimate=estimate,
+        parameters=part(estimate.layout.names, slice(0, p)),
+        base=part(estimate.base_names, slice(p, None)),
+        covariance=_covariance(scores, model, estimate.basis.regrouping),
+        noise=scores.noise,
+        draws=found,
+        blocks=scores.count,
+        degrees=degrees[p:],
+        inflation=float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))),
+    )
+
+
+def affordable(parameters: int) -> int:
+    """Bootstrapped fits that take about a second: their cost grows with the third power of the number of parameters."""
+    return int(max(FEWEST_DRAWS, DRAWS * min(1.0, LARGE / max(parameters, 1)) ** 3))
+
+
+def _bootstrap(scores: Sandwich, model: Posterior, physical: bool, draws: int, degrees: float, seed: int) -> np.ndarray:
+    """(draws, p) parameters of fits with perturbed scores and priors; multivariate t for few blocks."""
+    rng = np.random.default_rng(seed)
+    heavy = np.sqrt(degrees / rng.chisquare(degrees, size=(draws, 1)))
+    target = model.target + heavy * rng.normal(size=(draws, scores.count)) @ scores.adjusted
+    free = model.optimum(target, rng.normal(size=(draws, len(model.pull))))
+    return model.parameters(constrained(model, free) if physical else free)
+
+
+def _least(estimate: Estimate) -> np.ndarray:
+    """(p + r,) least values that a physical estimate can have; base parameters can have either sign."""
+    layout = estimate.layout
+    least = np.full(layout.size + estimate.basis.count, -np.inf)
+    if not estimate.physical:
+        return least
+    least[layout.signed(SIGNED)] = 0.0
+    for i in range(layout.inertial.stop // 10):
+        least[[layout.body(i).start + k for k in NONNEGATIVE]] = 0.0
+    return least
+
+
+def _covariance(scores: Sandwich, model: Posterior, regrouping) -> np.ndarray:
+    noise, pull = model.response(regrouping)
+    spread = np.concatenate([noise @ scores.adjusted.T, pull], axis=1)
+    return spread @ spread.T

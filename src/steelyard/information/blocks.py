@@ -1,0 +1,56 @@
+"""Information of a log in contiguous blocks: what tells how far a fit can be trusted, still without samples."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+from array_api_compat import is_jax_array
+
+from steelyard.errors import OptionError
+from steelyard.identifiability.structure import regression_basis
+from steelyard.information.accumulate import accumulate
+from steelyard.information.engines import chosen
+from steelyard.information.raw import raw_columns
+from steelyard.information.rows import rows_of
+from steelyard.information.sums import Information
+from steelyard.log.log import Log
+from steelyard.model.robot import Robot
+from steelyard.parameters import FRICTION, layout_of
+
+# Blocks of a log: neighbours are merged afterwards until their residuals are independent. Very short blocks cost more
+# than they tell, as long as there are some to compare.
+MOST, FEWEST, SHORTEST = 64, 16, 32  # blocks, blocks, samples of a block
+ENTRIES = 3e7  # of all blocks' Gram matrices, some hundred megabytes: a humanoid has fewer blocks
+
+
+def accumulate_blocks(
+    robot: Robot, log: Log | Iterable[Log], *, count: int | None = None, engine: str = "auto", **options
+) -> tuple[Information, ...]:
+    """Informations of contiguous blocks of every log, in order of time; they add up to `accumulate`'s.
+
+    count: blocks of each log, by default 64, fewer (16 at least) for logs of less than two thousand samples and for
+    robots of many joints. Blocks of a log differ by one sample at most; a log shorter than `count` has a block a
+    sample. engine, options: as of `accumulate`. Raises OptionError for fewer than two blocks, and what `accumulate`
+    raises.
+    """
+    if "extra" in options:
+        options["extra"] = tuple(options["extra"])  # used for every block
+    if count is not None and (not isinstance(count, int | np.integer) or count < 2):
+        raise OptionError(f"count={count!r}: residuals are compared between blocks; at least 2 are needed.")
+    blocks = []
+    for each in [log] if isinstance(log, Log) else log:
+        usual, fitting = _plan(robot, each, **options)
+        same = usual if engine == "auto" else engine
+        edges = np.linspace(0, len(each), min(count or fitting, len(each)) + 1).astype(int)
+        blocks += [accumulate(robot, each[i:j], engine=same, **options) for i, j in pairwise(edges)]
+    return tuple(blocks)
+
+
+def _plan(robot, log: Log, *, columns="base", coulomb_width=None, independence=None, **options) -> tuple[str, int]:
+    """The engine that a whole log is worth (each block alone might look too short), and how many blocks it has."""
+    layout = layout_of(robot, **{"friction": FRICTION, **options})
+    kept = regression_basis(robot, layout).columns
+    affordable = min(len(log) / SHORTEST, ENTRIES / (robot.nv * len(kept) ** 2))
+    raw = raw_columns(robot, layout, kept)
+    worth = "auto" if is_jax_array(log.v) else chosen(raw.robot, rows_of(raw.robot, raw.layout, raw.columns), len(log))
+    return worth, int(np.clip(affordable, FEWEST, MOST))

@@ -1,0 +1,173 @@
+"""Intervals cover the truth as often as they say, and labels say what a number rests on."""
+
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.special import stdtrit
+
+from noisy_torques import Repetitions
+from steelyard import fit
+from steelyard.demo import mistaken
+from steelyard.errors import FitError, OptionError
+from steelyard.fit.barrier import constrained
+from steelyard.fit.block_length import independent_blocks
+from steelyard.fit.intervals import Source
+from steelyard.fit.posterior import posterior
+from steelyard.fit.prior import consistent_prior
+from steelyard.fit.sandwich import sandwich
+from steelyard.inertia import pseudo
+from steelyard.information import Information, accumulate_blocks
+from steelyard.model import library
+
+CORRELATIONS = [0.0, 0.95]
+FEW, MANY = 60, 500
+
+
+@pytest.fixture(scope="module")
+def scara():
+    truth = library.scara()
+    return Repetitions(truth, mistaken(truth, seed=1))
+
+
+@pytest.fixture(scope="module")
+def noisy(scara):
+    blocks = scara.with_errors(scara.errors(np.random.default_rng(3), 0.9))
+    return fit.consistent(sum(blocks)), blocks
+
+
+def band(shares):
+    """Slack of a mean of independent shares: two standard errors."""
+    return 2 * np.std(shares, ddof=1) / np.sqrt(len(shares))
+
+
+@pytest.mark.parametrize("correlation", CORRELATIONS)
+def test_intervals_of_base_parameters_cover(scara, correlation):
+    rng = np.random.default_rng(11)
+    robust, naive = [], []
+    for _ in range(MANY):
+        scores = independent_blocks(sandwich(scara.with_errors(scara.errors(rng, correlation))))
+        error = np.abs(scores.base - scara.base)
+        reach = stdtrit(scores.degrees(scores.to_base), 0.975) * np.sqrt(scores.variance(scores.to_base))
+        robust.append(error <= reach)
+        naive.append(error <= 1.96 * np.linalg.norm(scores.to_base, axis=1))
+    assert 0.92 <= np.mean(robust) <= 0.98
+    each = 3 * np.sqrt(0.05 * 0.95 / MANY)  # what chance alone does to one parameter's share
+    assert np.all(np.abs(np.mean(robust, axis=0) - 0.95) < 0.03 + each)
+    assert np.mean(naive) > 0.9 if correlation == 0 else np.mean(naive) < 0.5  # independent samples assumed
+
+
+@pytest.mark.parametrize("correlation", CORRELATIONS)
+def test_intervals_of_constrained_fits_cover(scara, correlation):
+    rng = np.random.default_rng(12)
+    full, base = [], []
+    for _ in range(FEW):
+        blocks = scara.with_errors(scara.errors(rng, correlation))
+        found = fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=2)
+        determined = found.parameters.by(Source.DATA)
+        assert determined.sum() > 10
+        full.append(np.mean(found.parameters.covers(scara.parameters)[determined]))
+        base.append(np.mean(found.base.covers(scara.base)))
+    for shares in (full, base):
+        assert 0.92 - band(shares) <= np.mean(shares) <= 0.98 + band(shares)
+
+
+def test_bootstrapped_fits_are_the_cone_program(scara):
+    blocks = scara.with_errors(scara.errors(np.random.default_rng(4)))
+    scores = sandwich(blocks)
+    model = posterior(scores, consistent_prior(None, scara.prior, scara.prior.nb)[0])
+    rng = np.random.default_rng(5)
+    target = model.target + np.array([[0.0], [1.0]]) * rng.normal(size=(2, len(model.target)))
+    pulls = np.array([[0.0], [1.0]]) * rng.normal(size=(2, len(model.pull)))
+    found = constrained(model, model.optimum(target, pulls))
+    to_z = np.linalg.inv(model.factors[1])
+    for k in range(2):
+        y = cp.Variable(len(model.pull))
+        theta = model.start + model.directions @ y
+        cost = cp.sum_squares(model.data @ y - target[k]) + cp.sum_squares(cp.multiply(model.pull, y) - pulls[k])
+        columns = np.eye(10)
+        limits = [
+            sum(theta[10 * i + c] * pseudo.to_matrix(columns[c]) for c in range(10)) >> 0 for i in range(model.bodies)
+        ]
+        bounded = np.isfinite(model.lower)
+        limits.append(y[10 * model.bodies :][bounded] >= model.lower[bounded])
+        cp.Problem(cp.Minimize(cost), limits).solve(solver="CLARABEL")
+        # standard deviations, over all directions together
+        assert np.linalg.norm(found[k] - to_z @ y.value) < 0.1
+    estimate = fit.consistent(sum(blocks))
+    exact = np.linalg.solve(model.directions, estimate.parameters - model.start)
+    assert np.linalg.norm(found[0] - to_z @ exact) < 0.1
+
+
+def test_labels_follow_what_motion_and_log_show(scara, noisy):
+    estimate, blocks = noisy
+    found = fit.uncertainty(estimate, blocks, draws=100)
+    label = dict(zip(found.parameters.names, found.parameters.labels, strict=True))
+    assert label["joint1.viscous"] == label["joint1.coulomb"] == "data-determined"
+    assert label["link1.hz"] == label["link1.m"] == "unidentifiable"  # turns about a vertical axis
+    assert label["link2.Izz"] == "prior-determined"  # seen together with what hangs on it
+    hidden = np.any(np.abs(estimate.basis.null_space) > 1e-6, axis=1)
+    assert not np.any(found.parameters.by(Source.DATA) & hidden)
+    # a joint that never moves shows nothing of what only it could show
+    log = scara.log.replace(**{x: getattr(scara.log, x) * [1, 1, 1, 0] for x in ("v", "a")})
+    still = tuple(replace(b, robot=scara.prior) for b in accumulate_blocks(scara.robot, log, armature=True))
+    label = fit.uncertainty(fit.consistent(sum(still)), still, draws=50).parameters
+    assert dict(zip(label.names, label.labels, strict=True))["joint4.viscous"] == "unidentifiable"
+
+
+def test_draws_are_physical_and_intervals_hold_the_estimate(noisy):
+    estimate, blocks = noisy
+    found = fit.uncertainty(estimate, blocks, draws=100)
+    theta = found.draws[:, estimate.layout.inertial].reshape(100, -1, 10)
+    assert np.linalg.eigvalsh(pseudo.to_matrix(theta)).min() > 0
+    assert found.draws[:, estimate.layout.signed(("viscous", "coulomb", "armature"))].min() >= 0
+    for part in (found.parameters, found.base):
+        assert np.all((part.lower <= part.estimate) & (part.estimate <= part.upper)) and np.all(part.deviation > 0)
+    assert found.inflation > 2  # neighbouring samples are alike
+    assert len(found.parameters.table().splitlines()) == len(found.parameters) == estimate.layout.size
+    again = fit.uncertainty(estimate, blocks, draws=100)
+    np.testing.assert_array_equal(found.draws, again.draws)
+
+
+def test_a_parameter_that_is_a_base_parameter_has_one_interval(noisy):
+    estimate, blocks = noisy
+    found = fit.uncertainty(estimate, blocks, draws=2)
+    full, base = (
+        np.stack([part.lower, part.upper, part.deviation])[:, part.names.index("joint2.viscous")]
+        for part in (found.parameters, found.base)
+    )
+    np.testing.assert_allclose(full, base, rtol=1e-9)
+
+
+def test_covariance_is_the_sandwich_where_data_decides(noisy):
+    estimate, blocks = noisy
+    found = fit.uncertainty(estimate, blocks, draws=2)
+    scores = independent_blocks(sandwich(blocks))
+    sure = found.base.by(Source.DATA)
+    robust, full = np.diag(scores.covariance)[sure], np.diag(found.covariance)[sure]
+    np.testing.assert_allclose(full, robust, rtol=0.2)
+
+
+def test_least_squares_and_raw_regressions_too(noisy):
+    _, blocks = noisy
+    found = fit.uncertainty(fit.least_squares(sum(blocks)), blocks, draws=50)
+    assert np.all(np.isfinite(found.base.upper)) and found.base.by(Source.DATA).sum() > 10
+    rng = np.random.default_rng(6)
+    Y = rng.normal(size=(400, 3))
+    tau = Y @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=400)
+    parts = tuple(Information.from_arrays(Y[i::8], tau[i::8]) for i in range(8))
+    found = fit.uncertainty(fit.least_squares(sum(parts)), parts, draws=20)
+    assert set(found.parameters.labels) == {"data-determined"}
+    np.testing.assert_allclose(found.parameters.deviation, 0.1 / 20, rtol=0.5)
+
+
+def test_bad_input_is_refused(noisy):
+    estimate, blocks = noisy
+    with pytest.raises(OptionError, match="level"):
+        fit.uncertainty(estimate, blocks, level=95)
+    with pytest.raises(OptionError, match="draws"):
+        fit.uncertainty(estimate, blocks, draws=1)
+    other = tuple(Information.from_arrays(np.eye(3), np.ones(3)) for _ in range(8))
+    with pytest.raises(FitError, match="other columns"):
+        fit.uncertainty(estimate, other)
