@@ -18,10 +18,11 @@ ALONE = 1e-9  # share of the prior's variance that lies outside what any motion 
 @dataclass(frozen=True, eq=False)
 class Sources:
     """lifted: (c, r) the combinations in base parameters; seen: (c,) whether motion and log show them without a prior;
-    labels: one Source each."""
+    variance: (c,) of data and prior together, constraints left aside; labels: one Source each."""
 
     lifted: np.ndarray
     seen: np.ndarray
+    variance: np.ndarray
     labels: tuple[Source, ...]
 
 
@@ -34,7 +35,8 @@ def sources_of(scores: Sandwich, model: Posterior, contrasts) -> Sources:
     seen = scores.sees(lifted) & (hidden <= ALONE * before)
     noise, pull = model.response(contrasts)
     from_prior = np.sum(pull**2, axis=1)
-    data = seen & (from_prior <= PRIOR_SHARE * (scores.variance(noise) + from_prior))
+    variance = scores.variance(noise) + from_prior
+    data = seen & (from_prior <= PRIOR_SHARE * variance)
     left = np.sum(pull * (contrasts @ model.directions / model.pull), axis=1)  # variance after the data, noise white
     labels = np.where(data, 0, np.where(left > UNMOVED * before, 2, 1))
-    return Sources(lifted, seen, tuple((Source.DATA, Source.PRIOR, Source.NOTHING)[k] for k in labels))
+    return Sources(lifted, seen, variance, tuple((Source.DATA, Source.PRIOR, Source.NOTHING)[k] for k in labels))

@@ -27,7 +27,7 @@ from steelyard.fit.sources import sources_of
 from steelyard.information import Information
 
 NONNEGATIVE = (0, 4, 6, 9)  # mass and moments of inertia among the ten of a body
-DRAWS, FEWEST_DRAWS, LARGE = 200, 40, 100  # bootstrapped fits, and parameters from which there are fewer of them
+DRAWS, FEWEST_DRAWS, LARGE = 200, 30, 100  # bootstrapped fits, and parameters from which there are fewer of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +65,15 @@ def uncertainty(
 
     blocks: contiguous pieces of the Information that was fitted, see `accumulate_blocks`; neighbours are merged until
     they are independent. prior, weight: as they were given to the fit. level: of two-sided intervals. draws:
-    bootstrapped fits, 200 by default, fewer for robots of more than a hundred parameters; seed: of their random
-    numbers. Raises FitError when the blocks belong to another regression.
+    bootstrapped fits, 200 by default, fewer for robots of more than a hundred parameters and none from 190; intervals
+    that lean on the prior then leave constraints aside, but for signs. seed: of random numbers. Raises FitError when
+    the blocks belong to another regression.
     """
     if not 0 < level < 1:
         raise OptionError(f"level={level}: the probability of an interval lies between 0 and 1.")
     draws = affordable(estimate.layout.size) if draws is None else draws
-    if draws < 2:
-        raise OptionError(f"draws={draws}: a spread needs at least 2 bootstrapped fits.")
+    if draws < 2 and draws != 0:
+        raise OptionError(f"draws={draws}: a spread needs at least 2 bootstrapped fits; 0 does without.")
     if not blocks or blocks[0].layout != estimate.layout:
         raise FitError("These blocks have other columns than the estimate; accumulate them with the same options.")
     scores = independent_blocks(sandwich(blocks, noise=estimate.noise))
@@ -83,15 +84,18 @@ def uncertainty(
     sources = sources_of(scores, model, contrasts)
     whitened = sources.lifted @ scores.to_base
     degrees = scores.degrees(whitened)
-    found = _bootstrap(scores, model, estimate.physical, draws, float(np.median(degrees)), seed)
-    spread, outside = found @ contrasts.T, (1 - level) / 2
-    deviation = np.where(sources.seen, np.sqrt(scores.variance(whitened)), spread.std(axis=0, ddof=1))
-    middle, reach = whitened @ scores.solution, stdtrit(degrees, 1 - outside) * deviation
-    bounds = np.where(
-        sources.seen, [middle - reach, middle + reach], np.quantile(spread, [outside, 1 - outside], axis=0)
-    )
-    lower, upper = np.maximum(bounds, _least(estimate))
+    typical, outside = float(np.median(degrees)), (1 - level) / 2
     value = np.concatenate([estimate.parameters, estimate.base])
+    if draws:
+        found = _bootstrap(scores, model, estimate.physical, draws, typical, seed)
+        spread = found @ contrasts.T
+        leaning, rest = spread.std(axis=0, ddof=1), np.quantile(spread, [outside, 1 - outside], axis=0)
+    else:
+        found, leaning = np.zeros((0, estimate.layout.size)), np.sqrt(sources.variance)
+        rest = value + np.outer([-1, 1], stdtrit(typical, 1 - outside) * leaning)
+    deviation = np.where(sources.seen, np.sqrt(scores.variance(whitened)), leaning)
+    middle, reach = whitened @ scores.solution, stdtrit(degrees, 1 - outside) * deviation
+    lower, upper = np.maximum(np.where(sources.seen, [middle - reach, middle + reach], rest), _least(estimate))
     lower, upper = np.minimum(lower, value), np.maximum(upper, value)
 
     def part(names, cut: slice) -> Intervals:
@@ -112,8 +116,9 @@ def uncertainty(
 
 
 def affordable(parameters: int) -> int:
-    """Bootstrapped fits that take about a second: their cost grows with the third power of the number of parameters."""
-    return int(max(FEWEST_DRAWS, DRAWS * min(1.0, LARGE / max(parameters, 1)) ** 3))
+    """Bootstrapped fits that take about a second (the cost grows with the cube of parameters); 0 rather than few."""
+    count = int(DRAWS * min(1.0, LARGE / max(parameters, 1)) ** 3)
+    return count if count >= FEWEST_DRAWS else 0
 
 
 def _bootstrap(scores: Sandwich, model: Posterior, physical: bool, draws: int, degrees: float, seed: int) -> np.ndarray:
