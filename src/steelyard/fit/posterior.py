@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from steelyard.fit.consistent import EFFECT_SPREAD
 from steelyard.fit.constraints import SIGNED
@@ -39,7 +38,7 @@ class Posterior:
         """Q (k + p, p), S (p, p): with `y = S z` the form is `||z - Q^T [target, pull * prior]||^2` but for a constant,
         well scaled however unlike data and prior are."""
         Q, R = np.linalg.qr(np.concatenate([self.data, np.diag(self.pull)]))
-        return Q, solve_triangular(R, np.eye(len(R)))
+        return Q, np.linalg.inv(R)
 
     def optimum(self, target, prior) -> np.ndarray:
         """(..., p) optimum z for other targets (..., k) and priors (..., p), these in standard deviations."""

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtrc
 
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.block_length import independent_blocks
@@ -132,6 +131,8 @@ def _left(weight, deviations) -> np.ndarray:
 
 def _welch(distance, weight, degrees, count) -> np.ndarray:
     """(r,) probability of distances from the weighted mean this large by chance; 1 where fewer than two runs know."""
+    from scipy.special import fdtrc
+
     pairs = np.maximum(count, 2)
     share = np.where(
         weight > 0, (1 - weight / np.maximum(weight.sum(axis=0), np.finfo(float).tiny)) ** 2 / degrees, 0.0

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri
 
 from steelyard.errors import OptionError
 from steelyard.fit.uncertainty import Uncertainty
@@ -72,6 +71,8 @@ class TorquePredictor:
 
         Memory does not grow with the number of states but for the result.
         """
+        from scipy.special import ndtri
+
         robot = self.uncertainty.estimate.require_robot()
         q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))
         if q.shape[-1] != robot.nq or v.shape[-1] != robot.nv or a.shape != v.shape:

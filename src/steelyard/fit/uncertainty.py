@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.barrier import constrained
@@ -69,6 +68,8 @@ def uncertainty(
     that lean on the prior then leave constraints aside, but for signs. seed: of random numbers. Raises FitError when
     the blocks belong to another regression.
     """
+    from scipy.special import stdtrit
+
     if not 0 < level < 1:
         raise OptionError(f"level={level}: the probability of an interval lies between 0 and 1.")
     draws = affordable(estimate.layout.size) if draws is None else draws
