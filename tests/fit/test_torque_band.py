@@ -6,7 +6,8 @@ import pytest
 from noisy_torques import Repetitions
 from steelyard import fit
 from steelyard.demo import mistaken
-from steelyard.errors import OptionError
+from steelyard.errors import FitError, OptionError
+from steelyard.information import accumulate_blocks
 from steelyard.model import library
 from steelyard.validate import validate
 
@@ -51,6 +52,17 @@ def test_predicted_torque_is_the_validated_one(scara, predictor):
     np.testing.assert_allclose(predictor(log.q, log.v, log.a).torque, expected, atol=1e-8 * np.abs(expected).max())
 
 
+def test_rotors_and_couplings_are_part_of_it(scara):
+    log = scara.log.replace(tau=scara.log.tau + scara.errors(np.random.default_rng(4)))
+    options = {"armature": True, "rotors": True, "coupling": (("joint2", "joint4"),)}
+    blocks = accumulate_blocks(scara.robot, log, **options)
+    predict = fit.TorquePredictor(fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=0))
+    expected = validate(predict.uncertainty.estimate, log).predicted
+    band = predict(log.q, log.v, log.a)
+    np.testing.assert_allclose(band.torque, expected, atol=1e-8 * np.abs(expected).max())
+    assert np.all(np.isfinite(band.parameter))
+
+
 @pytest.mark.parametrize("batch", [(), (1,), (3, 1, 2)])
 def test_states_come_in_any_batch(scara, predictor, batch):
     count = int(np.prod(batch))
@@ -63,5 +75,9 @@ def test_states_come_in_any_batch(scara, predictor, batch):
 def test_bad_input_is_refused(scara, predictor):
     with pytest.raises(OptionError, match="level"):
         fit.TorquePredictor(predictor.uncertainty, level=95)
+    blocks = accumulate_blocks(scara.robot, scara.log, rows="power")
+    power = fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=0)
+    with pytest.raises(FitError, match="no torques of joint1"):
+        fit.TorquePredictor(power)(scara.log.q, scara.log.v, scara.log.a)
     with pytest.raises(OptionError, match="4 velocities"):
         predictor(scara.log.q[:, :3], scara.log.v[:, :3], scara.log.a[:, :3])

@@ -9,12 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.fit.consistent import EFFECT_SPREAD
+from steelyard.fit.consistent import EFFECT_SPREAD, _torque_scale
 from steelyard.fit.constraints import SIGNED
 from steelyard.fit.least_squares import model_parameters
 from steelyard.fit.program import congruence
 from steelyard.fit.sandwich import Sandwich
-from steelyard.information import Information
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +86,3 @@ def posterior(scores: Sandwich, theta0, *, weight: float = 1.0) -> Posterior:
         lower=lower,
         bodies=len(theta0),
     )
-
-
-def _torque_scale(info: Information) -> np.ndarray:
-    """(e,) RMS torque of the joint that each effect acts on."""
-    rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
-    rms = np.maximum(rms, max(rms.max(initial=0.0) * 1e-3, np.finfo(float).tiny))
-    layout = info.layout
-    own = rms[list(layout.dofs)] if info.robot is not None else np.full(len(layout.dofs), rms.max(initial=1.0))
-    return np.concatenate([np.tile(own, len(layout.terms)), [rms[list(extra.dofs)].max() for extra in layout.extras]])

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.errors import OptionError
+from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.uncertainty import Uncertainty
 from steelyard.information import CHUNK
 from steelyard.information.raw import raw_columns
@@ -54,6 +54,20 @@ class TorquePredictor:
         self.uncertainty.estimate.require_robot()
 
     @cached_property
+    def _noise(self) -> np.ndarray:
+        """(nv,) noise of every degree."""
+        estimate = self.uncertainty.estimate
+        known = dict(zip(estimate.group_names, self.uncertainty.noise, strict=True))
+        names = estimate.require_robot().dof_names
+        missing = [name for name in names if name not in known]
+        if missing:
+            raise FitError(
+                f"The fit had no torques of {choices(missing)}, so their noise is unknown; it had "
+                f"{choices(estimate.group_names)}. Fit rows of joints."
+            )
+        return np.array([known[name] for name in names])
+
+    @cached_property
     def _raw(self):
         """What the dynamics computes: its columns, rows of every degree, values (k,) and a root (k, r) of their
         covariance."""
@@ -90,7 +104,7 @@ class TorquePredictor:
             torque[part], parameter[part] = self._chunk(*(x[part] for x in (q, v, a, direction)))
         shape = (*batch, robot.nv)
         quantile = float(ndtri((1 + self.level) / 2))
-        return TorqueBand(torque.reshape(shape), parameter.reshape(shape), self.uncertainty.noise, quantile)
+        return TorqueBand(torque.reshape(shape), parameter.reshape(shape), self._noise, quantile)
 
     def _chunk(self, q, v, a, direction):
         raw, rows, base, root = self._raw

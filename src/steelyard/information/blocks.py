@@ -17,6 +17,7 @@ from steelyard.log.log import Log
 from steelyard.model.robot import Robot
 from steelyard.parameters import FRICTION, layout_of
 
+COLUMNS = ("friction", "armature", "coupling", "springs", "extra", "rotors")  # options of `accumulate` that add columns
 # Blocks of a log: neighbours are merged afterwards until their residuals are independent. Very short blocks cost more
 # than they tell, as long as there are some to compare.
 MOST, FEWEST, SHORTEST = 64, 16, 32  # blocks, blocks, samples of a block
@@ -30,8 +31,8 @@ def accumulate_blocks(
 
     count: blocks of each log, by default 64, fewer (16 at least) for logs of less than two thousand samples and for
     robots of many joints. Blocks of a log differ by one sample at most; a log shorter than `count` has a block a
-    sample. engine, options: as of `accumulate`. Raises OptionError for fewer than two blocks, and what `accumulate`
-    raises.
+    sample. engine, options: as of `accumulate`; windows of momentum and energy rows end with their block. Raises
+    OptionError for fewer than two blocks, and what `accumulate` raises.
     """
     if "extra" in options:
         options["extra"] = tuple(options["extra"])  # used for every block
@@ -46,11 +47,13 @@ def accumulate_blocks(
     return tuple(blocks)
 
 
-def _plan(robot, log: Log, *, columns="base", coulomb_width=None, independence=None, **options) -> tuple[str, int]:
+def _plan(robot, log: Log, *, rows="joints", sums="gram", **options) -> tuple[str, int]:
     """The engine that a whole log is worth (each block alone might look too short), and how many blocks it has."""
-    layout = layout_of(robot, **{"friction": FRICTION, **options})
+    columns = {name: options[name] for name in COLUMNS if name in options}
+    layout = layout_of(robot, **{"friction": FRICTION, **columns})
     kept = regression_basis(robot, layout).columns
-    affordable = min(len(log) / SHORTEST, ENTRIES / (robot.nv * len(kept) ** 2))
+    blocks = int(np.clip(min(len(log) / SHORTEST, ENTRIES / (robot.nv * len(kept) ** 2)), FEWEST, MOST))
+    if rows != "joints" or sums != "gram" or is_jax_array(log.v):
+        return "auto", blocks
     raw = raw_columns(robot, layout, kept)
-    worth = "auto" if is_jax_array(log.v) else chosen(raw.robot, rows_of(raw.robot, raw.layout, raw.columns), len(log))
-    return worth, int(np.clip(affordable, FEWEST, MOST))
+    return chosen(raw.robot, rows_of(raw.robot, raw.layout, raw.columns), len(log)), blocks
