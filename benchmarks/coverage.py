@@ -69,7 +69,7 @@ def picture(rows: dict) -> str:
     names = list(rows)
 
     def place(k, share):
-        return left + (k + 0.5) * (width - left - 120) / len(names), top + (1 - share) * (height - top - 34)
+        return left + (k + 0.5) * (width - left - 132) / len(names), top + (1 - share) * (height - top - 34)
 
     look = 'font-family="sans-serif" font-size="11"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {look}>']
