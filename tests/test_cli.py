@@ -63,7 +63,8 @@ def test_options_reach_the_job(case, tmp_path):
     channels = tmp_path / "channels.toml"
     columns = {key: [f"{key}_{joint}" for joint in JOINTS] for key in ("q", "tau")}
     channels.write_text("\n".join(f"{key} = {names}" for key, names in columns.items()))
-    options = "--no-armature --friction viscous --gravity 0 0 -9.7 --cutoff 8 --validation 0.4 --weight 2 --fixed"
+    options = "--no-armature --friction viscous --gravity 0 0 -9.7 --cutoff 8 --validation 0.4 --weight 2 --fixed "
+    options += "--reversal-weight 0.5"
     done = run("identify", *case, *options.split(), "--channels", channels, "--json")
     found = json.loads(done.stdout)
     expected = {
@@ -73,6 +74,7 @@ def test_options_reach_the_job(case, tmp_path):
         "cutoff": 8,
         "validation": 0.4,
         "weight": 2,
+        "reversal_weight": 0.5,
         "floating": False,
         "channels": columns,
     }
@@ -191,6 +193,7 @@ OPTION_FAULTS = {
     "friction": (("--friction", "sticky"), "viscous, coulomb, offset"),
     "validation": (("--validation", "2"), "between 0 and 1"),
     "weight": (("--weight", "-1"), "positive"),
+    "reversal weight": (("--reversal-weight", "2"), "between 0 and 1"),
     "cutoff": (("--cutoff", "300"), "cutoff 300 Hz"),
     "channel file": (("--channels", "nowhere.toml"), "nowhere.toml"),
     "channel text": (("--channels", "{oops"), "--channels {oops"),

@@ -20,7 +20,14 @@ from steelyard.dynamics import (
 from steelyard.errors import SteelyardError
 from steelyard.identifiability.analyze import identifiability
 from steelyard.identify import identify
-from steelyard.information import Information, accumulate, accumulate_blocks, load_information, save_information
+from steelyard.information import (
+    Information,
+    accumulate,
+    accumulate_blocks,
+    load_information,
+    reversal_weights,
+    save_information,
+)
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
 from steelyard.model import Robot, library, load
 from steelyard.model.save import save
@@ -54,6 +61,7 @@ __all__ = [
     "power_regressor",
     "read_log",
     "regressor",
+    "reversal_weights",
     "save",
     "save_information",
     "simulate",

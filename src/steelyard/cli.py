@@ -142,6 +142,9 @@ def identify(
     ] = None,
     validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of every log held out.")] = Job.validation,
     weight: Annotated[float, typer.Option(metavar="W", help="Weight of the given model as prior.")] = Job.weight,
+    reversal_weight: Annotated[
+        float, typer.Option(metavar="W", help="Weight of samples where a joint stands still; 1: as any other.")
+    ] = Job.reversal_weight,
     channels: Annotated[
         str | None,
         typer.Option(metavar="FILE.toml", help="Which column is which signal: a TOML file, or JSON text in braces."),
@@ -166,6 +169,7 @@ def identify(
             side=None if side is None else str(side),
             validation=validation,
             weight=weight,
+            reversal_weight=reversal_weight,
             channels=None if channels is None else _channels(channels),
         )
         summary = carry_out(job, out=out, progress=progress).summary

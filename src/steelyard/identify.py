@@ -36,6 +36,7 @@ def identify(
     side=Job.side,
     validation: float = Job.validation,
     weight: float = Job.weight,
+    reversal_weight: float = Job.reversal_weight,
     channels: Mapping | None = Job.channels,
 ) -> Result:
     """Identify a robot from recorded motion; the same as `steelyard identify`.
@@ -46,8 +47,9 @@ def identify(
     log's rate, 0 takes v and a as recorded. friction: any of viscous, coulomb, offset. validation: share of each log
     held out to measure the torque error. coupling: groups of joints with a common motor, see `accumulate`; rotors:
     whether the motors' rotors that the side file describes are bodies; side: that file, by default the model's name
-    with `.steelyard.toml`. weight: of the model as prior, see `fit.consistent`. floating, gravity: see `load`.
-    channels: see `read_log`. Raises SteelyardError with a remedy; input files are never changed.
+    with `.steelyard.toml`. weight: of the model as prior, see `fit.consistent`. reversal_weight: of samples where a
+    joint stands still, see `reversal_weights`. floating, gravity: see `load`. channels: see `read_log`. Raises
+    SteelyardError with a remedy; input files are never changed.
     """
     job = Job(
         model=str(model),
@@ -62,6 +64,7 @@ def identify(
         side=None if side is None else str(side),
         validation=validation,
         weight=weight,
+        reversal_weight=reversal_weight,
         channels=None if channels is None else dict(channels),
     )
     return carry_out(job, out=out, progress=progress).result

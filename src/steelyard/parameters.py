@@ -26,11 +26,15 @@ SPRING_UNIT = "N m/rad"
 class UserColumn:
     """A column that the user defines. function(q, v, a), samples first, returns the torque (n, nv) per unit of its
     parameter. The function is called with random states, too, to find what it has in common with other columns.
+    joints: those it acts on (all by default; others must have zero). nonnegative: whether its parameter cannot be
+    negative, which `fit.consistent` then sees to.
     """
 
     name: str
     function: Callable[[Any, Any, Any], Any]
     unit: str = "N m"
+    joints: tuple[str, ...] | None = None
+    nonnegative: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,8 @@ class Extra:
     """One column beyond bodies and terms of single joints.
 
     kind: one of `COUPLED` (a term of the speed `sum ratio * v` of a shared motor, which acts on each degree times its
-    ratio), "spring" (torque `q`) or "user". dofs: degrees it acts on; function: of a user's column.
+    ratio), "spring" (torque `q`) or "user". dofs: degrees it acts on; function: of a user's column; nonnegative: its
+    value cannot be negative (that of couplings cannot anyway).
     """
 
     name: str
@@ -47,6 +52,7 @@ class Extra:
     dofs: tuple[int, ...]
     ratios: tuple[float, ...] = (1.0,)
     function: Callable[[Any, Any, Any], Any] | None = None
+    nonnegative: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,10 +136,11 @@ class ParameterLayout:
         return (*UNITS * len(self.bodies), *effects, *(extra.unit for extra in self.extras))
 
     def signed(self, names: Iterable[str]) -> list[int]:
-        """Columns of the named terms, those of couplings included."""
+        """Columns of the named terms, those of couplings included, and of extras that are not negative."""
         names = set(names)
         columns = [c for term in self.terms if term in names for c in range(*self.term(term).indices(self.size))]
-        return columns + [self.extra.start + i for i, extra in enumerate(self.extras) if extra.kind in names]
+        signed = [i for i, extra in enumerate(self.extras) if extra.nonnegative or extra.kind in names]
+        return columns + [self.extra.start + i for i in signed]
 
     @property
     def coupled_coulomb(self) -> tuple[int, ...]:
@@ -184,7 +191,7 @@ def layout_of(
         dof_names=tuple(robot.dof_names[i] for i in actuated),
         dofs=tuple(actuated),
         terms=tuple(term for term in TERMS if term in wanted),
-        extras=(*_couplings(names, coupling), *_springs(robot, names, springs), *_users(robot, extra)),
+        extras=(*_couplings(names, coupling), *_springs(robot, names, springs), *_users(robot, names, extra)),
         rotor_names=tuple(rotor.name for rotor in robot.rotors) if rotors else (),
     )
 
@@ -208,11 +215,15 @@ def _springs(robot, names: dict[str, int], springs):
         yield Extra(f"{joint}.spring", SPRING_UNIT, "spring", (dof,))
 
 
-def _users(robot, extra):
+def _users(robot, names: dict[str, int], extra):
     for column in extra:
         if not isinstance(column, UserColumn):
             raise OptionError(f"extra lists UserColumn(name, function); got {column!r}.")
-        yield Extra(column.name, column.unit, "user", tuple(range(robot.nv)), function=column.function)
+        listed = None if column.joints is None else _listed(column.joints, f"joints of column '{column.name}'")
+        dofs = range(robot.nv) if listed is None else (_found(names, j, f"column '{column.name}'") for j in listed)
+        yield Extra(
+            column.name, column.unit, "user", tuple(dofs), function=column.function, nonnegative=column.nonnegative
+        )
 
 
 def _listed(names, option: str):

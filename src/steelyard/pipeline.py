@@ -2,18 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from pathlib import Path
 
 from steelyard.diagnose import Diagnosis, diagnose
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import Estimate, Uncertainty, consistent, uncertainty
-from steelyard.information import accumulate_blocks
+from steelyard.information import accumulate_blocks, reversal_weights
+from steelyard.information.reversals import REVERSAL_WEIGHT
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
 from steelyard.model import Robot, load
 from steelyard.model.side import read_side, side_path
-from steelyard.parameters import FRICTION, layout_of
+from steelyard.parameters import COULOMB_WIDTH, FRICTION, layout_of
 from steelyard.validate import Validation, validate
 
 HIGHEST_CUTOFF = 10.0  # Hz: arms and legs move below it, structural vibration and noise lie above
@@ -28,7 +29,8 @@ class Job:
     cutoff: low-pass cutoff of the differentiation, Hz; None chooses it from each log's rate; 0 takes v and a as
     recorded. coupling: joints with a common motor, such as `joint5+joint6`; rotors: whether the motors' rotors are
     bodies; side: file that describes them, beside the model by default. validation: share of the samples held out, in
-    blocks. weight: of the prior, see `fit.consistent`.
+    blocks. weight: of the prior, see `fit.consistent`. reversal_weight: of samples where a joint stands still, see
+    `reversal_weights`; 1 counts all samples alike.
     """
 
     model: str
@@ -43,6 +45,7 @@ class Job:
     side: str | None = None
     validation: float = 0.3
     weight: float = 1.0
+    reversal_weight: float = REVERSAL_WEIGHT
     channels: dict | None = None
 
     def as_json(self) -> dict:
@@ -97,6 +100,12 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         train.append((kept, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0))
         test.append(held)
     report("accumulating information", 0.65)
+    if "coulomb" in job.friction and job.reversal_weight != 1:
+        options["sample_weights"] = partial(reversal_weights, robot, weight=job.reversal_weight)
+        notes.append(
+            f"Samples where a joint nearly stands still (about {COULOMB_WIDTH} rad/s or m/s) count less, "
+            f"{job.reversal_weight:g} at standstill: friction is least certain there."
+        )
     blocks = [b for log, share in train for b in accumulate_blocks(robot, log, independence=share, **options)]
     report("fitting", 0.75)
     estimate = consistent(reduce(add, blocks), weight=job.weight)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.errors import ModelError, OptionError
+from steelyard.fit.estimate import Estimate
 from steelyard.log import Log
 from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
 from steelyard.model.robot import Robot
@@ -93,12 +95,32 @@ def rich_motion(robot: Robot, *, duration: float = 20.0, seed: int = 0, harmonic
     return Trajectory(evaluate, duration)
 
 
-def record(robot: Robot, trajectory: Trajectory | None = None, *, duration=20.0, seed=0, sensors=None) -> Recording:
+@dataclass(frozen=True, eq=False)
+class JointPD:
+    """Independent joint controllers, `stiffness (q_ref - q) + damping (v_ref - v)`, each (nv,) or one number.
+
+    Units: N m/rad and N m s/rad (N/m and N s/m for prismatic joints).
+    """
+
+    stiffness: ArrayLike
+    damping: ArrayLike
+
+
+def record(
+    robot: Robot,
+    trajectory: Trajectory | None = None,
+    *,
+    duration=20.0,
+    seed=0,
+    sensors: Sensors | None = None,
+    controller: JointPD | None = None,
+) -> Recording:
     """Drive a robot in MuJoCo along a motion and record what its sensors would.
 
     trajectory: `rich_motion(robot, duration=..., seed=...)` by default. sensors: `Sensors()` by default, `PERFECT`
-    for exact signals with v and a. Friction of the model (damping, frictionloss) acts, smoothed around standstill
-    like the columns of `accumulate`; armature too. Raises ModelError when the motion cannot be tracked.
+    for exact signals with v and a. controller: computed torque by default, which follows the motion exactly. Friction
+    of the model (damping, frictionloss) acts, smoothed around standstill like the columns of `accumulate`; armature
+    too. Raises ModelError when the motion cannot be tracked.
     """
     sensors = Sensors() if sensors is None else sensors
     trajectory = trajectory or rich_motion(robot, duration=duration, seed=seed)
@@ -108,11 +130,41 @@ def record(robot: Robot, trajectory: Trajectory | None = None, *, duration=20.0,
             f"rate={sensors.rate} Hz: the simulation records at {1 / STEP:.0f} Hz divided by a whole number."
         )
     t = np.arange(round(trajectory.duration / STEP)) * STEP
-    truth = _drive(robot, t, *trajectory.evaluate(t))
-    names = robot.joint_names if len(robot.joint_names) == robot.nv else robot.dof_names
-    truth = Log(**truth, joint_names=names, name=f"{robot.name} simulated, truth")
+    truth = _drive(robot, t, *trajectory.evaluate(t), controller=controller)
+    truth = Log(**truth, joint_names=_column_names(robot), name=f"{robot.name} simulated, truth")
     log = _sensed(truth, sensors, np.random.default_rng([seed, 1]))
     return Recording(log=log[::every], truth=truth[::every], robot=robot)
+
+
+def follow(model: Robot | Estimate, reference: Log, *, controller: JointPD | None = None) -> Log:
+    """The noise-free motion (q, v, a, tau at the reference's time stamps) of a model that follows a reference.
+
+    model: a Robot, or a physically consistent Estimate, whose torque offsets act too (couplings and columns of the
+    user do not). reference: positions that the controller was told or, where these were not logged, smoothly filtered
+    ones; one-degree joints only. controller: the robot's, computed torque by default. For `fit.instrumental` and
+    `fit.output_torque`: filter the result like the measured log. Raises ModelError when the motion cannot be followed.
+    """
+    from scipy.interpolate import make_interp_spline
+
+    robot = model.require_robot() if isinstance(model, Estimate) else model
+    if reference.nq != robot.nv or len(reference) < 6:
+        raise OptionError(
+            f"follow needs 6 samples or more and {robot.nv} positions, one a degree of freedom; log "
+            f"'{reference.name}' has {len(reference)} and {reference.nq}."
+        )
+    curve = make_interp_spline(reference.t, reference.q, k=5)
+    t = np.arange(reference.t[0], reference.t[-1] + STEP, STEP)
+    at = np.minimum(t, reference.t[-1])
+    offset = np.zeros(robot.nv)
+    if isinstance(model, Estimate) and "offset" in model.layout.terms:
+        offset[list(model.layout.dofs)] = model.friction["offset"]
+    motion = _drive(robot, t, curve(at), curve(at, 1), curve(at, 2), controller=controller, offset=offset)
+    at_reference = {key: make_interp_spline(t, motion[key], k=3)(reference.t) for key in ("q", "v", "a", "tau")}
+    return Log(t=reference.t, **at_reference, joint_names=_column_names(robot), name=f"{robot.name} simulated")
+
+
+def _column_names(robot: Robot) -> tuple[str, ...]:
+    return robot.joint_names if len(robot.joint_names) == robot.nv else robot.dof_names
 
 
 def _room(robot: Robot):
@@ -139,8 +191,13 @@ def _sines(t, frequency, amplitude, phase):
     )
 
 
-def _drive(robot: Robot, t, q_ref, v_ref, a_ref) -> dict:
-    """Track a reference by computed torque in MuJoCo. Returns t, q, v, a, tau of every step."""
+def _drive(
+    robot: Robot, t, q_ref, v_ref, a_ref, *, controller: JointPD | None = None, offset: np.ndarray | float = 0.0
+) -> dict:
+    """Track a reference in MuJoCo, by computed torque or a controller. Returns t, q, v, a, tau of every step.
+
+    offset: (nv,) constant torque that acts against the motors.
+    """
     import mujoco
 
     m = _compiled(robot)
@@ -158,10 +215,13 @@ def _drive(robot: Robot, t, q_ref, v_ref, a_ref) -> dict:
         mujoco.mj_fwdPosition(m, d)
         mujoco.mj_fwdVelocity(m, d)
         mujoco.mj_differentiatePos(m, error, 1.0, d.qpos, reference[0][k])
-        wanted = reference[2][k] + 2 * BANDWIDTH * (reference[1][k] - d.qvel) + BANDWIDTH**2 * error
-        mujoco.mj_mulM(m, d, pull, wanted)
-        loss = damping * d.qvel + coulomb * np.tanh(d.qvel / COULOMB_WIDTH)
-        tau = pull + d.qfrc_bias + loss
+        rate = reference[1][k] - d.qvel
+        loss = damping * d.qvel + coulomb * np.tanh(d.qvel / COULOMB_WIDTH) + offset
+        if controller is None:
+            mujoco.mj_mulM(m, d, pull, reference[2][k] + 2 * BANDWIDTH * rate + BANDWIDTH**2 * error)
+            tau = pull + d.qfrc_bias + loss
+        else:
+            tau = np.asarray(controller.stiffness) * error + np.asarray(controller.damping) * rate
         d.qfrc_applied[:] = tau - loss
         states[0][k], states[1][k], states[3][k] = d.qpos, d.qvel, tau
         mujoco.mj_step(m, d)

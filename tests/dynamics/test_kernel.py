@@ -22,7 +22,7 @@ KERNEL = "steelyard.dynamics.kernel"
 
 def assert_same(robot, log, **options):
     ours, fused = (accumulate(robot, log, engine=engine, **options) for engine in ("numpy", "numba"))
-    for name in ("gram", "moment", "energy"):
+    for name in ("gram", "moment", "energy", "counts"):
         one, other = getattr(ours, name), getattr(fused, name)
         np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * np.abs(one).max(), err_msg=name)
     assert (ours.engine, fused.engine) == ("numpy", "numba")
@@ -40,6 +40,8 @@ def test_real_robots(stem, floating, samples):
     pair = robot.joint_names[-2:]
     assert_same(robot, log, armature=True, coupling=(pair,), springs=pair[:1])
     assert_same(robot, log, friction=(), columns="all" if stem == "panda" else "base")
+    weights = rng.uniform(0, 2, size=log.tau.shape)
+    assert_same(robot, log, armature=True, sample_weights=weights)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

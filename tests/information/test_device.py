@@ -56,6 +56,13 @@ def test_every_kind_of_column(arm):
     assert not jax.config.jax_enable_x64
 
 
+def test_sample_weights(arm):
+    robot, log = arm
+    weights = np.random.default_rng(2).uniform(0, 2, size=log.tau.shape)
+    found = accumulate(robot, log, engine="jax", sample_weights=weights)
+    assert_same(found, accumulate(robot, log, engine="numpy", sample_weights=weights))
+
+
 def test_floating_base_and_directions():
     robot = load(urdf("bolt"), floating=True)
     log = log_of(robot, 200)

@@ -9,7 +9,7 @@ from steelyard.dynamics import inverse_dynamics, regressor
 from steelyard.dynamics.effects import effect_column
 from steelyard.errors import FitError, LogError, OptionError
 from steelyard.identifiability.structure import regression_basis
-from steelyard.information import CHUNK, Information, accumulate
+from steelyard.information import CHUNK, Information, accumulate, reversal_weights
 from steelyard.model import load
 from steelyard.parameters import layout_of
 
@@ -133,3 +133,57 @@ def test_refusals(case):
         accumulate(robot, log) + accumulate(robot, log, coulomb_width=0.3)
     with pytest.raises(OptionError, match="weights"):
         accumulate(robot, log).weighted([1.0])
+
+
+def test_sample_weights_multiply_the_squared_residuals(case):
+    robot, log = case
+    weights = np.random.default_rng(3).uniform(0, 2, size=(len(log), robot.nv))
+    weights[::3] = 0.0
+    info = accumulate(robot, log, armature=True, columns="all", sample_weights=weights)
+    Y = stacked(robot, log, info.layout)
+    gram = np.einsum("ng,ngi,ngj->gij", weights, Y, Y, optimize=True)
+    np.testing.assert_allclose(info.gram, gram, rtol=0, atol=1e-11 * gram.max())
+    np.testing.assert_allclose(info.moment, np.einsum("ng,ngi,ng->gi", weights, Y, log.tau), rtol=1e-10, atol=1e-7)
+    np.testing.assert_allclose(info.energy, (weights * log.tau**2).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(info.counts, weights.sum(axis=0))
+    triangular = accumulate(robot, log, armature=True, columns="all", sums="qr", sample_weights=weights)
+    np.testing.assert_allclose(triangular.gram, gram, rtol=0, atol=1e-11 * gram.max())
+    np.testing.assert_allclose(triangular.counts, weights.sum(axis=0))
+    with pytest.raises(OptionError, match="rows of joints"):
+        accumulate(robot, log, rows="power", sample_weights=weights)
+
+
+def test_a_weight_of_two_counts_a_sample_twice(case):
+    robot, log = case
+    twice = accumulate(robot, log) + accumulate(robot, log[:100])
+    weights = np.where(np.arange(len(log)) < 100, 2.0, 1.0)
+    weighted = accumulate(robot, log, sample_weights=weights)
+    streamed = accumulate(robot, iter([log[:60], log[60:]]), sample_weights=lambda log: 1.0 + (log.t < 0.995))
+    for info in (weighted, streamed):
+        np.testing.assert_allclose(info.gram, twice.gram, rtol=1e-9, atol=1e-9 * np.abs(twice.gram).max())
+        np.testing.assert_array_equal(info.counts, twice.counts)
+
+
+@pytest.mark.parametrize("weights", [np.ones(3), -np.ones(612), np.full((612, 8), np.nan), np.ones((612, 3))])
+def test_sample_weights_that_cannot_be_used(case, weights):
+    robot, log = case
+    with pytest.raises(OptionError, match="sample_weights of log"):
+        accumulate(robot, log, sample_weights=weights)
+    with pytest.raises(OptionError, match="function"):
+        accumulate(robot, [log], sample_weights=np.ones(len(log)))
+
+
+def test_reversal_weights(case):
+    robot, log = case
+    weights = reversal_weights(robot, log, weight=0.2, coulomb_width=0.5)
+    slope = 1 / np.cosh(log.v / 0.5) ** 2  # of tanh(v / width), over its slope at standstill
+    np.testing.assert_allclose(weights, 1 - 0.8 * slope, rtol=1e-12)
+    still = log.replace(v=np.zeros_like(log.v))
+    np.testing.assert_array_equal(reversal_weights(robot, still), 0.1)
+    quadruped = load(urdf("solo12"), floating=True)
+    hanging = random_log(quadruped, np.random.default_rng(0), samples=3, torque=lambda q, v, a: np.zeros_like(v))
+    weights = reversal_weights(quadruped, hanging.replace(v=np.zeros((3, quadruped.nv))))
+    np.testing.assert_array_equal(weights[:, :6], 1.0)
+    np.testing.assert_array_equal(weights[:, 6:], 0.1)
+    with pytest.raises(OptionError, match="between 0 and 1"):
+        reversal_weights(robot, log, weight=-0.1)

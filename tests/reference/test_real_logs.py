@@ -4,6 +4,7 @@ The logs belong to their authors and are not part of the project; the tests skip
 """
 
 import runpy
+from functools import partial
 from pathlib import Path
 
 import mujoco
@@ -124,6 +125,36 @@ def test_mistakes_made_with_measured_logs_are_named(name, code, models):
         assert fault.joint == f"joint{3 if code == 'torque_scale' else 2}"
     if code == "delay":
         assert fault.joint is None and fault.evidence["delay_ms"] == pytest.approx(15, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "columns"),
+    [
+        ("panda", "panda_unisa_30Hz", {}),
+        ("tx40", "tx40_100Hz", {"coupling": (("joint5", "joint6"),)}),
+        ("ur10", "ur10_unisa_125Hz", {}),
+    ],
+)
+def test_samples_near_standstill_are_worth_less(models, name, file, columns):
+    """Why `identify` gives them less weight: blocked cross-validation of the consistent fit."""
+    robot = sy.load(models[name])
+    log = prepared(sy.read_log(SHARED_DATA / f"{file}.npz", robot), None)
+    energy = {None: 0.0, partial(sy.reversal_weights, robot): 0.0}
+    for train, test in folds(log, 3):
+        for weights in energy:
+            info = sy.accumulate(robot, train, armature=True, sample_weights=weights, **columns)
+            energy[weights] += np.sum(sy.validate(sy.fit.consistent(info), test).error ** 2)
+    alike, less = energy.values()
+    assert less < alike
+
+
+def test_ur10_friction_grows_with_load(models):
+    robot = sy.load(models["ur10"])
+    log = prepared(sy.read_log(SHARED_DATA / "ur10_unisa_125Hz.npz", robot), None)
+    found = sy.fit.friction(robot, log, terms=("load",), armature=True)
+    assert found.error < 0.9 * found.plain_error
+    shares = {joint.name: joint.load for joint in found.joints}
+    assert 0.03 < shares["joint2"] < 0.08 and 0.01 < shares["joint3"] < 0.04
 
 
 def assert_loadable(robot, path):

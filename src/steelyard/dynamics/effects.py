@@ -56,7 +56,7 @@ def extra_rows(
                 f"Column '{extra.name}' must be finite and have shape {v.T.shape}, one row a sample and one column a "
                 f"degree of freedom; its function returned {column.shape}."
             )
-        return column.T
+        return column.T[list(extra.dofs)]
     dofs, ratios = np.array(extra.dofs), np.array(extra.ratios)
     if extra.kind == "spring":
         return q[_position_of(robot, dofs[0])][None]

@@ -317,11 +317,12 @@ def _tile(a0, a1, a2, a3, b0, b1, b2, b3, G, i, j):
 
 
 @njit(**OPTIONS)
-def add_samples(plan, q, fixed, v, a, tau, effects, gram):
+def add_samples(plan, q, fixed, v, a, tau, effects, roots, gram):
     """Add samples to the lower triangles of all rows' Gram matrices of `[columns, tau]`.
 
     q (n, nq); fixed (nm, 12, n): poses of joints of several degrees; v, a, tau (n, nv); effects (ne, n): columns beside
-    those of bodies; gram: flat, see `FusedPlan`. Samples are first in what a log holds as it is.
+    those of bodies; roots (n, nv): what each row is multiplied by, or (0, nv); gram: flat, see `FusedPlan`. Samples are
+    first in what a log holds as it is.
     """
     nj, nb, m = plan.parents.size, plan.body_joint.size, min(BLOCK, v.shape[0])
     R, p = np.empty((nj, 9, m)), np.empty((nj, 3, m))
@@ -354,6 +355,10 @@ def add_samples(plan, q, fixed, v, a, tau, effects, gram):
                 place += 1
             for s in range(m):
                 y[place, s] = tau[first + s, dof]
+            if roots.shape[0] > 0:
+                for i in range(place + 1):
+                    for s in range(m):
+                        y[i, s] *= roots[first + s, dof]
             size = plan.padded[dof]
             y[place + 1 : size] = 0.0
             G = gram[plan.gram_start[dof] : plan.gram_start[dof + 1]].reshape((size, size))

@@ -9,23 +9,42 @@ from steelyard.fit.least_squares import least_squares
 from steelyard.fit.repeatability import Repeatability, repeatability
 from steelyard.fit.torque_band import TorqueBand, TorquePredictor
 from steelyard.fit.uncertainty import Uncertainty, uncertainty
+from steelyard.fit.friction import FrictionFit, JointFriction, friction
+from steelyard.fit.instrumental import instrumental
+from steelyard.fit.least_squares import least_squares
+from steelyard.fit.output_torque import output_torque
+from steelyard.fit.robust import Huber, Student, robust
+from steelyard.fit.total import column_noise, compensated, total
+from steelyard.fit.whitening import weigh_by_noise
 
 __all__ = [
     "Certificate",
     "DriveGains",
     "Estimate",
     "Intervals",
+    "FrictionFit",
+    "Huber",
+    "JointFriction",
     "Load",
     "Repeatability",
     "Source",
     "Status",
+    "Student",
     "Tied",
     "TorqueBand",
     "TorquePredictor",
     "Uncertainty",
+    "column_noise",
+    "compensated",
     "consistent",
     "drive_gains",
+    "friction",
+    "instrumental",
     "least_squares",
     "repeatability",
     "uncertainty",
+    "output_torque",
+    "robust",
+    "total",
+    "weigh_by_noise",
 ]

@@ -80,11 +80,19 @@ def _column_scale(diagonal) -> np.ndarray:
 
 def joint_noise(info: Information, base) -> np.ndarray:
     """(g,) residual standard deviation of each row group at base parameters (r,), floored at rounding level."""
-    parameters_per_row = max(info.basis.count / max(len(info.counts), 1), 1.0)
-    degrees = np.maximum(info.counts - parameters_per_row, 1.0)
+    degrees = np.maximum(info.counts - parameters_per_row(info), 1.0)
+    return np.maximum(np.sqrt(info.residual_energy(base) / degrees), noise_floor(info))
+
+
+def noise_floor(info: Information) -> np.ndarray:
+    """(g,) residual standard deviation below which lies rounding."""
     signal = np.sqrt(info.energy / np.maximum(info.counts, 1))
-    floor = NOISE_FLOOR * np.maximum(signal, NOISE_FLOOR * signal.max(initial=1.0))
-    return np.maximum(np.sqrt(info.residual_energy(base) / degrees), floor)
+    return NOISE_FLOOR * np.maximum(signal, NOISE_FLOOR * signal.max(initial=1.0))
+
+
+def parameters_per_row(info: Information) -> float:
+    """Degrees of freedom that the parameters take from each row group."""
+    return max(info.basis.count / max(len(info.counts), 1), 1.0)
 
 
 def weigh_by_noise(info: Information, *, iterations: int = 4) -> tuple[Information, np.ndarray]:

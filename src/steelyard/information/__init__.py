@@ -4,6 +4,8 @@ from steelyard.information.accumulate import accumulate
 from steelyard.information.blocks import accumulate_blocks
 from steelyard.information.engines import CHUNK
 from steelyard.information.files import load_information, save_information
+from steelyard.information.residuals import residuals
+from steelyard.information.reversals import reversal_weights
 from steelyard.information.rows import direction_of
 from steelyard.information.sums import Information
 
@@ -14,5 +16,9 @@ __all__ = [
     "accumulate_blocks",
     "direction_of",
     "load_information",
+    "direction_of",
+    "load_information",
+    "residuals",
+    "reversal_weights",
     "save_information",
 ]

@@ -1,8 +1,9 @@
 """`accumulate`: the Information of logs, streamed."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.errors import OptionError, StreamInterrupted, choices
 from steelyard.identifiability.structure import regression_basis
@@ -34,6 +35,7 @@ def accumulate(
     cutoff: float = CUTOFF,
     coulomb_width: float = COULOMB_WIDTH,
     independence: float = 1.0,
+    sample_weights: ArrayLike | Callable[[Log], ArrayLike] | None = None,
     engine: str = "auto",
 ) -> Information:
     """Information of one log or several, streamed in chunks.
@@ -52,9 +54,11 @@ def accumulate(
     lossless) or "all". sums: "gram", or "qr" for triangular factors, which lose no digits to ill-conditioned data.
     coulomb_width: half-width of standstill, rad/s. independence: share of the samples whose noise is independent,
     `2 cutoff / rate` after a low-pass filter: it scales what the data weighs against a prior, and variances (windows
-    of momentum and energy are independent as they are). engine: "numpy", "numba" (fused kernel, one thread a core),
-    "jax" (in float64 on JAX's device) or "auto", which takes JAX for logs of JAX arrays and the kernel where it pays;
-    they agree to rounding, and the result names the one used. Only Gram matrices of joint torques have a choice.
+    of momentum and energy are independent as they are). sample_weights: of the squared residuals of rows of joints,
+    (n,) or (n, nv), finite and not negative; for several logs a function of each log that returns them. A weight of 2
+    counts a sample twice, so `info.counts` are sums of weights. engine: "numpy", "numba" (fused kernel, one thread a
+    core), "jax" (in float64 on JAX's device) or "auto", which takes JAX for logs of JAX arrays and the kernel where it
+    pays; they agree to rounding, and the result names the one used. Only Gram matrices of joint torques have a choice.
 
     Raises LogError for missing or non-finite channels, OptionError for unknown options, or where JAX is asked for and
     absent or without float64. A stream of logs that fails or
@@ -70,6 +74,11 @@ def accumulate(
     kinds = kinds_of(robot, rows)
     if engine in ("numba", "jax") and (sums == "qr" or "joints" not in kinds):
         raise OptionError(f"Engine '{engine}' makes Gram matrices of joint torques only; leave engine at 'auto'.")
+    if sample_weights is not None:
+        if not callable(sample_weights) and not isinstance(log, Log):
+            raise OptionError("sample_weights of several logs is a function that returns those of the log it is given.")
+        if tuple(kinds) != ("joints",):
+            raise OptionError("sample_weights go with rows of joints alone; leave them out of a job with others.")
     options = {"friction": friction, "armature": armature, "coupling": coupling, "springs": springs}
     layout = layout_of(robot, **options, extra=tuple(extra), rotors=rotors)
     if (layout.extras or layout.rotor_names) and not set(kinds) <= set(OF_JOINTS):
@@ -79,7 +88,7 @@ def accumulate(
         )
     basis = regression_basis(robot, layout, sensors_of(robot, kinds))
     kept = basis.columns if columns == "base" else np.arange(layout.size)
-    job = Job(robot, layout, basis, kept, kinds, sums, coulomb_width, cutoff, independence, engine)
+    job = Job(robot, layout, basis, kept, kinds, sums, coulomb_width, cutoff, independence, engine, sample_weights)
     if isinstance(log, Log):
         collector = Collector(job)
         collector.add(log)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from steelyard.information import balances
 from steelyard.information.engines import CHUNK, Sums
 from steelyard.information.kinds import BASE, OF_JOINTS, WEAK, WRENCH, groups_of, link_of
 from steelyard.information.raw import Raw, raw_columns
-from steelyard.information.rows import Row, channels_of, recorded_direction, rows_of, wrench_of
+from steelyard.information.rows import Row, channels_of, recorded_direction, rows_of, weights_of, wrench_of
 from steelyard.information.stores import Grams, Triangles
 from steelyard.information.sums import Information
 from steelyard.information.windows import require_windows
@@ -34,6 +35,7 @@ class Job:
     cutoff: float
     independence: float
     engine: str
+    sample_weights: Any = None
 
     @cached_property
     def raw(self) -> Raw:
@@ -83,19 +85,20 @@ class Collector:
             require_windows(log, job.cutoff)
         q, v, a, tau = (found.get(name) for name in ("q", "v", "a", "tau"))
         channels = q, v, a, tau, recorded_direction(log, job.coulomb_width, job.layout)
+        weights = weights_of(job.sample_weights, log)
         self.complete = False
         if self.joints is not None:
-            self.joints.add(*channels)
+            self.joints.add(*channels, weights)
         for kind, kept in self.others.items():
             if kind in WEAK:
                 for piece in balances.weak_rows(job, kind, log.t, channels, CHUNK):
                     kept.add(*piece)
             else:
-                self._add_samples(kind, kept, channels, wrenches.get(kind))
+                self._add_samples(kind, kept, channels, wrenches.get(kind), weights)
         self.count += len(log)
         self.complete = True
 
-    def _add_samples(self, kind: str, kept: Grams | Triangles, channels, wrench):
+    def _add_samples(self, kind: str, kept: Grams | Triangles, channels, wrench, weights=None):
         for start in range(0, len(channels[0]), CHUNK):
             chunk = self.job.chunk(channels, start, start + CHUNK)
             if kind == "joints":
@@ -104,8 +107,9 @@ class Collector:
                 pieces = balances.power_rows(self.job, chunk)
             else:
                 pieces = balances.wrench_rows(self.job, kind, chunk, wrench[start : start + CHUNK].T)
-            for piece in pieces:
-                kept.add(*piece)
+            part = None if weights is None else weights[start : start + CHUNK]
+            for group, places, y, target in pieces:
+                kept.add(group, places, y, target, None if part is None else part[:, group])
 
     def _mixed(self, kind: str):
         """Sums of one kind in the columns asked for."""
@@ -143,7 +147,7 @@ class Collector:
 def _of_engine(joints: Sums | None):
     """Sums of joint torques as those of other kinds are."""
     assert joints is not None, "rows that no engine sums are among the others"
-    return *joints.total(), None, np.full(joints.robot.nv, joints.count)
+    return *joints.total(), None, joints.counts
 
 
 def channels_needed(job: Job) -> tuple[str, ...]:

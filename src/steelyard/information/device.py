@@ -27,7 +27,7 @@ class Device:
         self.squares: list[Any] = [np.zeros((width, width)) for width in widths]
 
     def add(self, *channels):
-        """Add samples, first axis: q, v, a, tau and direction (or None), NumPy or JAX arrays."""
+        """Add samples, first axis: q, v, a, tau, direction and weights (or None), NumPy or JAX arrays."""
         n, size = len(channels[0]), CPU_CHUNK if self.jax.default_backend() == "cpu" else GPU_CHUNK
         with self.jax.enable_x64(True):
             for start in range(0, n, size):
@@ -67,14 +67,15 @@ def _compiled(robot: Robot, layout: ParameterLayout, kept: tuple[int, ...], coul
     users = [i for i, extra in enumerate(layout.extras) if extra.function is not None]
 
     def step(squares, channels, given, count):
-        *state, direction = channels
+        *state, direction, weights = channels
         q, v, a, tau = (x.T for x in state)
         direction = jax.numpy.tanh(v / coulomb_width) if direction is None else direction.T
         chunk, known = (q, v, a, tau, direction), dict(zip(users, given, strict=True))
         real = (jax.numpy.arange(v.shape[1]) < count).astype(v.dtype)
+        roots = jax.numpy.broadcast_to(real, v.shape) if weights is None else real * jax.numpy.sqrt(weights.T)
         added = []
-        for y, left in chunk_rows(robot, layout, coulomb_width, rows, chunk, known):
-            both = jax.lax.optimization_barrier(jax.numpy.concatenate([y, left[None]]) * real)
+        for dof, (y, left) in enumerate(chunk_rows(robot, layout, coulomb_width, rows, chunk, known)):
+            both = jax.lax.optimization_barrier(jax.numpy.concatenate([y, left[None]]) * roots[dof])
             added.append(jax.numpy.matmul(both, both.T, precision="highest"))
         return [old + new for old, new in zip(squares, added, strict=True)]
 

@@ -40,7 +40,7 @@ class Sums:
         self.directed = bool(coulomb or np.any(robot.frictionloss))
         k = len(self.kept)
         self.gram, self.moment, self.energy = np.zeros((robot.nv, k, k)), np.zeros((robot.nv, k)), np.zeros(robot.nv)
-        self.count, self.before = 0, before
+        self.count, self.counts, self.before = 0, np.zeros(robot.nv), before
         self._asked, self._used = engine, []
         self._fused: Fused | None = None
         self._device: Device | None = None
@@ -50,8 +50,11 @@ class Sums:
         """Engines used so far."""
         return self._used[0] if len(self._used) == 1 else "mixed"
 
-    def add(self, q, v, a, tau, direction=None):
-        """Add samples, first axis: q (n, nq), v, a, tau, direction (n, nv); None finds it chunk by chunk."""
+    def add(self, q, v, a, tau, direction=None, weights=None):
+        """Add samples, first axis: q (n, nq), v, a, tau (n, nv).
+
+        direction: (n, nv), None finds it chunk by chunk. weights: (n, nv) of the squared residuals, all 1 for None.
+        """
         n = len(q)
         if n == 0:
             return
@@ -62,31 +65,34 @@ class Sums:
             self._used.append(name)
         if name == "jax":
             self._device = self._device or Device(self)
-            self._device.add(q, v, a, tau, direction)
-            self.count += n
-            return
-        q, v, a, tau = (np.asarray(x, dtype=float) for x in (q, v, a, tau))
-        if name == "numba":
+            self._device.add(q, v, a, tau, direction, weights)
+        elif name == "numba":
+            q, v, a, tau = (np.asarray(x, dtype=float) for x in (q, v, a, tau))
             self._fused = self._fused or Fused(self)
-            self._fused.add(q, v, a, tau, direction)
+            self._fused.add(q, v, a, tau, direction, weights)
         else:
+            q, v, a, tau = (np.asarray(x, dtype=float) for x in (q, v, a, tau))
             for start in range(0, n, CHUNK):
-                part = self.part((q, v, a, tau, direction), start, start + CHUNK)
-                self._add_chunk(tuple(np.ascontiguousarray(x.T) for x in part))
+                *part, roots = self.part((q, v, a, tau, direction, weights), start, start + CHUNK)
+                self._add_chunk(tuple(np.ascontiguousarray(x.T) for x in part), roots)
         self.count += n
+        self.counts += n if weights is None else weights.sum(axis=0)
 
     def part(self, channels, start: int, stop: int) -> tuple:
-        """Samples of all channels, with the smoothed direction of motion where a log has no filtered one; zeros where
-        nothing depends on it."""
-        *state, direction = channels
+        """Samples of all channels, with the smoothed direction of motion where a log has no filtered one, zeros where
+        nothing depends on it, and the square roots of their weights, or None."""
+        *state, direction, weights = channels
         q, v, a, tau = (x[start:stop] for x in state)
+        roots = None if weights is None else np.sqrt(weights[start:stop])
         if not self.directed:
-            return q, v, a, tau, np.broadcast_to(0.0, v.shape)
-        return q, v, a, tau, np.tanh(v / self.coulomb_width) if direction is None else direction[start:stop]
+            return q, v, a, tau, np.broadcast_to(0.0, v.shape), roots
+        return q, v, a, tau, np.tanh(v / self.coulomb_width) if direction is None else direction[start:stop], roots
 
-    def _add_chunk(self, chunk):
+    def _add_chunk(self, chunk, roots=None):
         pairs = chunk_rows(self.robot, self.layout, self.coulomb_width, self.rows, chunk)
         for dof, (y, tau) in enumerate(pairs):
+            if roots is not None:
+                y, tau = y * roots[:, dof], tau * roots[:, dof]
             places = self.rows[dof].places
             self.gram[dof][np.ix_(places, places)] += y @ y.T
             self.moment[dof][places] += y @ tau
@@ -137,7 +143,7 @@ class Fused:
         for start in range(begin, end, FUSED_CHUNK):
             self._chunk(gram, *self.sums.part(channels, start, min(start + FUSED_CHUNK, end)))
 
-    def _chunk(self, gram, q, v, a, tau, direction):
+    def _chunk(self, gram, q, v, a, tau, direction, roots):
         sums = self.sums
         robot, layout = sums.robot, sums.layout
         tau = tau - known_torque(robot, layout, v.T, a.T, direction.T).T
@@ -145,8 +151,9 @@ class Fused:
         rows = [row for each in values for row in each]
         effects = np.stack(rows) if rows else np.zeros((0, len(q)))
         poses = kernel_plan.fixed_poses(robot, q)
-        q, v, a, tau = (np.array(x, order="C") for x in (q, v, a, tau))
-        self._kernel(self.plan, q, poses, v, a, tau, effects, gram)
+        roots = np.zeros((0, robot.nv)) if roots is None else roots
+        q, v, a, tau, roots = (np.array(x, order="C") for x in (q, v, a, tau, roots))
+        self._kernel(self.plan, q, poses, v, a, tau, effects, roots, gram)
 
     def unload(self, gram, moment, energy):
         """Add to full arrays what the kernel has in compact lower triangles."""

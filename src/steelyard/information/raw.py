@@ -22,6 +22,10 @@ class Raw:
     columns: np.ndarray
     mixing: np.ndarray | None = None
 
+    def values(self, wanted):
+        """(k',) parameters of the raw columns from those of the wanted ones (k,)."""
+        return wanted if self.mixing is None else self.mixing @ wanted
+
     def mixed(self, gram, moment):
         """Sums (g, k, k) and (g, k) of the wanted columns from those of the raw ones."""
         if self.mixing is None:

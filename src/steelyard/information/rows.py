@@ -9,7 +9,7 @@ from steelyard.coupling import motor_of
 from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
 from steelyard.dynamics.kinematics import tree
 from steelyard.dynamics.regressor import row_blocks
-from steelyard.errors import LogError, choices
+from steelyard.errors import LogError, OptionError, choices
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
@@ -152,3 +152,21 @@ def require_finite(log: Log, name: str, values):
         raise LogError(
             f"Log '{log.name}': {name} of column {column} is not finite at t = {log.t[row]:.6g} s (sample {row})."
         )
+
+
+def weights_of(sample_weights, log: Log) -> np.ndarray | None:
+    """Sample weights (n, nv) of a log: None, an array, or what a function of the log returns.
+
+    Raises OptionError unless they are (n,) or (n, nv), finite and not negative.
+    """
+    if sample_weights is None:
+        return None
+    weights = np.asarray(sample_weights(log) if callable(sample_weights) else sample_weights, dtype=float)
+    weights = weights[:, None] if weights.ndim == 1 else weights
+    shape = (len(log), log.nv)
+    if weights.shape not in (shape, (len(log), 1)) or not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise OptionError(
+            f"sample_weights of log '{log.name}' are finite, non-negative numbers of shape {shape[:1]} or {shape}; "
+            f"got shape {weights.shape}."
+        )
+    return np.broadcast_to(weights, shape)

@@ -7,18 +7,24 @@ from steelyard.information import factors
 BLOCK = 256  # rows kept for the next triangularisation, at least
 
 
+def scaled(y, target, weights):
+    """Rows (k, n) and target (n,) whose squares are weighed."""
+    return (y, target) if weights is None else (y * np.sqrt(weights), target * np.sqrt(weights))
+
+
 class Grams:
     """Gram matrices of g row groups in k columns."""
 
     def __init__(self, g: int, k: int):
         self.gram, self.moment, self.energy = np.zeros((g, k, k)), np.zeros((g, k)), np.zeros(g)
-        self.counts = np.zeros(g, dtype=np.int64)
+        self.counts = np.zeros(g)
 
-    def add(self, group: int, places, y, target):
+    def add(self, group: int, places, y, target, weights=None):
+        self.counts[group] += len(target) if weights is None else weights.sum()
+        y, target = scaled(y, target, weights)
         self.gram[group][np.ix_(places, places)] += y @ y.T
         self.moment[group][places] += y @ target
         self.energy[group] += target @ target
-        self.counts[group] += len(target)
 
     def total(self):
         """gram (g, k, k), moment (g, k), energy (g,), factors, counts (g,)."""
@@ -29,12 +35,13 @@ class Triangles:
     """Triangular factors of g row groups in k columns, of the columns that each group has."""
 
     def __init__(self, g: int, k: int):
-        self.size, self.counts = k, np.zeros(g, dtype=np.int64)
+        self.size, self.counts = k, np.zeros(g)
         self.places, self.waiting = [np.zeros(0, dtype=int)] * g, [[] for _ in range(g)]
 
-    def add(self, group: int, places, y, target):
+    def add(self, group: int, places, y, target, weights=None):
         self.places[group], waiting = places, self.waiting[group]
-        self.counts[group] += len(target)
+        self.counts[group] += len(target) if weights is None else weights.sum()
+        y, target = scaled(y, target, weights)
         waiting.append(np.concatenate([y, target[None]]).T)
         if sum(len(rows) for rows in waiting) >= BLOCK + 2 * len(places):
             self._triangularise(group)

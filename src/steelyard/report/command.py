@@ -28,9 +28,9 @@ def _options(job: Job) -> list[str]:
         words.append("--floating" if job.floating else "--fixed")
     if job.gravity is not None:
         words += ["--gravity", *(repr(float(g)) for g in job.gravity)]
-    for name in ("cutoff", "validation", "weight"):
+    for name in ("cutoff", "validation", "weight", "reversal_weight"):
         if getattr(job, name) != default[name]:
-            words += [f"--{name}", repr(float(getattr(job, name)))]
+            words += [f"--{name.replace('_', '-')}", repr(float(getattr(job, name)))]
     if tuple(job.friction) != default["friction"]:
         words += ["--friction", ",".join(job.friction) or NO_FRICTION]
     if not job.armature:
