@@ -16,8 +16,6 @@ __all__ = [
     "accumulate_blocks",
     "direction_of",
     "load_information",
-    "direction_of",
-    "load_information",
     "residuals",
     "reversal_weights",
     "save_information",
