@@ -7,15 +7,18 @@ from steelyard.dynamics.balances import (
     wrench_regressor,
 )
 from steelyard.dynamics.body import body_regressor
+from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
 from steelyard.dynamics.inverse import inverse_dynamics
 from steelyard.dynamics.momentum import momentum_drift_regressor, momentum_regressor
 from steelyard.dynamics.regressor import regressor
 
 __all__ = [
+    "InverseDynamicsDerivatives",
     "base_wrench_regressor",
     "body_regressor",
     "energy_regressor",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "momentum_drift_regressor",
     "momentum_regressor",
     "power_regressor",

@@ -49,9 +49,9 @@ class Tree:
 class Motion:
     """State of the tree for n samples; world axes, world origin.
 
-    rotation (nb, 3, 3, n), position (nb, 3, n): body poses. axes (nt, 6, n): joint axes `[v; w]`; axis_rates (nt, 6, n)
-    their derivatives in time. twist (nb, 6, n), acceleration (nb, 6, n): of the bodies, the latter proper (gravity
-    subtracted).
+    rotation (k, 3, 3, n), position (k, 3, n): poses of the bodies, or of the children of all joints. axes (nt, 6, n):
+    joint axes `[v; w]`; axis_rates (nt, 6, n) their derivatives in time. twist (k, 6, n), acceleration (k, 6, n): of
+    the same k frames, the latter proper (gravity subtracted).
     """
 
     rotation: Any
@@ -60,6 +60,9 @@ class Motion:
     axis_rates: Any
     twist: Any
     acceleration: Any
+
+
+FRAME_FIELDS = ("rotation", "position", "twist", "acceleration")
 
 
 @lru_cache(maxsize=64)
@@ -121,6 +124,15 @@ def samples_last(robot: Robot, q, v, a):
 def motion(robot: Robot, q, v, a) -> Motion:
     """Motion of all bodies. q: (nq, n), v: (nv, n), a: (nv, n), samples last."""
     xp = array_namespace(q, v, a)
+    state = joint_motion(robot, q, v, a)
+    bodies = xp.asarray(robot.body_joints)
+    frames = {key: xp.take(getattr(state, key), bodies, axis=0) for key in FRAME_FIELDS}
+    return Motion(axes=state.axes, axis_rates=state.axis_rates, **frames)
+
+
+def joint_motion(robot: Robot, q, v, a) -> Motion:
+    """Motion of the children of all joints, those without a body included; samples last."""
+    xp = array_namespace(q, v, a)
     constants = tree(robot)
 
     def const(array):
@@ -128,7 +140,6 @@ def motion(robot: Robot, q, v, a) -> Motion:
 
     rotations, positions = _poses(robot, constants, q, xp, const)
     R, p = (xp.stack([each[j] for j in constants.degree_joint]) for each in (rotations, positions))
-    n = q.shape[-1]
     linear = _times(R, const(constants.subspace[:, :3])[:, :, None])
     angular = _times(R, const(constants.subspace[:, 3:])[:, :, None])
     axes = xp.concat([linear + _cross(xp, p, angular), angular], axis=1)
@@ -143,15 +154,7 @@ def motion(robot: Robot, q, v, a) -> Motion:
     turned = axes * rate_change[:, None, :] + axis_rates * rate[:, None, :]
     base = xp.concat([-const(robot.gravity), xp.zeros(3, dtype=q.dtype)])
     acceleration = _path_sum(xp, ancestors, turned) + base[None, :, None]
-    bodies = xp.asarray(robot.body_joints)
-    return Motion(
-        rotation=xp.stack([rotations[j] for j in robot.body_joints]) if robot.nb else xp.zeros((0, 3, 3, n)),
-        position=xp.stack([positions[j] for j in robot.body_joints]) if robot.nb else xp.zeros((0, 3, n)),
-        axes=axes,
-        axis_rates=axis_rates,
-        twist=xp.take(twist, bodies, axis=0),
-        acceleration=xp.take(acceleration, bodies, axis=0),
-    )
+    return Motion(xp.stack(rotations), xp.stack(positions), axes, axis_rates, twist, acceleration)
 
 
 def body_motion(xp, state: Motion):
@@ -227,3 +230,9 @@ def _motion_cross(xp, V, U):
     v, w = V[:, :3], V[:, 3:]
     u, x = U[:, :3], U[:, 3:]
     return xp.concat([_cross(xp, w, u) + _cross(xp, v, x), _cross(xp, w, x)], axis=1)
+
+
+def _force_cross(xp, V, F):
+    """crf(V) F over axis 1. V, F: (k, 6, n)."""
+    v, w, f, n = V[:, :3], V[:, 3:], F[:, :3], F[:, 3:]
+    return xp.concat([_cross(xp, w, f), _cross(xp, v, f) + _cross(xp, w, n)], axis=1)

@@ -1,0 +1,129 @@
+"""Derivatives of inverse dynamics with respect to everything in it (paper D, sections 2 and 5; `theory.md` 4)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
+
+from steelyard.dynamics import derivative_rows, displacements
+from steelyard.dynamics.kinematics import samples_last
+from steelyard.dynamics.link_derivatives import LinkDerivatives, columns, of_links
+from steelyard.dynamics.pullback import Gradient, pull_back
+from steelyard.dynamics.regressor import regressor
+from steelyard.model.robot import Robot
+
+CHUNK = 256  # samples a pass: the working arrays of an arm stay in the second-level cache
+
+
+@dataclass(frozen=True, eq=False)
+class InverseDynamicsDerivatives:
+    """Derivatives of the joint torques tau (..., nv) of a robot at states (...); rows are torques.
+
+    Each group is computed when it is first asked for. Positions of joints with several degrees change in their tangent
+    space, along child axes, as their velocity does. Friction is left aside, as in `inverse_dynamics`; armature counts.
+    """
+
+    robot: Robot
+    q: Any
+    v: Any
+    a: Any
+
+    @property
+    def dtau_dq(self):
+        """(..., nv, nv) per rad or m."""
+        return self._degrees[0]
+
+    @property
+    def dtau_dv(self):
+        """(..., nv, nv) per rad/s or m/s."""
+        return self._degrees[1]
+
+    @property
+    def dtau_da(self):
+        """(..., nv, nv) per rad/s^2 or m/s^2: the mass matrix, armature included."""
+        return self._degrees[2]
+
+    @property
+    def dtau_dtwist(self):
+        """(..., nv, nv, 6) as the twist of a degree becomes `Ad_exp(eta)` of it, `eta = [dv; dw]` in the frame of the
+        child, m and rad (paper D, (6)).
+
+        Link frames at zero stay where they are, and inertias in them. The degrees of one joint share its eta, so their
+        entries are equal; a joint that mimics another has its own in `dtau_djoint`.
+        """
+        xp = array_namespace(self.dtau_djoint)
+        return xp.take(self.dtau_djoint, xp.asarray(_joint_of_coordinate(self.robot)), axis=-2)
+
+    @cached_property
+    def dtau_djoint(self):
+        """(..., nv, nj, 6) the same, one entry a joint of `robot.joints`."""
+        return self._collected(derivative_rows.of_twists)[0]
+
+    @cached_property
+    def dtau_dplacement(self):
+        """(..., nv, nj, 6) as the place of each joint in its parent becomes `T_0 exp(xi)`, with all it carries; `xi =
+        [dv; dw]` in the child's frame at zero.
+        """
+        return self._collected(derivative_rows.of_placements)[0]
+
+    @cached_property
+    def dtau_dgravity(self):
+        """(..., nv, 3) per m/s^2 of gravity in world axes."""
+        return self._collected(derivative_rows.of_gravity)[0]
+
+    @cached_property
+    def dtau_dtheta(self):
+        """(..., nv, 10 nb) per inertial parameter: the regressor."""
+        return regressor(self.robot, self.q, self.v, self.a)
+
+    @cached_property
+    def links(self) -> LinkDerivatives:
+        """Derivatives of every link's velocity, acceleration and force (paper D, P, Q, R)."""
+        dV, dA, dF = self._collected(of_links)
+        return LinkDerivatives(dV, dA, dF, **columns(self.robot))
+
+    def vjp(self, weights) -> Gradient:
+        """Gradient of `sum_k weights_k tau_k` with respect to all of these, without forming a Jacobian.
+
+        weights: (..., nv). Costs about two inverse dynamics.
+        """
+        return pull_back(self.robot, self.q, self.v, self.a, weights)
+
+    @cached_property
+    def _degrees(self):
+        return self._collected(derivative_rows.of_degrees)
+
+    def _collected(self, function):
+        """Arrays that a function of a Pass returns, samples first, for all states."""
+        xp, batch, q, v, a = samples_last(self.robot, self.q, self.v, self.a)
+        count = prod(batch)
+        if not is_numpy_array(q) or count <= CHUNK:
+            parts = function(displacements.run(self.robot, q, v, a))
+            return tuple(xp.reshape(x, (*batch, *x.shape[1:])) for x in parts)
+        whole: list[np.ndarray] = []
+        for start in range(0, count, CHUNK):
+            chunk = slice(start, start + CHUNK)
+            parts = function(displacements.run(self.robot, *(np.ascontiguousarray(x[:, chunk]) for x in (q, v, a))))
+            whole = whole or [np.empty((count, *x.shape[1:])) for x in parts]
+            for out, part in zip(whole, parts, strict=True):
+                out[chunk] = part
+        return tuple(x.reshape(*batch, *x.shape[1:]) for x in whole)
+
+
+def inverse_dynamics_derivatives(robot: Robot, q, v, a) -> InverseDynamicsDerivatives:
+    """Derivatives of `inverse_dynamics` at a batch of states, without finite differences.
+
+    q: (..., nq), v: (..., nv), a: (..., nv). Raises OptionError for wrong widths. NumPy in, NumPy out; JAX in, JAX
+    out.
+    """
+    samples_last(robot, q, v, a)  # refuses wrong widths at once
+    return InverseDynamicsDerivatives(robot, q, v, a)
+
+
+def _joint_of_coordinate(robot: Robot) -> np.ndarray:
+    """(nv,) joint of the tree that each coordinate belongs to, mimic joints left out."""
+    own = [j for j, joint in enumerate(robot.joints) if joint.mimics is None]
+    return np.repeat(own, [robot.joints[j].nv for j in own])
