@@ -6,6 +6,7 @@ model + log -> information -> identifiability -> fit -> validated model + report
 from importlib import import_module
 
 from steelyard import diagnose, errors, fit, inertia, simulate
+from steelyard.calibration import calibrate
 from steelyard.dynamics import (
     base_wrench_regressor,
     body_regressor,
@@ -45,6 +46,7 @@ __all__ = [
     "accumulate_blocks",
     "base_wrench_regressor",
     "body_regressor",
+    "calibrate",
     "diagnose",
     "energy_regressor",
     "errors",

@@ -154,6 +154,22 @@ def _coordinates(info: Information, problem: Whitened, theta0, weight: float) ->
     return start, directions
 
 
+def prior_precision(info: Information, *, prior=None, weight: float = 1.0) -> np.ndarray:
+    """(p, p) quadratic form, about its prior, of what `consistent` with the pullback regularizer adds to the residual.
+
+    Arguments as there. Raises FitError without a usable prior.
+    """
+    layout = info.layout
+    theta0, _ = consistent_prior(prior, info.robot, len(layout.bodies))
+    precision = np.zeros((layout.size, layout.size))
+    for i, theta in enumerate(theta0):
+        inverse = np.linalg.inv(congruence(theta))
+        precision[layout.body(i), layout.body(i)] = weight / 2 * inverse.T @ inverse
+    effects = np.arange(layout.inertial.stop, layout.size)
+    precision[effects, effects] = weight / (EFFECT_SPREAD * _torque_scale(info)) ** 2
+    return precision
+
+
 def _assembled(problem: Whitened, info: Information, start, directions, known, regularizer, weight) -> Program:
     """The program of whitened data. Raises Infeasible where equalities contradict each other."""
     bodies = np.arange(info.layout.inertial.stop)

@@ -1,0 +1,147 @@
+"""Joint axes and inertial parameters from one torque log (paper D, section 2, used for calibration).
+
+For given axes the rest is a convex fit, so only the axes are iterated: Gauss-Newton on eta with the physically
+consistent fit inside (variable projection). A step solves
+
+    min_dz || W (r - J dz - Y dtheta) ||^2 + prior(dtheta) + ||z + dz||^2
+
+with dtheta eliminated: what the inertial parameters can take up does not count as evidence for an axis error.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.calibration.directions import SHIFT, TILT, axis_directions
+from steelyard.calibration.result import Calibration
+from steelyard.calibration.sums import axis_sums
+from steelyard.calibration.visibility import axis_visibility
+from steelyard.errors import OptionError
+from steelyard.fit import Estimate, Status, consistent
+from steelyard.fit.consistent import prior_precision
+from steelyard.fit.weakness import weak_directions
+from steelyard.fit.whitening import whiten
+from steelyard.identifiability.basis import from_null_space
+from steelyard.information import Information, accumulate
+from steelyard.log import Log
+from steelyard.model.robot import Robot
+from steelyard.model.turned import turned
+from steelyard.parameters import FRICTION
+
+SMALL = 0.03  # standard deviations: a step below it changes nothing that matters
+HALVINGS = 8
+
+
+def calibrate(
+    robot: Robot,
+    log,
+    *,
+    joints=None,
+    tilt: float = TILT,
+    shift: float = SHIFT,
+    friction=FRICTION,
+    armature: bool = False,
+    prior=None,
+    weight: float = 1.0,
+    independence: float = 1.0,
+    iterations: int = 20,
+) -> Calibration:
+    """Correct a robot's joint axes and identify its inertial parameters from the same torques.
+
+    log: one or several, with q, v, a and tau, rich enough for both. joints: whose axes to correct, all joints of one
+    degree by default. tilt [rad], shift [m]: how wrong axes may be, one standard deviation; 0 keeps them. prior,
+    weight: of the inertial parameters, as in `fit.consistent`; friction, armature, independence: as in `accumulate`.
+    Raises OptionError for unknown joints, FitError and LogError as the fit inside does.
+    """
+    if iterations < 1:
+        raise OptionError(f"iterations is a positive number of steps; got {iterations!r}.")
+    logs = (log,) if isinstance(log, Log) else tuple(log)
+    directions = axis_directions(robot, joints, tilt=tilt, shift=shift)
+    options = {"friction": friction, "armature": armature, "independence": independence}
+
+    def fitted(z) -> _Point:
+        info = accumulate(turned(robot, directions.eta(z)), logs, columns="all", **options)
+        estimate = consistent(_ungrouped(info), prior=prior, weight=weight)
+        return _Point(z, info, estimate, info.residual_energy(estimate.parameters))
+
+    point = start = fitted(np.zeros(directions.count))
+    converged, steps = False, 0
+    while not converged and steps < iterations:
+        step, covariance = _step(point, logs, directions, prior, weight)
+        steps += 1
+        moved = _improved(point, step, fitted)
+        converged = moved is point or bool(np.all(np.abs(step) < SMALL * np.sqrt(np.diag(covariance))))
+        point = moved
+    _, covariance = _step(point, logs, directions, prior, weight)
+    estimate = _regrouped(point)
+    return Calibration(
+        robot=estimate.require_robot(),
+        estimate=estimate,
+        eta=directions.eta(point.z),
+        z=point.z,
+        covariance=covariance,
+        directions=directions,
+        visibility=axis_visibility(robot.with_inertias(estimate.theta), point.info.layout, directions),
+        rms_before=np.sqrt(start.energy / start.info.counts),
+        rms=np.sqrt(point.energy / point.info.counts),
+        iterations=steps,
+        converged=converged,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Axes z (d,), the fit at them, and the residual energy (nv,) it leaves."""
+
+    z: np.ndarray
+    info: Information
+    estimate: Estimate
+    energy: np.ndarray
+
+    @property
+    def cost(self) -> float:
+        """Negative log posterior of the axes, the noise of each joint profiled out."""
+        counts = self.info.counts * self.info.independence
+        return float(counts @ np.log(self.energy / self.info.counts) / 2 + self.z @ self.z / 2)
+
+
+def _ungrouped(info: Information) -> Information:
+    """The same sums with every column its own base column, whatever it depends on.
+
+    While axes move, base columns come and go: where two axes are nearly parallel their regrouping grows without
+    bound, and the residual would drown in rounding.
+    """
+    return replace(info, basis=from_null_space(np.zeros((info.layout.size, 0))))
+
+
+def _regrouped(point: _Point) -> Estimate:
+    """The fit in terms of the base parameters of its own axes."""
+    estimate, basis = point.estimate, point.info.basis
+    weights = point.info.independence / estimate.noise**2
+    weakest = weak_directions(whiten(point.info.base.weighted(weights)), estimate.layout, basis)
+    status = estimate.status if not estimate.status.usable else Status.WEAK_EXCITATION if weakest else Status.OK
+    covariance = basis.regrouping @ estimate.covariance @ basis.regrouping.T
+    return replace(estimate, basis=basis, covariance=covariance, weakest=weakest, status=status)
+
+
+def _improved(point: _Point, step, fitted) -> _Point:
+    """The fit at the longest of the halved steps that costs less; the point itself when none does."""
+    for k in range(HALVINGS):
+        trial = fitted(point.z + step / 2**k)
+        if trial.cost < point.cost:
+            return trial
+    return point
+
+
+def _step(point: _Point, logs, directions, prior, weight: float):
+    """Gauss-Newton step (d,) and posterior covariance (d, d) of the axes."""
+    estimate, info = point.estimate, point.info
+    weights = info.independence / estimate.noise**2
+    robot, width = estimate.require_robot(), info.coulomb_width
+    sums = axis_sums(robot, info.layout, logs, directions, point.z, weights=weights, width=width)
+    inertial, cross = sums.inertial + prior_precision(info, prior=prior, weight=weight), sums.cross
+    scale = 1 / np.sqrt(np.diag(inertial))
+    taken = cross.T @ (scale[:, None] * np.linalg.solve(scale[:, None] * inertial * scale, scale[:, None] * cross))
+    covariance = np.linalg.inv(sums.axes - taken + np.eye(directions.count))
+    slope = sums.moment - cross.T @ estimate.parameters
+    return covariance @ (slope - point.z), covariance

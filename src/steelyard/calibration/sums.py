@@ -1,0 +1,55 @@
+"""What a fit of joint axes needs from data, in sums: nothing keeps samples."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.calibration.directions import AxisDirections
+from steelyard.dynamics import inverse_dynamics_derivatives
+from steelyard.information import CHUNK, direction_of
+from steelyard.information.rows import channels_of, chunk_rows, rows_of
+from steelyard.model.robot import Robot
+from steelyard.parameters import ParameterLayout
+
+
+@dataclass(frozen=True, eq=False)
+class AxisSums:
+    """Weighted sums over samples for all columns Y (p) and axis directions J (d): `inertial = Y^T Y`, `cross = Y^T J`,
+    `axes = J^T J`, `moment = J^T tau`.
+
+    Base columns would not do: between a robot with parallel axes and one whose axes are off by little, their
+    regrouping grows without bound.
+    """
+
+    inertial: np.ndarray
+    cross: np.ndarray
+    axes: np.ndarray
+    moment: np.ndarray
+
+
+def axis_sums(robot: Robot, layout: ParameterLayout, logs, directions: AxisDirections, z, *, weights, width):
+    """Sums over logs for a robot whose axes stand at z (d,), with its inertias the ones to differentiate at.
+
+    weights: (nv,) of the torques; width: coulomb width. Torques are those left after effects that are no columns.
+    """
+    r, size = layout.size, layout.size + directions.count + 1
+    rows, rates = rows_of(robot, layout, np.arange(r)), directions.rates(z)
+    gram = np.zeros((size, size))
+    for log in logs:
+        q, v, a, tau = channels_of(robot, log)
+        signs = direction_of(log, width)
+        for start in range(0, len(q), CHUNK):
+            part = [x[start : start + CHUNK] for x in (q, v, a, tau, signs)]
+            J = turning_columns(robot, rates, *part[:3])
+            chunk = tuple(np.ascontiguousarray(x.T) for x in part)
+            for dof, (block, torque) in enumerate(chunk_rows(robot, layout, width, rows, chunk)):
+                columns = np.concatenate([block, J[:, dof].T, torque[None]])
+                places = np.concatenate([rows[dof].places, np.arange(r, size)])
+                gram[np.ix_(places, places)] += weights[dof] * (columns @ columns.T)
+    return AxisSums(gram[:r, :r], gram[:r, r:-1], gram[r:-1, r:-1], gram[r:-1, -1])
+
+
+def turning_columns(robot: Robot, rates, q, v, a) -> np.ndarray:
+    """(n, nv, d) torque per prior standard deviation of each direction."""
+    by_joint = inverse_dynamics_derivatives(robot, q, v, a).dtau_djoint
+    return by_joint.reshape(len(q), robot.nv, -1) @ rates.reshape(6 * robot.nj, -1)

@@ -1,0 +1,144 @@
+"""Which axis errors joint torques can show at all, when inertial parameters and friction are unknown too."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.calibration.directions import AxisDirections
+from steelyard.calibration.sums import turning_columns
+from steelyard.dynamics.effects import effect_column
+from steelyard.dynamics.regressor import regressor
+from steelyard.identifiability.structure import regression_basis
+from steelyard.model.robot import Robot
+from steelyard.parameters import ParameterLayout
+from steelyard.spatial import adjoint
+
+RANK = 1e-8  # of the largest singular value of unit columns; what inertial parameters take up is rounding
+SHARE = 1e-6  # of a unit direction
+REACH = 3.0  # rad or m: range of joints without limits
+
+
+@dataclass(frozen=True, eq=False)
+class AxisVisibility:
+    """Directions of axis errors that torques show, beside unknown inertial parameters and friction.
+
+    names (d,); hidden: (d, k) orthonormal combinations, in prior standard deviations, that change no torque once the
+    inertial parameters follow; base (d, b): those among them that only move the whole robot in the world.
+    """
+
+    names: tuple[str, ...]
+    hidden: np.ndarray
+    base: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        """Number of combinations that can be seen."""
+        return len(self.names) - self.hidden.shape[1]
+
+    @property
+    def seen(self) -> np.ndarray:
+        """(d,) share of each direction that can be seen: 1 by itself, 0 not at all."""
+        return 1 - np.sum(self.hidden**2, axis=1)
+
+    @property
+    def groups(self) -> tuple[tuple[tuple[str, ...], int], ...]:
+        """Directions that are seen in combination only: names, and how many of their combinations are hidden."""
+        coupling = np.abs(self.hidden @ self.hidden.T) > SHARE
+        left = [i for i, share in enumerate(self.seen) if SHARE < share < 1 - SHARE]
+        groups = []
+        while left:
+            group, reach = {left[0]}, {left[0]}
+            while reach:
+                reach = {int(j) for i in reach for j in np.flatnonzero(coupling[i])} - group
+                group |= reach
+            left = [i for i in left if i not in group]
+            members = sorted(group)
+            groups.append((tuple(self.names[i] for i in members), round(float(np.sum(1 - self.seen[members])))))
+        return tuple(groups)
+
+    def words(self) -> str:
+        """A few readable lines."""
+        lines = [
+            f"Torques show {self.rank} of {len(self.names)} axis directions when inertial parameters are unknown too."
+        ]
+        alone = [name for name, share in zip(self.names, self.seen, strict=True) if share < SHARE]
+        if alone:
+            lines.append(f"Never seen: {', '.join(alone)}.")
+        lines += [
+            f"Seen only together: {', '.join(names)} ({hidden} of {len(names)} combinations hidden)."
+            for names, hidden in self.groups
+        ]
+        if self.base.shape[1]:
+            lines.append(
+                f"{self.base.shape[1]} of the hidden combinations only move the whole robot by a shift, or a turn "
+                "about gravity: they re-define where the base stands."
+            )
+        lines.append("An axis turned about itself or shifted along itself is the same axis and is not counted.")
+        return "\n".join(lines)
+
+
+def axis_visibility(
+    robot: Robot, layout: ParameterLayout, directions: AxisDirections, *, seed: int = 0
+) -> AxisVisibility:
+    """Numeric rank of the torques' derivatives with respect to axis directions, beside all columns of a layout.
+
+    Random states decide, not a log: what is hidden here no motion shows. Inertias are the robot's own.
+    """
+    basis = regression_basis(robot, layout)
+    d, r = directions.count, basis.count
+    n = 20 + 3 * (d + r) // robot.nv
+    q, v, a = _random_states(robot, np.random.default_rng(seed), n)
+    columns = np.zeros((n, robot.nv, layout.size))
+    columns[..., layout.inertial] = regressor(robot, q, v, a)
+    for term in layout.terms:
+        for dof, column in zip(layout.dofs, range(*layout.term(term).indices(layout.size)), strict=True):
+            columns[:, dof, column] = effect_column(term, v[:, dof], a[:, dof])
+    Y = columns.reshape(n * robot.nv, -1)[:, basis.columns]
+    J = turning_columns(robot, directions.basis, q, v, a).reshape(n * robot.nv, d)
+    orthonormal = np.linalg.qr(Y / np.linalg.norm(Y, axis=0))[0]
+    scale = np.linalg.norm(J, axis=0)
+    scale[scale == 0] = 1.0
+    left = J / scale
+    for _ in range(2):  # twice is enough: what is left then is orthogonal to rounding
+        left = left - orthonormal @ (orthonormal.T @ left)
+    _, singular, Vt = np.linalg.svd(left)
+    hidden = Vt[int(np.count_nonzero(singular > RANK)) :].T / scale[:, None]
+    hidden = np.linalg.qr(hidden)[0]
+    return AxisVisibility(directions.names, hidden, _moves_of_the_base(robot, directions, hidden))
+
+
+def _random_states(robot: Robot, rng, n: int):
+    lower, upper = (np.where(np.isfinite(x), x, side * REACH) for x, side in ((robot.lower, -1), (robot.upper, 1)))
+    q = lower + (upper - lower) * rng.uniform(size=(n, robot.nq))
+    for joint, where in zip(robot.joints, robot.q_slices, strict=True):
+        if joint.kind in ("spherical", "free"):
+            quaternion = rng.normal(size=(n, 4))
+            q[:, where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+    return q, rng.normal(size=(n, robot.nv)), rng.normal(size=(n, robot.nv))
+
+
+def _moves_of_the_base(robot: Robot, directions: AxisDirections, hidden) -> np.ndarray:
+    """Combinations (d, b) among the hidden ones that move every axis as one body, by a shift or about gravity."""
+    down = robot.gravity / (np.linalg.norm(robot.gravity) or 1.0)
+    moves = np.column_stack([np.eye(6)[:, :3], np.concatenate([np.zeros(3), down])])
+    R, p = _frames_at_zero(robot)
+    eta = np.linalg.inv(adjoint(R, p)) @ moves  # (nj, 6, 4) in child axes
+    bodily = [np.linalg.pinv(directions.vectors[rows].T) @ eta[j] for j, rows in _rows_of_joints(directions)]
+    z = np.concatenate(bodily) / directions.deviation[:, None]
+    inside = hidden @ (hidden.T @ z)
+    whole = np.linalg.norm(z - inside, axis=0) < 1e-6 * np.maximum(np.linalg.norm(z, axis=0), 1e-300)
+    U, singular, _ = np.linalg.svd(z[:, whole], full_matrices=False)
+    return U[:, singular > SHARE * max(singular.max(initial=0.0), 1e-300)]
+
+
+def _rows_of_joints(directions: AxisDirections):
+    return [(j, np.flatnonzero(directions.joint == j)) for j in dict.fromkeys(directions.joint.tolist())]
+
+
+def _frames_at_zero(robot: Robot):
+    """World poses of all joints' children at zero displacement: R (nj, 3, 3), p (nj, 3)."""
+    R, p = np.zeros((robot.nj, 3, 3)), np.zeros((robot.nj, 3))
+    for j, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
+        above, base = (np.eye(3), np.zeros(3)) if parent < 0 else (R[parent], p[parent])
+        R[j], p[j] = above @ joint.rotation, base + above @ joint.position
+    return R, p
