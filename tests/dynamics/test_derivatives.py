@@ -12,7 +12,7 @@ from random_robots import seeds, urdf_text
 from robots import random_state, urdf
 from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives, regressor
 from steelyard.errors import OptionError
-from steelyard.model import load
+from steelyard.model import library, load
 
 BALLS = """<mujoco><worldbody><body name="a"><joint name="s" type="ball" pos="0.1 -0.2 0.3"/>
 <inertial pos="0.1 0.2 0.3" mass="2" fullinertia="0.1 0.2 0.25 0.01 0.02 -0.03"/>
@@ -97,7 +97,7 @@ def test_agrees_with_pinocchio(name, floating):
 
 
 def test_jax_differentiates_to_the_same_and_runs_the_same_source():
-    robot = load(urdf("ur5_robot"))
+    robot = library.scara()
     state = random_state(robot, np.random.default_rng(3), (2,))
     found = inverse_dynamics_derivatives(robot, *state)
     with jax.enable_x64(True):
@@ -150,3 +150,16 @@ def test_refusals():
         inverse_dynamics_derivatives(robot, q[:-1], v, a)
     with pytest.raises(OptionError, match="weights has shape"):
         inverse_dynamics_derivatives(robot, q, v, a).vjp(v[:-1])
+
+
+@pytest.mark.parametrize(("name", "floating"), [("panda", False), ("go2", True)])
+def test_the_kernel_agrees(name, floating):
+    robot = load(urdf(name), floating=floating or None)
+    robot = robot.with_joint_properties(armature=np.arange(robot.nv) / 10)
+    state = random_state(robot, np.random.default_rng(0), (2, 600))
+    plain, fused = (inverse_dynamics_derivatives(robot, *state, engine=engine) for engine in ("numpy", "numba"))
+    for key in ("dtau_dq", "dtau_dv", "dtau_da", "dtau_djoint", "dtau_dtwist"):
+        assert getattr(fused, key).shape == getattr(plain, key).shape
+        close(getattr(fused, key), getattr(plain, key), 1e-12)
+    with pytest.raises(OptionError, match="engine is one of auto, numpy, numba"):
+        inverse_dynamics_derivatives(robot, *state, engine="cuda")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from problems import random_log, with_friction
 from random_robots import seeds, urdf_text
 from robots import urdf
-from steelyard.dynamics import inverse_dynamics
+from steelyard.dynamics import inverse_dynamics, kernel_choice
 from steelyard.errors import OptionError
 from steelyard.information import accumulate, engines
 from steelyard.model import load
@@ -84,7 +84,7 @@ def test_choice_by_size_and_cache(monkeypatch):
     monkeypatch.setitem(sys.modules, KERNEL, None)
     monkeypatch.delitem(sys.modules, KERNEL)
     for ready, small, large in ((True, 10_000, 10_000_000), (False, 10_000_000, 100_000_000)):
-        monkeypatch.setattr(engines, "compiled", lambda ready=ready: ready)
+        monkeypatch.setattr(kernel_choice, "compiled", lambda module, function, ready=ready: ready)
         assert engines.chosen(robot, rows, small) == "numpy"
         assert engines.chosen(robot, rows, large) == "numba"
     monkeypatch.setitem(sys.modules, KERNEL, object())

@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from steelyard.dynamics import derivative_rows, displacements
+from steelyard.dynamics import derivative_rows, displacements, kernel_choice
+from steelyard.dynamics.derivative_fused import fused_degrees, fused_twists
 from steelyard.dynamics.kinematics import samples_last
 from steelyard.dynamics.link_derivatives import LinkDerivatives, columns, of_links
 from steelyard.dynamics.pullback import Gradient, pull_back
 from steelyard.dynamics.regressor import regressor
+from steelyard.errors import OptionError, choices
 from steelyard.model.robot import Robot
 
+ENGINES = ("auto", "numpy", "numba")
+KERNEL = "steelyard.dynamics.derivative_kernel"
+DEGREE_SECONDS, TWIST_SECONDS = 2e-6, 5e-6  # under NumPy, a sample and joint
 CHUNK = 256  # samples a pass: the working arrays of an arm stay in the second-level cache
 
 
@@ -30,6 +35,7 @@ class InverseDynamicsDerivatives:
     q: Any
     v: Any
     a: Any
+    engine: str = "auto"
 
     @property
     def dtau_dq(self):
@@ -60,6 +66,8 @@ class InverseDynamicsDerivatives:
     @cached_property
     def dtau_djoint(self):
         """(..., nv, nj, 6) the same, one entry a joint of `robot.joints`."""
+        if self._fused(TWIST_SECONDS):
+            return self._shaped(fused_twists(self.robot, *self._flat))
         return self._collected(derivative_rows.of_twists)[0]
 
     @cached_property
@@ -94,7 +102,26 @@ class InverseDynamicsDerivatives:
 
     @cached_property
     def _degrees(self):
+        if self._fused(DEGREE_SECONDS):
+            return tuple(self._shaped(x) for x in fused_degrees(self.robot, *self._flat))
         return self._collected(derivative_rows.of_degrees)
+
+    @property
+    def _flat(self):
+        """q, v, a, samples first and in one row of samples."""
+        return tuple(x.T for x in samples_last(self.robot, self.q, self.v, self.a)[2:])
+
+    def _shaped(self, array):
+        batch = np.broadcast_shapes(self.q.shape[:-1], self.v.shape[:-1], self.a.shape[:-1])
+        return array.reshape(*batch, *array.shape[1:])
+
+    def _fused(self, seconds: float) -> bool:
+        """Whether the Numba kernel takes a group that costs `seconds` a sample and joint under NumPy."""
+        if self.engine == "numpy" or not is_numpy_array(self.q):
+            return False
+        count = prod(np.broadcast_shapes(self.q.shape[:-1], self.v.shape[:-1], self.a.shape[:-1]))
+        work = count * self.robot.nj * seconds
+        return self.engine == "numba" or kernel_choice.pays(work, KERNEL, "add_derivatives")
 
     def _collected(self, function):
         """Arrays that a function of a Pass returns, samples first, for all states."""
@@ -113,14 +140,17 @@ class InverseDynamicsDerivatives:
         return tuple(x.reshape(*batch, *x.shape[1:]) for x in whole)
 
 
-def inverse_dynamics_derivatives(robot: Robot, q, v, a) -> InverseDynamicsDerivatives:
+def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, engine: str = "auto") -> InverseDynamicsDerivatives:
     """Derivatives of `inverse_dynamics` at a batch of states, without finite differences.
 
-    q: (..., nq), v: (..., nv), a: (..., nv). Raises OptionError for wrong widths. NumPy in, NumPy out; JAX in, JAX
-    out.
+    q: (..., nq), v: (..., nv), a: (..., nv). engine: "numpy", "numba" (a compiled kernel for those with respect to
+    positions, velocities, accelerations and twists) or "auto", which takes the kernel where it pays; they agree to
+    rounding. Raises OptionError for wrong widths. NumPy in, NumPy out; JAX in, JAX out.
     """
+    if engine not in ENGINES:
+        raise OptionError(f"engine is one of {choices(ENGINES)}; got {engine!r}.")
     samples_last(robot, q, v, a)  # refuses wrong widths at once
-    return InverseDynamicsDerivatives(robot, q, v, a)
+    return InverseDynamicsDerivatives(robot, q, v, a, engine)
 
 
 def _joint_of_coordinate(robot: Robot) -> np.ndarray:

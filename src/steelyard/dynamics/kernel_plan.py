@@ -1,12 +1,14 @@
 """A robot and its kept columns as the flat arrays that the fused kernel reads. Does not import Numba."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from steelyard.dynamics.kinematics import tree
+from steelyard.inertia import pseudo
 from steelyard.model.joint import multi_dof_pose
-from steelyard.model.robot import Robot
+from steelyard.model.robot import WORLD, Robot
 
 
 class FusedPlan(NamedTuple):
@@ -129,3 +131,53 @@ def fixed_poses(robot: Robot, q) -> np.ndarray:
             R, p = multi_dof_pose(joint, q[:, where])
             poses.append(np.concatenate([R.reshape(-1, 9), p], axis=1).T)
     return np.ascontiguousarray(poses) if poses else np.zeros((0, 12, len(q)))  # one memory layout, as it is compiled
+
+
+class DerivativePlan(NamedTuple):
+    """What the kernel of the derivatives reads. Joints: above (nj,) the parent, or nj for the world; scalar, other,
+    scalar_R, scalar_p, degree_start and degrees as in `FusedPlan`; subtree_end (nj,) first degree behind the subtree;
+    mount_R (nj, 3, 3), mount_p (nj, 3): place in the parent; behind_mass (nj,). Bodies: body_joint, mass (nb,), first
+    (nb, 3), second (nb, 3, 3) moments in body axes.
+    """
+
+    above: np.ndarray
+    scalar: np.ndarray
+    other: np.ndarray
+    scalar_R: np.ndarray
+    scalar_p: np.ndarray
+    degree_start: np.ndarray
+    subspace: np.ndarray
+    coordinate: np.ndarray
+    ratio: np.ndarray
+    gravity: np.ndarray
+    subtree_end: np.ndarray
+    mount_R: np.ndarray
+    mount_p: np.ndarray
+    behind_mass: np.ndarray
+    body_joint: np.ndarray
+    mass: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+
+@lru_cache(maxsize=64)
+def derivative_plan(robot: Robot) -> DerivativePlan:
+    """Plan of a robot, its inertias included."""
+    tree_part = fused_plan(robot, [], [()] * robot.nv)[0]
+    constants = tree(robot)
+    first_degree = tree_part.degree_start[:-1]
+    above = constants.ancestors[:, first_degree]  # (nj, nj) 1 where the column's joint moves the row's
+    last = np.array([np.flatnonzero(column)[-1] for column in above.T])
+    J = pseudo.to_matrix(robot.inertias)
+    plan = DerivativePlan(
+        above=np.where(robot.parents == WORLD, robot.nj, robot.parents).astype(np.int64),
+        subtree_end=tree_part.degree_start[last + 1],
+        mount_R=np.stack([joint.rotation for joint in robot.joints]),
+        mount_p=np.stack([joint.position for joint in robot.joints]),
+        behind_mass=above[robot.body_joints].T @ robot.inertias[:, 0],
+        mass=J[:, 3, 3],
+        first=J[:, :3, 3],
+        second=J[:, :3, :3],
+        **{name: getattr(tree_part, name) for name in DerivativePlan._fields if hasattr(tree_part, name)},
+    )
+    return DerivativePlan(*(np.array(x, order="C") for x in plan))

@@ -1,17 +1,12 @@
 """Ways to the same sums: NumPy, the fused Numba kernel for jobs large enough to pay for starting it, JAX for JAX."""
 
-import hashlib
-import importlib.util
-import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from array_api_compat import is_jax_array
 
-from steelyard.dynamics import kernel_plan
+from steelyard.dynamics import kernel_choice, kernel_plan
 from steelyard.information.device import Device
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import chunk_rows, effect_values, known_torque, rows_of
@@ -22,10 +17,7 @@ ENGINES = ("numpy", "numba", "jax")
 CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
 FUSED_CHUNK = 2048  # samples a task of the kernel, which has smaller blocks of its own
 KERNEL = "steelyard.dynamics.kernel"
-# Seconds of work under NumPy from which the kernel pays: already loaded, to be read from its cache, to be compiled.
-LOADED, CACHED, COLD = 0.005, 2.0, 60.0
 SAMPLE_SECONDS, ENTRY_SECONDS = 2e-7, 1e-10  # cost under NumPy of a sample, for each body and each entry of Grams
-MOST_THREADS = 16
 
 
 class Sums:
@@ -118,7 +110,7 @@ class Fused:
         effects = [range(start[dof], start[dof + 1]) for dof in range(len(sums.rows))]
         bodies = sums.kept[sums.kept < sums.layout.inertial.stop]
         self.plan, self.own = kernel_plan.fused_plan(sums.robot, bodies, effects)
-        self.grams = [np.zeros(self.plan.gram_start[-1]) for _ in range(threads())]
+        self.grams = [np.zeros(self.plan.gram_start[-1]) for _ in range(kernel_choice.threads())]
 
     @cached_property
     def _kernel(self):
@@ -172,34 +164,7 @@ class Fused:
             energy[dof] += square[k, k]
 
 
-def threads() -> int:
-    """Threads of the kernel: as many as cores may be used."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MOST_THREADS)
-
-
 def chosen(robot: Robot, rows, count: int) -> str:
     """Engine for a job of `count` samples, by its work under NumPy and what starting the kernel costs."""
     work = count * (SAMPLE_SECONDS * robot.nb + ENTRY_SECONDS * sum(len(row.places) ** 2 for row in rows))
-    if work < LOADED or importlib.util.find_spec("numba") is None:
-        return "numpy"
-    if KERNEL in sys.modules:
-        return "numba"
-    return "numba" if work > (CACHED if compiled() else COLD) else "numpy"
-
-
-def compiled() -> bool:
-    """Whether an earlier run left the compiled kernel where Numba caches it."""
-    source = Path(kernel_plan.__file__).with_name("kernel.py")
-    stored = [index for folder in _caches(source) for index in folder.glob("kernel.add_samples-*.nbi")]
-    return any(index.stat().st_mtime >= source.stat().st_mtime for index in stored)
-
-
-def _caches(source: Path) -> list[Path]:
-    """Numba's folders for a source file: in $NUMBA_CACHE_DIR if set, else beside it or, if read-only, the user's."""
-    own = f"{source.parent.name}_{hashlib.sha1(str(source.parent.absolute()).encode()).hexdigest()}"
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    if given:
-        return [Path(given) / own]
-    user = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    return [source.parent / "__pycache__", user / "numba" / own]
+    return "numba" if kernel_choice.pays(work, KERNEL, "add_samples") else "numpy"

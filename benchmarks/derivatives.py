@@ -1,0 +1,66 @@
+"""Torque derivatives, microseconds a sample on one thread, beside Pinocchio's analytical ones and our inverse dynamics.
+
+"q, v, a" is what `computeRNEADerivatives` gives, called in a loop; "all" adds the twists of every joint. "calls" is how
+many plain inverse dynamics of the same batch take as long as all.
+"""
+
+import statistics
+import time
+from unittest import mock
+
+import numpy as np
+
+import steelyard as sy
+from benchmarks.regressor import example
+from steelyard.dynamics import kernel_choice
+
+SAMPLES = 4096
+ROBOTS = {"panda": False, "xarm7": False, "go2": True, "g1_29dof_rev_1_0": True}
+
+
+def run():
+    """A row for two arms, a quadruped and a humanoid."""
+    with mock.patch.object(kernel_choice, "threads", lambda: 1):
+        return {name: time_robot(name, floating) for name, floating in ROBOTS.items()}
+
+
+def time_robot(name, floating):
+    import pinocchio as pin
+
+    path = example(name)
+    robot = sy.load(path, floating=floating or None)
+    rng = np.random.default_rng(0)
+    q = np.tile(robot.neutral, (SAMPLES, 1)) + 0.1 * rng.normal(size=(SAMPLES, robot.nq))
+    v, a = rng.normal(size=(2, SAMPLES, robot.nv))
+    model = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if floating else []))
+    data, state = model.createData(), [pin.neutral(model), *rng.normal(size=(2, model.nv))]
+
+    def derivatives(engine, twists):
+        found = sy.inverse_dynamics_derivatives(robot, q, v, a, engine=engine)
+        return found.dtau_dq, found.dtau_djoint if twists else None
+
+    jobs = {
+        "inverse dynamics us": lambda: sy.inverse_dynamics(robot, q, v, a),
+        "q, v, a us": lambda: derivatives("numba", False),
+        "all us": lambda: derivatives("numba", True),
+        "all NumPy us": lambda: derivatives("numpy", True),
+        "Pinocchio us": lambda: [pin.computeRNEADerivatives(model, data, *state) for _ in range(SAMPLES)],
+    }
+    row = medians(jobs)
+    return row | {
+        "q, v, a over Pinocchio": row["q, v, a us"] / row["Pinocchio us"],
+        "calls": row["all us"] / row["inverse dynamics us"],
+        "calls NumPy": row["all NumPy us"] / row["inverse dynamics us"],
+    }
+
+
+def medians(jobs, repeats: int = 5) -> dict[str, float]:
+    """Median microseconds a sample of each job; jobs take turns, so that a busy machine slows all alike."""
+    seconds = {name: [] for name in jobs}
+    for round_ in range(repeats + 1):
+        for name, job in jobs.items():
+            start = time.perf_counter()
+            job()
+            if round_:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(times) / SAMPLES * 1e6 for name, times in seconds.items()}

@@ -1,0 +1,43 @@
+"""The derivatives of `derivative_rows` by the Numba kernel, samples shared among threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from steelyard.dynamics import kernel_choice, kernel_plan
+from steelyard.model.robot import Robot
+
+SHARE = 512  # samples a thread takes at a time
+
+
+def fused_degrees(robot: Robot, q, v, a):
+    """dtau/dq, dv, da (n, nv, nv). q (n, nq), v, a (n, nv)."""
+    by_q, by_v, M = (np.zeros((len(q), robot.nv, robot.nv)) for _ in range(3))
+    _run(robot, q, v, a, (by_q, by_v, M), np.zeros((0, 0, 0, 0)))
+    return by_q.mT, by_v.mT, M + np.diag(robot.armature)
+
+
+def fused_twists(robot: Robot, q, v, a):
+    """dtau/deta (n, nv, nj, 6)."""
+    twists = np.zeros((len(q), robot.nj, 6, robot.nv))
+    _run(robot, q, v, a, (np.zeros((0, 0, 0)),) * 3, twists)
+    return np.moveaxis(twists, -1, 1)
+
+
+def _run(robot: Robot, q, v, a, degrees, twists):
+    from steelyard.dynamics.derivative_kernel import add_derivatives
+
+    plan = kernel_plan.derivative_plan(robot)
+
+    def share(start: int, stop: int):
+        part = slice(start, stop)
+        state = (np.array(x[part], dtype=float, order="C") for x in (v, a))
+        outs = [x[part] if x.size else x for x in (*degrees, twists)]
+        add_derivatives(plan, *kernel_plan.joint_inputs(robot, q[part]), *state, *outs)
+
+    first = 0 if add_derivatives.signatures else min(1, len(q))
+    if first:  # compiled by a first sample, before threads share it
+        share(0, 1)
+    edges = [*range(first, len(q), SHARE), len(q)]
+    with ThreadPoolExecutor(kernel_choice.threads()) as pool:
+        list(pool.map(share, edges[:-1], edges[1:]))
