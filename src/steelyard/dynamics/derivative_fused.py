@@ -10,21 +10,17 @@ from steelyard.model.robot import Robot
 SHARE = 512  # samples a thread takes at a time
 
 
-def fused_degrees(robot: Robot, q, v, a):
-    """dtau/dq, dv, da (n, nv, nv). q (n, nq), v, a (n, nv)."""
+def fused(robot: Robot, q, v, a, *, twists: bool):
+    """dtau/dq, dv, da (n, nv, nv), and where asked dtau/deta (n, nv, nj, 6). q (n, nq), v, a (n, nv)."""
     by_q, by_v, M = (np.zeros((len(q), robot.nv, robot.nv)) for _ in range(3))
-    _run(robot, q, v, a, (by_q, by_v, M), np.zeros((0, 0, 0, 0)))
-    return by_q.mT, by_v.mT, M + np.diag(robot.armature)
+    eta = np.zeros((len(q), robot.nj, 6, robot.nv)) if twists else np.zeros((0, 0, 0, 0))
+    _run(robot, q, v, a, by_q, by_v, M, eta)
+    M[:, range(robot.nv), range(robot.nv)] += robot.armature
+    degrees = by_q.mT, by_v.mT, M
+    return (*degrees, np.moveaxis(eta, -1, 1)) if twists else degrees
 
 
-def fused_twists(robot: Robot, q, v, a):
-    """dtau/deta (n, nv, nj, 6)."""
-    twists = np.zeros((len(q), robot.nj, 6, robot.nv))
-    _run(robot, q, v, a, (np.zeros((0, 0, 0)),) * 3, twists)
-    return np.moveaxis(twists, -1, 1)
-
-
-def _run(robot: Robot, q, v, a, degrees, twists):
+def _run(robot: Robot, q, v, a, *outs):
     from steelyard.dynamics.derivative_kernel import add_derivatives
 
     plan = kernel_plan.derivative_plan(robot)
@@ -32,8 +28,8 @@ def _run(robot: Robot, q, v, a, degrees, twists):
     def share(start: int, stop: int):
         part = slice(start, stop)
         state = (np.array(x[part], dtype=float, order="C") for x in (v, a))
-        outs = [x[part] if x.size else x for x in (*degrees, twists)]
-        add_derivatives(plan, *kernel_plan.joint_inputs(robot, q[part]), *state, *outs)
+        parts = (x[part] if x.size else x for x in outs)
+        add_derivatives(plan, *kernel_plan.joint_inputs(robot, q[part]), *state, *parts)
 
     first = 0 if add_derivatives.signatures else min(1, len(q))
     if first:  # compiled by a first sample, before threads share it

@@ -25,21 +25,22 @@ def _add_cross(a, b, out):
 
 
 @njit(**OPTIONS)
-def _motion(plan, angles, sines, cosines, fixed, v, a, s, R, p, S, V, A):
-    """Poses, axes, twists and accelerations; the last row of R, p, V, A is the world."""
-    local_R, local_p, moved = np.empty((3, 3)), np.empty(3), np.empty(6)
+def _motion(plan, angles, sines, cosines, fixed, v, a, s, R, p, S, V, A, square, row, moved):
+    """Poses, axes, twists and accelerations; the last row of R, p, V, A is the world. square, row, moved: scratch."""
+    local_R, local_p = square[0], row[0]
     for j in range(plan.above.size):
         k, above = plan.scalar[j], plan.above[j]
         for i in range(3):
             for c in range(3):
                 if k >= 0:
-                    e = plan.scalar_R[k, :, 3 * i + c]
-                    local_R[i, c] = e[0] + e[1] * sines[s, k] + e[2] * cosines[s, k]
+                    e, at = plan.scalar_R, 3 * i + c
+                    local_R[i, c] = e[k, 0, at] + e[k, 1, at] * sines[s, k] + e[k, 2, at] * cosines[s, k]
                 else:
                     local_R[i, c] = fixed[plan.other[j], 3 * i + c, s]
             if k >= 0:
-                e = plan.scalar_p[k, :, i]
-                local_p[i] = e[0] + e[1] * angles[s, k] + e[2] * sines[s, k] + e[3] * cosines[s, k]
+                e = plan.scalar_p
+                local_p[i] = e[k, 0, i] + e[k, 1, i] * angles[s, k] + e[k, 2, i] * sines[s, k]
+                local_p[i] += e[k, 3, i] * cosines[s, k]
             else:
                 local_p[i] = fixed[plan.other[j], 9 + i, s]
         for i in range(3):
@@ -70,11 +71,11 @@ def _motion(plan, angles, sines, cosines, fixed, v, a, s, R, p, S, V, A):
 
 
 @njit(**OPTIONS)
-def _composites(plan, R, p, V, A, h, I, P, E, F):
-    """Sums over the bodies behind every joint."""
+def _composites(plan, R, p, V, A, h, I, P, E, F, square, row):
+    """Sums over the bodies behind every joint. square (3, 3, 3), row (4, 3): scratch."""
     h[:], I[:], P[:], E[:], F[:] = 0.0, 0.0, 0.0, 0.0, 0.0
-    moved, first, half, second = np.empty(3), np.empty(3), np.empty((3, 3)), np.empty((3, 3))
-    own, momentum, spin = np.empty((3, 3)), np.empty(3), np.empty(3)
+    moved, first, momentum, spin = row[0], row[1], row[2], row[3]
+    half, second, own = square[0], square[1], square[2]
     for b in range(plan.body_joint.size):
         j, m = plan.body_joint[b], plan.mass[b]
         for i in range(3):
@@ -145,16 +146,13 @@ def _base(V, A, D, C):
 
 
 @njit(**OPTIONS)
-def _displaced(D, C, w, d, sign, x):
-    """x += sign * [x1; x2_w] of a displacement d."""
+def _displaced(D, C, w, d, x):
+    """x = [x1; x2_w] of a displacement d."""
     for i in range(3):
-        x[i] += sign * (
-            D[i, 0] * d[0] + D[i, 1] * d[1] + D[i, 2] * d[2] + C[i, 0] * d[3] + C[i, 1] * d[4] + C[i, 2] * d[5]
-        )
-        x[3 + i] += sign * (D[i, 0] * d[3] + D[i, 1] * d[4] + D[i, 2] * d[5])
-    x[6] += sign * (w[1] * d[5] - w[2] * d[4])
-    x[7] += sign * (w[2] * d[3] - w[0] * d[5])
-    x[8] += sign * (w[0] * d[4] - w[1] * d[3])
+        e, f = D[i], C[i]
+        x[i] = e[0] * d[0] + e[1] * d[1] + e[2] * d[2] + f[0] * d[3] + f[1] * d[4] + f[2] * d[5]
+        x[3 + i] = e[0] * d[3] + e[1] * d[4] + e[2] * d[5]
+    _cross(w, d[3:], x[6:])
 
 
 @njit(**OPTIONS)
@@ -176,34 +174,69 @@ def _response(m, h, I, P, E, F, x, d, out):
 
 
 @njit(**OPTIONS)
-def _dot(a, b, count):
-    total = 0.0
-    for i in range(count):
-        total += a[i] * b[i]
-    return total
-
-
-@njit(**OPTIONS)
-def _frame_twist(R, p, c, d):
-    """The c-th unit twist of a frame as a twist of the world."""
-    d[:] = 0.0
-    if c < 3:
-        d[:3] = R[:, c]
-    else:
-        d[3:] = R[:, c - 3]
-        _cross(p, d[3:], d[:3])
-
-
-@njit(**OPTIONS)
-def _fill(plan, j, S, Y, x, response, scale, out):
-    """Add the torques of one change of joint j to out (nv,)."""
+def _fill(plan, j, S, Y, x, response, scale, out, s, at):
+    """Add the torques of one change of joint j to out[s, at] (nv,)."""
     for k in range(plan.degree_start[j], plan.subtree_end[j]):
-        out[plan.coordinate[k]] += scale * plan.ratio[k] * _dot(Y[k], x, 9)
+        total = 0.0
+        for i in range(9):
+            total += Y[k, i] * x[i]
+        out[s, at, plan.coordinate[k]] += scale * plan.ratio[k] * total
     above = plan.above[j]
     while above < plan.above.size:
         for k in range(plan.degree_start[above], plan.degree_start[above + 1]):
-            out[plan.coordinate[k]] += scale * plan.ratio[k] * _dot(S[k], response, 6)
+            total = 0.0
+            for i in range(6):
+                total += S[k, i] * response[i]
+            out[s, at, plan.coordinate[k]] += scale * plan.ratio[k] * total
         above = plan.above[above]
+
+
+@njit(**OPTIONS)
+def _fill_twists(plan, j, S, Y, M, L, out, s):
+    """Add the torques of six changes of joint j to out[s, j] (6, nv): M (6, 9), L (6, 6) are what they do."""
+    for k in range(plan.degree_start[j], plan.subtree_end[j]):
+        at, ratio = plan.coordinate[k], plan.ratio[k]
+        for c in range(6):
+            total = 0.0
+            for i in range(9):
+                total += Y[k, i] * M[c, i]
+            out[s, j, c, at] += ratio * total
+    above = plan.above[j]
+    while above < plan.above.size:
+        for k in range(plan.degree_start[above], plan.degree_start[above + 1]):
+            at, ratio = plan.coordinate[k], plan.ratio[k]
+            for c in range(6):
+                total = 0.0
+                for i in range(6):
+                    total += S[k, i] * L[c, i]
+                out[s, j, c, at] += ratio * total
+        above = plan.above[above]
+
+
+@njit(**OPTIONS)
+def _frame_changes(D, C, w, R, p, sign, M, d):
+    """M (6, 9) += sign * what the six unit twists of a frame do, d (6, 6) += sign * these twists of the world."""
+    for c in range(3):
+        x, y, z = R[0, c], R[1, c], R[2, c]
+        mx, my, mz = p[1] * z - p[2] * y, p[2] * x - p[0] * z, p[0] * y - p[1] * x
+        d[c, 0] += sign * x
+        d[c, 1] += sign * y
+        d[c, 2] += sign * z
+        d[3 + c, 0] += sign * mx
+        d[3 + c, 1] += sign * my
+        d[3 + c, 2] += sign * mz
+        d[3 + c, 3] += sign * x
+        d[3 + c, 4] += sign * y
+        d[3 + c, 5] += sign * z
+        for i in range(3):
+            turned = sign * (D[i, 0] * x + D[i, 1] * y + D[i, 2] * z)
+            M[c, i] += turned
+            M[3 + c, 3 + i] += turned
+            M[3 + c, i] += sign * (D[i, 0] * mx + D[i, 1] * my + D[i, 2] * mz)
+            M[3 + c, i] += sign * (C[i, 0] * x + C[i, 1] * y + C[i, 2] * z)
+        M[3 + c, 6] += sign * (w[1] * z - w[2] * y)
+        M[3 + c, 7] += sign * (w[2] * x - w[0] * z)
+        M[3 + c, 8] += sign * (w[0] * y - w[1] * x)
 
 
 @njit(**OPTIONS)
@@ -215,15 +248,16 @@ def add_derivatives(plan, angles, sines, cosines, fixed, v, a, dq, dv, da, twist
     h, I, P = np.empty((nj, 3)), np.empty((nj, 3, 3)), np.empty((nj, 3))
     E, F, Y = np.empty((nj, 3, 3)), np.empty((nj, 6)), np.empty((nt, 9))
     D, C, D2, C2 = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    x, d, d2, response, own = np.empty(9), np.empty(6), np.empty(6), np.empty(6), np.empty(6)
-    mount_R, mount_p = np.empty((3, 3)), np.empty(3)
+    x, base, response, own = np.empty(9), np.empty(6), np.empty(6), np.empty(6)
+    M, L, d, hung = np.empty((6, 9)), np.empty((6, 6)), np.empty((6, 6)), np.empty((6, 6))
+    mount_R, mount_p, square, row = np.empty((3, 3)), np.empty(3), np.empty((3, 3, 3)), np.empty((4, 3))
     still = np.zeros(6)
     for i in range(3):
         R[nj, i, i] = 1.0
         A[nj, i] = -plan.gravity[i]
     for s in range(v.shape[0]):
-        _motion(plan, angles, sines, cosines, fixed, v, a, s, R, p, S, V, A)
-        _composites(plan, R, p, V, A, h, I, P, E, F)
+        _motion(plan, angles, sines, cosines, fixed, v, a, s, R, p, S, V, A, square, row, base)
+        _composites(plan, R, p, V, A, h, I, P, E, F, square, row)
         for j in range(nj):
             m = plan.behind_mass[j]
             for k in range(plan.degree_start[j], plan.degree_start[j + 1]):
@@ -240,21 +274,20 @@ def add_derivatives(plan, angles, sines, cosines, fixed, v, a, dq, dv, da, twist
             if dq.size:
                 for t in range(plan.degree_start[j], plan.degree_start[j + 1]):
                     at, ratio = plan.coordinate[t], plan.ratio[t]
-                    x[:] = 0.0
-                    _displaced(D, C, V[above, 3:], S[t], 1.0, x)
+                    _displaced(D, C, V[above, 3:], S[t], x)
                     _response(m, h[j], I[j], P[j], E[j], F[j], x, S[t], response)
-                    _fill(plan, j, S, Y, x, response, ratio, dq[s, at])
+                    _fill(plan, j, S, Y, x, response, ratio, dq, s, at)
                     for i in range(6):
-                        d[i] = V[above, i] + V[j, i]
-                    _cross(d[3:], S[t, :3], x[:3])
-                    _add_cross(d[:3], S[t, 3:], x[:3])
-                    _cross(d[3:], S[t, 3:], x[3:6])
+                        base[i] = V[above, i] + V[j, i]
+                    _cross(base[3:], S[t, :3], x[:3])
+                    _add_cross(base[:3], S[t, 3:], x[:3])
+                    _cross(base[3:], S[t, 3:], x[3:6])
                     x[6:] = S[t, 3:]
                     _response(m, h[j], I[j], P[j], E[j], F[j], x, still, response)
-                    _fill(plan, j, S, Y, x, response, ratio, dv[s, at])
+                    _fill(plan, j, S, Y, x, response, ratio, dv, s, at)
                     x[:6] = S[t]
                     x[6:] = 0.0
-                    _fill(plan, j, S, Y, x, Y[t, :6], ratio, da[s, at])
+                    _fill(plan, j, S, Y, x, Y[t, :6], ratio, da, s, at)
             if twists.size:
                 for i in range(3):
                     r, e = R[above, i], plan.mount_p[j]
@@ -262,19 +295,18 @@ def add_derivatives(plan, angles, sines, cosines, fixed, v, a, dq, dv, da, twist
                     for c in range(3):
                         e = plan.mount_R[j, :, c]
                         mount_R[i, c] = r[0] * e[0] + r[1] * e[1] + r[2] * e[2]
+                M[:], d[:], hung[:] = 0.0, 0.0, 0.0
                 _base(V[j], A[j], D2, C2)
+                _frame_changes(D2, C2, V[j, 3:], R[j], p[j], -1.0, M, hung)
+                d[:] = hung
+                _frame_changes(D, C, V[above, 3:], mount_R, mount_p, 1.0, M, d)
                 for c in range(6):
-                    _frame_twist(mount_R, mount_p, c, d)
-                    _frame_twist(R[j], p[j], c, d2)
-                    x[:] = 0.0
-                    _displaced(D, C, V[above, 3:], d, 1.0, x)
-                    _displaced(D2, C2, V[j, 3:], d2, -1.0, x)
-                    for i in range(6):
-                        d[i] -= d2[i]
-                    _response(m, h[j], I[j], P[j], E[j], F[j], x, d, response)
-                    _fill(plan, j, S, Y, x, response, 1.0, twists[s, j, c])
-                    for k in range(plan.degree_start[j], plan.degree_start[j + 1]):
-                        _cross(S[k, 3:], F[j, :3], own[:3])
-                        _cross(S[k, :3], F[j, :3], own[3:])
-                        _add_cross(S[k, 3:], F[j, 3:], own[3:])
-                        twists[s, j, c, plan.coordinate[k]] += plan.ratio[k] * _dot(own, d2, 6)
+                    _response(m, h[j], I[j], P[j], E[j], F[j], M[c], d[c], L[c])
+                _fill_twists(plan, j, S, Y, M, L, twists, s)
+                for k in range(plan.degree_start[j], plan.degree_start[j + 1]):
+                    _cross(S[k, 3:], F[j, :3], own[:3])
+                    _cross(S[k, :3], F[j, :3], own[3:])
+                    _add_cross(S[k, 3:], F[j, 3:], own[3:])
+                    for c in range(6):
+                        for i in range(6):
+                            twists[s, j, c, plan.coordinate[k]] -= plan.ratio[k] * own[i] * hung[c, i]

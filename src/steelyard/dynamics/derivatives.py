@@ -9,7 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
 from steelyard.dynamics import derivative_rows, displacements, kernel_choice
-from steelyard.dynamics.derivative_fused import fused_degrees, fused_twists
+from steelyard.dynamics.derivative_fused import fused
 from steelyard.dynamics.kinematics import samples_last
 from steelyard.dynamics.link_derivatives import LinkDerivatives, columns, of_links
 from steelyard.dynamics.pullback import Gradient, pull_back
@@ -67,7 +67,7 @@ class InverseDynamicsDerivatives:
     def dtau_djoint(self):
         """(..., nv, nj, 6) the same, one entry a joint of `robot.joints`."""
         if self._fused(TWIST_SECONDS):
-            return self._shaped(fused_twists(self.robot, *self._flat))
+            return self._all_fused[3]
         return self._collected(derivative_rows.of_twists)[0]
 
     @cached_property
@@ -103,17 +103,18 @@ class InverseDynamicsDerivatives:
     @cached_property
     def _degrees(self):
         if self._fused(DEGREE_SECONDS):
-            return tuple(self._shaped(x) for x in fused_degrees(self.robot, *self._flat))
+            whole = "_all_fused" in self.__dict__
+            return self._all_fused[:3] if whole else self._by_kernel(twists=False)
         return self._collected(derivative_rows.of_degrees)
 
-    @property
-    def _flat(self):
-        """q, v, a, samples first and in one row of samples."""
-        return tuple(x.T for x in samples_last(self.robot, self.q, self.v, self.a)[2:])
+    @cached_property
+    def _all_fused(self):
+        return self._by_kernel(twists=True)
 
-    def _shaped(self, array):
-        batch = np.broadcast_shapes(self.q.shape[:-1], self.v.shape[:-1], self.a.shape[:-1])
-        return array.reshape(*batch, *array.shape[1:])
+    def _by_kernel(self, *, twists: bool):
+        _, batch, q, v, a = samples_last(self.robot, self.q, self.v, self.a)
+        parts = fused(self.robot, q.T, v.T, a.T, twists=twists)
+        return tuple(x.reshape(*batch, *x.shape[1:]) for x in parts)
 
     def _fused(self, seconds: float) -> bool:
         """Whether the Numba kernel takes a group that costs `seconds` a sample and joint under NumPy."""
