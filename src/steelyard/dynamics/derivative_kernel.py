@@ -174,20 +174,32 @@ def _response(m, h, I, P, E, F, x, d, out):
 
 
 @njit(**OPTIONS)
-def _fill(plan, j, S, Y, x, response, scale, out, s, at):
-    """Add the torques of one change of joint j to out[s, at] (nv,)."""
+def _fill_degree(plan, j, t, S, Y, x, response, dq, dv, da, s):
+    """Add the torques of one degree t of joint j: x (2, 9) and response (2, 6) are of its position and its rate."""
+    at, ratio = plan.coordinate[t], plan.ratio[t]
     for k in range(plan.degree_start[j], plan.subtree_end[j]):
-        total = 0.0
+        row, both = plan.coordinate[k], ratio * plan.ratio[k]
+        by_q, by_v, by_a = 0.0, 0.0, 0.0
         for i in range(9):
-            total += Y[k, i] * x[i]
-        out[s, at, plan.coordinate[k]] += scale * plan.ratio[k] * total
+            by_q += Y[k, i] * x[0, i]
+            by_v += Y[k, i] * x[1, i]
+        for i in range(6):
+            by_a += Y[k, i] * S[t, i]
+        dq[s, at, row] += both * by_q
+        dv[s, at, row] += both * by_v
+        da[s, at, row] += both * by_a
     above = plan.above[j]
     while above < plan.above.size:
         for k in range(plan.degree_start[above], plan.degree_start[above + 1]):
-            total = 0.0
+            row, both = plan.coordinate[k], ratio * plan.ratio[k]
+            by_q, by_v, by_a = 0.0, 0.0, 0.0
             for i in range(6):
-                total += S[k, i] * response[i]
-            out[s, at, plan.coordinate[k]] += scale * plan.ratio[k] * total
+                by_q += S[k, i] * response[0, i]
+                by_v += S[k, i] * response[1, i]
+                by_a += S[k, i] * Y[t, i]
+            dq[s, at, row] += both * by_q
+            dv[s, at, row] += both * by_v
+            da[s, at, row] += both * by_a
         above = plan.above[above]
 
 
@@ -241,14 +253,14 @@ def _frame_changes(D, C, w, R, p, sign, M, d):
 
 @njit(**OPTIONS)
 def add_derivatives(plan, angles, sines, cosines, fixed, v, a, dq, dv, da, twists):
-    """Add to dq, dv, da (n, nv, nv) and twists (n, nj, 6, nv), changes before torques; an empty array is left out."""
+    """Add to dq, dv, da (n, nv, nv) and twists (n, nj, 6, nv), changes before torques; empty twists are left out."""
     nj, nt = plan.above.size, plan.ratio.size
     R, p, S = np.zeros((nj + 1, 3, 3)), np.zeros((nj + 1, 3)), np.empty((nt, 6))
     V, A = np.zeros((nj + 1, 6)), np.zeros((nj + 1, 6))
     h, I, P = np.empty((nj, 3)), np.empty((nj, 3, 3)), np.empty((nj, 3))
     E, F, Y = np.empty((nj, 3, 3)), np.empty((nj, 6)), np.empty((nt, 9))
     D, C, D2, C2 = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    x, base, response, own = np.empty(9), np.empty(6), np.empty(6), np.empty(6)
+    x, response, base, own = np.empty((2, 9)), np.empty((2, 6)), np.empty(6), np.empty(6)
     M, L, d, hung = np.empty((6, 9)), np.empty((6, 6)), np.empty((6, 6)), np.empty((6, 6))
     mount_R, mount_p, square, row = np.empty((3, 3)), np.empty(3), np.empty((3, 3, 3)), np.empty((4, 3))
     still = np.zeros(6)
@@ -261,9 +273,9 @@ def add_derivatives(plan, angles, sines, cosines, fixed, v, a, dq, dv, da, twist
         for j in range(nj):
             m = plan.behind_mass[j]
             for k in range(plan.degree_start[j], plan.degree_start[j + 1]):
-                x[:6] = S[k]
-                x[6:] = 0.0
-                _response(m, h[j], I[j], P[j], E[j], F[j], x, still, Y[k, :6])
+                x[0, :6] = S[k]
+                x[0, 6:] = 0.0
+                _response(m, h[j], I[j], P[j], E[j], F[j], x[0], still, Y[k, :6])
                 _cross(P[j], S[k, :3], Y[k, 6:])
                 for i in range(3):
                     turned = E[j, 0, i] * S[k, 3] + E[j, 1, i] * S[k, 4] + E[j, 2, i] * S[k, 5]
@@ -271,23 +283,17 @@ def add_derivatives(plan, angles, sines, cosines, fixed, v, a, dq, dv, da, twist
         for j in range(nj):
             above, m = plan.above[j], plan.behind_mass[j]
             _base(V[above], A[above], D, C)
-            if dq.size:
-                for t in range(plan.degree_start[j], plan.degree_start[j + 1]):
-                    at, ratio = plan.coordinate[t], plan.ratio[t]
-                    _displaced(D, C, V[above, 3:], S[t], x)
-                    _response(m, h[j], I[j], P[j], E[j], F[j], x, S[t], response)
-                    _fill(plan, j, S, Y, x, response, ratio, dq, s, at)
-                    for i in range(6):
-                        base[i] = V[above, i] + V[j, i]
-                    _cross(base[3:], S[t, :3], x[:3])
-                    _add_cross(base[:3], S[t, 3:], x[:3])
-                    _cross(base[3:], S[t, 3:], x[3:6])
-                    x[6:] = S[t, 3:]
-                    _response(m, h[j], I[j], P[j], E[j], F[j], x, still, response)
-                    _fill(plan, j, S, Y, x, response, ratio, dv, s, at)
-                    x[:6] = S[t]
-                    x[6:] = 0.0
-                    _fill(plan, j, S, Y, x, Y[t, :6], ratio, da, s, at)
+            for t in range(plan.degree_start[j], plan.degree_start[j + 1]):
+                for i in range(6):
+                    base[i] = V[above, i] + V[j, i]
+                _displaced(D, C, V[above, 3:], S[t], x[0])
+                _cross(base[3:], S[t, :3], x[1, :3])
+                _add_cross(base[:3], S[t, 3:], x[1, :3])
+                _cross(base[3:], S[t, 3:], x[1, 3:6])
+                x[1, 6:] = S[t, 3:]
+                _response(m, h[j], I[j], P[j], E[j], F[j], x[0], S[t], response[0])
+                _response(m, h[j], I[j], P[j], E[j], F[j], x[1], still, response[1])
+                _fill_degree(plan, j, t, S, Y, x, response, dq, dv, da, s)
             if twists.size:
                 for i in range(3):
                     r, e = R[above, i], plan.mount_p[j]

@@ -70,6 +70,25 @@ def derivatives(part: Part) -> PartDerivatives:
     return PartDerivatives(theta / part.density, transform_derivative(theta), np.tensordot(B, by_vertex, axes=1))
 
 
+@dataclass(frozen=True, eq=False)
+class PartGradient:
+    """Gradient of a scalar with respect to one part: density, per kg/m^3; pose (6,), as in `PartDerivatives`; vertices
+    (n, 3) in the mesh frame.
+    """
+
+    density: float
+    pose: np.ndarray
+    vertices: np.ndarray
+
+
+def pull_back(part: Part, gradient) -> PartGradient:
+    """Gradient with respect to a part, from the gradient (10,) with respect to its body's parameters."""
+    slopes = derivatives(part)
+    return PartGradient(
+        float(gradient @ slopes.density), gradient @ slopes.pose, np.tensordot(gradient, slopes.vertices, axes=1)
+    )
+
+
 def combine(parts):
     """Inertial parameters (10,) of a body made of parts (a sequence of `Part`), which must not overlap. Raises
     InertiaError: no parts.
