@@ -1,0 +1,26 @@
+"""The calibration example: errors of one degree recovered, residuals halved, a held-out motion at the noise floor."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "41_calibrate_axes.py"
+
+
+def test_what_the_example_promises():
+    found, validations, tilts = runpy.run_path(str(SCRIPT), run_name="example")["compare"]()
+    assert found.converged and found.estimate.physical
+    place = [found.directions.names.index(name) for name in tilts]
+    wrong = np.degrees(found.values[place] - list(tilts.values()))
+    assert np.abs(wrong).max() < 0.15 and found.measured[place].all()
+    assert np.abs(wrong / np.degrees(found.deviation[place])).max() < 4
+    # every joint by its own noise, and all together
+    noise = found.estimate.noise
+    assert np.linalg.norm(found.rms / noise) < 0.5 * np.linalg.norm(found.rms_before / noise)
+    assert np.linalg.norm(found.rms) < 0.5 * np.linalg.norm(found.rms_before)
+    assert (found.rms < 0.65 * found.rms_before).all()
+    # the truth itself leaves what filtering and sensors put there
+    floor = validations["the truth"]
+    assert (validations["calibrated axes"].rms < 1.15 * floor.rms).all()
+    assert (validations["the model's axes"].rms > 2 * floor.rms).all()
