@@ -4,14 +4,13 @@
 many plain inverse dynamics of the same batch take as long as all.
 """
 
-import statistics
-import time
 from unittest import mock
 
 import numpy as np
 
 import steelyard as sy
 from benchmarks.regressor import example
+from benchmarks.timing import interleaved
 from steelyard.dynamics import kernel_choice
 
 SAMPLES = 1024
@@ -46,21 +45,9 @@ def time_robot(name, floating):
         "all NumPy us": lambda: derivatives("numpy", True),
         "Pinocchio us": lambda: [pin.computeRNEADerivatives(model, data, *state) for _ in range(SAMPLES)],
     }
-    row = medians(jobs)
+    row = interleaved({name: (job, SAMPLES) for name, job in jobs.items()})
     return row | {
         "q, v, a over Pinocchio": row["q, v, a us"] / row["Pinocchio us"],
         "calls": row["all us"] / row["inverse dynamics us"],
         "calls NumPy": row["all NumPy us"] / row["inverse dynamics us"],
     }
-
-
-def medians(jobs, repeats: int = 9) -> dict[str, float]:
-    """Median microseconds a sample of each job; jobs take turns, so that a busy machine slows all alike."""
-    seconds = {name: [] for name in jobs}
-    for round_ in range(repeats + 1):
-        for name, job in jobs.items():
-            start = time.perf_counter()
-            job()
-            if round_:
-                seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(times) / SAMPLES * 1e6 for name, times in seconds.items()}

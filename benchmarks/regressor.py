@@ -17,10 +17,10 @@ import numpy as np
 import steelyard as sy
 from benchmarks.peers import found
 from benchmarks.timing import interleaved
+from steelyard.dynamics.kernel_choice import threads
 from steelyard.dynamics.kernel_plan import fused_plan
 from steelyard.dynamics.regressor import row_blocks
 from steelyard.information import CHUNK
-from steelyard.information.engines import threads
 
 SAMPLES, PEER_SAMPLES, LOOP_CHUNK = 128 * CHUNK, 512, 64
 ROBOTS = {"panda": False, "go2": True, "g1_29dof_rev_1_0": True, "talos_reduced": True}

@@ -9,7 +9,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from steelyard.information.engines import threads
+from steelyard.dynamics.kernel_choice import threads
 
 FOLDER = Path(__file__).parent
 SHARED = ("__init__", "run", "peers", "timing")  # no benchmarks

@@ -95,7 +95,7 @@ def test_choice_by_size_and_cache(monkeypatch):
 def test_kernel_is_found_where_numba_keeps_it(tmp_path):
     """A process with a cache folder of its own compiles once, and the next one knows."""
     code = (
-        "from steelyard.information import engines; print(engines.compiled())\n"
+        f"from steelyard.dynamics import kernel_choice; print(kernel_choice.compiled('{KERNEL}', 'add_samples'))\n"
         "from steelyard.dynamics import kernel\n"
         "from numba.core.caching import FunctionCache\n"
         "print(FunctionCache(kernel.add_samples.py_func).cache_path)"
@@ -108,11 +108,11 @@ def test_kernel_is_found_where_numba_keeps_it(tmp_path):
         source = Path(engines.kernel_plan.__file__).with_name("kernel.py")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "environ", environment)
-            assert Path(folder) in engines._caches(source)
+            assert Path(folder) in kernel_choice._caches(source)
             if variable:
                 assert known == "False"
                 (Path(folder) / "kernel.add_samples-1.py311.nbi").touch()
-                assert engines.compiled()
+                assert kernel_choice.compiled(KERNEL, "add_samples")
 
 
 def test_unknown_engine():

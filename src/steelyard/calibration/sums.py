@@ -37,7 +37,7 @@ def axis_sums(robot: Robot, layout: ParameterLayout, logs, directions: AxisDirec
     gram = np.zeros((size, size))
     for log in logs:
         q, v, a, tau = channels_of(robot, log)
-        signs = direction_of(log, width)
+        signs = direction_of(log, width, layout)
         for start in range(0, len(q), CHUNK):
             part = [x[start : start + CHUNK] for x in (q, v, a, tau, signs)]
             J = turning_columns(robot, rates, *part[:3])

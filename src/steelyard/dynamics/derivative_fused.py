@@ -27,9 +27,9 @@ def _run(robot: Robot, q, v, a, *outs):
 
     def share(start: int, stop: int):
         part = slice(start, stop)
-        state = (np.array(x[part], dtype=float, order="C") for x in (v, a))
+        q_part, v_part, a_part = (np.array(x[part], dtype=float, order="C") for x in (q, v, a))
         parts = (x[part] if x.size else x for x in outs)
-        add_derivatives(plan, *kernel_plan.joint_inputs(robot, q[part]), *state, *parts)
+        add_derivatives(plan, q_part, kernel_plan.fixed_poses(robot, q_part), v_part, a_part, *parts)
 
     first = 0 if add_derivatives.signatures else min(1, len(q))
     if first:  # compiled by a first sample, before threads share it

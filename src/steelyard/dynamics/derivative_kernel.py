@@ -25,22 +25,23 @@ def _add_cross(a, b, out):
 
 
 @njit(**OPTIONS)
-def _motion(plan, angles, sines, cosines, fixed, v, a, s, R, p, S, V, A, square, row, moved):
+def _motion(plan, q, fixed, v, a, s, R, p, S, V, A, square, row, moved):
     """Poses, axes, twists and accelerations; the last row of R, p, V, A is the world. square, row, moved: scratch."""
     local_R, local_p = square[0], row[0]
     for j in range(plan.above.size):
         k, above = plan.scalar[j], plan.above[j]
+        angle = plan.scalar_ratio[k] * q[s, plan.scalar_q[k]] + plan.scalar_offset[k] if k >= 0 else 0.0
+        sine, cosine = np.sin(angle), np.cos(angle)
         for i in range(3):
             for c in range(3):
                 if k >= 0:
                     e, at = plan.scalar_R, 3 * i + c
-                    local_R[i, c] = e[k, 0, at] + e[k, 1, at] * sines[s, k] + e[k, 2, at] * cosines[s, k]
+                    local_R[i, c] = e[k, 0, at] + e[k, 1, at] * sine + e[k, 2, at] * cosine
                 else:
                     local_R[i, c] = fixed[plan.other[j], 3 * i + c, s]
             if k >= 0:
                 e = plan.scalar_p
-                local_p[i] = e[k, 0, i] + e[k, 1, i] * angles[s, k] + e[k, 2, i] * sines[s, k]
-                local_p[i] += e[k, 3, i] * cosines[s, k]
+                local_p[i] = e[k, 0, i] + e[k, 1, i] * angle + e[k, 2, i] * sine + e[k, 3, i] * cosine
             else:
                 local_p[i] = fixed[plan.other[j], 9 + i, s]
         for i in range(3):
@@ -252,7 +253,7 @@ def _frame_changes(D, C, w, R, p, sign, M, d):
 
 
 @njit(**OPTIONS)
-def add_derivatives(plan, angles, sines, cosines, fixed, v, a, dq, dv, da, twists):
+def add_derivatives(plan, q, fixed, v, a, dq, dv, da, twists):
     """Add to dq, dv, da (n, nv, nv) and twists (n, nj, 6, nv), changes before torques; empty twists are left out."""
     nj, nt = plan.above.size, plan.ratio.size
     R, p, S = np.zeros((nj + 1, 3, 3)), np.zeros((nj + 1, 3)), np.empty((nt, 6))
@@ -268,7 +269,7 @@ def add_derivatives(plan, angles, sines, cosines, fixed, v, a, dq, dv, da, twist
         R[nj, i, i] = 1.0
         A[nj, i] = -plan.gravity[i]
     for s in range(v.shape[0]):
-        _motion(plan, angles, sines, cosines, fixed, v, a, s, R, p, S, V, A, square, row, base)
+        _motion(plan, q, fixed, v, a, s, R, p, S, V, A, square, row, base)
         _composites(plan, R, p, V, A, h, I, P, E, F, square, row)
         for j in range(nj):
             m = plan.behind_mass[j]

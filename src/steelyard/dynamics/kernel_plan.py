@@ -134,8 +134,8 @@ def fixed_poses(robot: Robot, q) -> np.ndarray:
 
 
 class DerivativePlan(NamedTuple):
-    """What the kernel of the derivatives reads. Joints: above (nj,) the parent, or nj for the world; scalar, other,
-    scalar_R, scalar_p, degree_start and degrees as in `FusedPlan`; subtree_end (nj,) first degree behind the subtree;
+    """What the kernel of the derivatives reads. Joints: above (nj,) the parent, or nj for the world; scalar..., other,
+    degree_start and degrees as in `FusedPlan`; subtree_end (nj,) first degree behind the subtree;
     mount_R (nj, 3, 3), mount_p (nj, 3): place in the parent; behind_mass (nj,). Bodies: body_joint, mass (nb,), first
     (nb, 3), second (nb, 3, 3) moments in body axes.
     """
@@ -143,6 +143,9 @@ class DerivativePlan(NamedTuple):
     above: np.ndarray
     scalar: np.ndarray
     other: np.ndarray
+    scalar_q: np.ndarray
+    scalar_ratio: np.ndarray
+    scalar_offset: np.ndarray
     scalar_R: np.ndarray
     scalar_p: np.ndarray
     degree_start: np.ndarray
