@@ -108,6 +108,9 @@ def test_jax_differentiates_to_the_same_and_runs_the_same_source():
         jitted = jax.jit(lambda *x: inverse_dynamics_derivatives(robot, *x).dtau_dtwist)(*arrays)
         assert isinstance(jitted, jax.Array)
         close(np.asarray(jitted), found.dtau_dtwist, 1e-12)
+        pulled = inverse_dynamics_derivatives(robot, *arrays).vjp(arrays[1])
+        close(np.asarray(pulled.theta), found.vjp(state[1]).theta, 1e-12)
+        assert isinstance(pulled.twist, jax.Array)
 
 
 @pytest.mark.parametrize("batch", [(), (1,), (3, 1, 2), (700,)])

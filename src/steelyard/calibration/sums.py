@@ -6,10 +6,13 @@ import numpy as np
 
 from steelyard.calibration.directions import AxisDirections
 from steelyard.dynamics import inverse_dynamics_derivatives
+from steelyard.dynamics.derivatives import engine_for
 from steelyard.information import CHUNK, direction_of
 from steelyard.information.rows import channels_of, chunk_rows, rows_of
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
+
+STEPS = 8  # sums over the same logs that a calibration usually needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +38,13 @@ def axis_sums(robot: Robot, layout: ParameterLayout, logs, directions: AxisDirec
     r, size = layout.size, layout.size + directions.count + 1
     rows, rates = rows_of(robot, layout, np.arange(r)), directions.rates(z)
     gram = np.zeros((size, size))
+    engine = engine_for(robot, STEPS * sum(len(log) for log in logs))
     for log in logs:
         q, v, a, tau = channels_of(robot, log)
         signs = direction_of(log, width, layout)
         for start in range(0, len(q), CHUNK):
             part = [x[start : start + CHUNK] for x in (q, v, a, tau, signs)]
-            J = turning_columns(robot, rates, *part[:3])
+            J = turning_columns(robot, rates, *part[:3], engine=engine)
             chunk = tuple(np.ascontiguousarray(x.T) for x in part)
             for dof, (block, torque) in enumerate(chunk_rows(robot, layout, width, rows, chunk)):
                 columns = np.concatenate([block, J[:, dof].T, torque[None]])
@@ -49,7 +53,7 @@ def axis_sums(robot: Robot, layout: ParameterLayout, logs, directions: AxisDirec
     return AxisSums(gram[:r, :r], gram[:r, r:-1], gram[r:-1, r:-1], gram[r:-1, -1])
 
 
-def turning_columns(robot: Robot, rates, q, v, a) -> np.ndarray:
+def turning_columns(robot: Robot, rates, q, v, a, *, engine: str = "auto") -> np.ndarray:
     """(n, nv, d) torque per prior standard deviation of each direction."""
-    by_joint = inverse_dynamics_derivatives(robot, q, v, a).dtau_djoint
+    by_joint = inverse_dynamics_derivatives(robot, q, v, a, engine=engine).dtau_djoint
     return by_joint.reshape(len(q), robot.nv, -1) @ rates.reshape(6 * robot.nj, -1)

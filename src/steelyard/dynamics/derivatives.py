@@ -96,7 +96,7 @@ class InverseDynamicsDerivatives:
     def vjp(self, weights) -> Gradient:
         """Gradient of `sum_k weights_k tau_k` with respect to all of these, without forming a Jacobian.
 
-        weights: (..., nv). Costs about two inverse dynamics.
+        weights: (..., nv). Costs as much as two to three inverse dynamics.
         """
         return pull_back(self.robot, self.q, self.v, self.a, weights)
 
@@ -121,8 +121,7 @@ class InverseDynamicsDerivatives:
         if self.engine == "numpy" or not is_numpy_array(self.q):
             return False
         count = prod(np.broadcast_shapes(self.q.shape[:-1], self.v.shape[:-1], self.a.shape[:-1]))
-        work = count * self.robot.nj * seconds
-        return self.engine == "numba" or kernel_choice.pays(work, KERNEL, "add_derivatives")
+        return self.engine == "numba" or _pays(self.robot, count, seconds)
 
     def _collected(self, function):
         """Arrays that a function of a Pass returns, samples first, for all states."""
@@ -158,3 +157,12 @@ def _joint_of_coordinate(robot: Robot) -> np.ndarray:
     """(nv,) joint of the tree that each coordinate belongs to, mimic joints left out."""
     own = [j for j, joint in enumerate(robot.joints) if joint.mimics is None]
     return np.repeat(own, [robot.joints[j].nv for j in own])
+
+
+def engine_for(robot: Robot, count: int) -> str:
+    """Engine for the twists of `count` states, however many calls they are spread over."""
+    return "numba" if _pays(robot, count, TWIST_SECONDS) else "numpy"
+
+
+def _pays(robot: Robot, count: int, seconds: float) -> bool:
+    return kernel_choice.pays(count * robot.nj * seconds, KERNEL, "add_derivatives")
