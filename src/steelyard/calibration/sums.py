@@ -40,7 +40,7 @@ def axis_sums(robot: Robot, layout: ParameterLayout, logs, directions: AxisDirec
     gram = np.zeros((size, size))
     engine = engine_for(robot, STEPS * sum(len(log) for log in logs))
     for log in logs:
-        q, v, a, tau = channels_of(robot, log)
+        q, v, a, tau = channels_of(robot, log, ("q", "v", "a", "tau"))
         signs = direction_of(log, width, layout)
         for start in range(0, len(q), CHUNK):
             part = [x[start : start + CHUNK] for x in (q, v, a, tau, signs)]
