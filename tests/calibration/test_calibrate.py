@@ -76,6 +76,18 @@ def test_right_axes_are_left_alone(puma):
     assert np.degrees(np.abs(found.values)).max() < 0.5
 
 
+def test_without_noise_the_axes_are_exact(puma):
+    directions = axis_directions(puma, None, tilt=np.radians(1), shift=0.0)
+    z = np.random.default_rng(8).normal(size=directions.count)
+    truth = turned(puma, directions.eta(z))
+    log = recorded(truth, seed=4, n=400)
+    exact = log.replace(tau=inverse_dynamics(truth, log.q, log.v, log.a) + friction_torque(truth, log.v))
+    found = calibrate(puma, exact, tilt=np.radians(2), shift=0.0, friction=())
+    assert np.degrees(np.abs(found.values - z * directions.deviation)).max() < 1e-5
+    assert (found.rms < 1e-3 * found.rms_before).all()
+    assert found.eta_deviation.shape == (6, 6) and np.degrees(found.eta_deviation).max() < 1e-3
+
+
 def test_only_the_named_joints_move_and_what_the_log_does_not_show_stays_with_the_prior(puma):
     log = recorded(puma, seed=4, n=400)
     still = log.replace(q=0 * log.q, v=0 * log.v, a=0 * log.a, tau=log.tau + 0 * log.q)

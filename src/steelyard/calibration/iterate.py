@@ -29,6 +29,8 @@ from steelyard.model.turned import turned
 from steelyard.parameters import FRICTION
 
 SMALL = 0.03  # standard deviations: a step below it changes nothing that matters
+STALLED = 0.5  # the same where no step improves the fit any more: the inertial prior, a constraint or rounding decides
+FLOOR = 1e-12  # of the energy of the torques: residuals below it are rounding
 HALVINGS = 8
 
 
@@ -70,8 +72,10 @@ def calibrate(
         step, covariance = _step(point, logs, directions, prior, weight)
         steps += 1
         moved = _improved(point, step, fitted)
-        converged = moved is point or bool(np.all(np.abs(step) < SMALL * np.sqrt(np.diag(covariance))))
-        point = moved
+        stalled, point = moved is point, moved
+        converged = bool(np.all(np.abs(step) < (STALLED if stalled else SMALL) * np.sqrt(np.diag(covariance))))
+        if stalled:
+            break
     _, covariance = _step(point, logs, directions, prior, weight)
     estimate = _regrouped(point)
     return Calibration(
@@ -102,7 +106,8 @@ class _Point:
     def cost(self) -> float:
         """Negative log posterior of the axes, the noise of each joint profiled out."""
         counts = self.info.counts * self.info.independence
-        return float(counts @ np.log(self.energy / self.info.counts) / 2 + self.z @ self.z / 2)
+        energy = np.maximum(self.energy, np.maximum(FLOOR * self.info.energy, np.finfo(float).tiny))
+        return float(counts @ np.log(energy / self.info.counts) / 2 + self.z @ self.z / 2)
 
 
 def _ungrouped(info: Information) -> Information:

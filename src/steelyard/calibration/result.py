@@ -46,6 +46,12 @@ class Calibration:
         return np.sqrt(np.diag(self.covariance)) * self.directions.deviation
 
     @property
+    def eta_deviation(self) -> np.ndarray:
+        """(nj, 6) standard deviation of each entry of eta, m and rad; zero for joints that were not corrected."""
+        basis = self.directions.basis
+        return np.sqrt(np.maximum(np.einsum("jid,de,jie->ji", basis, self.covariance, basis), 0.0))
+
+    @property
     def measured(self) -> np.ndarray:
         """(d,) whether the log, and not the prior, decided a direction."""
         return self.deviation < MEASURED * self.directions.deviation
