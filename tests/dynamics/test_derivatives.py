@@ -97,20 +97,23 @@ def test_agrees_with_pinocchio(name, floating):
 
 
 def test_jax_differentiates_to_the_same_and_runs_the_same_source():
-    robot = library.scara()
+    robot = library.cheetah3_leg()
     state = random_state(robot, np.random.default_rng(3), (2,))
     found = inverse_dynamics_derivatives(robot, *state)
+
+    def both(q, v, a):
+        derivatives = inverse_dynamics_derivatives(robot, q, v, a)
+        return derivatives.dtau_dtwist, derivatives.vjp(v).theta
+
     with jax.enable_x64(True):
         arrays = [jax.numpy.asarray(x) for x in state]
-        for index, mine in enumerate((found.dtau_dq, found.dtau_dv, found.dtau_da)):
-            rows = jax.vmap(jax.jacfwd(lambda *x: inverse_dynamics(robot, *x), argnums=index))(*arrays)
-            close(mine, np.asarray(rows))
-        jitted = jax.jit(lambda *x: inverse_dynamics_derivatives(robot, *x).dtau_dtwist)(*arrays)
-        assert isinstance(jitted, jax.Array)
-        close(np.asarray(jitted), found.dtau_dtwist, 1e-12)
-        pulled = inverse_dynamics_derivatives(robot, *arrays).vjp(arrays[1])
-        close(np.asarray(pulled.theta), found.vjp(state[1]).theta, 1e-12)
-        assert isinstance(pulled.twist, jax.Array)
+        rows = jax.jit(jax.vmap(jax.jacfwd(lambda *x: inverse_dynamics(robot, *x), argnums=(0, 1, 2))))(*arrays)
+        for mine, theirs in zip((found.dtau_dq, found.dtau_dv, found.dtau_da), rows, strict=True):
+            close(mine, np.asarray(theirs))
+        twists, pulled = jax.jit(both)(*arrays)
+        assert isinstance(twists, jax.Array)
+        close(np.asarray(twists), found.dtau_dtwist, 1e-12)
+        close(np.asarray(pulled), found.vjp(state[1]).theta, 1e-12)
 
 
 @pytest.mark.parametrize("batch", [(), (1,), (3, 1, 2), (700,)])
