@@ -9,9 +9,11 @@ import numpy as np
 from numba import njit
 
 OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy"}
+# one version for all: the kinds of integers that loops and arrays give would else be compiled apart
+CROSS = f"void({', '.join(['float64[:, ::1], int64, int64'] * 3)})"
 
 
-@njit(**OPTIONS)
+@njit(CROSS, **OPTIONS)
 def _cross(a, i, k, b, j, m, out, o, n):
     """out[o, n:] = a[i, k:] x b[j, m:]"""
     out[o, n] = a[i, k + 1] * b[j, m + 2] - a[i, k + 2] * b[j, m + 1]
@@ -19,7 +21,7 @@ def _cross(a, i, k, b, j, m, out, o, n):
     out[o, n + 2] = a[i, k] * b[j, m + 1] - a[i, k + 1] * b[j, m]
 
 
-@njit(**OPTIONS)
+@njit(CROSS, **OPTIONS)
 def _add_cross(a, i, k, b, j, m, out, o, n):
     """out[o, n:] += a[i, k:] x b[j, m:]"""
     out[o, n] += a[i, k + 1] * b[j, m + 2] - a[i, k + 2] * b[j, m + 1]
