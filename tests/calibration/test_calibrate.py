@@ -99,6 +99,15 @@ def test_only_the_named_joints_move_and_what_the_log_does_not_show_stays_with_th
     assert "joint2 tilt about x" in text and "(not decided by this log)" in text
 
 
+def test_samples_of_no_weight_do_not_count(puma):
+    log = recorded(puma, seed=4, n=600)
+    spoilt = log.replace(tau=np.where(np.arange(600)[:, None] < 300, log.tau, 50.0))
+    options = {"tilt": 0.02, "shift": 0.0, "joints": ["joint4", "joint5"]}
+    half = calibrate(puma, log[:300], **options)
+    found = calibrate(puma, spoilt, sample_weights=lambda log: (np.arange(len(log)) < 300).astype(float), **options)
+    np.testing.assert_allclose(found.values, half.values, atol=1e-6)
+
+
 def test_refusals(puma):
     with pytest.raises(OptionError, match="iterations"):
         calibrate(puma, recorded(puma, seed=4, n=50), iterations=0)

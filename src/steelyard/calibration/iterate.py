@@ -8,9 +8,11 @@ consistent fit inside (variable projection). A step solves
 with dtheta eliminated: what the inertial parameters can take up does not count as evidence for an axis error.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.calibration.directions import SHIFT, TILT, axis_directions
 from steelyard.calibration.result import Calibration
@@ -46,13 +48,15 @@ def calibrate(
     prior=None,
     weight: float = 1.0,
     independence: float = 1.0,
+    sample_weights: Callable[[Log], ArrayLike] | None = None,
     iterations: int = 20,
 ) -> Calibration:
     """Correct a robot's joint axes and identify its inertial parameters from the same torques.
 
     log: one or several, with q, v, a and tau, rich enough for both. joints: whose axes to correct, all joints of one
     degree by default. tilt [rad], shift [m]: how wrong axes may be, one standard deviation; 0 keeps them. prior,
-    weight: of the inertial parameters, as in `fit.consistent`; friction, armature, independence: as in `accumulate`.
+    weight: of the inertial parameters, as in `fit.consistent`; friction, armature, independence, sample_weights (a
+    function of a log): as in `accumulate`.
     Raises OptionError for unknown joints, FitError and LogError as the fit inside does.
     """
     if iterations < 1:
@@ -60,6 +64,7 @@ def calibrate(
     logs = (log,) if isinstance(log, Log) else tuple(log)
     directions = axis_directions(robot, joints, tilt=tilt, shift=shift)
     options = {"friction": friction, "armature": armature, "independence": independence}
+    options["sample_weights"] = sample_weights
 
     def fitted(z) -> _Point:
         info = accumulate(turned(robot, directions.eta(z)), logs, columns="all", **options)
@@ -69,14 +74,14 @@ def calibrate(
     point = start = fitted(np.zeros(directions.count))
     converged, steps = False, 0
     while not converged and steps < iterations:
-        step, covariance = _step(point, logs, directions, prior, weight)
+        step, covariance = _step(point, logs, directions, prior, weight, sample_weights)
         steps += 1
         moved = _improved(point, step, fitted)
         stalled, point = moved is point, moved
         converged = bool(np.all(np.abs(step) < (STALLED if stalled else SMALL) * np.sqrt(np.diag(covariance))))
         if stalled:
             break
-    _, covariance = _step(point, logs, directions, prior, weight)
+    _, covariance = _step(point, logs, directions, prior, weight, sample_weights)
     estimate = _regrouped(point)
     return Calibration(
         robot=estimate.require_robot(),
@@ -138,12 +143,14 @@ def _improved(point: _Point, step, fitted) -> _Point:
     return point
 
 
-def _step(point: _Point, logs, directions, prior, weight: float):
+def _step(point: _Point, logs, directions, prior, weight: float, sample_weights):
     """Gauss-Newton step (d,) and posterior covariance (d, d) of the axes."""
     estimate, info = point.estimate, point.info
     weights = info.independence / estimate.noise**2
     robot, width = estimate.require_robot(), info.coulomb_width
-    sums = axis_sums(robot, info.layout, logs, directions, point.z, weights=weights, width=width)
+    sums = axis_sums(
+        robot, info.layout, logs, directions, point.z, weights=weights, width=width, sample_weights=sample_weights
+    )
     inertial, cross = sums.inertial + prior_precision(info, prior=prior, weight=weight), sums.cross
     scale = 1 / np.sqrt(np.diag(inertial))
     taken = cross.T @ (scale[:, None] * np.linalg.solve(scale[:, None] * inertial * scale, scale[:, None] * cross))

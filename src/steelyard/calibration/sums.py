@@ -8,7 +8,7 @@ from steelyard.calibration.directions import AxisDirections
 from steelyard.dynamics import inverse_dynamics_derivatives
 from steelyard.dynamics.derivatives import engine_for
 from steelyard.information import CHUNK, direction_of
-from steelyard.information.rows import channels_of, chunk_rows, rows_of
+from steelyard.information.rows import channels_of, chunk_rows, rows_of, weights_of
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
@@ -30,10 +30,13 @@ class AxisSums:
     moment: np.ndarray
 
 
-def axis_sums(robot: Robot, layout: ParameterLayout, logs, directions: AxisDirections, z, *, weights, width):
+def axis_sums(
+    robot: Robot, layout: ParameterLayout, logs, directions: AxisDirections, z, *, weights, width, sample_weights=None
+):
     """Sums over logs for a robot whose axes stand at z (d,), with its inertias the ones to differentiate at.
 
-    weights: (nv,) of the torques; width: coulomb width. Torques are those left after effects that are no columns.
+    weights: (nv,) of the torques; width: coulomb width; sample_weights: a function of a log. Torques are those left
+    after effects that are no columns.
     """
     r, size = layout.size, layout.size + directions.count + 1
     rows, rates = rows_of(robot, layout, np.arange(r)), directions.rates(z)
@@ -42,6 +45,7 @@ def axis_sums(robot: Robot, layout: ParameterLayout, logs, directions: AxisDirec
     for log in logs:
         q, v, a, tau = channels_of(robot, log, ("q", "v", "a", "tau"))
         signs = direction_of(log, width, layout)
+        counted = weights_of(sample_weights, log)
         for start in range(0, len(q), CHUNK):
             part = [x[start : start + CHUNK] for x in (q, v, a, tau, signs)]
             J = turning_columns(robot, rates, *part[:3], engine=engine)
@@ -49,7 +53,8 @@ def axis_sums(robot: Robot, layout: ParameterLayout, logs, directions: AxisDirec
             for dof, (block, torque) in enumerate(chunk_rows(robot, layout, width, rows, chunk)):
                 columns = np.concatenate([block, J[:, dof].T, torque[None]])
                 places = np.concatenate([rows[dof].places, np.arange(r, size)])
-                gram[np.ix_(places, places)] += weights[dof] * (columns @ columns.T)
+                share = weights[dof] if counted is None else weights[dof] * counted[start : start + CHUNK, dof]
+                gram[np.ix_(places, places)] += (columns * share) @ columns.T
     return AxisSums(gram[:r, :r], gram[:r, r:-1], gram[r:-1, r:-1], gram[r:-1, -1])
 
 
