@@ -162,6 +162,20 @@ def test_least_squares_and_raw_regressions_too(noisy):
     np.testing.assert_allclose(found.parameters.deviation, 0.1 / 20, rtol=0.5)
 
 
+def test_what_is_given_has_no_interval(noisy):
+    estimate, blocks = noisy
+    name = estimate.layout.body_names[1]
+    mass = float(estimate.theta[1, 0])
+    knowing = fit.consistent(sum(blocks), masses={name: mass}, bounds={"offset": (-9.0, 9.0), "viscous": (-1.0, 9.0)})
+    found = fit.uncertainty(knowing, blocks, draws=40).parameters
+    given = found.by(Source.GIVEN)
+    assert [n for n, yes in zip(found.names, given, strict=True) if yes] == [f"{name}.m"]
+    assert found.lower[given] == found.upper[given] == pytest.approx(mass) and found.deviation[given] == 0
+    viscous = estimate.layout.term("viscous")
+    free = fit.uncertainty(estimate, blocks, draws=40).parameters
+    assert (free.lower[viscous] >= 0).all() and (found.lower[viscous] <= free.lower[viscous]).all()
+
+
 def test_bad_input_is_refused(noisy):
     estimate, blocks = noisy
     with pytest.raises(OptionError, match="level"):

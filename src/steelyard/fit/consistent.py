@@ -107,6 +107,8 @@ def consistent(
         physical=certificate.smallest_eigenvalue > 0,
         certificate=certificate,
         weakest=weakest,
+        given=program.given,
+        least=effect_bounds(info.layout, bounds or {})[0],
         binding=_binding(program, known, solution, parameters),
         notes=notes,
     )
@@ -185,16 +187,18 @@ def _assembled(problem: Whitened, info: Information, start, directions, known, r
     A = np.concatenate([columns @ directions, penalty])
     b = np.concatenate([problem.r - columns @ start, np.zeros(len(penalty))])
     y, N = met(known, start, directions)
+    left, reach = directions @ N, np.linalg.norm(directions, axis=1)
     return Program(
         A=A @ N,
         b=b - A @ y,
         start=start + directions @ y,
-        directions=directions @ N,
+        directions=left,
         offset=y[bodies],
         spread=N[bodies],
         entropic_weight=weight if regularizer == "entropic" else 0.0,
         constant=max(info.c - float(problem.r @ problem.r), 0.0),
         constraints=known,
+        given=tuple(np.flatnonzero(np.linalg.norm(left, axis=1) <= ROUNDING * reach).tolist()),
     )
 
 

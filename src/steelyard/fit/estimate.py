@@ -49,7 +49,8 @@ class Estimate:
     parameters: (p,) in the order of `layout`; covariance: (r, r) of the base parameters `basis.columns`.
     noise: (g,) standard deviation of the residual of each row group, in N m or N. robot: the model with the identified
     values, None for raw regressions. physical: whether every body is certified physically consistent. binding: what is
-    known of the bodies and holds the estimate back: constraints that it sits on.
+    known of the bodies and holds the estimate back: constraints that it sits on. given: columns that are known exactly.
+    least: (p,) lower bounds of friction and armature, -inf where there is none; None without constraints.
     """
 
     method: str
@@ -68,6 +69,8 @@ class Estimate:
     certificate: Certificate | None = None
     weakest: tuple[str, ...] = ()
     binding: tuple[str, ...] = ()
+    given: tuple[int, ...] = ()
+    least: np.ndarray | None = None
     notes: tuple[str, ...] = field(default=())
 
     @property

@@ -12,6 +12,7 @@ class Source(Enum):
     DATA = "data-determined"
     PRIOR = "prior-determined"
     NOTHING = "unidentifiable"
+    GIVEN = "given"
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +20,8 @@ class Intervals:
     """Estimates, standard deviations and two-sided intervals (c,) of named parameters, and what determines each.
 
     Intervals of data-determined parameters cover the truth with probability `level` whatever the prior; those of
-    others say what data, prior and physical consistency leave open, and hold as far as the prior does.
+    others say what data, prior and physical consistency leave open, and hold as far as the prior does. What was given
+    as known has no width.
     """
 
     names: tuple[str, ...]
@@ -35,7 +37,7 @@ class Intervals:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """`data-determined`, `prior-determined` or `unidentifiable`, one a parameter."""
+        """`data-determined`, `prior-determined`, `unidentifiable` or `given`, one a parameter."""
         return tuple(source.value for source in self.sources)
 
     def by(self, source: Source) -> np.ndarray:

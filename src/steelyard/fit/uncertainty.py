@@ -16,9 +16,8 @@ import numpy as np
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.barrier import constrained
 from steelyard.fit.block_length import independent_blocks
-from steelyard.fit.constraints import SIGNED
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.intervals import Intervals
+from steelyard.fit.intervals import Intervals, Source
 from steelyard.fit.posterior import Posterior, posterior
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.sandwich import Sandwich, sandwich
@@ -98,9 +97,13 @@ def uncertainty(
     middle, reach = whitened @ scores.solution, stdtrit(degrees, 1 - outside) * deviation
     lower, upper = np.maximum(np.where(sources.seen, [middle - reach, middle + reach], rest), _least(estimate))
     lower, upper = np.minimum(lower, value), np.maximum(upper, value)
+    given = list(estimate.given)
+    lower[given] = upper[given] = value[given]
+    deviation[given] = 0.0
+    labels = [Source.GIVEN if i in estimate.given else each for i, each in enumerate(sources.labels)]
 
     def part(names, cut: slice) -> Intervals:
-        return Intervals(names, value[cut], lower[cut], upper[cut], deviation[cut], sources.labels[cut], level)
+        return Intervals(names, value[cut], lower[cut], upper[cut], deviation[cut], tuple(labels[cut]), level)
 
     p = estimate.layout.size
     return Uncertainty(
@@ -135,9 +138,10 @@ def _least(estimate: Estimate) -> np.ndarray:
     """(p + r,) least values that a physical estimate can have; base parameters can have either sign."""
     layout = estimate.layout
     least = np.full(layout.size + estimate.basis.count, -np.inf)
+    if estimate.least is not None:
+        least[: layout.size] = estimate.least
     if not estimate.physical:
         return least
-    least[layout.signed(SIGNED)] = 0.0
     for i in range(layout.inertial.stop // 10):
         least[[layout.body(i).start + k for k in NONNEGATIVE]] = 0.0
     return least
