@@ -30,7 +30,8 @@ class Program:
     """`min ||A w - b||^2 + entropic_weight * sum d(J || J0)` over w (k,), subject to the constraints.
 
     Parameters are `x = start + directions @ w`, the relative change of the bodies' second moments is `Y = offset +
-    spread @ w`, ten numbers a body. constant: of the cost, what no parameters can explain. given: columns that equalities settle.
+    spread @ w`, ten numbers a body. constant: of the cost, what no parameters can explain. given: columns that
+    equalities settle.
     """
 
     A: np.ndarray
