@@ -32,6 +32,8 @@ Examples:
 
   steelyard identify arm.urdf run.csv -o result --coupling joint5+joint6 --rotors
 
+  steelyard identify arm.urdf run.csv -o result --mass hand=0.73 --mass all=18 --fix base=all --tie left=right:y
+
   steelyard identify arm.xml run.npz -o result --gravity 0 0 0 --cutoff 0
 
   steelyard identify arm.urdf run.csv -o result --channels '{"tau": ["current1", "current2"]}'
@@ -103,7 +105,11 @@ def options(
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Side = Annotated[
     Path | None,
-    typer.Option(metavar="FILE.toml", help="Side file with rotors. [default: beside the model]", show_default=False),
+    typer.Option(
+        metavar="FILE.toml",
+        help="Side file with rotors and known facts. [default: beside the model]",
+        show_default=False,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
 
@@ -145,6 +151,29 @@ def identify(
     reversal_weight: Annotated[
         float, typer.Option(metavar="W", help="Weight of samples where a joint stands still; 1: as any other.")
     ] = Job.reversal_weight,
+    regularizer: Annotated[
+        str, typer.Option(metavar="NAME", help="Distance to the prior: pullback, entropic or euclidean.")
+    ] = Job.regularizer,
+    within: Annotated[
+        str,
+        typer.Option(
+            metavar="WORD", help="Where mass can be: inside the geometry of its link, or anywhere (consistent)."
+        ),
+    ] = Job.within,
+    masses: Annotated[
+        list[str] | None,
+        typer.Option("--mass", metavar="LINK=KG", help="Known mass; LINK1+LINK2=KG of several, all=KG; repeatable."),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fix", metavar="LINK=PARTS", help="Keep the model's mass,com,inertia of a link, or all; repeatable."
+        ),
+    ] = None,
+    tied: Annotated[
+        list[str] | None,
+        typer.Option("--tie", metavar="LEFT=RIGHT[:y]", help="Links that are equal, or mirror images; repeatable."),
+    ] = None,
     channels: Annotated[
         str | None,
         typer.Option(metavar="FILE.toml", help="Which column is which signal: a TOML file, or JSON text in braces."),
@@ -170,6 +199,11 @@ def identify(
             validation=validation,
             weight=weight,
             reversal_weight=reversal_weight,
+            regularizer=regularizer,
+            within=within,
+            masses=tuple(masses or ()),
+            fixed=tuple(fixed or ()),
+            tied=tuple(tied or ()),
             channels=None if channels is None else _channels(channels),
         )
         summary = carry_out(job, out=out, progress=progress).summary

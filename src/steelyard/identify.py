@@ -7,6 +7,8 @@ from pathlib import Path
 
 from steelyard.coupling import text_of
 from steelyard.errors import FitError
+from steelyard.fit import Tied
+from steelyard.fit.words import fixed_words, mass_words, tied_words
 from steelyard.model import load
 from steelyard.model.save import save
 from steelyard.model.side import read_side, side_path
@@ -37,6 +39,11 @@ def identify(
     validation: float = Job.validation,
     weight: float = Job.weight,
     reversal_weight: float = Job.reversal_weight,
+    regularizer: str = Job.regularizer,
+    within: str = Job.within,
+    masses: Mapping | Sequence[str] = Job.masses,
+    fixed: Mapping | Sequence[str] = Job.fixed,
+    tied: Sequence[Tied | str] = Job.tied,
     channels: Mapping | None = Job.channels,
 ) -> Result:
     """Identify a robot from recorded motion; the same as `steelyard identify`.
@@ -47,9 +54,10 @@ def identify(
     log's rate, 0 takes v and a as recorded. friction: any of viscous, coulomb, offset. validation: share of each log
     held out to measure the torque error. coupling: groups of joints with a common motor, see `accumulate`; rotors:
     whether the motors' rotors that the side file describes are bodies; side: that file, by default the model's name
-    with `.steelyard.toml`. weight: of the model as prior, see `fit.consistent`. reversal_weight: of samples where a
-    joint stands still, see `reversal_weights`. floating, gravity: see `load`. channels: see `read_log`. Raises
-    SteelyardError with a remedy; input files are never changed.
+    with `.steelyard.toml`. weight, regularizer: of the model as prior; within: "geometry" or "consistent"; masses,
+    fixed, tied: what else is known of links, as for `fit.consistent` or in words such as `link7=0.73`. reversal_weight:
+    of samples where a joint stands still, see `reversal_weights`. floating, gravity: see `load`. channels: see
+    `read_log`. Raises SteelyardError with a remedy; input files are never changed.
     """
     job = Job(
         model=str(model),
@@ -65,6 +73,11 @@ def identify(
         validation=validation,
         weight=weight,
         reversal_weight=reversal_weight,
+        regularizer=regularizer,
+        within=within,
+        masses=mass_words(masses),
+        fixed=fixed_words(fixed),
+        tied=tied_words(tied),
         channels=None if channels is None else dict(channels),
     )
     return carry_out(job, out=out, progress=progress).result

@@ -7,13 +7,16 @@ from operator import add
 from pathlib import Path
 
 from steelyard.diagnose import Diagnosis, diagnose
-from steelyard.errors import LogError, OptionError
-from steelyard.fit import Estimate, Uncertainty, consistent, uncertainty
+from steelyard.errors import LogError, OptionError, choices
+from steelyard.fit import Estimate, Tied, Uncertainty, consistent, uncertainty
+from steelyard.fit.volumes import GEOMETRY, OTHERS, WORDS
+from steelyard.fit.words import fixed_from, masses_from, tied_from
 from steelyard.information import accumulate_blocks, reversal_weights
 from steelyard.information.reversals import REVERSAL_WEIGHT
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
 from steelyard.model import Robot, load
-from steelyard.model.side import read_side, side_path
+from steelyard.model.side import read_known, read_side, side_path
+from steelyard.model.side_known import Known
 from steelyard.parameters import COULOMB_WIDTH, FRICTION, layout_of
 from steelyard.validate import Validation, validate
 
@@ -29,8 +32,10 @@ class Job:
     cutoff: low-pass cutoff of the differentiation, Hz; None chooses it from each log's rate; 0 takes v and a as
     recorded. coupling: joints with a common motor, such as `joint5+joint6`; rotors: whether the motors' rotors are
     bodies; side: file that describes them, beside the model by default. validation: share of the samples held out, in
-    blocks. weight: of the prior, see `fit.consistent`. reversal_weight: of samples where a joint stands still, see
-    `reversal_weights`; 1 counts all samples alike.
+    blocks. weight, regularizer: of the prior, see `fit.consistent`. reversal_weight: of samples where a joint stands
+    still, see `reversal_weights`; 1 counts all samples alike. within: "geometry" holds the mass of every link inside
+    what the model shows of it, "consistent" asks for any positive mass. masses, fixed, tied: what else is known of
+    links, in the words of `fit.words`, such as `link7=0.73`, `link1=all`, `left=right:y`.
     """
 
     model: str
@@ -46,6 +51,11 @@ class Job:
     validation: float = 0.3
     weight: float = 1.0
     reversal_weight: float = REVERSAL_WEIGHT
+    regularizer: str = "pullback"
+    within: str = GEOMETRY
+    masses: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    tied: tuple[str, ...] = ()
     channels: dict | None = None
 
     def as_json(self) -> dict:
@@ -80,9 +90,10 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         raise OptionError("At least one log is needed.")
     report("reading the model", 0.0)
     robot = load_with_side(job)
+    known, said = knowledge_of(job, robot)
     options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
     layout_of(robot, **options)  # refuses what the robot does not have before any log is read
-    whole, train, test, findings, notes = [], [], [], [], list(robot.notes)
+    whole, train, test, findings, notes = [], [], [], [], [*robot.notes, *said]
     for k, path in enumerate(job.logs):
         report(f"reading {Path(path).name}", (k + 0.2) / len(job.logs) * 0.6)
         log = read_log(path, robot, channels=job.channels)
@@ -108,7 +119,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         )
     blocks = [b for log, share in train for b in accumulate_blocks(robot, log, independence=share, **options)]
     report("fitting", 0.75)
-    estimate = consistent(reduce(add, blocks), weight=job.weight)
+    estimate = consistent(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
     report("finding intervals", 0.8)
     intervals = uncertainty(estimate, blocks, weight=job.weight)
     report("validating", 0.9)
@@ -142,10 +153,29 @@ def load_with_side(job: Job) -> Robot:
 
 
 def side_of(job: Job) -> Path | None:
-    """The side file that a job reads."""
+    """The side file that a job reads: the one it names, else the one beside the model where there is one."""
     if job.side is not None:
         return Path(job.side)
-    return side_path(job.model) if job.rotors else None
+    beside = side_path(job.model)
+    return beside if job.rotors or beside.is_file() else None
+
+
+def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
+    """What a job and its side file say about the bodies, as arguments of `fit.consistent`; and notes on the latter.
+
+    What the job says of a link counts more than what the file says of it. Raises SteelyardError for mistakes in either.
+    """
+    side = side_of(job)
+    known = Known() if side is None else read_known(side, robot)
+    if job.within not in WORDS:
+        raise OptionError(f"within is {job.within!r}. Choose from {choices(WORDS)}.")
+    told = {
+        "within": {OTHERS: job.within} | known.ellipsoids,
+        "masses": known.masses | masses_from(job.masses),
+        "fixed": known.fixed | fixed_from(job.fixed),
+        "tied": (*(Tied(*tie) for tie in known.tied), *tied_from(job.tied)),
+    }
+    return told, tuple(f"{side.name}: {text}" for text in known.words()) if side is not None else ()
 
 
 def cutoff_for(log: Log, cutoff: float | None) -> float:

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from check.corpus.cases import MJCF, TENSOR, URDF
 from steelyard import check
-from steelyard.check import solids
 from steelyard.check.bulk import bulk_of
 from steelyard.check.effect import SAMPLES, _motions
 from steelyard.check.mend import _nearest
 from steelyard.check.parts import Inertial, Place
 from steelyard.check.scan import scan
+from steelyard.inertia import solids
 from steelyard.inertia.parameters import to_com_inertia
 from steelyard.model.load import load
 

@@ -10,7 +10,7 @@ from steelyard.check.parts import Shape, Sketch
 from steelyard.errors import InertiaError
 from steelyard.inertia import mesh, mesh_checks
 from steelyard.inertia.ellipsoid import Ellipsoid
-from steelyard.inertia.enclose import minimum_volume_ellipsoid
+from steelyard.inertia.enclose import corners, minimum_volume_ellipsoid
 
 THIN = 1e-3  # m; geometry thinner than this is a picture, not a body
 WATER = 1000.0  # kg/m^3
@@ -29,7 +29,7 @@ class Bulk:
     @cached_property
     def points(self) -> np.ndarray:
         """(n, 3) points in m that span the body."""
-        return np.concatenate([_corners(shape.vertices) for shape in self.all])
+        return np.concatenate([corners(shape.vertices) for shape in self.all])
 
     @cached_property
     def hull(self) -> ConvexHull | None:
@@ -103,12 +103,6 @@ def _hull(points: np.ndarray) -> ConvexHull | None:
         return ConvexHull(points)
     except (QhullError, ValueError):
         return None
-
-
-def _corners(vertices: np.ndarray) -> np.ndarray:
-    """Vertices on the hull; all of them where there is no hull."""
-    hull = _hull(vertices) if len(vertices) > 8 else None
-    return vertices if hull is None else vertices[hull.vertices]
 
 
 def _solid(shape: Shape) -> np.ndarray | None:

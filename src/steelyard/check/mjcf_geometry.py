@@ -4,13 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.check import solids
 from steelyard.check.parts import Inertial, Joint, Part, Place, Shape
-from steelyard.spatial import rotation_from_quaternion
-
-
-def _rotation(quaternion_w_first) -> np.ndarray:
-    return rotation_from_quaternion(np.roll(np.asarray(quaternion_w_first, dtype=float), -1))
+from steelyard.model.mjcf import body_name, compiled_rotation
+from steelyard.model.mjcf_geoms import geom_solid
 
 
 def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[Part, ...]:
@@ -25,12 +21,12 @@ def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[
             shapes.setdefault(int(m.geom_bodyid[geom]), []).append(shape)
     parts = []
     for body in range(1, m.nbody):
-        name = m.body(body).name or f"body{body}"
+        name = body_name(m, body)
         place, index = places.get(name, (home, None))
         inertial = None if index is None else inertials[index]
         if inertial is not None:
             # the compiled frame knows every spelling of the orientation
-            inertial = replace(inertial, rotation=_rotation(m.body_iquat[body]))
+            inertial = replace(inertial, rotation=compiled_rotation(m.body_iquat[body]))
         parent = int(m.body_parentid[body]) - 1
         # a body on the world's own geometry is a root of its own
         parts.append(
@@ -38,7 +34,7 @@ def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[
                 name,
                 place,
                 None if parent < 0 else parent,
-                _rotation(m.body_quat[body]),
+                compiled_rotation(m.body_quat[body]),
                 m.body_pos[body].copy(),
                 bool(m.body_jntnum[body]),
                 inertial,
@@ -50,31 +46,12 @@ def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[
 
 
 def _shape(m, geom: int, places, home: Place) -> Shape | None:
-    import mujoco
-
-    kind, size = mujoco.mjtGeom(m.geom_type[geom]), m.geom_size[geom]
-    faces = None
-    if kind == mujoco.mjtGeom.mjGEOM_MESH:
-        mesh = m.geom_dataid[geom]
-        start, count = m.mesh_vertadr[mesh], m.mesh_vertnum[mesh]
-        vertices = m.mesh_vert[start : start + count].astype(float)
-        start, count = m.mesh_faceadr[mesh], m.mesh_facenum[mesh]
-        faces, source = m.mesh_face[start : start + count].astype(np.int64), f"mesh {m.mesh(mesh).name}"
-    elif kind == mujoco.mjtGeom.mjGEOM_BOX:
-        vertices, source = solids.box(size), f"box {size.tolist()}"
-    elif kind in (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_ELLIPSOID):
-        axes = np.full(3, size[0]) if kind == mujoco.mjtGeom.mjGEOM_SPHERE else size
-        vertices, source = solids.ellipsoid(axes), f"ellipsoid {axes.tolist()}"
-    elif kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
-        vertices, source = solids.cylinder(size[0], size[1]), f"cylinder {size[:2].tolist()}"
-    elif kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
-        vertices, source = solids.capsule(size[0], size[1]), f"capsule {size[:2].tolist()}"
-    else:
+    found = geom_solid(m, geom)
+    if found is None:
         return None
-    name = m.body(m.geom_bodyid[geom]).name or f"body{m.geom_bodyid[geom]}"
-    place = places.get(name, (home, None))[0]
+    place = places.get(body_name(m, m.geom_bodyid[geom]), (home, None))[0]
     role = "collision" if m.geom_contype[geom] or m.geom_conaffinity[geom] else "visual"
-    return Shape(place, role, vertices @ _rotation(m.geom_quat[geom]).T + m.geom_pos[geom], faces, source)
+    return Shape(place, role, found.vertices, found.faces, found.source)
 
 
 def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[Joint, ...]:

@@ -9,6 +9,8 @@ from steelyard.check.parts import Fault, Place
 from steelyard.model.xml_edit import Document, Element
 
 SHOWN = 60  # characters of a value in a message
+# rules that report what `model.references` says is wrong with a file
+FILE_RULES = {"missing": "SY601", "unreadable": "SY602", "outside": "SY603", "unchecked": "SY604"}
 
 
 @dataclass(eq=False)

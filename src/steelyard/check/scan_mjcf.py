@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.check.meshes import Meshes
 from steelyard.check.mjcf_geometry import joints_of, parts_of
 from steelyard.check.parts import Fault, Inertial, Joint, Part, Place, Sketch
-from steelyard.check.reading import Reader
+from steelyard.check.reading import FILE_RULES, Reader
 from steelyard.errors import ModelError
+from steelyard.model.meshes import Meshes
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
 from steelyard.model.xml_edit import Document
 from steelyard.spatial import rotation_from_quaternion
@@ -104,7 +104,9 @@ def _missing_files(files: Files, readers) -> list[Fault]:
                     place = readers[document].place(
                         element, f"{element.tag} '{element.attributes.get('name', text)[:60]}'"
                     )
-                    found.append(Fault(problem.code or "SY601", place, f"{element.tag.capitalize()} {problem.message}"))
+                    found.append(
+                        Fault(FILE_RULES[problem.problem], place, f"{element.tag.capitalize()} {problem.message}")
+                    )
     return found
 
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from steelyard.check import solids
-from steelyard.check.meshes import MAX_MESH_BYTES, Meshes
 from steelyard.check.parts import Inertial, Joint, Part, Shape, Sketch
-from steelyard.check.reading import Reader
-from steelyard.check.references import Resolved
+from steelyard.check.reading import FILE_RULES, Reader
 from steelyard.errors import ModelError, choices
+from steelyard.inertia import solids
+from steelyard.model.meshes import MAX_MESH_BYTES, Meshes
+from steelyard.model.references import Resolved
 from steelyard.model.urdf import JOINT_TYPES
 from steelyard.model.xml_edit import Document, Element
 from steelyard.spatial import rotation_from_rpy
@@ -186,20 +186,13 @@ def _shape(reader: Reader, element: Element, role: str, label: str, meshes: Mesh
 
 
 def _primitive(reader: Reader, solid: Element, label: str):
-    sizes = {"box": ("size", 3), "sphere": ("radius", 1), "cylinder": ("radius", 1), "capsule": ("radius", 1)}
-    if solid.tag not in sizes:
+    if solid.tag not in solids.URDF_SIZES:
         return None
-    name, count = sizes[solid.tag]
-    size = reader.numbers(solid, name, count, label, code="SY506")
-    if solid.tag == "box":
-        points = solids.box(size / 2)
-    elif solid.tag == "sphere":
-        points = solids.ellipsoid(np.repeat(size, 3))
-    else:
-        half = reader.number(solid, "length", label, code="SY506") / 2
-        points = (solids.cylinder if solid.tag == "cylinder" else solids.capsule)(float(size[0]), half)
-        size = np.append(size, half)
-    return points, None, f"{solid.tag} {size.tolist()}"
+    numbers = [
+        reader.numbers(solid, name, count, label, code="SY506") for name, count in solids.URDF_SIZES[solid.tag].items()
+    ]
+    size = np.concatenate(numbers)
+    return solids.from_urdf(solid.tag, size), None, f"{solid.tag} {size.tolist()}"
 
 
 def _mesh(reader: Reader, solid: Element, label: str, meshes: Meshes | None, limit: int):
@@ -214,7 +207,7 @@ def _mesh(reader: Reader, solid: Element, label: str, meshes: Meshes | None, lim
     if loaded is None:
         return None
     if isinstance(loaded, Resolved):
-        reader.fault(loaded.code or "SY602", solid, label, f"Mesh {loaded.message}")
+        reader.fault(FILE_RULES[loaded.problem], solid, label, f"Mesh {loaded.message}")
         return None
     vertices, faces = loaded
     return vertices * scale, faces if np.prod(scale) > 0 else faces[:, ::-1], f"{name} {scale.tolist()}"

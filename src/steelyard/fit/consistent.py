@@ -25,6 +25,7 @@ from steelyard.fit.least_squares import model_parameters
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.program import Infeasible, Program, congruence, met
 from steelyard.fit.solve import NO_DIGITS, Solution, solve
+from steelyard.fit.volumes import Volumes, around_prior, volumes
 from steelyard.fit.weakness import weak_directions
 from steelyard.fit.whitening import Whitened, joint_noise, require_enough_samples, weigh_by_noise, whiten
 from steelyard.inertia import pseudo
@@ -48,7 +49,7 @@ def consistent(
     info: Information,
     *,
     prior=None,
-    within: Mapping[str, object] | None = None,
+    within: str | Mapping[str, object] | None = None,
     masses: Mapping | None = None,
     fixed: Mapping[str, str | Iterable[str]] | None = None,
     tied: Iterable[Tied] = (),
@@ -64,9 +65,12 @@ def consistent(
     what unconstrained least squares leaves, or what the constrained fit leaves where that is clearly more.
 
     within: sets that hold a body's mass, by name: an `Ellipsoid`, a list of ellipsoids (their union), or any set of
-    `sy.inertia.sets` and `sy.inertia.hull`; others are physically consistent (`J >= eps J0`). masses: known masses,
-    {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0} kg. fixed: what keeps the prior's values, {"link1": "mass",
-    "link2": ("com", "inertia"), "link3": "all"}. tied: bodies that are equal or mirrored, see `Tied`. bounds:
+    `sy.inertia.sets` and `sy.inertia.hull`; others are physically consistent (`J >= eps J0`). "geometry" stands for an
+    ellipsoid around what the model file shows of a body (`model.geometry`): within="geometry" for all bodies, or
+    {"all": "geometry", "link3": ellipsoid, "link4": "consistent"}; bodies of which nothing is shown are noted. masses:
+    known masses, {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0} kg. fixed: what keeps the prior's values,
+    {"link1": "mass", "link2": ("com", "inertia"), "link3": "all"}. tied: bodies that are equal or mirrored, see `Tied`.
+    bounds:
     {"joint1.viscous": (0, 5), "offset": (-1, 1)}; viscous and Coulomb friction and armature are not negative unless
     bounds say so. regularizer: "pullback" (quadratic, coordinate invariant), "entropic" (its barrier: never on the
     boundary) or "euclidean" (on theta in SI units). Raises OptionError for knowledge about things that are not there,
@@ -78,7 +82,8 @@ def consistent(
         raise OptionError(f"weight is a positive number (it decides what the data leaves open); got {weight!r}.")
     require_enough_samples(info)
     theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
-    known = _known(info, theta0, within or {}, masses or {}, fixed or {}, tied, bounds or {})
+    held = around_prior(volumes(within, info.robot), theta0, info.layout.bodies, fixed or {})
+    known = _known(info, theta0, held, masses or {}, fixed or {}, tied, bounds or {})
     noise = _first_noise(info)
     problem, program, solution = _solved(info, noise, theta0, known, regularizer, weight)
     for _ in range(REWEIGHINGS):
@@ -110,7 +115,7 @@ def consistent(
         given=program.given,
         least=effect_bounds(info.layout, bounds or {})[0],
         binding=_binding(program, known, solution, parameters),
-        notes=notes,
+        notes=(*notes, *held.notes),
     )
 
 
@@ -202,7 +207,7 @@ def _assembled(problem: Whitened, info: Information, start, directions, known, r
     )
 
 
-def _known(info, theta0, within, masses, fixed, tied, bounds) -> tuple[Constraint, ...]:
+def _known(info, theta0, held: Volumes, masses, fixed, tied, bounds) -> tuple[Constraint, ...]:
     """All constraints, equalities first."""
     layout = info.layout
     lower, upper = effect_bounds(layout, bounds)
@@ -212,7 +217,7 @@ def _known(info, theta0, within, masses, fixed, tied, bounds) -> tuple[Constrain
         *mass_constraints(layout, masses),
         *fixed_constraints(layout, theta0, fixed),
         *tied_constraints(layout, theta0, tied),
-        *body_constraints(layout, theta0, within),
+        *body_constraints(layout, theta0, held.sets, held.geometric),
         *bound_constraints(layout, lower, upper, size),
     )
 

@@ -59,11 +59,11 @@ class Tied:
     mirror: str | None = None
 
 
-def body_constraints(layout: ParameterLayout, theta0, within: Mapping[str, object]) -> list[Constraint]:
+def body_constraints(layout: ParameterLayout, theta0, within: Mapping[str, object], geometric=()) -> list[Constraint]:
     """Each body in its set of `within` (a BodySet, an Ellipsoid, or several ellipsoids for their union).
 
-    Bodies without one are consistent. Wherever a set asks for `J > 0`, that is written as `J >= EPS J0` with the prior
-    J0, which is free of units.
+    geometric: names of bodies whose set is their geometry in the model. Bodies without one are consistent. Wherever a
+    set asks for `J > 0`, that is written as `J >= EPS J0` with the prior J0, which is free of units.
     """
     for name in within:
         _body(layout, name, "within")
@@ -78,7 +78,8 @@ def body_constraints(layout: ParameterLayout, theta0, within: Mapping[str, objec
             rows = cones.rows(np.eye(10)[:1] / theta[0], [("nonnegative", 1)], np.array([-EPS]))
             made.append(_on_body(layout, i, rows, f"mass of {name} is positive"))
         if rest is not None:
-            made.append(_on_body(layout, i, rest, f"{name} is in its {type(body_set).__name__}"))
+            what = "inside its geometry" if name in geometric else f"in its {type(body_set).__name__}"
+            made.append(_on_body(layout, i, rest, f"{name} is {what}"))
     return made
 
 

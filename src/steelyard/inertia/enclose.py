@@ -7,14 +7,24 @@ meshes; here such points cost nothing.
 """
 
 import numpy as np
-from scipy.spatial import ConvexHull
+from scipy.spatial import ConvexHull, QhullError
 
 from steelyard.errors import InertiaError
 from steelyard.inertia.ellipsoid import Ellipsoid
 
 FLAT = 1e-6  # ratio of smallest to largest extent below which a cloud counts as flat
 STEPS = 200  # of the interior-point method; twenty are typical
+BATCH = 32  # points taken in at once where the ellipsoid around some leaves others outside
 SHORTEST = 1e-6  # step length at which rounding, not the problem, is what stops it
+
+
+def corners(points) -> np.ndarray:
+    """Those of points (n, 3) that span their convex hull; all of them where it has no volume."""
+    points = np.asarray(points, dtype=float)
+    try:
+        return points[ConvexHull(points).vertices] if len(points) > 8 else points
+    except (QhullError, ValueError):
+        return points
 
 
 def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
@@ -38,7 +48,7 @@ def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
         )
     from_white = (axes.T * extents) / np.sqrt(len(points))  # the problem is affine invariant, its digits are not
     white = (points - middle) @ np.linalg.inv(from_white).T
-    A, b = _interior_point(white[ConvexHull(white).vertices], tolerance)
+    A, b = _around_all(white[ConvexHull(white).vertices], tolerance)
     to_unit = A @ np.linalg.inv(from_white)
     to_points = np.linalg.inv(to_unit)
     ellipsoid = Ellipsoid(middle - to_points @ b, to_points @ to_points.T)
@@ -48,7 +58,23 @@ def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
 _UNIT = np.array(
     [np.diag(row) for row in np.eye(3)] + [np.eye(3)[:, [i]] @ np.eye(3)[[j]] for i, j in ((0, 1), (0, 2), (1, 2))]
 )
+_DIRECTIONS = np.array([d for d in np.ndindex(3, 3, 3) if d != (1, 1, 1)]) - 1.0  # (26, 3): faces, edges and corners
 _SYMMETRIC = 0.5 * (_UNIT + _UNIT.transpose(0, 2, 1))  # basis of A, (6, 3, 3)
+
+
+def _around_all(x, tolerance):
+    """`A` (3, 3) and `b` (3,) of the ellipsoid around x (n, 3), from the few of them that matter.
+
+    The smallest ellipsoid around some points is no larger than that around all, and is that where it holds all.
+    """
+    chosen = np.unique((x @ _DIRECTIONS.T).argmax(axis=0))
+    while True:
+        A, b = _interior_point(x[chosen], tolerance / 2)
+        level = ((x @ A + b) ** 2).sum(axis=1)
+        outside = np.setdiff1d(np.flatnonzero(level > 1 + tolerance / 3), chosen)
+        if not len(outside):
+            return A, b
+        chosen = np.append(chosen, outside[np.argsort(-level[outside])[:BATCH]])
 
 
 def _interior_point(x, tolerance):

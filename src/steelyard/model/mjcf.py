@@ -59,18 +59,19 @@ def body_name(m, body: int) -> str:
     return m.body(body).name or f"body{body}"
 
 
-def _rotation(quaternion_w_first):
+def compiled_rotation(quaternion_w_first) -> np.ndarray:
+    """(3, 3) of one of MuJoCo's quaternions."""
     return rotation_from_quaternion(np.roll(np.asarray(quaternion_w_first, dtype=float), -1))
 
 
 def _parts(m) -> list[Part]:
     parts = [Part("world", WORLD, np.eye(3), np.zeros(3), (), np.zeros(10), False)]
     for body in range(1, m.nbody):
-        R, p = _rotation(m.body_quat[body]), m.body_pos[body].copy()
+        R, p = compiled_rotation(m.body_quat[body]), m.body_pos[body].copy()
         joints = [_joint(m, j) for j in range(m.body_jntadr[body], m.body_jntadr[body] + m.body_jntnum[body])]
         if joints and joints[0].kind != "free":  # the pose of a free body is its q
             joints[0] = replace(joints[0], rotation=R, position=p)
-        axes = _rotation(m.body_iquat[body])
+        axes = compiled_rotation(m.body_iquat[body])
         inertia = axes @ np.diag(m.body_inertia[body]) @ axes.T
         theta = from_com_inertia(m.body_mass[body], m.body_ipos[body].copy(), inertia)
         known = bool(m.body_mass[body] > 0)

@@ -1,4 +1,5 @@
-"""The side file `ROBOT.steelyard.toml`: what a model file cannot say. Version 1 knows motor rotors (docs/side_file.md).
+"""The side file `ROBOT.steelyard.toml`: what a model file cannot say. Version 1 knows motor rotors and facts
+about bodies (docs/side_file.md).
 
 Strict on purpose: a key that is not understood is an error, never ignored.
 """
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from steelyard.errors import ModelError
 from steelyard.model.robot import Robot
+from steelyard.model.side_known import Known, known
 from steelyard.model.side_rotor import KEYS, rotor
 from steelyard.model.side_table import Table
 
@@ -30,12 +32,8 @@ def read_side(path, robot: Robot) -> Robot:
     ModelError that names the file, the key and what was expected: unknown or mistyped keys, joints or links that the
     robot does not have, rotors that no body can be.
     """
-    path = Path(path)
-    document = Table(_parsed(path), str(path))
-    document.refuse_unknown(("version", "rotor"))
-    version = document.values.get("version", VERSION)
-    if version != VERSION or isinstance(version, bool):
-        raise ModelError(f"{path}: version is {version!r}; this release reads side files of version {VERSION}.")
+    document = _document(Path(path))
+    known(document.table("known"), robot)  # refused here already, whoever asks for it later
     rotors = []
     for table in document.tables("rotor"):
         table.refuse_unknown(KEYS)
@@ -43,6 +41,20 @@ def read_side(path, robot: Robot) -> Robot:
         if rotors[-1].joint in [other.joint for other in rotors[:-1]]:
             raise ModelError(f"{table.where} drives joint '{rotors[-1].joint}' again; describe one rotor a joint.")
     return replace(robot, rotors=tuple(rotors))
+
+
+def read_known(path, robot: Robot) -> Known:
+    """What a side file knows of the robot's bodies. Raises ModelError as `read_side` does."""
+    return known(_document(Path(path)).table("known"), robot)
+
+
+def _document(path: Path) -> Table:
+    document = Table(_parsed(path), str(path))
+    document.refuse_unknown(("version", "rotor", "known"))
+    version = document.values.get("version", VERSION)
+    if version != VERSION or isinstance(version, bool):
+        raise ModelError(f"{path}: version is {version!r}; this release reads side files of version {VERSION}.")
+    return document
 
 
 def _parsed(path: Path) -> dict:

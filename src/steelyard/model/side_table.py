@@ -42,6 +42,12 @@ class Table:
             self.refuse(key, f"an array of tables: start each entry with [[{key}]]")
         return [Table(entry, f"{self.name(key)}[{index}]") for index, entry in enumerate(entries)]
 
+    def table(self, key: str) -> "Table":
+        """A table inside this one, empty when absent."""
+        if not isinstance(self.values.get(key, {}), dict):
+            self.refuse(key, f"a table: start it with [{key}]")
+        return Table(self.values.get(key, {}), self.name(key))
+
     def text(self, key: str) -> str | None:
         value = self.values.get(key)
         if value is not None and not isinstance(value, str):

@@ -82,7 +82,7 @@ def _parts(links, joints, path) -> list[Part]:
             parts.append(Part(name, WORLD, np.eye(3), np.zeros(3), (), theta, known))
             continue
         joint, parent = incoming[name]
-        R, p = _origin(joint, path)
+        R, p = origin(joint, path)
         placed = _joint(joint, R, p, path)
         parts.append(Part(name, order[parent], R, p, () if placed is None else (placed,), theta, known))
     return parts
@@ -111,13 +111,13 @@ def _end(joint, tag, links, path) -> str:
     return name
 
 
-def _origin(element, path):
+def origin(element, path):
     """Pose of an element's <origin>, identity when it has none."""
-    origin = element.find("origin")
-    if origin is None:
+    given = element.find("origin")
+    if given is None:
         return np.eye(3), np.zeros(3)
-    return rotation_from_rpy(floats(origin, "rpy", 3, path, default=np.zeros(3))), floats(
-        origin, "xyz", 3, path, default=np.zeros(3)
+    return rotation_from_rpy(floats(given, "rpy", 3, path, default=np.zeros(3))), floats(
+        given, "xyz", 3, path, default=np.zeros(3)
     )
 
 
@@ -129,7 +129,7 @@ def _inertial(link, path):
     if mass is None or inertia is None:
         missing = "mass" if mass is None else "inertia"
         raise ModelError(f"{where(link, path)}: its <inertial> has no <{missing}>. Add it, or remove the <inertial>.")
-    R, com = _origin(inertial, path)
+    R, com = origin(inertial, path)
     xx, xy, xz, yy, yz, zz = (
         number(inertia, key, path, default=0.0 if key in ("ixy", "ixz", "iyz") else None)
         for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

@@ -35,8 +35,12 @@ def _options(job: Job) -> list[str]:
         words += ["--friction", ",".join(job.friction) or NO_FRICTION]
     if not job.armature:
         words.append("--no-armature")
-    for coupling in job.coupling:
-        words += ["--coupling", coupling]
+    for name in ("regularizer", "within"):
+        if getattr(job, name) != default[name]:
+            words += [f"--{name}", getattr(job, name)]
+    for option, given in (("coupling", job.coupling), ("mass", job.masses), ("fix", job.fixed), ("tie", job.tied)):
+        for word in given:
+            words += [f"--{option}", word]
     if job.rotors:
         words.append("--rotors")
     if job.side is not None:

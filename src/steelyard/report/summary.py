@@ -78,6 +78,7 @@ def _fit(estimate) -> dict:
         "identifiable": estimate.basis.count,
         "weak_directions": list(estimate.weakest),
         "physically_consistent": bool(estimate.physical),
+        "binding": list(estimate.binding),
         "certificate": None if certificate is None else vars(certificate),
     }
 

@@ -4,6 +4,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from steelyard.errors import choices
 from steelyard.report.html import number
 from steelyard.report.verdict import percent
 
@@ -22,11 +23,18 @@ def overview(summary: dict, *, links: bool = True) -> Group:
     ]
     if links:
         lines += [Text(), body_table(summary), Text(determined(summary))]
+    lines += [Text(f"\n{held_back(summary)}")] if summary["fit"]["binding"] else []
     if summary["notes"]:
         lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in summary["notes"])]
     if summary["files"]:
         lines.append(Text(f"\nWritten to {summary['out']}: {', '.join(summary['files'])}"))
     return Group(*lines)
+
+
+def held_back(summary: dict) -> str:
+    """What is known and holds the estimate back, in one line."""
+    binding = summary["fit"]["binding"]
+    return f"The estimate sits on {len(binding)} of the things known: {choices(binding)}."
 
 
 def error_table(summary: dict) -> Table:

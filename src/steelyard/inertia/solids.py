@@ -3,6 +3,22 @@
 import numpy as np
 
 AROUND = 24  # points on a circle
+# attributes of the primitives that URDF has, and how many numbers each holds
+URDF_SIZES = {
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+}
+
+
+def from_urdf(kind: str, size) -> np.ndarray:
+    """Points (n, 3) of a URDF primitive. size: the numbers of `URDF_SIZES[kind]` in order, m."""
+    if kind == "box":
+        return box(np.asarray(size) / 2)
+    if kind == "sphere":
+        return ellipsoid(np.repeat(size, 3))
+    return (cylinder if kind == "cylinder" else capsule)(float(size[0]), float(size[1]) / 2)
 
 
 def box(half) -> np.ndarray:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.check.references import Resolved, package_of, resolve
 from steelyard.errors import InertiaError
 from steelyard.inertia import mesh_files
+from steelyard.model.references import Resolved, package_of, resolve
 
 MAX_MESH_BYTES = 128 * 2**20
 # formats trimesh reads in part, or with further packages only: a failure is not the model's
@@ -38,27 +38,28 @@ class Meshes:
         if limit < found.path.stat().st_size <= MAX_MESH_BYTES:
             return None
         if found.path not in self._read:
-            self._read[found.path] = _load(found.path, text)
+            self._read[found.path] = read_mesh(found.path, text)
         return self._read[found.path]
 
 
-def _load(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:
+def read_mesh(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:
+    """Vertices (n, 3) in file units and faces (f, 3) of a mesh file, or what is wrong. text: how it is called."""
     try:
         if path.stat().st_size > MAX_MESH_BYTES:
             size = f"{path.stat().st_size / 2**20:.0f} MB"
             return Resolved(
-                None, "SY602", f"'{text[:120]}' has {size}; meshes up to {MAX_MESH_BYTES // 2**20} MB are read."
+                None, "unreadable", f"'{text[:120]}' has {size}; meshes up to {MAX_MESH_BYTES // 2**20} MB are read."
             )
         if not os.access(path, os.R_OK):
-            return Resolved(None, "SY602", f"'{text[:120]}' may not be read (permission denied).")
+            return Resolved(None, "unreadable", f"'{text[:120]}' may not be read (permission denied).")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # textures and materials do not matter here
             vertices, faces = mesh_files.load(path)
     except InertiaError as error:
         if path.suffix.lower() in OPTIONAL and path.stat().st_size:
             said = f"'{text[:120]}' was not read: {path.suffix} is not fully supported here."
-            return Resolved(None, "SY604", said)
-        return Resolved(None, "SY602", f"'{text[:120]}': {error}.")
+            return Resolved(None, "unchecked", said)
+        return Resolved(None, "unreadable", f"'{text[:120]}': {error}.")
     if not np.isfinite(vertices).all():
-        return Resolved(None, "SY602", f"'{text[:120]}' holds coordinates that are not finite.")
+        return Resolved(None, "unreadable", f"'{text[:120]}' holds coordinates that are not finite.")
     return vertices, faces

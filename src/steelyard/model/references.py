@@ -15,10 +15,11 @@ HOMES = ("site-packages", "dist-packages", "share")
 
 @dataclass(frozen=True)
 class Resolved:
-    """path: the file, when it may be opened. code, message: the finding, when it may not or is not there."""
+    """path: the file, when it may be opened. problem: else "missing", "unreadable", "outside" (of the package) or
+    "unchecked" (nowhere to look), and message: that in words."""
 
     path: Path | None
-    code: str | None = None
+    problem: str | None = None
     message: str = ""
 
 
@@ -36,7 +37,7 @@ def resolve(text: str, folders: list[Path], package: Path) -> Resolved:
     if text.startswith(("package://", "model://")):
         return _in_named_package(text, package, folders[0])
     if "://" in text and not text.startswith("file://"):
-        return Resolved(None, "SY604", f"'{text[:120]}' is not a local file and was not checked.")
+        return Resolved(None, "unchecked", f"'{text[:120]}' is not a local file and was not checked.")
     name = Path(unquote(text.removeprefix("file://")) if text.startswith("file://") else text)
     if name.is_absolute():
         return _inside(name, package, text, absolute=True)
@@ -48,17 +49,19 @@ def _in_named_package(text: str, package: Path, folder: Path) -> Resolved:
     name, _, rest = unquote(text.split("://", 1)[1]).partition("/")
     here = Path(os.path.realpath(folder))
     if not name:
-        return Resolved(None, "SY601", f"'{text[:120]}' names no package before its third slash.")
+        return Resolved(None, "missing", f"'{text[:120]}' names no package before its third slash.")
     for above in (here, *here.parents):
         for home in (above, above / name):
             if home.name == name and home.is_dir() and (home == above or home != above.parent):
                 found = _inside(home / rest, home, text)
-                if found.code != "SY601" or home == package:
+                if found.problem != "missing" or home == package:
                     return found
     for above in (here, *here.parents):
         if above.name == name or (above / name).is_dir():
-            return Resolved(None, "SY601", f"'{text[:120]}' is not in package '{name}'.")
-    return Resolved(None, "SY604", f"package '{name[:80]}' is not beside the model, so '{text[:120]}' was not checked.")
+            return Resolved(None, "missing", f"'{text[:120]}' is not in package '{name}'.")
+    return Resolved(
+        None, "unchecked", f"package '{name[:80]}' is not beside the model, so '{text[:120]}' was not checked."
+    )
 
 
 def _inside(path: Path, package: Path, text: str, *, absolute: bool = False) -> Resolved:
@@ -68,12 +71,12 @@ def _inside(path: Path, package: Path, text: str, *, absolute: bool = False) -> 
         if not real.is_relative_to(os.path.realpath(package)):
             why = "is an absolute path outside" if absolute else "leaves"
             message = f"'{shown}' {why} the model's package ({package.name}); the file was not opened."
-            return Resolved(None, "SY603", message)
+            return Resolved(None, "outside", message)
         if not real.exists():
-            return Resolved(None, "SY601", f"'{shown}' does not exist.")
+            return Resolved(None, "missing", f"'{shown}' does not exist.")
         if not real.is_file():
-            return Resolved(None, "SY602", f"'{shown}' is not a regular file.")
+            return Resolved(None, "unreadable", f"'{shown}' is not a regular file.")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return Resolved(None, "SY602", f"'{shown}' cannot be looked up ({reason}).")
+        return Resolved(None, "unreadable", f"'{shown}' cannot be looked up ({reason}).")
     return Resolved(real)
