@@ -56,7 +56,7 @@ def _notes(asked, found, gaps):
         )
     missing = [name for name in asked if name not in found]
     if missing and all(gaps[name] == NOTHING for name in missing):
-        yield f"Assumed: the mass of {choices(missing)} may lie anywhere, as the model shows no geometry that could bound it."
+        yield f"Assumed: the mass of {choices(missing)} may lie anywhere, as the model shows none of their geometry."
     elif missing:
         reasons = "; ".join(f"{name} ({gaps[name]})" for name in missing)
         yield f"Not bounded by geometry, physically consistent only: {reasons}."

@@ -19,7 +19,7 @@ class Resolved:
     "unchecked" (nowhere to look), and message: that in words."""
 
     path: Path | None
-    problem: str | None = None
+    problem: str = ""
     message: str = ""
 
 
