@@ -46,7 +46,8 @@ class Table:
         """A table inside this one, empty when absent."""
         if not isinstance(self.values.get(key, {}), dict):
             self.refuse(key, f"a table: start it with [{key}]")
-        return Table(self.values.get(key, {}), self.name(key))
+        where = f"{self.where[:-1]}.{key}]" if self.where.endswith("]") else f"{self.where}: [{key}]"
+        return Table(self.values.get(key, {}), where)
 
     def text(self, key: str) -> str | None:
         value = self.values.get(key)
