@@ -107,6 +107,17 @@ def test_smallest_enclosing_ellipsoid_of_known_shapes():
     np.testing.assert_allclose(minimum_volume_ellipsoid(sphere.vertices).Q, np.eye(3), atol=1e-4)
 
 
+def test_smallest_enclosing_ellipsoid_of_a_fine_mesh():
+    """Thousands of points, all but equally important: from batches of them as from all, and the closed form."""
+    angles = np.linspace(0, 2 * np.pi, 1500, endpoint=False)
+    ring = np.column_stack([2 * np.cos(angles), 2 * np.sin(angles)])
+    points = np.concatenate([np.column_stack([ring, np.full(1500, z)]) for z in (-1.0, 3.0)])
+    ellipsoid = minimum_volume_ellipsoid(points)
+    np.testing.assert_allclose(ellipsoid.center, [0, 0, 1], atol=1e-5)
+    np.testing.assert_allclose(ellipsoid.Q, np.diag([6, 6, 12]), atol=1e-4)
+    assert ellipsoid.contains(points).all()
+
+
 @settings(deadline=None, max_examples=20, derandomize=True)
 @given(st.integers(0, 10**6))
 def test_smallest_enclosing_ellipsoid_moves_with_its_points(seed):

@@ -14,9 +14,11 @@ import pytest
 
 import steelyard as sy
 from recordings_of_arms import diagnosis_of, scaled
-from robots import SHARED_DATA
+from robots import SHARED_DATA, urdf
 from steelyard.inertia import pseudo
-from steelyard.log import filters, folds
+from steelyard.inertia.realizability import is_realizable
+from steelyard.log import filters, folds, split_blocks
+from steelyard.model.geometry import bounding_ellipsoids
 from steelyard.model.save import save
 from steelyard.pipeline import Job, prepared, run
 
@@ -56,6 +58,19 @@ def test_tx40_blocked_cross_validation(models, tmp_path):
     assert np.sqrt(error / signal) < 0.15
     save(estimate.robot, tmp_path / "tx40.urdf")
     assert_loadable(estimate.robot, tmp_path / "tx40.urdf")
+
+
+def test_ur10_mass_inside_its_meshes():
+    """The bound costs no accuracy on held-out samples of a real arm, and rules out what cannot be."""
+    robot = sy.load(urdf("ur10_robot"))
+    train, test = split_blocks(prepared(sy.read_log(SHARED_DATA / "ur10_unisa_125Hz.npz", robot), None), validation=0.3)
+    info = sy.accumulate(robot, train, armature=True)
+    free, held = (sy.fit.consistent(info, within=within) for within in ("consistent", "geometry"))
+    errors = [sy.validate(estimate, test).relative_error for estimate in (free, held)]
+    assert errors[1] < 1.03 * errors[0] < 0.1
+    ellipsoids = bounding_ellipsoids(robot)[0]
+    inside = [[bool(is_realizable(e.theta[i], ellipsoids[n])) for i, n in enumerate(ellipsoids)] for e in (free, held)]
+    assert len(inside[1]) == 6 and all(inside[1]) and not all(inside[0])
 
 
 @pytest.mark.parametrize("fit", [sy.fit.consistent, sy.fit.least_squares])

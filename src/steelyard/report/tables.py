@@ -4,10 +4,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.errors import choices
 from steelyard.report.html import number
 from steelyard.report.verdict import percent
 
+SHOWN = 6  # bounds in a line of the terminal
 COLORS = {"good": "green", "care": "yellow", "keep": "red"}
 
 
@@ -32,9 +32,10 @@ def overview(summary: dict, *, links: bool = True) -> Group:
 
 
 def held_back(summary: dict) -> str:
-    """What is known and holds the estimate back, in one line."""
+    """What is known and holds the estimate back, in one line; the report has all of it."""
     binding = summary["fit"]["binding"]
-    return f"The estimate sits on {len(binding)} of the things known: {choices(binding)}."
+    more = ", ..." if len(binding) > SHOWN else ""
+    return f"The estimate sits on {len(binding)} of the things known: {', '.join(binding[:SHOWN])}{more}."
 
 
 def error_table(summary: dict) -> Table:
