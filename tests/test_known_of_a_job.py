@@ -121,7 +121,7 @@ def test_the_side_file_knows(case, tmp_path):
     beside = tmp_path / model.name
     beside.write_bytes(model.read_bytes())
     (tmp_path / f"{model.stem}.steelyard.toml").write_text(SIDE)
-    found = summary_of(beside, log, "--within", "consistent", "--mass", "upper=4.2")
+    found = summary_of(beside, log, "--within", "consistent", "--mass", "upper=4.2", "-o", tmp_path / "out")
     masses = {body["name"]: body["identified"]["mass"] for body in found["bodies"]}
     assert masses["upper"] == pytest.approx(4.2, rel=1e-9)  # the command line counts more
     assert masses["forearm"] + masses["rod"] == pytest.approx(2.7, rel=1e-9)
@@ -130,3 +130,5 @@ def test_the_side_file_knows(case, tmp_path):
     assert "mass of forearm + rod is 2.7 kg" in said and "ellipsoids hold the mass of forearm" in said
     assert "side file" in [each["role"] for each in found["provenance"]["inputs"]]
     assert found["rotors"] == []
+    assert "knows of links is not written again" in said
+    assert not list((tmp_path / "out").glob("*.toml"))

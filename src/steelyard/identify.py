@@ -11,7 +11,7 @@ from steelyard.fit import Tied
 from steelyard.fit.words import fixed_words, mass_words, tied_words
 from steelyard.model import load
 from steelyard.model.save import save
-from steelyard.model.side import read_side, side_path
+from steelyard.model.side import read_known, read_side, side_path
 from steelyard.model.side_write import write_side
 from steelyard.pipeline import Job, Progress, Result, run, side_of
 from steelyard.report import page, summary
@@ -129,6 +129,9 @@ def _unwritten(result: Result, path: Path):
         yield "Torque offsets have no place in a model file; they are in the summary only."
     if result.job.coupling:
         yield "Motors shared by joints have no place in a model file; they are in the summary only."
+    side = side_of(result.job)
+    if side is not None and any(read_known(side, result.prior).words()):
+        yield f"What {side.name} knows of links is not written again; --side reads it for another model, too."
     written = load(path, floating=result.job.floating, gravity=result.job.gravity)
     rotors = result.job.rotors
     if rotors:

@@ -65,7 +65,10 @@ def test_a_prior_outside_its_geometry(arm):
     assert is_realizable(held.theta[0], ellipsoids[robot.body_names[0]])
     kept = fit.consistent(info, prior=prior, within="geometry", fixed={robot.body_names[0]: "all"})
     np.testing.assert_allclose(kept.theta[0], prior[0], rtol=1e-9, atol=1e-12)
-    assert any("keeps values of the model" in note for note in kept.notes)
+    assert any("Values of the model are kept for" in note for note in kept.notes)
+    weighed = fit.consistent(info, prior=prior, within="geometry", fixed={robot.body_names[0]: "mass"})
+    assert weighed.theta[0, 0] == pytest.approx(prior[0, 0], rel=1e-9)
+    assert is_realizable(weighed.theta[0], ellipsoids[robot.body_names[0]])
 
 
 @pytest.mark.parametrize(

@@ -63,24 +63,26 @@ def _notes(asked, found, gaps):
 
 
 def _counted(some: int, whole: int) -> str:
+    if whole == 1:
+        return "the one link"
     return f"all {whole} links" if some == whole else f"{some} of {whole} links"
 
 
-def around_prior(held: Volumes, theta0, bodies: Sequence[str], fixed: Iterable[str]) -> Volumes:
+def around_prior(held: Volumes, theta0, bodies: Sequence[str], fixed: Mapping[str, str | Iterable[str]]) -> Volumes:
     """The same with what it means for bodies whose own inertia, of theta0 (nb, 10), no mass inside their geometry has.
 
-    One that keeps some of the model's values (`fixed`) is not bounded: what somebody says counts more than a picture.
+    One that keeps more than its mass (`fixed`) is not bounded: what somebody says counts more than a picture.
     """
     found = [
         name
         for name, theta in zip(bodies, theta0, strict=True)
         if name in held.geometric and not is_realizable(theta, held.sets[name])
     ]
-    free = [name for name in found if name in fixed]
+    free = [name for name in found if name in fixed and fixed[name] != "mass" and tuple(fixed[name]) != ("mass",)]
     notes = list(held.notes)
     if found:
         notes.append(f"The model's own inertia of {choices(found)} cannot come from mass inside its geometry.")
     if free:
-        notes.append(f"{choices(free)} keeps values of the model, so its mass may lie outside its geometry.")
+        notes.append(f"Values of the model are kept for {choices(free)}: mass may lie outside the geometry there.")
     kept = {name: each for name, each in held.sets.items() if name not in free}
     return Volumes(kept, held.geometric.difference(free), tuple(notes))
