@@ -7,6 +7,7 @@ from robots import random_state, urdf
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
+from steelyard.fit.volumes import volumes
 from steelyard.inertia.realizability import EllipsoidRealizable, is_realizable
 from steelyard.information import accumulate
 from steelyard.log import Log
@@ -83,3 +84,14 @@ def test_a_prior_outside_its_geometry(arm):
 def test_mistakes_are_explained(arm, within, message):
     with pytest.raises(OptionError, match=message):
         fit.consistent(arm[2], within=within)
+
+
+def test_a_long_list_of_gaps_stays_readable(tmp_path):
+    """Reasons of a few, names of all: a humanoid whose meshes are elsewhere must not fill the page."""
+    path = tmp_path / "kinova.urdf"
+    path.write_text(urdf("kinova").read_text())
+    robot = load(path)
+    (note,) = volumes("geometry", robot).notes
+    assert note.startswith(f"Not bounded by geometry, physically consistent only: {FREE} (")
+    assert note.count("not beside the model") == 4
+    assert f"and 2 more: {robot.body_names[4]}, {robot.body_names[5]}." in note

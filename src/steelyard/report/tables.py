@@ -34,7 +34,7 @@ def overview(summary: dict, *, links: bool = True) -> Group:
 def held_back(summary: dict) -> str:
     """What is known and holds the estimate back, in one line; the report has all of it."""
     binding = summary["fit"]["binding"]
-    more = ", ..." if len(binding) > SHOWN else ""
+    more = f" and {len(binding) - SHOWN} more" if len(binding) > SHOWN else ""
     return f"The estimate sits on {len(binding)} of the things known: {', '.join(binding[:SHOWN])}{more}."
 
 
