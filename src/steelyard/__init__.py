@@ -78,6 +78,8 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    if name == "check":  # loaded on first use: it brings SciPy, which a plain import does not need
-        return import_module("steelyard.check")
+    if name in ("check", "payload"):  # loaded on first use: they bring SciPy, which a plain import does not need
+        return import_module(f"steelyard.{name}")
+    if name == "WrenchLog":
+        return import_module("steelyard.payload.wrench_log").WrenchLog
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,41 @@
+"""What a robot holds: mass, centre of mass and inertia of an object from a wrist force-torque sensor (paper E)."""
+
+from steelyard.payload.carried import carried_log
+from steelyard.payload.diagnose import diagnose
+from steelyard.payload.estimate import Payload, Status
+from steelyard.payload.identify import METHODS, identify
+from steelyard.payload.metrics import Errors, errors
+from steelyard.payload.motion import MotionNoise, filter_motion
+from steelyard.payload.observability import Observability, observability
+from steelyard.payload.read import read_wrench_log
+from steelyard.payload.shape import Solid, solid_of
+from steelyard.payload.tool import Tool, calibrate, compensate
+from steelyard.payload.torques import carried_information, identify_from_torques
+from steelyard.payload.vendors import export, in_frame
+from steelyard.payload.wrench_log import WrenchLog
+
+__all__ = [
+    "METHODS",
+    "Errors",
+    "MotionNoise",
+    "Observability",
+    "Payload",
+    "Solid",
+    "Status",
+    "Tool",
+    "WrenchLog",
+    "calibrate",
+    "carried_information",
+    "carried_log",
+    "compensate",
+    "diagnose",
+    "errors",
+    "export",
+    "filter_motion",
+    "identify",
+    "identify_from_torques",
+    "in_frame",
+    "observability",
+    "read_wrench_log",
+    "solid_of",
+]

@@ -1,0 +1,153 @@
+"""What is wrong with a wrench log, in words with a remedy. Nothing here changes data or stops a fit."""
+
+from itertools import product
+
+import numpy as np
+
+from steelyard.log.gaps import gaps
+from steelyard.payload.information import accumulate
+from steelyard.payload.problem import mass_of, residual_noise, solve
+from steelyard.payload.shape import Solid
+from steelyard.payload.wrench_log import WrenchLog, turned
+from steelyard.spatial import cross
+
+LOOKED_AT = 2000  # samples of a long log
+BETTER = 0.25  # of the residual: a reading this much better is the right one
+FIT = 0.2  # residual over signal below which the log is well explained as it is
+SATURATED = 0.02  # share of samples at exactly the extreme value of a channel
+TILT = np.radians(5.0)  # spread of gravity's direction in the sensor below which the pose counts as constant
+AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
+OUTSIDE = 0.1  # of the shape's diagonal, that a centre of mass may lie outside before it is called wrong
+
+_READINGS = {
+    "sensor": "",
+    "world": "wrench and motion are in world axes: use WrenchLog.from_world_axes (it also takes the classical "
+    "acceleration)",
+    "inverse": "rotation is sensor_from_world: pass its transpose, world_from_sensor",
+}
+
+
+def diagnose(log: WrenchLog, solid: Solid | None = None) -> tuple[str, ...]:
+    """Findings of a log: wrong sign of wrench or gravity, wrong axes, constant pose, saturation, gaps, and a centre of
+    mass outside the shape. Empty when nothing looks wrong."""
+    found = [*_signs(log), *_saturation(log), *_time(log), *_pose(log)]
+    return (*found, *(_place(log, solid) if solid is not None and not found else ()))
+
+
+def _signs(log):
+    """The reading of the log (axes, sign of gravity, sign of the wrench) that explains it far better than the given."""
+    step = max(1, len(log) // LOOKED_AT)
+    part = log[::step] if step > 1 else log
+    if len(part) < 4 or not np.linalg.norm(part.gravity) > 0:
+        return
+    given, mass = _explained(part)
+    if mass > 0 and given < FIT:
+        return
+    best, reading = given if mass > 0 else np.inf, None
+    for axes, flip, negate in product(_READINGS, (False, True), (False, True)):
+        candidate = _read_as(part, axes, flip, negate)
+        residual, candidate_mass = _explained(candidate)
+        if candidate_mass > 0 and residual < (BETTER * best if reading is None and mass > 0 else 0.98 * best):
+            best, reading = residual, (axes, flip, negate)
+    if reading is None:
+        if mass <= 0:
+            yield (
+                f"the forces give a mass of {mass:.4g} kg: nothing is held, the sensor was not tared, or the signs are "
+                "wrong in a way that no usual mistake explains"
+            )
+        return
+    axes, flip, negate = reading
+    words = [_READINGS[axes]] if _READINGS[axes] else []
+    if flip:
+        g = ", ".join(f"{x:g}" for x in -np.asarray(log.gravity))
+        words.append(f"gravity is flipped: pass gravity=({g})")
+    if negate:
+        words.append("the wrench is the reaction of the payload on the hand: pass -wrench")
+    got = f"a negative mass of {mass:.4g} kg" if mass <= 0 else f"a residual of {100 * given:.0f} % of the signal"
+    yield (
+        f"read as given, the log fits with {got}; it is explained to {100 * best:.2g} % if {' and '.join(words)}"
+        + (
+            " (at rest, flipped gravity and a negated wrench look the same)"
+            if flip != negate and not log.moving
+            else ""
+        )
+    )
+
+
+def _explained(log):
+    """Residual over signal of a least-squares fit (worse of force and torque), and its mass."""
+    information = accumulate(log)
+    noise = residual_noise(information, False)
+    theta = solve(*information.whitened(noise))
+    relative = information.residual_rms(theta) / np.maximum(information.signal_rms, 1e-9)
+    return float(np.hypot(*relative)), mass_of(log)
+
+
+def _read_as(log, axes, flip, negate):
+    gravity = -log.gravity if flip else log.gravity
+    wrench = -log.wrench if negate else log.wrench
+    if axes == "inverse":
+        return log.replace(rotation=log.rotation.transpose(0, 2, 1), gravity=gravity, wrench=wrench)
+    if axes == "sensor":
+        return log.replace(gravity=gravity, wrench=wrench)
+    changes = {"wrench": turned(log.rotation, wrench)}
+    if log.moving:
+        twist, acceleration = (turned(log.rotation, x) for x in log.motion)
+        acceleration[:, :3] -= cross(twist[:, 3:], twist[:, :3])
+        changes |= {"twist": twist, "acceleration": acceleration}
+    return log.replace(gravity=gravity, **changes)
+
+
+def _saturation(log):
+    names = ("fx", "fy", "fz", "nx", "ny", "nz")
+    for name, x in zip(names, log.wrench.T, strict=True):
+        if np.ptp(x) <= 0:
+            continue
+        for extreme in (x.max(), x.min()):
+            share = float(np.mean(x == extreme))
+            if share > SATURATED and share * len(x) >= 5:
+                yield (
+                    f"{name} is exactly {extreme:.6g} in {100 * share:.1f} % of the samples: the sensor is saturated. "
+                    "Leave these samples out, or use a sensor of wider range"
+                )
+                break
+
+
+def _time(log):
+    holes = gaps(log.t)
+    if len(holes):
+        longest = int(holes[np.argmax(np.diff(log.t)[holes])])
+        jump = log.t[longest + 1] - log.t[longest]
+        yield (
+            f"time jumps {len(holes)} times, the longest by {jump:.4g} s after t = {log.t[longest]:.6g} s; the signals "
+            "are never interpolated across. If the payload changed meanwhile, split the log there"
+        )
+
+
+def _pose(log):
+    direction = log.gravity_in_sensor
+    strength = np.linalg.norm(log.gravity)
+    if not strength > 0 or len(log) < 2:
+        return
+    singular = np.linalg.svd(direction / strength / np.sqrt(len(log)), compute_uv=False)
+    if singular[1] < np.sin(TILT):
+        yield (
+            "the sensor keeps one orientation to gravity: the centre of mass along gravity cannot be seen at slow "
+            "motion. Tilt the wrist by 30 degrees or more, about two axes"
+        )
+
+
+def _place(log, solid):
+    information = accumulate(log)
+    A, b = information.whitened(residual_noise(information, False))
+    mass = mass_of(log)
+    if not mass > 0:
+        return
+    theta = solve(A, b - A[:, 4:] @ (mass * solid.homogeneous[4:])) if not log.moving else solve(A, b)
+    com, deviation = theta[1:4] / theta[0], np.linalg.pinv(A.T @ A)[[1, 2, 3], [1, 2, 3]] ** 0.5 / mass
+    distance = solid.distance_outside(com)
+    if distance > OUTSIDE * np.linalg.norm(solid.sides) + 4 * deviation.max():
+        yield (
+            f"the measured centre of mass, {np.array2string(com, precision=3)} m, lies {1e3 * distance:.0f} mm outside "
+            "the shape. Is the shape placed in the sensor frame, in metres? Is the wrench about the sensor origin?"
+        )

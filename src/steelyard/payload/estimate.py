@@ -1,0 +1,139 @@
+"""`Payload`: what is held, how it was found, and how sure that is."""
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.inertia import parameters, pseudo
+from steelyard.inertia.realizability import is_consistent
+from steelyard.spatial import skew
+
+
+class Status(Enum):
+    """Outcome of a payload fit; the text says what to change."""
+
+    OK = "solved; mass, centre of mass and inertia are determined"
+    WEAK = "solved; the motion barely shows the inertia, which comes from shape or prior: turn faster, about more axes"
+    STATIC = "solved from poses at rest: mass and centre of mass are measured, the inertia is assumed from the shape"
+    AXIS = "solved, but the sensor kept one orientation to gravity: part of the centre of mass is assumed; tilt it more"
+    INCONSISTENT = "no real body has these numbers: give a shape, or use a method that keeps to physics (auto, geo)"
+
+    @property
+    def usable(self) -> bool:
+        return self is not Status.INCONSISTENT
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """An identified payload.
+
+    theta: (10,) in the sensor frame; covariance: (10, 10) of theta. noise: (2,) residual standard deviations of force
+    [N] and torque [N m]. bias: (6,) constant wrench found beside, None when not asked for. findings: what looks wrong
+    with the data, in words; notes: what was assumed and done; why: why this method.
+    """
+
+    theta: np.ndarray
+    covariance: np.ndarray
+    method: str
+    status: Status
+    noise: np.ndarray
+    samples: int
+    bias: np.ndarray | None = None
+    why: str = ""
+    findings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def mass(self) -> float:
+        """kg."""
+        return float(self.theta[0])
+
+    @cached_property
+    def com(self) -> np.ndarray:
+        """(3,) centre of mass in the sensor frame, m; NaN without mass."""
+        return self.theta[1:4] / self.theta[0] if self.theta[0] != 0 else np.full(3, np.nan)
+
+    @cached_property
+    def inertia(self) -> np.ndarray:
+        """(3, 3) about the centre of mass in sensor axes, kg m^2."""
+        h = self.theta[1:4]
+        I = parameters.rotational_inertia(self.theta)
+        return I + skew(h) @ skew(self.com) if self.theta[0] != 0 else I
+
+    @property
+    def consistent(self) -> bool:
+        """Whether a real body can have these parameters."""
+        return bool(is_consistent(self.theta))
+
+    @property
+    def smallest_eigenvalue(self) -> float:
+        """Of the pseudo-inertia; positive for real bodies."""
+        return float(pseudo.smallest_eigenvalue(self.theta))
+
+    @property
+    def deviation(self) -> np.ndarray:
+        """(10,) standard deviations of theta."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+    @property
+    def mass_deviation(self) -> float:
+        """Standard deviation of the mass, kg."""
+        return float(self.deviation[0])
+
+    @property
+    def com_deviation(self) -> np.ndarray:
+        """(3,) standard deviations of the centre of mass, m."""
+        D = np.column_stack([-self.com, np.eye(3)]) / self.theta[0]
+        return np.sqrt(np.maximum(np.diag(D @ self.covariance[:4, :4] @ D.T), 0.0))
+
+    @property
+    def inertia_deviation(self) -> np.ndarray:
+        """(3, 3) standard deviations of the inertia about the centre of mass, kg m^2."""
+        D = parameters.transform_matrix(np.eye(3), -self.com)  # to first order: the centre's own error cancels
+        spread = np.sqrt(np.maximum(np.diag(D @ self.covariance @ D.T), 0.0))[4:]
+        xx, xy, yy, xz, yz, zz = spread
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    def summary(self) -> str:
+        """A few readable lines."""
+        I, spread = self.inertia, self.inertia_deviation
+        axes = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        names = ("xx", "yy", "zz", "xy", "xz", "yz")
+        moments = [f"{n} {I[k]:.4g} ± {spread[k]:.1g}" for n, k in zip(names, axes, strict=True)]
+        center = ", ".join(f"{1e3 * x:.2f} ± {1e3 * s:.2f}" for x, s in zip(self.com, self.com_deviation, strict=True))
+        lines = [
+            f"method {self.method}: {self.why}" if self.why else f"method {self.method}",
+            f"status: {self.status.value}",
+            f"mass            {self.mass:.5g} ± {self.mass_deviation:.2g} kg",
+            f"centre of mass  {center} mm",
+            f"inertia about it, kg m^2: {', '.join(moments[:3])}",
+            f"                          {', '.join(moments[3:])}",
+            f"{self.samples} samples, residuals {self.noise[0]:.3g} N and {self.noise[1]:.3g} N m",
+        ]
+        if self.bias is not None:
+            lines.append("bias            " + ", ".join(f"{x:.4g}" for x in self.bias) + "  (N, N m)")
+        return "\n".join([*lines, *(f"! {text}" for text in self.findings), *self.notes])
+
+    def as_dict(self) -> dict:
+        """Numbers and words as plain Python values, for JSON."""
+        return {
+            "method": self.method,
+            "why": self.why,
+            "status": self.status.name,
+            "status_text": self.status.value,
+            "mass": self.mass,
+            "mass_deviation": self.mass_deviation,
+            "com": self.com.tolist(),
+            "com_deviation": self.com_deviation.tolist(),
+            "inertia": self.inertia.tolist(),
+            "inertia_deviation": self.inertia_deviation.tolist(),
+            "theta": self.theta.tolist(),
+            "consistent": self.consistent,
+            "samples": self.samples,
+            "noise": self.noise.tolist(),
+            "bias": None if self.bias is None else self.bias.tolist(),
+            "findings": list(self.findings),
+            "notes": list(self.notes),
+        }

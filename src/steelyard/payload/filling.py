@@ -1,0 +1,158 @@
+"""Points that fill the inside of a surface evenly: a closed mesh by parity along lines, a cloud through voxels."""
+
+import numpy as np
+
+from steelyard.errors import InertiaError
+
+CHUNK = 1 << 21  # pairs of face and line at a time
+NEIGHBOURS = 7  # of a cloud's point, whose distance sets the size of voxels that leave no gaps on its surface
+SPREAD = 0.98  # share of the points whose neighbours must be that near
+LEAK = 1.02  # filled over occupied voxels below which the cloud encloses nothing
+OFFSET = 1e-3  # of a lattice, in spacings
+MOST = 60_000  # points of one solid
+SURFACE_SAMPLES = 20_000
+
+
+def fill_mesh(vertices, faces, spacing, target, rng):
+    """Points (n, 3) of a lattice inside a closed mesh, and its spacing (3,), m. spacing: None for about `target`."""
+    enclosed = volume(vertices, faces)
+    extent = np.ptp(vertices, axis=0)
+    if not abs(enclosed) > 1e-12 * np.linalg.norm(extent) ** 3:
+        raise InertiaError(
+            f"the shape encloses {enclosed:.3g} m^3, so it has no inside: give thin sheets a thickness, or pass points"
+        )
+    spacing = (abs(enclosed) / target) ** (1 / 3) if spacing is None else spacing
+    spacing = max(spacing, (abs(enclosed) / MOST) ** (1 / 3))
+    for _ in range(4):  # a coarse lattice may miss a thin shape
+        points, steps = _lattice_inside(vertices, faces, spacing, rng)
+        if len(points) >= 10:
+            return points, steps
+        spacing *= 0.6
+    raise InertiaError("no point of the lattice fell inside the shape: it is too thin for this density of points")
+
+
+def volume(vertices, faces) -> float:
+    """Signed volume of a closed mesh, m^3."""
+    a, b, c = (vertices[faces[:, k]] - vertices.mean(axis=0) for k in range(3))
+    return float(np.einsum("fi,fi->", a, np.cross(b, c))) / 6
+
+
+def _lattice_inside(vertices, faces, spacing, rng):
+    """Lattice points (n, 3) with an odd number of crossings below them, and the lattice's spacing (3,).
+
+    The lattice divides the bounding box evenly; a minute random offset keeps its lines off edges.
+    """
+    lower, upper = vertices.min(axis=0), vertices.max(axis=0)
+    counts = np.maximum(1, np.ceil((upper - lower) / spacing - 0.5)).astype(int)
+    steps = (upper - lower) / counts
+    axes = [
+        low + step * (np.arange(count) + 0.5 + rng.uniform(-OFFSET, OFFSET))
+        for low, step, count in zip(lower, steps, counts, strict=True)
+    ]
+    x, y = (grid.ravel() for grid in np.meshgrid(axes[0], axes[1], indexing="ij"))
+    flips = np.zeros((len(x), len(axes[2]) + 1), dtype=np.int32)
+    corners = vertices[faces]
+    chunk = max(1, CHUNK // len(x))
+    for start in range(0, len(corners), chunk):
+        line, height = _crossings(corners[start : start + chunk], x, y)
+        np.add.at(flips, (line, np.searchsorted(axes[2], height)), 1)
+    line, level = np.nonzero(np.cumsum(flips, axis=1)[:, :-1] % 2)
+    return np.stack([x[line], y[line], axes[2][level]], axis=1), steps
+
+
+def _crossings(corners, x, y):
+    """Which vertical lines (x, y) cross which faces (f, 3, 3): index of the line, and height of the crossing."""
+    a, b, c = (corners[:, k, None] for k in range(3))
+    ux, uy, vx, vy = b[..., 0] - a[..., 0], b[..., 1] - a[..., 1], c[..., 0] - a[..., 0], c[..., 1] - a[..., 1]
+    area = ux * vy - uy * vx
+    scale = 1 / np.where(area == 0, np.inf, area)
+    px, py = x - a[..., 0], y - a[..., 1]
+    s, t = (px * vy - py * vx) * scale, (ux * py - uy * px) * scale
+    hit = (s >= 0) & (t >= 0) & (s + t < 1) & (area != 0)
+    face, line = np.nonzero(hit)
+    z = corners[:, :, 2]
+    height = z[face, 0] + s[face, line] * (z[face, 1] - z[face, 0]) + t[face, line] * (z[face, 2] - z[face, 0])
+    return line, height
+
+
+def fill_cloud(points, spacing, target, rng):
+    """Points (n, 3) that fill the inside of a surface cloud, their spacing, and whether the cloud encloses nothing."""
+    from scipy import ndimage
+    from scipy.spatial import KDTree
+
+    reach = KDTree(points).query(points, k=min(NEIGHBOURS, len(points)))[0][:, -1]
+    extent = np.ptp(points, axis=0)
+    pitch = max(float(np.quantile(reach, SPREAD)), float(extent.max()) / 200, 1e-6)
+    lower = points.min(axis=0) - 2.5 * pitch
+    shape = np.ceil(extent / pitch).astype(int) + 6
+    occupied = np.zeros(shape, dtype=bool)
+    occupied[tuple(((points - lower) / pitch).astype(int).T)] = True
+    closed = ndimage.binary_closing(occupied, np.ones((3, 3, 3))) | occupied
+    solid = np.asarray(ndimage.binary_fill_holes(closed)) | _enclosed(closed)
+    centers = (np.argwhere(solid) + 0.5) * pitch + lower
+    wanted = (len(centers) * pitch**3 / target) ** (1 / 3) if spacing is None else spacing
+    split = int(np.clip(np.ceil(pitch / wanted), 1, max(1.0, (MOST / len(centers)) ** (1 / 3))))
+    inner = pitch / split
+    steps = (np.arange(split) - (split - 1) / 2) * inner
+    offsets = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3)
+    filled = (centers[:, None] + offsets).reshape(-1, 3)
+    inside = ((filled >= points.min(axis=0)) & (filled <= points.max(axis=0))).all(axis=1)  # voxels overhang the box
+    filled = filled[inside] if inside.sum() > 10 else filled
+    if wanted > 1.3 * inner:
+        keep = max(10, round(len(filled) * (inner / wanted) ** 3))
+        filled, inner = rng.permutation(filled)[:keep], inner * (len(filled) / keep) ** (1 / 3)
+    return filled, np.full(3, inner), bool(solid.sum() < LEAK * occupied.sum() and (extent > 6 * pitch).all())
+
+
+def _enclosed(occupied):
+    """Voxels with occupied ones on both sides along all three axes: the inside of a surface with holes."""
+    inside = np.ones_like(occupied)
+    for axis in range(3):
+        before = np.maximum.accumulate(occupied, axis=axis)
+        after = np.flip(np.maximum.accumulate(np.flip(occupied, axis), axis=axis), axis)
+        inside &= before & after
+    return inside
+
+
+def surface_points(vertices, faces, rng):
+    """(n, 3) points spread evenly over triangles, and the vertices they use."""
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    if not area.sum() > 0:
+        raise InertiaError("the mesh has no area: its triangles are all degenerate. Export it again")
+    face = np.searchsorted(np.cumsum(area) / area.sum(), rng.uniform(size=SURFACE_SAMPLES)).clip(max=len(faces) - 1)
+    s, t = rng.uniform(size=(2, SURFACE_SAMPLES, 1))
+    fold = s + t > 1
+    s, t = np.where(fold, 1 - s, s), np.where(fold, 1 - t, t)
+    on_faces = a[face] + s * (b[face] - a[face]) + t * (c[face] - a[face])
+    return np.concatenate([on_faces, vertices[np.unique(faces)]])
+
+
+def hull(points):
+    """Vertices and outward faces of the convex hull of points (n, 3); flat sets are given a thickness of 2 %."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        found = ConvexHull(points)
+    except QhullError:
+        thickness = 0.01 * float(np.ptp(points, axis=0).max())
+        if not thickness > 0:
+            raise InertiaError(
+                "all points of the shape coincide; give at least the corners of its bounding box"
+            ) from None
+        _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=True)
+        points = np.concatenate([points + sign * thickness * axis for axis in axes[1:] for sign in (-1, 1)])
+        found = ConvexHull(points)
+    faces = found.simplices.copy()
+    a, b, c = (points[faces[:, k]] for k in range(3))
+    inward = np.einsum("fi,fi->f", np.cross(b - a, c - a), found.equations[:, :3]) < 0
+    faces[inward] = faces[inward][:, ::-1]
+    return points, faces
+
+
+def sphere(rings: int = 24):
+    """Vertices and faces of a unit sphere."""
+    polar, azimuth = np.linspace(0, np.pi, rings + 1)[1:-1], np.linspace(0, 2 * np.pi, 2 * rings, endpoint=False)
+    p, a = (grid.ravel() for grid in np.meshgrid(polar, azimuth, indexing="ij"))
+    points = np.stack([np.sin(p) * np.cos(a), np.sin(p) * np.sin(a), np.cos(p)], axis=1)
+    return hull(np.concatenate([points, [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]]))

@@ -1,0 +1,175 @@
+"""Point-mass discretisation (paper E, Problem 1): masses `m_i >= 0` at points inside the shape.
+
+    min_m  ||(1 - w) (A~ P m - b)|| + ||w (A P m - b)|| + lambda ||m||,   w = tanh(3 nu / c1)
+
+with the gravity-only model A~ where the motion is slow and the full model A where it is fast. The data enters through
+two triangular factors, whatever the number of samples, and the points through `P` (10, n): a dual problem in ten
+unknowns, whatever the number of points. For given norms the objective is a sum of squares whose optimum is
+`m = max(0, P^T y) / a3` with `y` (10,) the root of a piecewise linear equation (semismooth Newton); the norms follow by
+iteration. A duality gap certifies the result; where it is not small, the cone solver takes over.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import OptionError
+from steelyard.inertia.parameters import transform_matrix
+from steelyard.payload.information import accumulate
+from steelyard.payload.problem import Problem
+from steelyard.payload.shape import unit_masses
+from steelyard.payload.wrench_log import WrenchLog
+
+LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
+SCALE = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s
+CONVERGED = 1e-12  # change of the norms that ends their iteration
+GAP = 1e-6  # relative duality gap that is accepted
+NORM_STEPS, NEWTON_STEPS = 300, 60
+
+
+def dynamism(log: WrenchLog) -> np.ndarray:
+    """(n,) how fast each sample moves (E, 4)."""
+    twist, acceleration = log.motion
+    parts = (log.origin_acceleration, acceleration[:, 3:], twist[:, 3:])
+    return sum(np.sum(x * x, axis=1) / n**2 for x, n in zip(parts, SCALE, strict=True))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class Discretisation:
+    """Problem 1 in ten numbers, `||reduced theta - reduced_b|| + ||full theta - full_b|| + weight ||m||`, `theta = P m`."""
+
+    reduced: np.ndarray
+    reduced_b: np.ndarray
+    full: np.ndarray
+    full_b: np.ndarray
+    points: np.ndarray
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class PointMassFit:
+    """Masses (n,) at points (n, 3), their parameters theta (10,), and the relative duality gap of the solution."""
+
+    theta: np.ndarray
+    masses: np.ndarray
+    points: np.ndarray
+    gap: float
+
+
+def discretise(problem: Problem, points, *, c1: float = C1, weight: float = LAMBDA) -> Discretisation:
+    """Accumulate a log for Problem 1. points: (n, 3) in m; c1: dynamism at which the full model takes 99.5 %."""
+    if not (np.isfinite(c1) and c1 > 0 and np.isfinite(weight) and weight > 0):
+        raise OptionError(f"c1 and weight are positive numbers; got {c1!r} and {weight!r}")
+    w = np.tanh(3 * dynamism(problem.log) / c1)
+    reduced = accumulate(problem.log, weights=1 - w, reduced=True).triangle((1.0, 1.0), bias=problem.bias)
+    full = accumulate(problem.log, weights=w).triangle((1.0, 1.0), bias=problem.bias)
+    return Discretisation(
+        reduced[:, :10], reduced[:, 10], full[:, :10], full[:, 10], np.asarray(points, dtype=float), weight
+    )
+
+
+def solve_point_masses(d: Discretisation, *, squared: bool = False) -> PointMassFit:
+    """Solve Problem 1 as published, or its variant with squared norms (`squared`), which is faster by a few times."""
+    P, F1, F2, unit = _scaled(d)
+    stack, right = np.concatenate([F1, F2]), np.concatenate([d.reduced_b, d.full_b])
+    split = len(F1)
+    y = np.zeros(10)
+    if squared:
+        y, p = _squares(stack, right, P, d.weight, y)
+        m = p / d.weight
+        return _finished(d, m, P, unit, _squared_gap(stack, right, P, m, y, d.weight))
+    norms = np.array([np.linalg.norm(right[:split]), np.linalg.norm(right[split:]), 1.0])
+    norms, m = np.maximum(norms, 1e-12 * norms.max()), np.zeros(P.shape[1])
+    for _ in range(NORM_STEPS):
+        a1, a2, a3 = 1 / norms[0], 1 / norms[1], d.weight / norms[2]
+        root = np.sqrt(np.concatenate([np.full(split, a1), np.full(len(right) - split, a2)]))
+        y, p = _squares(root[:, None] * stack, root * right, P, a3, y)
+        m = p / a3
+        r = stack @ (P @ m) - right
+        new = np.array([np.linalg.norm(r[:split]), np.linalg.norm(r[split:]), np.linalg.norm(m)])
+        new = np.maximum(new, 1e-12 * norms.max())
+        done = np.abs(new - norms).max() <= CONVERGED * norms.max()
+        norms = new
+        if done:
+            break
+    gap = _norm_gap(stack, right, split, P, m, d.weight)
+    if gap > GAP:
+        m, gap = _cone(stack, right, split, P, d.weight), 0.0
+    return _finished(d, m, P, unit, gap)
+
+
+def _scaled(d):
+    """P and the factors in coordinates in which the cloud of points has centre zero and size one, and the way back."""
+    center = d.points.mean(axis=0)
+    size = float(np.sqrt(np.mean(np.sum((d.points - center) ** 2, axis=1)))) or 1.0
+    P = unit_masses((d.points - center) / size)
+    unit = transform_matrix(np.eye(3), center) @ np.diag([1.0] + [size] * 3 + [size**2] * 6)
+    return P, d.reduced @ unit, d.full @ unit, unit
+
+
+def _squares(F, right, P, a3, y):
+    """`min 1/2 ||F P m - right||^2 + a3/2 ||m||^2, m >= 0`: dual variable y (10,) and `p = max(0, P^T y) = a3 m`."""
+    H, c = F.T @ F, F.T @ right
+    p = np.maximum(0.0, y @ P)
+    residual = y + H @ (P @ p) / a3 - c
+    size = np.linalg.norm(c) or 1.0
+    for _ in range(NEWTON_STEPS):
+        if np.linalg.norm(residual) <= 1e-13 * size:
+            break
+        active = P * (p > 0) if p.any() else P
+        step = np.linalg.solve(np.eye(10) + H @ (active @ P.T) / a3, -residual)
+        length, best = 1.0, np.linalg.norm(residual)
+        while True:
+            trial = y + length * step
+            q = np.maximum(0.0, trial @ P)
+            left = trial + H @ (P @ q) / a3 - c
+            if np.linalg.norm(left) < best or length < 1e-6:
+                break
+            length *= 0.5
+        if length < 1e-6:
+            break
+        y, p, residual = trial, q, left
+    return y, p
+
+
+def _norm_gap(F, right, split, P, m, weight):
+    """Relative duality gap of the sum of norms: `max b.u` over unit balls with `||max(0, P^T F^T u)|| <= weight`."""
+    r = right - F @ (P @ m)
+    parts = (slice(0, split), slice(split, None))
+    value = sum(float(np.linalg.norm(r[part])) for part in parts) + weight * float(np.linalg.norm(m))
+    u = np.concatenate([r[part] / (np.linalg.norm(r[part]) or 1.0) for part in parts])
+    pull = float(np.linalg.norm(np.maximum(0.0, (F.T @ u) @ P)))
+    return (value - float(right @ u) * min(1.0, weight / max(pull, 1e-300))) / max(value, 1e-300)
+
+
+def _squared_gap(F, right, P, m, y, weight):
+    r = right - F @ (P @ m)
+    primal = 0.5 * r @ r + 0.5 * weight * m @ m
+    dual = right @ r - 0.5 * r @ r - 0.5 * np.sum(np.maximum(0.0, (F.T @ r) @ P) ** 2) / weight
+    return float((primal - dual) / max(primal, 1e-300))
+
+
+def _cone(F, right, split, P, weight):
+    """Problem 1 by the cone solver: slower, and sure."""
+    from steelyard.inertia.solver import minimise
+
+    n, k = P.shape[1], len(right)
+    A = np.zeros((k + n + 3 + n, n + 3))
+    b = np.zeros(len(A))
+    G = F @ P
+    rows = [(G[:split], right[:split], 0), (G[split:], right[split:], 1), (np.eye(n), np.zeros(n), 2)]
+    kinds, at = [], 0
+    for block, offset, which in rows:
+        A[at, n + which] = -1.0
+        A[at + 1 : at + 1 + len(block), :n], b[at + 1 : at + 1 + len(block)] = -block, -offset
+        kinds.append(("soc", len(block) + 1))
+        at += len(block) + 1
+    A[at:, :n] = -np.eye(n)
+    kinds.append(("nonnegative", n))
+    cost = np.concatenate([np.zeros(n), [1.0, 1.0, weight]])
+    x = minimise(np.zeros((n + 3, n + 3)), cost, A, b, kinds)
+    return np.maximum(x[:n], 0.0)
+
+
+def _finished(d, m, P, unit, gap):
+    return PointMassFit(unit @ (P @ m), m, d.points, gap)

@@ -1,0 +1,236 @@
+"""The shape of what is held, from whatever is at hand: mesh, trimesh object, arrays, ellipsoid, point cloud, voxels.
+
+Everything becomes a `Solid`: points that fill the inside evenly. A closed mesh is filled exactly; a cloud or an open
+mesh through voxels, which need no topology; too few points through their convex hull. What was assumed is in `notes`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import InertiaError, OptionError
+from steelyard.inertia import mesh, mesh_checks, mesh_files, pseudo
+from steelyard.inertia.ellipsoid import Ellipsoid
+from steelyard.payload import filling
+
+POINTS = 2000  # target number of points of a solid: its moments are then right to about a per cent
+FEWEST_CLOUD = 150  # points; a sparser cloud shows its hull and nothing more
+LARGEST = 3.0  # m: nothing held by an arm is larger, so the file is in millimetres
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """The inside of a shape, in the sensor frame.
+
+    points: (n, 3) in m, each standing for the same small box; spacing: (3,) sides of that box, m; lower, upper: (3,)
+    corners of the bounding box; homogeneous: (10,) inertial parameters of 1 kg spread evenly; source: what it was made
+    from, in words.
+    """
+
+    points: np.ndarray
+    spacing: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    homogeneous: np.ndarray
+    source: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sides(self) -> np.ndarray:
+        """(3,) sides of the bounding box, m."""
+        return self.upper - self.lower
+
+    @property
+    def volume(self) -> float:
+        """Volume in m^3, as far as the points know it."""
+        return len(self.points) * float(np.prod(self.spacing))
+
+    @cached_property
+    def ellipsoid(self) -> Ellipsoid:
+        """A small ellipsoid around the points (the smallest around them, a little enlarged for their own extent)."""
+        from steelyard.inertia.enclose import minimum_volume_ellipsoid
+
+        return minimum_volume_ellipsoid(self._corners, tolerance=1e-4)
+
+    @property
+    def _corners(self):
+        half = self.spacing / 2
+        offsets = half * np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
+        hull = self.hull_points
+        return (hull[:, None] + offsets).reshape(-1, 3)
+
+    @cached_property
+    def hull_points(self) -> np.ndarray:
+        """(k, 3) points that are corners of the convex hull."""
+        from scipy.spatial import ConvexHull
+
+        return self.points[ConvexHull(self.points).vertices]
+
+    def coarse_hull(self, corners: int) -> np.ndarray:
+        """(k, 3) points whose hull holds the shape: its own corners if there are few, else those of the polyhedron of
+        26 directions around it (between 8 and 48)."""
+        from scipy.spatial import ConvexHull, HalfspaceIntersection
+
+        vertices = self._corners
+        vertices = vertices[ConvexHull(vertices).vertices]
+        if len(vertices) <= corners:
+            return vertices
+        around = HalfspaceIntersection(
+            np.column_stack([_DIRECTIONS, -(vertices @ _DIRECTIONS.T).max(axis=0)]), vertices.mean(axis=0)
+        ).intersections
+        return around[ConvexHull(around).vertices]
+
+    def distance_outside(self, point) -> float:
+        """How far a point (3,) lies outside the convex hull of the solid, m; 0 inside."""
+        from scipy.spatial import ConvexHull
+
+        equations = ConvexHull(self._corners).equations
+        return float(max(0.0, (equations[:, :3] @ np.asarray(point) + equations[:, 3]).max()))
+
+    def sample(self, count: int, *, seed: int = 0) -> np.ndarray:
+        """(count, 3) of the points, spread evenly; all of them when there are not more."""
+        if count >= len(self.points):
+            return self.points
+        _, _, members = self.cells(count)
+        rng = np.random.default_rng(seed)
+        chosen = rng.permutation(len(self.points))
+        first = np.unique(members[chosen], return_index=True)[1]  # one random point of every cell
+        picked = chosen[first]
+        rest = np.setdiff1d(chosen, picked)
+        return self.points[np.concatenate([picked, rng.permutation(rest)])[:count]]
+
+    def cells(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """About `count` (at most) cubic cells of equal size: parameters (10, k) of 1 kg spread in each, shares (k,) of
+        the volume, and the cell of every point (n,).
+        """
+        side = (self.volume / count) ** (1 / 3)
+        while True:
+            index = np.floor((self.points - self.lower) / side).astype(int)
+            _, members = np.unique(index, axis=0, return_inverse=True)
+            members = members.ravel()
+            if members.max() < count:
+                break
+            side *= 1.04
+        weight = np.bincount(members)
+        columns = small_boxes(self.points, self.spacing)
+        sums = np.stack([np.bincount(members, weights=row) for row in columns])
+        return sums / weight, weight / len(self.points), members
+
+
+_DIRECTIONS = np.array([d for d in np.ndindex(3, 3, 3) if d != (1, 1, 1)], dtype=float) - 1
+
+
+def unit_masses(points) -> np.ndarray:
+    """`P` (10, n): inertial parameters of 1 kg at each point (n, 3), `theta = P masses` (paper E, 5)."""
+    lifted = np.concatenate([points, np.ones((len(points), 1))], axis=1)
+    return pseudo.to_parameters(lifted[:, :, None] * lifted[:, None, :]).T
+
+
+def small_boxes(points, spacing) -> np.ndarray:
+    """(10, n): inertial parameters of 1 kg spread over a box with sides `spacing` (3,) around each point (n, 3)."""
+    columns, own = unit_masses(points), np.asarray(spacing) ** 2 / 12
+    columns[[4, 6, 9]] += (own.sum() - own)[:, None]
+    return columns
+
+
+def solid_of(shape, *, density: float | None = None, scale: float = 1.0, seed: int = 0) -> Solid:
+    """A `Solid` of any shape, in the sensor frame.
+
+    shape: a Solid (returned as it is); path of a mesh or point cloud; trimesh mesh, primitive, scene, point cloud or
+    voxel grid; `Ellipsoid`; (vertices, faces); points (n, 3) in m. density: points per cm^3 (E uses 0.04); by default
+    about 2000 points in all. scale: metres per unit of a file. seed: of the offset of the lattice. Raises InertiaError
+    for a shape without inside, OptionError for an unknown kind.
+    """
+    if isinstance(shape, Solid):
+        return shape
+    if density is not None and not (np.isfinite(density) and density > 0):
+        raise OptionError(f"density is a positive number of points per cm^3; got {density!r}")
+    vertices, faces, source = _read(shape, scale)
+    notes: list[str] = []
+    _require_size(vertices, source)
+    rng = np.random.default_rng(seed)
+    if faces is not None and not mesh_checks.is_closed(faces, len(vertices)):
+        vertices = filling.surface_points(vertices, faces, rng)
+        notes.append(f"{source} is not closed: its surface was sampled and filled through voxels")
+        faces = None
+    if faces is None and len(vertices) < FEWEST_CLOUD:
+        notes.append(f"{source} has only {len(vertices)} points: its convex hull stands for the shape")
+        vertices, faces = filling.hull(vertices)
+    lower, upper = vertices.min(axis=0), vertices.max(axis=0)
+    if faces is not None:
+        points, spacing = filling.fill_mesh(vertices, faces, _spacing(density), POINTS, rng)
+        theta = mesh.parameters(vertices, _outward(vertices, faces), density=1.0, check=False)
+        homogeneous = theta / theta[0]
+    else:
+        points, spacing, leaks = filling.fill_cloud(vertices, _spacing(density), POINTS, rng)
+        if leaks:
+            notes.append(f"{source} does not enclose an inside: mass is assumed near its points only")
+        homogeneous = small_boxes(points, spacing).mean(axis=1)
+    return Solid(points, spacing, lower, upper, homogeneous, source, tuple(notes))
+
+
+def _outward(vertices, faces):
+    return faces if filling.volume(vertices, faces) > 0 else faces[:, ::-1]
+
+
+def _spacing(density):
+    return None if density is None else (1e-6 / density) ** (1 / 3)
+
+
+def _require_size(vertices, source):
+    if len(vertices) < 4 or not np.isfinite(vertices).all():
+        raise InertiaError(f"{source} has {len(vertices)} points; expected at least 4 finite ones in m")
+    extent = float(np.ptp(vertices, axis=0).max())
+    if extent > LARGEST:
+        raise InertiaError(
+            f"{source} spans {extent:.4g} m, which no arm holds: is it in millimetres? Pass scale=0.001 (--scale 0.001)"
+        )
+
+
+def _read(shape: Any, scale):
+    """Vertices (n, 3), faces (f, 3) or None for a cloud, and words for messages."""
+    if isinstance(shape, str | Path):
+        return _read_file(Path(shape), scale)
+    if isinstance(shape, Ellipsoid):
+        vertices, faces = filling.sphere()
+        T = np.linalg.inv(shape.to_ball)
+        return vertices @ T[:3, :3].T + T[:3, 3], faces, "ellipsoid"
+    if isinstance(shape, tuple) and len(shape) == 2:
+        vertices, faces = mesh_checks.as_mesh(*shape)
+        return vertices * scale, faces, "mesh"
+    kind = type(shape).__name__
+    if hasattr(shape, "matrix") and hasattr(shape, "points") and hasattr(shape, "pitch"):  # trimesh.voxel.VoxelGrid
+        return np.asarray(shape.points) * scale, None, "voxel grid"
+    if hasattr(shape, "to_mesh"):
+        shape = shape.to_mesh()
+    if hasattr(shape, "vertices"):
+        faces = getattr(shape, "faces", None)
+        has_faces = faces is not None and len(faces)
+        return np.asarray(shape.vertices, float) * scale, np.asarray(faces) if has_faces else None, kind
+    array = np.asarray(shape) if isinstance(shape, np.ndarray | list) else np.empty(0)
+    if array.ndim == 2 and array.shape[1] == 3 and array.dtype.kind in "fiu":
+        return array.astype(float) * scale, None, "point cloud"
+    raise OptionError(
+        f"shape is {kind}; expected a mesh or point cloud file, a trimesh object, an Ellipsoid, (vertices, faces), or "
+        "points (n, 3) in metres in the sensor frame"
+    )
+
+
+def _read_file(path, scale):
+    if path.suffix.lower() in (".ply", ".xyz", ".obj") and path.is_file():
+        import trimesh
+
+        try:
+            loaded = trimesh.load(path)
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, NotImplementedError) as error:
+            raise InertiaError(
+                f"{path.name}: cannot be read as a mesh or point cloud ({error}); export it again"
+            ) from error
+        vertices, faces = getattr(loaded, "vertices", None), getattr(loaded, "faces", None)
+        if vertices is not None and len(vertices) and (faces is None or not len(faces)):
+            return np.asarray(vertices, dtype=float) * scale, None, f"point cloud {path.name}"
+    vertices, faces = mesh_files.load(path, scale=scale)
+    return vertices, faces, f"mesh {path.name}"

@@ -1,0 +1,141 @@
+"""Payload from joint torques alone: what an arm with a frozen, identified model feels beyond itself.
+
+The torque of the arm's own bodies, friction and armature is known and subtracted; ten columns remain, those of the body
+that carries the payload. Only sums enter, so the Informations of a log with and one without payload may be subtracted
+as well: `payload_information` works on the sums of one log whose columns are all there.
+"""
+
+import numpy as np
+
+from steelyard.errors import FitError, LogError
+from steelyard.inertia import parameters
+from steelyard.information.accumulate import accumulate
+from steelyard.information.sums import Information
+from steelyard.log.log import Log
+from steelyard.model.robot import Robot
+from steelyard.parameters import COULOMB_WIDTH
+from steelyard.payload.carried import _frame
+from steelyard.payload.density import density_fit
+from steelyard.payload.estimate import Payload, Status
+from steelyard.payload.geo import entropic_fit
+from steelyard.payload.shape import solid_of
+
+STEPS = 5
+BROAD = 0.5
+
+
+def carried_information(robot: Robot, log: Log, *, coulomb_width: float = COULOMB_WIDTH) -> Information:
+    """Information of a log about all bodies of an arm, friction and armature at the model's values."""
+    return accumulate(robot, log, friction=(), armature=False, columns="all", coulomb_width=coulomb_width)
+
+
+def identify_from_torques(
+    arm: Robot,
+    with_payload: Log | Information,
+    *,
+    without: Log | Information | None = None,
+    frame: str | None = None,
+    shape=None,
+    weight: float = 1.0,
+    independence: float = 1.0,
+) -> Payload:
+    """Payload of an arm from joint torques, theta in the axes of `frame` (a link or body; the last body by default).
+
+    arm: identified model of the empty arm, friction and armature included; it stays as it is. with_payload: log (with
+    v and a) or `carried_information` of it. without: the same for the empty arm, if the model is not trusted: what the
+    model misses there is estimated as an apparent payload and taken off. shape: as for `identify`, in the frame.
+    weight: of the compact-body prior without shape. independence: share of samples whose noise is independent
+    (`2 cutoff / rate` after a low-pass filter).
+    Raises LogError for logs of another robot, FitError where the torques show no mass.
+    """
+    body, R, p = _frame(arm, frame)
+    loaded = with_payload if isinstance(with_payload, Information) else carried_information(arm, with_payload)
+    columns = slice(10 * body, 10 * body + 10)
+    gram, moment, energy = _own_columns(arm, loaded, columns)
+    if without is not None:
+        empty = without if isinstance(without, Information) else carried_information(arm, without)
+        offset = _solve(*(x.sum(axis=0) for x in _own_columns(arm, empty, columns)[:2]))
+        shift = np.einsum("gij,j->gi", gram, offset)
+        energy = energy - 2 * moment @ offset + shift @ offset
+        moment = moment - shift
+    to_body = parameters.transform_matrix(R, p)  # theta in the frame to theta in the body
+    gram = to_body.T @ gram @ to_body
+    moment = moment @ to_body
+    noise, theta = _noise(gram, moment, energy, loaded.counts)
+    weights = independence / noise**2
+    A, b = _factor(np.tensordot(weights, gram, axes=1), weights @ moment)
+    mass = float(theta[0])
+    if not mass > 0:
+        raise FitError(
+            f"the torques give a payload of {mass:.4g} kg. Is anything held? Is the arm's model identified with the "
+            "same friction and gravity, and are the torques on the link side?"
+        )
+    if shape is not None:
+        fit = density_fit(A, b, solid_of(shape), mass)
+        theta, covariance, method = fit.theta, fit.covariance, "density"
+    else:
+        theta, covariance = entropic_fit(A, b, _compact(theta, mass), weight=weight)
+        method = "geo"
+    left = _left(A, theta)
+    return Payload(
+        theta=theta,
+        covariance=covariance,
+        method=method,
+        status=Status.AXIS if left[1:4].max() > BROAD / 5 else Status.WEAK if left[4:].mean() > BROAD else Status.OK,
+        noise=noise,
+        samples=loaded.n,
+        why=f"joint torques of {arm.name}, its own model frozen and taken off",
+        notes=(f"residuals by joint: {', '.join(f'{x:.3g}' for x in noise)} N m",),
+    )
+
+
+def _own_columns(arm, info: Information, columns):
+    """gram (g, 10, 10), moment (g, 10), energy (g,) of the carrying body, the arm's own torque taken off."""
+    if info.robot is None or len(info.columns) != info.layout.size or info.layout.terms:
+        raise LogError("an Information for a payload is made by carried_information(robot, log)")
+    x = arm.inertias.ravel()
+    if len(x) != info.layout.size:
+        raise LogError(f"the Information has {info.layout.size} columns, the arm {len(x)}: it belongs to another robot")
+    rest = info.moment - info.gram @ x
+    energy = info.energy - 2 * info.moment @ x + np.einsum("gij,i,j->g", info.gram, x, x)
+    return info.gram[:, columns, columns], rest[:, columns], energy
+
+
+def _solve(G, b):
+    scale = 1 / np.sqrt(np.where(np.diag(G) > 0, np.diag(G), 1.0))
+    return scale * np.linalg.lstsq(scale[:, None] * G * scale, scale * b, rcond=1e-9)[0]
+
+
+def _noise(gram, moment, energy, counts):
+    """(g,) residual deviation of each joint, and theta (10,) of weighted least squares."""
+    noise, theta = np.sqrt(np.maximum(energy, 1e-12) / np.maximum(counts, 1)), np.zeros(10)
+    for _ in range(STEPS):
+        theta = _solve(np.tensordot(1 / noise**2, gram, axes=1), (1 / noise**2) @ moment)
+        left = energy - 2 * moment @ theta + np.einsum("gij,i,j->g", gram, theta, theta)
+        floor = 1e-6 * np.sqrt(np.maximum(energy, 1e-12) / np.maximum(counts, 1))
+        noise = np.maximum(np.sqrt(np.maximum(left, 0) / np.maximum(counts, 1)), floor)
+    return noise, theta
+
+
+def _factor(G, b):
+    """A (10, 10), b (10,) with the same normal equations."""
+    values, axes = np.linalg.eigh(G)
+    keep = values > 1e-14 * values[-1]
+    root = np.where(keep, np.sqrt(np.maximum(values, 0)), 0.0)
+    return root[:, None] * axes.T, np.where(keep, axes.T @ b / np.where(keep, root, 1.0), 0.0)
+
+
+def _compact(theta, mass):
+    second = (mass / 1000.0) ** (2 / 3)
+    com = theta[1:4] / mass
+    com = com * min(1.0, 1.0 / max(float(np.linalg.norm(com)), 1e-12))
+    return parameters.from_com_inertia(mass, com, mass * second * 2 / 3 * np.eye(3))
+
+
+def _left(A, theta):
+    """(10,) share of a broad prior's variance that the data leaves."""
+    size = (theta[0] / 500) ** (1 / 3)
+    from_center = parameters.transform_matrix(np.eye(3), theta[1:4] / theta[0])
+    scale = theta[0] * np.array([1.0] + [size] * 3 + [size**2 / 3] * 6)
+    B = A @ from_center * scale
+    return np.diag(np.linalg.inv(np.eye(10) + B.T @ B))
