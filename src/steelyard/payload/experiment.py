@@ -149,10 +149,7 @@ def _chain(t, angle, speed, change) -> WrenchLog:
         V, A = _shifted(V, link), _shifted(A, link)  # to the joint's origin, still in the parent's axes
         turn = _about(axis, q)
         S = np.concatenate([np.zeros(3), axis])
-        V, A = (
-            np.concatenate([rotate(turn.transpose(0, 2, 1), x[:, h]) for h in (slice(3), slice(3, 6))], 1)
-            for x in (V, A)
-        )
+        V, A = turned(turn, V), turned(turn, A)
         A = (
             A
             + a[:, None] * S

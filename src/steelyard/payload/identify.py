@@ -53,8 +53,8 @@ def identify(
     smallest ellipsoid or its convex hull). Without: "geo" (entropic distance to a prior), "consistent" (J > 0 only),
     "ols" and "rtls" (no physics).
     shape: what `solid_of` takes, in the sensor frame in metres; scale: metres per unit of its file; density: points per
-    cm^3 of it. prior: parameters (10,) or a Payload expected beforehand, in the sensor frame; by default the homogeneous
-    shape at the measured mass, or without shape a compact body of the density of water.
+    cm^3 of it. prior: parameters (10,) or a Payload expected beforehand, in the sensor frame; by default the
+    homogeneous shape at the measured mass, or without shape a compact body of the density of water.
     tool: from `calibrate`, taken off first. bias: estimate a constant wrench beside (for a sensor that was not tared).
     noise: known standard deviations of force [N] and torque [N m]; by default from the residuals. points, c1, weight:
     number of points, c1 and lambda of "pmd"; weight is also the prior's in "geo", "ellipsoid", "hull", "consistent".

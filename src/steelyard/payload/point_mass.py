@@ -36,7 +36,8 @@ def dynamism(log: WrenchLog) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Discretisation:
-    """Problem 1 in ten numbers, `||reduced theta - reduced_b|| + ||full theta - full_b|| + weight ||m||`, `theta = P m`."""
+    """Problem 1 in ten numbers: `||reduced theta - reduced_b|| + ||full theta - full_b|| + weight ||m||`, `theta` from
+    masses m at points (n, 3)."""
 
     reduced: np.ndarray
     reduced_b: np.ndarray

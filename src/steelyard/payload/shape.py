@@ -198,9 +198,14 @@ def _read(shape: Any, scale):
         vertices, faces = filling.sphere()
         T = np.linalg.inv(shape.to_ball)
         return vertices @ T[:3, :3].T + T[:3, 3], faces, "ellipsoid"
-    if isinstance(shape, tuple) and len(shape) == 2:
-        vertices, faces = mesh_checks.as_mesh(*shape)
+    if isinstance(shape, tuple):
+        vertices, faces = mesh_checks.as_mesh(*shape[:2])
         return vertices * scale, faces, "mesh"
+    return _read_object(shape, scale)
+
+
+def _read_object(shape: Any, scale):
+    """The same of a trimesh object, known by its attributes, or of an array of points."""
     kind = type(shape).__name__
     if hasattr(shape, "matrix") and hasattr(shape, "points") and hasattr(shape, "pitch"):  # trimesh.voxel.VoxelGrid
         return np.asarray(shape.points) * scale, None, "voxel grid"

@@ -126,9 +126,7 @@ class WrenchLog:
         rotation: (n, 3, 3) world_from_sensor; more: other fields.
         """
         rotation = np.asarray(rotation, dtype=float)
-        wrench, twist, classical = (
-            _turned(rotation, np.asarray(x, dtype=float)) for x in (wrench, twist, acceleration)
-        )
+        wrench, twist, classical = (turned(rotation, np.asarray(x, dtype=float)) for x in (wrench, twist, acceleration))
         spatial = classical.copy()
         spatial[:, :3] -= cross(twist[:, 3:], twist[:, :3])
         return cls(t=t, wrench=wrench, rotation=rotation, twist=twist, acceleration=spatial, **more)
