@@ -7,6 +7,7 @@ from steelyard.payload.identify import METHODS, identify
 from steelyard.payload.metrics import Errors, errors
 from steelyard.payload.motion import MotionNoise, filter_motion
 from steelyard.payload.observability import Observability, observability
+from steelyard.payload.online import Change, OnlineEstimator
 from steelyard.payload.read import read_wrench_log
 from steelyard.payload.shape import Solid, solid_of
 from steelyard.payload.tool import Tool, calibrate, compensate
@@ -16,9 +17,11 @@ from steelyard.payload.wrench_log import WrenchLog
 
 __all__ = [
     "METHODS",
+    "Change",
     "Errors",
     "MotionNoise",
     "Observability",
+    "OnlineEstimator",
     "Payload",
     "Solid",
     "Status",

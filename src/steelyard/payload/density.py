@@ -68,6 +68,13 @@ def density_fit(A, b, solid: Solid, mass: float) -> DensityFit:
     return DensityFit(theta, spread, masses, float(sum(weight[i] * pairs[i][0] for i in chosen)))
 
 
+def prior_precision(solid: Solid, sigma: float = 0.4, length: float = 0.5) -> np.ndarray:
+    """(10, 10) precision of theta of a random density of 1 kg, at one deviation and correlation length."""
+    P, share, _ = solid.cells(CELLS)
+    prior = P @ _covariance(_separation(P[1:4].T, solid), share, sigma, length) @ P.T
+    return np.linalg.inv(prior + 1e-13 * np.diag(np.diag(prior)))
+
+
 def _separation(centers, solid):
     """(k, k) squared distances of cells, in radii of gyration of the shape."""
     radius = np.trace(np.atleast_2d(np.cov(solid.points.T)))

@@ -30,8 +30,9 @@ class Payload:
     """An identified payload.
 
     theta: (10,) in the sensor frame; covariance: (10, 10) of theta. noise: (2,) residual standard deviations of force
-    [N] and torque [N m]. bias: (6,) constant wrench found beside, None when not asked for. findings: what looks wrong
-    with the data, in words; notes: what was assumed and done; why: why this method.
+    [N] and torque [N m], or one a joint when only joint torques were used. bias: (6,) constant wrench found beside,
+    None when not asked for. findings: what looks wrong with the data, in words; notes: what was assumed and done; why:
+    why this method.
     """
 
     theta: np.ndarray
@@ -110,11 +111,16 @@ class Payload:
             f"centre of mass  {center} mm",
             f"inertia about it, kg m^2: {', '.join(moments[:3])}",
             f"                          {', '.join(moments[3:])}",
-            f"{self.samples} samples, residuals {self.noise[0]:.3g} N and {self.noise[1]:.3g} N m",
+            f"{self.samples} samples, residuals {self._residuals()}",
         ]
         if self.bias is not None:
             lines.append("bias            " + ", ".join(f"{x:.4g}" for x in self.bias) + "  (N, N m)")
         return "\n".join([*lines, *(f"! {text}" for text in self.findings), *self.notes])
+
+    def _residuals(self):
+        if len(self.noise) == 2:
+            return f"{self.noise[0]:.3g} N and {self.noise[1]:.3g} N m"
+        return ", ".join(f"{x:.3g}" for x in self.noise) + " N m joint by joint"
 
     def as_dict(self) -> dict:
         """Numbers and words as plain Python values, for JSON."""

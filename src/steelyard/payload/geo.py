@@ -10,6 +10,7 @@ import numpy as np
 from steelyard.errors import FitError, InertiaError
 from steelyard.inertia import cones, pseudo
 
+DIGITS = 1e-10  # of the data, below which its cost has none
 STEPS = 60
 ROUNDING = 1e-6  # decrement at which a step that no longer lowers the cost is the end of its digits
 ROUGH = 1e-3  # decrement that ends the stages on the way
@@ -47,10 +48,11 @@ def _minimise(F, b, w, gram, right, weight, units, *, last):
         hessian = gram + weight * cones.triangle(inverse @ units @ inverse)
         step = -np.linalg.solve(hessian, gradient)
         decrement = -gradient @ step
-        if decrement < (CONVERGED if last else ROUGH) * max(1.0, weight, _cost(F, b, w, weight)):
+        size = max(1.0, weight, _cost(F, b, w, weight), DIGITS * (b @ b))
+        if decrement < (CONVERGED if last else ROUGH) * size:
             return w, hessian
         moved = _line_search(F, b, w, weight, step, decrement)
-        if moved is None and decrement < ROUNDING * max(1.0, _cost(F, b, w, weight)):
+        if moved is None and decrement < ROUNDING * size:
             return w, hessian
         if moved is None:
             break

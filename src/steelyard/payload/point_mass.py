@@ -3,9 +3,9 @@
     min_m  ||(1 - w) (A~ P m - b)|| + ||w (A P m - b)|| + lambda ||m||,   w = tanh(3 nu / c1)
 
 with the gravity-only model A~ where the motion is slow and the full model A where it is fast. The data enters through
-two triangular factors, whatever the number of samples, and the points through `P` (10, n): a dual problem in ten
+two triangular factors, whatever the number of samples, and the points through `P` (10, n): a dual problem in eleven
 unknowns, whatever the number of points. For given norms the objective is a sum of squares whose optimum is
-`m = max(0, P^T y) / a3` with `y` (10,) the root of a piecewise linear equation (semismooth Newton); the norms follow by
+`m = max(0, P^T F^T z) / a3` with z the residual, found by Newton steps on a concave dual; the norms follow by
 iteration. A duality gap certifies the result; where it is not small, the cone solver takes over.
 """
 
@@ -15,14 +15,14 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.inertia.parameters import transform_matrix
-from steelyard.payload.information import accumulate
+from steelyard.payload.information import accumulate, triangle
 from steelyard.payload.problem import Problem
 from steelyard.payload.shape import unit_masses
 from steelyard.payload.wrench_log import WrenchLog
 
 LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
 SCALE = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s
-CONVERGED = 1e-12  # change of the norms that ends their iteration
+CONVERGED = 1e-8  # change of the norms that ends their iteration; the gap is then below 1e-8
 GAP = 1e-6  # relative duality gap that is accepted
 NORM_STEPS, NEWTON_STEPS = 300, 60
 
@@ -73,18 +73,20 @@ def solve_point_masses(d: Discretisation, *, squared: bool = False) -> PointMass
     """Solve Problem 1 as published, or its variant with squared norms (`squared`), which is faster by a few times."""
     P, F1, F2, unit = _scaled(d)
     stack, right = np.concatenate([F1, F2]), np.concatenate([d.reduced_b, d.full_b])
-    split = len(F1)
-    y = np.zeros(10)
+    split, both = len(F1), np.column_stack([stack, right])
     if squared:
-        y, p = _squares(stack, right, P, d.weight, y)
+        joined = triangle(np.column_stack([stack, right]))
+        _, p = _squares(joined[:, :10], joined[:, 10], P, d.weight, np.zeros(len(joined)))
         m = p / d.weight
-        return _finished(d, m, P, unit, _squared_gap(stack, right, P, m, y, d.weight))
+        return _finished(d, m, P, unit, _squared_gap(stack, right, P, m, d.weight))
     norms = np.array([np.linalg.norm(right[:split]), np.linalg.norm(right[split:]), 1.0])
+    z = np.zeros(min(11, len(right)))
     norms, m = np.maximum(norms, 1e-12 * norms.max()), np.zeros(P.shape[1])
     for _ in range(NORM_STEPS):
         a1, a2, a3 = 1 / norms[0], 1 / norms[1], d.weight / norms[2]
         root = np.sqrt(np.concatenate([np.full(split, a1), np.full(len(right) - split, a2)]))
-        y, p = _squares(root[:, None] * stack, root * right, P, a3, y)
+        joined = triangle(root[:, None] * both)
+        z, p = _squares(joined[:, :10], joined[:, 10], P, a3, z)
         m = p / a3
         r = stack @ (P @ m) - right
         new = np.array([np.linalg.norm(r[:split]), np.linalg.norm(r[split:]), np.linalg.norm(m)])
@@ -108,29 +110,34 @@ def _scaled(d):
     return P, d.reduced @ unit, d.full @ unit, unit
 
 
-def _squares(F, right, P, a3, y):
-    """`min 1/2 ||F P m - right||^2 + a3/2 ||m||^2, m >= 0`: dual variable y (10,) and `p = max(0, P^T y) = a3 m`."""
-    H, c = F.T @ F, F.T @ right
-    p = np.maximum(0.0, y @ P)
-    residual = y + H @ (P @ p) / a3 - c
-    size = np.linalg.norm(c) or 1.0
+def _squares(F, right, P, a3, z):
+    """`min 1/2 ||F P m - right||^2 + a3/2 ||m||^2, m >= 0` by its dual, `max right.z - 1/2 ||z||^2 - ||p||^2 / (2 a3)`
+    with `p = max(0, P^T F^T z) = a3 m` and z the residual: smooth, concave, piecewise quadratic. Returns z and p.
+
+    F: (k, 10) with k at most 11, so a Newton step is a small positive definite system whatever the number of points.
+    """
+    G, one = F @ P, np.eye(len(right))
+    p = np.maximum(0.0, z @ G)
+    value = right @ z - 0.5 * z @ z - 0.5 * (p @ p) / a3
+    size = np.linalg.norm(right) or 1.0
     for _ in range(NEWTON_STEPS):
-        if np.linalg.norm(residual) <= 1e-13 * size:
+        gradient = right - z - G @ p / a3
+        if np.linalg.norm(gradient) <= 1e-13 * size:
             break
-        active = P * (p > 0) if p.any() else P
-        step = np.linalg.solve(np.eye(10) + H @ (active @ P.T) / a3, -residual)
-        length, best = 1.0, np.linalg.norm(residual)
-        while True:
-            trial = y + length * step
-            q = np.maximum(0.0, trial @ P)
-            left = trial + H @ (P @ q) / a3 - c
-            if np.linalg.norm(left) < best or length < 1e-6:
+        active = G * (p > 0) if p.any() else G
+        step = np.linalg.solve(one + active @ active.T / a3, gradient)
+        length, slope = 1.0, gradient @ step
+        while length > 1e-9:
+            trial = z + length * step
+            q = np.maximum(0.0, trial @ G)
+            best = right @ trial - 0.5 * trial @ trial - 0.5 * (q @ q) / a3
+            if best >= value + 1e-4 * length * slope or slope < 1e-15 * abs(value):
                 break
             length *= 0.5
-        if length < 1e-6:
+        else:
             break
-        y, p, residual = trial, q, left
-    return y, p
+        z, p, value = trial, q, best
+    return z, p
 
 
 def _norm_gap(F, right, split, P, m, weight):
@@ -143,7 +150,7 @@ def _norm_gap(F, right, split, P, m, weight):
     return (value - float(right @ u) * min(1.0, weight / max(pull, 1e-300))) / max(value, 1e-300)
 
 
-def _squared_gap(F, right, P, m, y, weight):
+def _squared_gap(F, right, P, m, weight):
     r = right - F @ (P @ m)
     primal = 0.5 * r @ r + 0.5 * weight * m @ m
     dual = right @ r - 0.5 * r @ r - 0.5 * np.sum(np.maximum(0.0, (F.T @ r) @ P) ** 2) / weight

@@ -11,7 +11,7 @@ from steelyard.payload.wrench_log import WrenchLog
 
 NOISE_STEPS = 5
 MEMORY_SAMPLES = 5000
-NOISE_FLOOR = 1e-7  # of the signal: noise-free simulated logs would weigh infinitely
+NOISE_FLOOR = 1e-6  # of the signal: noise-free simulated logs would weigh infinitely
 NOWHERE = 1e-12  # N: forces smaller than this are no signal
 
 

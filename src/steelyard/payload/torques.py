@@ -85,7 +85,6 @@ def identify_from_torques(
         noise=noise,
         samples=loaded.n,
         why=f"joint torques of {arm.name}, its own model frozen and taken off",
-        notes=(f"residuals by joint: {', '.join(f'{x:.3g}' for x in noise)} N m",),
     )
 
 

@@ -1,0 +1,169 @@
+"""Online: a payload estimate after every sample, always a real body, and a word when the payload changes.
+
+The estimator keeps running sums, forgets at a chosen rate, and follows the minimum of data, shape prior and barrier by
+Newton steps in compiled code. A cumulative sum of how surprising each sample is (its innovation over its own variance)
+raises the alarm when the payload is picked up, swapped or dropped; the sums start afresh and the change is dated back
+to where the surprise began.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import FitError, OptionError
+from steelyard.inertia import cones, parameters, pseudo
+from steelyard.payload.density import prior_precision
+from steelyard.payload.estimate import Payload, Status
+from steelyard.payload.shape import solid_of
+from steelyard.payload.wrench_log import GRAVITY, WrenchLog
+
+KINDS = {1: "picked up", 2: "swapped", 3: "dropped"}
+UNKNOWN_RADIUS = 0.1  # m, radius of gyration about the sensor of a payload of unknown shape
+BARRIER_WITH_SHAPE, BARRIER_ALONE = 0.05, 1.0
+THRESHOLD, DRIFT = 12.0, 0.5  # of the cumulative sum, in samples of doubled variance
+SETTLE = 20  # samples after a change before it is named
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of payload. time: s, when it began; kind: picked up, swapped or dropped; masses before and after, kg."""
+
+    time: float
+    kind: str
+    mass_before: float
+    mass_after: float
+
+
+class OnlineEstimator:
+    """Feed it samples with `update` (one) or `update_many` (a chunk); read `payload`, `theta`, `changes` at any time.
+
+    shape: as for `identify`, or None. noise: standard deviations of force [N] and torque [N m], what motion errors add
+    included. memory: samples after which data counts 1/e, None to never forget. empty: mass below which nothing is
+    held, kg. gravity: (3,) in the world. tool: from `calibrate`, taken off every sample.
+    This is the one object of the package that changes.
+    """
+
+    def __init__(
+        self, *, shape=None, noise=(0.1, 0.005), memory: float | None = None, empty=0.02, gravity=GRAVITY, tool=None
+    ):
+        noise = np.asarray(noise, dtype=float)
+        if noise.shape != (2,) or not (noise > 0).all():
+            raise OptionError(f"noise is two positive standard deviations, force [N] and torque [N m]; got {noise!r}")
+        if memory is not None and not memory >= 10:
+            raise OptionError(f"memory={memory!r}: expected 10 samples or more, or None to never forget")
+        if not empty > 0:
+            raise OptionError(f"empty={empty!r}: expected a positive mass in kg")
+        solid = None if shape is None else solid_of(shape)
+        reference = _ball(UNKNOWN_RADIUS) if solid is None else solid.homogeneous
+        root = np.linalg.cholesky(pseudo.to_matrix(reference))
+        self._basis = np.ascontiguousarray(pseudo.to_parameters(root @ cones.from_triangle(np.eye(10), 4) @ root.T).T)
+        self._tool, self._gravity = tool, np.asarray(gravity if tool is None else tool.gravity, dtype=float)
+        precision = np.zeros((10, 10)) if solid is None else prior_precision(solid)
+        self._Q = np.ascontiguousarray(self._basis.T @ precision @ self._basis)
+        self._column, self._row = np.tril_indices(4)
+        barrier = BARRIER_ALONE if solid is None else BARRIER_WITH_SHAPE
+        forget = 1.0 if memory is None else float(np.exp(-1 / memory))
+        self._config = np.array([*noise, barrier, forget, THRESHOLD, DRIFT, SETTLE, empty], dtype=float)
+        self._noise = noise
+        self.changes: list[Change] = []
+        self._events = np.empty((1, 4))
+        self._theta = np.empty((1, 10))
+        self.samples = 0
+        self._reset()
+
+    def _reset(self):
+        self._state = np.zeros(9)
+        self._state[5] = -1.0
+        self._G, self._h, self._H, self._L = np.zeros((10, 10)), np.zeros(10), np.eye(10), np.eye(10)
+        self._w = np.where(self._row == self._column, 0.3 * self._config[7], 0.0)
+
+    @property
+    def theta(self) -> np.ndarray:
+        """(10,) current estimate in the sensor frame; consistent at every instant."""
+        return self._basis @ self._w
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """(10, 10) of the current estimate."""
+        return self._basis @ np.linalg.solve(self._H, self._basis.T)
+
+    @property
+    def holding(self) -> bool:
+        """Whether something is held."""
+        return bool(self._state[1] > self._config[7] * max(self._state[0], 1e-12))
+
+    @property
+    def payload(self) -> Payload:
+        """The current estimate as a Payload. Raises FitError before the first sample."""
+        if self.samples == 0:
+            raise FitError("no sample has been fed yet; call update or update_many first")
+        return Payload(
+            theta=self.theta,
+            covariance=self.covariance,
+            method="online",
+            status=Status.OK if self.holding else Status.WEAK,
+            noise=self._noise,
+            samples=int(self._state[2]),
+            why="recursive, with forgetting and change detection",
+            notes=tuple(f"{c.kind} at {c.time:.2f} s" for c in self.changes),
+        )
+
+    def update(self, t: float, rotation, wrench, twist=None, acceleration=None) -> np.ndarray:
+        """One sample. rotation: (3, 3) world_from_sensor; wrench, twist, acceleration: (6,). Returns theta (10,)."""
+        one = lambda x: _STILL if x is None else np.array(x, dtype=float).reshape(1, 6)  # noqa: E731
+        turn, stamp = np.array(rotation, dtype=float).reshape(1, 3, 3), np.array([t], dtype=float)
+        self._feed(stamp, turn, one(wrench), one(twist), one(acceleration), self._theta, self._events)
+        return self._theta[0]
+
+    def update_many(self, log: WrenchLog) -> np.ndarray:
+        """A chunk of samples in order. Returns theta (n, 10) after each of them."""
+        thetas, events = np.empty((len(log), 10)), np.empty((len(log), 4))
+        signals = (np.array(x) for x in (log.t, log.rotation, log.wrench, *log.motion))  # writable: one compilation
+        self._feed(*signals, thetas, events)
+        return thetas
+
+    def _feed(self, t, rotation, wrench, twist, acceleration, thetas, events):
+        from steelyard.payload.online_kernel import advance
+
+        if self._tool is not None:
+            wrench = wrench - self._of_tool(rotation, twist, acceleration)
+        count = advance(
+            t,
+            rotation,
+            wrench,
+            twist,
+            acceleration,
+            self._gravity,
+            self._basis,
+            self._Q,
+            self._row,
+            self._column,
+            self._config,
+            self._state,
+            self._G,
+            self._h,
+            self._w,
+            self._H,
+            self._L,
+            thetas,
+            events,
+        )
+        self.samples += len(t)
+        for time, kind, before, after in events[:count]:
+            self.changes.append(Change(float(time), KINDS[int(kind)], float(before), float(after)))
+
+    def _of_tool(self, rotation, twist, acceleration):
+        from steelyard.payload.online_kernel import rows_of
+
+        Y, own = np.empty((6, 10)), np.empty((len(rotation), 6))
+        for k in range(len(rotation)):
+            rows_of(rotation[k], twist[k], acceleration[k], self._gravity, Y)
+            own[k] = Y @ self._tool.theta + self._tool.bias
+        return own
+
+
+_STILL = np.zeros((1, 6))
+
+
+def _ball(radius):
+    return parameters.from_com_inertia(1.0, np.zeros(3), 2 / 3 * radius**2 * np.eye(3))

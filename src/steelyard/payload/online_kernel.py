@@ -1,0 +1,283 @@
+"""Numba kernel of the online estimator: one pass a sample, no memory but a few small arrays. Importing imports Numba.
+
+Coordinates: `J = L W L^T` with `J1 = L L^T` the reference body of 1 kg, `w` the ten numbers of W in the order of
+`cones.triangle`; then the prior at mass m is `W = m 1` for every shape. The running cost is
+
+    sum_k f^(n-k) ||Y_k w - r_k||^2 + (w - m e)^T Q (w - m e) / m^2 + kappa (tr W / m - log det W)
+
+and two damped Newton steps a sample follow its minimum; log det keeps W positive at every instant.
+"""
+
+import numpy as np
+from numba import njit
+
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+NEWTON_STEPS = 2
+HALVINGS = 40
+LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
+
+# entries of the scalar state
+FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE = range(9)
+# entries of the configuration
+FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY = range(8)
+
+
+@njit(**OPTIONS)
+def cholesky(A, L, n):
+    """Lower factor of the leading (n, n) block; False when it is not positive definite."""
+    for i in range(n):
+        for j in range(i + 1):
+            total = A[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            if i == j:
+                if not total > 0:
+                    return False
+                L[i, i] = np.sqrt(total)
+            else:
+                L[i, j] = total / L[j, j]
+    return True
+
+
+@njit(**OPTIONS)
+def solve(L, x, n):
+    """x <- (L L^T)^-1 x."""
+    for i in range(n):
+        for k in range(i):
+            x[i] -= L[i, k] * x[k]
+        x[i] /= L[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            x[i] -= L[k, i] * x[k]
+        x[i] /= L[i, i]
+
+
+@njit(**OPTIONS)
+def _matrix(w, row, column, W):
+    for k in range(10):
+        value = w[k] if row[k] == column[k] else w[k] * np.sqrt(0.5)
+        W[row[k], column[k]] = value
+        W[column[k], row[k]] = value
+
+
+@njit(**OPTIONS)
+def _invert(L, X):
+    """X = (L L^T)^-1, 4 by 4."""
+    for j in range(4):
+        for i in range(4):
+            X[i, j] = 1.0 if i == j else 0.0
+        for i in range(4):
+            for k in range(i):
+                X[i, j] -= L[i, k] * X[k, j]
+            X[i, j] /= L[i, i]
+        for i in range(3, -1, -1):
+            for k in range(i + 1, 4):
+                X[i, j] -= L[k, i] * X[k, j]
+            X[i, j] /= L[i, i]
+
+
+@njit(**OPTIONS)
+def rows_of(R, twist, acceleration, gravity, Y):
+    """Body regressor (6, 10) of one sample, and the acceleration that its mass feels (3,)."""
+    wx, wy, wz = twist[3], twist[4], twist[5]
+    a, b, c = acceleration[3], acceleration[4], acceleration[5]
+    d = np.empty(3)
+    for i in range(3):
+        d[i] = acceleration[i]
+        for k in range(3):
+            d[i] -= R[k, i] * gravity[k]
+    d[0] += wy * twist[2] - wz * twist[1]
+    d[1] += wz * twist[0] - wx * twist[2]
+    d[2] += wx * twist[1] - wy * twist[0]
+    xx, yy, zz, xy, xz, yz = wx * wx, wy * wy, wz * wz, wx * wy, wx * wz, wy * wz
+    Y[:, :] = 0.0
+    Y[0, 0], Y[0, 1], Y[0, 2], Y[0, 3] = d[0], -(yy + zz), xy - c, xz + b
+    Y[1, 0], Y[1, 1], Y[1, 2], Y[1, 3] = d[1], xy + c, -(xx + zz), yz - a
+    Y[2, 0], Y[2, 1], Y[2, 2], Y[2, 3] = d[2], xz - b, yz + a, -(xx + yy)
+    Y[3, 2], Y[3, 3], Y[4, 1], Y[4, 3], Y[5, 1], Y[5, 2] = d[2], -d[1], -d[2], d[0], d[1], -d[0]
+    Y[3, 4], Y[3, 5], Y[3, 6], Y[3, 7], Y[3, 8], Y[3, 9] = a, b - xz, -yz, c + xy, yy - zz, yz
+    Y[4, 4], Y[4, 5], Y[4, 6], Y[4, 7], Y[4, 8], Y[4, 9] = xz, a + yz, b, zz - xx, c - xy, -xz
+    Y[5, 4], Y[5, 5], Y[5, 6], Y[5, 7], Y[5, 8], Y[5, 9] = -xy, xx - yy, xy, a - yz, b + xz, c
+    return d
+
+
+@njit(**OPTIONS)
+def _times_basis(Y, basis, out):
+    for i in range(6):
+        for j in range(10):
+            total = 0.0
+            for k in range(10):
+                total += Y[i, k] * basis[k, j]
+            out[i, j] = total
+
+
+@njit(**OPTIONS)
+def _newton(G, h, Q, w, mass, kappa, row, column, H, L):
+    """Damped Newton steps towards the minimum; H and its factor L are left at the last point. True if they are."""
+    W, X, C, gradient, step, trial = (
+        np.empty((4, 4)),
+        np.empty((4, 4)),
+        np.zeros((4, 4)),
+        np.empty(10),
+        np.empty(10),
+        np.empty(10),
+    )
+    root = np.sqrt(0.5)
+    for turn in range(NEWTON_STEPS + 1):
+        _matrix(w, row, column, W)
+        if not cholesky(W, C, 4):
+            return False
+        _invert(C, X)
+        for i in range(10):
+            r, c = row[i], column[i]
+            total = -h[i]
+            for j in range(10):
+                s = row[j]
+                t = column[j]
+                v = 1.0 if r == c else root
+                u = 1.0 if s == t else root
+                if r == c and s == t:
+                    cross = X[r, s] * X[r, s]
+                elif r == c or s == t:
+                    cross = 2 * X[r, s] * X[c, t] if r == c else 2 * X[r, s] * X[c, s]
+                else:
+                    cross = 2 * (X[r, s] * X[c, t] + X[r, t] * X[c, s])
+                H[i, j] = G[i, j] + Q[i, j] / (mass * mass) + 0.5 * kappa * v * u * cross
+                f = mass if s == t else 0.0
+                total += G[i, j] * w[j] + Q[i, j] * (w[j] - f) / (mass * mass)
+            barrier = (1.0 / mass if r == c else 0.0) - (X[r, c] if r == c else 2 * root * X[r, c])
+            gradient[i] = total + 0.5 * kappa * barrier
+        if not cholesky(H, L, 10):
+            return False
+        if turn == NEWTON_STEPS:
+            return True
+        for i in range(10):
+            step[i] = -gradient[i]
+        solve(L, step, 10)
+        length = 1.0
+        for _ in range(HALVINGS):
+            for i in range(10):
+                trial[i] = w[i] + length * step[i]
+            _matrix(trial, row, column, W)
+            for i in range(4):
+                W[i, i] -= LEAST * mass
+            if cholesky(W, C, 4):
+                for i in range(10):
+                    w[i] = w[i] + (length if length == 1.0 else 0.9 * length) * step[i]
+                break
+            length *= 0.5
+    return True
+
+
+@njit(**OPTIONS)
+def _surprise(rows, w, r, L, ready, S):
+    """How unlikely a whitened sample r (6,) is, as a chi-square of 6: innovation over its own variance."""
+    e, solved = np.empty(6), np.empty((6, 10))
+    for i in range(6):
+        e[i] = r[i]
+        for k in range(10):
+            e[i] -= rows[i, k] * w[k]
+            solved[i, k] = rows[i, k]
+    for i in range(6):
+        if ready:
+            solve(L, solved[i], 10)
+        for j in range(6):
+            S[i, j] = 1.0 if i == j else 0.0
+            if ready:
+                for k in range(10):
+                    S[i, j] += solved[i, k] * rows[j, k]
+    for i in range(6):  # symmetric up to rounding; the factor reads the lower half
+        for j in range(i):
+            S[i, j] = 0.5 * (S[i, j] + S[j, i])
+    C = np.zeros((6, 6))
+    if not cholesky(S, C, 6):
+        return 0.0
+    total = 0.0
+    for i in range(6):
+        for k in range(i):
+            e[i] -= C[i, k] * e[k]
+        e[i] /= C[i, i]
+        total += e[i] * e[i]
+    return total
+
+
+@njit(**OPTIONS)
+def advance(
+    t, R, wrench, twist, acceleration, gravity, basis, Q, row, column, config, state, G, h, w, H, L, thetas, events
+):
+    """Feed samples. thetas: (n, 10) filled; events: (n, 4) filled with [time, kind, mass before, mass after].
+
+    Returns the number of events. Kinds: 1 picked up, 2 swapped, 3 dropped.
+    """
+    n, count = t.size, 0
+    Y, rows, S, r = np.empty((6, 10)), np.empty((6, 10)), np.empty((6, 6)), np.empty(6)
+    for k in range(n):
+        felt = rows_of(R[k], twist[k], acceleration[k], gravity, Y)
+        for i in range(6):
+            scale = 1.0 / (config[FORCE] if i < 3 else config[TORQUE])
+            r[i] = wrench[k, i] * scale
+            for j in range(10):
+                Y[i, j] *= scale
+        _times_basis(Y, basis, rows)
+        # has the payload changed?
+        surprise = _surprise(rows, w, r, L, state[AGE] > 0, S)
+        state[AGE] += 1
+        excess = surprise / 6.0 - 1.0 - config[DRIFT]
+        excess = min(excess, config[THRESHOLD] / 3)  # one wild sample is no change
+        before = state[ALARM]
+        state[ALARM] = max(0.0, before + excess)
+        if before == 0.0 and state[ALARM] > 0.0:
+            state[ONSET] = t[k]
+        if state[ALARM] > config[THRESHOLD]:
+            if state[AGE] > config[SETTLE] or state[LAST] < 0:
+                state[BEFORE], state[LAST] = state[HELD], state[ONSET]
+            G[:, :] = 0.0
+            h[:] = 0.0
+            state[FELT] = state[PULLED] = state[COUNT] = state[AGE] = state[ALARM] = 0.0
+        # sums
+        f = config[FORGET]
+        strength = force = 0.0
+        for i in range(3):
+            strength += felt[i] * felt[i]
+            force += felt[i] * wrench[k, i]
+        state[FELT] = f * state[FELT] + strength
+        state[PULLED] = f * state[PULLED] + force
+        state[COUNT] = f * state[COUNT] + 1
+        for i in range(10):
+            total = 0.0
+            for m in range(6):
+                total += rows[m, i] * r[m]
+            h[i] = f * h[i] + total
+            for j in range(10):
+                total = 0.0
+                for m in range(6):
+                    total += rows[m, i] * rows[m, j]
+                G[i, j] = f * G[i, j] + total
+        mass = state[PULLED] / state[FELT]
+        held = max(mass, 0.3 * config[EMPTY])
+        if state[AGE] == 0:
+            for i in range(10):
+                w[i] = held if row[i] == column[i] else 0.0
+        if not _newton(G, h, Q, w, held, config[KAPPA], row, column, H, L):
+            for i in range(10):
+                w[i] = held if row[i] == column[i] else 0.0
+        for i in range(10):
+            total = 0.0
+            for j in range(10):
+                total += basis[i, j] * w[j]
+            thetas[k, i] = total
+        # a change is named once the new sums have settled
+        if state[AGE] == config[SETTLE]:
+            was, now = state[BEFORE] > config[EMPTY], mass > config[EMPTY]
+            kind = 0.0
+            if state[LAST] >= 0:
+                kind = 1.0 if now and not was else 3.0 if was and not now else 2.0 if was else 0.0
+            if kind > 0:
+                events[count, 0], events[count, 1] = state[LAST], kind
+                events[count, 2], events[count, 3] = state[BEFORE], mass
+                count += 1
+            state[LAST] = -1.0
+            state[HELD] = mass
+        elif state[AGE] > config[SETTLE]:
+            state[HELD] = mass
+    return count

@@ -1,0 +1,170 @@
+"""The wrench log: what it accepts, what it refuses, and frames and signs against MuJoCo's own force-torque sensor."""
+
+import mujoco
+import numpy as np
+import pytest
+
+import steelyard as sy
+from payload_logs import THETA, static, swing
+from steelyard.errors import LogError, OptionError
+from steelyard.payload import carried_log, identify, read_wrench_log
+from steelyard.payload.information import accumulate
+
+ARM = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
+<body name="a" pos="0 0 0.5"><joint name="j1" axis="0 1 0"/><geom type="capsule" size=".03" fromto="0 0 0 .2 0 0"/>
+<body name="b" pos=".2 0 0"><joint name="j2" axis="1 0 0"/><geom type="capsule" size=".03" fromto="0 0 0 .1 0 0"/>
+<body name="c" pos=".1 0 .02"><joint name="j3" axis="0 0 1"/><inertial pos="0 0 0" mass=".2" diaginertia="1e-4 1e-4 1e-4"/>
+<body name="held" pos="0.03 -.02 .05" euler="20 30 40"><site name="ft"/>
+<inertial pos="0.02 0.01 0.06" mass="0.7" fullinertia="2e-3 1.5e-3 1e-3 1e-4 -2e-4 3e-5"/></body></body></body></body>
+</worldbody><sensor><force site="ft"/><torque site="ft"/></sensor></mujoco>"""
+
+
+@pytest.fixture(scope="module")
+def mujoco_log(tmp_path_factory):
+    """Joint states, and what MuJoCo's sensor reads at the link `held`."""
+    path = tmp_path_factory.mktemp("arm") / "arm.xml"
+    path.write_text(ARM)
+    m = mujoco.MjModel.from_xml_string(ARM)
+    d = mujoco.MjData(m)
+    q, v, a = np.random.default_rng(0).normal(size=(3, 40, 3))
+    wrench, rotation, position = np.zeros((40, 6)), np.zeros((40, 3, 3)), np.zeros((40, 3))
+    for k in range(40):
+        d.qpos, d.qvel, d.qacc = q[k], v[k], a[k]
+        mujoco.mj_inverse(m, d)
+        mujoco.mj_sensorAcc(m, d)
+        wrench[k], rotation[k], position[k] = d.sensordata, d.site_xmat[0].reshape(3, 3), d.site_xpos[0]
+    return sy.load(path), {"t": np.arange(40) * 0.01, "q": q, "v": v, "a": a, "wrench": wrench}, rotation, position
+
+
+def test_an_arm_carries_its_sensor_as_in_mujoco(mujoco_log):
+    robot, channels, rotation, position = mujoco_log
+    log = carried_log(robot, **channels, frame="held")
+    np.testing.assert_allclose(log.rotation, rotation, atol=1e-12)
+    np.testing.assert_allclose(log.position, position, atol=1e-12)
+    found = identify(log, "ols")
+    assert found.mass == pytest.approx(0.7, rel=1e-10)
+    np.testing.assert_allclose(found.com, [0.02, 0.01, 0.06], atol=1e-12)
+    I = [[2e-3, 1e-4, -2e-4], [1e-4, 1.5e-3, 3e-5], [-2e-4, 3e-5, 1e-3]]
+    np.testing.assert_allclose(found.inertia, I, atol=1e-12)
+    other = identify(carried_log(robot, **channels, frame="c"), "ols")  # the wrong frame does not fit
+    assert np.abs(other.inertia - I).max() > 1e-4
+
+
+def test_files_of_joint_states(mujoco_log, tmp_path):
+    robot, channels, _, _ = mujoco_log
+    np.savez(tmp_path / "log.npz", **channels)
+    names = ["t", "fx", "fy", "fz", "tx", "ty", "tz", *(f"{key}_j{i}" for key in "qva" for i in (1, 2, 3))]
+    table = np.column_stack([channels[key] for key in ("t", "wrench", "q", "v", "a")])
+    np.savetxt(tmp_path / "log.csv", table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+    for name in ("log.npz", "log.csv"):
+        log = read_wrench_log(tmp_path / name, robot, frame="held")
+        assert identify(log, "ols").mass == pytest.approx(0.7, rel=1e-9)
+    with pytest.raises(OptionError, match="no link 'hand'; it has .*held"):
+        read_wrench_log(tmp_path / "log.npz", robot, frame="hand")
+    with pytest.raises(LogError, match="cannot move"):
+        read_wrench_log(tmp_path / "log.npz", robot, frame="world")
+
+
+def test_files_of_poses(tmp_path):
+    from scipy.spatial.transform import Rotation
+
+    log = swing()
+    quaternion = Rotation.from_matrix(log.rotation).as_quat()
+    signals = {"t": log.t, "twist": log.twist, "acceleration": log.acceleration}
+    np.savez(tmp_path / "a.npz", wrench=log.wrench, rotation=log.rotation, **signals)
+    pose = np.concatenate([np.zeros((len(log), 3)), quaternion], axis=1)
+    np.savez(tmp_path / "b.npz", force=log.wrench[:, :3], torque=log.wrench[:, 3:], pose=pose, **signals)
+    np.savez(tmp_path / "c.npz", wrench=-log.wrench, quaternion=quaternion, **signals)
+    header = "t,fx,fy,fz,nx,ny,nz,qx,qy,qz,qw,vx,vy,vz,wx,wy,wz,ax,ay,az,alx,aly,alz"
+    table = np.column_stack([log.t, log.wrench, quaternion, log.twist, log.acceleration])
+    np.savetxt(tmp_path / "d.csv", table, delimiter=",", header=header, comments="", fmt="%.17g")
+    for name, negate in (("a.npz", False), ("b.npz", False), ("c.npz", True), ("d.csv", False)):
+        read = read_wrench_log(tmp_path / name, negate=negate)
+        np.testing.assert_allclose(identify(read, "ols").theta, THETA, atol=1e-9)
+    np.savez(tmp_path / "e.npz", wrench=log.wrench, rotation=log.rotation, t=log.t)
+    assert not read_wrench_log(tmp_path / "e.npz").moving
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"t": np.arange(3.0)}, "has no wrench"),
+        ({"t": np.arange(3.0), "wrench": np.zeros((3, 6))}, "how the sensor was turned"),
+        ({"wrench": np.zeros((3, 6)), "rotation": np.zeros((3, 3, 3))}, "no time stamps"),
+    ],
+)
+def test_files_that_lack_something(tmp_path, arrays, words):
+    np.savez(tmp_path / "log.npz", **arrays)
+    with pytest.raises(LogError, match=words):
+        read_wrench_log(tmp_path / "log.npz")
+
+
+def test_files_that_are_none(tmp_path):
+    (tmp_path / "log.npz").write_bytes(b"no archive")
+    (tmp_path / "log.csv").write_text("t,fx\n1,two\n")
+    for name, words in (("log.npz", "not an archive"), ("log.csv", "expected a header"), ("log.bag", "no wrench log")):
+        with pytest.raises(LogError, match=words):
+            read_wrench_log(tmp_path / name)
+
+
+def test_world_axes():
+    log = swing()
+    out = lambda x: np.concatenate([np.einsum("nij,nj->ni", log.rotation, x[:, h]) for h in (slice(3), slice(3, 6))], 1)
+    classical = np.concatenate([log.origin_acceleration, log.acceleration[:, 3:]], axis=1)
+    again = sy.WrenchLog.from_world_axes(
+        t=log.t,
+        wrench=out(log.wrench),
+        rotation=log.rotation,
+        twist=out(log.twist),
+        acceleration=out(classical),
+        gravity=log.gravity,
+    )
+    for key in ("wrench", "twist", "acceleration"):
+        np.testing.assert_allclose(getattr(again, key), getattr(log, key), atol=1e-12)
+
+
+def _broken(**changes):
+    log = static()
+    fields = {"t": log.t, "wrench": log.wrench, "rotation": log.rotation} | changes
+    return sy.WrenchLog(**fields)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"wrench": np.zeros((6, 8))}, "pass the transpose"),
+        ({"wrench": np.full((8, 6), np.nan)}, "not finite"),
+        ({"rotation": np.tile([2.0, 0, 0, 0], (8, 1))}, "norm 2, expected unit quaternions"),
+        ({"rotation": np.tile(np.diag([1.0, 1.0, -1.0]), (8, 1, 1))}, "mirror image"),
+        ({"rotation": np.tile(1.2 * np.eye(3), (8, 1, 1))}, "off orthonormal"),
+        ({"t": np.array([0, 1, 2, 2, 3, 4, 5, 6.0])}, "time goes from 2 to 2 s at sample 3"),
+        ({"twist": np.zeros((8, 6))}, "acceleration is missing"),
+        ({"gravity": "down"}, "array of numbers"),
+    ],
+)
+def test_refused(changes, words):
+    with pytest.raises(LogError, match=words):
+        _broken(**changes)
+
+
+def test_rounded_quaternions_are_normalised_and_said():
+    quaternion = np.tile([0.0, 0.0, 0.0, 1.001], (8, 1))
+    log = _broken(rotation=quaternion)
+    np.testing.assert_allclose(log.rotation, np.tile(np.eye(3), (8, 1, 1)))
+    assert "normalised" in log.notes[0]
+    mended = _broken(rotation=np.tile(np.eye(3) * 1.001, (8, 1, 1)))
+    np.testing.assert_allclose(mended.rotation[0], np.eye(3))
+    assert "orthonormal" in mended.notes[0]
+
+
+def test_information_adds_and_forgets():
+    log = swing(noise=(0.1, 0.005, 0.0, 0.0))
+    whole, parts = accumulate(log), accumulate(log[:70]) + accumulate(log[70:])
+    for one, other in ((whole.force, parts.force), (whole.torque, parts.torque)):
+        np.testing.assert_allclose(one.T @ one, other.T @ other, atol=1e-9)
+    rows = np.concatenate([whole.discounted(0.5).force, whole.discounted(0.5).torque])
+    np.testing.assert_allclose(
+        rows.T @ rows, 0.5 * (whole.force.T @ whole.force + whole.torque.T @ whole.torque), atol=1e-9
+    )
+    with pytest.raises(LogError, match="empty"):
+        accumulate(log[:0])
