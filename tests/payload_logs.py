@@ -38,6 +38,12 @@ def static(theta=THETA, poses=8, seed=0, sigma=(0.0, 0.0), gravity=(0.0, 0.0, -9
     return log.replace(wrench=wrench_regressor(log) @ theta + bias + noise)
 
 
+def in_world_axes(log, vectors):
+    """Spatial vectors (n, 6) in sensor axes to world axes."""
+    halves = [np.einsum("nij,nj->ni", log.rotation, vectors[:, half]) for half in (slice(3), slice(3, 6))]
+    return np.concatenate(halves, axis=1)
+
+
 def tool(name):
     """Arrays, truth in the sensor frame, and point cloud in the sensor frame of a tool. Skips where it is absent."""
     path = SHARED_DATA / "tools" / f"{name}.npz"

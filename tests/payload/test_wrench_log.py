@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from payload_logs import THETA, static, swing
+from payload_logs import THETA, in_world_axes, static, swing
 from steelyard.errors import LogError, OptionError
 from steelyard.payload import carried_log, identify, read_wrench_log
 from steelyard.payload.information import accumulate
@@ -13,7 +13,8 @@ from steelyard.payload.information import accumulate
 ARM = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
 <body name="a" pos="0 0 0.5"><joint name="j1" axis="0 1 0"/><geom type="capsule" size=".03" fromto="0 0 0 .2 0 0"/>
 <body name="b" pos=".2 0 0"><joint name="j2" axis="1 0 0"/><geom type="capsule" size=".03" fromto="0 0 0 .1 0 0"/>
-<body name="c" pos=".1 0 .02"><joint name="j3" axis="0 0 1"/><inertial pos="0 0 0" mass=".2" diaginertia="1e-4 1e-4 1e-4"/>
+<body name="c" pos=".1 0 .02"><joint name="j3" axis="0 0 1"/>
+<inertial pos="0 0 0" mass=".2" diaginertia="1e-4 1e-4 1e-4"/>
 <body name="held" pos="0.03 -.02 .05" euler="20 30 40"><site name="ft"/>
 <inertial pos="0.02 0.01 0.06" mass="0.7" fullinertia="2e-3 1.5e-3 1e-3 1e-4 -2e-4 3e-5"/></body></body></body></body>
 </worldbody><sensor><force site="ft"/><torque site="ft"/></sensor></mujoco>"""
@@ -59,7 +60,7 @@ def test_files_of_joint_states(mujoco_log, tmp_path):
     for name in ("log.npz", "log.csv"):
         log = read_wrench_log(tmp_path / name, robot, frame="held")
         assert identify(log, "ols").mass == pytest.approx(0.7, rel=1e-9)
-    with pytest.raises(OptionError, match="no link 'hand'; it has .*held"):
+    with pytest.raises(OptionError, match=r"no link 'hand'; it has .*held"):
         read_wrench_log(tmp_path / "log.npz", robot, frame="hand")
     with pytest.raises(LogError, match="cannot move"):
         read_wrench_log(tmp_path / "log.npz", robot, frame="world")
@@ -109,14 +110,13 @@ def test_files_that_are_none(tmp_path):
 
 def test_world_axes():
     log = swing()
-    out = lambda x: np.concatenate([np.einsum("nij,nj->ni", log.rotation, x[:, h]) for h in (slice(3), slice(3, 6))], 1)
     classical = np.concatenate([log.origin_acceleration, log.acceleration[:, 3:]], axis=1)
     again = sy.WrenchLog.from_world_axes(
         t=log.t,
-        wrench=out(log.wrench),
+        wrench=in_world_axes(log, log.wrench),
         rotation=log.rotation,
-        twist=out(log.twist),
-        acceleration=out(classical),
+        twist=in_world_axes(log, log.twist),
+        acceleration=in_world_axes(log, classical),
         gravity=log.gravity,
     )
     for key in ("wrench", "twist", "acceleration"):

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 
+from steelyard.log.finding import Finding
 from steelyard.log.gaps import gaps
 from steelyard.payload.information import accumulate
 from steelyard.payload.problem import mass_of, residual_noise, solve
@@ -30,8 +31,18 @@ _READINGS = {
 def diagnose(log: WrenchLog, solid: Solid | None = None) -> tuple[str, ...]:
     """Findings of a log: wrong sign of wrench or gravity, wrong axes, constant pose, saturation, gaps, and a centre of
     mass outside the shape. Empty when nothing looks wrong."""
-    found = [*_signs(log), *_saturation(log), *_time(log), *_pose(log)]
-    return (*found, *(_place(log, solid) if solid is not None and not found else ()))
+    return tuple(finding.message for finding in examine(log, solid))
+
+
+def examine(log: WrenchLog, solid: Solid | None = None) -> tuple[Finding, ...]:
+    """The same as `Finding`s: code "misread" and severity "fatal" where no result from the log can be trusted."""
+    looks = (("misread", _signs), ("saturated", _saturation), ("gap", _time), ("pose", _pose))
+    found = [
+        Finding(code, "fatal" if code == "misread" else "warning", text) for code, look in looks for text in look(log)
+    ]
+    if solid is not None and not found:
+        found += [Finding("place", "warning", text) for text in _place(log, solid)]
+    return tuple(found)
 
 
 def _signs(log):
@@ -59,7 +70,7 @@ def _signs(log):
     axes, flip, negate = reading
     words = [_READINGS[axes]] if _READINGS[axes] else []
     if flip:
-        g = ", ".join(f"{x:g}" for x in -np.asarray(log.gravity))
+        g = ", ".join(f"{x:g}" for x in 0.0 - np.asarray(log.gravity))
         words.append(f"gravity is flipped: pass gravity=({g})")
     if negate:
         words.append("the wrench is the reaction of the payload on the hand: pass -wrench")

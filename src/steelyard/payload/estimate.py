@@ -18,11 +18,12 @@ class Status(Enum):
     WEAK = "solved; the motion barely shows the inertia, which comes from shape or prior: turn faster, about more axes"
     STATIC = "solved from poses at rest: mass and centre of mass are measured, the inertia is assumed from the shape"
     AXIS = "solved, but the sensor kept one orientation to gravity: part of the centre of mass is assumed; tilt it more"
+    SUSPECT = "the log does not fit a rigid payload as it was read: see the findings, they say what to change"
     INCONSISTENT = "no real body has these numbers: give a shape, or use a method that keeps to physics (auto, geo)"
 
     @property
     def usable(self) -> bool:
-        return self is not Status.INCONSISTENT
+        return self not in (Status.INCONSISTENT, Status.SUSPECT)
 
 
 @dataclass(frozen=True, eq=False)

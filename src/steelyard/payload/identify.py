@@ -8,7 +8,7 @@ from steelyard.errors import InertiaError, LogError, OptionError, choices
 from steelyard.inertia import divergence, parameters
 from steelyard.inertia.realizability import Consistent, EllipsoidRealizable, HullRealizable, is_consistent
 from steelyard.payload.density import density_fit
-from steelyard.payload.diagnose import diagnose
+from steelyard.payload.diagnose import examine
 from steelyard.payload.estimate import Payload, Status
 from steelyard.payload.geo import entropic_fit
 from steelyard.payload.plain import ordinary, total
@@ -74,7 +74,7 @@ def identify(
         log = smooth_motion(log)
     expected = None if prior is None else _given_prior(prior)
     problem = make_problem(log, noise=noise, bias=bias, solid=solid, prior=expected)
-    findings = diagnose(log, solid)
+    findings = examine(log, solid)
     if not problem.mass > 0 and chosen not in ("ols", "rtls"):
         chosen, why = "ols", f"{chosen} needs a positive mass, and the forces give {problem.mass:.4g} kg"
     theta, covariance, notes = _fit(problem, chosen, points, c1, weight, seed)
@@ -87,10 +87,11 @@ def identify(
         samples=len(log),
         bias=problem.information.bias(theta, problem.noise) if bias else None,
         why=why,
-        findings=findings,
+        findings=tuple(finding.message for finding in findings),
         notes=(*log.notes, *(solid.notes if solid is not None else ()), *notes),
     )
-    return replace(payload, status=_status(payload, problem))
+    misread = any(finding.code == "misread" for finding in findings)
+    return replace(payload, status=Status.SUSPECT if misread else _status(payload, problem))
 
 
 def _require_options(method, shape, noise, points):
@@ -181,13 +182,10 @@ def _status(payload: Payload, problem: Problem) -> Status:
     if not payload.consistent:
         return Status.INCONSISTENT
     size = np.linalg.norm(problem.solid.sides) / 2 if problem.solid is not None else (payload.mass / 500) ** (1 / 3)
-    com = payload.com
-    to_center = parameters.transform_matrix(np.eye(3), -com)
-    from_center = parameters.transform_matrix(np.eye(3), com)
+    from_center = parameters.transform_matrix(np.eye(3), payload.com)
     scale = payload.mass * np.array([1.0] + [size] * 3 + [size**2 / 3] * 6)
     A = problem.whitened[0] @ from_center * scale
     left = np.diag(np.linalg.inv(np.eye(10) + A.T @ A))
-    del to_center
     if left[1:4].max() > DETERMINED / 5:
         return Status.AXIS
     if not problem.log.moving:

@@ -14,6 +14,9 @@ from numba import njit
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 NEWTON_STEPS = 2
 HALVINGS = 40
+YOUNG, YOUNG_STEPS = 5, 12  # samples after a fresh start that take more Newton steps
+WILD = 30.0  # surprise (chi-square of 6) beyond which a sample counts less
+ONSET_SHARE = 0.3  # of the threshold, below which a change is not believed to have begun
 LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
 
 # entries of the scalar state
@@ -112,7 +115,7 @@ def _times_basis(Y, basis, out):
 
 
 @njit(**OPTIONS)
-def _newton(G, h, Q, w, mass, kappa, row, column, H, L):
+def _newton(G, h, Q, w, mass, kappa, row, column, H, L, steps):
     """Damped Newton steps towards the minimum; H and its factor L are left at the last point. True if they are."""
     W, X, C, gradient, step, trial = (
         np.empty((4, 4)),
@@ -123,7 +126,7 @@ def _newton(G, h, Q, w, mass, kappa, row, column, H, L):
         np.empty(10),
     )
     root = np.sqrt(0.5)
-    for turn in range(NEWTON_STEPS + 1):
+    for turn in range(steps + 1):
         _matrix(w, row, column, W)
         if not cholesky(W, C, 4):
             return False
@@ -149,7 +152,7 @@ def _newton(G, h, Q, w, mass, kappa, row, column, H, L):
             gradient[i] = total + 0.5 * kappa * barrier
         if not cholesky(H, L, 10):
             return False
-        if turn == NEWTON_STEPS:
+        if turn == steps:
             return True
         for i in range(10):
             step[i] = -gradient[i]
@@ -222,43 +225,43 @@ def advance(
         # has the payload changed?
         surprise = _surprise(rows, w, r, L, state[AGE] > 0, S)
         state[AGE] += 1
-        excess = surprise / 6.0 - 1.0 - config[DRIFT]
+        excess = surprise / 6.0 - 1.0 - config[DRIFT] if state[AGE] > config[SETTLE] else 0.0
         excess = min(excess, config[THRESHOLD] / 3)  # one wild sample is no change
-        before = state[ALARM]
-        state[ALARM] = max(0.0, before + excess)
-        if before == 0.0 and state[ALARM] > 0.0:
+        if state[ALARM] < ONSET_SHARE * config[THRESHOLD]:
             state[ONSET] = t[k]
+        state[ALARM] = max(0.0, state[ALARM] + excess)
         if state[ALARM] > config[THRESHOLD]:
-            if state[AGE] > config[SETTLE] or state[LAST] < 0:
-                state[BEFORE], state[LAST] = state[HELD], state[ONSET]
+            state[BEFORE], state[LAST] = state[HELD], state[ONSET]
             G[:, :] = 0.0
             h[:] = 0.0
             state[FELT] = state[PULLED] = state[COUNT] = state[AGE] = state[ALARM] = 0.0
-        # sums
+        # sums, in which a wild sample counts little
+        trust = min(1.0, WILD / max(surprise, 1e-300)) if state[AGE] > config[SETTLE] else 1.0
         f = config[FORGET]
         strength = force = 0.0
         for i in range(3):
             strength += felt[i] * felt[i]
             force += felt[i] * wrench[k, i]
-        state[FELT] = f * state[FELT] + strength
-        state[PULLED] = f * state[PULLED] + force
+        state[FELT] = f * state[FELT] + trust * strength
+        state[PULLED] = f * state[PULLED] + trust * force
         state[COUNT] = f * state[COUNT] + 1
         for i in range(10):
             total = 0.0
             for m in range(6):
                 total += rows[m, i] * r[m]
-            h[i] = f * h[i] + total
+            h[i] = f * h[i] + trust * total
             for j in range(10):
                 total = 0.0
                 for m in range(6):
                     total += rows[m, i] * rows[m, j]
-                G[i, j] = f * G[i, j] + total
+                G[i, j] = f * G[i, j] + trust * total
         mass = state[PULLED] / state[FELT]
         held = max(mass, 0.3 * config[EMPTY])
         if state[AGE] == 0:
             for i in range(10):
                 w[i] = held if row[i] == column[i] else 0.0
-        if not _newton(G, h, Q, w, held, config[KAPPA], row, column, H, L):
+        steps = YOUNG_STEPS if state[AGE] < YOUNG else NEWTON_STEPS
+        if not _newton(G, h, Q, w, held, config[KAPPA], row, column, H, L, steps):
             for i in range(10):
                 w[i] = held if row[i] == column[i] else 0.0
         for i in range(10):

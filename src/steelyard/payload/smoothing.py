@@ -13,7 +13,7 @@ from steelyard.log.gaps import segments
 from steelyard.payload.motion import roughness
 from steelyard.payload.wrench_log import WrenchLog
 
-STIFFNESS = np.logspace(-4, 4, 13)  # tried densities of the jerk's change, relative to the acceleration's RMS per s^2
+STIFFNESS = np.logspace(-4, 4, 9)  # tried densities of the jerk's change, relative to the acceleration's RMS per s^2
 WORTH = 2e-3  # noise of the acceleration over its RMS below which there is nothing to gain
 FLOOR = 1e-4  # least noise over RMS: keeps weights within rounding
 TUNING = 1000  # samples that tuning looks at

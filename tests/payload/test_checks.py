@@ -1,0 +1,129 @@
+"""Wrong input is named with its remedy: signs, axes, saturation, gaps, poses, misplaced shapes; and the empty hand."""
+
+import re
+
+import numpy as np
+import pytest
+
+from payload_logs import THETA, in_world_axes, static, swing, tool, tool_log
+from random_bodies import rotations
+from steelyard import WrenchLog
+from steelyard.errors import FitError, LogError
+from steelyard.payload import Status, calibrate, compensate, diagnose, identify, solid_of
+from steelyard.payload.experiment import test_object
+
+NOISE = (0.05, 0.002, 0.01, 0.05)
+
+
+def test_a_good_log_has_no_findings():
+    assert diagnose(swing(noise=NOISE)) == ()
+    assert diagnose(static(sigma=(0.05, 0.002))) == ()
+
+
+@pytest.mark.parametrize("noise", [(0.0,) * 4, NOISE])
+def test_signs_and_axes_are_named(noise):
+    log = swing(noise=noise)
+    classical = np.concatenate([log.origin_acceleration, log.acceleration[:, 3:]], axis=1)
+    cases = {
+        r"pass -wrench": log.replace(wrench=-log.wrench),
+        r"gravity is flipped: pass gravity=\(0, 0, -9.81\)": log.replace(gravity=-log.gravity),
+        r"rotation is sensor_from_world": log.replace(rotation=log.rotation.transpose(0, 2, 1)),
+        r"from_world_axes": log.replace(
+            wrench=in_world_axes(log, log.wrench),
+            twist=in_world_axes(log, log.twist),
+            acceleration=in_world_axes(log, classical),
+        ),
+    }
+    for words, wrong in cases.items():
+        (found,) = diagnose(wrong)
+        assert re.search(words, found), found
+
+
+def test_the_trap_of_the_tools_data():
+    """Loaded naively (sensor axes, gravity down), the log fits a negative mass; both mistakes are named, nothing
+    crashes, and following the advice gives the truth."""
+    data, theta, _ = tool("Pliers")
+    naive = WrenchLog(
+        t=data["t"],
+        wrench=data["wrench"],
+        rotation=data["ft_pose"][:, :3, :3],
+        twist=data["ft_vel"],
+        acceleration=data["ft_acc"],
+    )
+    found = identify(naive)
+    assert found.status is Status.SUSPECT and not found.status.usable
+    assert "from_world_axes" in found.findings[0] and "gravity=(0, 0, 9.81)" in found.findings[0]
+    half_right = identify(tool_log(data, gravity=(0.0, 0.0, -9.81)))
+    assert half_right.status is Status.SUSPECT and half_right.mass < 0 and half_right.method == "ols"
+    assert "negative mass" in half_right.findings[0] and "gravity is flipped" in half_right.findings[0]
+    right = identify(tool_log(data), "ols")
+    assert right.findings == () and right.mass == pytest.approx(theta[0], rel=1e-8)
+
+
+def test_nothing_held():
+    log = swing(1e-9 * THETA, noise=(0.05, 0.002, 0, 0))
+    found = identify(log)
+    assert abs(found.mass) < 0.01
+
+
+def test_saturation_gaps_and_poses_are_named():
+    log = swing(noise=NOISE)
+    clipped = log.replace(wrench=np.clip(log.wrench, -2.0, 2.0))
+    assert any("is saturated" in text for text in diagnose(clipped))
+    jump = log.replace(t=log.t + np.where(np.arange(len(log)) > 100, 5.0, 0.0))
+    assert any("time jumps 1 times, the longest by 5.01 s" in text for text in diagnose(jump))
+    still = static(poses=30, sigma=(0.02, 0.001))
+    constant = still.replace(rotation=still.rotation[[0] * 30])
+    constant = constant.replace(wrench=still.wrench[[0] * 30] + 0.02 * np.random.default_rng(0).normal(size=(30, 6)))
+    assert any("keeps one orientation" in text for text in diagnose(constant))
+
+
+def test_a_shape_in_the_wrong_place_is_named():
+    thing = test_object("hammer")
+    log = swing(thing.theta, noise=NOISE)
+    assert diagnose(log, thing.solid) == ()
+    moved = solid_of(thing.solid.points + np.array([0.5, 0, 0]))
+    (found,) = diagnose(log, moved)
+    assert "mm outside the shape" in found and "sensor frame" in found
+
+
+def hand(poses=10, seed=0, gravity=(0.0, 0.0, -9.81), moving=False):
+    bias = np.array([1.0, -2.0, 0.5, 0.03, -0.02, 0.01])
+    if moving:
+        return swing(bias=bias).replace(gravity=np.array(gravity)), bias
+    return static(poses=poses, seed=seed, gravity=gravity, bias=bias), bias
+
+
+def test_calibration_finds_hand_bias_and_gravity():
+    tilted = 9.81 * np.array([0.05, -0.08, -np.sqrt(1 - 0.05**2 - 0.08**2)])
+    log, bias = hand(gravity=tilted)
+    assumed = log.replace(gravity=np.array([0, 0, -9.81]))
+    found = calibrate(assumed)
+    np.testing.assert_allclose(found.theta[:4], THETA[:4], atol=1e-9)
+    np.testing.assert_allclose(found.bias, bias, atol=1e-8)
+    np.testing.assert_allclose(found.gravity, tilted, atol=1e-8)
+    assert found.noise.max() < 1e-8
+    stubborn = calibrate(assumed, find_gravity=False)
+    assert np.abs(stubborn.bias - bias).max() > 1e-3  # what a tilted base costs otherwise
+
+
+def test_compensation_leaves_the_payload():
+    held = test_object("tee").theta
+    empty, _ = hand(moving=True)
+    full = swing(THETA + held, bias=np.array([1.0, -2.0, 0.5, 0.03, -0.02, 0.01]))
+    found = calibrate(empty)
+    np.testing.assert_allclose(found.theta, THETA, atol=1e-8)
+    np.testing.assert_allclose(identify(full, "ols", tool=found).theta, held, atol=1e-8)
+    assert "taken off" in compensate(full, found).notes[-1]
+    assert identify(full, "ols").mass > held[0] + 0.5
+
+
+def test_calibration_refuses_what_it_cannot_tell_apart():
+    log, _ = hand(poses=3)
+    with pytest.raises(LogError, match="at least 4"):
+        calibrate(log)
+    log, _ = hand(poses=12)
+    with pytest.raises(FitError, match="Tilt the sensor about two axes"):
+        calibrate(log.replace(rotation=np.repeat(rotations(0, (1,)), 12, axis=0)))
+    with pytest.raises(LogError, match="no gravity"):
+        calibrate(log.replace(gravity=np.zeros(3)))

@@ -1,0 +1,139 @@
+"""The online estimator: the same optimum as offline, a real body at every instant, changes found and dated."""
+
+import numpy as np
+import pytest
+
+from payload_logs import static, swing
+from steelyard.errors import FitError, OptionError
+from steelyard.inertia import parameters, pseudo
+from steelyard.payload import OnlineEstimator, calibrate, errors
+from steelyard.payload.experiment import test_object, wrist_motion
+from steelyard.payload.geo import entropic_fit
+from steelyard.payload.information import wrench_regressor
+from steelyard.payload.online import UNKNOWN_RADIUS
+from steelyard.payload.problem import make_problem, mass_of
+
+HAMMER, BARBELL = test_object("hammer"), test_object("barbell")
+NOISE = (0.1, 0.005)
+
+
+def stream(spans, *, duration=12.0, seed=0):
+    """Log of a wrist that holds theta in each `(start, stop, theta)` span of seconds, and nothing else."""
+    motion = wrist_motion(1.0, duration)
+    held = np.zeros((len(motion), 10))
+    for start, stop, theta in spans:
+        held[round(100 * start) : round(100 * stop)] = theta
+    noise = np.random.default_rng(seed).normal(size=(len(motion), 6)) * np.repeat(NOISE, 3)
+    return motion.replace(wrench=np.einsum("nij,nj->ni", wrench_regressor(motion), held) + noise), held
+
+
+def test_regressor_of_the_kernel():
+    from steelyard.payload.online_kernel import rows_of
+
+    log = swing()[50:53]
+    Y, expected = np.empty((6, 10)), wrench_regressor(log)
+    for k in range(3):
+        felt = rows_of(
+            np.array(log.rotation[k]), np.array(log.twist[k]), np.array(log.acceleration[k]), np.array(log.gravity), Y
+        )
+        np.testing.assert_allclose(Y, expected[k], atol=1e-12)
+        np.testing.assert_allclose(felt, expected[k, :3, 0], atol=1e-12)
+
+
+def test_it_arrives_where_the_offline_fit_is():
+    """Without shape, forgetting or change, the running optimum is the entropic fit to the same data and prior."""
+    log = swing(HAMMER.theta, noise=(*NOISE, 0.0, 0.0), speed=1.5, duration=4.0)
+    estimator = OnlineEstimator(noise=NOISE)
+    estimator.update_many(log)
+    problem = make_problem(log)
+    A, b = problem.information.whitened(NOISE)
+    prior = parameters.from_com_inertia(mass_of(log), np.zeros(3), mass_of(log) * 2 / 3 * UNKNOWN_RADIUS**2 * np.eye(3))
+    expected, covariance = entropic_fit(A, b, prior)
+    np.testing.assert_allclose(estimator.theta, expected, atol=2e-5)
+    np.testing.assert_allclose(np.diag(estimator.covariance), np.diag(covariance) / 2, rtol=0.05)
+
+
+def test_one_by_one_or_in_chunks():
+    log, _ = stream([(1.0, 3.0, HAMMER.theta)], duration=3.0)
+    whole, pieces, single = (OnlineEstimator(shape=HAMMER.solid) for _ in range(3))
+    expected = whole.update_many(log)
+    np.testing.assert_array_equal(
+        np.concatenate([pieces.update_many(log[:77]), pieces.update_many(log[77:])]), expected
+    )
+    for k in range(len(log)):
+        found = single.update(log.t[k], log.rotation[k], log.wrench[k], log.twist[k], log.acceleration[k])
+        np.testing.assert_array_equal(found, expected[k])
+    assert single.changes == pieces.changes == whole.changes
+    assert single.samples == len(log)
+
+
+@pytest.mark.parametrize("shape", [HAMMER.solid, None], ids=["shape", "no shape"])
+@pytest.mark.parametrize("seed", range(3))
+def test_pick_hold_swap_drop(shape, seed):
+    log, _ = stream([(2.0, 5.0, HAMMER.theta), (5.0, 9.0, BARBELL.theta)], seed=seed)
+    estimator = OnlineEstimator(shape=shape, noise=NOISE)
+    thetas = estimator.update_many(log)
+    assert [change.kind for change in estimator.changes] == ["picked up", "swapped", "dropped"]
+    np.testing.assert_allclose([change.time for change in estimator.changes], [2.0, 5.0, 9.0], atol=0.06)
+    masses = [0.0, HAMMER.theta[0], BARBELL.theta[0], 0.0]
+    for change, before, after in zip(estimator.changes, masses[:-1], masses[1:], strict=True):
+        assert change.mass_before == pytest.approx(before, abs=0.02)
+        assert change.mass_after == pytest.approx(after, abs=0.02)
+    assert pseudo.smallest_eigenvalue(thetas).min() > 0  # at every instant
+    assert not estimator.holding
+    for second, thing in ((4.9, HAMMER), (8.9, BARBELL)):
+        wrong = errors(thetas[round(100 * second)], thing.theta, thing.sides)
+        assert wrong.mass < 0.5 and wrong.com < 1.5
+        assert shape is None or wrong.inertia < 25
+
+
+def test_no_change_no_alarm():
+    for seed in range(5):
+        log, _ = stream([(0.0, 30.0, HAMMER.theta)], duration=30.0, seed=seed)
+        estimator = OnlineEstimator(shape=HAMMER.solid, noise=NOISE)
+        estimator.update_many(log)
+        assert estimator.changes == []
+        assert estimator.payload.mass == pytest.approx(HAMMER.theta[0], rel=2e-3)
+
+
+def test_a_wild_sample_is_no_change():
+    log, _ = stream([(0.0, 5.0, HAMMER.theta)], duration=5.0)
+    wrench = np.array(log.wrench)
+    wrench[300] += 50.0
+    estimator = OnlineEstimator(shape=HAMMER.solid, noise=NOISE)
+    estimator.update_many(log.replace(wrench=wrench))
+    assert estimator.changes == []
+
+
+def test_forgetting_follows_what_changes_slowly():
+    motion = wrist_motion(1.0, 10.0)
+    growing = np.linspace(1.0, 1.1, len(motion))[:, None] * HAMMER.theta  # a bottle being filled
+    wrench = np.einsum("nij,nj->ni", wrench_regressor(motion), growing)
+    noise = np.random.default_rng(0).normal(size=wrench.shape) * np.repeat(NOISE, 3)
+    finals = {}
+    for memory in (None, 50.0):
+        estimator = OnlineEstimator(shape=HAMMER.solid, noise=NOISE, memory=memory)
+        estimator.update_many(motion.replace(wrench=wrench + noise))
+        finals[memory] = abs(estimator.theta[0] - 1.1 * HAMMER.theta[0])
+    assert finals[50.0] < 0.5 * finals[None]
+
+
+def test_the_hand_is_taken_off():
+    hand = parameters.from_com_inertia(0.4, np.array([0.0, 0.01, 0.03]), 4e-4 * np.eye(3))
+    tool = calibrate(static(hand, poses=12, bias=0.2))
+    log = swing(hand + HAMMER.theta, noise=(*NOISE, 0, 0), speed=0.5, bias=0.2)
+    estimator = OnlineEstimator(shape=HAMMER.solid, noise=NOISE, tool=tool)
+    estimator.update_many(log)
+    assert estimator.theta[0] == pytest.approx(HAMMER.theta[0], rel=0.01)
+
+
+def test_options_and_first_words():
+    with pytest.raises(FitError, match="no sample has been fed"):
+        _ = OnlineEstimator().payload
+    for arguments in ({"noise": (1.0,)}, {"memory": 2.0}, {"empty": 0.0}):
+        with pytest.raises(OptionError):
+            OnlineEstimator(**arguments)
+    estimator = OnlineEstimator()
+    rest = static(HAMMER.theta)
+    estimator.update(0.0, rest.rotation[0], rest.wrench[0])
+    assert estimator.payload.consistent and "mass" in estimator.payload.summary()

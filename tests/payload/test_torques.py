@@ -1,0 +1,90 @@
+"""A payload felt by the joints of a simulated Panda: mass within 2 %, centre within 5 mm, intervals that cover."""
+
+import re
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from robots import urdf
+from steelyard import simulate
+from steelyard.errors import FitError, LogError
+from steelyard.inertia import parameters
+from steelyard.payload import Status, carried_information, errors, identify_from_torques, solid_of
+
+COM = np.array([0.03, -0.02, 0.08])
+THETA = parameters.from_com_inertia(1.5, COM, np.diag([4e-3, 5e-3, 3e-3]))
+FRAME = "panda_link7"
+SHARE = 2 * 10 / 250
+
+
+@pytest.fixture(scope="module")
+def panda(tmp_path_factory):
+    text = re.sub(r"<mimic[^>]*/>", "", urdf("panda").read_text().replace('type="prismatic"', 'type="fixed"'))
+    path = tmp_path_factory.mktemp("panda") / "panda.urdf"
+    path.write_text(text)
+    return sy.load(path)
+
+
+def recorded(arm, theta, seed):
+    inertias = arm.inertias.copy()
+    inertias[arm.body_names.index(FRAME)] += theta
+    sensors = simulate.Sensors(rate=250.0, torque_noise=0.02)
+    log = simulate.record(arm.with_inertias(inertias), duration=8.0, seed=seed, sensors=sensors).log
+    return sy.filters.differentiate(log, cutoff=10.0)
+
+
+@pytest.fixture(scope="module")
+def logs(panda):
+    return [recorded(panda, THETA, seed) for seed in range(3)]
+
+
+def test_mass_centre_and_intervals(panda, logs):
+    for log in logs:
+        found = identify_from_torques(panda, log, frame=FRAME, independence=SHARE)
+        assert found.mass == pytest.approx(1.5, rel=0.005) and found.status is Status.OK
+        assert np.abs(found.com - COM).max() < 1e-3
+        assert abs(found.mass - 1.5) < 4 * found.mass_deviation < 0.02
+        assert (np.abs(found.com - COM) < 4 * found.com_deviation).all() and found.com_deviation.max() < 1e-3
+        assert "joint by joint" in found.summary()
+
+
+def test_the_two_informations_of_an_arm_that_is_not_quite_known(panda, logs):
+    """An arm whose last link is 0.3 kg heavier than its model: the empty run takes that off."""
+    wrong = panda.inertias.copy()
+    wrong[panda.body_names.index(FRAME)] -= 0.2 * wrong[panda.body_names.index(FRAME)]
+    model = panda.with_inertias(wrong)
+    empty = recorded(panda, np.zeros(10), 7)
+    alone = identify_from_torques(model, logs[0], frame=FRAME, independence=SHARE)
+    both = identify_from_torques(
+        model,
+        carried_information(model, logs[0]),
+        without=carried_information(model, empty),
+        frame=FRAME,
+        independence=SHARE,
+    )
+    assert abs(alone.mass - 1.5) > 0.03 > 10 * abs(both.mass - 1.5) or abs(both.mass - 1.5) < 0.01 < abs(
+        alone.mass - 1.5
+    )
+    assert np.abs(both.com - COM).max() < 2e-3
+
+
+def test_a_shape_sharpens_the_inertia(panda, logs):
+    solid = solid_of(COM + np.array(np.meshgrid([-0.1, 0.1], [-0.08, 0.08], [-0.1, 0.1])).reshape(3, -1).T)
+    found = identify_from_torques(panda, logs[0], frame=FRAME, shape=solid, independence=SHARE)
+    assert found.method == "density" and found.consistent
+    assert errors(found.theta, THETA, solid.sides).com < 1.0
+
+
+def test_another_link_is_another_frame(panda, logs):
+    hand = identify_from_torques(panda, logs[0], frame="panda_hand", independence=SHARE)
+    link = next(link for link in panda.links if link.name == "panda_hand")
+    np.testing.assert_allclose(link.rotation @ hand.com + link.position, COM, atol=1e-3)
+
+
+def test_refused(panda, logs):
+    with pytest.raises(FitError, match="Is anything held"):
+        light = recorded(panda, -0.3 * THETA / 1.5, 3)
+        identify_from_torques(panda, light, frame=FRAME)
+    with pytest.raises(LogError, match="carried_information"):
+        identify_from_torques(panda, sy.accumulate(panda, logs[0]), frame=FRAME)
