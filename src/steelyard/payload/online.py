@@ -19,7 +19,7 @@ from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 
 KINDS = {1: "picked up", 2: "swapped", 3: "dropped"}
 UNKNOWN_RADIUS = 0.1  # m, radius of gyration about the sensor of a payload of unknown shape
-BARRIER_WITH_SHAPE, BARRIER_ALONE = 0.05, 1.0
+BARRIER_WITH_SHAPE, BARRIER_ALONE = 0.05, 0.1
 THRESHOLD, DRIFT = 12.0, 0.5  # of the cumulative sum, in samples of doubled variance
 SETTLE = 20  # samples after a fresh start before a change is named, and before the next can be seen
 
