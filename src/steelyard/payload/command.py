@@ -1,0 +1,88 @@
+"""`steelyard payload`: files in, a `Payload` and its text out. The command line adds nothing but its options."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from steelyard.errors import OptionError, choices
+from steelyard.log import filters, read_log
+from steelyard.model import load
+from steelyard.payload.estimate import Payload
+from steelyard.payload.identify import identify
+from steelyard.payload.read import read_wrench_log
+from steelyard.payload.shape import solid_of
+from steelyard.payload.tool import calibrate
+from steelyard.payload.torques import identify_from_torques
+from steelyard.payload.vendors import FORMATS, export
+
+
+@dataclass(frozen=True)
+class Request:
+    """Options of one run; see `docs/command_line.md`."""
+
+    log: Path
+    method: str = "auto"
+    shape: Path | None = None
+    scale: float = 1.0
+    arm: Path | None = None
+    frame: str | None = None
+    torques: bool = False
+    cutoff: float = 10.0
+    hand: Path | None = None
+    bias: bool = False
+    axes: str = "sensor"
+    negate: bool = False
+    gravity: tuple[float, float, float] | None = None
+
+
+def identify_files(request: Request) -> Payload:
+    """Read the files of a request and identify the payload. Raises SteelyardError for what cannot be used."""
+    if request.torques:
+        return _from_torques(request)
+    if request.frame is not None and request.arm is None:
+        raise OptionError("--frame names a link of the arm: give --arm MODEL too")
+    log = _read(request, request.log)
+    tool = None if request.hand is None else calibrate(_read(request, request.hand))
+    return identify(
+        log,
+        request.method,
+        shape=None if request.shape is None else solid_of(request.shape, scale=request.scale),
+        tool=tool,
+        bias=request.bias,
+    )
+
+
+def _read(request: Request, path: Path):
+    robot = None if request.arm is None else load(request.arm, gravity=request.gravity)
+    gravity = None if robot is not None else request.gravity
+    return read_wrench_log(path, robot, frame=request.frame, axes=request.axes, gravity=gravity, negate=request.negate)
+
+
+def _from_torques(request: Request) -> Payload:
+    if request.arm is None:
+        raise OptionError("--torques needs --arm MODEL, the identified model of the arm without payload")
+    if request.method != "auto":
+        raise OptionError("--torques chooses its method by the shape alone; leave --method out")
+    arm = load(request.arm, gravity=request.gravity)
+    log = read_log(request.log, arm)
+    rate = log.rate
+    filtered = filters.differentiate(log, cutoff=request.cutoff)
+    empty = None
+    if request.hand is not None:
+        empty = filters.differentiate(read_log(request.hand, arm), cutoff=request.cutoff)
+    found = identify_from_torques(
+        arm,
+        filtered,
+        without=empty,
+        frame=request.frame,
+        shape=None if request.shape is None else solid_of(request.shape, scale=request.scale),
+        independence=min(1.0, 2 * request.cutoff / rate),
+    )
+    return replace(found, notes=(*filtered.notes, *found.notes))
+
+
+def export_text(payload: Payload, formats: tuple[str, ...]) -> str:
+    """The payload in each of the formats, one after the other. Raises OptionError for an unknown one."""
+    unknown = [each for each in formats if each not in FORMATS]
+    if unknown:
+        raise OptionError(f"--export has no {choices(unknown)}; it has {choices(FORMATS)}")
+    return "\n\n".join(f"# {each}\n{export(payload.theta, each)}" for each in formats)
