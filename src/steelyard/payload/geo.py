@@ -28,16 +28,17 @@ def entropic_fit(A, b, prior, *, weight: float = 1.0) -> tuple[np.ndarray, np.nd
         root = np.linalg.cholesky(pseudo.to_matrix(np.asarray(prior, dtype=float)))
     except np.linalg.LinAlgError as error:
         raise InertiaError("the prior is not physically consistent; project it onto Consistent() first") from error
+    A, b = A / np.sqrt(weight), b / np.sqrt(weight)  # so that the divergence weighs one
     basis = pseudo.to_parameters(root @ cones.from_triangle(np.eye(10), 4) @ root.T).T  # theta of triangle(W)
     F = A @ basis
     w = cones.triangle(IDENTITY)
     gram, right = 2 * F.T @ F, 2 * F.T @ b
     units = cones.from_triangle(np.eye(10), 4)
     hessian = gram
-    start = max(weight, np.sum((F @ w - b) ** 2))
-    for stage in np.geomspace(start, weight, 1 + int(np.ceil(np.log10(start / weight)))):  # heavy prior first
-        w, hessian = _minimise(F, b, w, gram, right, stage, units, last=stage == weight)
-    return basis @ w, 2 * basis @ np.linalg.solve(hessian, basis.T)
+    start = max(1.0, np.sum((F @ w - b) ** 2))
+    for stage in np.geomspace(start, 1.0, 1 + int(np.ceil(np.log10(start)))):  # heavy prior first
+        w, hessian = _minimise(F, b, w, gram, right, stage, units, last=stage == 1.0)
+    return basis @ w, 2 / weight * basis @ np.linalg.solve(hessian, basis.T)
 
 
 def _minimise(F, b, w, gram, right, weight, units, *, last):

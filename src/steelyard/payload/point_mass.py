@@ -22,8 +22,9 @@ from steelyard.payload.wrench_log import WrenchLog
 
 LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
 SCALE = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s
-CONVERGED = 1e-8  # change of the norms that ends their iteration; the gap is then below 1e-8
-GAP = 1e-6  # relative duality gap that is accepted
+CONVERGED = 1e-9  # relative duality gap that ends the iteration of the norms
+STUCK = 1e-14  # change of the norms at which their digits end
+GAP = 1e-6  # relative duality gap that is accepted without asking the cone solver
 NORM_STEPS, NEWTON_STEPS = 300, 60
 
 
@@ -81,7 +82,7 @@ def solve_point_masses(d: Discretisation, *, squared: bool = False) -> PointMass
         return _finished(d, m, P, unit, _squared_gap(stack, right, P, m, d.weight))
     norms = np.array([np.linalg.norm(right[:split]), np.linalg.norm(right[split:]), 1.0])
     z = np.zeros(min(11, len(right)))
-    norms, m = np.maximum(norms, 1e-12 * norms.max()), np.zeros(P.shape[1])
+    norms, m, gap = np.maximum(norms, 1e-12 * norms.max()), np.zeros(P.shape[1]), np.inf
     for _ in range(NORM_STEPS):
         a1, a2, a3 = 1 / norms[0], 1 / norms[1], d.weight / norms[2]
         root = np.sqrt(np.concatenate([np.full(split, a1), np.full(len(right) - split, a2)]))
@@ -91,11 +92,10 @@ def solve_point_masses(d: Discretisation, *, squared: bool = False) -> PointMass
         r = stack @ (P @ m) - right
         new = np.array([np.linalg.norm(r[:split]), np.linalg.norm(r[split:]), np.linalg.norm(m)])
         new = np.maximum(new, 1e-12 * norms.max())
-        done = np.abs(new - norms).max() <= CONVERGED * norms.max()
-        norms = new
-        if done:
+        gap = _norm_gap(stack, right, split, P, m, d.weight)
+        if gap <= CONVERGED or np.abs(new - norms).max() <= STUCK * norms.max():
             break
-    gap = _norm_gap(stack, right, split, P, m, d.weight)
+        norms = new
     if gap > GAP:
         m, gap = _cone(stack, right, split, P, d.weight), 0.0
     return _finished(d, m, P, unit, gap)
