@@ -214,6 +214,13 @@ def test_static_poses_show_mass_and_centre():
     assert errors(with_shape.theta, THING.theta, THING.sides).inertia < 25
 
 
+def test_static_poses_with_a_bias():
+    offset = np.array([0.5, -0.3, 1.0, 0.02, -0.01, 0.03])
+    found = identify(static(THING.theta, poses=12, bias=offset), bias=True, shape=THING.solid)
+    np.testing.assert_allclose(found.bias, offset, atol=1e-3)
+    assert errors(found.theta, THING.theta, THING.sides).percent[:2] == pytest.approx([0, 0], abs=0.05)
+
+
 def test_stop_and_go():
     """E, section V-C: poses recorded at rest give mass and centre of mass to better than 0.1 %, with PMD and ours."""
     rest = static(THING.theta, poses=150)

@@ -1,8 +1,9 @@
 """Least squares with entropic divergence to a prior (Lee, Wensing and Park 2020; "GEO" of paper E).
 
 Minimises `||A theta - b||^2 + weight * d(J || J0)`, `d = tr(J0^-1 J) - log det(J0^-1 J) - 4`: convex, and its barrier
-keeps J > 0. Damped Newton steps in coordinates that make the prior the identity, from heavy weights down to the asked
-one: a light barrier met far from its optimum costs hundreds of steps.
+keeps J > 0. In coordinates that make the prior the identity, primal-dual steps with the scaling of Nesterov and Todd
+follow the central path to the asked weight (plain Newton steps crawl along the curved boundary when the data is
+stiff), and Newton steps give the last digits.
 """
 
 import numpy as np
@@ -10,12 +11,15 @@ import numpy as np
 from steelyard.errors import FitError, InertiaError
 from steelyard.inertia import cones, pseudo
 
-DIGITS = 1e-10  # of the data, below which its cost has none
-STEPS = 60
-ROUNDING = 1e-6  # decrement at which a step that no longer lowers the cost is the end of its digits
-ROUGH = 1e-3  # decrement that ends the stages on the way
-CONVERGED = 1e-11  # Newton decrement squared, relative to the cost
+STEPS = 100
+SHRINK = 0.6  # of the barrier from one step to the next; bolder strides lose the central path on the stiffest logs
+BOUNDARY = 0.9  # of the way to a singular body that one step may go
+CENTERED = 1e-4  # relative distance from the central path at which Newton steps take over
+ACCEPTED = 0.5  # the same after the last step
+CONVERGED = 1e-20  # decrement that ends them, relative to the data
+POLISH = 8
 IDENTITY = np.eye(4)
+UNITS = cones.from_triangle(np.eye(10), 4)
 
 
 def entropic_fit(A, b, prior, *, weight: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -28,58 +32,56 @@ def entropic_fit(A, b, prior, *, weight: float = 1.0) -> tuple[np.ndarray, np.nd
         root = np.linalg.cholesky(pseudo.to_matrix(np.asarray(prior, dtype=float)))
     except np.linalg.LinAlgError as error:
         raise InertiaError("the prior is not physically consistent; project it onto Consistent() first") from error
-    A, b = A / np.sqrt(weight), b / np.sqrt(weight)  # so that the divergence weighs one
-    basis = pseudo.to_parameters(root @ cones.from_triangle(np.eye(10), 4) @ root.T).T  # theta of triangle(W)
-    F = A @ basis
-    w = cones.triangle(IDENTITY)
-    gram, right = 2 * F.T @ F, 2 * F.T @ b
-    units = cones.from_triangle(np.eye(10), 4)
-    hessian = gram
-    start = max(1.0, np.sum((F @ w - b) ** 2))
-    for stage in np.geomspace(start, 1.0, 1 + int(np.ceil(np.log10(start)))):  # heavy prior first
-        w, hessian = _minimise(F, b, w, gram, right, stage, units, last=stage == 1.0)
+    basis = pseudo.to_parameters(root @ UNITS @ root.T).T  # theta of triangle(W)
+    F, right = A @ basis / np.sqrt(weight / 2), b / np.sqrt(weight / 2)  # so that the divergence weighs two
+    gram, pull = F.T @ F, F.T @ right - cones.triangle(IDENTITY)
+    w, hessian = _polished(gram, pull, _central_point(gram, pull))
     return basis @ w, 2 / weight * basis @ np.linalg.solve(hessian, basis.T)
 
 
-def _minimise(F, b, w, gram, right, weight, units, *, last):
-    """Newton's method at one weight: the minimiser and the Hessian there."""
+def _central_point(gram, pull):
+    """w (10,) near the minimum of `1/2 w^T gram w - pull . w - log det W`: its dual is `S = W^-1`."""
+    W, S = IDENTITY, max(1.0, float(np.linalg.norm(gram @ cones.triangle(IDENTITY) - pull))) * IDENTITY
+    distance = np.inf
     for _ in range(STEPS):
-        inverse = np.linalg.inv(cones.from_triangle(w, 4))
-        gradient = gram @ w - right + weight * cones.triangle(IDENTITY - inverse)
-        hessian = gram + weight * cones.triangle(inverse @ units @ inverse)
-        step = -np.linalg.solve(hessian, gradient)
-        decrement = -gradient @ step
-        size = max(1.0, weight, _cost(F, b, w, weight), DIGITS * (b @ b))
-        if decrement < (CONVERGED if last else ROUGH) * size:
-            return w, hessian
-        moved = _line_search(F, b, w, weight, step, decrement)
-        if moved is None and decrement < ROUNDING * size:
-            return w, hessian
-        if moved is None:
-            break
-        w = moved
+        w, L = cones.triangle(W), np.linalg.cholesky(W)
+        values, axes = np.linalg.eigh(L.T @ S @ L)
+        distance = float(np.abs(values - 1).max())
+        if distance < CENTERED:
+            return w
+        mu = max(1.0, SHRINK * float(values.mean()))
+        inverse = np.linalg.inv(L)
+        half = axes.T @ inverse * values[:, None] ** 0.25
+        scaling = half.T @ half  # inverse of the point T with T S T = W
+        push = mu * inverse.T @ inverse
+        curvature = cones.triangle(scaling @ UNITS @ scaling)
+        step = np.linalg.solve(gram + curvature, pull - gram @ w + cones.triangle(push))
+        dW = cones.from_triangle(step, 4)
+        dS = push - S - scaling @ dW @ scaling
+        length = min(1.0, BOUNDARY * _to_boundary(L, dW), BOUNDARY * _to_boundary(np.linalg.cholesky(S), dS))
+        W, S = W + length * dW, S + length * (dS + dS.T) / 2
+    if distance < ACCEPTED:  # stiff data leaves no more digits
+        return cones.triangle(W)
     raise FitError("The entropic fit did not converge. Check the units of the log and the prior, or raise the weight")
 
 
-def _cost(F, b, w, weight):
-    eigenvalues = np.linalg.eigvalsh(cones.from_triangle(w, 4))
-    if eigenvalues[0] <= 0:
-        return np.inf
-    return np.sum((F @ w - b) ** 2) + weight * (np.sum(eigenvalues - np.log(eigenvalues)) - 4)
+def _to_boundary(L, step):
+    """How many steps lead from `L L^T` to a singular matrix."""
+    inverse = np.linalg.inv(L)
+    shrink = -np.linalg.eigvalsh(inverse @ step @ inverse.T)[0]
+    return 1 / shrink if shrink > 0 else np.inf
 
 
-def _line_search(F, b, w, weight, step, decrement):
-    """The point after a damped step, or None when no step lowers the cost."""
-    before, length = _cost(F, b, w, weight), _to_boundary(w, step)
-    while length > 1e-10:
-        if _cost(F, b, w + length * step, weight) <= before - 1e-4 * length * decrement:
-            return w + length * step
-        length *= 0.5
-    return None
-
-
-def _to_boundary(w, step):
-    """The longest step up to 1 that goes no more than nine tenths of the way to a singular body."""
-    inverse = np.linalg.inv(np.linalg.cholesky(cones.from_triangle(w, 4)))
-    shrink = -np.linalg.eigvalsh(inverse @ cones.from_triangle(step, 4) @ inverse.T)[0]
-    return min(1.0, 0.9 / shrink) if shrink > 0 else 1.0
+def _polished(gram, pull, w):
+    """The minimiser and the Hessian there, by Newton steps from close by."""
+    for _ in range(POLISH):
+        inverse = np.linalg.inv(cones.from_triangle(w, 4))
+        hessian = gram + cones.triangle(inverse @ UNITS @ inverse)
+        step = np.linalg.solve(hessian, pull - gram @ w + cones.triangle(inverse))
+        if np.linalg.eigvalsh(cones.from_triangle(w + step, 4))[0] <= 0:
+            break
+        w = w + step
+        if step @ hessian @ step < CONVERGED * max(1.0, float(w @ gram @ w)):
+            break
+    inverse = np.linalg.inv(cones.from_triangle(w, 4))
+    return w, gram + cones.triangle(inverse @ UNITS @ inverse)

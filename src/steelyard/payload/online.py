@@ -110,23 +110,27 @@ class OnlineEstimator:
 
     def update(self, t: float, rotation, wrench, twist=None, acceleration=None) -> np.ndarray:
         """One sample. rotation: (3, 3) world_from_sensor; wrench, twist, acceleration: (6,). Returns theta (10,)."""
-        one = lambda x: _STILL if x is None else np.array(x, dtype=float).reshape(1, 6)  # noqa: E731
-        turn, stamp = np.array(rotation, dtype=float).reshape(1, 3, 3), np.array([t], dtype=float)
-        self._feed(stamp, turn, one(wrench), one(twist), one(acceleration), self._theta, self._events)
+        sample = (
+            np.array([t], dtype=float),
+            np.array(rotation, dtype=float).reshape(1, 3, 3),
+            *(_row(x) for x in (wrench, twist, acceleration)),
+        )
+        self._feed(*sample, self._theta, self._events)
         return self._theta[0]
 
     def update_many(self, log: WrenchLog) -> np.ndarray:
         """A chunk of samples in order. Returns theta (n, 10) after each of them."""
         thetas, events = np.empty((len(log), 10)), np.empty((len(log), 4))
-        signals = (np.array(x) for x in (log.t, log.rotation, log.wrench, *log.motion))  # writable: one compilation
-        self._feed(*signals, thetas, events)
+        twist, acceleration = log.motion  # copies below, as the compiled code knows writable arrays only
+        signals = (log.rotation, log.wrench, twist, acceleration)
+        self._feed(np.array(log.t), *map(np.array, signals), thetas, events)
         return thetas
 
     def _feed(self, t, rotation, wrench, twist, acceleration, thetas, events):
-        from steelyard.payload.online_kernel import advance
+        from steelyard.payload.online_kernel import advance, without_tool
 
         if self._tool is not None:
-            wrench = wrench - self._of_tool(rotation, twist, acceleration)
+            without_tool(rotation, wrench, twist, acceleration, self._gravity, self._tool.theta, self._tool.bias)
         count = advance(
             t,
             rotation,
@@ -152,17 +156,10 @@ class OnlineEstimator:
         for time, kind, before, after in events[:count]:
             self.changes.append(Change(float(time), KINDS[int(kind)], float(before), float(after)))
 
-    def _of_tool(self, rotation, twist, acceleration):
-        from steelyard.payload.online_kernel import rows_of
 
-        Y, own = np.empty((6, 10)), np.empty((len(rotation), 6))
-        for k in range(len(rotation)):
-            rows_of(rotation[k], twist[k], acceleration[k], self._gravity, Y)
-            own[k] = Y @ self._tool.theta + self._tool.bias
-        return own
-
-
-_STILL = np.zeros((1, 6))
+def _row(x) -> np.ndarray:
+    """(1, 6) copy of a spatial vector, zero for None."""
+    return np.zeros((1, 6)) if x is None else np.array(x, dtype=float).reshape(1, 6)
 
 
 def _ball(radius):

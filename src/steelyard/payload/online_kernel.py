@@ -105,6 +105,18 @@ def rows_of(R, twist, acceleration, gravity, Y):
 
 
 @njit(**OPTIONS)
+def without_tool(R, wrench, twist, acceleration, gravity, theta, bias):
+    """Take a tool's own wrench and bias off samples (n, 6), in place."""
+    Y = np.empty((6, 10))
+    for k in range(len(wrench)):
+        rows_of(R[k], twist[k], acceleration[k], gravity, Y)
+        for i in range(6):
+            wrench[k, i] -= bias[i]
+            for j in range(10):
+                wrench[k, i] -= Y[i, j] * theta[j]
+
+
+@njit(**OPTIONS)
 def _times_basis(Y, basis, out):
     for i in range(6):
         for j in range(10):

@@ -42,6 +42,7 @@ COLUMNS = {
     "acceleration": (("ax", "ay", "az", "alx", "aly", "alz"), ("ax", "ay", "az", "alphax", "alphay", "alphaz")),
 }
 AXES = ("sensor", "world")
+SLOWEST = 0.2  # s between samples of one motion
 
 
 def read_wrench_log(
@@ -89,7 +90,7 @@ def read_wrench_log(
             raise LogError(f"{path}: axes='world' needs twist and acceleration in the file")
         return WrenchLog.from_world_axes(wrench=wrench, **motion, **fields)
     log = WrenchLog(wrench=wrench, **(motion if len(motion) == 2 else {}), **fields)
-    if not log.moving and position is not None and len(log) >= 10 and _turns(log):
+    if not log.moving and position is not None and len(log) >= 10 and _streamed(log):
         return filter_motion(log)
     return log
 
@@ -104,10 +105,9 @@ def _from_joints(path, robot, found, t, wrench, frame, axes):
     return log if known or len(log) < 10 else filter_motion(log)
 
 
-def _turns(log):
-    """Whether consecutive poses differ: a list of poses held at rest repeats or jumps, and has nothing to filter."""
-    step = np.diff(log.t)
-    return len(step) > 0 and float(np.median(step)) < 0.2
+def _streamed(log):
+    """Whether samples are close enough in time to be one motion; a list of poses held at rest has nothing to filter."""
+    return float(np.median(np.diff(log.t))) < SLOWEST
 
 
 def _wrench(path, found):
@@ -138,12 +138,8 @@ def _pose(path, found):
 def _npz(path, robot) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return {
-                key: archive[word].astype(float)
-                for key, words in ARRAYS.items()
-                for word in words[:]
-                if word in archive.files and word == next(w for w in words if w in archive.files)
-            }
+            chosen = {key: next((w for w in words if w in archive.files), None) for key, words in ARRAYS.items()}
+            return {key: archive[word].astype(float) for key, word in chosen.items() if word is not None}
     except (OSError, ValueError, EOFError) as error:
         raise LogError(f"{path} is not an archive of plain arrays ({error}); write it with numpy.savez") from error
 

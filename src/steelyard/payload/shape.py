@@ -215,7 +215,7 @@ def _read_object(shape: Any, scale):
         faces = getattr(shape, "faces", None)
         has_faces = faces is not None and len(faces)
         return np.asarray(shape.vertices, float) * scale, np.asarray(faces) if has_faces else None, kind
-    array = np.asarray(shape) if isinstance(shape, np.ndarray | list) else np.empty(0)
+    array: np.ndarray = np.asarray(shape) if isinstance(shape, np.ndarray | list) else np.empty(0)
     if array.ndim == 2 and array.shape[1] == 3 and array.dtype.kind in "fiu":
         return array.astype(float) * scale, None, "point cloud"
     raise OptionError(
