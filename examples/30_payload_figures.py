@@ -26,6 +26,8 @@ PUBLISHED = {
     "pmd": "1.34 2.15 1.91 | 9.83 15.5 16.4 | 44.1 43.5 43.6",
 }
 INERTIA = 2  # of the three errors
+LIMITS = (-0.1, 4.1)  # powers of ten of per cent; what lies above is of no interest
+SNR_LIMITS = (1.0, 5.0)
 
 
 def figure_4(data):
@@ -48,7 +50,7 @@ def figure_4(data):
 
 def figure_5(data):
     """Inertia error of PMD over time, a panel a speed, a line a value of c1."""
-    figure = _panels(data)
+    figure = _panels(data, (0.9, 2.1))
     for column, by_c1 in enumerate(data["c1_over_time"], start=1):
         for shade, c1, errors in zip(SHADES, data["c1"], by_c1, strict=True):
             _line(figure, column, data["times"], errors, f"c1 = {c1:g}", shade)
@@ -79,28 +81,28 @@ def figure_6(data):
             col=column,
             secondary_y=True,
         )
-    figure.update_yaxes(type="log", dtick=1, secondary_y=False)
+    figure.update_yaxes(type="log", dtick=1, range=LIMITS, secondary_y=False)
     figure.update_yaxes(title="inertia error [%]", col=1, secondary_y=False)
-    figure.update_yaxes(type="log", dtick=1, showgrid=False, secondary_y=True)
-    figure.update_yaxes(title="SNR", col=len(levels), secondary_y=True)
+    figure.update_yaxes(type="log", dtick=1, range=SNR_LIMITS, showgrid=False, showticklabels=False, secondary_y=True)
+    figure.update_yaxes(title="SNR", showticklabels=True, col=len(levels), secondary_y=True)
     figure.update_xaxes(title="rad/s")
     return figure
 
 
 def figure_7(data):
     """Inertia error of every method over time, a panel a speed, moderate noise."""
-    figure = _panels(data)
+    figure = _panels(data, LIMITS)
     for name, by_speed in data["over_time"].items():
         for column, errors in enumerate(by_speed, start=1):
             _line(figure, column, data["times"], errors, NAMES[name], COLORS[name])
     return figure
 
 
-def _panels(data):
+def _panels(data, limits):
     titles = [f"{speed:g} rad/s" for speed in data["speeds"]]
     figure = make_subplots(cols=len(titles), subplot_titles=titles, shared_yaxes=True)
     figure.update_xaxes(title="time [s]")
-    figure.update_yaxes(type="log")
+    figure.update_yaxes(type="log", dtick=1, range=limits)
     figure.update_yaxes(title="inertia error [%]", col=1)
     return figure
 

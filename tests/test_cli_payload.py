@@ -52,6 +52,16 @@ def test_shape_and_exports(folder):
         assert words in done.output
 
 
+def test_a_shape_in_its_own_frame(folder):
+    box = trimesh.creation.box(THING.sides)
+    box.export(folder / "centered.ply")
+    middle = 0.5 * (THING.solid.lower + THING.solid.upper)
+    done = run(folder / "held.npz", "--shape", folder / "centered.ply", "--shape-pose", *middle, 0, 0, 0, "--json")
+    found = json.loads(done.stdout)
+    assert done.exit_code == 0 and found["findings"] == []
+    np.testing.assert_allclose(found["com"], THING.theta[1:4] / THING.theta[0], atol=2e-3)
+
+
 def test_json(folder):
     done = run(folder / "held.npz", "--json", "--export", "ur")
     found = json.loads(done.stdout)

@@ -344,6 +344,10 @@ def payload(
         Path | None, typer.Option(metavar="MESH", help="Shape in the sensor frame: mesh or point cloud.")
     ] = None,
     scale: Annotated[float, typer.Option(metavar="M", help="Metres per unit of the shape's file.")] = 1.0,
+    shape_pose: Annotated[
+        tuple[float, float, float, float, float, float] | None,
+        typer.Option(metavar="X Y Z ROLL PITCH YAW", help="Frame of the shape in the sensor frame, m and rad."),
+    ] = None,
     method: Annotated[
         str,
         typer.Option(
@@ -377,7 +381,7 @@ def payload(
         from steelyard.payload import command
 
         request = command.Request(
-            log, method, shape, scale, arm, frame, torques, cutoff, hand, bias, axes, negate, gravity
+            log, method, shape, scale, shape_pose, arm, frame, torques, cutoff, hand, bias, axes, negate, gravity
         )
         found = command.identify_files(request)
         exports = command.export_text(found, _words(export))

@@ -5,6 +5,7 @@ import pytest
 import trimesh
 
 from steelyard.errors import InertiaError, OptionError
+from steelyard.inertia import parameters
 from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.hull import HullRealizable
 from steelyard.payload import solid_of
@@ -17,8 +18,6 @@ RING = trimesh.creation.annulus(r_min=0.03, r_max=0.05, height=0.02)
 
 def unit_theta(mesh):
     """(10,) of 1 kg, from trimesh's volume integrals."""
-    from steelyard.inertia import parameters
-
     return parameters.from_com_inertia(1.0, mesh.center_mass, mesh.moment_inertia / mesh.volume)
 
 
@@ -97,6 +96,17 @@ def test_an_open_mesh_is_filled_and_said():
 def test_an_inward_mesh_is_the_same_solid():
     solid = solid_of((BOX.vertices, BOX.faces[:, ::-1]))
     np.testing.assert_allclose(solid.homogeneous, solid_of(BOX).homogeneous, atol=1e-12)
+
+
+def test_a_shape_is_placed():
+    from random_bodies import rotations
+
+    R, p = rotations(1), np.array([0.1, 0.2, 0.3])
+    placed = solid_of(BOX, pose=(R, p))
+    expected = parameters.transform(unit_theta(BOX), R, p)
+    np.testing.assert_allclose(placed.homogeneous, expected, atol=1e-9)
+    with pytest.raises(OptionError, match="pose is"):
+        solid_of(BOX, pose=(2 * R, p))
 
 
 def test_few_points_stand_for_their_hull():

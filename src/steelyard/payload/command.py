@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from steelyard.errors import OptionError, choices
 from steelyard.log import filters, read_log
 from steelyard.model import load
@@ -13,6 +15,7 @@ from steelyard.payload.shape import solid_of
 from steelyard.payload.tool import calibrate
 from steelyard.payload.torques import identify_from_torques
 from steelyard.payload.vendors import FORMATS, export
+from steelyard.spatial import rotation_from_rpy
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class Request:
     method: str = "auto"
     shape: Path | None = None
     scale: float = 1.0
+    shape_pose: tuple[float, float, float, float, float, float] | None = None
     arm: Path | None = None
     frame: str | None = None
     torques: bool = False
@@ -45,7 +49,7 @@ def identify_files(request: Request) -> Payload:
     return identify(
         log,
         request.method,
-        shape=None if request.shape is None else solid_of(request.shape, scale=request.scale),
+        shape=_shape(request),
         tool=tool,
         bias=request.bias,
     )
@@ -55,6 +59,16 @@ def _read(request: Request, path: Path):
     robot = None if request.arm is None else load(request.arm, gravity=request.gravity)
     gravity = None if robot is not None else request.gravity
     return read_wrench_log(path, robot, frame=request.frame, axes=request.axes, gravity=gravity, negate=request.negate)
+
+
+def _shape(request: Request):
+    if request.shape is None:
+        return None
+    pose = None
+    if request.shape_pose is not None:
+        placed = np.array(request.shape_pose)
+        pose = rotation_from_rpy(placed[3:]), placed[:3]
+    return solid_of(request.shape, scale=request.scale, pose=pose)
 
 
 def _from_torques(request: Request) -> Payload:
@@ -74,7 +88,7 @@ def _from_torques(request: Request) -> Payload:
         filtered,
         without=empty,
         frame=request.frame,
-        shape=None if request.shape is None else solid_of(request.shape, scale=request.scale),
+        shape=_shape(request),
         independence=min(1.0, 2 * request.cutoff / rate),
     )
     return replace(found, notes=(*filtered.notes, *found.notes))

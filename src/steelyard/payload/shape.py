@@ -136,12 +136,13 @@ def small_boxes(points, spacing) -> np.ndarray:
     return columns
 
 
-def solid_of(shape, *, density: float | None = None, scale: float = 1.0, seed: int = 0) -> Solid:
+def solid_of(shape, *, density: float | None = None, scale: float = 1.0, pose=None, seed: int = 0) -> Solid:
     """A `Solid` of any shape, in the sensor frame.
 
     shape: a Solid (returned as it is); path of a mesh or point cloud; trimesh mesh, primitive, scene, point cloud or
     voxel grid; `Ellipsoid`; (vertices, faces); points (n, 3) in m. density: points per cm^3 (E uses 0.04); by default
-    about 2000 points in all. scale: metres per unit of a file. seed: of the offset of the lattice. Raises InertiaError
+    about 2000 points in all. scale: metres per unit of a file. pose: (R, p) of the shape's own frame in the sensor
+    frame, by default the same frame. seed: of the offset of the lattice. Raises InertiaError
     for a shape without inside, OptionError for an unknown kind.
     """
     if isinstance(shape, Solid):
@@ -149,6 +150,8 @@ def solid_of(shape, *, density: float | None = None, scale: float = 1.0, seed: i
     if density is not None and not (np.isfinite(density) and density > 0):
         raise OptionError(f"density is a positive number of points per cm^3; got {density!r}")
     vertices, faces, source = _read(shape, scale)
+    if pose is not None:
+        vertices = _placed(vertices, *pose)
     notes: list[str] = []
     _require_size(vertices, source)
     rng = np.random.default_rng(seed)
@@ -174,6 +177,15 @@ def solid_of(shape, *, density: float | None = None, scale: float = 1.0, seed: i
 
 def _outward(vertices, faces):
     return faces if filling.volume(vertices, faces) > 0 else faces[:, ::-1]
+
+
+def _placed(vertices, rotation, position):
+    R, p = np.asarray(rotation, dtype=float), np.asarray(position, dtype=float)
+    if R.shape != (3, 3) or p.shape != (3,) or np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0:
+        raise OptionError(
+            "pose is (R, p): a rotation matrix (3, 3) and a position (3,) in m of the shape in the sensor frame"
+        )
+    return vertices @ R.T + p
 
 
 def _spacing(density):
