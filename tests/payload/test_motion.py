@@ -5,7 +5,7 @@ import pytest
 
 from payload_logs import static, swing
 from steelyard.errors import LogError, OptionError
-from steelyard.payload import MotionNoise, filter_motion
+from steelyard.payload import MotionNoise, PoseTracker, filter_motion, tune
 from steelyard.payload.experiment import measured, test_object, wrist_motion
 from steelyard.payload.motion_kernel import covariances, filter_rotation, filter_vector
 from steelyard.payload.smoothing import _smoothed, smooth_motion
@@ -75,6 +75,20 @@ def test_filter_finds_the_motion_and_the_smoother_finds_it_better():
     exact = filter_motion(motion.replace(twist=None, acceleration=None))[50:-50]
     np.testing.assert_allclose(exact.acceleration, motion.acceleration[50:-50], atol=0.02)
     np.testing.assert_allclose(exact.twist, motion.twist[50:-50], atol=1e-3)
+
+
+def test_poses_one_by_one_are_the_causal_filter():
+    log = measured(wrist_motion(1.5, 3.0), test_object("tee").theta)
+    noise = tune(log)
+    expected = filter_motion(log, noise=noise, smooth=False)
+    tracker = PoseTracker(noise)
+    for k in range(len(log)):
+        R, twist, acceleration = tracker.update(log.t[k], log.rotation[k], log.position[k])
+        np.testing.assert_allclose(R, expected.rotation[k], atol=1e-10)
+        np.testing.assert_allclose(twist, expected.twist[k], atol=1e-8)
+        np.testing.assert_allclose(acceleration, expected.acceleration[k], atol=1e-6)
+    with pytest.raises(LogError, match="in order of time"):
+        tracker.update(log.t[0], log.rotation[0], log.position[0])
 
 
 def test_filter_refuses():

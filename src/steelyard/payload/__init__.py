@@ -5,9 +5,10 @@ from steelyard.payload.diagnose import diagnose
 from steelyard.payload.estimate import Payload, Status
 from steelyard.payload.identify import METHODS, identify
 from steelyard.payload.metrics import Errors, errors
-from steelyard.payload.motion import MotionNoise, filter_motion
+from steelyard.payload.motion import MotionNoise, filter_motion, tune
 from steelyard.payload.observability import Observability, observability
 from steelyard.payload.online import Change, OnlineEstimator
+from steelyard.payload.online_motion import PoseTracker
 from steelyard.payload.read import read_wrench_log
 from steelyard.payload.shape import Solid, solid_of
 from steelyard.payload.tool import Tool, calibrate, compensate
@@ -23,6 +24,7 @@ __all__ = [
     "Observability",
     "OnlineEstimator",
     "Payload",
+    "PoseTracker",
     "Solid",
     "Status",
     "Tool",
@@ -41,4 +43,5 @@ __all__ = [
     "observability",
     "read_wrench_log",
     "solid_of",
+    "tune",
 ]

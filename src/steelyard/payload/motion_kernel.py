@@ -212,3 +212,39 @@ def filter_vector(t, measured, gains, back, smooth):
                 for s in range(3):
                     x[s, k, i] += back[k, s, 0] * d0 + back[k, s, 1] * d1 + back[k, s, 2] * d2
     return x[0], x[1], x[2], innovations
+
+
+@njit(**OPTIONS)
+def track(dt, R_measured, p_measured, sigma, q, R, w, al, x, P):
+    """One step of both filters, in place. sigma, q: (2,) of position and rotation; R (3, 3), w, al (3,) rotation and
+    its rates; x (3, 3) position, velocity, acceleration; P (2, 3, 3) their covariances."""
+    F, half, predicted, turn, turned = (
+        np.eye(3),
+        np.empty((3, 3)),
+        np.empty((3, 3)),
+        np.empty((3, 3)),
+        np.empty((3, 3)),
+    )
+    gain, e, u = np.empty(3), np.empty(3), np.empty(3)
+    _predict(P[0], dt, q[0], F, half, predicted)
+    _update(predicted, sigma[0], gain, P[0])
+    for i in range(3):
+        x[0, i] += dt * x[1, i] + 0.5 * dt * dt * x[2, i]
+        x[1, i] += dt * x[2, i]
+        miss = p_measured[i] - x[0, i]
+        for s in range(3):
+            x[s, i] += gain[s] * miss
+    _predict(P[1], dt, q[1], F, half, predicted)
+    _update(predicted, sigma[1], gain, P[1])
+    for i in range(3):
+        u[i] = w[i] * dt + 0.5 * dt * dt * al[i]
+        w[i] += dt * al[i]
+    _exp(u, turn)
+    _times(R, turn, turned)
+    _log(turned, R_measured, e)
+    for i in range(3):
+        u[i] = gain[0] * e[i]
+        w[i] += gain[1] * e[i]
+        al[i] += gain[2] * e[i]
+    _exp(u, turn)
+    _times(turned, turn, R)

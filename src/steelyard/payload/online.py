@@ -115,20 +115,21 @@ class OnlineEstimator:
             np.array(rotation, dtype=float).reshape(1, 3, 3),
             *(_row(x) for x in (wrench, twist, acceleration)),
         )
-        self._feed(*sample, self._theta, self._events)
+        self._feed(sample, self._theta, self._events)
         return self._theta[0]
 
     def update_many(self, log: WrenchLog) -> np.ndarray:
         """A chunk of samples in order. Returns theta (n, 10) after each of them."""
         thetas, events = np.empty((len(log), 10)), np.empty((len(log), 4))
         twist, acceleration = log.motion  # copies below, as the compiled code knows writable arrays only
-        signals = (log.rotation, log.wrench, twist, acceleration)
-        self._feed(np.array(log.t), *map(np.array, signals), thetas, events)
+        signals = (log.t, log.rotation, log.wrench, twist, acceleration)
+        self._feed(tuple(np.array(x) for x in signals), thetas, events)
         return thetas
 
-    def _feed(self, t, rotation, wrench, twist, acceleration, thetas, events):
+    def _feed(self, samples, thetas, events):
         from steelyard.payload.online_kernel import advance, without_tool
 
+        t, rotation, wrench, twist, acceleration = samples
         if self._tool is not None:
             without_tool(rotation, wrench, twist, acceleration, self._gravity, self._tool.theta, self._tool.bias)
         count = advance(
