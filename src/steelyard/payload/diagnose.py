@@ -77,11 +77,7 @@ def _signs(log):
     got = f"a negative mass of {mass:.4g} kg" if mass <= 0 else f"a residual of {100 * given:.0f} % of the signal"
     yield (
         f"read as given, the log fits with {got}; it is explained to {100 * best:.2g} % if {' and '.join(words)}"
-        + (
-            " (at rest, flipped gravity and a negated wrench look the same)"
-            if flip != negate and not log.moving
-            else ""
-        )
+        + (AT_REST if flip != negate and not log.moving else "")
     )
 
 

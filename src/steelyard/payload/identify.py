@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import InertiaError, LogError, OptionError, choices
-from steelyard.inertia import divergence, parameters
+from steelyard.inertia import divergence
 from steelyard.inertia.realizability import Consistent, EllipsoidRealizable, HullRealizable, is_consistent
 from steelyard.payload.density import density_fit
 from steelyard.payload.diagnose import examine
@@ -18,6 +18,7 @@ from steelyard.payload.realizable import constrained_fit
 from steelyard.payload.shape import Solid, solid_of
 from steelyard.payload.smoothing import smooth_motion
 from steelyard.payload.tool import Tool, compensate
+from steelyard.payload.unknown import compact_body, share_left, status_of
 from steelyard.payload.wrench_log import WrenchLog
 
 METHODS = ("auto", "density", "pmd", "pmd-squared", "geo", "ellipsoid", "hull", "consistent", "ols", "rtls")
@@ -26,7 +27,6 @@ PUBLISHED = ("ols", "rtls", "geo", "pmd", "pmd-squared")  # take the motion as i
 FEWEST = 4  # samples: four poses show a mass and a centre
 PMD_POINTS = 56
 HULL_CORNERS = 40  # of a hull; more cost time and change nothing
-DETERMINED = 0.5  # share of a broad prior's variance that must be gone for a quantity to count as measured
 
 
 def identify(
@@ -124,18 +124,12 @@ def _given_prior(prior) -> np.ndarray:
     return theta
 
 
-def compact_prior(problem: Problem) -> np.ndarray:
-    """(10,) of a compact body where nothing is known: measured mass and centre, and a radius of gyration
-    `(m / 1000 kg/m^3)^(1/3)`, that of an elongated object about as dense as water."""
-    mass = problem.mass
-    second = (mass / 1000.0) ** (2 / 3)
-    about_center = np.concatenate([np.zeros(4), mass * second * np.array([2, 0, 2, 0, 0, 2]) / 3])
+def _unknown_shape(problem: Problem) -> np.ndarray:
+    """(10,) of a compact body at the measured mass and centre."""
+    about_center = np.concatenate([np.zeros(4), compact_body(problem.mass, np.zeros(3))[4:]])
     A, b = problem.whitened
     x = solve(A[:, :4], b - A @ about_center)
-    reach = 10 * np.sqrt(second)
-    com = x[1:] / x[0] if x[0] > 0 else np.zeros(3)
-    com = com * min(1.0, reach / max(float(np.linalg.norm(com)), 1e-12))
-    return parameters.from_com_inertia(mass, com, mass * second * 2 / 3 * np.eye(3))
+    return compact_body(problem.mass, x[1:] / x[0] if x[0] > 0 else np.zeros(3))
 
 
 def _prior(problem):
@@ -143,7 +137,7 @@ def _prior(problem):
         return problem.prior
     if problem.solid is not None:
         return problem.mass * problem.solid.homogeneous
-    return compact_prior(problem)
+    return _unknown_shape(problem)
 
 
 def _fit(problem: Problem, method, points, c1, weight, seed):
@@ -178,16 +172,7 @@ def _body_set(method, solid: Solid | None):
 
 
 def _status(payload: Payload, problem: Problem) -> Status:
-    """How much of the result was measured: variance left of a broad prior about the result."""
     if not payload.consistent:
         return Status.INCONSISTENT
-    size = np.linalg.norm(problem.solid.sides) / 2 if problem.solid is not None else (payload.mass / 500) ** (1 / 3)
-    from_center = parameters.transform_matrix(np.eye(3), payload.com)
-    scale = payload.mass * np.array([1.0] + [size] * 3 + [size**2 / 3] * 6)
-    A = problem.whitened[0] @ from_center * scale
-    left = np.diag(np.linalg.inv(np.eye(10) + A.T @ A))
-    if left[1:4].max() > DETERMINED / 5:
-        return Status.AXIS
-    if not problem.log.moving:
-        return Status.STATIC
-    return Status.WEAK if left[4:].mean() > DETERMINED else Status.OK
+    size = None if problem.solid is None else float(np.linalg.norm(problem.solid.sides)) / 2
+    return status_of(share_left(problem.whitened[0], payload.theta, size), moving=problem.log.moving)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.dynamics.body import body_regressor
 from steelyard.errors import FitError, LogError
 from steelyard.payload.information import wrench_regressor
 from steelyard.payload.wrench_log import WrenchLog
@@ -84,10 +83,3 @@ def _solve(rows, right, name):
             "90 degrees or more"
         )
     return x / scale
-
-
-def static_regressor(gravity_in_sensor) -> np.ndarray:
-    """(n, 6, 4) regressor of mass and first moment at rest. gravity_in_sensor: (n, 3)."""
-    still = np.zeros((len(gravity_in_sensor), 6))
-    felt = np.concatenate([-gravity_in_sensor, np.zeros_like(gravity_in_sensor)], axis=1)
-    return body_regressor(still, felt)[:, :, :4]

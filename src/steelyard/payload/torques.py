@@ -16,12 +16,12 @@ from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH
 from steelyard.payload.carried import _frame
 from steelyard.payload.density import density_fit
-from steelyard.payload.estimate import Payload, Status
+from steelyard.payload.estimate import Payload
 from steelyard.payload.geo import entropic_fit
 from steelyard.payload.shape import solid_of
+from steelyard.payload.unknown import compact_body, share_left, status_of
 
 STEPS = 5
-BROAD = 0.5
 
 
 def carried_information(robot: Robot, log: Log, *, coulomb_width: float = COULOMB_WIDTH) -> Information:
@@ -74,14 +74,13 @@ def identify_from_torques(
         fit = density_fit(A, b, solid_of(shape), mass)
         theta, covariance, method = fit.theta, fit.covariance, "density"
     else:
-        theta, covariance = entropic_fit(A, b, _compact(theta, mass), weight=weight)
+        theta, covariance = entropic_fit(A, b, compact_body(mass, theta[1:4] / mass), weight=weight)
         method = "geo"
-    left = _left(A, theta)
     return Payload(
         theta=theta,
         covariance=covariance,
         method=method,
-        status=Status.AXIS if left[1:4].max() > BROAD / 5 else Status.WEAK if left[4:].mean() > BROAD else Status.OK,
+        status=status_of(share_left(A, theta), moving=True),
         noise=noise,
         samples=loaded.n,
         why=f"joint torques of {arm.name}, its own model frozen and taken off",
@@ -122,19 +121,3 @@ def _factor(G, b):
     keep = values > 1e-14 * values[-1]
     root = np.where(keep, np.sqrt(np.maximum(values, 0)), 0.0)
     return root[:, None] * axes.T, np.where(keep, axes.T @ b / np.where(keep, root, 1.0), 0.0)
-
-
-def _compact(theta, mass):
-    second = (mass / 1000.0) ** (2 / 3)
-    com = theta[1:4] / mass
-    com = com * min(1.0, 1.0 / max(float(np.linalg.norm(com)), 1e-12))
-    return parameters.from_com_inertia(mass, com, mass * second * 2 / 3 * np.eye(3))
-
-
-def _left(A, theta):
-    """(10,) share of a broad prior's variance that the data leaves."""
-    size = (theta[0] / 500) ** (1 / 3)
-    from_center = parameters.transform_matrix(np.eye(3), theta[1:4] / theta[0])
-    scale = theta[0] * np.array([1.0] + [size] * 3 + [size**2 / 3] * 6)
-    B = A @ from_center * scale
-    return np.diag(np.linalg.inv(np.eye(10) + B.T @ B))
