@@ -87,6 +87,16 @@ def test_pick_hold_swap_drop(shape, seed):
         assert shape is None or wrong.inertia < 25
 
 
+def test_states():
+    log, _ = stream([(1.0, 2.0, HAMMER.theta)], duration=3.0)
+    estimator, states = OnlineEstimator(shape=HAMMER.solid, noise=NOISE), []
+    for k in range(len(log)):
+        estimator.update(log.t[k], log.rotation[k], log.wrench[k], log.twist[k], log.acceleration[k])
+        if not states or states[-1] != estimator.state:
+            states.append(estimator.state)
+    assert states == ["empty", "changing", "holding", "changing", "empty"]
+
+
 def test_no_change_no_alarm():
     for seed in range(5):
         log, _ = stream([(0.0, 30.0, HAMMER.theta)], duration=30.0, seed=seed)

@@ -93,6 +93,14 @@ class OnlineEstimator:
         return bool(self._state[1] > self._config[7] * max(self._state[0], 1e-12))
 
     @property
+    def state(self) -> str:
+        """What is going on: "empty", "holding", or "changing" while a change is too fresh to be named."""
+        age, last = self._state[6], self._state[5]
+        if last >= 0 and age <= SETTLE:
+            return "changing"
+        return "holding" if self.holding else "empty"
+
+    @property
     def payload(self) -> Payload:
         """The current estimate as a Payload. Raises FitError before the first sample."""
         if self.samples == 0:
