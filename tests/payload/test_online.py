@@ -7,7 +7,7 @@ from payload_logs import THETA, static, swing
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters, pseudo
 from steelyard.payload import OnlineEstimator, calibrate, errors
-from steelyard.payload.experiment import test_object, wrist_motion
+from steelyard.payload.experiment import recorded, test_object, wrist_motion
 from steelyard.payload.geo import entropic_fit
 from steelyard.payload.information import wrench_regressor
 from steelyard.payload.online import BARRIER_ALONE, UNKNOWN_RADIUS
@@ -50,7 +50,7 @@ def test_it_arrives_where_the_offline_fit_is():
     prior = parameters.from_com_inertia(mass_of(log), np.zeros(3), mass_of(log) * 2 / 3 * UNKNOWN_RADIUS**2 * np.eye(3))
     expected, covariance = entropic_fit(A, b, prior, weight=BARRIER_ALONE)
     np.testing.assert_allclose(estimator.theta, expected, atol=2e-5)
-    np.testing.assert_allclose(np.diag(estimator.covariance), np.diag(covariance), rtol=1e-3)
+    np.testing.assert_allclose(np.diag(estimator.covariance), np.diag(covariance), rtol=0.1)
 
 
 def test_one_by_one_or_in_chunks():
@@ -104,6 +104,19 @@ def test_no_change_no_alarm():
         estimator.update_many(log)
         assert estimator.changes == []
         assert estimator.payload.mass == pytest.approx(HAMMER.theta[0], rel=2e-3)
+
+
+def test_poor_motion_signals_are_learnt():
+    """With motion from a causal filter on noisy poses, residuals are above the sensor's noise and have memory: there is
+    no false alarm, and a drop is still seen."""
+    log = recorded("hammer", 1.5, 20.0)
+    dropped = wrench_regressor(log[1500:]) @ HAMMER.theta
+    wrench = np.array(log.wrench)
+    wrench[1500:] -= dropped
+    estimator = OnlineEstimator(shape=HAMMER.solid, noise=NOISE)
+    estimator.update_many(log.replace(wrench=wrench))
+    assert [change.kind for change in estimator.changes] == ["dropped"]
+    assert estimator.changes[0].time == pytest.approx(log.t[1500], abs=0.1)
 
 
 def test_a_wild_sample_is_no_change():

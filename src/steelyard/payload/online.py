@@ -20,7 +20,8 @@ from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 KINDS = {1: "picked up", 2: "swapped", 3: "dropped"}
 UNKNOWN_RADIUS = 0.1  # m, radius of gyration about the sensor of a payload of unknown shape
 BARRIER_WITH_SHAPE, BARRIER_ALONE = 0.05, 0.1
-THRESHOLD, DRIFT = 12.0, 0.5  # of the cumulative sum, in samples of doubled variance
+THRESHOLD, DRIFT = 12.0, 2.0  # of the cumulative sum, and the excess over the usual surprise that is not yet counted
+FELT, PULLED, COUNT, LAST, AGE, USUAL, STATE_SIZE = 0, 1, 2, 5, 6, 9, 16  # of the kernel's state
 SETTLE = 20  # samples after a fresh start before a change is named, and before the next can be seen
 
 
@@ -37,9 +38,10 @@ class Change:
 class OnlineEstimator:
     """Feed it samples with `update` (one) or `update_many` (a chunk); read `payload`, `theta`, `changes` at any time.
 
-    shape: as for `identify`, or None. noise: standard deviations of force [N] and torque [N m], what motion errors add
-    included. memory: samples after which data counts 1/e, None to never forget. empty: mass below which nothing is
-    held, kg. gravity: (3,) in the world. tool: from `calibrate`, taken off every sample.
+    shape: as for `identify`, or None. noise: standard deviations of force [N] and torque [N m] of the sensor; what
+    errors of the motion signals add is learnt from the stream. memory: samples after which data counts 1/e, None to
+    never forget. empty: mass below which nothing is held, kg. gravity: (3,) in the world. tool: from `calibrate`, taken
+    off every sample.
     This is the one object of the package that changes.
     """
 
@@ -72,8 +74,8 @@ class OnlineEstimator:
         self._reset()
 
     def _reset(self):
-        self._state = np.zeros(9)
-        self._state[5] = -1.0
+        self._state = np.zeros(STATE_SIZE)
+        self._state[LAST], self._state[USUAL] = -1.0, 1.0
         self._G, self._h, self._H, self._L = np.zeros((10, 10)), np.zeros(10), np.eye(10), np.eye(10)
         self._w = np.where(self._row == self._column, 0.3 * self._config[7], 0.0)
 
@@ -84,18 +86,18 @@ class OnlineEstimator:
 
     @property
     def covariance(self) -> np.ndarray:
-        """(10, 10) of the current estimate."""
-        return self._basis @ np.linalg.solve(self._H, self._basis.T)
+        """(10, 10) of the current estimate, at the noise that the stream really has."""
+        return self._state[USUAL] * self._basis @ np.linalg.solve(self._H, self._basis.T)
 
     @property
     def holding(self) -> bool:
         """Whether something is held."""
-        return bool(self._state[1] > self._config[7] * max(self._state[0], 1e-12))
+        return bool(self._state[PULLED] > self._config[7] * max(self._state[FELT], 1e-12))
 
     @property
     def state(self) -> str:
         """What is going on: "empty", "holding", or "changing" while a change is too fresh to be named."""
-        age, last = self._state[6], self._state[5]
+        age, last = self._state[AGE], self._state[LAST]
         if last >= 0 and age <= SETTLE:
             return "changing"
         return "holding" if self.holding else "empty"
@@ -111,7 +113,7 @@ class OnlineEstimator:
             method="online",
             status=Status.OK if self.holding else Status.WEAK,
             noise=self._noise,
-            samples=int(self._state[2]),
+            samples=int(self._state[COUNT]),
             why="recursive, with forgetting and change detection",
             notes=tuple(f"{c.kind} at {c.time:.2f} s" for c in self.changes),
         )

@@ -14,13 +14,16 @@ from numba import njit
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 NEWTON_STEPS = 2
 HALVINGS = 40
+TYPICAL, LEARNING = 40.0, 100.0  # largest surprise that teaches what is usual, and samples that it takes
+SAME = 0.1  # m: a first moment moved by less than this times the empty mass is the same payload
 YOUNG, YOUNG_STEPS = 5, 12  # samples after a fresh start that take more Newton steps
 WILD = 30.0  # surprise (chi-square of 6) beyond which a sample counts less
 ONSET_SHARE = 0.3  # of the threshold, below which a change is not believed to have begun
 LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
 
 # entries of the scalar state
-FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE = range(9)
+FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL = range(10)
+HELD_MOMENT, BEFORE_MOMENT, STATE_SIZE = 10, 13, 16  # first moments, three numbers each
 # entries of the configuration
 FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY = range(8)
 
@@ -237,18 +240,20 @@ def advance(
         # has the payload changed?
         surprise = _surprise(rows, w, r, L, state[AGE] > 0, S)
         state[AGE] += 1
-        excess = surprise / 6.0 - 1.0 - config[DRIFT] if state[AGE] > config[SETTLE] else 0.0
+        level = surprise / 6.0
+        excess = level / state[USUAL] - 1.0 - config[DRIFT] if state[AGE] > config[SETTLE] else 0.0
         excess = min(excess, config[THRESHOLD] / 3)  # one wild sample is no change
         if state[ALARM] < ONSET_SHARE * config[THRESHOLD]:
             state[ONSET] = t[k]
         state[ALARM] = max(0.0, state[ALARM] + excess)
         if state[ALARM] > config[THRESHOLD]:
             state[BEFORE], state[LAST] = state[HELD], state[ONSET]
+            state[BEFORE_MOMENT : BEFORE_MOMENT + 3] = state[HELD_MOMENT : HELD_MOMENT + 3]
             G[:, :] = 0.0
             h[:] = 0.0
             state[FELT] = state[PULLED] = state[COUNT] = state[AGE] = state[ALARM] = 0.0
         # sums, in which a wild sample counts little
-        trust = min(1.0, WILD / max(surprise, 1e-300)) if state[AGE] > config[SETTLE] else 1.0
+        trust = min(1.0, WILD * state[USUAL] / max(surprise, 1e-300)) if state[AGE] > config[SETTLE] else 1.0
         f = config[FORGET]
         strength = force = 0.0
         for i in range(3):
@@ -281,18 +286,27 @@ def advance(
             for j in range(10):
                 total += basis[i, j] * w[j]
             thetas[k, i] = total
+        # how surprising samples usually are, motion errors included: never less than the sensor alone
+        if state[AGE] > YOUNG:
+            state[USUAL] = max(1.0, state[USUAL] + (min(level, TYPICAL) - state[USUAL]) / LEARNING)
         # a change is named once the new sums have settled
         if state[AGE] == config[SETTLE]:
             was, now = state[BEFORE] > config[EMPTY], mass > config[EMPTY]
             kind = 0.0
             if state[LAST] >= 0:
                 kind = 1.0 if now and not was else 3.0 if was and not now else 2.0 if was else 0.0
+            if kind == 2.0 and abs(mass - state[BEFORE]) < config[EMPTY]:
+                moved = 0.0
+                for i in range(3):
+                    moved += (thetas[k, 1 + i] - state[BEFORE_MOMENT + i]) ** 2
+                if np.sqrt(moved) < SAME * config[EMPTY]:
+                    kind = 0.0  # the same payload: a disturbance
             if kind > 0:
                 events[count, 0], events[count, 1] = state[LAST], kind
                 events[count, 2], events[count, 3] = state[BEFORE], mass
                 count += 1
             state[LAST] = -1.0
+        if state[AGE] >= config[SETTLE]:
             state[HELD] = mass
-        elif state[AGE] > config[SETTLE]:
-            state[HELD] = mass
+            state[HELD_MOMENT : HELD_MOMENT + 3] = thetas[k, 1:4]
     return count
