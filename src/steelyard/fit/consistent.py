@@ -24,6 +24,7 @@ from steelyard.fit.estimate import Certificate, Estimate, Status, identified_rob
 from steelyard.fit.least_squares import model_parameters
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.program import Infeasible, Program, congruence, met
+from steelyard.fit.rows import Rows
 from steelyard.fit.solve import NO_DIGITS, Solution, solve
 from steelyard.fit.volumes import Volumes, around_prior, volumes
 from steelyard.fit.weakness import weak_directions
@@ -93,7 +94,8 @@ def consistent(
         noise = np.maximum(noise, residual)
         problem, program, solution = _solved(info, noise, theta0, known, regularizer, weight)
     parameters = _onto_bounds(known, program.parameters(solution.w))
-    certificate = _certificate(info.layout, theta0, known, parameters, solution)
+    depths = _depths(known, parameters, solution)
+    certificate = _certificate(info.layout, theta0, known, parameters, depths, solution.gap)
     weakest = weak_directions(problem, info.layout, info.basis)
     status = Status.WEAK_EXCITATION if weakest else Status.OK
     return Estimate(
@@ -114,7 +116,9 @@ def consistent(
         weakest=weakest,
         given=program.given,
         least=effect_bounds(info.layout, bounds or {})[0],
-        binding=_binding(program, known, solution, parameters),
+        binding=tuple(
+            each.label for each, depth in zip(known, depths, strict=True) if not each.equality and depth < ON_BOUND
+        ),
         notes=(*notes, *held.notes),
     )
 
@@ -153,9 +157,8 @@ def _coordinates(info: Information, problem: Whitened, theta0, weight: float) ->
     effects = np.arange(layout.inertial.stop, layout.size)
     columns = problem.R @ info.basis.regrouping[:, effects]
     directions = np.zeros((layout.size, layout.size))
-    for i, theta in enumerate(theta0):
-        block = layout.body(i)
-        directions[block, block] = congruence(theta)
+    for i, block in enumerate(congruence(theta0)):
+        directions[layout.body(i), layout.body(i)] = block
     pull = np.sqrt(weight) / (EFFECT_SPREAD * _torque_scale(info))
     directions[effects, effects] = 1.0 / np.hypot(np.linalg.norm(columns, axis=0), pull)
     return start, directions
@@ -247,37 +250,32 @@ def _onto_bounds(known, parameters) -> np.ndarray:
     return parameters
 
 
-def _auxiliary(known, solution: Solution):
-    """Every constraint with its auxiliary variables."""
-    found = iter(solution.aux)
-    return [(each, next(found) if each.A_aux.shape[1] else np.zeros(0)) for each in known]
+def _depths(known, parameters, solution: Solution) -> np.ndarray:
+    """(number of constraints,) how far inside each constraint the parameters lie."""
+    rows = Rows(known)
+    return rows.depths(rows.slack(parameters, solution.aux))
 
 
-def _certificate(layout, theta0, known, parameters, solution: Solution) -> Certificate:
+def _certificate(layout, theta0, known, parameters, depths, gap: float) -> Certificate:
     """Check the constraints on the parameters themselves. Raises FitError when one is violated."""
     inverse = np.linalg.inv(np.linalg.cholesky(pseudo.to_matrix(theta0)))
     J = pseudo.to_matrix(parameters[layout.inertial].reshape(-1, 10))
     smallest = float(np.linalg.eigvalsh(inverse @ J @ np.swapaxes(inverse, -1, -2)).min(initial=np.inf))
-    depths = {each.label: each.depth(parameters, aux) for each, aux in _auxiliary(known, solution)}
-    met = {each.label: -ROUNDING if each.equality else 0.0 for each in known}
-    broken = [f"{label} ({depth:.1e})" for label, depth in depths.items() if depth < met[label]]
+    equality = np.array([each.equality for each in known], dtype=bool)
+    broken = [
+        f"{each.label} ({depth:.1e})"
+        for each, depth, allowed in zip(known, depths, np.where(equality, -ROUNDING, 0.0), strict=True)
+        if depth < allowed
+    ]
     if broken:
         raise FitError(f"The solution failed its own check: {'; '.join(broken)}.")
-    return Certificate(
-        solution.gap, smallest, min((d for label, d in depths.items() if not met[label]), default=np.inf)
-    )
-
-
-def _binding(program: Program, known, solution: Solution, parameters) -> tuple[str, ...]:
-    """Labels of the inequalities that the optimum sits on."""
-    return tuple(
-        each.label
-        for each, aux in _auxiliary(known, solution)
-        if not each.equality and each.depth(parameters, aux) < ON_BOUND
-    )
+    return Certificate(gap, smallest, float(depths[~equality].min(initial=np.inf)))
 
 
 def _covariance(program: Program, solution: Solution, basis) -> np.ndarray:
     """(r, r) covariance of the base parameters from data and prior, inequalities left aside."""
-    spread = basis.regrouping @ program.directions @ np.linalg.inv(solution.F) * np.sqrt(2)
-    return spread @ spread.T
+    from scipy.linalg import solve_triangular
+
+    base = basis.regrouping @ program.directions
+    spread = solve_triangular(solution.F, base.T, trans="T", check_finite=False)
+    return 2 * spread.T @ spread

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.errors import OptionError, choices
 from steelyard.inertia import cones, pseudo
-from steelyard.inertia.body_set import BodySet
+from steelyard.inertia.body_set import MOMENTS, BodySet
 from steelyard.inertia.cones import ConeRows
 from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.sets import EllipsoidRealizable, UnionRealizable
@@ -193,7 +193,7 @@ def bound_constraints(layout: ParameterLayout, lower, upper, size) -> list[Const
 def _near_prior(theta) -> ConeRows:
     """`L^-1 J L^-T >= EPS` with the prior's `J0 = L L^T`."""
     inverse = np.linalg.inv(np.linalg.cholesky(pseudo.to_matrix(theta)))
-    relative = inverse @ pseudo.to_matrix(np.eye(10)) @ inverse.T
+    relative = inverse @ MOMENTS @ inverse.T
     return cones.rows(cones.triangle(relative).T, [("psd", 4)], -EPS * cones.triangle(np.eye(4)))
 
 
@@ -275,7 +275,7 @@ def _sizes(theta) -> np.ndarray:
 def _mirrored(mirror: str | None) -> np.ndarray:
     """(10, 10) map of a body's parameters to its mirror image's."""
     S = np.diag([*(MIRRORS[mirror] if mirror else (1.0, 1.0, 1.0)), 1.0])
-    return pseudo.to_parameters(S @ pseudo.to_matrix(np.eye(10)) @ S).T
+    return pseudo.to_parameters(S @ MOMENTS @ S).T
 
 
 def _body(layout: ParameterLayout, name, option: str) -> int:

@@ -70,6 +70,12 @@ class Program:
         y = (self.offset + self.spread @ w).reshape(-1, 10)
         return np.eye(4) + np.tensordot(y, TRIANGLES, axes=1)
 
+    def room(self, w, d) -> float:
+        """Share of the way to the end of the entropic cost that a step d from w covers; above 1 it goes beyond."""
+        inverse = np.linalg.inv(np.linalg.cholesky(self.relative(w)))
+        change = np.tensordot((self.spread @ d).reshape(-1, 10), TRIANGLES, axes=1)
+        return float(-np.linalg.eigvalsh(inverse @ change @ np.swapaxes(inverse, -1, -2)).min(initial=0.0))
+
     def cost(self, w) -> float:
         """Objective, infinite where an entropic term ends."""
         R, z = self.triangle
@@ -85,13 +91,14 @@ class Program:
         """F and u of the quadratic model `cost(w + d) = cost(w) - ||u||^2 / 2 + ||F d - u||^2 / 2`; F triangular."""
         R, z = self.triangle
         rows, sides = [np.sqrt(2) * R], [np.sqrt(2) * (z - R @ w)]
-        if self.entropic_weight:
-            root = np.sqrt(self.entropic_weight)
-            for i, C in enumerate(np.linalg.cholesky(self.relative(w))):
-                inverse = np.linalg.inv(C)
-                local = cones.triangle(inverse @ TRIANGLES @ inverse.T).T
-                rows.append(root * local @ self.spread[10 * i : 10 * i + 10])
-                sides.append(-root * cones.triangle(C.T @ C - np.eye(4)))
+        if not self.entropic_weight:
+            return rows[0], sides[0]
+        root = np.sqrt(self.entropic_weight)
+        for i, C in enumerate(np.linalg.cholesky(self.relative(w))):
+            inverse = np.linalg.inv(C)
+            local = cones.triangle(inverse @ TRIANGLES @ inverse.T).T
+            rows.append(root * local @ self.spread[10 * i : 10 * i + 10])
+            sides.append(-root * cones.triangle(C.T @ C - np.eye(4)))
         return _factor(np.concatenate(rows), np.concatenate(sides))
 
 
@@ -102,9 +109,9 @@ def _factor(A, b) -> tuple[np.ndarray, np.ndarray]:
 
 
 def congruence(theta0) -> np.ndarray:
-    """(10, 10): theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T`."""
-    L = np.linalg.cholesky(pseudo.to_matrix(theta0))
-    return pseudo.to_parameters(L @ TRIANGLES @ L.T).T
+    """(..., 10, 10): theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T`. theta0: (..., 10)."""
+    L = np.linalg.cholesky(pseudo.to_matrix(theta0))[..., None, :, :]
+    return np.swapaxes(pseudo.to_parameters(L @ TRIANGLES @ np.swapaxes(L, -1, -2)), -1, -2)
 
 
 def met(known: Sequence[Constraint], start, directions) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from steelyard.information import Information
 
 SINGULAR = 1e-12  # of the largest eigenvalue of the unit-diagonal Gram matrix: below it lies rounding, not data
 ROUNDED = 1e-13  # of the largest singular value of unit columns, where triangular factors were kept: the same
+PIVOT = 1e-4  # smallest of Cholesky's pivots of a unit-diagonal Gram matrix that leaves half the digits
 NOISE_FLOOR = 1e-6  # of a row's torque: no sensor is better, and noise-free simulated logs would weigh infinitely
 
 
@@ -31,8 +32,9 @@ class Whitened:
         return len(self.r)
 
     def solve(self) -> np.ndarray:
-        """(r,) least-squares solution of least scaled norm."""
-        return np.linalg.lstsq(self.R * self.scale, self.r, rcond=None)[0] * self.scale
+        """(r,) least-squares solution of least scaled norm: the rows of R are orthogonal in units of the scales."""
+        kept = len(self.eigenvalues) - self.rank
+        return self.scale * (self.directions[:, kept:] @ (self.r / np.sqrt(self.eigenvalues[kept:])))
 
     def covariance(self) -> np.ndarray:
         """(r, r) covariance for unit-variance rows; infinite variance shows as the pseudo-inverse leaving it out."""
@@ -103,9 +105,26 @@ def weigh_by_noise(info: Information, *, iterations: int = 4) -> tuple[Informati
     info = info.base
     weighted, noise = info, np.ones(len(info.weights))
     for _ in range(iterations):
-        noise = joint_noise(info, whiten(weighted).solve())
+        noise = joint_noise(info, _solved(weighted))
         weighted = info.weighted(info.independence / noise**2)
     return weighted, noise
+
+
+def _solved(info: Information) -> np.ndarray:
+    """(r,) least-squares solution in base columns, by Cholesky if its sums are far from singular."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    if info.factors is not None:
+        return whiten(info).solve()
+    G = info.G
+    scale = _column_scale(np.diag(G))
+    try:
+        triangle = cho_factor(scale[:, None] * G * scale, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return whiten(info).solve()
+    if np.diag(triangle[0]).min() < PIVOT:
+        return whiten(info).solve()
+    return scale * cho_solve(triangle, scale * info.b, check_finite=False)
 
 
 def require_enough_samples(info: Information):

@@ -13,6 +13,7 @@ EPS = 1e-8  # default distance from singular bodies: a body is no thinner than s
 ROUNDING = 1e-12  # smallest eigenvalue of a body with volume, relative to its size
 TOUCH = 1e-9  # how far outside a linear bound still counts as on it, relative to the body's size
 UNITS = np.eye(10)
+MOMENTS = pseudo.to_matrix(UNITS)  # (10, 4, 4) of each
 
 
 class BodySet(ABC):
@@ -138,5 +139,5 @@ def ball_frame(center, radius):
 
 def definite_rows(T, eps):
     """Rows of `T J T^T >= eps m 1`. T: (4, 4)."""
-    J = T @ pseudo.to_matrix(UNITS) @ T.T - eps * UNITS[:, 0, None, None] * np.eye(4)
+    J = T @ MOMENTS @ T.T - eps * UNITS[:, 0, None, None] * np.eye(4)
     return cones.rows(cones.triangle(J).T, [("psd", 4)])

@@ -12,6 +12,7 @@ A set of bodies is `{theta : exists aux,  b - A_theta theta - A_aux aux in K}` w
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -59,16 +60,23 @@ def triangle(S):
 
     S: (..., n, n). Returns (..., n (n + 1) / 2) in the order (0,0), (0,1), (1,1), (0,2), (1,2), (2,2), ...
     """
-    column, row = np.tril_indices(S.shape[-1])
-    return S[..., row, column] * np.where(row == column, 1.0, np.sqrt(2))
+    row, column, weight = _upper(S.shape[-1])
+    return S[..., row, column] * weight
 
 
 def from_triangle(t, n):
     """Inverse of `triangle`. t: (..., n (n + 1) / 2). Returns (..., n, n)."""
-    column, row = np.tril_indices(n)
+    row, column, weight = _upper(n)
     S = np.zeros((*t.shape[:-1], n, n))
-    S[..., row, column] = S[..., column, row] = t * np.where(row == column, 1.0, np.sqrt(0.5))
+    S[..., row, column] = S[..., column, row] = t / weight
     return S
+
+
+@lru_cache(maxsize=32)
+def _upper(n):
+    """Rows and columns of the upper triangle, column by column, and sqrt(2) for what lies off the diagonal."""
+    column, row = np.tril_indices(n)
+    return row, column, np.where(row == column, 1.0, np.sqrt(2))
 
 
 def rows(A, cones, b=None):

@@ -18,7 +18,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from steelyard.errors import InertiaError
 from steelyard.inertia import cones, pseudo
-from steelyard.inertia.body_set import EPS, UNITS, BodySet, ball_frame, definite_rows
+from steelyard.inertia.body_set import EPS, MOMENTS, BodySet, ball_frame, definite_rows
 
 FLAT = 1e-9  # volume of a tetrahedron relative to the polyhedron's extent cubed
 
@@ -132,7 +132,7 @@ class HullNecessary(BodySet):
         faces = np.unique(np.round(-ConvexHull(ball).equations, 9), axis=0)  # triangles of one face share their plane
         g = np.vstack([faces, [0.0, 0.0, 0.0, 1.0]])
         i, j = np.triu_indices(len(g), 1)
-        products = (g @ (T @ pseudo.to_matrix(UNITS) @ T.T) @ g.T)[:, i, j]
+        products = (g @ (T @ MOMENTS @ T.T) @ g.T)[:, i, j]
         return cones.stack([definite_rows(T, eps), cones.rows(products.T, [("nonnegative", len(i))])])
 
 
@@ -169,7 +169,7 @@ class PointMasses(BodySet):
         n = len(self.points)
         # equality in the ball's frame, where all ten moments are of order one
         T = self.frame
-        to_ball = cones.triangle(T @ pseudo.to_matrix(UNITS) @ T.T).T
+        to_ball = cones.triangle(T @ MOMENTS @ T.T).T
         A_theta = np.vstack([to_ball, np.zeros((n, 10))])
         A_aux = np.vstack([-to_ball @ self.matrix, -np.eye(n)])
         masses = cones.ConeRows(A_theta, A_aux, np.zeros(10 + n), (("zero", 10), ("nonnegative", n)))

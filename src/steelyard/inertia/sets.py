@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import InertiaError
-from steelyard.inertia import cones, parameters, pseudo
-from steelyard.inertia.body_set import EPS, UNITS, BodySet, ball_frame, definite_rows
+from steelyard.inertia import cones, parameters
+from steelyard.inertia.body_set import EPS, MOMENTS, UNITS, BodySet, ball_frame, definite_rows
 from steelyard.inertia.ellipsoid import Ellipsoid
 
 
@@ -85,7 +85,7 @@ class ComInEllipsoid(BodySet):
         return self.ellipsoid.to_ball
 
     def cone_rows(self, eps=EPS):
-        moved = (self.frame @ pseudo.to_matrix(UNITS))[:, :3, 3]  # first moment in the ball's frame
+        moved = (self.frame @ MOMENTS)[:, :3, 3]  # first moment in the ball's frame
         return cones.rows(np.column_stack([UNITS[:, 0], moved]).T, [("soc", 4)])
 
 
@@ -100,7 +100,7 @@ class EllipsoidRealizable(BodySet):
         return self.ellipsoid.to_ball
 
     def cone_rows(self, eps=EPS):
-        inside = np.trace(pseudo.to_matrix(UNITS) @ self.ellipsoid.quadric, axis1=1, axis2=2)
+        inside = np.trace(MOMENTS @ self.ellipsoid.quadric, axis1=1, axis2=2)
         return cones.stack([definite_rows(self.frame, eps), cones.rows(inside[None], [("nonnegative", 1)])])
 
 

@@ -136,7 +136,7 @@ class Information:
         x = np.asarray(parameters)
         if self.factors is not None:
             return np.sum((self.factors @ np.append(-x, 1.0)) ** 2, axis=1)
-        quadratic = np.einsum("gij,i,j->g", self.gram, x, x)
+        quadratic = (self.gram @ x) @ x
         return np.maximum(self.energy - 2 * self.moment @ x + quadratic, 0.0)
 
     def __add__(self, other: "Information") -> "Information":
