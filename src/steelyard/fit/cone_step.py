@@ -18,7 +18,8 @@ RESCALED = 2.0  # lengths that the scale then is: ample ones cost no digits, sho
 RESCALINGS = 4
 NOTHING = 1e-9  # standard deviations: no step at all
 SCALES = (1.0, 10.0, 0.1, 0.01, 1e-4, 1e-6, 1e-8)  # tried one after the other, relative to the guess
-LARGER = (10.0, 100.0)  # scales, relative to the first that led anywhere, that may bring the digits that it lacks
+OTHERS = (10.0, 100.0, 0.3)  # scales, relative to the best guess, that may bring the digits that it lacks
+PROVEN = 1e-9  # gap of a step, relative to the cost, with which nothing else is tried
 TOLERANCES = (1e-11, 1e-10, 1e-9, 1e-8)  # asked of the cone solver, one after the other
 MARGIN = 10.0  # times the solver's tolerance: kept clear of every bound, so that the tolerance cannot cross it
 TIE = 1e-12  # weight that picks the smallest of auxiliary variables that the cost leaves open
@@ -28,23 +29,21 @@ NO_DIGITS = "The cone solver found no solution. Check the units of the log and t
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
-    """Rows whose slack at a step u (k,) is `h - M u - A_aux aux`. h: (m,), M: (m, k)."""
+    """Rows whose slack at a step u (k,) is `h - M u - A_aux aux`. h: (m,), M: (m, k). cost: without any step."""
 
     rows: Rows
     h: np.ndarray
     M: np.ndarray
+    cost: float
 
 
 @dataclass(frozen=True, eq=False)
 class Shortest:
-    """Step u (k,), auxiliary variables of the constraints that have some, gap of `||u||^2 / 2`, and the solver's
-    tolerance.
-    """
+    """Step u (k,), auxiliary variables of the constraints that have some, and gap of `||u||^2 / 2`."""
 
     u: np.ndarray
     aux: tuple[np.ndarray, ...]
     gap: float
-    tolerance: float
 
     @property
     def length(self) -> float:
@@ -77,14 +76,11 @@ def _spanned(bounded: Bounded) -> tuple[Bounded, np.ndarray | None]:
     if count >= size:
         return bounded, None
     basis, triangle = np.linalg.qr(bounded.M.T)
-    return Bounded(bounded.rows, bounded.h, triangle.T), basis
+    return replace(bounded, M=triangle.T), basis
 
 
 def _refined(bounded: Bounded, step: Shortest, scale: float) -> Shortest:
-    """The step found again in units nearer to its length, or in larger ones where the solver lacked digits."""
-    for factor in LARGER:
-        if step.tolerance > TOLERANCES[0] and step.length > NOTHING:
-            step = _better(bounded, step, factor * scale)
+    """The step found again in units nearer to its length, and in others where digits of its proof are lacking."""
     for _ in range(RESCALINGS):
         if step.length > CHEAP * scale or step.length < NOTHING:
             break
@@ -93,6 +89,10 @@ def _refined(bounded: Bounded, step: Shortest, scale: float) -> Shortest:
         if again is step:
             break
         step = again
+    for factor in OTHERS:
+        if step.length < NOTHING or step.gap < PROVEN * (bounded.cost + 0.5 * step.length**2):
+            break
+        step = _better(bounded, step, factor * scale)
     return step
 
 
@@ -139,7 +139,7 @@ def _step(bounded: Bounded, scale: float) -> Shortest:
             slack -= M_aux @ aux
         if (rows.depths(slack) >= 0).all():
             gap = scale**2 * _duality_gap(u, aux, M, M_aux, bounded.h, rows.inside(multipliers))
-            return Shortest(scale * u, parts, gap, tolerance)
+            return Shortest(scale * u, parts, gap)
     raise NoDigits("The cone solver met none of its tolerances.")
 
 
