@@ -331,3 +331,13 @@ def test_mistakes_are_explained(known, message):
     }
     with pytest.raises(OptionError, match=message):
         fit.consistent(info, **known)
+
+
+def test_equal_bounds_are_met_exactly():
+    """An interval without inside is an equality, not two inequalities that nothing can be inside of."""
+    model, _, info = leg(2)
+    joint = model.joint_names[0]
+    estimate = fit.consistent(info, bounds={f"{joint}.offset": (0.25, 0.25), "coulomb": (0, 0)})
+    assert estimate.friction["offset"][0] == pytest.approx(0.25, rel=1e-9)
+    np.testing.assert_allclose(estimate.friction["coulomb"], 0, atol=1e-9)
+    assert estimate.certificate.duality_gap < 1e-8

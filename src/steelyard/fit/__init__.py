@@ -8,12 +8,14 @@ from steelyard.fit.friction import FrictionFit, JointFriction, friction
 from steelyard.fit.instrumental import instrumental
 from steelyard.fit.intervals import Intervals, Source
 from steelyard.fit.least_squares import least_squares
+from steelyard.fit.nonconvex import nonconvex
 from steelyard.fit.output_torque import output_torque
 from steelyard.fit.repeatability import Repeatability, repeatability
 from steelyard.fit.robust import Huber, Student, robust
 from steelyard.fit.torque_band import TorqueBand, TorquePredictor
 from steelyard.fit.total import column_noise, compensated, total
 from steelyard.fit.uncertainty import Uncertainty, uncertainty
+from steelyard.fit.weight import WeightChoice, choose_weight
 from steelyard.fit.whitening import weigh_by_noise
 
 __all__ = [
@@ -33,6 +35,8 @@ __all__ = [
     "TorqueBand",
     "TorquePredictor",
     "Uncertainty",
+    "WeightChoice",
+    "choose_weight",
     "column_noise",
     "compensated",
     "consistent",
@@ -40,6 +44,7 @@ __all__ = [
     "friction",
     "instrumental",
     "least_squares",
+    "nonconvex",
     "output_torque",
     "repeatability",
     "robust",

@@ -133,9 +133,7 @@ def _first_noise(info: Information) -> np.ndarray:
 
 def _solved(info: Information, noise, theta0, known, regularizer, weight) -> tuple[Whitened, Program, Solution]:
     """Whitened data, program and solution at a noise (g,). Raises FitError that names what contradicts what."""
-    weighted = info.base.weighted(info.independence / noise**2)
-    problem = whiten(weighted)
-    start, directions = _coordinates(weighted, problem, theta0, weight)
+    problem, weighted, start, directions = _at_noise(info, noise, theta0, weight)
     try:
         program = _assembled(problem, weighted, start, directions, known, regularizer, weight)
         return problem, program, solve(program)
@@ -147,6 +145,22 @@ def _solved(info: Information, noise, theta0, known, regularizer, weight) -> tup
             f"No parameters satisfy everything that is said to be known. In conflict: {'; '.join(labels)}. Correct or "
             "leave out one of them."
         ) from error
+
+
+def unconstrained_program(info: Information, theta0, weight: float, noise=None) -> tuple[Program, np.ndarray]:
+    """The program of `consistent` with its pullback prior theta0 (nb, 10) and no constraints, and the noise (g,) used.
+
+    noise: what unconstrained least squares leaves, by default.
+    """
+    noise = _first_noise(info) if noise is None else np.asarray(noise, dtype=float)
+    return _assembled(*_at_noise(info, noise, theta0, weight), (), "pullback", weight), noise
+
+
+def _at_noise(info: Information, noise, theta0, weight: float) -> tuple[Whitened, Information, np.ndarray, np.ndarray]:
+    """Whitened data, weighted Information, start and directions at a noise (g,) of the row groups."""
+    weighted = info.base.weighted(info.independence / noise**2)
+    problem = whiten(weighted)
+    return problem, weighted, *_coordinates(weighted, problem, theta0, weight)
 
 
 def _coordinates(info: Information, problem: Whitened, theta0, weight: float) -> tuple[np.ndarray, np.ndarray]:
@@ -230,7 +244,8 @@ def _torque_scale(info) -> np.ndarray:
     layout = info.layout
     if info.robot is None:
         rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
-        per_dof = np.full(max([*layout.dofs, -1]) + 1, rms.max(initial=0.0))
+        count = max([*layout.dofs, -1]) + 1
+        per_dof = rms if len(rms) == count else np.full(count, rms.max(initial=0.0))  # a row group a degree, or unknown
     else:
         per_dof = info.degree_rms
     per_dof = np.maximum(per_dof, max(per_dof.max(initial=0.0) * 1e-3, np.finfo(float).tiny))
@@ -277,5 +292,5 @@ def _covariance(program: Program, solution: Solution, basis) -> np.ndarray:
     from scipy.linalg import solve_triangular
 
     base = basis.regrouping @ program.directions
-    spread = solve_triangular(solution.F, base.T, trans="T", check_finite=False)
+    spread = solve_triangular(solution.F, base.T, trans=1, check_finite=False)
     return 2 * spread.T @ spread

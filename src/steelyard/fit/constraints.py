@@ -178,10 +178,17 @@ def effect_bounds(layout: ParameterLayout, bounds: Mapping[str, tuple[float, flo
 
 
 def bound_constraints(layout: ParameterLayout, lower, upper, size) -> list[Constraint]:
-    """Bounds of single columns, one constraint each side and column. size: (p,) typical size of each column."""
+    """Bounds of single columns, one constraint each side and column, or an equality where both sides are the same.
+
+    size: (p,) typical size of each column.
+    """
     made = []
+    for column in np.flatnonzero(lower == upper):
+        row = np.eye(layout.size)[column : column + 1] / size[column]
+        label = f"{layout.names[column]} is {lower[column]:g} {layout.units[column]}"
+        made.append(_equal(label, row, lower[column : column + 1] / size[column]))
     for bound, sign, word in ((lower, 1.0, "at least"), (upper, -1.0, "at most")):
-        for column in np.flatnonzero(np.isfinite(bound)):
+        for column in np.flatnonzero(np.isfinite(bound) & (lower != upper)):
             row = np.zeros((1, layout.size))
             row[0, column] = -sign / size[column]
             label = f"{layout.names[column]} {word} {bound[column]:g} {layout.units[column]}"

@@ -96,7 +96,7 @@ def _constrained(program: Program, rows: Rows, w, F, target) -> _Step:
     while missed.any():
         active = rows.only(entered)
         h = active.slack(program.parameters(w + d))
-        M = solve_triangular(F, (active.A @ program.directions).T, trans="T", check_finite=False).T
+        M = solve_triangular(F, (active.A @ program.directions).T, trans=1, check_finite=False).T
         found = shortest_step(Bounded(active, h, M, max(1.0, program.remainder)), scale)
         step = _Step(d + solve_triangular(F, found.u, check_finite=False), found.aux, found.gap)
         missed = ~entered & (rows.depths(rows.slack(program.parameters(w + step.d))) < 0)
