@@ -21,6 +21,7 @@ SCALES = (1.0, 10.0, 0.1, 0.01, 1e-4, 1e-6, 1e-8)  # tried one after the other, 
 OTHERS = (10.0, 100.0, 0.3)  # scales, relative to the best guess, that may bring the digits that it lacks
 PROVEN = 1e-9  # gap of a step, relative to the cost, with which nothing else is tried
 TOLERANCES = (1e-11, 1e-10, 1e-9, 1e-8)  # asked of the cone solver, one after the other
+ENOUGH = 1e-8  # gap of a step, relative to its squared length, after which no other tolerance is tried
 MARGIN = 10.0  # times the solver's tolerance: kept clear of every bound, so that the tolerance cannot cross it
 TIE = 1e-12  # weight that picks the smallest of auxiliary variables that the cost leaves open
 UNREACHABLE = 1e-8  # of the largest singular value: directions in which no step moves a constraint
@@ -116,8 +117,8 @@ def _distance_to_bounds(bounded: Bounded) -> float:
 def _step(bounded: Bounded, scale: float) -> Shortest:
     """The shortest step, in units of scale.
 
-    The solver is kept inside every cone by more than its tolerance; the gap is that of the constraints as they are.
-    Raises Infeasible, NoDigits.
+    The solver is kept inside every cone by more than its tolerance, 1e-10 where it has all digits; the gap is to the
+    best of all points so far inside. Raises Infeasible, NoDigits.
     """
     from scipy import sparse
 
@@ -127,8 +128,10 @@ def _step(bounded: Bounded, scale: float) -> Shortest:
     M_aux = sparse.csc_matrix((len(bounded.h), 0))
     if rows.free.any():
         M_aux = sparse.block_diag([A * unit for A, unit in zip(free, units, strict=True)], format="csc")
+    best = None
     for tolerance in TOLERANCES:
-        found = _clarabel(M, M_aux, bounded.h - MARGIN * tolerance * rows.unit, rows.kinds, tolerance)
+        tightened = bounded.h - MARGIN * tolerance * rows.unit
+        found = _clarabel(M, M_aux, tightened, rows.kinds, tolerance)
         if found is None:
             continue
         u, aux, multipliers = found
@@ -138,9 +141,14 @@ def _step(bounded: Bounded, scale: float) -> Shortest:
         if len(aux):
             slack -= M_aux @ aux
         if (rows.depths(slack) >= 0).all():
-            gap = scale**2 * _duality_gap(u, aux, M, M_aux, bounded.h, rows.inside(multipliers))
-            return Shortest(scale * u, parts, gap)
-    raise NoDigits("The cone solver met none of its tolerances.")
+            gap = _duality_gap(u, aux, M, M_aux, tightened, rows.inside(multipliers))
+            if best is None or scale**2 * gap < best.gap:
+                best = Shortest(scale * u, parts, scale**2 * gap)
+            if gap < ENOUGH * float(u @ u):
+                break
+    if best is None:
+        raise NoDigits("The cone solver met none of its tolerances.")
+    return best
 
 
 def _clarabel(M, M_aux, h, kinds, tolerance: float):
