@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import steelyard as sy
+from steelyard.diagnose import contributions
 from steelyard.inertia import sets
 from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.parameters import from_com_inertia
@@ -125,17 +126,11 @@ def learning(robot, sizes, seeds):
     return errors
 
 
-def parts(estimate, log):
-    """Predicted torque of links, rotors and friction, {name: (n, 3)}."""
-    robot = estimate.robot
-    links = sy.inverse_dynamics(robot, log.q, log.v, log.a)
-    rotors = sy.inverse_dynamics(robot, log.q, log.v, log.a, rotors=True) - links
-    viscous, coulomb, offset = (estimate.friction[term] for term in ("viscous", "coulomb", "offset"))
-    return {
-        "links": links,
-        "rotors": rotors,
-        "friction": viscous * log.v + coulomb * np.tanh(log.v / COULOMB_WIDTH) + offset,
-    }
+def parts(model, log):
+    """Predicted torque of links, rotors and friction, {name: (n, 3)}. model: an estimate, or a robot with rotors."""
+    found = contributions(model, log, rotors=True)
+    friction = sum(found.effects[term] for term in ("viscous", "coulomb", "offset"))
+    return {"links": found.links.sum(axis=2), "rotors": found.effects["rotors"], "friction": friction}
 
 
 def figure_4(estimate, log):

@@ -51,6 +51,4 @@ def test_parts_sum_to_the_prediction(example):
     robot = library.cheetah3_leg()
     log = example["recorded"](robot)[::200]
     truth = robot.with_joint_properties(damping=example["VISCOUS"], frictionloss=example["COULOMB"])
-    friction = {"viscous": truth.damping, "coulomb": truth.frictionloss, "offset": np.zeros(3)}
-    model = type("Known", (), {"robot": truth, "friction": friction})
-    np.testing.assert_allclose(sum(example["parts"](model, log).values()), log.tau, atol=1e-9)
+    np.testing.assert_allclose(sum(example["parts"](truth, log).values()), log.tau, atol=1e-9)
