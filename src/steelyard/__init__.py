@@ -10,6 +10,7 @@ from steelyard.calibration import calibrate
 from steelyard.dynamics import (
     base_wrench_regressor,
     body_regressor,
+    closed_loop,
     energy_regressor,
     inverse_dynamics,
     inverse_dynamics_derivatives,
@@ -47,6 +48,7 @@ __all__ = [
     "base_wrench_regressor",
     "body_regressor",
     "calibrate",
+    "closed_loop",
     "diagnose",
     "energy_regressor",
     "errors",

@@ -9,6 +9,14 @@ class ModelError(SteelyardError):
     """A robot model cannot be read, used or written back."""
 
 
+class LoopError(ModelError):
+    """A closed loop cannot be assembled, or its driven joints do not determine its motion."""
+
+
+class SingularConfigurationError(LoopError):
+    """At a configuration the driven joints of a closed loop lose hold of the passive ones."""
+
+
 class LogError(SteelyardError):
     """A log cannot be read, or its signals cannot be trusted."""
 

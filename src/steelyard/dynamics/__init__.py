@@ -1,5 +1,6 @@
 """Functions of a Robot and its motion, with leading batch axes."""
 
+from steelyard.dynamics import closed_loop
 from steelyard.dynamics.balances import (
     base_wrench_regressor,
     energy_regressor,
@@ -16,6 +17,7 @@ __all__ = [
     "InverseDynamicsDerivatives",
     "base_wrench_regressor",
     "body_regressor",
+    "closed_loop",
     "energy_regressor",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",

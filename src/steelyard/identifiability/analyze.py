@@ -72,7 +72,7 @@ def _check(robot: Robot, motion: str, motors: bool):
         raise OptionError(f"motion is one of {', '.join(MOTIONS)}; got '{motion}'.")
     if robot.loops:
         raise ModelError(
-            f"Robot '{robot.name}' has closed loops ({choices(robot.loops)}), which tie joints together; this analysis "
+            f"Robot '{robot.name}' has closed loops ({choices(robot.loop_names)}), which tie joints together; this analysis "
             "is for trees. Remove these <equality> constraints to analyse the opened tree."
         )
     if motors and not robot.rotors:

@@ -17,6 +17,12 @@ def fingerprint(robot: Robot, *, rotors: bool = False) -> str:
         for numbers in (joint.subspace, joint.rotation, joint.position, joint.ratio, joint.offset):
             digest.update((np.round(np.asarray(numbers, dtype=float), DIGITS) + 0.0).tobytes())
     digest.update(repr((robot.parents.tolist(), robot.body_names, robot.body_joints.tolist())).encode())
+    for loop in robot.loops:
+        digest.update(repr((loop.kind, loop.bodies)).encode())
+        for numbers in (loop.rotations, loop.positions):
+            digest.update((np.round(numbers, DIGITS) + 0.0).tobytes())
+    if robot.loops:
+        digest.update(repr(robot.actuated).encode())
     digest.update((np.round(robot.gravity.astype(float), DIGITS) + 0.0).tobytes())
     for rotor in robot.rotors if rotors else ():
         digest.update(repr((rotor.joint, rotor.carrier, rotor.symmetric)).encode())

@@ -30,6 +30,24 @@ def cheetah3_leg(*, floating: bool | None = None, gravity=None) -> Robot:
     return _bundled("cheetah3_leg", floating, gravity)
 
 
+def five_bar(*, floating: bool | None = None, gravity=None) -> Robot:
+    """A spherical five-bar linkage with two motors and one closed loop (structure of paper D, section 3; masses ours).
+
+    Options as in `load`.
+    """
+    return _bundled("five_bar", floating, gravity)
+
+
+def four_bar_leg(*, floating: bool | None = None, gravity=None) -> Robot:
+    """A planar leg whose knee is driven through a four-bar linkage (our own). Options as in `load`."""
+    return _bundled("four_bar_leg", floating, gravity)
+
+
+def palletiser(*, floating: bool | None = None, gravity=None) -> Robot:
+    """A palletising arm with a driving and two levelling parallelograms: three loops (our own). Options as in `load`."""
+    return _bundled("palletiser", floating, gravity)
+
+
 def _bundled(name: str, floating, gravity) -> Robot:
     path = Path(str(files("steelyard.model") / "data" / f"{name}.urdf"))
     return read_side(side_path(path), load(path, floating=floating, gravity=gravity))

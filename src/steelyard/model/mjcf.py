@@ -10,9 +10,10 @@ from steelyard.errors import ModelError
 from steelyard.inertia.parameters import from_com_inertia
 from steelyard.model.assemble import Part, assemble, free_joint
 from steelyard.model.joint import Joint, prismatic_subspace, revolute_subspace, spherical_subspace, unlimited
+from steelyard.model.mjcf_loops import actuated_joints, closures, loops
+from steelyard.model.mjcf_names import body_name, compiled_rotation, joint_name
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.xml import parse
-from steelyard.spatial import rotation_from_quaternion
 
 
 def load(path, *, floating=None, gravity=None) -> Robot:
@@ -32,7 +33,8 @@ def load(path, *, floating=None, gravity=None) -> Robot:
         source=Source(path.absolute(), "mjcf"),
         notes=[*(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
     )
-    return replace(robot, loops=_loops(m))
+    closed = loops(m, robot)
+    return replace(robot, loops=closed, actuated=actuated_joints(m, robot) if closed else ())
 
 
 def compile_file(path):
@@ -55,15 +57,6 @@ def _gravity(m):
     return np.zeros(3) if disabled else m.opt.gravity
 
 
-def body_name(m, body: int) -> str:
-    return m.body(body).name or f"body{body}"
-
-
-def compiled_rotation(quaternion_w_first) -> np.ndarray:
-    """(3, 3) of one of MuJoCo's quaternions."""
-    return rotation_from_quaternion(np.roll(np.asarray(quaternion_w_first, dtype=float), -1))
-
-
 def _parts(m) -> list[Part]:
     parts = [Part("world", WORLD, np.eye(3), np.zeros(3), (), np.zeros(10), False)]
     for body in range(1, m.nbody):
@@ -83,8 +76,8 @@ def _joint(m, index: int) -> Joint:
     import mujoco
 
     kind = mujoco.mjtJoint(m.jnt_type[index])
-    dof, body = m.jnt_dofadr[index], m.jnt_bodyid[index]
-    name = m.joint(index).name or f"{body_name(m, body)}_joint{index - m.body_jntadr[body]}"
+    dof = m.jnt_dofadr[index]
+    name = joint_name(m, index)
     anchor, axis = m.jnt_pos[index].copy(), m.jnt_axis[index].copy()
     if kind == mujoco.mjtJoint.mjJNT_FREE:
         joint = free_joint(name)
@@ -113,19 +106,10 @@ def _joint(m, index: int) -> Joint:
     )
 
 
-def _loops(m) -> tuple[str, ...]:
-    """Names of the active equality constraints that close a kinematic loop."""
-    import mujoco
-
-    closing = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
-    active = [k for k in range(m.neq) if m.eq_active0[k] and int(m.eq_type[k]) in closing]
-    return tuple(m.eq(k).name or f"equality {k}" for k in active)
-
-
 def _unmodelled(m, path) -> list[str]:
     """Elements that act on the motion but are not part of the rigid-body model, one note each."""
     found = {
-        "equality constraints": m.neq,
+        "equality constraints": m.neq - len(closures(m)),
         "tendons": m.ntendon,
         "joint springs": int(np.count_nonzero(m.jnt_stiffness)),
         "gravity compensation on bodies": int(np.count_nonzero(m.body_gravcomp)),

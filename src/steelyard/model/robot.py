@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.model.joint import Joint
+from steelyard.model.loops import Loop
 from steelyard.model.rotor import Rotor
 
 WORLD = -1
@@ -47,7 +48,9 @@ class Robot:
     joints: parents before children, depth first. parents: (nj,) joint index or WORLD. body_joints: (nb,) the joint
     whose child frame is the body frame; joints without a body are the inner joints of a compound one. inertias: (nb,
     10) in body frames, fixed attachments lumped in. gravity: (3,) in the world, m/s^2. links: every part of the file
-    with the body it rides on. loops: names of the file's loop closures, which are not part of the tree.
+    with the body it rides on. loops: closures of kinematic loops, which are not part of the tree; functions of
+    `dynamics` are those of the open tree, `closed_loop` obeys the loops. actuated: joints that have a motor, for robots
+    with loops; empty when unknown.
     """
 
     name: str
@@ -62,7 +65,8 @@ class Robot:
     frictionloss: np.ndarray
     links: tuple[Link, ...] = ()
     rotors: tuple[Rotor, ...] = ()
-    loops: tuple[str, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    actuated: tuple[str, ...] = ()
     source: Source | None = None
     notes: tuple[str, ...] = ()
 
@@ -155,6 +159,11 @@ class Robot:
         return np.concatenate([j.effort_limit for j in self.free_joints] or [np.zeros(0)])
 
     @property
+    def loop_names(self) -> tuple[str, ...]:
+        """Names of the loop closures."""
+        return tuple(loop.name for loop in self.loops)
+
+    @property
     def floating(self) -> bool:
         """Whether the robot's root is a free joint."""
         return bool(self.joints) and self.joints[0].kind == "free"
@@ -206,6 +215,16 @@ class Robot:
                     f"{name} of robot '{self.name}' has shape ({self.nv},), one value a degree; got {value.shape}."
                 )
         return replace(self, **changed)
+
+    def with_actuated(self, names) -> "Robot":
+        """Copy whose motors are in the named joints. Raises ModelError that lists the joints for an unknown name."""
+        names = (names,) if isinstance(names, str) else tuple(names)
+        unknown = [name for name in names if name not in self.joint_names]
+        if unknown:
+            raise ModelError(
+                f"Robot '{self.name}' has no joint '{unknown[0]}' to drive. Its joints: {choices(self.joint_names)}."
+            )
+        return replace(self, actuated=tuple(dict.fromkeys(names)))
 
     def body_index(self, name: str) -> int:
         """Index of a body by name. Raises ModelError that lists the valid names."""

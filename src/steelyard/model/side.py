@@ -1,5 +1,5 @@
-"""The side file `ROBOT.steelyard.toml`: what a model file cannot say. Version 1 knows motor rotors and facts
-about bodies (docs/side_file.md).
+"""The side file `ROBOT.steelyard.toml`: what a model file cannot say. Version 1 knows motor rotors, closed loops, which
+joints have motors, and facts about bodies (docs/side_file.md).
 
 Strict on purpose: a key that is not understood is an error, never ignored.
 """
@@ -8,9 +8,11 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard.errors import ModelError
+from steelyard.errors import ModelError, choices
 from steelyard.model.robot import Robot
 from steelyard.model.side_known import Known, known
+from steelyard.model.side_loop import KEYS as LOOP_KEYS
+from steelyard.model.side_loop import loop
 from steelyard.model.side_rotor import KEYS, rotor
 from steelyard.model.side_table import Table
 
@@ -28,9 +30,10 @@ def side_path(model) -> Path:
 def read_side(path, robot: Robot) -> Robot:
     """The robot with what its side file adds.
 
-    path: the `.steelyard.toml` file. Returns a copy of `robot` whose `rotors` are the file's, in its order. Raises
-    ModelError that names the file, the key and what was expected: unknown or mistyped keys, joints or links that the
-    robot does not have, rotors that no body can be.
+    path: the `.steelyard.toml` file. Returns a copy of `robot` whose `rotors` are the file's, in its order; its loops
+    join those of the model file, and `actuated`, if given, replaces what that says. Raises ModelError that names the
+    file, the key and what was expected: unknown or mistyped keys, joints or links that the robot does not have, rotors
+    that no body can be.
     """
     document = _document(Path(path))
     known(document.table("known"), robot)  # refused here already, whoever asks for it later
@@ -40,7 +43,23 @@ def read_side(path, robot: Robot) -> Robot:
         rotors.append(rotor(table, robot))
         if rotors[-1].joint in [other.joint for other in rotors[:-1]]:
             raise ModelError(f"{table.where} drives joint '{rotors[-1].joint}' again; describe one rotor a joint.")
-    return replace(robot, rotors=tuple(rotors))
+    robot = replace(robot, rotors=tuple(rotors), loops=(*robot.loops, *_loops(document, robot)))
+    driven = document.texts("actuated")
+    unknown = [name for name in driven or () if name not in robot.joint_names]
+    if unknown:
+        document.refuse("actuated", f"names of joints of robot '{robot.name}': {choices(robot.joint_names)}")
+    return robot if driven is None else robot.with_actuated(driven)
+
+
+def _loops(document: Table, robot: Robot):
+    names = list(robot.loop_names)
+    for table in document.tables("loop"):
+        table.refuse_unknown(LOOP_KEYS)
+        closure = loop(table, robot)
+        if closure.name in names:
+            table.refuse("name", "a name that no other loop has")
+        names.append(closure.name)
+        yield closure
 
 
 def read_known(path, robot: Robot) -> Known:
@@ -50,7 +69,7 @@ def read_known(path, robot: Robot) -> Known:
 
 def _document(path: Path) -> Table:
     document = Table(_parsed(path), str(path))
-    document.refuse_unknown(("version", "rotor", "known"))
+    document.refuse_unknown(("version", "actuated", "rotor", "loop", "known"))
     version = document.values.get("version", VERSION)
     if version != VERSION or isinstance(version, bool):
         raise ModelError(f"{path}: version is {version!r}; this release reads side files of version {VERSION}.")

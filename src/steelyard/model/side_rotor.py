@@ -4,14 +4,13 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import parameters, pseudo
-from steelyard.model.joint import planar_subspace
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.rotor import Rotor
+from steelyard.model.side_frames import GROUND, rest_poses, z_along
 from steelyard.model.side_table import Table
 from steelyard.spatial import rotation_from_rpy
 
 KEYS = ("joint", "gear_ratio", "carrier", "axis", "position", "rotation", "mass", "com", "inertia", "symmetric")
-GROUND = "world"
 SYMMETRY_TOLERANCE = 1e-6
 
 
@@ -49,18 +48,9 @@ def _joint_index(table: Table, robot: Robot) -> int:
     return names.index(name)
 
 
-def _rest_poses(robot: Robot):
-    """World poses of all joint frames at zero coordinates: R (nj, 3, 3), p (nj, 3)."""
-    R, p = np.zeros((robot.nj, 3, 3)), np.zeros((robot.nj, 3))
-    for i, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
-        R_parent, p_parent = (np.eye(3), np.zeros(3)) if parent == WORLD else (R[parent], p[parent])
-        R[i], p[i] = R_parent @ joint.rotation, p_parent + R_parent @ joint.position
-    return R, p
-
-
 def _placed(table: Table, robot: Robot, index: int):
     """Carrier name, and axis, rotation and position of the rotor frame in the carrier body's frame."""
-    R_rest, p_rest = _rest_poses(robot)
+    R_rest, p_rest = rest_poses(robot)
     body, R_link, p_link = _carrier(table, robot, index)
     at = None if body == WORLD else robot.body_joints[body]
     R_body, p_body = (np.eye(3), np.zeros(3)) if at is None else (R_rest[at], p_rest[at])
@@ -79,7 +69,7 @@ def _placed(table: Table, robot: Robot, index: int):
     else:
         p = p_link + R_link @ position
     rpy = table.numbers("rotation", 3)
-    R = _z_along(along) if rpy is None else R_link @ rotation_from_rpy(rpy)
+    R = z_along(along) if rpy is None else R_link @ rotation_from_rpy(rpy)
     return (None if body == WORLD else robot.body_names[body]), along, R, p
 
 
@@ -101,12 +91,6 @@ def _carrier(table: Table, robot: Robot, index: int):
     raise ModelError(
         f"{table.name('carrier')} is '{name}', which robot '{robot.name}' does not have. Its links: {choices(names)}."
     )
-
-
-def _z_along(axis):
-    """Rotation by the smallest angle that carries z to a unit axis: the frame planar joints use too."""
-    Phi = planar_subspace(axis)
-    return np.column_stack([Phi[:3, 0], Phi[:3, 1], Phi[3:, 2]])
 
 
 def _theta(table: Table) -> np.ndarray:
@@ -142,7 +126,7 @@ def _inertia(table: Table) -> np.ndarray | None:
 def _is_symmetric(theta, axis) -> bool:
     """Whether turning the rotor about its axis by a third changes nothing; then no turn does."""
     third = 2 * np.pi / 3
-    turn = _z_along(axis) @ rotation_from_rpy(np.array([0.0, 0.0, third])) @ _z_along(axis).T
+    turn = z_along(axis) @ rotation_from_rpy(np.array([0.0, 0.0, third])) @ z_along(axis).T
     change = np.abs(parameters.transform(theta, turn, np.zeros(3)) - theta)
     moment = np.abs(theta[4:]).max()
     first = np.sqrt(theta[0] * moment)  # a first moment of the size the mass and its moments allow

@@ -55,6 +55,14 @@ class Table:
             self.refuse(key, "a string")
         return value
 
+    def texts(self, key: str) -> tuple[str, ...] | None:
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            self.refuse(key, "a list of strings")
+        return tuple(value)
+
     def flag(self, key: str) -> bool | None:
         value = self.values.get(key)
         if value is not None and not isinstance(value, bool):

@@ -1,0 +1,17 @@
+"""Robots with closed loops: the open tree, and what its loops make of it (paper D, section 3).
+
+Some joints are independent, usually those with motors; the others follow. `robot.loops` lists the closures.
+"""
+
+from steelyard.dynamics.closed_loop.derivatives import Derivatives, inverse_dynamics_derivatives
+from steelyard.dynamics.closed_loop.torque import gamma, independent, inverse_dynamics, regressor, tree_state
+
+__all__ = [
+    "Derivatives",
+    "gamma",
+    "independent",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "regressor",
+    "tree_state",
+]
