@@ -112,8 +112,9 @@ def _write(result: Result, stage: Path, out) -> dict:
     model = Path(result.job.model)
     saved = save(result.robot, stage / f"{model.stem}{SUFFIX}{model.suffix}")
     models = [file.relative_to(stage).as_posix() for file in saved.files]
-    if result.job.rotors:
-        models.append(write_side(result.robot, side_path(saved.path)).name)
+    in_model = load(saved.path).loop_names if result.robot.loops else ()
+    if result.job.rotors or set(result.robot.loop_names) - set(in_model):
+        models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
     found = summary(
         result, out=out, files=[*models, SUMMARY, REPORT], notes=[*saved.notes, *_unwritten(result, saved.path)]
     )
@@ -133,10 +134,10 @@ def _unwritten(result: Result, path: Path):
     if side is not None and any(read_known(side, result.prior).words()):
         yield f"What {side.name} knows of links is not written again; --side reads it for another model, too."
     written = load(path, floating=result.job.floating, gravity=result.job.gravity)
-    rotors = result.job.rotors
-    if rotors:
-        written = read_side(side_path(path), written)
+    rotors, side = result.job.rotors, side_path(path)
+    if side.exists():
+        written = read_side(side, written)
     error, full = validate(written, result.held_out, rotors=rotors).relative_error, result.after.relative_error
     if error > 1.01 * full:
-        which = "The model and side files" if rotors else "The model file"
+        which = "The model and side files" if side.exists() else "The model file"
         yield f"{which} alone: held-out torques to {error:.2%}; with what has no place there, {full:.2%}."

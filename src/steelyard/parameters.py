@@ -179,17 +179,13 @@ def layout_of(
             f"rotors: robot '{robot.name}' has none. Describe its motors in a side file *.steelyard.toml and read it "
             "with read_side, or leave rotors out (armature=True estimates their inertia at the joints)."
         )
-    actuated, start = [], 0
-    for joint in robot.free_joints:
-        if joint.kind != "free":
-            actuated += range(start, start + joint.nv)
-        start += joint.nv
+    actuated = robot.driven_dofs
     names = {robot.dof_names[i]: i for i in actuated}
     wanted = {*friction, *(("armature",) if armature else ())}
     return ParameterLayout(
         body_names=robot.body_names,
         dof_names=tuple(robot.dof_names[i] for i in actuated),
-        dofs=tuple(actuated),
+        dofs=actuated,
         terms=tuple(term for term in TERMS if term in wanted),
         extras=(*_couplings(names, coupling), *_springs(robot, names, springs), *_users(robot, names, extra)),
         rotor_names=tuple(rotor.name for rotor in robot.rotors) if rotors else (),

@@ -146,7 +146,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
 
 
 def load_with_side(job: Job) -> Robot:
-    """The given model, with the rotors of its side file where the job uses it."""
+    """The given model, with the rotors and loops of its side file where the job uses it."""
     robot = load(job.model, floating=job.floating, gravity=job.gravity)
     side = side_of(job)
     return robot if side is None else read_side(side, robot)

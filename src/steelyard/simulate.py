@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.errors import ModelError, OptionError
+from steelyard.errors import ModelError, OptionError, choices
 from steelyard.fit.estimate import Estimate
 from steelyard.log import Log
 from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
@@ -235,6 +235,11 @@ def _drive(
 
 def _compiled(robot: Robot):
     """MuJoCo model of a robot's rigid bodies, without contacts and joint stops."""
+    if robot.loops:
+        raise ModelError(
+            f"Robot '{robot.name}' has closed loops ({choices(robot.loop_names)}), which this simulation would leave "
+            "open. Compute torques of its motors with closed_loop.inverse_dynamics instead."
+        )
     import mujoco
 
     from steelyard.model.mjcf_new import draft

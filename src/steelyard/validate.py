@@ -4,9 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.dynamics.closed_loop import with_motors
+from steelyard.dynamics.closed_loop.choice import choose
+from steelyard.dynamics.closed_loop.state import of_tree
+from steelyard.dynamics.closed_loop.torque import projected
 from steelyard.dynamics.effects import extra_torque, friction_torque
 from steelyard.dynamics.inverse import inverse_dynamics
 from steelyard.fit.estimate import Estimate
+from steelyard.identifiability.closed_log import on_tree
 from steelyard.information import direction_of
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
@@ -54,6 +59,11 @@ def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Vali
 
     Raises LogError when the log lacks v, a or tau.
     """
+    robot = model.require_robot() if isinstance(model, Estimate) else model
+    log.require("q", "v", "a", "tau")
+    if robot.loops:
+        robot = with_motors(robot)
+        log = on_tree(robot, log)
     q, v, a, tau = log.require("q", "v", "a", "tau")
     width = model.coulomb_width if isinstance(model, Estimate) else COULOMB_WIDTH
     layout = model.layout if isinstance(model, Estimate) else ParameterLayout(())
@@ -62,17 +72,28 @@ def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Vali
     predicted = np.concatenate(
         [predict(model, q[s], v[s], a[s], direction=direction[s], rotors=rotors) for s in chunks]
     )
-    robot = model.require_robot() if isinstance(model, Estimate) else model
-    return Validation(log.t, predicted, tau, robot.dof_names)
+    if not robot.loops:
+        return Validation(log.t, predicted, tau, robot.dof_names)
+    choice = choose(robot)
+    return Validation(log.t, predicted, tau[:, choice.independent], choice.names)
 
 
 def predict(model: Estimate | Robot, q, v, a, *, direction=None, rotors: bool = False) -> np.ndarray:
     """Torques (n, nv) that a model predicts for a motion q (n, nq), v, a (n, nv), friction included.
 
+    Of a robot with closed loops, torques (n, ni) of its independent joints for a motion of all joints that keeps them.
     direction: (n, nv) filtered direction of motion, where torques are compared with filtered ones; behind it may stand
-    those of the motors that joints share. rotors: see
-    `validate`.
+    those of the motors that joints share. rotors: see `validate`.
     """
+    tau = _of_tree(model, q, v, a, direction, rotors)
+    robot = model.require_robot() if isinstance(model, Estimate) else model
+    if not robot.loops:
+        return tau
+    return projected(of_tree(with_motors(robot), q, v, a), tau[..., None])[..., 0]
+
+
+def _of_tree(model: Estimate | Robot, q, v, a, direction, rotors: bool):
+    """Torques (n, nv) of all joints of the open tree."""
     if isinstance(model, Robot):
         return inverse_dynamics(model, q, v, a, rotors=rotors) + friction_torque(model, v, direction=direction)
     robot, width = model.require_robot(), model.coulomb_width

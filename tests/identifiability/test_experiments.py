@@ -238,16 +238,3 @@ def test_constraints_that_the_loader_leaves_out_are_named(tmp_path):
         '<equality><joint joint1="ja" joint2="jb"/></equality></mujoco>'
     )
     assert "equality constraints" in identifiability(load(path)).table()
-
-
-def test_closed_loops_are_refused_by_name(tmp_path):
-    path = tmp_path / "loop.xml"
-    path.write_text(
-        '<mujoco><worldbody><body name="a"><joint name="i"/><geom size=".1"/></body>'
-        '<body name="b" pos="1 0 0"><joint name="j"/><geom size=".1"/></body></worldbody>'
-        '<equality><connect name="ring" body1="a" body2="b" anchor="1 0 0"/></equality></mujoco>'
-    )
-    robot = load(path)
-    assert robot.loops == ("ring",)
-    with pytest.raises(ModelError, match=r"ring.*opened tree"):
-        identifiability(robot)

@@ -187,7 +187,10 @@ GOOD = 'joint = "slide"\ngear_ratio = 5'
             f"[[rotor]]\n{GOOD}\ngear = 5",
             r"rotor\[0\].gear is not known. .*Valid here: joint, gear_ratio, carrier, axis",
         ),
-        ("loops = []", r"robot.steelyard.toml: loops is not known. Valid here: version, rotor"),
+        (
+            "loops = []",
+            r"robot.steelyard.toml: loops is not known. Did you mean 'loop'\? Valid here: version, actuated, rotor, loop",
+        ),
         ("[rotor]\njoint = 'slide'", r"rotor is .*array of tables: start each entry with \[\[rotor\]\]"),
         ("rotor = 3", r"rotor is 3; expected an array of tables"),
         (f"[[rotor]]\n{GOOD}\ngear_ration = 5", r"rotor\[0\].gear_ration is not known. Did you mean 'gear_ratio'\?"),

@@ -185,6 +185,6 @@ def test_long_logs_of_many_joints_stay_small(small):
     names = tuple(f"j{i}" for i in range(35))
     val = replace(small.after, t=np.arange(50_000) * 1e-3, predicted=many, measured=many, joint_names=names)
     columns = SimpleNamespace(subspace=np.eye(6)[:, 5:])
-    robot = SimpleNamespace(free_joints=[columns] * 35)
+    robot = SimpleNamespace(free_joints=[columns] * 35, dof_names=names)
     figures = torque_figures(SimpleNamespace(job=small.job, prior=robot, before=val, after=val))
     assert sum(len(figure.to_json()) for figure in figures.values()) < 2.5e6

@@ -5,10 +5,12 @@ from functools import cache, partial
 
 import numpy as np
 
+from steelyard.dynamics import closed_loop
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.identifiability import regroup, sampled
 from steelyard.identifiability.basis import Basis, from_null_space, rescaled
 from steelyard.identifiability.build import build
+from steelyard.identifiability.closed import METHOD, closed_basis
 from steelyard.identifiability.result import Identifiability, Setup
 from steelyard.identifiability.sensors import sensors_of
 from steelyard.identifiability.snapping import TOLERANCE
@@ -43,6 +45,9 @@ def identifiability(
     is not measured), or {name: coordinate}. friction, armature: terms of the regression, as in `accumulate`. tolerance:
     smallest angle between axes [rad], or offset over the robot's characteristic length, that is taken as real.
 
+    Robots with closed loops have the torques of their independent joints (`robot.actuated`) measured and stand as they
+    are; their answer is numeric, and its `method` says so.
+
     Raises OptionError and ModelError that list valid names.
     """
     _check(robot, motion, motors)
@@ -51,6 +56,8 @@ def identifiability(
         base, motion, _names(sensors), motors, locked, tuple(t for t in terms if t in FRICTION), armature, tolerance
     )
     options = {"base": base, "locked": locked, "motors": motors, "terms": terms}
+    if robot.loops:
+        return _of_loops(closed_loop.with_motors(robot), setup, terms)
     made = cache(partial(build, robot, **options))
     mechanism = made(tolerance=0.0)
     measured = sensors_of(mechanism, robot, setup.sensors)
@@ -70,15 +77,30 @@ def identifiability(
 def _check(robot: Robot, motion: str, motors: bool):
     if motion not in MOTIONS:
         raise OptionError(f"motion is one of {', '.join(MOTIONS)}; got '{motion}'.")
-    if robot.loops:
-        raise ModelError(
-            f"Robot '{robot.name}' has closed loops ({choices(robot.loop_names)}), which tie joints together; this analysis "
-            "is for trees. Remove these <equality> constraints to analyse the opened tree."
-        )
     if motors and not robot.rotors:
         raise ModelError(
             f"Robot '{robot.name}' has no rotors. Describe them in its side file *.steelyard.toml, or leave motors out."
         )
+
+
+def _of_loops(robot: Robot, setup: Setup, terms) -> Identifiability:
+    refused = [name for name in ("base", "motors", "locked") if getattr(setup, name)]
+    if refused:
+        raise OptionError(
+            f"{refused[0]}: robot '{robot.name}' has closed loops ({choices(robot.loop_names)}), which are analysed as "
+            f"they stand. Leave {choices(refused)} out, or analyse the open tree: dataclasses.replace(robot, loops=())."
+        )
+    mechanism = build(robot, terms=terms)
+    experiment = Experiment(setup.motion == "dynamic", True, ())
+    basis, decisions = closed_basis(
+        robot,
+        mechanism.layout,
+        mechanism.scale,
+        regroup.preference(mechanism),
+        dynamic=experiment.dynamic,
+        sensors=setup.sensors,
+    )
+    return Identifiability(robot, setup, mechanism, experiment, METHOD, decisions, (), basis, None)
 
 
 def _names(sensors) -> tuple[str, ...]:

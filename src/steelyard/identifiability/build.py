@@ -34,6 +34,8 @@ def build(
     length = _characteristic_length(joints)
     bodies = [joint.body for joint in joints if joint.body is not None]
     idle = {int(k) for joint in joints if not joint.acts for k in joint.coordinates}
+    if robot.loops:  # only joints with motors have friction and torque of their own
+        idle |= set(range(len(names))) - set(robot.driven_dofs)
     acting = [k for k in range(len(names)) if k not in idle]
     layout = ParameterLayout(
         body_names=tuple(bodies),

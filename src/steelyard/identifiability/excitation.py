@@ -6,10 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.dynamics.closed_loop import with_motors
+from steelyard.dynamics.closed_loop.columns import columns
+from steelyard.dynamics.closed_loop.state import of_tree
 from steelyard.dynamics.effects import effect_column
 from steelyard.dynamics.regressor import regressor_rows
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiability.basis import Basis
+from steelyard.identifiability.closed_log import on_tree
 from steelyard.identifiability.structure import regression_basis
 from steelyard.model.robot import Robot
 from steelyard.parameters import FRICTION, ParameterLayout, layout_of
@@ -92,12 +96,14 @@ def excitation(data, robot: Robot | None = None, *, friction=FRICTION, armature:
         return from_gram(info.G, info.basis, info.layout, max(info.n, 1))
     if robot is None:
         raise OptionError("The excitation of a log needs the robot it moves: excitation(log, robot).")
+    robot = with_motors(robot) if robot.loops else robot
     layout = layout_of(robot, friction=friction, armature=armature)
     basis = regression_basis(robot, layout)
     gram, samples = np.zeros((basis.count, basis.count)), 0
     for log in data if isinstance(data, Sequence) else [data]:
         if log.v is None or log.a is None:
             raise LogError(f"Log '{log.name}' has no v or a. Fill them with filters.differentiate first.")
+        log = on_tree(robot, log) if robot.loops else log
         for start in range(0, len(log.t), CHUNK):
             q, v, a = (x[start : start + CHUNK].T for x in (log.q, log.v, log.a))
             gram += _gram(robot, layout, basis, q, v, a)
@@ -122,6 +128,9 @@ def from_gram(gram, basis: Basis, layout: ParameterLayout, samples: int) -> Exci
 
 
 def _gram(robot: Robot, layout: ParameterLayout, basis: Basis, q, v, a):
+    if robot.loops:
+        rows = columns(robot, layout, of_tree(robot, q.T, v.T, a.T))[..., basis.columns].reshape(-1, basis.count)
+        return rows.T @ rows
     full = np.zeros((robot.nv, layout.size, q.shape[1]))
     full[:, layout.inertial] = regressor_rows(robot, q, v, a)
     for dof in layout.dofs:

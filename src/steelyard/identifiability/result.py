@@ -50,7 +50,8 @@ class Identifiability:
     """Combinations of p parameters that an experiment reveals; parameters in the order of `names`, SI units.
 
     method: "recursive" (paper C, provable), "recursive, coupled joints sampled" (the same, with the conditions of
-    mimic joints and unusual rotors sampled over their coordinates) or "numeric" (rank of a stacked random regression).
+    mimic joints and unusual rotors sampled over their coordinates), "numeric" (rank of a stacked random regression) or
+    "numeric, closed loops".
     decisions: its closest rank decisions. Large results stay sparse in `blocks` until a dense matrix is asked for.
     """
 

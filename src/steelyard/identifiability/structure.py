@@ -2,11 +2,14 @@
 
 from functools import lru_cache, partial
 
+import numpy as np
+
 from steelyard.identifiability.analyze import identifiability
 from steelyard.identifiability.basis import Basis
 from steelyard.identifiability.build import build
 from steelyard.identifiability.extras import with_extras
-from steelyard.identifiability.regroup import basis
+from steelyard.identifiability.closed import closed_basis
+from steelyard.identifiability.regroup import basis, preference
 from steelyard.identifiability.rotor_columns import widened
 from steelyard.identifiability.snapping import TOLERANCE
 from steelyard.identifiability.solve import solve
@@ -21,6 +24,12 @@ def regression_basis(robot: Robot, layout: ParameterLayout, sensors: tuple[str, 
 
     sensors: as of `identifiability`; balances of momentum and energy reveal what torques of all joints do.
     """
+    if robot.loops:
+        mechanism = build(robot, terms=layout.terms)
+        effects = len(layout.extras)
+        scale = np.concatenate([mechanism.scale, np.ones(effects)])
+        order = np.concatenate([preference(mechanism), mechanism.size + np.arange(effects)])
+        return closed_basis(robot, layout, scale, order)[0]
     if sensors != ("joints",):
         friction = tuple(term for term in layout.terms if term in FRICTION)
         return identifiability(robot, sensors=sensors, friction=friction, armature="armature" in layout.terms).basis

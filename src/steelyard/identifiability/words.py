@@ -12,6 +12,7 @@ from steelyard.identifiability.status import Status
 from steelyard.inertia.parameters import NAMES
 
 TILT = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])  # a rotation to no special direction
+TILTED = "mounting the robot tilted"
 COMBINATIONS_SHOWN = 8
 
 
@@ -119,7 +120,12 @@ def _candidates(result: Identifiability, link: str):
     if setup.motion == "static":
         yield "moving instead of standing still", _again(result, motion="dynamic")
     if "joints" not in sensors:
-        yield "measuring the torque of every joint", _again(result, sensors=(*setup.sensors, "joints"))
+        words = "every motor" if robot.loops else "every joint"
+        yield f"measuring the torque of {words}", _again(result, sensors=(*setup.sensors, "joints"))
+    if robot.loops:  # other bases and wrench sensors are not analysed with closed loops
+        if robot.gravity.any():
+            yield TILTED, _again(result, robot=replace(robot, gravity=TILT @ robot.gravity))
+        return
     for name in setup.locked:
         kept = {n: v for n, v in setup.locked.items() if n != name} if isinstance(setup.locked, dict) else ()
         rest = kept or tuple(n for n in setup.locked if n != name)
@@ -128,7 +134,7 @@ def _candidates(result: Identifiability, link: str):
         yield "letting the base move freely with its wrench measured", _again(result, base="floating")
         if robot.gravity.any():
             tilted = replace(robot, gravity=TILT @ robot.gravity)
-            yield "mounting the robot tilted", _again(result, robot=tilted)
+            yield TILTED, _again(result, robot=tilted)
         if "base" not in sensors:
             yield "a wrench sensor under the robot", _again(result, sensors=(*setup.sensors, "base"))
     wrist = f"wrench:{link}"

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.dynamics.closed_loop import with_motors
 from steelyard.errors import OptionError, StreamInterrupted, choices
 from steelyard.identifiability.structure import regression_basis
 from steelyard.information.collect import Collector, Job
 from steelyard.information.engines import ENGINES
-from steelyard.information.kinds import OF_JOINTS, kinds_of, sensors_of
+from steelyard.information.kinds import OF_JOINTS, kinds_of, refuse_for_loops, sensors_of
 from steelyard.information.sums import Information, require_kind
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
@@ -40,7 +41,8 @@ def accumulate(
 ) -> Information:
     """Information of one log or several, streamed in chunks.
 
-    log: with q, v, a and tau of every joint (`filters.differentiate` fills v and a), or an iterable of logs. rows: what
+    log: with q, v, a and tau of every joint (`filters.differentiate` fills v and a), or an iterable of logs; for a robot
+    with closed loops those of its independent joints will do, see `closed_loop`. rows: what
     the equations speak of, one kind or several: "joints" (torques), "momentum" or "energy" (the same physics integrated
     over windows of a low-pass filter at `cutoff` Hz, without a), "power" (of all joints together), "base" or
     "wrench:LINK" (six-axis sensors under the robot or in front of a link, from `log.wrenches`). Every row group has a
@@ -71,7 +73,10 @@ def accumulate(
     if engine not in ("auto", *ENGINES):
         raise OptionError(f"engine is one of auto, {choices(ENGINES)}; got {engine!r}.")
     require_kind(sums)
+    robot = with_motors(robot) if robot.loops else robot
     kinds = kinds_of(robot, rows)
+    if robot.loops:
+        refuse_for_loops(robot, kinds, engine=engine, rotors=rotors)
     if engine in ("numba", "jax") and (sums == "qr" or "joints" not in kinds):
         raise OptionError(f"Engine '{engine}' makes Gram matrices of joint torques only; leave engine at 'auto'.")
     if sample_weights is not None:

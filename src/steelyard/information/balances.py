@@ -8,6 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.dynamics.balances import base_wrench_rows, energy_rows, link_wrench_rows, sensor_frame
+from steelyard.dynamics.closed_loop.columns import columns
+from steelyard.dynamics.closed_loop.state import of_tree
+from steelyard.dynamics.closed_loop.torque import projected
 from steelyard.dynamics.kinematics import motion
 from steelyard.dynamics.momentum import momentum_blocks
 from steelyard.information.kinds import BASE, link_of
@@ -22,6 +25,17 @@ def joint_rows(job, chunk) -> Pieces:
     pairs = chunk_rows(job.raw.robot, job.raw.layout, job.coulomb_width, job.rows, chunk)
     for dof, (y, tau) in enumerate(pairs):
         yield dof, job.rows[dof].places, y, tau
+
+
+def independent_rows(job, chunk) -> Pieces:
+    """Torque of every independent joint of a robot with closed loops; forces of passive joints are felt there."""
+    q, v, a, tau, direction = chunk
+    at = of_tree(job.robot, q.T, v.T, a.T)
+    left = tau - known_torque(job.robot, job.layout, v, a, direction)
+    target = projected(at, left.T[..., None])[..., 0]
+    rows = columns(job.robot, job.layout, at, direction=direction.T, coulomb_width=job.coulomb_width)
+    for k in range(rows.shape[1]):
+        yield k, np.arange(len(job.kept)), rows[:, k, job.kept].T, target[:, k]
 
 
 def power_rows(job, chunk) -> Pieces:

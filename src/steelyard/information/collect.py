@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard.errors import LogError
 from steelyard.identifiability.basis import Basis
+from steelyard.identifiability.closed_log import on_tree
 from steelyard.information import balances
 from steelyard.information.engines import CHUNK, Sums
 from steelyard.information.kinds import BASE, OF_JOINTS, WEAK, WRENCH, groups_of, link_of
@@ -65,7 +66,7 @@ class Collector:
 
     def __init__(self, job: Job, before: int = 0):
         self.job, self.count, self.complete = job, 0, True
-        fast = "joints" in job.kinds and job.sums == "gram"
+        fast = "joints" in job.kinds and job.sums == "gram" and not job.robot.loops
         self.joints = Sums(job.robot, job.layout, job.kept, job.coulomb_width, job.engine, before) if fast else None
         make = Triangles if job.sums == "qr" else Grams
         k = len(job.raw.columns)
@@ -77,6 +78,9 @@ class Collector:
         """Add a log. Raises LogError, before anything is added, when it cannot be used."""
         job = self.job
         names = channels_needed(job)
+        if job.robot.loops:
+            log.require(*names)
+            log = on_tree(job.robot, log)
         found = dict(zip(names, channels_of(job.robot, log, names), strict=True))
         wrenches = {
             kind: wrench_of(log, link_of(kind)) for kind in job.kinds if kind == BASE or kind.startswith(WRENCH)
@@ -101,7 +105,9 @@ class Collector:
     def _add_samples(self, kind: str, kept: Grams | Triangles, channels, wrench, weights=None):
         for start in range(0, len(channels[0]), CHUNK):
             chunk = self.job.chunk(channels, start, start + CHUNK)
-            if kind == "joints":
+            if kind == "joints" and self.job.robot.loops:
+                pieces = balances.independent_rows(self.job, chunk)
+            elif kind == "joints":
                 pieces = balances.joint_rows(self.job, chunk)
             elif kind == "power":
                 pieces = balances.power_rows(self.job, chunk)

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 
 from steelyard.dynamics.balances import sensor_frame
+from steelyard.dynamics.closed_loop.choice import choose
 from steelyard.errors import OptionError, choices
 from steelyard.model.robot import Robot
 
 OF_JOINTS = ("joints", "momentum", "power", "energy")  # they all follow from torques of all joints
+OF_LOOPS = ("joints", "power", "energy")  # forces in closed loops do no work
 WEAK = ("momentum", "energy")  # integrals over windows, without acceleration
 BASE, WRENCH = "base", "wrench:"
 AXES = ("fx", "fy", "fz", "nx", "ny", "nz")
@@ -25,6 +27,17 @@ def kinds_of(robot: Robot, rows: str | Iterable[str]) -> tuple[str, ...]:
     return kinds
 
 
+def refuse_for_loops(robot: Robot, kinds: tuple[str, ...], *, engine: str, rotors: bool):
+    """Raise OptionError for what `accumulate` does not do for robots with closed loops."""
+    untold, about = [kind for kind in kinds if kind not in OF_LOOPS], f"robot '{robot.name}' has closed loops"
+    if untold:
+        raise OptionError(f"rows: {about}; of it, {choices(OF_LOOPS)} can be used, and not {choices(untold)}.")
+    if rotors:
+        raise OptionError(f"rotors: {about}; leave rotors out, armature=True has their inertia at the motors.")
+    if engine in ("numba", "jax"):
+        raise OptionError(f"engine: {about}; engine '{engine}' is for trees. Leave it at 'auto'.")
+
+
 def link_of(kind: str) -> str:
     """Link of a wrench kind, "base" for the one under the robot."""
     return kind.removeprefix(WRENCH)
@@ -33,7 +46,7 @@ def link_of(kind: str) -> str:
 def groups_of(robot: Robot, kind: str) -> tuple[str, ...]:
     """Names of the row groups of a kind; each has a noise of its own."""
     if kind == "joints":
-        return robot.dof_names
+        return robot.dof_names if not robot.loops else choose(robot).names
     if kind == "momentum":
         return tuple(f"momentum({name})" for name in robot.dof_names)
     return (kind,) if kind in OF_JOINTS else tuple(f"{kind}.{axis}" for axis in AXES)

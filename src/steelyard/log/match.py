@@ -65,16 +65,27 @@ def _agreed(channels: dict[str, Channel], notes: list[str]) -> tuple[dict[str, C
     return {key: _picked(c, order) if c.names else c for key, c in channels.items()}, order
 
 
+def _expected(channels: dict[str, Channel], robot: RobotNames, notes: list[str]) -> tuple[tuple[str, ...], int, int]:
+    """Joint names, nq and nv that the log should have: with closed loops, the joints with motors will do."""
+    names, driven = tuple(robot.joint_names), tuple(getattr(robot, "actuated", ()))
+    lacking = any(set(names) - set(c.names) for c in channels.values() if c.names)
+    if not (getattr(robot, "loops", ()) and driven and lacking):
+        return names, robot.nq, robot.nv
+    passive = [name for name in names if name not in driven]
+    notes.append(f"joints {choices(passive)} follow from the others through closed loops")
+    return driven, len(driven), len(driven)
+
+
 def _matched(
     channels: dict[str, Channel], robot: RobotNames, notes: list[str]
 ) -> tuple[dict[str, Channel], tuple[str, ...]]:
-    names = tuple(robot.joint_names)
-    per_freedom = len(names) == robot.nv  # otherwise a joint has several columns, and only their order can be used
+    names, nq, nv = _expected(channels, robot, notes)
+    per_freedom = len(names) == nv  # otherwise a joint has several columns, and only their order can be used
     matched: dict[str, Channel] = {}
     reported: set[str] = set()
     for key, channel in channels.items():
-        width = robot.nq if key == "q" else robot.nv
-        if channel.names and per_freedom and width == robot.nv:
+        width = nq if key == "q" else nv
+        if channel.names and per_freedom and width == nv:
             matched[key] = _by_name(key, channel, names, robot, notes, reported)
             continue
         found = channel.values.shape[1]

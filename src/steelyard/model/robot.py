@@ -158,6 +158,17 @@ class Robot:
     def effort_limits(self) -> np.ndarray:
         return np.concatenate([j.effort_limit for j in self.free_joints] or [np.zeros(0)])
 
+    @cached_property
+    def driven_dofs(self) -> tuple[int, ...]:
+        """Degrees of freedom that can have a motor: all but a free base's; with closed loops those of `actuated`."""
+        named = self.actuated if self.loops else ()
+        start, found = 0, []
+        for joint in self.free_joints:
+            if joint.kind != "free" and (not named or joint.name in named):
+                found += range(start, start + joint.nv)
+            start += joint.nv
+        return tuple(found)
+
     @property
     def loop_names(self) -> tuple[str, ...]:
         """Names of the loop closures."""

@@ -39,7 +39,8 @@ def torque_figures(result: Result) -> dict:
 def _units(result: Result) -> list[str]:
     from steelyard.report.labels import dof_units
 
-    return [unit["tau"] for unit in dof_units(result.prior)]
+    units = dict(zip(result.prior.dof_names, dof_units(result.prior), strict=True))
+    return [units[name]["tau"] for name in result.after.joint_names]
 
 
 def _traces(result: Result, i: int):

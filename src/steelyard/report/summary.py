@@ -85,12 +85,12 @@ def _fit(estimate) -> dict:
 
 def _held_out(result: Result) -> dict:
     before, after = result.before, result.after
-    units = dof_units(result.prior)
+    units = dict(zip(result.prior.dof_names, dof_units(result.prior), strict=True))
     noise = dict(zip(result.estimate.group_names, result.estimate.noise, strict=True))
     joints = [
         {
             "name": name,
-            "unit": units[i]["tau"],
+            "unit": units[name]["tau"],
             "torque_rms": np.sqrt(np.mean(after.measured[:, i] ** 2)),
             "rms_before": before.rms[i],
             "rms_after": after.rms[i],

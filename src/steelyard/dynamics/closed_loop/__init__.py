@@ -4,7 +4,14 @@ Some joints are independent, usually those with motors; the others follow. `robo
 """
 
 from steelyard.dynamics.closed_loop.derivatives import Derivatives, inverse_dynamics_derivatives
-from steelyard.dynamics.closed_loop.torque import gamma, independent, inverse_dynamics, regressor, tree_state
+from steelyard.dynamics.closed_loop.torque import (
+    gamma,
+    independent,
+    inverse_dynamics,
+    regressor,
+    tree_state,
+    with_motors,
+)
 
 __all__ = [
     "Derivatives",
@@ -14,4 +21,5 @@ __all__ = [
     "inverse_dynamics_derivatives",
     "regressor",
     "tree_state",
+    "with_motors",
 ]

@@ -97,7 +97,7 @@ def gaps(robot: Robot, at: Placed):
     turn = Rotation.from_matrix(relative.reshape(-1, 3, 3)).as_rotvec().reshape(linear.shape)
     one_axis = np.array([KINDS[loop.kind][-2:] == (3, 4) for loop in robot.loops])
     turn = np.where(one_axis[:, None], _tilt(relative[..., 2]), turn)
-    everything = np.concatenate([linear, turn], axis=-1).reshape(len(linear), -1)
+    everything = np.concatenate([linear, turn], axis=-1).reshape(len(linear), 6 * linear.shape[1])
     return everything[:, c.rows] / c.row_sizes
 
 
@@ -121,7 +121,8 @@ def jacobian(robot: Robot, at: Placed, *, side: int = 0):
     linear, angular = at.axes[:, None, :, :3], at.axes[:, None, :, 3:]
     there = linear + cross(angular, at.positions[side][:, :, None])
     seen = np.concatenate([there @ at.rotations[0], angular @ at.rotations[0]], axis=-1) * parts[:, :, None]
-    rows = np.swapaxes(seen, -1, -2).reshape(len(seen), -1, parts.shape[-1])[:, c.rows]
+    n, count = seen.shape[:2]
+    rows = np.swapaxes(seen, -1, -2).reshape(n, 6 * count, parts.shape[-1])[:, c.rows]
     return rows @ c.spread / c.row_sizes[:, None]
 
 
@@ -140,7 +141,7 @@ def jacobian_rate(robot: Robot, at: Placed, u, v):
     changed = changed - _crossed(carried, relative)  # (n, k, L, 6): the axes of the first frame turn too
     linear = changed[..., :3] + cross(changed[..., 3:], at.positions[0][:, None])
     seen = np.concatenate([_into(at, linear), _into(at, changed[..., 3:])], axis=-1)
-    rows = seen.reshape(*seen.shape[:2], -1)[..., c.rows] / c.row_sizes
+    rows = seen.reshape(*seen.shape[:2], 6 * seen.shape[2])[..., c.rows] / c.row_sizes
     return np.swapaxes(rows, -1, -2)
 
 

@@ -3,10 +3,12 @@
 The loops are cut, so the tree's torques are known; virtual work projects them: `tau = Gamma^T tau_tree` (13).
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from steelyard.dynamics.closed_loop.choice import choose
-from steelyard.dynamics.closed_loop.state import State, _named, state
+from steelyard.dynamics.closed_loop.state import State, named, state
 from steelyard.dynamics.inverse import inverse_dynamics as tree_inverse_dynamics
 from steelyard.dynamics.regressor import regressor as tree_regressor
 from steelyard.model.robot import Robot
@@ -25,7 +27,8 @@ def inverse_dynamics(robot: Robot, q, v, a, *, actuated=None, start=None):
     be closed and wrong choices of joints, SingularConfigurationError where the passive joints are not determined.
     """
     at = state(robot, q, v, a, actuated=actuated, start=start)
-    return tree_torque(robot, at).reshape(*at.batch, -1)
+    tau = tree_torque(robot, at)
+    return tau.reshape(*at.batch, tau.shape[1])
 
 
 def tree_torque(robot: Robot, at: State):
@@ -53,7 +56,7 @@ def gamma(robot: Robot, q, *, actuated=None, start=None):
     """Gamma (..., nv, ni): `v = Gamma v_independent`, with q as in `closed_loop.inverse_dynamics`."""
     still = np.zeros(robot.nv)
     at = state(robot, q, still, still, actuated=actuated, start=start)
-    return at.held.gamma.reshape(*at.batch, robot.nv, -1)
+    return at.held.gamma.reshape(*at.batch, *at.held.gamma.shape[1:])
 
 
 def tree_state(robot: Robot, q, v, a, *, actuated=None, start=None):
@@ -62,9 +65,16 @@ def tree_state(robot: Robot, q, v, a, *, actuated=None, start=None):
     The accelerations hold the rate of Gamma: `a = Gamma a_independent + dGamma/dt v_independent`.
     """
     at = state(robot, q, v, a, actuated=actuated, start=start)
-    return tuple(x.reshape(*at.batch, -1) for x in (at.q, at.v, at.a))
+    return tuple(x.reshape(*at.batch, x.shape[1]) for x in (at.q, at.v, at.a))
 
 
 def independent(robot: Robot, *, actuated=None) -> tuple[str, ...]:
     """Names of the independent coordinates, in the order of torques and of narrow q, v and a."""
-    return choose(robot, _named(actuated)).names
+    return choose(robot, named(actuated)).names
+
+
+@lru_cache(maxsize=32)
+def with_motors(robot: Robot) -> Robot:
+    """The robot with its motors stated: those it has, or the choice of independent joints that suits its loops."""
+    names = choose(robot).names
+    return robot if robot.actuated else robot.with_actuated(name for name in names if name in robot.joint_names)

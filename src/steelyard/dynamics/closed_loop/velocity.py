@@ -52,14 +52,17 @@ def require_regular(robot: Robot, choice: Choice, held: Transmission):
     if not held.clearance.size or held.clearance.min() > SINGULAR:
         return
     worst = int(np.argmin(held.clearance))
-    names = [robot.dof_names[i] for i in choice.dependent]
-    loosest = names[int(np.argmax(np.abs(held.loose[worst])))]
     raise SingularConfigurationError(
         f"Robot '{robot.name}' is at a singular configuration (sample {worst}): with {', '.join(choice.names)} held, "
-        f"passive joint '{loosest}' can still move (smallest singular value {held.clearance[worst]:.1e} of the largest; "
+        f"passive joint '{loosest(robot, choice, held, worst)}' can still move (smallest singular value {held.clearance[worst]:.1e} of the largest; "
         f"{choice.clearance:.1e} where it was assembled, and {SINGULAR:.0e} is the limit). Leave such samples out, or "
         "choose other independent joints."
     )
+
+
+def loosest(robot: Robot, choice: Choice, held: Transmission, sample: int) -> str:
+    """Name of the passive coordinate that moves most where the passive joints are least held."""
+    return robot.dof_names[choice.dependent[int(np.argmax(np.abs(held.loose[sample])))]]
 
 
 def rate(robot: Robot, choice: Choice, held: Transmission, u, v, acceleration=None):
