@@ -24,8 +24,7 @@ def on_tree(robot: Robot, log: Log) -> Log:
     q, v = log.require("q", "v")
     v = v[:, columns]
     _require_finite(log, q, v)
-    guess = q if wide else None
-    narrow = q if q.shape[1] == len(choice.positions) and not wide else q[:, choice.positions if wide else columns]
+    given = q if wide or log.nq != log.nv else q[:, columns]
     found = np.empty((len(log), robot.nq))
     full = {"v": np.empty((len(log), robot.nv))}
     if log.a is not None:
@@ -34,7 +33,7 @@ def on_tree(robot: Robot, log: Log) -> Log:
     for start in range(0, len(log), BLOCK):
         s = slice(start, start + BLOCK)
         try:
-            here = on_branch(robot, choice, narrow[s] if guess is None else guess[s], last)
+            here = on_branch(robot, choice, given[s], last)
             held = transmission(robot, choice, here)
             require_regular(robot, choice, held)
         except LoopError as error:

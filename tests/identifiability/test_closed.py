@@ -1,0 +1,176 @@
+"""Closed loops: what torques of the motors alone reveal, against a regressor that MuJoCo's bodies give."""
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from mujoco_loops import hold_still, model_with_loops, motion_and_torque, set_inertias
+from steelyard.errors import OptionError
+from steelyard.identifiability.excitation import excitation
+from steelyard.inertia.parameters import from_com_inertia
+from steelyard.model import library
+from steelyard.parameters import COULOMB_WIDTH
+
+SAMPLES, SIZE = 40, 0.6
+ROBOTS = {"five_bar": library.five_bar, "four_bar_leg": library.four_bar_leg}
+
+
+def mujoco_torques(robot, m, q, v, a):
+    """Torques (n, ni) by MuJoCo's bodies; its null space of the constraint does the elimination."""
+    driven = [robot.joint_names.index(name) for name in robot.actuated]
+    rows = zip(q, v[:, driven], a[:, driven], strict=True)
+    return np.array([motion_and_torque(m, *row, driven)[2] for row in rows])
+
+
+@pytest.fixture(scope="module", params=ROBOTS)
+def measured(request):
+    """A robot and its regressor (n ni, 10 nb) at random states, from differences of parameters in MuJoCo."""
+    robot = ROBOTS[request.param]()
+    m = hold_still(model_with_loops(robot).compile())
+    rng = np.random.default_rng(0)
+    size = (SAMPLES, len(robot.actuated))
+    state = rng.uniform(-SIZE, SIZE, size), 2 * rng.normal(size=size), 4 * rng.normal(size=size)
+    state = sy.closed_loop.tree_state(robot, *state)
+    plain = from_com_inertia(5.0, np.array([0.02, 0.03, -0.01]), np.diag([0.3, 0.35, 0.4]))
+    start = np.tile(plain, (robot.nb, 1))
+    set_inertias(m, robot, start)
+    still = mujoco_torques(robot, m, *state)
+    columns = []
+    for k in range(10 * robot.nb):
+        changed = start.ravel().copy()
+        changed[k] += 0.05  # torques are linear in the parameters, so any size will do
+        set_inertias(m, robot, changed.reshape(-1, 10))
+        columns.append((mujoco_torques(robot, m, *state) - still).ravel() / 0.05)
+    return robot, np.stack(columns, axis=1), state
+
+
+def test_regressor_is_mujocos(measured):
+    robot, Y, state = measured
+    ours = sy.closed_loop.regressor(robot, *state).reshape(Y.shape)
+    np.testing.assert_allclose(ours, Y, atol=1e-6 * np.abs(Y).max())
+
+
+def test_null_space_is_that_of_the_independent_regressor(measured):
+    robot, Y, _ = measured
+    idn = sy.identifiability(robot)
+    assert idn.method == "numeric, closed loops" and "closed loops" in repr(idn)
+    sizes = np.linalg.norm(Y, axis=0)
+    sizes[sizes < 1e-8 * sizes.max()] = 1.0
+    singular = np.linalg.svd(Y / sizes, compute_uv=False)
+    assert singular[idn.count - 1] > 1e-4 * singular[0] and singular[idn.count] < 1e-6 * singular[0]
+    N = idn.null_space
+    assert np.abs(Y @ N).max() < 1e-6 * np.abs(Y).max() * np.abs(N).max()
+    assert idn.count + N.shape[1] == 10 * robot.nb
+    by_name = sy.identifiability(robot, sensors=robot.actuated)
+    assert by_name.count == idn.count
+
+
+def test_motors_reveal_less_than_all_joints_of_the_open_tree(measured):
+    from dataclasses import replace
+
+    robot, _, state = measured
+    tree = sy.identifiability(replace(robot, loops=()))
+    closed = sy.identifiability(robot)
+    assert closed.count < tree.count
+    # the motors' torques are combinations of the tree's, so what the tree hides the closed loops hide, too
+    assert np.abs(sy.closed_loop.regressor(robot, *state) @ tree.null_space).max() < 1e-9
+    one = sy.identifiability(robot, sensors=robot.actuated[:1])
+    still = sy.identifiability(robot, motion="static")
+    assert still.count < one.count < closed.count
+
+
+def identified(robot, m, noise=0.0):
+    """Log of the motors alone, torques by MuJoCo with friction in the motors, as in a recording."""
+    t = np.arange(0, 12, 0.02)
+    w, phase = np.array([[1.1, 3.7, 6.1], [1.7, 2.9, 7.3]]), np.arange(6).reshape(2, 3)
+    size = np.array([[0.25, 0.12, 0.05], [0.2, 0.12, 0.06]])
+    angle = t[:, None, None] * w + phase
+    q, v, a = ((f(angle) * size * w**k).sum(-1) * s for f, k, s in ((np.sin, 0, 1), (np.cos, 1, 1), (np.sin, 2, -1)))
+    tau = mujoco_torques(robot, m, *sy.closed_loop.tree_state(robot, q, v, a))
+    tau = tau + np.array([0.3, 0.2]) * v + np.array([0.15, 0.1]) * np.tanh(v / COULOMB_WIDTH)
+    tau = tau + noise * tau.std(axis=0) * np.random.default_rng(5).normal(size=tau.shape)
+    return sy.Log(t=t, q=q, v=v, a=a, tau=tau, joint_names=robot.actuated)
+
+
+def test_a_four_bar_leg_from_the_torques_of_its_two_motors():
+    truth = library.four_bar_leg()
+    truth = truth.with_joint_properties(damping=0 * truth.damping, frictionloss=0 * truth.frictionloss)
+    m = hold_still(model_with_loops(truth).compile())
+    log = identified(truth, m)
+    given = truth.with_inertias(truth.inertias * np.array([1.4, 0.7, 1.2, 1.5])[:, None])
+    info = sy.accumulate(given, log)
+    assert info.group_names == ("hip", "crank") and info.layout.dof_names == ("hip", "crank")
+    idn = sy.identifiability(given, friction=("viscous", "coulomb", "offset"))
+    assert info.basis.count == idn.count and np.array_equal(info.basis.columns, idn.columns)
+    assert excitation(info).agrees and excitation(log, given).rank == idn.count
+    est = sy.fit.least_squares(info)
+    found, true = (sy.identifiability(given).regroup(x.ravel()) for x in (est.theta, truth.inertias))
+    np.testing.assert_allclose(found, true, atol=1e-6 * np.abs(true).max())
+    np.testing.assert_allclose(est.friction["viscous"], [0.3, 0.2], atol=1e-6)
+    np.testing.assert_allclose(est.friction["coulomb"], [0.15, 0.1], atol=1e-6)
+    assert sy.validate(est, log).relative_error < 1e-8 and sy.validate(given, log).relative_error > 0.1
+    physical = sy.fit.consistent(sy.accumulate(given, identified(truth, m, noise=0.01)))
+    assert physical.physical and sy.validate(physical, log).relative_error < 0.005
+    assert sy.validate(physical, log).joint_names == ("hip", "crank")
+
+
+def test_full_logs_narrow_logs_and_other_rows_agree():
+    robot = library.four_bar_leg()
+    rng = np.random.default_rng(3)
+    t = np.arange(300) * 0.01
+    w = np.array([2.0, 3.3])
+    q, v, a = 0.4 * np.sin(t[:, None] * w), 0.4 * w * np.cos(t[:, None] * w), -0.4 * w**2 * np.sin(t[:, None] * w)
+    full = sy.closed_loop.tree_state(robot, q, v, a)
+    tau = rng.normal(size=q.shape)
+    passive_too = np.zeros((300, 4))
+    passive_too[:, [0, 2]] = tau
+    narrow = sy.Log(t=t, q=q, v=v, a=a, tau=tau, joint_names=("hip", "crank"))
+    turned = sy.Log(t=t, q=q[:, ::-1], v=v[:, ::-1], a=a[:, ::-1], tau=tau[:, ::-1], joint_names=("crank", "hip"))
+    wide = sy.Log(t=t, q=full[0], v=full[1], a=full[2], tau=passive_too, joint_names=robot.joint_names)
+    encoders = sy.Log(t=t, q=full[0], v=v, a=a, tau=tau, joint_names=("hip", "crank"))
+    infos = [sy.accumulate(robot, log) for log in (narrow, turned, wide, encoders)]
+    for info in infos[1:]:
+        np.testing.assert_allclose(info.gram, infos[0].gram, rtol=1e-7, atol=1e-8 * np.abs(infos[0].gram).max())
+        np.testing.assert_allclose(info.moment, infos[0].moment, rtol=1e-6, atol=1e-8 * np.abs(infos[0].moment).max())
+    together = sy.accumulate(robot, [narrow[:150], narrow[150:]])
+    np.testing.assert_allclose(together.G, infos[0].G, rtol=1e-7, atol=1e-8 * np.abs(infos[0].G).max())
+    factors = sy.accumulate(robot, narrow, sums="qr")
+    np.testing.assert_allclose(factors.G, infos[0].G, rtol=1e-7, atol=1e-8 * np.abs(infos[0].G).max())
+
+
+def test_power_and_energy_of_closed_loops_need_no_passive_torques():
+    robot = library.four_bar_leg()
+    robot = robot.with_joint_properties(damping=0 * robot.damping, frictionloss=0 * robot.frictionloss)
+    t = np.arange(2000) * 0.005
+    w = np.array([2.0, 3.3])
+    q, v, a = 0.4 * np.sin(t[:, None] * w), 0.4 * w * np.cos(t[:, None] * w), -0.4 * w**2 * np.sin(t[:, None] * w)
+    tau = sy.closed_loop.inverse_dynamics(robot, q, v, a)
+    log = sy.Log(t=t, q=q, v=v, a=a, tau=tau, joint_names=robot.actuated)
+    for kind, close in (("power", 1e-9), ("energy", 1e-2)):
+        info = sy.accumulate(robot, log, rows=kind, friction=(), columns="all")
+        left = info.residual_energy(robot.inertias.ravel())
+        assert (left <= close**2 * info.energy).all(), kind
+
+
+def test_what_closed_loops_do_not_have_is_refused_by_name():
+    robot = library.four_bar_leg()
+    for options, what in (({"base": "floating"}, "base"), ({"motors": True}, "motors"), ({"locked": ("hip",)}, "locked")):
+        with pytest.raises(OptionError, match=rf"{what}: robot 'four_bar_leg' has closed loops \(shank_pin\)"):
+            sy.identifiability(robot, **options)
+    with pytest.raises(OptionError, match=r"'joints' for all, or some of hip, crank; got knee"):
+        sy.identifiability(robot, sensors=["knee"])
+    log = sy.Log(t=np.arange(30.0), q=np.zeros((30, 2)), v=np.zeros((30, 2)), a=np.zeros((30, 2)), tau=np.ones((30, 2)))
+    for options, message in (
+        ({"rows": "momentum"}, "joints, power, energy can be used, and not momentum"),
+        ({"engine": "numba"}, "of trees"),
+        ({"rotors": True}, "leave rotors out"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            sy.accumulate(robot, log, **options)
+    with pytest.raises(sy.errors.LogError, match=r"needs those of its independent joints, hip, crank, or of all"):
+        sy.accumulate(robot, log.replace(q=np.zeros((30, 3)), v=np.zeros((30, 3)), a=np.zeros((30, 3)), tau=np.ones((30, 3))))
+    with pytest.raises(sy.errors.ModelError, match="this simulation would leave open"):
+        sy.simulate.record(robot)
+    assert "tilted" in sy.identifiability(robot).explain("shank") or "No other base" in sy.identifiability(robot).explain(
+        "shank"
+    )
