@@ -21,7 +21,10 @@ def motors_log(robot, joints=None):
     size = np.array([[0.25, 0.12, 0.05], [0.2, 0.12, 0.06]])
     angle = t[:, None, None] * w + phase
     q, v, a = ((f(angle) * size * w**k).sum(-1) * s for f, k, s in ((np.sin, 0, 1), (np.cos, 1, 1), (np.sin, 2, -1)))
-    tau = sy.closed_loop.inverse_dynamics(robot, q, v, a) + 0.2 * v + 0.1 * np.tanh(v / COULOMB_WIDTH)
+    tau = sy.closed_loop.inverse_dynamics(robot, q, v, a)
+    speeds = sy.closed_loop.tree_state(robot, q, v, a)[1]
+    friction = robot.damping * speeds + robot.frictionloss * np.tanh(speeds / COULOMB_WIDTH)
+    tau = tau + np.einsum("nji,nj->ni", sy.closed_loop.gamma(robot, q), friction)  # passive joints rub, too
     tau = tau + 0.01 * tau.std(axis=0) * np.random.default_rng(0).normal(size=tau.shape)
     return sy.Log(t=t, q=q, tau=tau, joint_names=joints or robot.actuated)
 
@@ -41,7 +44,7 @@ def test_identify_reads_and_writes_loops(case):
     out = case / "out"
     result = sy.identify(case / "leg.urdf", case / "run.csv", out=out, armature=False)
     summary = json.loads((out / "summary.json").read_text())
-    assert result.after.joint_names == ("hip", "crank") and result.after.relative_error < 0.03
+    assert result.after.joint_names == ("hip", "crank") and result.after.relative_error < 0.02
     assert result.before.relative_error > 3 * result.after.relative_error
     assert [joint["name"] for joint in summary["held_out"]["joints"]] == ["hip", "crank"]
     assert any("knee, rod follow from the others through closed loops" in note for note in summary["notes"])
@@ -52,12 +55,12 @@ def test_identify_reads_and_writes_loops(case):
 
 
 def test_identify_takes_loops_and_motors_from_mjcf(case):
-    model = case / "leg.xml"
+    model = case / "linkage.xml"
     model.write_text(model_with_loops(library.four_bar_leg()).to_xml())
     result = sy.identify(model, case / "run.csv", armature=False, out=case / "mjcf")
-    assert result.after.relative_error < 0.03
-    assert not (case / "mjcf" / "leg_identified.steelyard.toml").exists(), "the MJCF has its loops itself"
-    assert sy.load(case / "mjcf" / "leg_identified.xml").loop_names == ("shank_pin0", "shank_pin1")
+    assert result.after.relative_error < 0.02
+    assert not (case / "mjcf" / "linkage_identified.steelyard.toml").exists(), "the MJCF has its loops itself"
+    assert sy.load(case / "mjcf" / "linkage_identified.xml").loop_names == ("shank_pin0", "shank_pin1")
 
 
 def test_logs_that_do_not_fit_say_where(case):
@@ -65,7 +68,7 @@ def test_logs_that_do_not_fit_say_where(case):
     robot = read_side(case / "leg.steelyard.toml", sy.load(case / "leg.urdf"))
     with pytest.raises(LogError, match=r"of joints crank .*is not in the log|crank"):
         sy.read_log(_csv(case, motors_log(truth, joints=("hip", "other"))), robot)
-    log = sy.filters.differentiate(motors_log(truth), cutoff=10.0)
+    log = sy.filters.differentiate(motors_log(truth), cutoff=10.0)[:150]
     driven = robot.with_actuated(["hip", "knee"])
     far = log.replace(q=log.q * np.array([1, 6.0]), v=log.v, a=log.a, joint_names=("hip", "knee"))
     with pytest.raises(LoopError, match=r"Log '.*', [\d.]+ to [\d.]+ s: .*cannot reach sample"):

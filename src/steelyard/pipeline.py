@@ -7,10 +7,12 @@ from operator import add
 from pathlib import Path
 
 from steelyard.diagnose import Diagnosis, diagnose
+from steelyard.dynamics.closed_loop import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import Estimate, Tied, Uncertainty, consistent, uncertainty
 from steelyard.fit.volumes import GEOMETRY, OTHERS, WORDS
 from steelyard.fit.words import fixed_from, masses_from, tied_from
+from steelyard.identifiability.closed_log import on_tree
 from steelyard.information import accumulate_blocks, reversal_weights
 from steelyard.information.reversals import REVERSAL_WEIGHT
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
@@ -90,6 +92,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         raise OptionError("At least one log is needed.")
     report("reading the model", 0.0)
     robot = load_with_side(job)
+    robot = with_motors(robot) if robot.loops else robot
     known, said = knowledge_of(job, robot)
     options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
     layout_of(robot, **options)  # refuses what the robot does not have before any log is read
@@ -105,6 +108,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
             log = filters.restamp(log)
         cutoff = cutoff_for(log, job.cutoff)
         log = prepared(log, cutoff, coupling=job.coupling)
+        log = on_tree(robot, log) if robot.loops else log
         notes += log.notes
         kept, held = split_blocks(log, validation=job.validation)
         whole.append(log)

@@ -91,12 +91,16 @@ def test_derivatives_are_those_of_the_torques(robot):
     for name, which in (("dtau_dq", 0), ("dtau_dv", 1), ("dtau_da", 2)):
         analytic = getattr(found, name)
         for k in range(q.shape[1]):
-            states = [[x + (i == which) * s * step * np.eye(q.shape[1])[k] for i, x in enumerate((q, v, a))] for s in (1, -1)]
+            states = [
+                [x + (i == which) * s * step * np.eye(q.shape[1])[k] for i, x in enumerate((q, v, a))] for s in (1, -1)
+            ]
             ahead, behind = (sy.closed_loop.inverse_dynamics(robot, *state) for state in states)
             numeric = (ahead - behind) / (2 * step)
             scale = np.abs(analytic).max()
             np.testing.assert_allclose(analytic[..., k], numeric, rtol=1e-6, atol=1e-7 * scale)
-    np.testing.assert_allclose(found.dtau_da, np.swapaxes(found.dtau_da, -1, -2), atol=1e-10 * np.abs(found.dtau_da).max())
+    np.testing.assert_allclose(
+        found.dtau_da, np.swapaxes(found.dtau_da, -1, -2), atol=1e-10 * np.abs(found.dtau_da).max()
+    )
 
 
 def _paper_five_bar(robot):
@@ -140,7 +144,9 @@ def _paper_five_bar(robot):
     def cut_angle(q):
         _, _, third, fourth = links(q)
         E = fourth.T @ third
-        return jnp.arctan2(jnp.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]]) @ w[4], jnp.trace(E) - 1)
+        return jnp.arctan2(
+            jnp.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]]) @ w[4], jnp.trace(E) - 1
+        )
 
     return gamma, torque, cut_angle
 
@@ -154,7 +160,9 @@ def test_five_bar_torques_and_derivatives_by_automatic_differentiation():
     with jax.enable_x64(True):
         gamma, torque, cut_angle = _paper_five_bar(robot)
         quick = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}  # to compile
-        whole = jax.jit(lambda *x: (torque(*x), *jax.jacfwd(torque, (0, 1, 2))(*x), gamma(x[0])), compiler_options=quick)
+        whole = jax.jit(
+            lambda *x: (torque(*x), *jax.jacfwd(torque, (0, 1, 2))(*x), gamma(x[0])), compiler_options=quick
+        )
         for k, joints in enumerate(q):
             everything = jnp.append(joints, cut_angle(joints))
             value, by_all, by_v, by_a, G = whole(everything, *(jnp.array(x[k]) for x in state[1:]))
@@ -186,4 +194,3 @@ def test_floating_base_with_a_loop():
     np.testing.assert_allclose(held[:, 6:], on_ground, rtol=1e-9, atol=1e-9)
     derivatives = sy.closed_loop.inverse_dynamics_derivatives(robot, q, v, a)
     np.testing.assert_allclose(derivatives.dtau_da, np.swapaxes(derivatives.dtau_da, 1, 2), atol=1e-9)
-

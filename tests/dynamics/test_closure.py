@@ -136,7 +136,11 @@ def test_a_motion_stays_on_its_branch():
 
 
 def test_mobility_and_redundant_equations():
-    for make, mobility, redundant in ((library.five_bar, 2, 3), (library.four_bar_leg, 2, 3), (library.palletiser, 3, 9)):
+    for make, mobility, redundant in (
+        (library.five_bar, 2, 3),
+        (library.four_bar_leg, 2, 3),
+        (library.palletiser, 3, 9),
+    ):
         found = assembly(make())
         assert (found.mobility, found.redundant) == (mobility, redundant)
 
@@ -146,7 +150,7 @@ def test_planar_loop_as_a_weld_is_reported():
     robot = library.four_bar_leg()
     welded = replace(robot, loops=(replace(robot.loops[0], kind="weld"),))
     assert assembly(welded).mobility == 1
-    with pytest.raises(LoopError, match=r"2 coordinates \('hip', 'crank'\) .*its loops leave 1 free.*valid choice: hip"):
+    with pytest.raises(LoopError, match=r"2 coordinates \('hip', 'crank'\) .*loops leave 1 free.*valid choice: hip"):
         sy.closed_loop.inverse_dynamics(welded, np.zeros(2), np.zeros(2), np.zeros(2))
 
 
@@ -167,14 +171,14 @@ def test_out_of_reach_and_wrong_choices():
     driven = {"actuated": ["hip", "knee"]}
     with pytest.raises(LoopError, match=r"cannot reach sample 1: .*hip, knee = \[0.0, -1.5\]"):
         sy.closed_loop.inverse_dynamics(robot, [[0, 0], [0, -1.5]], zero, zero, **driven)
-    with pytest.raises(LoopError, match=r"\(shank_pin\) cannot be closed at sample 0: with hip, knee = \[0.0, -1.5\] a gap"):
+    with pytest.raises(LoopError, match=r"\(shank_pin\) cannot be closed at sample 0: with hip, knee = \[.*\] a gap"):
         sy.closed_loop.inverse_dynamics(robot, [0, -1.5, 0.2, 0.1], zero, zero, **driven)
     with pytest.raises(LoopError, match=r"1 coordinates \('hip'\) are given .*2 free. A valid choice: hip, crank\."):
         sy.closed_loop.independent(robot, actuated=["hip"])
     with pytest.raises(OptionError, match=r"no joint 'ankle'. Its joints: hip, knee, crank, rod"):
         sy.closed_loop.independent(robot, actuated=["hip", "ankle"])
     arm = library.palletiser()
-    with pytest.raises(LoopError, match=r"do not determine the motion of its loops.*valid choice: yaw, shoulder, crank"):
+    with pytest.raises(LoopError, match=r"do not determine the motion of its .*valid choice: yaw, shoulder, crank"):
         sy.closed_loop.independent(arm, actuated=["yaw", "shoulder", "triangle"])
     with pytest.raises(OptionError, match=r"q has shape \(3,\).*\(..., 4\), all joints, or \(..., 2\).*hip, crank"):
         sy.closed_loop.inverse_dynamics(robot, np.zeros(3), zero, zero)
@@ -209,9 +213,9 @@ def test_singular_configurations_name_the_loose_joint_and_how_close():
     driven = ["hip", "knee"]
     q = _stretched_leg(robot)
     assert np.abs(gaps(robot, placed(robot, q[None]))).max() < 1e-9, "closed"
-    with pytest.raises(SingularConfigurationError, match=r"with hip, knee held, passive joint '(crank|rod)' can still m"):
+    with pytest.raises(SingularConfigurationError, match=r"hip, knee held, passive joint '(crank|rod)' can still"):
         sy.closed_loop.gamma(robot, q, actuated=driven)
-    with pytest.raises(SingularConfigurationError, match=r"singular value \d\.\de-\d+ of the largest; \d\.\de-\d+ where"):
+    with pytest.raises(SingularConfigurationError, match=r"value \d\.\de-\d+ of the largest; \d\.\de-\d+ where"):
         sy.closed_loop.gamma(robot, q, actuated=driven)
     assert np.isfinite(sy.closed_loop.gamma(robot, q)).all(), "with its own motors it is not singular"
     near = sy.closed_loop.gamma(robot, q[:2] + np.array([0, 1e-4]), actuated=driven)

@@ -11,7 +11,7 @@ import pytest
 from lxml import etree
 
 from robots import SHARED_DATA, random_state
-from steelyard.dynamics import inverse_dynamics
+from steelyard.dynamics import closed_loop, inverse_dynamics
 from steelyard.inertia import parameters, pseudo
 from steelyard.model import library
 from steelyard.model.robot import WORLD
@@ -224,3 +224,29 @@ def test_puma_numbers_of_armstrong_khatib_burdick():
 
 def test_gravity_option_is_passed_on():
     np.testing.assert_array_equal(library.scara(gravity=(0, 0, -1.62)).gravity, [0, 0, -1.62])
+
+
+@pytest.mark.parametrize("make", [library.five_bar, library.four_bar_leg, library.palletiser])
+def test_linkages_are_closed_at_zero_and_their_bodies_can_exist(make):
+    robot = make()
+    m = mujoco.MjModel.from_xml_path(str(robot.source.path))
+    np.testing.assert_allclose([m.body(body).mass[0] for body in robot.body_names], robot.inertias[:, 0])
+    for theta in [*robot.inertias, *(rotor.theta for rotor in robot.rotors)]:
+        moments = np.linalg.eigvalsh(parameters.to_com_inertia(theta)[2])
+        assert moments.max() < 0.9995 * (moments.sum() - moments.max()) and pseudo.smallest_eigenvalue(theta) > 0
+    assert tuple(rotor.joint for rotor in robot.rotors) == robot.actuated == closed_loop.independent(robot)
+    rest = np.zeros(len(robot.actuated))
+    q, _, _ = closed_loop.tree_state(robot, rest, rest, rest)
+    np.testing.assert_allclose(q, 0, atol=1e-12)
+    assert np.isfinite([robot.lower, robot.upper, robot.velocity_limits, robot.effort_limits]).all()
+    load = closed_loop.inverse_dynamics(robot, rest, rest, rest)
+    driven = [robot.joint_names.index(name) for name in robot.actuated]
+    assert (np.abs(load) < robot.effort_limits[driven]).all(), "the motors can hold it"
+
+
+def test_the_palletiser_keeps_its_wrist_level():
+    robot = library.palletiser()
+    q = np.random.default_rng(0).uniform(-0.5, 0.5, size=(20, 3))
+    gamma = closed_loop.gamma(robot, q)
+    pitch = [robot.joint_names.index(name) for name in ("shoulder", "elbow", "wrist")]
+    np.testing.assert_allclose(gamma[:, pitch].sum(axis=1), 0, atol=1e-12)

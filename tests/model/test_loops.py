@@ -137,7 +137,7 @@ def test_side_file_written_back_reads_the_same(tmp_path):
         ('name = "pin"', "", r"loop\[0\].name is missing; every loop needs a name"),
         ('"hinge"', '"pin"', r"loop\[0\].kind is 'pin'; expected one of connect, hinge, slide, cylinder, weld"),
         ('kind = "hinge"', "", r"loop\[0\].kind is missing"),
-        ('"shank"', '"foot"', r"loop\[0\].other is 'foot', which robot 'four_bar_leg' does not have. Its links: world, base"),
+        ('"shank"', '"foot"', r"other is 'foot', which robot 'four_bar_leg' does not have. Its links: world, base"),
         ('link = "coupler"', "", r"loop\[0\].link is missing. Its links: world"),
         ('"shank"', '"coupler"', r"loop\[0\] ties 'coupler' to 'coupler', which are one rigid body"),
         ("[0, 1, 0]", "[0, 0, 0]", r"loop\[0\].axis is \[0, 0, 0\]; expected a direction"),
@@ -157,9 +157,9 @@ def test_messages_of_side_files(tmp_path, old, new, message):
 
 
 def test_loops_of_unknown_kind_and_motors_of_unknown_joints():
-    with pytest.raises(ModelError, match="unknown kind 'glue'. Known kinds: connect"):
+    with pytest.raises(ModelError, match=r"unknown kind 'glue'. Known kinds: connect"):
         Loop("ring", "glue", (None, "a"), np.stack([np.eye(3)] * 2), np.zeros((2, 3)))
-    with pytest.raises(ModelError, match="no joint 'ankle' to drive. Its joints: hip, knee"):
+    with pytest.raises(ModelError, match=r"no joint 'ankle' to drive. Its joints: hip, knee"):
         library.four_bar_leg().with_actuated(["ankle"])
     loop = library.four_bar_leg().loops[0]
     assert loop.equations == len(KINDS["hinge"]) == 5

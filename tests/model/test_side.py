@@ -189,7 +189,7 @@ GOOD = 'joint = "slide"\ngear_ratio = 5'
         ),
         (
             "loops = []",
-            r"robot.steelyard.toml: loops is not known. Did you mean 'loop'\? Valid here: version, actuated, rotor, loop",
+            r"robot.steelyard.toml: loops is not known. Did you mean 'loop'\? Valid here: version, actuated, rotor",
         ),
         ("[rotor]\njoint = 'slide'", r"rotor is .*array of tables: start each entry with \[\[rotor\]\]"),
         ("rotor = 3", r"rotor is 3; expected an array of tables"),

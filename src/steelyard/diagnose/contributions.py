@@ -5,10 +5,14 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.dynamics.closed_loop import with_motors
+from steelyard.dynamics.closed_loop.state import State, of_tree
+from steelyard.dynamics.closed_loop.torque import projected
 from steelyard.dynamics.effects import effect_column, extra_torque
 from steelyard.dynamics.inverse import inverse_dynamics
 from steelyard.dynamics.regressor import regressor
 from steelyard.fit.estimate import Estimate
+from steelyard.identifiability.closed_log import on_tree
 from steelyard.information import direction_of
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
@@ -57,6 +61,10 @@ def contributions(model: Estimate | Robot, log: Log, *, rotors: bool = False) ->
     The parts sum to `validate(model, log, rotors=rotors).predicted`. Raises LogError when the log lacks v or a.
     """
     robot = model.require_robot() if isinstance(model, Estimate) else model
+    log.require("q", "v", "a")
+    if robot.loops:
+        robot = with_motors(robot)
+        log = on_tree(robot, log)
     q, v, a = log.require("q", "v", "a")
     width = model.coulomb_width if isinstance(model, Estimate) else COULOMB_WIDTH
     layout = model.layout if isinstance(model, Estimate) else ParameterLayout(())
@@ -75,13 +83,26 @@ def contributions(model: Estimate | Robot, log: Log, *, rotors: bool = False) ->
     chunks = [slice(start, start + CHUNK) for start in range(0, len(log), CHUNK)]
     effects["rotors"] = np.concatenate([_rotors(robot, q[s], v[s], a[s]) for s in chunks]) if rotors else 0 * v
     rest = robot.with_joint_properties(armature=np.zeros(robot.nv))
-    return Contributions(
+    found = Contributions(
         t=log.t,
         joint_names=robot.dof_names,
         body_names=robot.body_names,
         links=np.concatenate([_by_link(robot, q[s], v[s], a[s]) for s in chunks]),
         gravity=np.concatenate([inverse_dynamics(rest, q[s], 0 * v[s], 0 * a[s]) for s in chunks]),
         effects=effects,
+    )
+    return found if not robot.loops else _felt(found, of_tree(robot, q, v, a))
+
+
+def _felt(found: Contributions, at: State) -> Contributions:
+    """What all joints of a robot with closed loops need, as its independent joints feel it."""
+    return Contributions(
+        t=found.t,
+        joint_names=at.choice.names,
+        body_names=found.body_names,
+        links=projected(at, found.links),
+        gravity=projected(at, found.gravity[..., None])[..., 0],
+        effects={name: projected(at, each[..., None])[..., 0] for name, each in found.effects.items()},
     )
 
 

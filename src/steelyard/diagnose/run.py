@@ -35,9 +35,13 @@ def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, independence: flo
 
     logs: with q, v, a and tau, filtered alike (`filters.differentiate`); those that were fitted, held-out parts
     included. independence: share of the samples whose noise is independent, see `accumulate`; it also decides how many
-    samples are looked at. Raises FitError for an estimate without a robot, LogError for missing channels.
+    samples are looked at. Of robots with closed loops only contributions are found; faults are not looked for. Raises
+    FitError for an estimate without a robot, LogError for missing channels.
     """
     logs = (logs,) if isinstance(logs, Log) else tuple(logs)
+    if estimate.require_robot().loops:
+        few = thinned(logs, thinning(estimate, logs, independence))
+        return Diagnosis((), (), contributions(estimate, few))
     case = case_of(estimate, logs, independence=independence)
     few = thinned(logs, thinning(estimate, logs, independence))
     named, undone = _named(case)

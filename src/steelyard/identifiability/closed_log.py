@@ -49,7 +49,10 @@ def on_tree(robot: Robot, log: Log) -> Log:
     if log.direction is not None:
         full["direction"] = np.tanh(full["v"] / log.direction_width)
         full["direction"][:, choice.independent] = log.direction[:, columns]
-    return log.replace(q=found, **full, joint_names=robot.dof_names)
+    passive = [robot.dof_names[i] for i in choice.dependent]
+    note = f"joints {choices(passive)} follow from the others through closed loops"
+    notes = log.notes if note in log.notes else (*log.notes, note)
+    return log.replace(q=found, **full, joint_names=robot.dof_names, notes=notes)
 
 
 def _columns(robot: Robot, choice: Choice, log: Log):

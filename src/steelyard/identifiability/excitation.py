@@ -103,9 +103,9 @@ def excitation(data, robot: Robot | None = None, *, friction=FRICTION, armature:
     for log in data if isinstance(data, Sequence) else [data]:
         if log.v is None or log.a is None:
             raise LogError(f"Log '{log.name}' has no v or a. Fill them with filters.differentiate first.")
-        log = on_tree(robot, log) if robot.loops else log
+        channels = (on_tree(robot, log) if robot.loops else log).require("q", "v", "a")
         for start in range(0, len(log.t), CHUNK):
-            q, v, a = (x[start : start + CHUNK].T for x in (log.q, log.v, log.a))
+            q, v, a = (x[start : start + CHUNK].T for x in channels)
             gram += _gram(robot, layout, basis, q, v, a)
         samples += len(log.t)
     return from_gram(gram, basis, layout, max(samples, 1))

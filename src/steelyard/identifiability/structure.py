@@ -7,8 +7,8 @@ import numpy as np
 from steelyard.identifiability.analyze import identifiability
 from steelyard.identifiability.basis import Basis
 from steelyard.identifiability.build import build
-from steelyard.identifiability.extras import with_extras
 from steelyard.identifiability.closed import closed_basis
+from steelyard.identifiability.extras import with_extras
 from steelyard.identifiability.regroup import basis, preference
 from steelyard.identifiability.rotor_columns import widened
 from steelyard.identifiability.snapping import TOLERANCE

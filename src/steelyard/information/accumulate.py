@@ -41,8 +41,8 @@ def accumulate(
 ) -> Information:
     """Information of one log or several, streamed in chunks.
 
-    log: with q, v, a and tau of every joint (`filters.differentiate` fills v and a), or an iterable of logs; for a robot
-    with closed loops those of its independent joints will do, see `closed_loop`. rows: what
+    log: with q, v, a and tau of every joint (`filters.differentiate` fills v and a), or an iterable of logs; with
+    closed loops those of the independent joints will do, see `closed_loop`. rows: what
     the equations speak of, one kind or several: "joints" (torques), "momentum" or "energy" (the same physics integrated
     over windows of a low-pass filter at `cutoff` Hz, without a), "power" (of all joints together), "base" or
     "wrench:LINK" (six-axis sensors under the robot or in front of a link, from `log.wrenches`). Every row group has a

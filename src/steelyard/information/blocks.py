@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 from array_api_compat import is_jax_array
 
+from steelyard.dynamics.closed_loop import with_motors
 from steelyard.errors import OptionError
 from steelyard.identifiability.structure import regression_basis
 from steelyard.information.accumulate import accumulate
@@ -49,11 +50,12 @@ def accumulate_blocks(
 
 def _plan(robot, log: Log, *, rows="joints", sums="gram", **options) -> tuple[str, int]:
     """The engine that a whole log is worth (each block alone might look too short), and how many blocks it has."""
+    robot = with_motors(robot) if robot.loops else robot
     columns = {name: options[name] for name in COLUMNS if name in options}
     layout = layout_of(robot, **{"friction": FRICTION, **columns})
     kept = regression_basis(robot, layout).columns
     blocks = int(np.clip(min(len(log) / SHORTEST, ENTRIES / (robot.nv * len(kept) ** 2)), FEWEST, MOST))
-    if rows != "joints" or sums != "gram" or is_jax_array(log.v):
+    if rows != "joints" or sums != "gram" or is_jax_array(log.v) or robot.loops:
         return "auto", blocks
     raw = raw_columns(robot, layout, kept)
     return chosen(raw.robot, rows_of(raw.robot, raw.layout, raw.columns), len(log)), blocks

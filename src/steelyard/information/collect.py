@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.dynamics.closed_loop.choice import choose
 from steelyard.errors import LogError
 from steelyard.identifiability.basis import Basis
 from steelyard.identifiability.closed_log import on_tree
@@ -90,6 +91,8 @@ class Collector:
         q, v, a, tau = (found.get(name) for name in ("q", "v", "a", "tau"))
         channels = q, v, a, tau, recorded_direction(log, job.coulomb_width, job.layout)
         weights = weights_of(job.sample_weights, log)
+        if job.robot.loops and weights is not None:
+            weights = weights[:, choose(job.robot).independent]
         self.complete = False
         if self.joints is not None:
             self.joints.add(*channels, weights)

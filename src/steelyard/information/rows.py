@@ -115,7 +115,9 @@ def known_torque(robot, layout, v, a, direction):
     """Torque (nv, n) of the effects that are no columns, at the model's values."""
     known = array_namespace(v).zeros_like(v)
     for term, value in (("viscous", robot.damping), ("coulomb", robot.frictionloss), ("armature", robot.armature)):
-        if term not in layout.terms and np.any(value):
+        if term in layout.terms:  # what is no column of its own stays known: passive joints of closed loops
+            value = np.where(np.isin(np.arange(robot.nv), layout.dofs), 0.0, value)
+        if np.any(value):
             known = known + value[:, None] * effect_column(term, v, a, direction=direction[: len(v)])
     return known
 

@@ -72,7 +72,7 @@ def _expected(channels: dict[str, Channel], robot: RobotNames, notes: list[str])
     if not (getattr(robot, "loops", ()) and driven and lacking):
         return names, robot.nq, robot.nv
     passive = [name for name in names if name not in driven]
-    notes.append(f"joints {choices(passive)} follow from the others through closed loops")
+    notes.append(f"joints {choices(passive)} not read, as closed loops make them follow the others")
     return driven, len(driven), len(driven)
 
 

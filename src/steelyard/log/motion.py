@@ -95,7 +95,12 @@ def _bounds(log: Log, robot: RobotNames | None) -> tuple[NDArray[np.float64], ND
     lower, upper = (getattr(robot, key, None) for key in ("lower", "upper"))
     if lower is None or upper is None:
         return np.full(log.nq, -np.inf), np.full(log.nq, np.inf)
-    return np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
+    lower, upper = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
+    if len(lower) != log.nq and robot is not None:  # motors only, of a robot with closed loops
+        names = list(robot.joint_names)
+        places = [names.index(name) for name in log.joint_names]
+        return lower[places], upper[places]
+    return lower, upper
 
 
 def _large_everywhere(log: Log) -> bool:

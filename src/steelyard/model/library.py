@@ -44,7 +44,7 @@ def four_bar_leg(*, floating: bool | None = None, gravity=None) -> Robot:
 
 
 def palletiser(*, floating: bool | None = None, gravity=None) -> Robot:
-    """A palletising arm with a driving and two levelling parallelograms: three loops (our own). Options as in `load`."""
+    """A palletising arm of three loops: a driving and two levelling parallelograms (our own). Options as in `load`."""
     return _bundled("palletiser", floating, gravity)
 
 

@@ -57,4 +57,3 @@ def _in_body(m, robot: Robot, body, R, p):
     link = next(link for link in robot.links if link.name == name)
     carrier = None if link.body == WORLD else robot.body_names[link.body]
     return carrier, link.rotation @ R, link.position + link.rotation @ p
-

@@ -181,7 +181,7 @@ def _made(robot: Robot, found: Assembly, independent) -> Choice:
     if split:
         raise LoopError(
             f"Robot '{robot.name}': its loops leave part of joint '{split[0]}' free, such as the spin of a rod between "
-            "two ball joints. Give that joint fewer degrees of freedom, so that every free motion has a joint of its own."
+            "two ball joints. Give that joint fewer degrees of freedom, so that every free motion has its own joint."
         )
     return Choice(
         independent=independent,

@@ -15,7 +15,7 @@ from steelyard.dynamics.kinematics import motion, tree
 from steelyard.model.joint import KINDS as JOINT_KINDS
 from steelyard.model.loops import KINDS
 from steelyard.model.robot import WORLD, Robot
-from steelyard.spatial import cross, crm, rotate
+from steelyard.spatial import crm, cross, rotate
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +163,12 @@ def _length(robot: Robot) -> float:
 
 def _coordinate_sizes(robot: Robot, length: float) -> np.ndarray:
     """(nv,) the motion of each coordinate that counts as one: a radian, or the robot's length."""
-    linear = {"revolute": (0,), "prismatic": (1,), "planar": (1, 1, 0), "spherical": (0,) * 3, "free": (1,) * 3 + (0,) * 3}
+    linear = {
+        "revolute": (0,),
+        "prismatic": (1,),
+        "planar": (1, 1, 0),
+        "spherical": (0,) * 3,
+        "free": (1,) * 3 + (0,) * 3,
+    }
     assert set(linear) == set(JOINT_KINDS)
     return np.concatenate([np.where(linear[joint.kind], length, 1.0) for joint in robot.free_joints])

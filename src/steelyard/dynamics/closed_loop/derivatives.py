@@ -43,7 +43,7 @@ def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, actuated=None, start=
 
 
 def _of_motion(robot: Robot, at: State):
-    """Changes of all speeds and accelerations (n, nv, ni) with the independent coordinates k, and of Gamma (n, nv, k, j).
+    """Changes of speeds and accelerations (n, nv, ni) with independent coordinates k, and of Gamma (n, nv, k, j).
 
     With K v = 0 differentiated once and K a + K' v = 0 differentiated again, at the loops' own motions.
     """

@@ -113,9 +113,10 @@ def _require_closed(robot: Robot, choice: Choice, q, size):
     worst = int(np.argmax(size))
     loops = ", ".join(robot.loop_names)
     raise LoopError(
-        f"The loops of robot '{robot.name}' ({loops}) cannot be closed at sample {worst}: with {', '.join(choice.names)} "
-        f"= {np.round(q[worst, choice.positions], 4).tolist()} a gap of {size[worst]:.2g} (robot lengths, radians) is "
-        "left. The joints are outside what the linkage can reach, or have other signs or zero positions than the model."
+        f"The loops of robot '{robot.name}' ({loops}) cannot be closed at sample {worst}: with "
+        f"{', '.join(choice.names)} = {np.round(q[worst, choice.positions], 4).tolist()} a gap of {size[worst]:.2g} "
+        "(robot lengths, radians) is left. The joints are outside what the linkage can reach, or have other signs or "
+        "zero positions than the model."
     )
 
 

@@ -23,8 +23,8 @@ def inverse_dynamics(robot: Robot, q, v, a, *, actuated=None, start=None):
     that suits its loops (`closed_loop.independent`). start: (nq,) configuration on the branch of assembly that motions
     without passive joints are on; the model's own by default.
 
-    Returns (..., ni) in N m or N, armature of all joints included (paper D, (13)). Raises LoopError for loops that cannot
-    be closed and wrong choices of joints, SingularConfigurationError where the passive joints are not determined.
+    Returns (..., ni) in N m or N, armature of all joints included (paper D, (13)). Raises LoopError for loops that
+    cannot be closed and wrong choices of joints, SingularConfigurationError where passive joints are not determined.
     """
     at = state(robot, q, v, a, actuated=actuated, start=start)
     tau = tree_torque(robot, at)

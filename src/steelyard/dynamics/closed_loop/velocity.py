@@ -16,9 +16,9 @@ SINGULAR = 1e-7  # clearance at which the passive joints count as lost
 class Transmission:
     """What the independent coordinates do to all others at n configurations.
 
-    K (n, m, nv): the constraints' Jacobian. gamma (n, nv, ni): `v = gamma v_independent`. passive (n, nd, m): dependent coordinates per unit of each constraint
-    equation. clearance (n,): smallest over largest singular value of the constraints' Jacobian in the dependent
-    coordinates; 0 is a singular configuration. loose (n, nd): the dependent motion that comes nearest to being free.
+    K (n, m, nv): the constraints' Jacobian. gamma (n, nv, ni): `v = gamma v_independent`. passive (n, nd, m): dependent
+    coordinates per unit of each constraint equation. clearance (n,): smallest over largest singular value of K in the
+    dependent coordinates; 0 is a singular configuration. loose (n, nd): the dependent motion nearest to being free.
     """
 
     at: Placed
@@ -54,9 +54,9 @@ def require_regular(robot: Robot, choice: Choice, held: Transmission):
     worst = int(np.argmin(held.clearance))
     raise SingularConfigurationError(
         f"Robot '{robot.name}' is at a singular configuration (sample {worst}): with {', '.join(choice.names)} held, "
-        f"passive joint '{loosest(robot, choice, held, worst)}' can still move (smallest singular value {held.clearance[worst]:.1e} of the largest; "
-        f"{choice.clearance:.1e} where it was assembled, and {SINGULAR:.0e} is the limit). Leave such samples out, or "
-        "choose other independent joints."
+        f"passive joint '{loosest(robot, choice, held, worst)}' can still move (smallest singular value "
+        f"{held.clearance[worst]:.1e} of the largest; {choice.clearance:.1e} where it was assembled, {SINGULAR:.0e} is "
+        "the limit). Leave such samples out, or choose other independent joints."
     )
 
 
