@@ -9,6 +9,7 @@ from steelyard.dynamics.closed_loop.constraint import jacobian_rate, placed
 from steelyard.dynamics.closed_loop.state import State, state
 from steelyard.dynamics.closed_loop.torque import projected
 from steelyard.dynamics.closed_loop.velocity import rate
+from steelyard.dynamics.derivatives import inverse_dynamics_derivatives as tree_derivatives
 from steelyard.dynamics.inverse import inverse_dynamics as tree_inverse_dynamics
 from steelyard.model.robot import Robot
 
@@ -32,7 +33,8 @@ def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, actuated=None, start=
     at = state(robot, q, v, a, actuated=actuated, start=start)
     G = at.held.gamma
     dv_dq, da_dq, da_dv, turning = _of_motion(robot, at)
-    by_q, by_v, by_a = _tree(robot, at)
+    tree = tree_derivatives(robot, at.q, at.v, at.a)
+    by_q, by_v, by_a = tree.dtau_dq, tree.dtau_dv, tree.dtau_da
     tau = tree_inverse_dynamics(robot, at.q, at.v, at.a)
     groups = (
         projected(at, by_q @ G + by_v @ dv_dq + by_a @ da_dq) + np.einsum("nikj,ni->njk", turning, tau),
@@ -58,7 +60,7 @@ def _of_motion(robot: Robot, at: State):
     curved = np.zeros_like(dv)
     curved[:, choice.dependent] = -held.passive @ _second_rate(robot, at)
     da_dq = along(G, a) + along(dv, v) + along(v, dv) + curved
-    da_dv = G * 0 + along(G, v) + along(v, G)
+    da_dv = along(G, v) + along(v, G)
     pairs = along(np.repeat(G, ni, axis=2), np.tile(G, (1, 1, ni)))
     return dv, da_dq, da_dv, pairs.reshape(*dv.shape, ni)
 
@@ -70,18 +72,3 @@ def _second_rate(robot: Robot, at: State):
         there = placed(robot, moved(robot, at.q, 1j * STEP * at.held.gamma[:, :, k]))
         columns.append(jacobian_rate(robot, there, at.v[..., None], at.v[..., None])[..., 0].imag / STEP)
     return np.stack(columns, axis=-1)
-
-
-def _tree(robot: Robot, at: State):
-    """Derivatives (n, nv, nv) of the tree's torques by q, v and a."""
-    found = []
-    for which in range(3):
-        columns = []
-        for k in range(robot.nv):
-            step = np.zeros((len(at.q), robot.nv), dtype=complex)
-            step[:, k] = 1j * STEP
-            q = moved(robot, at.q, step) if which == 0 else at.q.astype(complex)
-            v, a = (x + step if which == i else x.astype(complex) for i, x in ((1, at.v), (2, at.a)))
-            columns.append(tree_inverse_dynamics(robot, q, v, a).imag / STEP)
-        found.append(np.stack(columns, axis=-1))
-    return found
