@@ -175,6 +175,11 @@ def test_what_closed_loops_do_not_have_is_refused_by_name():
         sy.accumulate(
             robot, log.replace(q=np.zeros((30, 3)), v=np.zeros((30, 3)), a=np.zeros((30, 3)), tau=np.ones((30, 3)))
         )
+    moving = log.replace(q=0.1 * np.sin(log.t[:, None] * [1.0, 1.3]))
+    with pytest.raises(OptionError, match=r"closed loops \(shank_pin\), which this does not cover"):
+        sy.fit.robust(robot, moving)
+    with pytest.raises(OptionError, match=r"Products of logs: robot 'four_bar_leg' has closed loops"):
+        sy.fit.instrumental(robot, moving, moving)
     with pytest.raises(sy.errors.ModelError, match="this simulation would leave open"):
         sy.simulate.record(robot)
     words = sy.identifiability(robot).explain("shank")

@@ -8,7 +8,7 @@ from steelyard.calibration.directions import AxisDirections
 from steelyard.dynamics import inverse_dynamics_derivatives
 from steelyard.dynamics.derivatives import engine_for
 from steelyard.information import CHUNK, direction_of
-from steelyard.information.rows import channels_of, chunk_rows, rows_of, weights_of
+from steelyard.information.rows import channels_of, chunk_rows, require_tree, rows_of, weights_of
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
@@ -38,6 +38,7 @@ def axis_sums(
     weights: (nv,) of the torques; width: coulomb width; sample_weights: a function of a log. Torques are those left
     after effects that are no columns.
     """
+    require_tree(robot, "Calibration of axes")
     r, size = layout.size, layout.size + directions.count + 1
     rows, rates = rows_of(robot, layout, np.arange(r)), directions.rates(z)
     gram = np.zeros((size, size))

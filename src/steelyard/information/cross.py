@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.errors import FitError, LogError
 from steelyard.information.engines import CHUNK
 from steelyard.information.raw import raw_columns
-from steelyard.information.rows import channels_of, chunk_rows, direction_of, rows_of, weights_of
+from steelyard.information.rows import channels_of, chunk_rows, direction_of, require_tree, rows_of, weights_of
 from steelyard.information.sums import Information
 from steelyard.log.log import Log
 
@@ -30,6 +30,7 @@ def products(info: Information, log: Log, other: Log, sample_weights=None) -> Pr
     info: names the robot, its columns and their options. Raises LogError when the samples differ.
     """
     robot, layout, width = info.robot, info.layout, info.coulomb_width
+    require_tree(robot, "Products of logs")
     if robot is None or info.group_names != robot.dof_names:
         raise FitError("This Information does not hold joint torques of a robot, so logs have no products of it.")
     require_same_samples(log, other)

@@ -5,7 +5,7 @@ import numpy as np
 from steelyard.errors import FitError
 from steelyard.information.engines import CHUNK
 from steelyard.information.raw import raw_columns
-from steelyard.information.rows import channels_of, chunk_rows, direction_of, rows_of
+from steelyard.information.rows import channels_of, chunk_rows, direction_of, require_tree, rows_of
 from steelyard.information.sums import Information
 from steelyard.log.log import Log
 
@@ -17,6 +17,7 @@ def residuals(info: Information, log: Log, base) -> np.ndarray:
     `info.basis.columns`, such as `estimate.base`. Raises LogError for missing or non-finite channels.
     """
     robot, layout = info.robot, info.layout
+    require_tree(robot, "Residuals of a log")
     if robot is None or info.group_names != robot.dof_names:
         raise FitError("This Information does not hold joint torques of a robot, so a log has no residuals of it.")
     raw = raw_columns(robot, layout, info.basis.columns)

@@ -122,6 +122,15 @@ def known_torque(robot, layout, v, a, direction):
     return known
 
 
+def require_tree(robot: Robot | None, what: str):
+    """Raise OptionError for a robot with closed loops, whose rows are not those of its open tree."""
+    if robot is not None and robot.loops:
+        raise OptionError(
+            f"{what}: robot '{robot.name}' has closed loops ({choices(robot.loop_names)}), which this does not cover. "
+            "accumulate, fit.least_squares, fit.consistent and validate do."
+        )
+
+
 def channels_of(robot: Robot, log: Log, names: tuple[str, ...]):
     """Channels of joints by name, checked against the robot."""
     channels = log.require(*names)
