@@ -118,7 +118,7 @@ Side = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.toml",
-        help="Side file with rotors and known facts. [default: beside the model]",
+        help="Side file with rotors, loops and known facts. [default: beside the model]",
         show_default=False,
     ),
 ]

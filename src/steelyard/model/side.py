@@ -51,12 +51,6 @@ def read_side(path, robot: Robot) -> Robot:
     return robot if driven is None else robot.with_actuated(driven)
 
 
-def has_loops(path) -> bool:
-    """Whether there is a side file at this path that describes closed loops."""
-    path = Path(path)
-    return path.is_file() and "loop" in _parsed(path)
-
-
 def _loops(document: Table, robot: Robot):
     names = list(robot.loop_names)
     for table in document.tables("loop"):
