@@ -138,7 +138,7 @@ def test_every_consistent_fit_is_certified(arm, samples, regularizer):
     assert estimate.smallest_eigenvalues.min() > 0
     assert estimate.certificate.smallest_eigenvalue >= EPS
     assert estimate.certificate.smallest_slack >= -1e-9
-    assert estimate.certificate.duality_gap < 1e-7
+    assert estimate.certificate.duality_gap < 1e-8
     assert all((estimate.friction[term] >= -1e-9).all() for term in ("viscous", "coulomb", "armature"))
 
 
