@@ -7,7 +7,6 @@ meshes; here such points cost nothing.
 """
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from steelyard.errors import InertiaError
 from steelyard.inertia.ellipsoid import Ellipsoid
@@ -20,6 +19,8 @@ SHORTEST = 1e-6  # step length at which rounding, not the problem, is what stops
 
 def corners(points) -> np.ndarray:
     """Those of points (n, 3) that span their convex hull; all of them where it has no volume."""
+    from scipy.spatial import ConvexHull, QhullError
+
     points = np.asarray(points, dtype=float)
     try:
         return points[ConvexHull(points).vertices] if len(points) > 8 else points
@@ -46,6 +47,8 @@ def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
             "smallest; "
             "add points off the plane (a thickness), or use Ellipsoid.from_box"
         )
+    from scipy.spatial import ConvexHull
+
     from_white = (axes.T * extents) / np.sqrt(len(points))  # the problem is affine invariant, its digits are not
     white = (points - middle) @ np.linalg.inv(from_white).T
     A, b = _around_all(white[ConvexHull(white).vertices], tolerance)

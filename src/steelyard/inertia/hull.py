@@ -14,7 +14,6 @@ the positive semidefinite matrices with no negative entry. Distributions on a un
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from steelyard.errors import InertiaError
 from steelyard.inertia import cones, pseudo
@@ -33,6 +32,8 @@ def _convex_hull(vertices):
     vertices = np.asarray(vertices, dtype=float)
     if vertices.ndim != 2 or vertices.shape[1] != 3 or not np.isfinite(vertices).all():
         raise InertiaError(f"polyhedron vertices have shape {vertices.shape}, expected (n, 3) finite coordinates in m")
+    from scipy.spatial import ConvexHull, QhullError
+
     try:
         hull = ConvexHull(vertices)
     except (QhullError, ValueError) as error:
@@ -129,6 +130,8 @@ class HullNecessary(BodySet):
     def cone_rows(self, eps=EPS):
         T = self.frame
         ball = self.vertices @ T[:3, :3].T + T[:3, 3]
+        from scipy.spatial import ConvexHull
+
         faces = np.unique(np.round(-ConvexHull(ball).equations, 9), axis=0)  # triangles of one face share their plane
         g = np.vstack([faces, [0.0, 0.0, 0.0, 1.0]])
         i, j = np.triu_indices(len(g), 1)
