@@ -128,10 +128,10 @@ class HullNecessary(BodySet):
         return _frame_around(self.vertices)
 
     def cone_rows(self, eps=EPS):
-        T = self.frame
-        ball = self.vertices @ T[:3, :3].T + T[:3, 3]
         from scipy.spatial import ConvexHull
 
+        T = self.frame
+        ball = self.vertices @ T[:3, :3].T + T[:3, 3]
         faces = np.unique(np.round(-ConvexHull(ball).equations, 9), axis=0)  # triangles of one face share their plane
         g = np.vstack([faces, [0.0, 0.0, 0.0, 1.0]])
         i, j = np.triu_indices(len(g), 1)
