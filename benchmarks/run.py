@@ -1,6 +1,6 @@
-"""Run every benchmark of this folder and write `benchmarks/RESULTS.md`: `make bench`.
+"""Run the benchmarks of this folder and write `benchmarks/RESULTS.md`: `make bench`.
 
-Some of them: `python -m benchmarks.run NAME...`.
+Some of them: `python -m benchmarks.run NAME...`, also the way to the long studies. The others keep their section.
 """
 
 import importlib
@@ -13,17 +13,19 @@ from steelyard.dynamics.kernel_choice import threads
 
 FOLDER = Path(__file__).parent
 SHARED = ("__init__", "run", "peers", "timing")  # no benchmarks
+STUDIES = ("coverage", "estimators", "momentum", "stream")  # many minutes each; their tables are in docs/
 PEERS = ("numpy", "scipy", "numba", "jax", "clarabel", "mujoco", "pin", "mujoco-sysid", "idyntree", "trimesh")
 
 
 def main(wanted: list[str]):
-    """Run the wanted benchmarks, all by default; the others keep the section they have."""
+    """Run the wanted benchmarks, by default all but the long studies; the others keep the section they have."""
     names = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in SHARED)
     results = FOLDER / "RESULTS.md"
-    kept = sections(results.read_text()) if wanted else {}
+    wanted = wanted or [name for name in names if name not in STUDIES]
+    kept = sections(results.read_text()) if results.exists() else {}
     parts = [f"# Benchmarks\n\n{machine()}\n\nMedians by `make bench`; only ratios within one run mean something.\n"]
     for name in names:
-        if name in wanted or not wanted:
+        if name in wanted:
             print(f"{name} ...", flush=True)
             module = importlib.import_module(f"benchmarks.{name}")
             kept[name] = f"## {name}\n\n{summary(module)}\n\n{table(module.run())}"
