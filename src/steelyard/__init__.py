@@ -80,7 +80,11 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    if name in ("check", "payload"):  # loaded on first use: they bring SciPy, which a plain import does not need
+    if name in (
+        "check",
+        "excite",
+        "payload",
+    ):  # loaded on first use: they bring SciPy, which a plain import does not need
         return import_module(f"steelyard.{name}")
     if name == "WrenchLog":
         return import_module("steelyard.payload.wrench_log").WrenchLog

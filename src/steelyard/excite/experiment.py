@@ -1,0 +1,300 @@
+"""`design`: the motion that makes the data worth having, and what it promises."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.errors import OptionError
+from steelyard.excite.curves import Curve, Spline
+from steelyard.excite.goal import Goal, goal_of
+from steelyard.excite.limits import Bounds, Limits, bounds_of
+from steelyard.excite.margins import Margin, margins
+from steelyard.excite.optimise import Progress, Run, curves_of, first_run, improved, rounds
+from steelyard.excite.problem import SPARE, Problem
+from steelyard.excite.scene import Scene, scene_of
+from steelyard.identifiability.excitation import Excitation, from_gram
+from steelyard.information import Information
+from steelyard.log import Log
+from steelyard.model.robot import Robot
+from steelyard.parameters import FRICTION
+from steelyard.simulate import Trajectory
+
+PROBES = 300  # random states that give typical torques and pairs that always touch
+REPAIRS = 5  # times that the limits are drawn in where the dense look finds more than the grid
+SMALLER = 0.9  # factor of the excursion where limits are still exceeded after that
+SLOWEST = 0.05  # of the designed excursion: below, nothing worth recording is left
+
+
+@dataclass(frozen=True, eq=False)
+class Design(Trajectory):
+    """A motion and what it promises; `sy.simulate.record(robot, design)` drives it.
+
+    evaluate(t (n,)) returns q, v, a (n, nv); duration: s. curve, coefficients (size, nv): the motion itself. margins:
+    use of every limit at 1 kHz, tightest first. gram: (r, r) weighted information it adds in base columns.
+    condition_before, condition: of the regressor with unit columns for the best random start and for the design.
+    history: cost after each round of the optimiser.
+    """
+
+    robot: Robot
+    goal: Goal
+    curve: Curve
+    coefficients: np.ndarray
+    margins: tuple[Margin, ...]
+    gram: np.ndarray
+    condition_before: float
+    condition: float
+    history: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def start(self) -> np.ndarray:
+        """(nv,) pose in which the motion starts, at rest."""
+        return self.evaluate(np.zeros(1))[0][0]
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """(r, r) predicted covariance of the base parameters: data, prior and earlier logs, as `fit.consistent` has."""
+        return self.goal.covariance(self.gram)
+
+    @cached_property
+    def data_covariance(self) -> np.ndarray:
+        """(r, r) the same without the prior, as least squares has; the pseudo-inverse where motion shows too little."""
+        gram = self.gram + self.goal.earlier
+        size = np.sqrt(np.where(np.diag(gram) > 0, np.diag(gram), 1.0))
+        return np.linalg.pinv(gram / size[:, None] / size, hermitian=True, rcond=1e-12) / size[:, None] / size
+
+    @cached_property
+    def excitation(self) -> Excitation:
+        """How well the motion, with earlier logs, shows each base parameter."""
+        gram = self.gram + self.goal.earlier
+        return from_gram(gram, self.goal.basis, self.goal.layout, max(round(self.goal.rate * self.duration), 1))
+
+    def log(self, rate: float = 1000.0) -> Log:
+        """The planned motion as a log with q, v, a and the torques that the model predicts, at `rate` Hz."""
+        from steelyard.dynamics.effects import friction_torque
+        from steelyard.dynamics.inverse import inverse_dynamics
+
+        t = np.arange(int(self.duration * rate) + 1) / rate
+        q, v, a = self.evaluate(t)
+        tau = inverse_dynamics(self.robot, q, v, a) + friction_torque(self.robot, v)
+        return Log(
+            t=t, q=q, v=v, a=a, tau=tau, joint_names=self.robot.joint_names, name=f"{self.robot.name} excitation"
+        )
+
+    def explain(self) -> str:
+        """What the motion is, which limits hold it back, what it will show and what stays unknown, in lines."""
+        from steelyard.excite.words import explain
+
+        return explain(self)
+
+
+def design(
+    robot: Robot,
+    duration: float = 10.0,
+    *,
+    limits: Limits | None = None,
+    criterion: str = "D",
+    focus=None,
+    basis: str = "fourier",
+    harmonics: int = 5,
+    periods: int | None = None,
+    points: int = 12,
+    ramp: float = 1.0,
+    start=None,
+    locked=(),
+    rest=None,
+    friction=FRICTION,
+    armature: bool = False,
+    noise=None,
+    rate: float = 100.0,
+    after: Information | None = None,
+    weight: float = 1.0,
+    target: float | None = None,
+    warm: "Design | None" = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Design:
+    """A motion of `duration` s that shows a robot's parameters as well as its limits allow.
+
+    limits: `Limits()` by default, those of the model with 5 % margin. criterion: "D" (volume of the uncertainty), "A"
+    (sum of variances), "E" (worst direction), each in units of the prior, or "condition" (of the regressor with unit
+    columns). focus: what should be known: everything, "payload" (a load on the last body, all else known), "friction",
+    bodies or parameters by name. basis: "fourier" (harmonics, periods or the best of 1 to 3, ramp in s) or "spline"
+    (points). start: (nv,) first pose, free by default. locked: joints that stay at `rest` (nv,), neutral by default.
+    friction, armature: unknown terms, as in `accumulate`. noise: (nv,) standard deviation of torques, by default 1 % of
+    each effort limit, or of the typical torque; rate: independent samples a second. after: Information of earlier
+    logs, whose weakest directions then count most; weight: of the prior, as in `fit.consistent`. target: condition
+    number to reach; a miss is explained in `notes`. warm: a design with the same curve to start from. seed: of random
+    starts, the result is the same for the same seed. progress(stage, share): called between rounds.
+
+    Raises OptionError for limits that leave no motion, a start pose outside limits or in collision, and unknowns that
+    no motion reveals.
+    """
+    limits = Limits() if limits is None else limits
+    if basis not in ("fourier", "spline"):
+        raise OptionError(f"basis is 'fourier' or 'spline'; got {basis!r}.")
+    if warm is not None and warm.coefficients.shape[1] != robot.nv:
+        raise OptionError(f"warm: that design moves {warm.coefficients.shape[1]} joints, this robot has {robot.nv}.")
+    bounds = bounds_of(robot, limits, locked=locked, rest=rest)
+    if not len(bounds.moving):
+        raise OptionError("Every joint is locked; leave one that moves.")
+    probe = probe_states(robot, bounds)
+    _require_held(robot, bounds, probe[0])
+    options = {"friction": friction, "armature": armature, "noise": noise, "rate": rate, "after": after}
+    goal = goal_of(robot, probe, criterion=criterion, focus=focus, weight=weight, **options)
+    scene = None
+    if limits.collisions or limits.floor is not None or limits.cartesian_speed is not None:
+        scene = scene_of(robot, probe[0].T, clearance=limits.clearance, floor=limits.floor)
+    pose = None if start is None else _checked_start(robot, bounds, scene if limits.collisions else None, start)
+    curves = [warm.curve] if warm is not None else curves_of(duration, basis, harmonics, periods, points, ramp)
+    problem = Problem(robot, goal, curves[0], bounds, scene, limits.cartesian_speed, pose)
+    if not limits.collisions and limits.floor is None:
+        problem = replace(problem, colliding=False)
+    run = first_run(problem, curves, seed=seed, warm=None if warm is None else warm.coefficients)
+    before = goal.condition(run.problem.gram(run.problem.coefficients(run.first)))
+    run = rounds(run, progress=progress)
+    coefficients, used, notes = _settled(run)
+    if progress is not None:
+        progress("designed", 1.0)
+    return _design(run, coefficients, used, before, (*scene_notes(robot, scene, limits), *notes), target)
+
+
+def _design(run: Run, coefficients, used, before: float, notes, target) -> Design:
+    problem = run.problem
+    gram = problem.gram(coefficients)
+    condition = problem.goal.condition(gram)
+
+    def evaluate(t):
+        q, v, a, _ = problem.curve.values(np.asarray(t, dtype=float)) @ coefficients
+        return q, v, a
+
+    if target is not None and condition > target:
+        held = ", ".join(f"{m.limit_name} of {m.where}" for m in used if m.used > 0.97) or "none of the limits alone"
+        notes = (
+            *notes,
+            f"The condition number {condition:.3g} misses the target {target:g}. At their bounds: {held}. Allow more "
+            "there, a longer duration or more harmonics, or estimate fewer terms.",
+        )
+    return Design(
+        evaluate=evaluate,
+        duration=problem.curve.duration,
+        robot=problem.robot,
+        goal=problem.goal,
+        curve=problem.curve,
+        coefficients=coefficients,
+        margins=used,
+        gram=gram,
+        condition_before=before,
+        condition=condition,
+        history=run.history,
+        notes=notes,
+    )
+
+
+def probe_states(robot: Robot, bounds: Bounds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Random allowed states q, v, a (nv, n) and their torques."""
+    from steelyard.dynamics.effects import friction_torque
+    from steelyard.dynamics.inverse import inverse_dynamics
+
+    rng = np.random.default_rng(0)
+    q = rng.uniform(bounds.lower, bounds.upper, size=(PROBES, robot.nv))
+    q[:, bounds.locked] = bounds.rest[bounds.locked]
+    moves = ~bounds.locked
+    v = rng.uniform(-1, 1, size=q.shape) * bounds.velocity * moves
+    a = rng.uniform(-1, 1, size=q.shape) * np.where(np.isfinite(bounds.acceleration), bounds.acceleration, 10.0) * moves
+    tau = inverse_dynamics(robot, q, v, a) + friction_torque(robot, v)
+    return q.T, v.T, a.T, tau.T
+
+
+def _require_held(robot: Robot, bounds: Bounds, q):
+    """Raise OptionError where the motors cannot hold the robot in any of the poses q (nv, n)."""
+    from steelyard.dynamics.inverse import inverse_dynamics
+
+    still = np.zeros_like(q.T)
+    held = np.abs(inverse_dynamics(robot, q.T, still, still)) / bounds.effort
+    pose = int(np.argmin(held[:, bounds.moving].max(axis=1)))
+    worst = bounds.moving[np.argmax(held[pose, bounds.moving])]
+    if held[pose, worst] > 1:
+        needed = held[pose, worst] * bounds.effort[worst]
+        raise OptionError(
+            f"The effort limit of joint '{robot.joint_names[worst]}', {bounds.effort[worst]:g} with the margin taken "
+            f"off, does not hold the robot in any of {len(held)} poses: at best {needed:.3g} is needed. Correct "
+            "masses, gravity or effort limits."
+        )
+
+
+def _checked_start(robot: Robot, bounds: Bounds, scene: Scene | None, start) -> np.ndarray:
+    start = np.asarray(start, dtype=float)
+    if start.shape != (robot.nv,) or not np.isfinite(start).all():
+        raise OptionError(f"start is a pose of {robot.nv} finite positions, {robot.joint_names}; got {start}.")
+    for i in bounds.moving:
+        if not bounds.lower[i] <= start[i] <= bounds.upper[i]:
+            raise OptionError(
+                f"The start pose puts joint '{robot.joint_names[i]}' at {start[i]:g}; limits and margin allow "
+                f"[{bounds.lower[i]:g}, {bounds.upper[i]:g}]. Move it inside, or take a smaller margin."
+            )
+    found = None if scene is None else scene.contacts(start[None])
+    if found is not None and len(found.sample):
+        k = int(np.argmin(found.room))
+        raise OptionError(
+            f"In the start pose {scene.name(found.first[k])} and {scene.name(found.second[k])} "  # type: ignore[union-attr]
+            f"miss {-found.room[k] * 1000:.0f} mm of the room that they need. Start elsewhere, leave start out, or "
+            "lower clearance or floor in Limits."
+        )
+    return start
+
+
+def _settled(run: Run) -> tuple[np.ndarray, tuple[Margin, ...], tuple[str, ...]]:
+    """Coefficients that keep every limit at 1 kHz. Raises OptionError where even a small motion does not."""
+    coefficients = run.problem.coefficients(run.z)
+    used = margins(run.problem, coefficients)
+    for _ in range(REPAIRS):
+        if all(m.kept for m in used):
+            return coefficients, used, ()
+        run = improved(_drawn_in(run, used), 20)
+        coefficients = run.problem.coefficients(run.z)
+        used = margins(run.problem, coefficients)
+    middle = _mean(run.problem, coefficients)
+    share = 1.0
+    while share > SLOWEST:
+        if all(m.kept for m in used):
+            said = f"The motion was reduced to {share:.0%} of its excursion to keep every limit."
+            return middle + share * (coefficients - middle), used, (said,) if share < 1 else ()
+        share *= SMALLER
+        used = margins(run.problem, middle + share * (coefficients - middle))
+    worst = used[0]
+    raise OptionError(
+        f"No motion was found within the limits: {worst.limit_name} of {worst.where} is exceeded "
+        f"({worst.value:.3g} {worst.unit} against {worst.limit:.3g} at t = {worst.time:.2f} s) even for a small one. "
+        "Widen that limit, lower clearance, or give a start pose in free space."
+    )
+
+
+def _drawn_in(run: Run, used) -> Run:
+    tight = dict(run.tight)
+    for name in {m.limit_name for m in used if not m.kept}:
+        worst = max((m for m in used if m.limit_name == name), key=lambda m: m.used)
+        if name == "clearance":
+            tight[name] = tight.get(name, SPARE) - worst.value + 0.002
+        else:
+            tight[name] = tight[name] / worst.used * 0.997
+    return replace(run, tight=tight, penalty=3 * run.penalty)
+
+
+def _mean(problem: Problem, coefficients) -> np.ndarray:
+    """Coefficients of standing at the start pose, or of the middle of the motion where that is free."""
+    if isinstance(problem.curve, Spline) or problem.start is not None:
+        pose = problem.states(coefficients, problem.curve.values(np.zeros(1)))[0, :, 0]
+    else:
+        pose = problem.states(coefficients)[0].mean(axis=1)
+    constant = np.linalg.lstsq(problem.values[0], np.ones(len(problem.grid)), rcond=None)[0]
+    return np.outer(constant, pose)
+
+
+def scene_notes(robot: Robot, scene: Scene | None, limits: Limits) -> tuple[str, ...]:
+    if not limits.collisions:
+        return ()
+    if scene is None:
+        return (f"Robot '{robot.name}' has no geometry that could be read; collisions were not looked at.",)
+    return scene.notes

@@ -1,0 +1,225 @@
+"""What an experiment should reveal, as one number of the information it brings, with its gradient.
+
+Unknowns are in units of what the prior leaves open: the pullback metric of `fit.consistent` for bodies, wide normal
+spreads for friction. `precision` is one plus what earlier logs brought, the information of a motion adds
+`spread^T G spread`, and the covariance of what is wanted is a block of the inverse (D-, A- and E-optimality: Pukelsheim
+2006; with a prior: Chaloner and Verdinelli 1995). Condition numbers are of base columns of unit length.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.errors import FitError, OptionError, choices
+from steelyard.fit.consistent import EFFECT_SPREAD
+from steelyard.fit.prior import consistent_prior
+from steelyard.fit.program import congruence
+from steelyard.fit.whitening import weigh_by_noise
+from steelyard.identifiability.basis import Basis
+from steelyard.identifiability.structure import regression_basis
+from steelyard.information import Information
+from steelyard.model.robot import Robot
+from steelyard.parameters import COULOMB_WIDTH, FRICTION, ParameterLayout, layout_of
+
+CRITERIA = ("D", "A", "E", "condition")
+SHARP = 6.0  # power of the norms that stand for largest eigenvalues
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """Which unknowns matter and how they are judged.
+
+    noise: (nv,) standard deviation of torques, rate: independent samples a second. spread: (r, c) base parameters of
+    one unit of each unknown; precision: (c, c) known before; wanted: the unknowns that count. rank: base directions
+    that some allowed motion shows. names: (c,).
+    """
+
+    robot: Robot
+    layout: ParameterLayout
+    basis: Basis
+    noise: np.ndarray
+    rate: float
+    criterion: str
+    spread: np.ndarray
+    precision: np.ndarray
+    wanted: np.ndarray
+    names: tuple[str, ...]
+    rank: int
+    earlier: np.ndarray
+    coulomb_width: float = COULOMB_WIDTH
+
+    def cost(self, gram) -> tuple[float, np.ndarray]:
+        """Cost of a weighted Gram matrix (r, r) in base columns, to be minimised, and its gradient (r, r)."""
+        if self.criterion == "condition":
+            return _condition(gram + self.earlier, self.rank)
+        M = self.precision + self.spread.T @ gram @ self.spread
+        inverse = np.linalg.inv(M)
+        block = inverse[np.ix_(self.wanted, self.wanted)]
+        if self.criterion == "D":
+            value, inner = np.linalg.slogdet(block)[1] / len(block), np.linalg.inv(block) / len(block)
+        elif self.criterion == "A":
+            trace = np.trace(block)
+            value, inner = np.log(trace), np.eye(len(block)) / trace
+        else:
+            values, vectors = np.linalg.eigh(block)
+            power = (values / values[-1]) ** SHARP
+            value = np.log(values[-1]) + np.log(power.sum()) / SHARP
+            inner = (vectors * (power / values / power.sum())) @ vectors.T
+        half = self.spread @ inverse[:, self.wanted]
+        return float(value), -half @ inner @ half.T
+
+    def covariance(self, gram) -> np.ndarray:
+        """(r, r) of the base parameters after a motion with this weighted Gram matrix, with prior and earlier logs."""
+        return self.spread @ np.linalg.solve(self.precision + self.spread.T @ gram @ self.spread, self.spread.T)
+
+    def left(self, gram) -> np.ndarray:
+        """Standard deviation of each wanted unknown, as a share of what prior and earlier logs left."""
+        M = self.precision + self.spread.T @ gram @ self.spread
+        before, after = (np.diag(np.linalg.inv(x))[self.wanted] for x in (self.precision, M))
+        return np.sqrt(after / before)
+
+    def condition(self, gram) -> float:
+        """Condition number of the regressor with unit columns, earlier logs counted, of what can be shown at all."""
+        values = np.linalg.eigvalsh(_unit(gram + self.earlier)[0])[::-1][: self.rank]
+        return float(np.sqrt(values[0] / values[-1])) if values[-1] > 0 else np.inf
+
+    def judged_by(self, criterion: str) -> "Goal":
+        return replace(self, criterion=criterion)
+
+
+def goal_of(
+    robot: Robot,
+    probe,
+    *,
+    criterion: str = "D",
+    focus=None,
+    friction=FRICTION,
+    armature: bool = False,
+    noise=None,
+    rate: float = 100.0,
+    after: Information | None = None,
+    weight: float = 1.0,
+    coulomb_width: float = COULOMB_WIDTH,
+) -> Goal:
+    """Goal for a robot; options as of `design`. probe: random allowed states q, v, a (nv, n) and their torques."""
+    if criterion not in CRITERIA:
+        raise OptionError(f"criterion is one of {choices(CRITERIA)}; got {criterion!r}.")
+    from steelyard.excite.rows import base_rows
+
+    layout = layout_of(robot, friction=friction, armature=armature)
+    basis = regression_basis(robot, layout)
+    q, v, a, tau = probe
+    typical = np.sqrt(np.mean(tau**2, axis=1))
+    typical = np.maximum(typical, 1e-3 * max(typical.max(initial=0.0), 1e-9))
+    if after is not None:
+        after, noise = _earlier(robot, layout, after, noise)
+    noise = default_noise(robot, typical) if noise is None else np.broadcast_to(noise, (robot.nv,)).astype(float)
+    if not (np.isfinite(noise).all() and (noise > 0).all()):
+        raise OptionError(f"noise is a positive standard deviation in N m, one or ({robot.nv},); got {noise}.")
+    theta = consistent_prior(None, robot, robot.nb)[0]
+    unit = np.zeros((layout.size, layout.size))
+    for i, each in enumerate(theta):
+        unit[layout.body(i), layout.body(i)] = congruence(each) * np.sqrt(2 / weight)
+    effects = np.arange(layout.inertial.stop, layout.size)
+    unit[effects, effects] = EFFECT_SPREAD * np.tile(typical[list(layout.dofs)], len(layout.terms)) / np.sqrt(weight)
+    earlier = np.zeros((basis.count, basis.count)) if after is None else after.base.G
+    columns, wanted = _unknowns(robot, layout, basis, focus)
+    spread = basis.regrouping @ unit[:, columns]
+    rows = base_rows(robot, layout, basis, q, v, a, coulomb_width).reshape(basis.count, -1)
+    rank = np.linalg.matrix_rank(_unit(rows @ rows.T + earlier)[0], tol=1e-10)
+    return Goal(
+        robot=robot,
+        layout=layout,
+        basis=basis,
+        noise=noise,
+        rate=rate,
+        criterion=criterion,
+        spread=spread,
+        precision=np.eye(len(columns)) + spread.T @ earlier @ spread,
+        wanted=wanted,
+        names=tuple(layout.names[c] for c in columns),
+        rank=int(rank),
+        earlier=earlier,
+        coulomb_width=coulomb_width,
+    )
+
+
+def default_noise(robot: Robot, typical) -> np.ndarray:
+    """(nv,) one percent of what each motor can, or of the joint's typical torque where the model does not say."""
+    limited = np.isfinite(robot.effort_limits) & (robot.effort_limits > 0)
+    return 0.01 * np.where(limited, np.where(limited, robot.effort_limits, 1.0), typical)
+
+
+def _earlier(robot: Robot, layout: ParameterLayout, after: Information, noise):
+    """Earlier logs weighed by their residuals (or by a noise that is given), and that noise (nv,)."""
+    if after.layout != layout or after.base.basis.count != len(after.base.columns):
+        raise FitError(
+            "The earlier Information has other columns than this design; accumulate it and design with the same "
+            "friction and armature options."
+        )
+    if tuple(after.group_names) != robot.dof_names:
+        raise FitError("The earlier Information holds other rows than the torques of all joints, in their order.")
+    if noise is None:
+        return weigh_by_noise(after)
+    noise = np.broadcast_to(noise, (robot.nv,)).astype(float)
+    return after.weighted(after.independence / noise**2), noise
+
+
+def _unknowns(robot: Robot, layout: ParameterLayout, basis: Basis, focus) -> tuple[np.ndarray, np.ndarray]:
+    """Columns that are unknown, and which of them count."""
+    everything = np.arange(layout.size)
+    if focus is None:
+        return everything, everything
+    if focus == "payload":
+        last = everything[layout.body(robot.nb - 1)]
+        return last, np.arange(10)
+    wanted: list[int] = []
+    for name in (focus,) if isinstance(focus, str) else focus:
+        if name == "friction":
+            wanted += range(layout.inertial.stop, layout.size)
+        elif name in layout.body_names:
+            wanted += range(*layout.body(layout.body_names.index(name)).indices(layout.size))
+        elif name in layout.names:
+            wanted.append(_visible(layout, basis, name))
+        else:
+            raise OptionError(
+                f"focus: '{name}' is neither 'payload', 'friction', a body ({choices(layout.body_names)}) nor one of "
+                "their parameters, such as link2.Ixx."
+            )
+    if not wanted:
+        raise OptionError("focus: nothing is left to be known; name bodies, parameters, 'friction' or 'payload'.")
+    return everything, np.unique(wanted)
+
+
+def _visible(layout: ParameterLayout, basis: Basis, name: str) -> int:
+    column = layout.names.index(name)
+    if not np.any(np.abs(basis.regrouping[:, column]) > 1e-9):
+        raise OptionError(
+            f"focus: joint torques can never show {name}, whatever the motion. Leave it out, or measure more: "
+            "`steelyard analyze MODEL --explain all` says which sensor would show it."
+        )
+    if np.abs(basis.null_space[column]).max(initial=0.0) > 1e-9:
+        raise OptionError(
+            f"focus: joint torques never show {name} on its own, only in combinations, so its value is more than the "
+            f"sensors can see. Name the whole body, or see `steelyard analyze MODEL --explain {name.split('.')[0]}`."
+        )
+    return column
+
+
+def _unit(gram) -> tuple[np.ndarray, np.ndarray]:
+    size = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    size = np.where(size > 1e-12 * size.max(initial=1e-300), size, np.inf)
+    return gram / size[:, None] / size, size
+
+
+def _condition(gram, rank: int) -> tuple[float, np.ndarray]:
+    """Logarithm of a smoothed condition number of the regressor with unit columns, and its gradient."""
+    C, size = _unit(gram)
+    values, vectors = np.linalg.eigh(C)
+    values, vectors = np.maximum(values[-rank:], 1e-14), vectors[:, -rank:]
+    large, small = (values / values[-1]) ** SHARP, (values[0] / values) ** SHARP
+    value = np.log(values[-1] / values[0]) + (np.log(large.sum()) + np.log(small.sum())) / SHARP
+    pull = large / values / large.sum() - small / values / small.sum()
+    F = (vectors * pull) @ vectors.T
+    by_size = np.diag((F * C).sum(axis=1)) / size**2
+    return float(value) / 2, (F / size[:, None] / size - by_size) / 2

@@ -1,0 +1,150 @@
+"""What a motion must respect, and the bounds of one robot that follow."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from steelyard.errors import OptionError
+from steelyard.model.robot import Robot
+
+WIDE = {"revolute": np.pi, "prismatic": 0.25}  # rad, m: positions of a joint whose model states no limits
+FAST = {"revolute": 2.0, "prismatic": 0.5}  # rad/s, m/s: the same for speeds
+QUICK = 5.0  # 1/s: accelerations up to this times the speed limit unless told
+NO_RANGE = 1e-6  # rad, m: a joint with less room is not one that moves
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """Limits of a motion; joint limits are those of the model unless given, each a number or (nv,).
+
+    margin: share of every limit that stays unused. speed: share of the velocity limits to use. position: (lower, upper)
+    in rad or m. velocity, acceleration, jerk: rad/s, rad/s^2, rad/s^3 (m for prismatic joints); without them a model
+    without velocity limits gets 2 rad/s or 0.5 m/s, accelerations 5 times the velocity limit a second, jerk none.
+    effort: N m or N. cartesian_speed: m/s of every corner of the boxes around the bodies' geometry. collisions: whether
+    bodies keep `clearance` m from each other; floor: height z in m that everything stays above by as much.
+    """
+
+    margin: float = 0.05
+    speed: float = 1.0
+    position: tuple[ArrayLike, ArrayLike] | None = None
+    velocity: ArrayLike | None = None
+    acceleration: ArrayLike | None = None
+    jerk: ArrayLike | None = None
+    effort: ArrayLike | None = None
+    cartesian_speed: float | None = None
+    collisions: bool = True
+    clearance: float = 0.02
+    floor: float | None = None
+
+    def __post_init__(self):
+        if not 0 <= self.margin < 1 or not 0 < self.speed <= 1:
+            raise OptionError(
+                f"margin={self.margin} is a share from 0 to below 1, and speed={self.speed} one above 0, up to 1."
+            )
+        if self.clearance < 0 or (self.cartesian_speed is not None and not self.cartesian_speed > 0):
+            raise OptionError(
+                f"clearance={self.clearance} m is not negative and cartesian_speed={self.cartesian_speed} m/s positive."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """What one robot may do, margins taken off, each (nv,). Infinite where nothing limits.
+
+    locked: joints that stay at `rest`.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
+    effort: np.ndarray
+    locked: np.ndarray
+    rest: np.ndarray
+
+    @property
+    def middle(self) -> np.ndarray:
+        return np.where(self.locked, self.rest, (self.lower + self.upper) / 2)
+
+    @property
+    def half(self) -> np.ndarray:
+        return (self.upper - self.lower) / 2
+
+    @property
+    def moving(self) -> np.ndarray:
+        return np.flatnonzero(~self.locked)
+
+
+def bounds_of(robot: Robot, limits: Limits, *, locked=(), rest=None) -> Bounds:
+    """Bounds of a robot. locked: joints that do not move. rest: (nv,) where those stay, neutral by default.
+
+    Raises OptionError for joints without range, limits that leave nothing, and robots with compound or free joints.
+    """
+    compound = [j.name for j in robot.free_joints if j.nq != 1]
+    if compound:
+        raise OptionError(
+            f"Joint '{compound[0]}' has several degrees or is free; motions are designed for joints of one degree. "
+            "Load the model with floating=False (`--fixed`), or replace the joint."
+        )
+    unknown = [name for name in locked if name not in robot.joint_names]
+    if unknown:
+        raise OptionError(f"locked: robot '{robot.name}' has no joint '{unknown[0]}'; it has {robot.joint_names}.")
+    still = np.isin(robot.joint_names, list(locked))
+    kinds = [j.kind for j in robot.free_joints]
+    own = robot.lower, robot.upper
+    lower, upper = own if limits.position is None else (_each(robot, x, "position") for x in limits.position)
+    wide = np.array([WIDE[kind] for kind in kinds])
+    open_below, open_above = ~np.isfinite(lower), ~np.isfinite(upper)
+    low = np.where(open_below, np.where(open_above, -wide, upper - 2 * wide), lower)
+    high = np.where(open_above, np.where(open_below, wide, lower + 2 * wide), upper)
+    if limits.position is not None:
+        low, high = np.maximum(low, robot.lower), np.minimum(high, robot.upper)
+    _require_room(robot, low, high, still, own)
+    shrunk = limits.margin * (high - low) / 2
+    fast = np.where(np.isfinite(robot.velocity_limits), robot.velocity_limits, [FAST[kind] for kind in kinds])
+    if limits.velocity is not None:
+        fast = np.minimum(_each(robot, limits.velocity, "velocity"), robot.velocity_limits)
+    rates = {
+        "velocity": fast * limits.speed,
+        "acceleration": QUICK * fast if limits.acceleration is None else limits.acceleration,
+        "jerk": np.inf if limits.jerk is None else limits.jerk,
+        "effort": robot.effort_limits if limits.effort is None else limits.effort,
+    }
+    rates = {name: (1 - limits.margin) * _each(robot, value, name) for name, value in rates.items()}
+    for name, value in rates.items():
+        bad = np.flatnonzero(~(value > 0) & ~still)
+        if bad.size:
+            raise OptionError(
+                f"The {name} limit of joint '{robot.joint_names[bad[0]]}' is {value[bad[0]]:g}; a joint that moves "
+                "needs a positive one. Correct the model, give one in Limits, or lock the joint."
+            )
+    return Bounds(
+        lower=low + shrunk,
+        upper=high - shrunk,
+        locked=still,
+        rest=np.clip(robot.neutral if rest is None else _each(robot, rest, "rest"), low, high),
+        **rates,
+    )
+
+
+def _each(robot: Robot, value, name: str) -> np.ndarray:
+    value = np.asarray(value, dtype=float)
+    if value.shape not in ((), (robot.nv,)) or np.isnan(value).any():
+        raise OptionError(f"{name} is a number or ({robot.nv},) of robot '{robot.name}', without NaN; got {value}.")
+    return np.broadcast_to(value, (robot.nv,)).copy()
+
+
+def _require_room(robot: Robot, low, high, still, own):
+    for i in np.flatnonzero((high - low < NO_RANGE) & ~still):
+        name = robot.joint_names[i]
+        if own[1][i] - own[0][i] < NO_RANGE:
+            raise OptionError(
+                f"Joint '{name}' has the range [{own[0][i]:g}, {own[1][i]:g}] in the model and cannot move. Lock it "
+                f"(locked=['{name}'], `--lock {name}`) or make it fixed in the model."
+            )
+        raise OptionError(
+            f"The position limits of joint '{name}' contradict each other: at least {low[i]:g} and at most "
+            f"{high[i]:g}. The model allows [{own[0][i]:g}, {own[1][i]:g}]; give limits that overlap it."
+        )

@@ -1,0 +1,103 @@
+"""Multi-start augmented Lagrangian: L-BFGS between updates of the multipliers. Deterministic under a seed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.excite.curves import Curve, Fourier, Spline
+from steelyard.excite.problem import Problem
+
+Progress = Callable[[str, float], None]
+DRAWS = 4  # random motions a choice of periods
+KEPT = 2  # of the best draws, optimised for a while
+FIRST, LATER = 12, 25  # iterations before the choice, and of each round after
+ROUNDS = 3
+PENALTY, STEEPER = 30.0, 3.0
+INSIDE = 0.985  # share of each limit to aim at: the grid sees peaks to a percent
+PERIODS = (1, 2, 3)
+KEPT_TO, SETTLED = 2e-3, 1e-3  # violation, and change of the cost in a round, from which more rounds change nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Where the optimiser stands. first: variables it started from; history: cost after each round."""
+
+    problem: Problem
+    z: np.ndarray
+    first: np.ndarray
+    multipliers: dict
+    penalty: float
+    tight: dict
+    history: tuple[float, ...] = ()
+
+
+def inside() -> dict[str, float]:
+    """Shares of the limits to aim at, by name."""
+    return dict.fromkeys(("position", "velocity", "acceleration", "jerk", "effort", "cartesian speed"), INSIDE)
+
+
+def first_run(problem: Problem, curves: list[Curve], *, seed: int, warm=None) -> Run:
+    """The best of several short runs. curves: forms of motion to try; warm: coefficients of `problem.curve` to keep."""
+    if warm is not None:
+        z = problem.variables(warm)
+        return improved(Run(problem, z, z, {}, PENALTY, inside()), FIRST)
+    draws = []
+    for i, curve in enumerate(curves):
+        one = replace(problem, curve=curve)
+        for k in range(DRAWS):
+            z = random_variables(one, np.random.default_rng([seed, i, k]))
+            draws.append((one.cost(z, {}, PENALTY, inside())[0], len(draws), one, z))
+    draws.sort(key=lambda draw: draw[:2])
+    runs = [improved(Run(one, z, z, {}, PENALTY, inside()), FIRST) for _, _, one, z in draws[:KEPT]]
+    return min(runs, key=lambda run: run.history[-1])
+
+
+def random_variables(problem: Problem, rng) -> np.ndarray:
+    """Variables of a random motion that keeps the joint limits."""
+    moving = problem.bounds.moving
+    start = problem.curve.start(rng, problem.bounds.half)[:, moving]
+    peaks = np.abs(np.einsum("onk,ki->oni", problem.values, start)).max(axis=1)
+    bounds = problem.bounds
+    limits = [bounds.half, bounds.velocity, bounds.acceleration, bounds.jerk]
+    share = np.max([peak / limit[moving] for limit, peak in zip(limits, peaks, strict=True)], axis=0)
+    return (0.8 * start / share / problem.scales).ravel()
+
+
+def rounds(run: Run, *, progress: Progress | None = None, count: int = ROUNDS) -> Run:
+    """Further rounds of multiplier updates, penalties growing."""
+    for k in range(count):
+        beyond = run.problem.cost(run.z, {}, run.penalty, run.tight)[2]
+        updated = {
+            name: np.maximum(0.0, run.multipliers.get(name, 0.0) + run.penalty * each) for name, each in beyond.items()
+        }
+        run = improved(replace(run, multipliers=updated, penalty=run.penalty * STEEPER), LATER)
+        if progress is not None:
+            progress("designing", (k + 1) / (count + 1))
+        worst = max((each.max(initial=-1.0) for each in beyond.values()), default=-1.0)
+        if worst < KEPT_TO and abs(run.history[-1] - run.history[-2]) < SETTLED:
+            break
+    return run
+
+
+def improved(run: Run, iterations: int) -> Run:
+    """The same after so many iterations of L-BFGS."""
+    from scipy.optimize import minimize
+
+    found = minimize(
+        lambda z: run.problem.cost(z, run.multipliers, run.penalty, run.tight)[:2],
+        run.z,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": iterations, "maxcor": 20},
+    )
+    return replace(run, z=found.x, history=(*run.history, float(found.fun)))
+
+
+def curves_of(
+    duration: float, basis: str, harmonics: int, periods: int | None, points: int, ramp: float
+) -> list[Curve]:
+    """Forms of motion to try."""
+    if basis == "spline":
+        return [Spline(duration, points)]
+    return [Fourier(duration, harmonics, each, ramp) for each in (PERIODS if periods is None else (periods,))]

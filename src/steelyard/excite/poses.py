@@ -1,0 +1,93 @@
+"""Static poses: what gravity alone shows, for robots that must not move fast."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import OptionError
+from steelyard.excite.experiment import probe_states, scene_notes
+from steelyard.excite.goal import Goal, goal_of
+from steelyard.excite.limits import Limits, bounds_of
+from steelyard.excite.rows import base_rows
+from steelyard.excite.scene import scene_of
+from steelyard.model.robot import Robot
+
+CANDIDATES = 400
+SWEEPS = 5  # times that every pose of the set is exchanged for a better one
+
+
+@dataclass(frozen=True, eq=False)
+class PoseSet:
+    """Poses (k, nv) to hold at rest, the most telling first. gram: (r, r) their information in base columns;
+    condition: of the regressor with unit columns, of what poses can show."""
+
+    poses: np.ndarray
+    goal: Goal
+    gram: np.ndarray
+    condition: float
+    notes: tuple[str, ...] = ()
+
+
+def poses(
+    robot: Robot,
+    count: int = 20,
+    *,
+    limits: Limits | None = None,
+    criterion: str = "D",
+    focus=None,
+    locked=(),
+    rest=None,
+    friction=("offset",),
+    noise=None,
+    weight: float = 1.0,
+    seed: int = 0,
+) -> PoseSet:
+    """A set of static poses for torques of gravity, by exchange among random poses free of collisions (Fedorov 1972).
+
+    count: poses, one independent sample each. Other options as of `design`. Raises OptionError where no pose is free.
+    """
+    limits = Limits() if limits is None else limits
+    bounds = bounds_of(robot, limits, locked=locked, rest=rest)
+    if count < 1:
+        raise OptionError(f"count={count}: a set has one pose or more.")
+    states = probe_states(robot, bounds)
+    rng = np.random.default_rng(seed)
+    q = rng.uniform(bounds.lower, bounds.upper, size=(CANDIDATES, robot.nv))
+    q[:, bounds.locked] = bounds.rest[bounds.locked]
+    scene = None
+    if limits.collisions or limits.floor is not None:
+        scene = scene_of(robot, states[0].T, clearance=limits.clearance, floor=limits.floor)
+        q = q if scene is None else np.delete(q, np.unique(scene.contacts(q).sample), axis=0)
+    if len(q) < count:
+        raise OptionError(
+            f"Of {CANDIDATES} random poses only {len(q)} are free of collisions; {count} are wanted. Widen the "
+            "position limits, or lower clearance or floor."
+        )
+    still = np.zeros_like(q.T)
+    tau = states[3]
+    options = {"criterion": criterion, "focus": focus, "friction": friction, "noise": noise, "weight": weight}
+    goal = goal_of(robot, (q.T, still, still, tau), rate=1.0, **options)
+    rows = base_rows(robot, goal.layout, goal.basis, q.T, still, still, goal.coulomb_width)
+    rows = np.moveaxis(rows / goal.noise[:, None], 2, 0)  # (n, r, nv)
+    grams = rows @ np.swapaxes(rows, 1, 2)
+    chosen = _exchanged(goal, grams, rng.choice(len(q), size=count, replace=False))
+    gram = grams[chosen].sum(axis=0)
+    return PoseSet(q[chosen], goal, gram, goal.condition(gram), scene_notes(robot, scene, limits))
+
+
+def _exchanged(goal: Goal, grams, chosen) -> np.ndarray:
+    """Indices (count,) of a set that no single exchange along the gradient improves."""
+    total, cost = grams[chosen].sum(axis=0), np.inf
+    for _ in range(SWEEPS):
+        before = cost
+        for k in range(len(chosen)):
+            rest = total - grams[chosen[k]]
+            gains = np.einsum("nij,ij->n", grams, goal.cost(rest + 1e-9 * total)[1], optimize=True)
+            best = int(np.argmin(gains))
+            trial = goal.cost(rest + grams[best])[0]
+            if trial < goal.cost(total)[0]:
+                chosen[k], total = best, rest + grams[best]
+        cost = goal.cost(total)[0]
+        if not cost < before:
+            break
+    return chosen

@@ -1,0 +1,218 @@
+"""The design as a smooth problem: cost of the goal plus augmented-Lagrangian terms of the limits, with one gradient."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.dynamics.effects import effect_column
+from steelyard.dynamics.kinematics import Motion, motion
+from steelyard.excite.adjoint import body_twists, twist_gradient
+from steelyard.excite.curves import Curve
+from steelyard.excite.goal import Goal
+from steelyard.excite.limits import Bounds
+from steelyard.excite.rows import all_rows, rows_gradient
+from steelyard.excite.scene import Scene
+from steelyard.fit.least_squares import model_parameters
+from steelyard.model.robot import Robot
+from steelyard.parameters import TERMS
+
+JOINT_LIMITS = ("position", "velocity", "acceleration", "jerk")
+NEAR = 0.05  # m of missing room that press like the whole of a joint limit
+SPARE = 0.005  # m beyond the clearance to aim at: collisions are looked at on a sparse grid
+SPARSE = 3  # every so many samples are looked at for collisions
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Cost of coefficients and its gradient. scene: None where collisions do not count. start: (nv,) pose at t = 0.
+
+    cartesian_speed: m/s or None. colliding: whether the scene is also kept from touching.
+    """
+
+    robot: Robot
+    goal: Goal
+    curve: Curve
+    bounds: Bounds
+    scene: Scene | None = None
+    cartesian_speed: float | None = None
+    start: np.ndarray | None = None
+    colliding: bool = True
+
+    @cached_property
+    def grid(self) -> np.ndarray:
+        return (np.arange(self.curve.samples) + 0.5) * self.curve.duration / self.curve.samples
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        return self.curve.values(self.grid)
+
+    @cached_property
+    def scales(self) -> np.ndarray:
+        """(size, moving) size of each coefficient that one limit alone allows."""
+        peaks = np.abs(self.values).max(axis=1)[:, :, None]
+        bounds, moving = self.bounds, self.bounds.moving
+        half = [bounds.half, bounds.velocity, bounds.acceleration, bounds.jerk]
+        with np.errstate(divide="ignore"):
+            return np.min([limit[moving] / peak for limit, peak in zip(half, peaks, strict=True)], axis=0)
+
+    def coefficients(self, z) -> np.ndarray:
+        """(size, nv) of free variables z."""
+        found = np.zeros((self.curve.size, self.robot.nv))
+        moving = self.bounds.moving
+        found[:, moving] = np.reshape(z, (self.curve.size, len(moving))) * self.scales
+        first = self.curve.values(np.zeros(1))[0, 0]
+        constant = np.linalg.lstsq(self.values[0], np.ones(len(self.grid)), rcond=None)[0]
+        found += np.outer(constant, self.bounds.middle)
+        if self.start is not None:
+            found[0, moving] += (self.start - first @ found)[moving] / first[0]
+        return found
+
+    def variables(self, coefficients) -> np.ndarray:
+        """Free variables of coefficients: the inverse of `coefficients`."""
+        offset = self.coefficients(np.zeros(self.curve.size * len(self.bounds.moving)))
+        moving = self.bounds.moving
+        change = (coefficients - offset)[:, moving]
+        return (change / self.scales).ravel()
+
+    def _pulled_back(self, gradient) -> np.ndarray:
+        """Gradient by z of one by coefficients (size, nv)."""
+        moving = self.bounds.moving
+        gradient = gradient[:, moving]
+        if self.start is not None:
+            first = self.curve.values(np.zeros(1))[0, 0]
+            gradient = gradient - np.outer(first / first[0], gradient[0])
+        return (gradient * self.scales).ravel()
+
+    def states(self, coefficients, values=None) -> np.ndarray:
+        """(4, nv, n) q, v, a and jerk."""
+        values = self.values if values is None else values
+        return np.swapaxes(values @ coefficients, 1, 2)
+
+    def gram(self, coefficients) -> np.ndarray:
+        """(r, r) weighted information of the motion in base columns."""
+        q, v, a, _ = self.states(coefficients)
+        rows = all_rows(self.robot, self.goal.layout, v, a, motion(self.robot, q, v, a), self.goal.coulomb_width)
+        base = self._weighted(rows)
+        return base @ base.T
+
+    def _weighted(self, rows) -> np.ndarray:
+        """(r, nv n) base rows in standard deviations of what the grid stands for."""
+        base = np.moveaxis(rows[:, self.goal.basis.columns], 1, 0) * self._weights[:, None]
+        return base.reshape(self.goal.basis.count, -1)
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        return np.sqrt(self.goal.rate * self.curve.duration / self.curve.samples) / self.goal.noise
+
+    @cached_property
+    def model(self) -> np.ndarray:
+        return model_parameters(self.robot, self.goal.layout)
+
+    def torque(self, rows, v, a) -> np.ndarray:
+        """(nv, n) that the model needs. rows: (nv, p, n)."""
+        tau = np.einsum("ipn,p->in", rows, self.model, optimize=True)
+        for term, values in self._untold.items():
+            tau += values[:, None] * effect_column(term, v, a, coulomb_width=self.goal.coulomb_width)
+        return tau
+
+    @cached_property
+    def _untold(self) -> dict[str, np.ndarray]:
+        """Friction and armature of the model that are no columns of the goal."""
+        named = {"viscous": "damping", "coulomb": "frictionloss", "armature": "armature"}
+        return {t: getattr(self.robot, named[t]) for t in TERMS if t in named and t not in self.goal.layout.terms}
+
+    def cost(self, z, multipliers: dict, penalty: float, tight: dict) -> tuple[float, np.ndarray, dict]:
+        """Cost, gradient and violated limits: share beyond each, by name (nv, n)."""
+        X = self.coefficients(z)
+        states = self.states(X)
+        q, v, a = states[:3]
+        state = motion(self.robot, q, v, a)
+        rows = all_rows(self.robot, self.goal.layout, v, a, state, self.goal.coulomb_width)
+        base = self._weighted(rows)
+        value, F = self.goal.cost(base @ base.T)
+        Z = np.zeros_like(rows)
+        pull = (2 * F @ base).reshape(self.goal.basis.count, self.robot.nv, -1) * self._weights[:, None]
+        Z[:, self.goal.basis.columns] = np.moveaxis(pull, 0, 1)
+        by_state, beyond = np.zeros_like(states), {}
+        for order, name in enumerate(JOINT_LIMITS):
+            centre = self.bounds.middle[:, None] if order == 0 else 0.0
+            limit = self._limit(name, tight)
+            if not np.isfinite(limit).any():
+                continue
+            off = states[order] - centre
+            beyond[name] = np.abs(off) / limit - 1
+            force = self._pressed(beyond[name], multipliers.get(name, 0.0), penalty)
+            value += force[0]
+            by_state[order] += force[1] * np.sign(off) / limit
+        limit = self._limit("effort", tight)
+        if np.isfinite(limit).any():
+            tau = self.torque(rows, v, a)
+            beyond["effort"] = np.abs(tau) / limit - 1
+            force = self._pressed(beyond["effort"], multipliers.get("effort", 0.0), penalty)
+            value += force[0]
+            force = force[1] * np.sign(tau) / limit
+            Z += force[:, None] * self.model[:, None]
+            by_state[2] += force * self._untold.get("armature", np.zeros(self.robot.nv))[:, None]
+        if self.cartesian_speed is not None:
+            added, by_q, by_v, beyond["cartesian speed"] = self._corners(state, multipliers, penalty, tight)
+            value += added
+            by_state[0] += by_q
+            by_state[1] += by_v
+        if self.scene is not None and self.colliding:
+            added, by_state[0, :, ::SPARSE] = self._collisions(q, by_state[0, :, ::SPARSE], penalty, tight)
+            value += added
+        gradient = rows_gradient(self.robot, self.goal.layout, q, v, a, Z, state, self.goal.coulomb_width)
+        for order, part in enumerate((gradient.q, gradient.v, gradient.a)):
+            by_state[order] += part
+        return value, self._pulled_back(np.einsum("onk,oin->ki", self.values, by_state, optimize=True)), beyond
+
+    def _limit(self, name: str, tight: dict) -> np.ndarray:
+        limit = self.bounds.half if name == "position" else getattr(self.bounds, name)
+        limit = limit * tight.get(name, 1.0)
+        return np.where(self.bounds.locked, np.inf, limit)[:, None]
+
+    def _pressed(self, beyond, multiplier, penalty: float) -> tuple[float, np.ndarray]:
+        """Augmented-Lagrangian term of `beyond <= 0` and its derivative, averaged over samples."""
+        n = beyond.shape[-1]
+        pressed = np.maximum(0.0, multiplier + penalty * beyond)
+        return float((pressed**2 - np.square(multiplier)).sum()) / (2 * penalty * n), pressed / n
+
+    def _corners(self, state: Motion, multipliers, penalty, tight):
+        limit = self.cartesian_speed * tight.get("cartesian speed", 1.0)
+        twist = body_twists(state)
+        speed, worst = corner_speeds(self.robot, self.scene, twist)
+        beyond = speed / limit - 1
+        added, force = self._pressed(beyond, multipliers.get("cartesian speed", 0.0), penalty)
+        velocity = twist[:3] + np.cross(twist[3:], worst, axis=0)
+        pull = force * velocity / (limit * np.maximum(speed, 1e-9))
+        by_q, by_v = twist_gradient(self.robot, state, np.concatenate([pull, np.cross(worst, pull, axis=0)]))
+        return added, by_q, by_v, beyond
+
+    def _collisions(self, q, by_q, penalty, tight):
+        assert self.scene is not None
+        poses = q[:, ::SPARSE]
+        spare = tight.get("clearance", SPARE)
+        near = self.scene.contacts(poses.T, spare)
+        if not len(near.sample):
+            return 0.0, by_q
+        still = np.zeros_like(poses)
+        slope = near.gradient(self.robot, motion(self.robot, poses, still, still))
+        depth = (spare - near.room) / NEAR
+        n = poses.shape[1]
+        force = penalty * depth / NEAR / n
+        by_q = by_q.copy()
+        np.add.at(by_q.T, near.sample, -force[:, None] * slope)
+        return float(penalty * np.sum(depth**2)) / (2 * n), by_q
+
+
+def corner_speeds(robot: Robot, scene: Scene | None, twist) -> tuple[np.ndarray, np.ndarray]:
+    """Highest speed (nb, n) of the corners of each body's box, and that corner (3, nb, n). twist: (6, nb, n)."""
+    boxes = scene.corners if scene is not None else (np.zeros((1, 3)),) * robot.nb
+    speed, worst = np.zeros(twist.shape[1:]), np.zeros((3, *twist.shape[1:]))
+    for b, corners in enumerate(boxes):
+        velocity = twist[:3, b, None] + np.cross(twist[3:, b, None], corners.T[:, :, None], axis=0)
+        speeds = np.linalg.norm(velocity, axis=0)
+        place = np.argmax(speeds, axis=0)
+        speed[b], worst[:, b] = np.take_along_axis(speeds, place[None], axis=0)[0], corners[place].T
+    return speed, worst
