@@ -7,6 +7,7 @@ spreads for friction. `precision` is one plus what earlier logs brought, the inf
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH, FRICTION, ParameterLayout, layout_of
 
 CRITERIA = ("D", "A", "E", "condition")
+SEEN = 1e-9  # share of the largest below which a combination is rounding
 SHARP = 6.0  # power of the norms that stand for largest eigenvalues
 
 
@@ -30,8 +32,9 @@ class Goal:
     """Which unknowns matter and how they are judged.
 
     noise: (nv,) standard deviation of torques, rate: independent samples a second. spread: (r, c) base parameters of
-    one unit of each unknown; precision: (c, c) known before; wanted: the unknowns that count. rank: base directions
-    that some allowed motion shows. names: (c,).
+    one unit of each unknown; precision: (c, c) known before. wanted: columns of the regression that count; seen: (w, c)
+    what of each, in units of its prior, the unknowns make up; `contrasts` (k, c) span it.
+    rank: base directions that some allowed motion shows. earlier: (r, r) information of earlier logs.
     """
 
     robot: Robot
@@ -43,7 +46,7 @@ class Goal:
     spread: np.ndarray
     precision: np.ndarray
     wanted: np.ndarray
-    names: tuple[str, ...]
+    seen: np.ndarray
     rank: int
     earlier: np.ndarray
     coulomb_width: float = COULOMB_WIDTH
@@ -52,9 +55,8 @@ class Goal:
         """Cost of a weighted Gram matrix (r, r) in base columns, to be minimised, and its gradient (r, r)."""
         if self.criterion == "condition":
             return _condition(gram + self.earlier, self.rank)
-        M = self.precision + self.spread.T @ gram @ self.spread
-        inverse = np.linalg.inv(M)
-        block = inverse[np.ix_(self.wanted, self.wanted)]
+        inverse = np.linalg.inv(self.precision + self.spread.T @ gram @ self.spread)
+        block = self.contrasts @ inverse @ self.contrasts.T
         if self.criterion == "D":
             value, inner = np.linalg.slogdet(block)[1] / len(block), np.linalg.inv(block) / len(block)
         elif self.criterion == "A":
@@ -65,7 +67,7 @@ class Goal:
             power = (values / values[-1]) ** SHARP
             value = np.log(values[-1]) + np.log(power.sum()) / SHARP
             inner = (vectors * (power / values / power.sum())) @ vectors.T
-        half = self.spread @ inverse[:, self.wanted]
+        half = self.spread @ inverse @ self.contrasts.T
         return float(value), -half @ inner @ half.T
 
     def covariance(self, gram) -> np.ndarray:
@@ -73,15 +75,23 @@ class Goal:
         return self.spread @ np.linalg.solve(self.precision + self.spread.T @ gram @ self.spread, self.spread.T)
 
     def left(self, gram) -> np.ndarray:
-        """Standard deviation of each wanted unknown, as a share of what prior and earlier logs left."""
-        M = self.precision + self.spread.T @ gram @ self.spread
-        before, after = (np.diag(np.linalg.inv(x))[self.wanted] for x in (self.precision, M))
+        """(w,) deviation of each wanted parameter as a share of what prior and earlier logs left, its unseen part
+        counted."""
+        unseen = 1.0 - np.sum(self.seen**2, axis=1)
+        precisions = self.precision, self.precision + self.spread.T @ gram @ self.spread
+        before, after = (unseen + np.sum(self.seen @ np.linalg.inv(x) * self.seen, axis=1) for x in precisions)
         return np.sqrt(after / before)
 
     def condition(self, gram) -> float:
         """Condition number of the regressor with unit columns, earlier logs counted, of what can be shown at all."""
         values = np.linalg.eigvalsh(_unit(gram + self.earlier)[0])[::-1][: self.rank]
         return float(np.sqrt(values[0] / values[-1])) if values[-1] > 0 else np.inf
+
+    @cached_property
+    def contrasts(self) -> np.ndarray:
+        _, singular, Vt = np.linalg.svd(self.seen, full_matrices=False)
+        kept = singular > SEEN
+        return singular[kept, None] * Vt[kept]
 
     def judged_by(self, criterion: str) -> "Goal":
         return replace(self, criterion=criterion)
@@ -124,7 +134,8 @@ def goal_of(
     unit[effects, effects] = EFFECT_SPREAD * np.tile(typical[list(layout.dofs)], len(layout.terms)) / np.sqrt(weight)
     earlier = np.zeros((basis.count, basis.count)) if after is None else after.base.G
     columns, wanted = _unknowns(robot, layout, basis, focus)
-    spread = basis.regrouping @ unit[:, columns]
+    spread, directions = _whitened(basis.regrouping[:, columns] @ unit[:, columns][columns])
+    seen = directions[np.searchsorted(columns, wanted)]
     rows = base_rows(robot, layout, basis, q, v, a, coulomb_width).reshape(basis.count, -1)
     rank = np.linalg.matrix_rank(_unit(rows @ rows.T + earlier)[0], tol=1e-10)
     return Goal(
@@ -135,13 +146,22 @@ def goal_of(
         rate=rate,
         criterion=criterion,
         spread=spread,
-        precision=np.eye(len(columns)) + spread.T @ earlier @ spread,
+        precision=np.eye(spread.shape[1]) + spread.T @ earlier @ spread,
         wanted=wanted,
-        names=tuple(layout.names[c] for c in columns),
+        seen=seen,
         rank=int(rank),
         earlier=earlier,
         coulomb_width=coulomb_width,
     )
+
+
+def _whitened(spread) -> tuple[np.ndarray, np.ndarray]:
+    """Spread (r, c) of c <= p unknowns with unit prior that make up all that shows of p, and these in units of the p
+    (p, c), orthonormal columns. spread: (r, p)."""
+    size = np.linalg.norm(spread, axis=1)
+    _, singular, Vt = np.linalg.svd(spread / np.where(size > 0, size, 1.0)[:, None], full_matrices=False)
+    directions = Vt[singular > SEEN * singular[0]].T
+    return spread @ directions, directions
 
 
 def default_noise(robot: Robot, typical) -> np.ndarray:
@@ -172,7 +192,7 @@ def _unknowns(robot: Robot, layout: ParameterLayout, basis: Basis, focus) -> tup
         return everything, everything
     if focus == "payload":
         last = everything[layout.body(robot.nb - 1)]
-        return last, np.arange(10)
+        return last, last
     wanted: list[int] = []
     for name in (focus,) if isinstance(focus, str) else focus:
         if name == "friction":

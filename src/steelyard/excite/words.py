@@ -65,6 +65,6 @@ def _shares_left(design: "Design") -> tuple[list[str], np.ndarray]:
     """What is wanted, base parameters where that is everything, and its deviation after over before the motion."""
     goal = design.goal
     if len(goal.wanted) < goal.layout.size:
-        return [goal.names[i] for i in goal.wanted], goal.left(design.gram)
+        return [goal.layout.names[i] for i in goal.wanted], goal.left(design.gram)
     before, after = (np.diag(goal.covariance(gram)) for gram in (np.zeros_like(design.gram), design.gram))
     return [goal.layout.names[c] for c in goal.basis.columns], np.sqrt(after / before)
