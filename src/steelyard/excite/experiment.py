@@ -10,7 +10,7 @@ from steelyard.excite.curves import Curve, Spline
 from steelyard.excite.goal import Goal, goal_of
 from steelyard.excite.limits import Bounds, Limits, bounds_of
 from steelyard.excite.margins import Margin, margins
-from steelyard.excite.optimise import Progress, Run, curves_of, first_run, improved, rounds
+from steelyard.excite.optimise import Progress, Run, curves_of, first_run, rounds
 from steelyard.excite.problem import SPARE, Problem
 from steelyard.excite.scene import Scene, scene_of
 from steelyard.identifiability.excitation import Excitation, from_gram
@@ -21,7 +21,8 @@ from steelyard.parameters import FRICTION
 from steelyard.simulate import Trajectory
 
 PROBES = 300  # random states that give typical torques and pairs that always touch
-REPAIRS = 5  # times that the limits are drawn in where the dense look finds more than the grid
+REPAIRS = 4  # times that the limits are drawn in where the dense look finds more than the grid
+LITTLE = 1.03  # use of a joint limit that a smaller excursion mends
 SMALLER = 0.9  # factor of the excursion where limits are still exceeded after that
 SLOWEST = 0.05  # of the designed excursion: below, nothing worth recording is left
 
@@ -247,14 +248,12 @@ def _checked_start(robot: Robot, bounds: Bounds, scene: Scene | None, start) -> 
 
 def _settled(run: Run) -> tuple[np.ndarray, tuple[Margin, ...], tuple[str, ...]]:
     """Coefficients that keep every limit at 1 kHz. Raises OptionError where even a small motion does not."""
-    coefficients = run.problem.coefficients(run.z)
-    used = margins(run.problem, coefficients)
+    coefficients, used = _fitted(run.problem, run.problem.coefficients(run.z))
     for _ in range(REPAIRS):
         if all(m.kept for m in used):
             return coefficients, used, ()
-        run = improved(_drawn_in(run, used), 20)
-        coefficients = run.problem.coefficients(run.z)
-        used = margins(run.problem, coefficients)
+        run = rounds(_drawn_in(run, used), count=1)
+        coefficients, used = _fitted(run.problem, run.problem.coefficients(run.z))
     middle = _mean(run.problem, coefficients)
     share = 1.0
     while share > SLOWEST:
@@ -271,6 +270,17 @@ def _settled(run: Run) -> tuple[np.ndarray, tuple[Margin, ...], tuple[str, ...]]
     )
 
 
+def _fitted(problem: Problem, coefficients) -> tuple[np.ndarray, tuple[Margin, ...]]:
+    """A motion whose joints exceed limits by little, smaller by as much; and what it uses."""
+    used = margins(problem, coefficients)
+    excess = max((m.used for m in used if m.limit_name != "clearance"), default=1.0)
+    if 1 < excess < LITTLE:
+        middle = _mean(problem, coefficients)
+        coefficients = middle + (coefficients - middle) / (excess * (1 + 1e-4))
+        used = margins(problem, coefficients)
+    return coefficients, used
+
+
 def _drawn_in(run: Run, used) -> Run:
     tight = dict(run.tight)
     for name in {m.limit_name for m in used if not m.kept}:
@@ -279,7 +289,7 @@ def _drawn_in(run: Run, used) -> Run:
             tight[name] = tight.get(name, SPARE) - worst.value + 0.002
         else:
             tight[name] = tight[name] / worst.used * 0.997
-    return replace(run, tight=tight, penalty=3 * run.penalty)
+    return replace(run, tight=tight)
 
 
 def _mean(problem: Problem, coefficients) -> np.ndarray:

@@ -9,13 +9,14 @@ from steelyard.excite.curves import Curve, Fourier, Spline
 from steelyard.excite.problem import Problem
 
 Progress = Callable[[str, float], None]
-DRAWS = 4  # random motions a choice of periods
-KEPT = 2  # of the best draws, optimised for a while
+DRAWS = 6  # random motions a choice of periods
+KEPT = 4  # of the best draws, optimised for a while
 FIRST, LATER = 12, 25  # iterations before the choice, and of each round after
 ROUNDS = 3
-PENALTY, STEEPER = 30.0, 3.0
+PENALTY, STEEPER, STEEPEST = 30.0, 3.0, 1000.0
 INSIDE = 0.985  # share of each limit to aim at: the grid sees peaks to a percent
 PERIODS = (1, 2, 3)
+SEARCHES = 2  # evaluations an iteration on average: where hulls touch with edges, line searches find little
 KEPT_TO, SETTLED = 2e-3, 1e-3  # violation, and change of the cost in a round, from which more rounds change nothing
 
 
@@ -71,7 +72,7 @@ def rounds(run: Run, *, progress: Progress | None = None, count: int = ROUNDS) -
         updated = {
             name: np.maximum(0.0, run.multipliers.get(name, 0.0) + run.penalty * each) for name, each in beyond.items()
         }
-        run = improved(replace(run, multipliers=updated, penalty=run.penalty * STEEPER), LATER)
+        run = improved(replace(run, multipliers=updated, penalty=min(run.penalty * STEEPER, STEEPEST)), LATER)
         if progress is not None:
             progress("designing", (k + 1) / (count + 1))
         worst = max((each.max(initial=-1.0) for each in beyond.values()), default=-1.0)
@@ -89,7 +90,7 @@ def improved(run: Run, iterations: int) -> Run:
         run.z,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": iterations, "maxcor": 20},
+        options={"maxiter": iterations, "maxfun": SEARCHES * iterations, "maxcor": 20},
     )
     return replace(run, z=found.x, history=(*run.history, float(found.fun)))
 

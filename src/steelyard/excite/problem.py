@@ -19,8 +19,8 @@ from steelyard.parameters import TERMS
 
 JOINT_LIMITS = ("position", "velocity", "acceleration", "jerk")
 NEAR = 0.05  # m of missing room that press like the whole of a joint limit
-SPARE = 0.005  # m beyond the clearance to aim at: collisions are looked at on a sparse grid
-SPARSE = 3  # every so many samples are looked at for collisions
+SPARE = 0.008  # m beyond the clearance to aim at: collisions are looked at on a sparse grid
+SPARSE = 2  # every so many samples are looked at for collisions
 
 
 @dataclass(frozen=True, eq=False)
