@@ -180,7 +180,22 @@ def test_a_joint_without_range_is_named():
         design(robot)
 
 
+def test_closed_loops_are_refused():
+    with pytest.raises(OptionError, match="loop"):
+        design(sy.library.five_bar())
+
+
 def test_a_start_in_collision_names_the_bodies():
     robot = sy.load(UR10)
     with pytest.raises(OptionError, match=r"In the start pose .*(arm|wrist).* and .* miss \d+ mm"):
         design(robot, start=[0.0, -1.0, 2.95, 0.0, 0.0, 0.0])
+
+
+def test_a_warm_start_goes_on_where_the_design_ended_and_tells_its_progress():
+    robot = sy.library.scara()
+    one = design(robot, 4.0, harmonics=2, periods=1)
+    seen = []
+    again = design(robot, 4.0, warm=one, progress=lambda stage, share: seen.append((stage, share)))
+    assert again.curve == one.curve
+    assert again.goal.cost(again.gram)[0] < one.goal.cost(one.gram)[0] + 0.02
+    assert seen[-1] == ("designed", 1.0) and [share for _, share in seen] == sorted(share for _, share in seen)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.errors import OptionError
+from steelyard.information.rows import require_tree
 from steelyard.model.robot import Robot
 
 WIDE = {"revolute": np.pi, "prismatic": 0.25}  # rad, m: positions of a joint whose model states no limits
@@ -80,8 +81,10 @@ class Bounds:
 def bounds_of(robot: Robot, limits: Limits, *, locked=(), rest=None) -> Bounds:
     """Bounds of a robot. locked: joints that do not move. rest: (nv,) where those stay, neutral by default.
 
-    Raises OptionError for joints without range, limits that leave nothing, and robots with compound or free joints.
+    Raises OptionError for joints without range, limits that leave nothing, and robots with compound or free joints or
+    closed loops.
     """
+    require_tree(robot, "The design of motions")
     compound = [j.name for j in robot.free_joints if j.nq != 1]
     if compound:
         raise OptionError(

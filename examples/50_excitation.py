@@ -1,7 +1,7 @@
 """Design a motion, record it, identify, and design the next one for what is still weak.
 
-    python examples/40_excitation.py              # the PUMA 560
-    python examples/40_excitation.py robot.urdf   # your robot
+    python examples/50_excitation.py              # the PUMA 560
+    python examples/50_excitation.py robot.urdf   # your robot
 
 The robot is simulated in MuJoCo with perfect sensors; white noise is added to its torques.
 """
