@@ -28,7 +28,7 @@ def fake_robot():
     return FakeRobot
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def motion():
     """motion(t=None, **changes): three joints on sums of sines below 1.5 Hz, exact v and a, a smooth torque."""
 

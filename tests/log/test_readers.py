@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from steelyard.errors import LogError
-from steelyard.log import Log, npz, read_log, write_csv, write_npz
+from steelyard.log import Log, arrays, read_log, write_csv, write_npz
 
 ROW = "0,1,2,3,4\n0.1,1.5,2.5,3.5,4.5\n"
 Q = [[1, 2], [1.5, 2.5]]
@@ -264,7 +264,7 @@ def test_hostile_archives(tmp_path):
     forged(path, huge)
     with pytest.raises(LogError, match=r"'q' declares shape \(1000000000000000, 7\) of float64, but holds 0 bytes"):
         read_log(path)
-    forged(path, {**huge, "shape": (2, 1)}, bytes(16), declare=npz.MEMBER_LIMIT + 1)
+    forged(path, {**huge, "shape": (2, 1)}, bytes(16), declare=arrays.LIMIT + 1)
     with pytest.raises(LogError, match="'q' declares 2,147,483,649 bytes, over the limit"):
         read_log(path)
     with zipfile.ZipFile(path, "w") as archive:

@@ -7,6 +7,7 @@ A whole header is read in one of two styles, whichever explains more of it: the 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,16 +45,21 @@ class Layout:
     def indices(self) -> list[int]:
         return [column.index for column in self.columns]
 
-    def build(self, data: NDArray[np.float64]) -> Raw:
-        """data: (n, len(indices)), as in the file. Returns channels in SI."""
-        scaled = data * np.array([factor(column.channel, column.unit) for column in self.columns])
-        pick = {key: [i for i, column in enumerate(self.columns) if column.channel == key] for key in SI}
-        channels = {
-            key: Channel(np.ascontiguousarray(scaled[:, columns]), self.names[key])
-            for key, columns in pick.items()
-            if columns and key != "t"
-        }
-        return Raw(np.ascontiguousarray(scaled[:, pick["t"][0]]), channels, self.notes)
+    def build(self, data: Sequence[NDArray[Any]]) -> Raw:
+        """data: one column (n,) of numbers for each of `indices`. Returns channels in SI."""
+        groups = {key: [i for i, column in enumerate(self.columns) if column.channel == key] for key in SI}
+        filled = {key: self._filled(data, group) for key, group in groups.items() if group}
+        time = filled.pop("t")[:, 0]
+        return Raw(time, {key: Channel(x, self.names[key]) for key, x in filled.items()}, self.notes)
+
+    def _filled(self, data: Sequence[NDArray[Any]], group: list[int]) -> NDArray[np.float64]:
+        result = np.empty((len(data[group[0]]), len(group)))
+        for place, i in enumerate(group):
+            result[:, place] = data[i]
+            scale = factor(self.columns[i].channel, self.columns[i].unit)
+            if scale != 1:
+                result[:, place] *= scale
+        return result
 
 
 def layout(headers: Sequence[str], request: Request) -> Layout:
@@ -146,6 +152,8 @@ def _explicit(key, wanted, headers, stated, named) -> list[tuple[int, str]]:
     if isinstance(wanted, Mapping):
         return [(_find(key, column, headers, stated), str(joint)) for joint, column in wanted.items()]
     wanted = [wanted] if isinstance(wanted, str | int) else list(wanted)
+    if len(wanted) == 1 and f"{wanted[0]}[0]" in headers:  # a list: all its elements
+        wanted = [header for header in headers if re.fullmatch(re.escape(wanted[0]) + r"\[\d+\]", header)]
     indices = [_find(key, column, headers, stated) for column in wanted]
     hits = [named[index] for index in indices]
     if all(hit and hit[1] for hit in hits):

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import LogError, choices
-from steelyard.log import csv, npz
+from steelyard.log import csv, hdf5, mat, npz, parquet
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
 from steelyard.log.raw import Raw, Request, RobotNames
+from steelyard.log.ros import read_bag1, read_bag2, read_mcap
 
 READERS: dict[str, Callable[[Path, Request], Raw]] = {
     ".csv": csv.read,
@@ -16,6 +17,14 @@ READERS: dict[str, Callable[[Path, Request], Raw]] = {
     ".txt": csv.read,
     ".dat": csv.read,
     ".npz": npz.read,
+    ".parquet": parquet.read,
+    ".pq": parquet.read,
+    ".mat": mat.read,
+    ".h5": hdf5.read,
+    ".hdf5": hdf5.read,
+    ".mcap": read_mcap,
+    ".bag": read_bag1,
+    ".db3": read_bag2,
 }
 
 
@@ -31,7 +40,8 @@ def read_log(
 
     robot: puts the columns in the order of its joints (`robot.joint_names`, `nq`, `nv` are used) and insists on all of
         them; joints it does not have are left out and noted.
-    channels: which column (CSV) or array (NPZ) is which, such as `{"t": "stamp", "q": ["a", "b"], "tau": [4, 5]}`;
+    channels: which column (CSV, Parquet) or array (NPZ, MAT, HDF5) or field of a message
+        (`TOPIC.field.path`) is which, such as `{"t": "stamp", "q": ["a", "b"], "tau": [4, 5]}`;
         channels not mentioned are inferred from their names, None leaves one out.
     joint_names: names of the file's joints in its order, when it has none or wrong ones.
     units: units that the file does not state, such as `{"q": "deg", "v": "deg/s"}`.
@@ -41,10 +51,12 @@ def read_log(
     path = Path(path)
     if not path.exists():
         raise LogError(f"no log at {path}")
-    reader = READERS.get(path.suffix.lower())
-    if reader is None or path.is_dir():
-        found = "a folder" if path.is_dir() else f"suffix {path.suffix!r}"
-        raise LogError(f"{path}: {found} is not a log format that can be read; known: {choices(READERS)}")
+    reader = read_bag2 if path.is_dir() else READERS.get(path.suffix.lower())
+    if reader is None:
+        raise LogError(
+            f"{path}: suffix {path.suffix!r} is not a log format that can be read; known: {choices(READERS)}, and "
+            "folders of ROS 2 bags"
+        )
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
     raw = reader(path, Request(channels or {}, units or {}, known))
     return to_log(raw, robot, joint_names, path.stem)

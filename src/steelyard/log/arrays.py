@@ -1,0 +1,148 @@
+"""Files that hold named arrays (NPZ, MAT, HDF5): keys `t, q, v, a, tau, joint_names` (or their synonyms) and
+`wrench_LINK`, rows are samples. Arrays inside groups or structures are called by their path, `arm/q`, `arm.q`.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError, choices
+from steelyard.log.raw import Channel, Raw, Request
+from steelyard.log.units import SI, factor, is_si
+from steelyard.log.vocabulary import NAME_WORDS, WORDS, WRENCH_WORD
+
+LIMIT = 2**31
+"""Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
+_PATH = re.compile(r"[/.]")
+
+
+class Arrays(Protocol):
+    """The arrays of a file. Looking one up raises LogError for what cannot be read or is not trusted."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def keys(self) -> tuple[str, ...]: ...
+    def __getitem__(self, key: str) -> NDArray[Any]: ...
+
+
+def require_size(size: int, where: str) -> None:
+    """Raises LogError for an array of more bytes than are read."""
+    if size > LIMIT:
+        raise LogError(f"{where} declares {size:,} bytes, over the limit of {LIMIT:,}; split the log")
+
+
+def build(arrays: Arrays, request: Request) -> Raw:
+    """Channels of a file of arrays. Raises LogError when it lacks `t` or `q`, listing what it has."""
+    keys = arrays.keys
+    lower = _by_word(keys)
+    notes: list[str] = []
+    used: dict[str, list[str]] = {key: _keys(key, keys, lower, request, notes) for key in SI}
+    used = {key: found for key, found in used.items() if found}
+    for key, what in (("t", "time"), ("q", "joint positions")):
+        if key not in used:
+            raise LogError(
+                f"{arrays.path} has no array for {what} ({key}); it has {choices(keys)}. "
+                f'Say which is which: channels={{"{key}": "key", ...}}'
+            )
+    values = {key: _numbers(arrays, key, found, request, notes) for key, found in used.items()}
+    named = next((lower[word] for word in NAME_WORDS if word in lower), None)
+    names = _names(arrays, named) if named else None
+    stored = _strings(arrays["notes"]) if "notes" in keys else ()
+    wrenches = _wrenches(arrays)
+    reached = {key for found in used.values() for key in found} | {named, "notes"}
+    reached |= {WRENCH_WORD + link for link in wrenches}
+    unused = [key for key in keys if key not in reached]
+    if unused:
+        notes.append(f"arrays not used: {choices(unused)}")
+    time = values.pop("t")
+    time = time.T if len(time) == 1 else time  # MATLAB's vectors are matrices of one row or column
+    if time.shape[1] != 1:
+        raise LogError(f"{arrays.path}, array {used['t'][0]!r}: time must be (n,), found (n, {time.shape[1]})")
+    channels = {}
+    for key, x in values.items():
+        if len(x) != len(time) and x.shape[1] == len(time):
+            notes.append(f"{key}: samples run along the columns of {used[key][0]!r}; transposed")
+            x = np.ascontiguousarray(x.T)
+        channels[key] = Channel(x, names if names and len(names) == x.shape[1] else None)
+    if names and not any(channel.names for channel in channels.values()):
+        widths = {key: channel.values.shape[1] for key, channel in channels.items()}
+        raise LogError(f"{arrays.path}: {len(names)} names in {named!r}, but columns are {widths}")
+    return Raw(time[:, 0], channels, (*stored, *notes), wrenches)
+
+
+def _by_word(keys) -> dict[str, str]:
+    """Key of each word: of the whole key, or of the last part of its path where that is unique."""
+    leaves = [_PATH.split(key)[-1].lower() for key in keys]
+    result = {leaf: key for leaf, key in zip(leaves, keys, strict=True) if leaves.count(leaf) == 1}
+    return result | {key.lower(): key for key in keys}
+
+
+def _wrenches(arrays: Arrays) -> dict[str, NDArray[np.float64]]:
+    """Arrays `wrench_LINK` (n, 6), N and N m, by link."""
+    found = {key: arrays[key] for key in arrays.keys if key.startswith(WRENCH_WORD)}
+    return {
+        key.removeprefix(WRENCH_WORD): array.astype(np.float64)
+        for key, array in found.items()
+        if array.dtype.kind in "fiu" and array.ndim == 2 and array.shape[1] == 6
+    }
+
+
+def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list[str]:
+    """Keys of the arrays that make a channel: as asked for, by its own name, or by one synonym."""
+    if channel in request.channels:
+        wanted = request.channels[channel]
+        found = [] if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
+        lost = [key for key in found if key not in keys]
+        if lost:
+            raise LogError(f"channels= wants {choices(lost)} for {channel}; the file has {choices(keys)}")
+        return found
+    if channel in keys:
+        return [channel]
+    found = [lower[word] for word in WORDS[channel] if word in lower]
+    if len(found) > 1:
+        raise LogError(f'arrays {choices(found)} all look like {channel}; choose with channels={{"{channel}": "key"}}')
+    if found:
+        notes.append(f"{channel}: read from array {found[0]!r}")
+    return found
+
+
+def _numbers(arrays: Arrays, channel: str, keys: list[str], request: Request, notes: list[str]) -> NDArray[np.float64]:
+    """(n, k) in SI; several one-dimensional arrays are columns."""
+    parts = []
+    for key in keys:
+        array = arrays[key]
+        if array.dtype.kind not in "fiu" or array.ndim not in (1, 2):
+            found = f"{array.dtype} of shape {array.shape}"
+            raise LogError(
+                f"{arrays.path}, array {key!r}: {channel} must be numbers (n,) or (n, columns), found {found}"
+            )
+        array = array.T if len(keys) > 1 and array.ndim == 2 and len(array) == 1 else array
+        parts.append(array[:, None] if array.ndim == 1 else array)
+    if len({len(part) for part in parts}) > 1:
+        raise LogError(f"{arrays.path}: arrays {choices(keys)} of {channel} differ in length")
+    unit = request.units.get(channel, SI[channel])
+    whole = (parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)).astype(np.float64, copy=False)
+    if is_si(channel, unit):
+        return whole
+    notes.append(f"{channel}: converted from {unit} to {SI[channel]}, as units= says")
+    return whole * factor(channel, unit)
+
+
+def _names(arrays: Arrays, key: str) -> tuple[str, ...]:
+    names = _strings(arrays[key])
+    if not names:
+        raise LogError(f"{arrays.path}, array {key!r}: expected joint names as an array of strings")
+    return names
+
+
+def _strings(array: NDArray[Any]) -> tuple[str, ...]:
+    if array.dtype.kind not in "US":
+        return ()
+    try:
+        return tuple(item.decode() if isinstance(item, bytes) else str(item) for item in array.ravel())
+    except UnicodeDecodeError as error:
+        raise LogError(f"names are not UTF-8 text ({error.reason})") from error

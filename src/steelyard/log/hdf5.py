@@ -1,0 +1,97 @@
+"""HDF5 files: data sets as of an archive of arrays; those in groups are `arm/q`. MATLAB 7.3 files are such files.
+
+Nothing outside the file is opened: links to other files, external and virtual storage are not followed.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError, choices
+from steelyard.log.arrays import build, require_size
+from steelyard.log.raw import Raw, Request
+
+if TYPE_CHECKING:
+    from h5py import Dataset, Group
+
+MAGIC = b"\x89HDF\r\n\x1a\n"
+MOST = 10_000  # data sets and groups
+DEEPEST = 16  # groups in groups
+EXPANSION = 1100  # what compression of stored bytes can make of them at most
+_BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, NotImplementedError, MemoryError, OverflowError)
+
+
+def read(path: Path, request: Request) -> Raw:
+    """Read an HDF5 file. Raises LogError for one that is damaged, oversized or stored elsewhere."""
+    import h5py
+
+    try:
+        with h5py.File(path, "r", locking=False) as file:
+            return build(_Datasets(path, file), request)
+    except LogError:
+        raise
+    except _BROKEN as error:
+        raise LogError(f"{path} is not a whole HDF5 file: {str(error)[:300]}") from error
+
+
+class _Datasets:
+    """The data sets of a file that lie in it, by their path."""
+
+    def __init__(self, path: Path, file: "Group"):
+        self.path = path
+        self.found: dict[str, Dataset] = {}
+        self.seen = 0
+        self._collect(file, "", 0)
+
+    def _collect(self, group: "Group", prefix: str, depth: int) -> None:
+        import h5py
+
+        for name in group:
+            self.seen += 1
+            if self.seen > MOST or depth > DEEPEST:
+                raise LogError(f"{self.path} has more than {MOST} objects or groups nested over {DEEPEST} deep")
+            if name.startswith("#") or not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                continue  # MATLAB's own, and links that may lead anywhere
+            member = group[name]
+            if isinstance(member, h5py.Dataset):
+                self.found[prefix + name] = member
+            elif isinstance(member, h5py.Group):
+                self._collect(member, f"{prefix}{name}/", depth + 1)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(self.found)
+
+    def __getitem__(self, key: str) -> NDArray[Any]:
+        import h5py
+
+        data, where = self.found[key], f"{self.path}, data set {key!r}"
+        if data.external or data.is_virtual:
+            raise LogError(f"{where} is stored in other files, which are not opened; copy the data into one file")
+        if data.shape is None or data.dtype.hasobject and h5py.check_string_dtype(data.dtype) is None:
+            return _cell(data, where)
+        size = data.size * data.dtype.itemsize
+        require_size(size, where)
+        stored = data.id.get_storage_size()
+        if size > EXPANSION * stored:
+            raise LogError(f"{where} declares {size:,} bytes, but {stored:,} are stored")
+        if data.chunks:
+            require_size(int(np.prod(data.chunks, dtype=object)) * data.dtype.itemsize, where + ", chunk")
+        if h5py.check_string_dtype(data.dtype) is not None:
+            return np.array(data.asstr()[()], dtype=np.str_)
+        return data[()].T if "MATLAB_class" in data.attrs else data[()]
+
+
+def _cell(data: "Dataset", where: str) -> NDArray[Any]:
+    """Text of a MATLAB cell array: references to data sets of UTF-16 characters."""
+    import h5py
+
+    if h5py.check_ref_dtype(data.dtype) is not h5py.Reference or data.size > MOST:
+        raise LogError(f"{where} holds {data.dtype}, neither numbers nor text; expected one of {choices('fiuS')}")
+    cells = [data.file[reference] for reference in np.ravel(data[()])]
+    for cell in cells:
+        if not isinstance(cell, h5py.Dataset) or cell.dtype != np.uint16 or cell.size > MOST:
+            raise LogError(f"{where} is a cell array of other things than text")
+    return np.array(["".join(map(chr, np.ravel(cell[()]))) for cell in cells])

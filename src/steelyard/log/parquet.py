@@ -1,0 +1,110 @@
+"""Parquet tables: the columns of a CSV table, typed; structures are `arm/q`, lists of one length are `q[0], q[1], ...`.
+
+LeRobot data sets keep their signals in such lists (`observation.state`).
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError
+from steelyard.log.arrays import require_size
+from steelyard.log.columns import layout
+from steelyard.log.raw import Raw, Request
+
+if TYPE_CHECKING:
+    from pyarrow import ChunkedArray, Field
+    from pyarrow.parquet import ParquetFile
+
+WIDEST = 4096  # elements of a list that are read as columns
+
+
+def read(path: Path, request: Request) -> Raw:
+    """Read a table. Checksums of pages are verified where the file has them. Raises LogError for a file that is cut
+    short or damaged, for lists of varying length, and for columns with missing values."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with ParquetFile(path, page_checksum_verification=True, thrift_string_size_limit=2**24) as file:
+            widths = _widths(file)
+            leaves = [(name, i) for name, width in widths.items() for i in range(width or 1)]
+            headers = [name if widths[name] is None else f"{name}[{i}]" for name, i in leaves]
+            plan = layout(headers, request)
+            require_size(8 * file.metadata.num_rows * len(plan.columns), str(path))
+            wanted = list(dict.fromkeys(leaves[index][0] for index in plan.indices))
+            table = file.read(columns=[name.replace("/", ".") for name in wanted])
+            flat = {name: _matrix(_column(table, name), widths[name], f"{path}, column {name!r}") for name in wanted}
+            return plan.build([flat[leaves[index][0]][:, leaves[index][1]] for index in plan.indices])
+    except (ArrowException, OSError, ValueError, KeyError) as error:
+        raise LogError(f"{path} is not a whole Parquet file: {str(error)[:300]}") from error
+
+
+def _widths(file: "ParquetFile") -> dict[str, int | None]:
+    """Numeric columns; None for plain ones, the number of elements for lists."""
+    rows = file.metadata.num_rows
+    counts: dict[str, int] = {}
+    for group in range(file.metadata.num_row_groups):
+        for column in range(file.metadata.num_columns):
+            chunk = file.metadata.row_group(group).column(column)
+            counts[chunk.path_in_schema] = counts.get(chunk.path_in_schema, 0) + chunk.num_values
+    result: dict[str, int | None] = {}
+    for field in file.schema_arrow:
+        _add_widths(field, field.name, rows, counts, result)
+    return result
+
+
+def _add_widths(field: "Field", name: str, rows: int, counts: dict[str, int], result: dict[str, int | None]) -> None:
+    from pyarrow import types
+
+    kind = field.type
+    if types.is_struct(kind):
+        for inner in kind:
+            _add_widths(inner, f"{name}/{inner.name}", rows, counts, result)
+    elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        found = next((count for path, count in counts.items() if path.startswith(name.replace("/", ".") + ".")), 0)
+        width, rest = divmod(found, max(rows, 1))
+        if _numeric(kind.value_type) and rest == 0 and 0 < width <= WIDEST:
+            result[name] = width
+    elif _numeric(kind):
+        result[name] = None
+
+
+def _numeric(kind) -> bool:
+    from pyarrow import types
+
+    return types.is_floating(kind) or types.is_integer(kind) or types.is_timestamp(kind) or types.is_duration(kind)
+
+
+def _column(table, name: str) -> "ChunkedArray":
+    top = next(column for column in table.column_names if name == column or name.startswith(f"{column}/"))
+    column, rest = table[top], name[len(top) + 1 :]
+    if not rest:
+        return column
+    from pyarrow.compute import struct_field
+
+    return struct_field(column, rest.split("/"))
+
+
+def _matrix(column: "ChunkedArray", width: int | None, where: str) -> NDArray[Any]:
+    """(n, width) numbers."""
+    from pyarrow import types
+
+    if column.null_count:
+        raise LogError(f"{where} lacks {column.null_count} of {len(column)} values; leave these rows out")
+    if width is not None:
+        whole = column.combine_chunks()
+        lengths = np.diff(np.asarray(whole.offsets)) if hasattr(whole, "offsets") else width
+        if np.any(lengths != width):
+            raise LogError(f"{where} holds lists of varying length; a log needs one length")
+        values = whole.flatten()
+        if values.null_count:
+            raise LogError(f"{where} lacks {values.null_count} values; leave these rows out")
+        return values.to_numpy(zero_copy_only=False).reshape(-1, width)
+    if types.is_timestamp(column.type) or types.is_duration(column.type):
+        unit = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[column.type.unit]
+        ticks = column.cast("int64").to_numpy()
+        return ((ticks - ticks[:1]) * unit)[:, None]  # seconds from the first: an epoch costs digits
+    return column.to_numpy()[:, None]

@@ -1,0 +1,96 @@
+"""ROS 2 bags: a folder with `metadata.yaml` and parts in SQLite or MCAP, or one such part.
+
+The parts are found by listing the folder: the paths that `metadata.yaml` states are not followed.
+"""
+
+import sqlite3
+import time
+from pathlib import Path
+
+from steelyard.errors import LogError, choices
+from steelyard.log.ros import mcap
+from steelyard.log.ros.messages import Recording, Topic
+
+LONGEST = 300.0  # s that a part of a recording may take to read
+MOST = 2**28  # bytes of one message
+
+
+def scan_folder(path: Path, recording: Recording) -> None:
+    """Add the messages of all parts in a folder. Raises LogError when there are none."""
+    parts = sorted(
+        (part for part in path.iterdir() if part.suffix in (".db3", ".mcap") and part.is_file()), key=_number
+    )
+    if not parts:
+        found = choices(sorted(part.name for part in path.iterdir())) or "nothing"
+        raise LogError(f"{path} is no ROS 2 bag: expected parts ending in .db3 or .mcap, found {found}")
+    for part in parts:
+        scan(part, recording)
+
+
+def scan(path: Path, recording: Recording) -> None:
+    """Add the messages of one part."""
+    if path.suffix == ".mcap":
+        mcap.scan(path, recording)
+    else:
+        _scan_sqlite(path, recording)
+
+
+def _number(path: Path) -> tuple[int, str]:
+    """Parts are numbered: `run_0.db3`, ..., `run_10.db3`."""
+    last = path.stem.rsplit("_", 1)[-1]
+    return (int(last) if last.isdecimal() and len(last) < 9 else -1, path.name)
+
+
+def _scan_sqlite(path: Path, recording: Recording) -> None:
+    deadline = time.monotonic() + LONGEST
+    before = recording.seen
+    recording.begin()
+    uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    try:
+        connection = sqlite3.connect(uri, uri=True)
+    except sqlite3.Error as error:
+        raise LogError(f"{path} cannot be opened: {error}") from error
+    try:
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        tables = dict(_tables(connection, path))
+        _add_topics(connection, tables, recording)
+        fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if fault != "ok":
+            recording.damaged(f"is not in order ({str(fault)[:100]}); messages may be missing")
+        rows = connection.execute("SELECT topic_id, timestamp, data FROM messages ORDER BY id")
+        for number, received, data in rows:
+            topic = recording.message(number) if isinstance(number, int) else None
+            if topic is not None and isinstance(received, int) and isinstance(data, bytes):
+                recording.keep(topic, received, data)
+    except (sqlite3.Error, OverflowError, TypeError) as error:
+        if recording.seen == before:
+            raise LogError(f"{path} is not a whole ROS 2 bag (SQLite): {error}") from error
+        recording.damaged(f"cannot be read after message {recording.seen - before}: {error}")
+    finally:
+        connection.close()
+    recording.end()
+
+
+def _tables(connection: sqlite3.Connection, path: Path):
+    """(name, SQL) of the tables. Raises LogError unless messages and topics are plain tables: views and virtual tables
+    could compute for ever, or read other files."""
+    found = list(connection.execute("SELECT name, type, sql FROM sqlite_master"))
+    for wanted in ("topics", "messages"):
+        plain = [row for row in found if row[:2] == (wanted, "table") and str(row[2]).startswith("CREATE TABLE")]
+        if not plain:
+            raise LogError(f"{path} has no table {wanted!r}, so it is no ROS 2 bag; it has {choices(r[0] for r in found)}")
+    yield from ((name, sql) for name, kind, sql in found if kind == "table" and str(sql).startswith("CREATE TABLE"))
+
+
+def _add_topics(connection: sqlite3.Connection, tables: dict, recording: Recording) -> None:
+    texts: dict[str, str] = {}
+    if "message_definitions" in tables:  # since Iron
+        query = "SELECT topic_type, encoding, encoded_message_definition FROM message_definitions"
+        texts = {str(kind): str(text) for kind, form, text in connection.execute(query) if form == "ros2msg"}
+    for number, name, kind, form in connection.execute("SELECT id, name, type, serialization_format FROM topics"):
+        if form == "cdr" and isinstance(number, int):
+            recording.add_topic(number, Topic(str(name), str(kind), texts.get(str(kind), "")))

@@ -1,0 +1,177 @@
+"""Decoding of messages in blocks: those of one layout are rows of a matrix of bytes, and a field is some of its columns.
+
+The layout of one message (where its numbers, lengths and texts lie) is found by walking its definition once. Every
+other message whose lengths and texts are the same has it, too, and is decoded without looking at it on its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError
+from steelyard.log.ros.definitions import PRIMITIVES, SEQUENCE, Definitions, fields_of
+
+MOST = 64  # layouts of one topic
+PARTS = 20_000  # fields and texts of one message
+
+
+@dataclass(frozen=True)
+class Block:
+    """Messages of one layout. rows: (n,) their numbers among those of the topic. numbers: field path -> (n, k). texts:
+    field path -> what all of them say."""
+
+    rows: NDArray[np.int_]
+    numbers: dict[str, NDArray]
+    texts: dict[str, tuple[str, ...]]
+
+
+def blocks(messages: Sequence[bytes], kind: str, definitions: Definitions, *, cdr: bool) -> tuple[list[Block], int]:
+    """Blocks of the messages of one topic, and how many messages were damaged. cdr: encoding of ROS 2, else of ROS 1.
+
+    Raises LogError for messages of too many layouts.
+    """
+    sizes = np.fromiter(map(len, messages), dtype=np.int64, count=len(messages))
+    found: list[Block] = []
+    damaged = 0
+    for size in np.unique(sizes):
+        rows = np.flatnonzero(sizes == size)
+        same = messages if len(rows) == len(messages) else [messages[i] for i in rows]
+        matrix = np.frombuffer(b"".join(same), dtype=np.uint8).reshape(len(rows), size)
+        while len(rows):
+            if len(found) == MOST:
+                raise LogError(f"messages of {kind} have over {MOST} layouts (texts or lengths that change)")
+            try:
+                layout = _Walk(matrix[0].tobytes(), definitions, cdr).layout(kind)
+            except _Damaged:
+                damaged += 1
+                rows, matrix = rows[1:], matrix[1:]
+                if damaged > MOST:
+                    raise LogError(f"over {MOST} messages of {kind} do not match its definition") from None
+                continue
+            match = layout.matches(matrix)
+            whole = bool(match.all())
+            found.append(layout.block(rows if whole else rows[match], matrix if whole else matrix[match]))
+            rows, matrix = rows[~match], matrix[:0] if whole else matrix[~match]
+    return found, damaged
+
+
+class _Damaged(Exception):
+    """A message that its definition does not fit."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    numbers: dict[str, tuple[str, list[int], int]] = field(default_factory=dict)
+    """path -> (dtype, offsets of its parts, numbers in each)."""
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    fixed: list[tuple[int, int]] = field(default_factory=list)
+    """Stretches of bytes (start, stop) that messages of this layout have in common."""
+
+    def matches(self, matrix: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        result = np.ones(len(matrix), dtype=bool)
+        for start, stop in self.fixed:
+            result &= _text(matrix, start, stop) == _text(matrix[:1], start, stop)
+        return result
+
+    def block(self, rows: NDArray[np.int_], matrix: NDArray[np.uint8]) -> Block:
+        numbers = {}
+        for path, (dtype, offsets, count) in self.numbers.items():
+            width = count * np.dtype(dtype).itemsize
+            parts = [np.ascontiguousarray(matrix[:, start : start + width]).view(dtype) for start in offsets]
+            numbers[path] = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return Block(rows, numbers, {path: tuple(words) for path, words in self.texts.items()})
+
+
+def _text(matrix: NDArray[np.uint8], start: int, stop: int) -> NDArray:
+    """(n,) stretch of every message as one value that can be compared."""
+    return np.ascontiguousarray(matrix[:, start:stop]).view(f"V{stop - start}")[:, 0]
+
+
+class _Walk:
+    """One pass over one message."""
+
+    def __init__(self, data: bytes, definitions: Definitions, cdr: bool):
+        self.data, self.definitions, self.cdr = data, definitions, cdr
+        self.found = _Layout()
+        self.place, self.parts, self.order = 0, 0, "<"
+        if cdr:
+            if len(data) < 4 or data[0] != 0 or data[1] > 1:
+                raise _Damaged
+            self.order = "<" if data[1] else ">"
+            self._fix(0, 2)
+            self.place = 4
+
+    def layout(self, kind: str) -> _Layout:
+        self._message(kind, "", 0)
+        self._merge()
+        return self.found
+
+    def _message(self, kind: str, path: str, depth: int) -> None:
+        fields = fields_of(kind, self.definitions, depth)
+        if not fields and self.cdr:
+            self._take(1)  # CDR has no empty structures
+        for each in fields:
+            where = f"{path}.{each.name}" if path else each.name
+            count = 1 if each.count is None else self._length() if each.count == SEQUENCE else each.count
+            if count > len(self.data):
+                raise _Damaged
+            if each.type in PRIMITIVES:
+                self._numbers(each.type, where, count)
+                continue
+            for _ in range(count):
+                if each.type == "string":
+                    self._string(where)
+                elif each.type == "wstring":
+                    raise LogError(f"field {where} is a wide string, which is not read")
+                else:
+                    self._message(each.type, where, depth + 1)
+
+    def _numbers(self, kind: str, path: str, count: int) -> None:
+        dtype = np.dtype(self.order + PRIMITIVES[kind])
+        if not count:
+            return
+        start = self._take(dtype.itemsize * count, align=dtype.itemsize)
+        known = self.found.numbers.setdefault(path, (dtype.str, [], count))
+        if known[2] != count:
+            raise LogError(f"field {path} is a list of lists of varying length, which is not read")
+        known[1].append(start)
+
+    def _string(self, path: str) -> None:
+        length = self._length()
+        start = self._take(length)
+        self._fix(start, start + length)
+        text = self.data[start : start + length].rstrip(b"\0") if self.cdr else self.data[start : start + length]
+        self.found.texts.setdefault(path, []).append(text.decode("utf-8", "replace"))
+
+    def _length(self) -> int:
+        start = self._take(4, align=4)
+        self._fix(start, start + 4)
+        return int.from_bytes(self.data[start : start + 4], "little" if self.order == "<" else "big")
+
+    def _take(self, size: int, align: int = 1) -> int:
+        """Start of the next `size` bytes."""
+        start = self.place
+        if self.cdr:  # alignment counts from behind the header of 4 bytes
+            start += -(start - 4) % align
+        self.parts += 1
+        if start + size > len(self.data) or self.parts > PARTS:
+            raise _Damaged
+        self.place = start + size
+        return start
+
+    def _fix(self, start: int, stop: int) -> None:
+        if stop > start:
+            self.found.fixed.append((start, stop))
+
+    def _merge(self) -> None:
+        """Stretches that touch are one: fewer comparisons."""
+        merged: list[tuple[int, int]] = []
+        for start, stop in self.found.fixed:
+            if merged and merged[-1][1] == start:
+                merged[-1] = (merged[-1][0], stop)
+            else:
+                merged.append((start, stop))
+        self.found.fixed[:] = merged
+

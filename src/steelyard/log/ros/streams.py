@@ -1,0 +1,112 @@
+"""Streams: the messages of one topic that have one layout, as arrays over time, and the clocks they are stamped by."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError, choices
+from steelyard.log.ros.blocks import Block, blocks
+from steelyard.log.ros.definitions import Definitions, parse, short, stock
+from steelyard.log.ros.messages import Recording, Topic
+
+STAMP = ("header.stamp.sec", "header.stamp.nanosec")
+DRIFT = 5e-5  # of a clock against the recorder's, above which it is noted
+_FRAME = "header.frame_id"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """numbers: field path -> (n, k). texts: field path -> what all messages say. received, stamped: (n,) ns; None
+    without stamps."""
+
+    topic: str
+    kind: str
+    received: NDArray[np.int64]
+    stamped: NDArray[np.int64] | None
+    numbers: dict[str, NDArray]
+    texts: dict[str, tuple[str, ...]]
+
+    def __len__(self) -> int:
+        return len(self.received)
+
+    def ticks(self, *, received: bool = False) -> NDArray[np.int64]:
+        """(n,) ns: the stamps of the messages, or when they were received."""
+        return self.received if received or self.stamped is None else self.stamped
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of joints, when the messages carry any."""
+        return next((self.texts[path] for path in ("name", "names", "joint_names") if path in self.texts), ())
+
+    @property
+    def frame(self) -> str:
+        return next(iter(self.texts.get(_FRAME, ())), "")
+
+
+def definitions_of(topic: Topic) -> Definitions:
+    """Definition of a topic's messages: as recorded, else as every ROS has it. Raises LogError when there is none."""
+    found = parse(topic.definition, topic.kind) if topic.definition.strip() else stock(topic.kind)
+    if found is None:
+        raise LogError(f"{topic.name}: the file does not define its type {topic.kind}; record in MCAP, which does")
+    return found
+
+
+def streams(topic: Topic, recording: Recording) -> list[Stream]:
+    """The streams of a topic, the longest first."""
+    if not topic.data:
+        return []
+    found, damaged = blocks(topic.data, short(topic.kind), definitions_of(topic), cdr=topic.cdr)
+    if damaged:
+        recording.damaged(f"has {damaged} messages of {topic.name} that do not match their type")
+    received = np.array(topic.received, dtype=np.uint64).astype(np.int64)
+    return sorted((_merged(topic, group, received) for group in _groups(found)), key=len, reverse=True)
+
+
+def _groups(found: list[Block]) -> list[list[Block]]:
+    """Blocks that differ in nothing but their size and frame."""
+    groups: dict[tuple, list[Block]] = {}
+    for block in found:
+        shape = tuple((path, values.shape[1]) for path, values in block.numbers.items())
+        texts = tuple(item for item in block.texts.items() if item[0] != _FRAME)
+        groups.setdefault((shape, texts), []).append(block)
+    return list(groups.values())
+
+
+def _merged(topic: Topic, group: list[Block], received: NDArray[np.int64]) -> Stream:
+    rows = np.concatenate([block.rows for block in group])
+    order = np.argsort(rows, kind="stable")
+    numbers = group[0].numbers
+    if len(group) > 1:
+        numbers = {path: np.concatenate([block.numbers[path] for block in group])[order] for path in numbers}
+    stamped = None
+    if all(path in numbers and numbers[path].shape[1] == 1 for path in STAMP):
+        seconds, rest = (numbers[path][:, 0].astype(np.int64) for path in STAMP)
+        stamped = seconds * 10**9 + rest if np.any(seconds) or np.any(rest) else None
+    return Stream(topic.name, topic.kind, received[rows[order]], stamped, numbers, group[0].texts)
+
+
+def clock_notes(used: list[Stream]) -> Iterator[str]:
+    """How the clocks of topics run against the recorder's, where that matters."""
+    behind = {}
+    for stream in used:
+        if stream.stamped is None or len(stream) < 100 or stream.topic in behind:
+            continue
+        seconds = (stream.stamped - stream.stamped[0]) * 1e-9
+        lag = (stream.received - stream.stamped) * 1e-9
+        behind[stream.topic] = float(np.median(lag))
+        # medians of stretches: single late messages do not count
+        parts = [(np.median(x), np.median(y)) for x, y in zip(*(np.array_split(z, 20) for z in (seconds, lag)))]
+        slope = np.polyfit(*np.array(parts).T, 1)[0] if seconds[-1] > 0 else 0.0
+        if abs(slope) > DRIFT:
+            yield (
+                f"t: the clock of {stream.topic} runs {1e6 * abs(slope):.0f} ppm {'slow' if slope > 0 else 'fast'} "
+                f"against the recorder's, {1e3 * abs(slope) * seconds[-1]:.1f} ms over the log"
+            )
+    if behind and max(behind.values()) - min(behind.values()) > 0.01:
+        listed = choices(f"{topic} {1e3 * lag:.1f} ms" for topic, lag in behind.items())
+        yield (
+            f"t: stamps lie behind their receipt by different times: {listed}. If their clocks differ, take the "
+            'recorder\'s for all: channels={"t": "received"}'
+        )

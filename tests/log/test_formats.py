@@ -1,0 +1,72 @@
+"""Every format beside CSV and NPZ: round trips, untrusted files."""
+
+import time
+
+import files
+import numpy as np
+import pytest
+
+from steelyard.errors import LogError
+from steelyard.log import read_log
+
+WRITERS = (
+    *(files.parquet, files.parquet_of_lists, files.mat, files.mat_of_structures, files.hdf5, files.matlab_hdf5),
+    *(files.mcap, files.mcap_of_nested, files.bag1, files.bag2, files.bag2_of_mcap, files.db3),
+)
+FORMATS = {write.__name__: write for write in WRITERS}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, motion):
+    """written(name): path of one log in a format."""
+    folder = tmp_path_factory.mktemp("formats")
+    return {name: write(motion(a=None), folder) for name, write in FORMATS.items()}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_round_trip(name, written, motion, fake_robot):
+    log, expected = read_log(written[name], fake_robot()), motion(a=None)
+    if name == "mcap_of_nested":  # has velocities of single precision
+        expected = expected.replace(v=expected.v.astype(np.float32).astype(np.float64))
+    assert log.missing == ("a",)
+    assert np.abs(log.t - expected.t).max() < 1e-9  # stamps of some formats are whole nanoseconds
+    for key in ("q", "v", "tau"):
+        assert np.array_equal(getattr(log, key), getattr(expected, key)), key
+
+
+def corrupted(data: bytes, seed: int) -> bytes:
+    """Cut short, bytes changed, or a stretch left out."""
+    rng = np.random.default_rng(seed)
+    place = int(rng.integers(len(data)))
+    if seed % 3 == 0:
+        return data[:place]
+    if seed % 3 == 1:
+        return data[:place] + data[place + int(rng.integers(1, 4000)) :]
+    changed = np.frombuffer(data, np.uint8).copy()
+    where = rng.integers(len(data) if seed % 2 else min(len(data), 600), size=int(rng.integers(1, 20)))
+    changed[where] = rng.integers(256, size=len(where))
+    return changed.tobytes()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_corrupted_files_are_refused_or_read_in_part(name, written, motion, tmp_path):
+    """50 variants: LogError, or a note that names what is missing, or a log of the right shape whose numbers carry no
+    checksum; nothing else, and never long."""
+    source = written[name]
+    source = next(part for part in source.iterdir() if part.suffix != ".yaml") if source.is_dir() else source
+    whole, path = source.read_bytes(), tmp_path / source.name
+    refused, expected = 0, motion()
+    for seed in range(50):
+        path.write_bytes(corrupted(whole, seed))
+        start = time.perf_counter()
+        try:
+            log = read_log(path)
+        except LogError as error:
+            assert str(path) in str(error) or len(str(error)) > 20
+            refused += 1
+        else:
+            partial = any(note.startswith("damaged") or "left out" in note for note in log.notes)
+            assert len(log) == len(expected) or partial
+            refused += partial
+        assert time.perf_counter() - start < 5, f"variant {seed} took too long"
+    assert refused >= 20
