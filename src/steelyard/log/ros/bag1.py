@@ -10,11 +10,11 @@ from struct import Struct
 import numpy as np
 
 from steelyard.errors import LogError
-from steelyard.log.ros.messages import Broken, Recording, Topic, decompressed
+from steelyard.log.ros.messages import Broken, Recording, Topic, decompressed, run_of_equals
 
 MAGIC = b"#ROSBAG V2.0\n"
 MESSAGE, BAG, INDEX, CHUNK, CHUNK_INFO, CONNECTION = 2, 3, 4, 5, 6, 7
-_SIZE, _TIME = Struct("<I"), Struct("<II")
+_SIZE = Struct("<I")
 
 
 def scan(path: Path, recording: Recording) -> None:
@@ -56,17 +56,31 @@ class _Scanner:
             head, place = _sized(data, place, end, start, where)
             body, place = _sized(data, place, end, start, where)
             try:
-                self._record(_fields(head), body, start, inside)
+                fields = _fields(head)
+                if fields[b"op"][0] == MESSAGE:
+                    place = self._messages(data, start, place, head, fields)
+                else:
+                    self._record(fields, body, start, inside)
             except (KeyError, ValueError, IndexError) as error:
                 raise Broken(f"has a broken record at byte {start} of {where} ({error})") from error
 
+    def _messages(self, data: memoryview, start: int, stop: int, head: memoryview, fields: dict) -> int:
+        """Keep a message, and those behind it that differ in time and content only. Returns where they end."""
+        first = 4 + bytes(head).index(b"time=") + 5  # of the eight bytes of time
+        behind = 4 + len(head) + 4  # bytes in front of the content
+        if len(fields[b"time"]) != 8:
+            raise ValueError("a time that is none")
+        same = np.r_[0:first, first + 8 : behind]
+        rows = run_of_equals(data, start, stop - start, same)
+        topic = self.recording.message(_int(fields[b"conn"]), len(rows))
+        if topic is not None:
+            parts = np.ascontiguousarray(rows[:, first : first + 8]).view("<u4").astype(np.int64)
+            self.recording.keep(topic, (parts[:, 0] * 10**9 + parts[:, 1]).tolist(), rows[:, behind:].tobytes())
+        return start + rows.size
+
     def _record(self, head: dict[bytes, bytes], body: memoryview, place: int, inside: bool) -> None:
         code = head[b"op"][0]
-        if code == MESSAGE:
-            topic = self.recording.message(_int(head[b"conn"]))
-            if topic is not None:
-                self.recording.keep(topic, _ns(head[b"time"]), bytes(body))
-        elif code == CHUNK and not inside:
+        if code == CHUNK and not inside:
             self._chunk(head, body, place)
         elif code == CONNECTION:
             said = _fields(body)
@@ -114,6 +128,3 @@ def _fields(head: memoryview) -> dict[bytes, bytes]:
 def _int(value: bytes) -> int:
     return int.from_bytes(value, "little")
 
-
-def _ns(value: bytes) -> int:
-    return int.from_bytes(value[:4], "little") * 10**9 + int.from_bytes(value[4:8], "little")

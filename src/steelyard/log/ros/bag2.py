@@ -12,6 +12,7 @@ from steelyard.log.ros import mcap
 from steelyard.log.ros.messages import Recording, Topic
 
 LONGEST = 300.0  # s that a part of a recording may take to read
+TOGETHER = 4096  # messages fetched at a time
 MOST = 2**28  # bytes of one message
 
 
@@ -43,7 +44,7 @@ def _number(path: Path) -> tuple[int, str]:
 
 def _scan_sqlite(path: Path, recording: Recording) -> None:
     deadline = time.monotonic() + LONGEST
-    before = recording.seen
+    before = recording.bytes_kept
     recording.begin()
     uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     try:
@@ -61,15 +62,14 @@ def _scan_sqlite(path: Path, recording: Recording) -> None:
         fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if fault != "ok":
             recording.damaged(f"is not in order ({str(fault)[:100]}); messages may be missing")
-        rows = connection.execute("SELECT topic_id, timestamp, data FROM messages ORDER BY id")
-        for number, received, data in rows:
-            topic = recording.message(number) if isinstance(number, int) else None
-            if topic is not None and isinstance(received, int) and isinstance(data, bytes):
-                recording.keep(topic, received, data)
+        for number, count in connection.execute("SELECT topic_id, count(*) FROM messages GROUP BY topic_id").fetchall():
+            topic = recording.message(number, count)
+            if topic is not None:
+                _add_messages(connection, number, topic, recording)
     except (sqlite3.Error, OverflowError, TypeError) as error:
-        if recording.seen == before:
+        if recording.bytes_kept == before:
             raise LogError(f"{path} is not a whole ROS 2 bag (SQLite): {error}") from error
-        recording.damaged(f"cannot be read after message {recording.seen - before}: {error}")
+        recording.damaged(f"cannot be read to its end: {error}")
     finally:
         connection.close()
     recording.end()
@@ -94,3 +94,17 @@ def _add_topics(connection: sqlite3.Connection, tables: dict, recording: Recordi
     for number, name, kind, form in connection.execute("SELECT id, name, type, serialization_format FROM topics"):
         if form == "cdr" and isinstance(number, int):
             recording.add_topic(number, Topic(str(name), str(kind), texts.get(str(kind), "")))
+
+
+def _add_messages(connection: sqlite3.Connection, number: int, topic: Topic, recording: Recording) -> None:
+    query = "SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY id"
+    rows = connection.execute(query, (number,))
+    while part := rows.fetchmany(TOGETHER):
+        received, data = zip(*part, strict=True)
+        if set(map(type, received)) != {int} or set(map(type, data)) != {bytes}:
+            recording.damaged(f"has messages of {topic.name} without time or content; {len(part)} were left out")
+        elif len(sizes := set(map(len, data))) == 1 and sizes != {0}:
+            recording.keep(topic, list(received), b"".join(data))
+        else:
+            for tick, each in part:
+                recording.keep(topic, [tick], each)

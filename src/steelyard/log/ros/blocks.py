@@ -27,17 +27,22 @@ class Block:
     texts: dict[str, tuple[str, ...]]
 
 
-def blocks(messages: Sequence[bytes], kind: str, definitions: Definitions, *, cdr: bool) -> tuple[list[Block], int]:
-    """Blocks of the messages of one topic, and how many messages were damaged. cdr: encoding of ROS 2, else of ROS 1.
+def blocks(
+    data: Sequence[bytes], counts: Sequence[int], kind: str, definitions: Definitions, *, cdr: bool
+) -> tuple[list[Block], int]:
+    """Blocks of the messages of one topic, and how many messages were damaged.
 
+    data: messages of one size behind one another, as many as counts says. cdr: encoding of ROS 2, else of ROS 1.
     Raises LogError for messages of too many layouts.
     """
-    sizes = np.fromiter(map(len, messages), dtype=np.int64, count=len(messages))
+    number = np.asarray(counts)
+    sizes = np.fromiter(map(len, data), dtype=np.int64, count=len(data)) // number
+    each = np.repeat(sizes, number)
     found: list[Block] = []
     damaged = 0
     for size in np.unique(sizes):
-        rows = np.flatnonzero(sizes == size)
-        same = messages if len(rows) == len(messages) else [messages[i] for i in rows]
+        rows = np.flatnonzero(each == size)
+        same = data if len(rows) == len(each) else [data[i] for i in np.flatnonzero(sizes == size)]
         matrix = np.frombuffer(b"".join(same), dtype=np.uint8).reshape(len(rows), size)
         while len(rows):
             if len(found) == MOST:

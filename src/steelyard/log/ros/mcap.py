@@ -11,13 +11,14 @@ from struct import error as StructError
 import numpy as np
 
 from steelyard.errors import LogError
-from steelyard.log.ros.messages import Broken, Recording, Topic, decompressed
+from steelyard.log.ros.messages import Broken, Recording, Topic, decompressed, run_of_equals
 
 MAGIC = b"\x89MCAP0\r\n"
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, STATISTICS = 0x02, 0x03, 0x04, 0x05, 0x06, 0x0B
 CODES = {*range(1, 16), *range(128, 256)}  # those of the format, and private ones
-_RECORD, _MESSAGE, _CHUNK = Struct("<BQ"), Struct("<HIQQ"), Struct("<QQQIL")
+_RECORD, _MESSAGE, _CHUNK = Struct("<BQ"), Struct("<HIqQ"), Struct("<QQQIL")
 _SIZE = Struct("<I")
+_ALIKE = np.arange(11)  # bytes of a message record that say its code, length and channel
 
 
 def scan(path: Path, recording: Recording) -> None:
@@ -62,9 +63,16 @@ class _Scanner:
                 raise Broken(f"has a broken record (code {code}, {length:,} bytes) at byte {start - 9} of {where}")
             if code == MESSAGE and length >= 22:
                 channel, _, received, _ = parsed(data, start)
+                if data[place : place + 11] == data[start - 9 : start + 2]:  # the next is alike, and perhaps many
+                    rows = run_of_equals(data, start - 9, 9 + length, _ALIKE)
+                    topic, place = found(channel, len(rows)), start - 9 + rows.size
+                    if topic is not None:
+                        times = np.ascontiguousarray(rows[:, 15:23]).view("<i8")[:, 0]
+                        keep(topic, times.tolist(), rows[:, 31:].tobytes())
+                    continue
                 topic = found(channel)
                 if topic is not None:
-                    keep(topic, received, bytes(data[start + 22 : place]))
+                    keep(topic, [received], bytes(data[start + 22 : place]))
             elif code == CHUNK and not inside:
                 self._chunk(data[start:place], start)
             elif code in (SCHEMA, CHANNEL, STATISTICS, FOOTER):

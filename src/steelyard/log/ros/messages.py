@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from steelyard.errors import LogError
 
 CHUNK = 2**30  # bytes uncompressed, of one chunk
@@ -15,7 +18,8 @@ ALLOWANCE = 2**31  # bytes that any file may expand to
 @dataclass
 class Topic:
     """Messages of one topic in the order of the file. definition: text of the message type, empty when not recorded.
-    cdr: encoding of ROS 2, else of ROS 1. received: ns of each message, by the recorder's clock."""
+    cdr: encoding of ROS 2, else of ROS 1. received: ns of each message, by the recorder's clock. data: messages of one
+    size behind one another, as many as `counts` says."""
 
     name: str
     kind: str
@@ -23,6 +27,7 @@ class Topic:
     cdr: bool = True
     received: list[int] = field(default_factory=list)
     data: list[bytes] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -52,12 +57,12 @@ class Recording:
         if known.cdr == topic.cdr and self.wanted(known):
             self.kept[number] = known
 
-    def message(self, number: int) -> Topic | None:
-        """Count a message. Returns its topic if it is to be kept."""
-        self.seen += 1
+    def message(self, number: int, count: int = 1) -> Topic | None:
+        """Count messages. Returns their topic if they are to be kept."""
+        self.seen += count
         topic = self.kept.get(number)
         if topic is None and number not in self.known:
-            self.strays += 1
+            self.strays += count
         return topic
 
     def begin(self) -> None:
@@ -81,15 +86,22 @@ class Recording:
         if size > CHUNK or self.expanded > limit:
             raise LogError(f"{self.path} expands to over {min(limit, CHUNK):,} bytes; a recording does not")
 
-    def keep(self, topic: Topic, received: int, data: bytes) -> None:
-        if not 0 <= received < 2**63:
-            self.damaged(f"has a message of {topic.name} received at the impossible time {received} ns; it was left out")
-            return
+    def keep(self, topic: Topic, received: list[int], data: bytes) -> None:
+        """Keep as many messages of one size as there are times in `received`."""
         self.bytes_kept += len(data)
         if self.bytes_kept > KEPT:
             raise LogError(f"{self.path} holds over {KEPT:,} bytes of joint messages; split the recording")
-        topic.received.append(received)
+        topic.received += received
         topic.data.append(data)
+        topic.counts.append(len(received))
+
+
+def run_of_equals(data: memoryview, start: int, size: int, same: NDArray[np.int_]) -> NDArray[np.uint8]:
+    """(k, size) records of `size` bytes from `start` on that have the bytes `same` in common with the first."""
+    count = (len(data) - start) // size
+    matrix = np.frombuffer(data, dtype=np.uint8, count=count * size, offset=start).reshape(count, size)
+    differ = np.flatnonzero((matrix[:, same] != matrix[0, same]).any(axis=1))
+    return matrix[: differ[0]] if len(differ) else matrix
 
 
 class Broken(Exception):

@@ -57,10 +57,10 @@ def streams(topic: Topic, recording: Recording) -> list[Stream]:
     """The streams of a topic, the longest first."""
     if not topic.data:
         return []
-    found, damaged = blocks(topic.data, short(topic.kind), definitions_of(topic), cdr=topic.cdr)
+    found, damaged = blocks(topic.data, topic.counts, short(topic.kind), definitions_of(topic), cdr=topic.cdr)
     if damaged:
         recording.damaged(f"has {damaged} messages of {topic.name} that do not match their type")
-    received = np.array(topic.received, dtype=np.uint64).astype(np.int64)
+    received = np.array(topic.received, dtype=np.int64)
     return sorted((_merged(topic, group, received) for group in _groups(found)), key=len, reverse=True)
 
 
