@@ -50,6 +50,17 @@ Examples:
 
   steelyard analyze arm.urdf --motors --friction viscous,coulomb,offset --format markdown
 """
+INSPECT_EXAMPLES = """
+Examples:
+
+  steelyard inspect run.mcap
+
+  steelyard inspect run.parquet --model arm.urdf --json
+
+  steelyard inspect run.h5 --channels '{"q": "arm/angles"}'
+
+Exit status: 0 healthy; 1 findings; 2 refused.
+"""
 MESH_EXAMPLES = """
 Examples:
 
@@ -137,7 +148,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on
 @app.command(epilog=IDENTIFY_EXAMPLES)
 def identify(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Robot model: .urdf or MJCF .xml.")],
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Recorded motion: .csv or .npz.")],
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Recorded motion: CSV, NPZ, Parquet, MAT, HDF5, MCAP, bags.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html."),
@@ -318,6 +329,35 @@ def analyze(
             armature=armature,
         )
     typer.echo(text)
+
+
+@app.command(epilog=INSPECT_EXAMPLES)
+def inspect(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="A log in any format, or the folder of a ROS 2 bag.")],
+    model: Annotated[
+        Path | None, typer.Option(metavar="MODEL", help="Compare with a robot model: delays, wrong signs, units, ...")
+    ] = None,
+    channels: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.toml", help="Which column is which signal: a TOML file, or JSON text in braces."),
+    ] = None,
+    as_json: Json = False,
+):
+    """Say what a log holds, how good it is, and what to do about what is wrong with it."""
+    with _refusals():
+        from steelyard.inspect import inspect as look
+        from steelyard.log import read_log
+        from steelyard.model import load
+
+        robot = None if model is None else load(model)
+        found = look(read_log(log, robot, channels=None if channels is None else _channels(channels)), robot)
+    if as_json:
+        typer.echo(json.dumps(found.as_json(), indent=1, ensure_ascii=False))
+    else:
+        from steelyard.inspect.text import report
+
+        _console().print(report(found))
+    raise typer.Exit(FINDINGS if found.findings or found.faults else DONE)
 
 
 @app.command(epilog=MESH_EXAMPLES)

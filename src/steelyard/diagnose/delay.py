@@ -57,6 +57,15 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
         )
 
 
+def delays(case: Case) -> np.ndarray:
+    """(nv,) s by which the torque of each joint comes late, each estimated alone; NaN for those without a motor."""
+    space = widened(case, _reversals(case)) if "coulomb" in case.layout.terms else case.space
+    result = np.full(case.robot.nv, np.nan)
+    for dof in case.dofs:
+        result[dof] = _delay(case, np.eye(case.robot.nv)[dof], space)
+    return result
+
+
 def _promised(case: Case, pattern, space) -> float:
     """Gain that the first step promises, zero if it is too short."""
     dofs = np.flatnonzero(pattern)

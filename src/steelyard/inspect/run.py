@@ -1,0 +1,144 @@
+"""`inspect`: everything that can be said about a log before anything is identified from it."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from steelyard.diagnose import Fault, delays, diagnose
+from steelyard.diagnose.case import case_of
+from steelyard.errors import FitError, LogError
+from steelyard.fit import consistent
+from steelyard.information import accumulate
+from steelyard.inspect.bandwidth import bandwidth
+from steelyard.inspect.signal import Signal, signals
+from steelyard.log import Finding, Log, checks, filters
+from steelyard.log.gaps import gaps
+from steelyard.model import Robot
+
+COARSE = 3.0  # noise over quantum below which steps, and not noise, limit the resolution
+SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How a joint moved. span: rad or m. speed, acceleration: RMS of the filtered motion. moving: share of the time
+    above 0.01 rad/s or m/s. reversals: changes of direction."""
+
+    joint: str
+    span: float
+    speed: float
+    acceleration: float
+    moving: float
+    reversals: int
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """name, samples, duration [s], rate [Hz], jitter (spread of the steps over their median), gaps (start, length), s.
+
+    cutoff: Hz that the spectrum asks for, None when it cannot be told. delays: s by joint, positive for torque that
+    comes late; with a model only. findings: mistakes in words with what to do; faults: those that a model shows.
+    """
+
+    name: str
+    samples: int
+    duration: float
+    rate: float
+    jitter: float
+    gaps: tuple[tuple[float, float], ...]
+    cutoff: float | None
+    signals: tuple[Signal, ...]
+    motion: tuple[Motion, ...]
+    delays: dict[str, float]
+    findings: tuple[Finding, ...]
+    faults: tuple[Fault, ...]
+    notes: tuple[str, ...]
+
+    def as_json(self) -> dict:
+        """Plain numbers, texts, lists and dictionaries."""
+        return asdict(self)
+
+
+def inspect(log: Log, robot: Robot | None = None) -> Inspection:
+    """Inspect a log; with a robot also delays and mistakes that only a model shows.
+
+    Never refuses a log for its content: what cannot be computed is left out and said in the notes. Raises LogError for
+    a log of fewer than two samples.
+    """
+    rate, steps = log.rate, np.diff(log.t)
+    findings, notes = checks.check(log, robot), list(log.notes)
+    usable = not any(finding.code in ("not_finite", "time_order", "time_duplicate", "few_samples") for finding in findings)
+    holes = gaps(log.t) if usable else np.zeros(0, dtype=int)
+    cutoff, moved, late, faults = None, (), {}, ()
+    if usable:
+        try:
+            cutoff = bandwidth(log).cutoff if log.nq == log.nv else None
+            ready = filters.differentiate(log, cutoff=cutoff) if cutoff else None
+        except LogError as error:
+            notes.append(f"motion not analysed: {error}")
+            ready = None
+        if ready is not None:
+            moved = _motion(ready)
+            if robot is not None and log.tau is not None:
+                late, faults = _against(robot, ready, min(1.0, 2 * cutoff / rate), notes)
+    regular = np.delete(steps, holes)
+    return Inspection(
+        name=log.name,
+        samples=len(log),
+        duration=log.duration,
+        rate=rate,
+        jitter=float(np.std(regular) * rate),
+        gaps=tuple((float(log.t[i]), float(steps[i])) for i in holes),
+        cutoff=cutoff,
+        signals=signals(log) if usable else (),
+        motion=moved,
+        delays=late,
+        findings=(*findings, *_resolution(log, findings, usable)),
+        faults=faults,
+        notes=tuple(notes),
+    )
+
+
+def _motion(log: Log) -> tuple[Motion, ...]:
+    q, v, a = log.require("q", "v", "a")
+    found = []
+    for j, joint in enumerate(log.labels):
+        fast = v[np.abs(v[:, j]) > SLOW, j]
+        found.append(
+            Motion(
+                joint=joint,
+                span=float(np.ptp(q[:, j])),
+                speed=float(np.sqrt(np.mean(v[:, j] ** 2))),
+                acceleration=float(np.sqrt(np.mean(a[:, j] ** 2))),
+                moving=len(fast) / len(v),
+                reversals=int(np.count_nonzero(np.diff(np.sign(fast)))),
+            )
+        )
+    return tuple(found)
+
+
+def _against(robot: Robot, log: Log, independence: float, notes: list[str]) -> tuple[dict[str, float], tuple[Fault, ...]]:
+    """Delay of each joint's torque, and the faults that a physically consistent fit shows."""
+    try:
+        estimate = consistent(accumulate(robot, log, independence=independence))
+        late = delays(case_of(estimate, [log], independence=independence))
+        faults = diagnose(estimate, log, independence=independence).faults
+    except FitError as error:
+        notes.append(f"not compared with the model: {error}")
+        return {}, ()
+    return {name: float(x) for name, x in zip(robot.dof_names, late, strict=True) if np.isfinite(x)}, faults
+
+
+def _resolution(log: Log, findings: tuple[Finding, ...], usable: bool):
+    """Positions whose steps are so coarse that velocity is made of them."""
+    if not usable or any(finding.code == "degrees" for finding in findings):
+        return
+    for signal in signals(log):
+        if signal.channel == "q" and signal.quantum and signal.quantum > 1e-3 * (signal.largest - signal.smallest):
+            share = signal.quantum / (signal.largest - signal.smallest)
+            yield Finding(
+                "coarse_position",
+                "warning",
+                f"Positions of {signal.joint} come in steps of {signal.quantum:.3g}, {100 * share:.1g} % of its range: "
+                "log the motor's encoder instead of rounded values, or let it move further.",
+            )

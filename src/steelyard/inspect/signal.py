@@ -1,0 +1,70 @@
+"""One column of a log: how large, how noisy, how finely resolved."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.log import Log
+from steelyard.log.gaps import segments
+
+#: Third difference of white noise of unit variance has this standard deviation: 1 + 9 + 9 + 1 under the root.
+_THIRD = np.sqrt(20.0)
+_LEVELS = 4  # least number of different values of a signal that has a resolution
+_OFF = 0.02  # of a step, that quantised values may lie beside its multiples
+_NORMAL = 0.6745  # median absolute value of a normal variable
+
+
+@dataclass(frozen=True)
+class Signal:
+    """channel: q, v, a or tau. smallest, largest, rms, noise, quantum: in SI units; quantum is None for a signal without
+    steps. noise: standard deviation of what changes from sample to sample."""
+
+    channel: str
+    joint: str
+    smallest: float
+    largest: float
+    rms: float
+    noise: float
+    quantum: float | None
+
+
+def signals(log: Log) -> tuple[Signal, ...]:
+    """Every column of a log, channel by channel."""
+    part = max(segments(log.t), key=lambda part: part.stop - part.start)
+    found = []
+    for channel in ("q", "v", "a", "tau"):
+        values = getattr(log, channel)
+        if values is None:
+            continue
+        labels = log.labels if values.shape[1] == log.nv else [f"column {i + 1}" for i in range(values.shape[1])]
+        found += [_signal(channel, label, np.asarray(x)[part]) for label, x in zip(labels, values.T, strict=True)]
+    return tuple(found)
+
+
+def _signal(channel: str, joint: str, x: NDArray[np.float64]) -> Signal:
+    rms = float(np.sqrt(np.mean(x**2)))
+    return Signal(channel, joint, float(x.min()), float(x.max()), rms, white_noise(x), quantum(x))
+
+
+def white_noise(x: NDArray[np.float64]) -> float:
+    """Standard deviation of white noise in x (n,): the median size of its third differences, which smooth motion does
+    not reach. A quantised signal that moves slowly looks better than it is: see `quantum`."""
+    if len(x) < 4:
+        return 0.0
+    return float(np.median(np.abs(np.diff(x, n=3))) / (_NORMAL * _THIRD))
+
+
+def quantum(x: NDArray[np.float64]) -> float | None:
+    """Step between neighbouring values of a quantised signal (n,), None for one that takes any value."""
+    levels = np.unique(x)
+    if len(levels) < _LEVELS:
+        return None
+    steps = np.diff(levels)
+    steps = steps[steps > 1e-12 * np.abs(levels).max()]  # rounding of the same value
+    if not len(steps):
+        return None
+    step = float(steps.min())
+    step = float(np.median(steps[steps < 1.5 * step]))
+    off = np.abs((levels - levels[0]) / step - np.round((levels - levels[0]) / step))
+    return step if float(np.median(off)) < _OFF else None
