@@ -148,7 +148,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on
 @app.command(epilog=IDENTIFY_EXAMPLES)
 def identify(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Robot model: .urdf or MJCF .xml.")],
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Recorded motion: CSV, NPZ, Parquet, MAT, HDF5, MCAP, bags.")],
+    logs: Annotated[
+        list[Path], typer.Argument(metavar="LOG...", help="Recorded motion: CSV, NPZ, Parquet, MAT, HDF5, MCAP, bags.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html."),

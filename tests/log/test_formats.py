@@ -2,10 +2,10 @@
 
 import time
 
-import files
 import numpy as np
 import pytest
 
+import log_files as files
 from steelyard.errors import LogError
 from steelyard.log import read_log
 

@@ -312,7 +312,7 @@ def test_wrong_paths(tmp_path, motion):
         read_log(tmp_path / "none.csv")
     with pytest.raises(LogError, match=r"suffix '.xyz' is not a log format that can be read; known: .csv"):
         read_log(written(tmp_path, "", "log.xyz"))
-    with pytest.raises(LogError, match="a folder is not a log format"):
+    with pytest.raises(LogError, match="is no ROS 2 bag"):
         read_log(tmp_path)
     with pytest.raises(LogError, match=r"ending in .csv"):
         write_csv(motion(), tmp_path / "log.npz")

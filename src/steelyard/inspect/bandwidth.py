@@ -62,18 +62,19 @@ def of_signal(x: ArrayLike, t: ArrayLike) -> Bandwidth:
 
 
 def _spectrum(x: NDArray, step: float) -> tuple[NDArray, NDArray]:
-    """One-sided power density, averaged over a few frequencies. A window of Hann, so that slow motion does not leak."""
-    from scipy.ndimage import uniform_filter1d
-
+    """One-sided power density. A window of Hann, so that slow motion does not leak."""
     window = np.hanning(len(x))[:, None]
     power = np.abs(np.fft.rfft((x - x.mean(axis=0)) * window, axis=0)) ** 2
     density = 2 * step * power / np.sum(window**2)
-    return np.fft.rfftfreq(len(x), step), uniform_filter1d(density, SMOOTHED, axis=0)
+    return np.fft.rfftfreq(len(x), step), density
 
 
 def _motion(spectrum: NDArray, floor: NDArray) -> NDArray:
-    """Spectrum of the motion: what stands out of the noise."""
-    return np.where(spectrum > ABOVE * floor, spectrum - floor, 0.0)
+    """Spectrum of the motion: what stands out of the noise over a few frequencies."""
+    from scipy.ndimage import uniform_filter1d
+
+    smoothed = uniform_filter1d(spectrum, SMOOTHED, axis=0)
+    return np.where(smoothed > ABOVE * floor, np.maximum(spectrum - floor, 0.0), 0.0)
 
 
 def _error(frequency: NDArray, motion: NDArray, floor: NDArray, cutoff: float) -> float:

@@ -67,7 +67,9 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
     """
     rate, steps = log.rate, np.diff(log.t)
     findings, notes = checks.check(log, robot), list(log.notes)
-    usable = not any(finding.code in ("not_finite", "time_order", "time_duplicate", "few_samples") for finding in findings)
+    usable = not any(
+        finding.code in ("not_finite", "time_order", "time_duplicate", "few_samples") for finding in findings
+    )
     holes = gaps(log.t) if usable else np.zeros(0, dtype=int)
     cutoff, moved, late, faults = None, (), {}, ()
     if usable:
@@ -79,8 +81,9 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
             ready = None
         if ready is not None:
             moved = _motion(ready)
+            independence = min(1.0, 2 * (cutoff or rate) / rate)
             if robot is not None and log.tau is not None:
-                late, faults = _against(robot, ready, min(1.0, 2 * cutoff / rate), notes)
+                late, faults = _against(robot, ready, independence, notes)
     regular = np.delete(steps, holes)
     return Inspection(
         name=log.name,
@@ -117,7 +120,9 @@ def _motion(log: Log) -> tuple[Motion, ...]:
     return tuple(found)
 
 
-def _against(robot: Robot, log: Log, independence: float, notes: list[str]) -> tuple[dict[str, float], tuple[Fault, ...]]:
+def _against(
+    robot: Robot, log: Log, independence: float, notes: list[str]
+) -> tuple[dict[str, float], tuple[Fault, ...]]:
     """Delay of each joint's torque, and the faults that a physically consistent fit shows."""
     try:
         estimate = consistent(accumulate(robot, log, independence=independence))

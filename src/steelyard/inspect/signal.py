@@ -17,8 +17,8 @@ _NORMAL = 0.6745  # median absolute value of a normal variable
 
 @dataclass(frozen=True)
 class Signal:
-    """channel: q, v, a or tau. smallest, largest, rms, noise, quantum: in SI units; quantum is None for a signal without
-    steps. noise: standard deviation of what changes from sample to sample."""
+    """channel: q, v, a or tau. smallest, largest, rms, noise, quantum: in SI units; quantum is None for a signal
+    without steps. noise: standard deviation of what changes from sample to sample."""
 
     channel: str
     joint: str

@@ -19,7 +19,11 @@ def report(found: Inspection) -> Group:
     ]
     lines += [Text(f"Gap of {length:.4g} s after t = {start:.6g} s.") for start, length in found.gaps[:10]]
     lines += [Text(f"- {item.message}", style="red") for item in found.findings if item.severity == "fatal"]
-    lines += [Text(f"- {item.message}", style="yellow") for item in (*found.findings, *found.faults) if item.severity != "fatal"]
+    lines += [
+        Text(f"- {item.message}", style="yellow")
+        for item in (*found.findings, *found.faults)
+        if item.severity != "fatal"
+    ]
     lines += [Text(), _signals(found), Text(), _motion(found)]
     if found.notes:
         lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in found.notes)]

@@ -153,7 +153,7 @@ def _explicit(key, wanted, headers, stated, named) -> list[tuple[int, str]]:
         return [(_find(key, column, headers, stated), str(joint)) for joint, column in wanted.items()]
     wanted = [wanted] if isinstance(wanted, str | int) else list(wanted)
     if len(wanted) == 1 and f"{wanted[0]}[0]" in headers:  # a list: all its elements
-        wanted = [header for header in headers if re.fullmatch(re.escape(wanted[0]) + r"\[\d+\]", header)]
+        wanted = [header for header in headers if re.fullmatch(re.escape(str(wanted[0])) + r"\[\d+\]", header)]
     indices = [_find(key, column, headers, stated) for column in wanted]
     hits = [named[index] for index in indices]
     if all(hit and hit[1] for hit in hits):

@@ -23,7 +23,7 @@ def read(path: Path, request: Request) -> Raw:
     try:
         headers, delimiter, skip = _header(path)
         plan = layout(headers, request)
-        return plan.build(_numbers(path, plan, delimiter, skip).T)
+        return plan.build(list(_numbers(path, plan, delimiter, skip).T))
     except UnicodeDecodeError as error:
         raise LogError(f"{path} is not a UTF-8 text file ({error.reason} at byte {error.start})") from error
     except csv.Error as error:

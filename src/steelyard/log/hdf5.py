@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import LogError, choices
+from steelyard.errors import LogError
 from steelyard.log.arrays import build, require_size
 from steelyard.log.raw import Raw, Request
 
@@ -48,7 +48,7 @@ class _Datasets:
     def _collect(self, group: "Group", prefix: str, depth: int) -> None:
         import h5py
 
-        for name in group:
+        for name in map(str, group):
             self.seen += 1
             if self.seen > MOST or depth > DEEPEST:
                 raise LogError(f"{self.path} has more than {MOST} objects or groups nested over {DEEPEST} deep")
@@ -70,28 +70,35 @@ class _Datasets:
         data, where = self.found[key], f"{self.path}, data set {key!r}"
         if data.external or data.is_virtual:
             raise LogError(f"{where} is stored in other files, which are not opened; copy the data into one file")
-        if data.shape is None or data.dtype.hasobject and h5py.check_string_dtype(data.dtype) is None:
+        text = h5py.check_string_dtype(data.dtype) is not None
+        if data.dtype.hasobject and not text:
             return _cell(data, where)
-        size = data.size * data.dtype.itemsize
+        size = _count(data) * data.dtype.itemsize
         require_size(size, where)
-        stored = data.id.get_storage_size()
+        stored = int(data.id.get_storage_size())
         if size > EXPANSION * stored:
             raise LogError(f"{where} declares {size:,} bytes, but {stored:,} are stored")
         if data.chunks:
             require_size(int(np.prod(data.chunks, dtype=object)) * data.dtype.itemsize, where + ", chunk")
-        if h5py.check_string_dtype(data.dtype) is not None:
-            return np.array(data.asstr()[()], dtype=np.str_)
-        return data[()].T if "MATLAB_class" in data.attrs else data[()]
+        values = np.asarray(data.asstr()[()], dtype=np.str_) if text else np.asarray(data[()])
+        return values.T if "MATLAB_class" in data.attrs else values
 
 
 def _cell(data: "Dataset", where: str) -> NDArray[Any]:
     """Text of a MATLAB cell array: references to data sets of UTF-16 characters."""
     import h5py
 
-    if h5py.check_ref_dtype(data.dtype) is not h5py.Reference or data.size > MOST:
-        raise LogError(f"{where} holds {data.dtype}, neither numbers nor text; expected one of {choices('fiuS')}")
-    cells = [data.file[reference] for reference in np.ravel(data[()])]
+    references = np.asarray(data[()]).ravel() if _count(data) <= MOST else np.zeros(0)
+    if h5py.check_ref_dtype(data.dtype) is not h5py.Reference or not len(references):
+        raise LogError(f"{where} holds {data.dtype}, neither numbers nor text")
+    cells = [data.file[reference] for reference in references]
+    words = []
     for cell in cells:
-        if not isinstance(cell, h5py.Dataset) or cell.dtype != np.uint16 or cell.size > MOST:
+        if not isinstance(cell, h5py.Dataset) or cell.dtype != np.uint16 or _count(cell) > MOST:
             raise LogError(f"{where} is a cell array of other things than text")
-    return np.array(["".join(map(chr, np.ravel(cell[()]))) for cell in cells])
+        words.append("".join(map(chr, np.asarray(cell[()]).ravel())))
+    return np.array(words)
+
+
+def _count(data: "Dataset") -> int:
+    return int(np.prod(data.shape or (), dtype=object))

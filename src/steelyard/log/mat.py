@@ -53,7 +53,9 @@ class _Variables:
                 if kind == _MATRIX:
                     self._matrix(body, "", DEEPEST)
         except (ValueError, error, StopIteration, KeyError, zlib.error) as fault:
-            raise LogError(f"{path} is not a whole MATLAB file: {str(fault)[:200] or 'an element is missing'}") from fault
+            raise LogError(
+                f"{path} is not a whole MATLAB file: {str(fault)[:200] or 'an element is missing'}"
+            ) from fault
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -122,8 +124,8 @@ class _Variables:
         """Text of a cell, empty for a cell of something else."""
         parts = self._elements(body)
         flags = self._numbers(*next(parts))
-        next(parts), next(parts)
-        return _text(*next(parts)) if int(flags[0]) & 0xFF == _CHAR else ""
+        _, _, content = (next(parts) for _ in range(3))  # behind shape and name
+        return _text(*content) if int(flags[0]) & 0xFF == _CHAR else ""
 
     def _numbers(self, kind: int, data: memoryview) -> NDArray:
         if kind not in _CODES:

@@ -83,9 +83,13 @@ def _column(table, name: str) -> "ChunkedArray":
     column, rest = table[top], name[len(top) + 1 :]
     if not rest:
         return column
-    from pyarrow.compute import struct_field
+    from pyarrow import chunked_array
 
-    return struct_field(column, rest.split("/"))
+    for part in rest.split("/"):
+        if column.null_count:
+            raise LogError(f"column {top!r} lacks {column.null_count} of {len(column)} values; leave these rows out")
+        column = chunked_array([chunk.field(part) for chunk in column.chunks])
+    return column
 
 
 def _matrix(column: "ChunkedArray", width: int | None, where: str) -> NDArray[Any]:

@@ -35,6 +35,11 @@ def _version(package: str) -> str | None:
 
 
 def _input(role: str, path) -> dict:
-    with Path(path).open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"role": role, "path": str(path), "bytes": Path(path).stat().st_size, "sha256": digest}
+    parts = sorted(part for part in Path(path).iterdir() if part.is_file()) if Path(path).is_dir() else [Path(path)]
+    digest = hashlib.sha256()  # of a folder: of its files behind one another
+    for part in parts:
+        with part.open("rb") as file:
+            while block := file.read(2**20):
+                digest.update(block)
+    size = sum(part.stat().st_size for part in parts)
+    return {"role": role, "path": str(path), "bytes": size, "sha256": digest.hexdigest()}

@@ -23,7 +23,7 @@ def scan(path: Path, recording: Recording) -> None:
         start = file.read(len(MAGIC))
     if start != MAGIC:
         raise LogError(f"{path} is not a ROS 1 bag of version 2.0: it starts with {start!r}")
-    data = memoryview(np.memmap(path, dtype=np.uint8, mode="r"))
+    data = np.memmap(path, dtype=np.uint8, mode="r").data
     scanner = _Scanner(recording)
     before = recording.seen
     recording.begin()
@@ -127,4 +127,3 @@ def _fields(head: memoryview) -> dict[bytes, bytes]:
 
 def _int(value: bytes) -> int:
     return int.from_bytes(value, "little")
-

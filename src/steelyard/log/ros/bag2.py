@@ -84,7 +84,9 @@ def _tables(connection: sqlite3.Connection, path: Path):
     for wanted in ("topics", "messages"):
         plain = [row for row in found if row[:2] == (wanted, "table") and str(row[2]).startswith("CREATE TABLE")]
         if not plain:
-            raise LogError(f"{path} has no table {wanted!r}, so it is no ROS 2 bag; it has {choices(r[0] for r in found)}")
+            raise LogError(
+                f"{path} has no table {wanted!r}, so it is no ROS 2 bag; it has {choices(r[0] for r in found)}"
+            )
     yield from ((name, sql) for name, kind, sql in found if kind == "table" and str(sql).startswith("CREATE TABLE"))
 
 

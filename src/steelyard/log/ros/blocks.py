@@ -1,4 +1,4 @@
-"""Decoding of messages in blocks: those of one layout are rows of a matrix of bytes, and a field is some of its columns.
+"""Decoding of messages in blocks: those of one layout are rows of a matrix of bytes, a field is some of its columns.
 
 The layout of one message (where its numbers, lengths and texts lie) is found by walking its definition once. Every
 other message whose lengths and texts are the same has it, too, and is decoded without looking at it on its own.
@@ -42,7 +42,7 @@ def blocks(
     damaged = 0
     for size in np.unique(sizes):
         rows = np.flatnonzero(each == size)
-        same = data if len(rows) == len(each) else [data[i] for i in np.flatnonzero(sizes == size)]
+        same = data if len(rows) == len(each) else [data[i] for i in np.flatnonzero(sizes == size).tolist()]
         matrix = np.frombuffer(b"".join(same), dtype=np.uint8).reshape(len(rows), size)
         while len(rows):
             if len(found) == MOST:
@@ -179,4 +179,3 @@ class _Walk:
             else:
                 merged.append((start, stop))
         self.found.fixed[:] = merged
-

@@ -8,9 +8,22 @@ from steelyard.errors import LogError
 
 #: NumPy code of each primitive type; ROS 1 and ROS 2 spell some differently.
 PRIMITIVES = {
-    **{"bool": "u1", "byte": "u1", "char": "u1", "octet": "u1", "int8": "i1", "uint8": "u1", "int16": "i2"},
-    **{"uint16": "u2", "int32": "i4", "uint32": "u4", "int64": "i8", "uint64": "u8"},
-    **{"float32": "f4", "float64": "f8", "float": "f4", "double": "f8"},
+    "bool": "u1",
+    "byte": "u1",
+    "char": "u1",
+    "octet": "u1",
+    "int8": "i1",
+    "uint8": "u1",
+    "int16": "i2",
+    "uint16": "u2",
+    "int32": "i4",
+    "uint32": "u4",
+    "int64": "i8",
+    "uint64": "u8",
+    "float32": "f4",
+    "float64": "f8",
+    "float": "f4",
+    "double": "f8",
 }
 SEQUENCE = -1  # array of any length
 DEEPEST = 12  # messages in messages

@@ -25,7 +25,7 @@ def scan(path: Path, recording: Recording) -> None:
     """Add the messages of a file. What is damaged is noted and left out. Raises LogError for what is no MCAP file."""
     if path.stat().st_size < len(MAGIC):
         raise LogError(f"{path} has {path.stat().st_size} bytes; an MCAP file starts with 8 of its own")
-    data = memoryview(np.memmap(path, dtype=np.uint8, mode="r"))
+    data = np.memmap(path, dtype=np.uint8, mode="r").data
     if bytes(data[: len(MAGIC)]) != MAGIC:
         raise LogError(f"{path} is not an MCAP file: it starts with {bytes(data[:8])!r}")
     before = recording.seen

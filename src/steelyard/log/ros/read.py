@@ -68,7 +68,9 @@ def _read(path: Path, request: Request, scan: Callable[[Path, Recording], None])
 def _asked(request: Request) -> Iterator[str]:
     """Every `TOPIC.field.path` of `channels=`."""
     for key, wanted in request.channels.items():
-        items = wanted.values() if isinstance(wanted, Mapping) else [wanted] if isinstance(wanted, str) else wanted or ()
+        items = (
+            wanted.values() if isinstance(wanted, Mapping) else [wanted] if isinstance(wanted, str) else wanted or ()
+        )
         for item in items:
             if not isinstance(item, str):
                 raise LogError(f"channels= wants {item!r} for {key}; of a recording, name fields: TOPIC.field.path")
@@ -100,9 +102,11 @@ def _parts(found: list[Stream], request: Request, recording: Recording) -> dict[
             named = items.items() if isinstance(items, Mapping) else [(None, item) for item in items]
             result[key] = [_explicit(key, joint, item, found, recording) for joint, item in named]
     left = [key for key in SI if key != "t" and key not in request.channels]
-    states = _chosen([stream for stream in found if short(stream.kind) == JOINT_STATE], request)
+    beside = {part.stream.topic for part in result.get("q", ())}  # where q was asked for, the rest is looked for
+    states = [s for s in found if short(s.kind) == JOINT_STATE and (not beside or s.topic in beside)]
+    states = _chosen(states, request) if left else []
     if states:
-        inferred = {key: [_part(stream, path) for stream in states if path in stream.numbers] for key, path in _FIELDS.items()}
+        inferred = {key: [_part(s, path) for s in states if path in s.numbers] for key, path in _FIELDS.items()}
     else:
         inferred = _by_words(found) if "q" in left else {}
     result |= {key: inferred[key] for key in left if inferred.get(key)}
@@ -185,13 +189,17 @@ def _raw(found: list[Stream], parts: dict[str, list[Part]], request: Request, re
         raise LogError(f'channels= t: of a recording only "{RECEIVED}" (or nothing, for the stamps of messages)')
     base = max((part.stream for part in parts["q"]), key=len)
     used = list({id(part.stream): part.stream for group in parts.values() for part in group}.values())
-    clock = {id(stream): (stream.ticks(received=received) - base.ticks(received=received)[0]) * 1e-9 for stream in found}
+    clock = {
+        id(stream): (stream.ticks(received=received) - base.ticks(received=received)[0]) * 1e-9 for stream in found
+    }
     t = clock[id(base)] * factor("t", request.units.get("t", "s"))
     wrenches = [s for s in found if short(s.kind) == WRENCH and all(path in s.numbers for path in _FORCE)]
     spans = {id(s): _span(clock[id(s)]) for s in (*used, *wrenches)}
     start, stop = (f(spans[id(s)][i] for s in used) for i, f in ((0, max), (1, min)))
     notes = list(recording.notes)
-    covering = [s for s in wrenches if min(stop, spans[id(s)][1]) - max(start, spans[id(s)][0]) > COVERED * (stop - start)]
+    covering = [
+        s for s in wrenches if min(stop, spans[id(s)][1]) - max(start, spans[id(s)][0]) > COVERED * (stop - start)
+    ]
     notes += _left_out(found, used)
     notes += [f"wrench of {s.topic} not used: it does not span the log" for s in wrenches if s not in covering]
     start, stop = (f([x, *(spans[id(s)][i] for s in covering)]) for i, f, x in ((0, max, start), (1, min, stop)))
@@ -205,7 +213,7 @@ def _raw(found: list[Stream], parts: dict[str, list[Part]], request: Request, re
         f"t: seconds from the first {'receipt' if received or base.stamped is None else 'stamp'} of {base.topic}"
         + ("" if keep.all() else f"; {int((~keep).sum())} samples that other topics do not span were left out")
     )
-    notes += clock_notes([s for s in (*used, *covering)])
+    notes += clock_notes([*used, *covering])
     reached = {s.topic for s in (*used, *wrenches)}
     rest = [topic.name for topic in recording.topics.values() if topic.name not in reached]
     if rest:

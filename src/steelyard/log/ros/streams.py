@@ -97,8 +97,11 @@ def clock_notes(used: list[Stream]) -> Iterator[str]:
         lag = (stream.received - stream.stamped) * 1e-9
         behind[stream.topic] = float(np.median(lag))
         # medians of stretches: single late messages do not count
-        parts = [(np.median(x), np.median(y)) for x, y in zip(*(np.array_split(z, 20) for z in (seconds, lag)))]
-        slope = np.polyfit(*np.array(parts).T, 1)[0] if seconds[-1] > 0 else 0.0
+        parts = [
+            (np.median(x), np.median(y)) for x, y in zip(*(np.array_split(z, 20) for z in (seconds, lag)), strict=True)
+        ]
+        x, y = np.array(parts).T
+        slope = float(np.polyfit(x, y, 1)[0]) if seconds[-1] > 0 else 0.0
         if abs(slope) > DRIFT:
             yield (
                 f"t: the clock of {stream.topic} runs {1e6 * abs(slope):.0f} ppm {'slow' if slope > 0 else 'fast'} "

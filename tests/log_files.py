@@ -19,7 +19,10 @@ def parquet(log, folder):
 
 def parquet_of_lists(log, folder):
     path = folder / "lists.parquet"
-    lists = {word: pa.array(list(getattr(log, key))) for key, word in zip(KEYS, ("position", "velocity", "effort"))}
+    lists = {
+        word: pa.array(list(getattr(log, key)))
+        for key, word in zip(KEYS, ("position", "velocity", "effort"), strict=True)
+    }
     inner = pa.StructArray.from_arrays(list(lists.values()), names=list(lists))
     pq.write_table(pa.table({"timestamp": log.t, "arm": inner}), path)
     return path
@@ -136,10 +139,15 @@ def mcap(log, folder, name="run.mcap", lag=0.001, **options):
         wrench = writer.register_msgdef("geometry_msgs/msg/WrenchStamped", WRENCH)
         other = writer.register_msgdef("std_msgs/msg/String", "string data")
         for i, tick in enumerate(stamps(log)):
-            late = int(tick + lag * 1e9)
+            late = int(tick) + round(lag * 1e9)
             writer.write_message("/joint_states", joints, _state(log, i, tick), late)
-            f, n = ({axis: float(x) for axis, x in zip("xyz", row)} for row in (wrench_of(log)[i, :3], wrench_of(log)[i, 3:]))
-            writer.write_message("/ft", wrench, {"header": _header(tick, "flange"), "wrench": {"force": f, "torque": n}}, late)
+            f, n = (
+                {axis: float(x) for axis, x in zip("xyz", row, strict=True)}
+                for row in (wrench_of(log)[i, :3], wrench_of(log)[i, 3:])
+            )
+            writer.write_message(
+                "/ft", wrench, {"header": _header(tick, "flange"), "wrench": {"force": f, "torque": n}}, late
+            )
             if i % 50 == 0:
                 writer.write_message("/chatter", other, {"data": "x" * (i % 7)}, late)
         writer.finish()

@@ -1,0 +1,98 @@
+"""What is said of simulated logs, whose noise, steps and delays are known."""
+
+import json
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import steelyard as sy
+from steelyard.cli import app
+from steelyard.errors import LogError
+from steelyard.inspect import bandwidth, inspect
+from steelyard.inspect.bandwidth import of_signal
+from steelyard.inspect.signal import quantum, white_noise
+from steelyard.simulate import Sensors, record
+
+
+@lru_cache
+def recorded(seed=0, step=2e-5, delay=0.0):
+    """A recording of the PUMA 560 at 500 Hz, and its log with encoder noise of the size of a step."""
+    recording = record(
+        sy.library.puma560(), duration=10.0, seed=seed, sensors=Sensors(encoder_resolution=step, delay=delay)
+    )
+    log = recording.log
+    noise = step * np.random.default_rng(seed).normal(size=log.q.shape)
+    return recording, log.replace(q=log.q + noise, v=None)
+
+
+def acceleration_error(log, truth, cutoff):
+    """Squared error of the filtered acceleration, each joint relative to its motion."""
+    found = sy.filters.differentiate(log, cutoff=cutoff, drop=300)
+    true = np.stack([np.interp(found.t, truth.t, column) for column in truth.a.T], axis=1)
+    return float(np.sum(np.mean((found.a - true) ** 2, axis=0) / np.mean(true**2, axis=0)))
+
+
+@pytest.mark.parametrize(("seed", "step"), [(0, 2e-5), (1, 2e-4)])
+def test_cutoff_is_within_ten_percent_of_the_best(seed, step):
+    recording, log = recorded(seed, step)
+    found = bandwidth(log).cutoff
+    candidates = np.geomspace(1.5, 8, 24)
+    errors = [acceleration_error(log, recording.truth, cutoff) for cutoff in candidates]
+    best = candidates[int(np.argmin(errors))]
+    assert abs(found / best - 1) < 0.1
+    assert acceleration_error(log, recording.truth, found) < 1.1 * min(errors)
+    assert acceleration_error(log, recording.truth, 10.0) > 10 * min(errors)  # the usual default
+
+
+def test_noise_level_of_a_spectrum():
+    rng = np.random.default_rng(0)
+    t = np.arange(4000) * 2e-3
+    x = np.sin(2 * np.pi * t)[:, None] * [1.0, 5.0] + rng.normal(size=(4000, 2)) * [1e-4, 3e-3]
+    assert of_signal(x, t).noise == pytest.approx([1e-4, 3e-3], rel=0.05)
+    assert white_noise(x[:, 0]) == pytest.approx(1e-4, rel=0.05)
+    with pytest.raises(LogError, match="too few"):
+        of_signal(x[:20], t[:20])
+
+
+def test_quantum():
+    x = np.sin(np.linspace(0, 6, 3000))
+    assert quantum(np.round(x / 1e-3) * 1e-3) == pytest.approx(1e-3, rel=1e-6)
+    assert quantum(x) is None and quantum(x + 1e-3 * np.random.default_rng(0).normal(size=3000)) is None
+    assert quantum(np.zeros(10)) is None
+
+
+def test_delays_against_the_model():
+    robot = sy.library.puma560()
+    late = inspect(recorded(delay=0.008)[1], robot)
+    assert list(late.delays) == list(robot.joint_names)
+    assert np.array(list(late.delays.values())) == pytest.approx(0.008, abs=0.0012)
+    assert [fault.code for fault in late.faults] == ["delay"]
+
+
+def test_a_damaged_log_is_described_and_not_refused(tmp_path):
+    log = recorded()[1]
+    t = log.t.copy()
+    t[3000:] += 0.5
+    found = inspect(log.replace(t=t))
+    assert found.gaps == ((pytest.approx(t[2999]), pytest.approx(0.502)),) and found.cutoff
+    assert [finding.code for finding in found.findings] == ["gap"]
+    t[10] = t[9]
+    found = inspect(log.replace(t=t))
+    assert "time_duplicate" in [finding.code for finding in found.findings] and found.cutoff is None
+
+
+def test_command(tmp_path):
+    log = recorded()[1]
+    path = sy.write_npz(log, tmp_path / "run.npz")
+    done = CliRunner().invoke(app, ["inspect", str(path)])
+    assert done.exit_code == 0 and "Cutoff that the spectrum asks for" in done.output
+    assert all(name in done.output for name in log.joint_names)
+    coarse = log.replace(q=np.round(log.q, 2))
+    path = sy.write_npz(coarse, tmp_path / "coarse.npz")
+    done = CliRunner().invoke(app, ["inspect", str(path), "--json"])
+    found = json.loads(done.output)
+    assert done.exit_code == 1 and {finding["code"] for finding in found["findings"]} >= {"coarse_position"}
+    assert found["signals"][0]["quantum"] == pytest.approx(0.01)
+    assert CliRunner().invoke(app, ["inspect", str(tmp_path / "none.npz")]).exit_code == 2

@@ -1,0 +1,158 @@
+"""Recordings of ROS: topics, clocks, fields, and files made to do harm."""
+
+import sqlite3
+import struct
+
+import numpy as np
+import pytest
+
+import log_files as files
+from steelyard.errors import LogError
+from steelyard.log import read_log
+from steelyard.log.ros.definitions import parse, stock
+
+
+def test_wrenches_and_topics_that_are_not_used(motion, tmp_path):
+    log = motion(a=None)
+    found = read_log(files.mcap(log, tmp_path))
+    assert np.array_equal(found.wrenches["flange"], files.wrench_of(log))
+    assert any("topics not used: /chatter" in note for note in found.notes)
+
+
+def test_fields_by_path(motion, tmp_path):
+    log = motion(a=None)
+    path = files.mcap(log, tmp_path)
+    wanted = {"q": "/joint_states.position", "v": None, "tau": {"elbow": "/ft.wrench.torque.y"}}
+    found = read_log(path, channels=wanted | {"q": {"elbow": "/joint_states.velocity[1]"}})
+    assert np.array_equal(found.q[:, 0], log.v[:, 1]) and found.v is None
+    assert np.array_equal(found.tau[:, 0], log.q[:, 1])
+    with pytest.raises(LogError, match=r"/joint_states\.position"):
+        read_log(path, channels={"q": "/joint_states.angle"})
+    with pytest.raises(LogError, match="which has 3 elements"):
+        read_log(path, channels={"q": "/joint_states.position[3]"})
+
+
+def test_time_of_receipt(motion, tmp_path):
+    path = files.mcap(motion(a=None), tmp_path, lag=0.25)
+    stamped, received = read_log(path), read_log(path, channels={"t": "received"})
+    assert np.allclose(received.t, stamped.t)  # both count from their first
+    assert any("seconds from the first receipt" in note for note in received.notes)
+
+
+def test_clocks_that_drift_or_differ_are_named(motion, tmp_path):
+    from mcap_ros2.writer import Writer
+
+    log, path = motion(a=None), tmp_path / "drift.mcap"
+    with path.open("wb") as file:
+        writer = Writer(file)
+        joints = writer.register_msgdef("sensor_msgs/msg/JointState", files.JOINT_STATE)
+        for i, tick in enumerate(files.stamps(log)):
+            late = files.START + round((tick - files.START) * (1 + 400e-6)) + 1_000_000
+            writer.write_message("/joint_states", joints, files._state(log, i, tick), int(late))
+        writer.finish()
+    note = next(note for note in read_log(path).notes if "ppm" in note)
+    assert "/joint_states runs 400 ppm slow" in note
+    assert not any("ppm" in note for note in read_log(files.mcap(log, tmp_path)).notes)
+
+
+def test_topics_of_other_rates_are_interpolated(motion, tmp_path):
+    from mcap_ros2.writer import Writer
+
+    log, path = motion(a=None), tmp_path / "rates.mcap"
+    with path.open("wb") as file:
+        writer = Writer(file)
+        joints = writer.register_msgdef("sensor_msgs/msg/JointState", files.JOINT_STATE)
+        for i, tick in enumerate(files.stamps(log)):
+            state = files._state(log, i, tick)
+            if i % 2 == 0 and i >= 100:  # torques at half the rate, and later
+                writer.write_message("/torques", joints, state | {"position": [], "velocity": []}, int(tick))
+            writer.write_message("/joint_states", joints, state | {"effort": []}, int(tick))
+        writer.finish()
+    found = read_log(path, channels={"tau": "/torques.effort"})
+    assert len(found) == len(log) - 101  # nothing before the first torque or after the last
+    assert np.abs(found.tau - log.tau[100:-1]).max() < 1e-2 * np.abs(log.tau).max()
+    assert np.array_equal(found.tau[::2], log.tau[100:-1:2])
+    assert any("interpolated to the stamps of /joint_states" in note for note in found.notes)
+
+
+def test_contending_topics_are_listed(motion, tmp_path):
+    from mcap_ros2.writer import Writer
+
+    log, path = motion(a=None), tmp_path / "two.mcap"
+    with path.open("wb") as file:
+        writer = Writer(file)
+        joints = writer.register_msgdef("sensor_msgs/msg/JointState", files.JOINT_STATE)
+        for i, tick in enumerate(files.stamps(log)[:50]):
+            for topic in ("/a/commands", "/a/measured"):
+                writer.write_message(topic, joints, files._state(log, i, tick), int(tick))
+        writer.finish()
+    with pytest.raises(LogError, match="/a/commands and /a/measured both have joints"):
+        read_log(path)
+    assert len(read_log(path, channels={"q": "/a/measured.position", "tau": None, "v": None})) == 50
+
+
+def test_uncompressed_and_unindexed_files(motion, tmp_path):
+    from mcap.writer import CompressionType
+
+    log = motion(a=None)
+    found = read_log(files.mcap(log, tmp_path, compression=CompressionType.NONE))
+    other = read_log(files.mcap(log, tmp_path, "lz4.mcap", compression=CompressionType.LZ4))
+    assert np.array_equal(found.q, log.q) and np.array_equal(other.q, log.q)
+
+
+def test_a_chunk_that_expands_without_end_is_refused(tmp_path):
+    path = tmp_path / "bomb.mcap"
+    chunk = struct.pack("<QQQIL", 0, 0, 2**40, 0, 4) + b"zstd" + struct.pack("<Q", 8) + bytes(8)
+    path.write_bytes(b"\x89MCAP0\r\n" + struct.pack("<BQ", 6, len(chunk)) + chunk)
+    with pytest.raises(LogError, match="expands to over"):
+        read_log(path)
+
+
+def test_a_database_that_computes_instead_of_holding_messages_is_refused(tmp_path):
+    path = tmp_path / "evil.db3"
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, 1 AS topic_id FROM n"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, serialization_format TEXT)")
+        database.execute(f"CREATE VIEW messages AS {endless}")
+    database.close()
+    with pytest.raises(LogError, match="no table 'messages'"):
+        read_log(path)
+
+
+def test_hdf5_links_to_other_files_are_not_followed(tmp_path, motion):
+    import h5py
+
+    secret = files.hdf5(motion(a=None), tmp_path)
+    path = tmp_path / "link.h5"
+    with h5py.File(path, "w") as file:
+        file["t"] = np.arange(10.0)
+        file["q"] = h5py.ExternalLink(str(secret), "arm/q")
+    with pytest.raises(LogError, match="no array for joint positions"):
+        read_log(path)
+    with h5py.File(path, "w") as file:
+        file["t"] = np.arange(10.0)
+        layout = h5py.VirtualLayout((10, 3), dtype=float)
+        layout[:] = h5py.VirtualSource(str(secret), "arm/q", (1000, 3))[:10]
+        file.create_virtual_dataset("q", layout)
+    with pytest.raises(LogError, match="stored in other files"):
+        read_log(path)
+
+
+def test_hdf5_that_declares_more_than_it_holds_is_refused(tmp_path):
+    import h5py
+
+    path = tmp_path / "sparse.h5"
+    with h5py.File(path, "w") as file:
+        file["t"] = np.arange(10.0)
+        file.create_dataset("q", shape=(10**7, 3), dtype=float, chunks=(1000, 3))
+    with pytest.raises(LogError, match="but 0 are stored"):
+        read_log(path)
+
+
+def test_definitions_agree_with_the_stock_ones():
+    for kind, text in (
+        ("sensor_msgs/msg/JointState", files.JOINT_STATE),
+        ("geometry_msgs/msg/WrenchStamped", files.WRENCH),
+    ):
+        found, known = parse(text, kind), stock(kind)
+        assert known is not None and all(found[name] == fields for name, fields in known.items())
