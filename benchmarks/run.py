@@ -14,7 +14,10 @@ from steelyard.dynamics.kernel_choice import threads
 FOLDER = Path(__file__).parent
 SHARED = ("__init__", "run", "peers", "timing")  # no benchmarks
 STUDIES = ("coverage", "estimators", "momentum", "stream")  # many minutes each; their tables are in docs/
-PEERS = ("numpy", "scipy", "numba", "jax", "clarabel", "mujoco", "pin", "mujoco-sysid", "idyntree", "trimesh")
+PEERS = (
+    *("numpy", "scipy", "numba", "jax", "clarabel", "mujoco", "pin", "mujoco-sysid", "idyntree", "trimesh"),
+    *("pyarrow", "rosbags", "mcap-ros2-support"),
+)
 
 
 def main(wanted: list[str]):

@@ -70,3 +70,18 @@ def test_corrupted_files_are_refused_or_read_in_part(name, written, motion, tmp_
             refused += partial
         assert time.perf_counter() - start < 5, f"variant {seed} took too long"
     assert refused >= 20
+
+
+def test_lists_are_chosen_as_a_whole(motion, tmp_path):
+    """As in a LeRobot data set, whose lists have no telling names."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    log, path = motion(), tmp_path / "episode.parquet"
+    table = {"timestamp": log.t, "observation.state": list(log.q), "action": list(log.tau)}
+    pq.write_table(pa.table({key: pa.array(list(x)) for key, x in table.items()}), path)
+    found = read_log(path, channels={"q": "observation.state"}, joint_names=files.NAMES)
+    assert np.array_equal(found.q, log.q) and found.joint_names == files.NAMES
+    assert any("action[0]" in note for note in found.notes)
+    with pytest.raises(LogError, match="observation.velocity"):
+        read_log(path, channels={"q": "observation.velocity"})
