@@ -23,6 +23,9 @@ def to_log(raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None
     q, *others = (channels[key].values if key in channels else None for key in ("q", "v", "a", "tau"))
     if q is None:
         raise LogError("the log has no joint positions (q)")
+    for values in (raw.t, q, *others):
+        if values is not None:
+            values.flags.writeable = False  # made by a reader for this log alone, so it need not be copied
     v, a, tau = others
     joints = {"q": q, "v": v, "a": a, "tau": tau, "joint_names": names}
     return Log(t=raw.t, **joints, wrenches=raw.wrenches, name=name, notes=tuple(notes))
@@ -41,6 +44,8 @@ def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str
 
 def _picked(channel: Channel, names: Sequence[str]) -> Channel:
     held = channel.names or ()
+    if held == tuple(names):
+        return channel
     return Channel(channel.values[:, [held.index(name) for name in names]], tuple(names))
 
 

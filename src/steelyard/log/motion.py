@@ -118,7 +118,9 @@ def _velocity_over_slope(log: Log) -> tuple[NDArray[np.float64], NDArray[np.floa
     integral = np.vstack([np.zeros(log.nv), np.cumsum((v[1:] + v[:-1]) / 2 * step[:, None], axis=0)])
     lag = int(np.clip(round(_WINDOW / np.median(step)), 1, max(1, len(log) // 4)))
     whole = log.t[lag:] - log.t[:-lag] < (lag + GAP - 1) * np.median(step)
-    moved, integrated = (x[lag:][whole] - x[:-lag][whole] for x in (log.q, integral))
+    moved, integrated = (x[lag:] - x[:-lag] for x in (log.q, integral))
+    if not whole.all():
+        moved, integrated = moved[whole], integrated[whole]
     with np.errstate(invalid="ignore", divide="ignore"):
         qq, vv, qv = (np.sum(a * b, axis=0) for a, b in ((moved, moved), (integrated, integrated), (moved, integrated)))
         active = (qq > 1e-8 * len(moved)) & (vv > 0)
