@@ -83,5 +83,5 @@ def test_lists_are_chosen_as_a_whole(motion, tmp_path):
     found = read_log(path, channels={"q": "observation.state"}, joint_names=files.NAMES)
     assert np.array_equal(found.q, log.q) and found.joint_names == files.NAMES
     assert any("action[0]" in note for note in found.notes)
-    with pytest.raises(LogError, match="observation.velocity"):
+    with pytest.raises(LogError, match=r"observation\.velocity"):
         read_log(path, channels={"q": "observation.velocity"})

@@ -11,6 +11,7 @@ from steelyard.identify import identify
 from steelyard.pipeline import Job, run
 from steelyard.report import summary
 from steelyard.report.html import number
+from steelyard.report.provenance import provenance
 from steelyard.report.summary import SCHEMA, spelled_out
 from steelyard.report.tables import overview
 from steelyard.report.verdict import percent
@@ -103,6 +104,15 @@ def test_markup_in_names_is_shown_and_not_obeyed(found):
     hostile["notes"] = ["[bold]note[/x]"]
     shown = text(overview(hostile))
     assert "[red]upper[/nonsense]" in shown and "[red]slide[/nonsense]" in shown and "[bold]note[/x]" in shown
+
+
+def test_a_log_that_is_a_folder_is_hashed_with_all_its_files(tmp_path):
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag" / "metadata.yaml").write_bytes(b"12")
+    (tmp_path / "bag" / "run_0.db3").write_bytes(b"345")
+    (tmp_path / "arm.urdf").write_bytes(b"12345")
+    model, bag = provenance(Job(str(tmp_path / "arm.urdf"), (str(tmp_path / "bag"),)))["inputs"]
+    assert bag["bytes"] == 5 and bag["sha256"] == model["sha256"]
 
 
 def test_relative_paths_are_kept_and_their_folder_named(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from steelyard.log.ros import mcap
 from steelyard.log.ros.messages import Recording, Topic
 
 LONGEST = 300.0  # s that a part of a recording may take to read
-TOGETHER = 4096  # messages fetched at a time
+TOGETHER = 512  # messages fetched at a time
 MOST = 2**28  # bytes of one message
 
 
@@ -59,12 +59,7 @@ def _scan_sqlite(path: Path, recording: Recording) -> None:
         connection.execute("PRAGMA trusted_schema = OFF")
         tables = dict(_tables(connection, path))
         _add_topics(connection, tables, recording)
-        query = "SELECT topic_id, count(*), min(id), max(id) FROM messages GROUP BY topic_id"
-        counts = connection.execute(query).fetchall()
-        whole = max((row[3] for row in counts), default=0) - min((row[2] for row in counts), default=1) + 1
-        if whole != (found := sum(row[1] for row in counts)):
-            recording.damaged(f"has {found} messages where their numbers say {whole}")
-        for number, count, *_ in counts:
+        for number, count in _counts(connection, recording):
             topic = recording.message(number, count)
             if topic is not None:
                 _add_messages(connection, number, topic, recording)
@@ -98,6 +93,20 @@ def _add_topics(connection: sqlite3.Connection, tables: dict, recording: Recordi
     for number, name, kind, form in connection.execute("SELECT id, name, type, serialization_format FROM topics"):
         if form == "cdr" and isinstance(number, int):
             recording.add_topic(number, Topic(str(name), str(kind), texts.get(str(kind), "")))
+
+
+def _counts(connection: sqlite3.Connection, recording: Recording) -> list[tuple[int, int]]:
+    """(number of a topic, messages of it); no counts where a damaged file cannot tell."""
+    query = "SELECT topic_id, count(*), min(id), max(id) FROM messages GROUP BY topic_id"
+    try:
+        rows = connection.execute(query).fetchall()
+    except sqlite3.DatabaseError as error:
+        recording.damaged(f"cannot be counted: {error}")
+        return [(number, 0) for number in recording.kept]
+    stated = max((row[3] for row in rows), default=0) - min((row[2] for row in rows), default=1) + 1
+    if stated != (found := sum(row[1] for row in rows)):
+        recording.damaged(f"has {found} messages where their numbers say {stated}")
+    return [(number, count) for number, count, *_ in rows]
 
 
 def _add_messages(connection: sqlite3.Connection, number: int, topic: Topic, recording: Recording) -> None:
