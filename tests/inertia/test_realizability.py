@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from random_bodies import SHAPES, bodies, clouds, parameters, rotations
 from steelyard.errors import InertiaError
-from steelyard.inertia import cones, divergence, log_cholesky, pseudo
+from steelyard.inertia import body_set, cones, divergence, log_cholesky, pseudo
 from steelyard.inertia import realizability as sets
 from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.parameters import to_spatial_inertia
@@ -360,3 +360,7 @@ def test_bad_input_is_refused_with_words(make, words):
 def test_clouds_are_realizable_on_their_own_points():
     masses, places = clouds(1, points=12)
     assert sets.PointMasses(places).contains(parameters(masses, places))
+
+
+def test_pseudo_inertias_of_unit_parameters():
+    np.testing.assert_array_equal(body_set.MOMENTS, pseudo.to_matrix(np.eye(10)))

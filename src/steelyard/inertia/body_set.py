@@ -13,7 +13,21 @@ EPS = 1e-8  # default distance from singular bodies: a body is no thinner than s
 ROUNDING = 1e-12  # smallest eigenvalue of a body with volume, relative to its size
 TOUCH = 1e-9  # how far outside a linear bound still counts as on it, relative to the body's size
 UNITS = np.eye(10)
-MOMENTS = pseudo.to_matrix(UNITS)  # (10, 4, 4) of each
+
+
+def _moments() -> np.ndarray:
+    """(10, 4, 4) pseudo-inertia of each unit parameter: `pseudo.to_matrix(UNITS)`, without the array API at import."""
+    J = np.zeros((10, 4, 4))
+    J[0, 3, 3] = 1.0
+    for i in range(3):
+        J[1 + i, i, 3] = J[1 + i, 3, i] = 1.0
+    for k, (i, j) in zip(range(4, 10), ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)), strict=True):
+        J[k, :3, :3] = 0.5 * (i == j) * np.eye(3)
+        J[k, [i, j], [j, i]] -= 1.0
+    return J
+
+
+MOMENTS = _moments()
 
 
 class BodySet(ABC):
