@@ -6,8 +6,9 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+import trimesh
 
-from robots import EXAMPLE_ROBOTS, package_folder, urdf
+from robots import EXAMPLE_ROBOTS, urdf
 from steelyard.errors import ModelError
 from steelyard.model import library, load
 from steelyard.model.geometry import INFLATE, NOTHING, body_points, bounding_ellipsoids
@@ -111,14 +112,25 @@ def test_a_real_arm_is_inside_its_ellipsoids():
         assert not (reach <= held(0.9 / INFLATE)).all()  # no room to give away
 
 
-def test_mjcf_geoms_as_mujoco_places_them():
-    path = package_folder("robosuite") / "models" / "assets" / "robots" / "panda" / "robot.xml"
+MESHES = """<mujoco><compiler angle="radian"/>
+<asset><mesh name="a" file="a.stl" scale="0.5 1 2"/><mesh name="b" file="b.stl"/></asset>
+<worldbody><body name="link3" pos="0.1 0 0.3" euler="0.2 0 1"><joint name="one" axis="0 1 0"/>
+<geom type="mesh" mesh="a" pos="0.1 0.2 0" euler="0.3 0.1 0"/>
+<body name="link5" pos="0 0.4 0"><joint name="two" axis="1 0 0"/>
+<geom type="mesh" mesh="b" quat="0.7 0.1 -0.5 0.4"/><geom type="mesh" mesh="a" pos="0 0 0.2"/></body></body></worldbody>
+</mujoco>"""
+
+
+def test_mjcf_geoms_as_mujoco_places_them(tmp_path):
+    rng, path = np.random.default_rng(0), tmp_path / "arm.xml"
+    for name in ("a", "b"):
+        trimesh.convex.convex_hull(rng.normal(size=(30, 3)) * [0.1, 0.05, 0.03]).export(tmp_path / f"{name}.stl")
+    path.write_text(MESHES)
     robot, m = load(path), mujoco.MjModel.from_xml_path(str(path))
     points, _ = body_points(robot)
     data = mujoco.MjData(m)
     mujoco.mj_forward(m, data)
     for name in ("link3", "link5"):
-        name = next(each for each in points if each.endswith(name))
         body, reach = m.body(name).id, []
         for geom in np.flatnonzero(m.geom_bodyid == body):
             if m.geom_type[geom] != mujoco.mjtGeom.mjGEOM_MESH:
