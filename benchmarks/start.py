@@ -1,4 +1,6 @@
-"""Seconds to import the package, each time in a new process. Aim: 0.3 s."""
+"""Seconds to import the package, each time in a new process. Aim: 0.3 s; NumPy takes 0.05, some 250 small modules with
+210 dataclasses the rest.
+"""
 
 import statistics
 import subprocess
