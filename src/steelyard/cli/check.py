@@ -1,0 +1,37 @@
+"""`steelyard check`: lint robot models."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.cli.options import words
+
+EXAMPLES = """
+Examples:
+
+  steelyard check robot.urdf
+
+  steelyard check models/ --select SY1,SY2 --format sarif > models.sarif
+
+  steelyard check robot.urdf --fix robot_fixed.urdf
+
+Exit status: 0 clean; 1 findings (with --fix: those that remain); 2 a model could not be checked.
+"""
+
+
+def check(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF or MJCF files, or folders of them.")],
+    fix: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write a repaired copy: a file, or a folder for several models.")
+    ] = None,
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json, sarif or markdown.")] = "text",
+    select: Annotated[str, typer.Option(metavar="CODES", help="Only these rules: codes or beginnings, commas.")] = "",
+    ignore: Annotated[str, typer.Option(metavar="CODES", help="Not these rules.")] = "",
+    strict: Annotated[bool, typer.Option("--strict", help="Let findings of severity info fail too.")] = False,
+):
+    """Find wrong inertias, units, limits and paths in robot models, and mend them."""
+    from steelyard.check import command
+
+    code = command(models, fix=fix, format=format, select=words(select), ignore=words(ignore), strict=strict)
+    raise typer.Exit(code)

@@ -1,0 +1,133 @@
+"""`steelyard identify`: model and logs in, identified model and report out."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.cli.options import (
+    Channels,
+    Coupling,
+    Friction,
+    Gravity,
+    Json,
+    Model,
+    Quiet,
+    Side,
+    channels_of,
+    friction_of,
+)
+from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals
+from steelyard.pipeline import Job
+
+FRICTION = ",".join(Job.friction)
+EXAMPLES = """
+Examples:
+
+  steelyard identify arm.urdf run.csv -o result
+
+  steelyard identify arm.urdf run.csv -o result --friction viscous,coulomb --no-armature
+
+  steelyard identify arm.urdf run.csv -o result --coupling joint5+joint6 --rotors
+
+  steelyard identify arm.urdf run.csv -o result --mass hand=0.73 --mass all=18 --fix base=all --tie left=right:y
+
+  steelyard identify arm.xml run.npz -o result --gravity 0 0 0 --cutoff 0
+
+  steelyard identify arm.urdf run.csv -o result --channels '{"tau": ["current1", "current2"]}'
+
+  steelyard identify arm.urdf run.csv --json | jq .verdict
+"""
+
+
+def identify(
+    model: Model,
+    logs: Annotated[
+        list[Path], typer.Argument(metavar="LOG...", help="Recorded motion: CSV, NPZ, Parquet, MAT, HDF5, MCAP, bags.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html."),
+    ] = None,
+    cutoff: Annotated[
+        float | None,
+        typer.Option(metavar="HZ", help="Low-pass cutoff; 0 takes v and a as recorded. [default: from the log's rate]"),
+    ] = Job.cutoff,
+    friction: Friction = FRICTION,
+    armature: Annotated[
+        bool, typer.Option("--armature/--no-armature", help="Identify the motors' inertia too.")
+    ] = True,
+    coupling: Coupling = None,
+    rotors: Annotated[bool, typer.Option("--rotors", help="Rotors of the side file are bodies.")] = False,
+    side: Side = None,
+    floating: Annotated[
+        bool | None,
+        typer.Option("--floating/--fixed", help="Free or fixed base. [default: as the model says]", show_default=False),
+    ] = None,
+    gravity: Gravity = None,
+    validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of every log held out.")] = Job.validation,
+    weight: Annotated[float, typer.Option(metavar="W", help="Weight of the given model as prior.")] = Job.weight,
+    reversal_weight: Annotated[
+        float, typer.Option(metavar="W", help="Weight of samples where a joint stands still; 1: as any other.")
+    ] = Job.reversal_weight,
+    regularizer: Annotated[
+        str, typer.Option(metavar="NAME", help="Distance to the prior: pullback, entropic or euclidean.")
+    ] = Job.regularizer,
+    within: Annotated[
+        str,
+        typer.Option(
+            metavar="WORD", help="Where mass can be: inside the geometry of its link, or anywhere (consistent)."
+        ),
+    ] = Job.within,
+    masses: Annotated[
+        list[str] | None,
+        typer.Option("--mass", metavar="LINK=KG", help="Known mass; LINK1+LINK2=KG of several, all=KG; repeatable."),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fix", metavar="LINK=PARTS", help="Keep the model's mass,com,inertia of a link, or all; repeatable."
+        ),
+    ] = None,
+    tied: Annotated[
+        list[str] | None,
+        typer.Option("--tie", metavar="LEFT=RIGHT[:y]", help="Links that are equal, or mirror images; repeatable."),
+    ] = None,
+    channels: Channels = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Identify a robot from a model and logs, and write the identified model with a report."""
+    with refusals(), progress_bar(silent=quiet or as_json) as progress:
+        from steelyard.identify import carry_out
+
+        job = Job(
+            model=str(model),
+            logs=tuple(map(str, logs)),
+            floating=floating,
+            gravity=gravity,
+            cutoff=cutoff,
+            friction=friction_of(friction),
+            armature=armature,
+            coupling=tuple(coupling or ()),
+            rotors=rotors,
+            side=None if side is None else str(side),
+            validation=validation,
+            weight=weight,
+            reversal_weight=reversal_weight,
+            regularizer=regularizer,
+            within=within,
+            masses=tuple(masses or ()),
+            fixed=tuple(fixed or ()),
+            tied=tuple(tied or ()),
+            channels=channels_of(channels),
+        )
+        summary = carry_out(job, out=out, progress=progress).summary
+    if as_json:
+        typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
+    elif not quiet:
+        from steelyard.report.tables import overview
+
+        console().print(overview(summary))
+    raise typer.Exit(FINDINGS if summary["verdict"]["reasons"] else DONE)

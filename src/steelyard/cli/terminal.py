@@ -1,0 +1,41 @@
+"""What every subcommand does with the terminal: exit statuses, refusals, progress, tables."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+
+from steelyard.errors import SteelyardError
+
+DONE, FINDINGS, REFUSED = 0, 1, 2
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """One readable message and exit status 2 for input that cannot be used. Other exceptions are faults: they pass."""
+    try:
+        yield
+    except SteelyardError as error:
+        typer.echo(f"steelyard: {error}", err=True)
+        raise typer.Exit(REFUSED) from error
+
+
+@contextmanager
+def progress_bar(*, silent: bool):
+    """A progress callback: a bar on a terminal, nothing elsewhere."""
+    screen = Console(stderr=True)
+    if silent or not screen.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=screen, transient=True) as bar:
+        task = bar.add_task("starting", total=1.0)
+        yield lambda stage, share: bar.update(task, description=stage, completed=share)
+
+
+def console() -> Console:
+    """Standard output; wide enough for the tables where the width is unknown."""
+    screen = Console()
+    return screen if screen.is_terminal else Console(width=120)
