@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench package clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -32,6 +32,12 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
+
+# Wheel and source archive, then the README in empty environments of every supported Python that is found.
+package: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python tools/try_wheel.py
 
 clean:
 	rm -rf $(VENV) demo-out dist build .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,45 @@
+"""The page of dependencies is the list that is installed, and nothing in it is unused."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PAGE = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+PLUGINS = {"pycollada": "trimesh finds it by itself when a mesh is COLLADA"}
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.match(r"[\w-]+", line)[0] for line in requirements}  # type: ignore[index]
+
+
+def listed(section: str) -> set[str]:
+    return set(re.findall(r"^\| ([\w-]+) \|", PAGE.split(f"## {section}")[1].split("## ")[0], re.MULTILINE)) - {
+        "Package"
+    }
+
+
+def imported() -> set[str]:
+    """Top-level packages that the library imports anywhere, lazily or not."""
+    found: set[str] = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.split(".")[0])
+    return found
+
+
+def test_the_page_lists_what_is_installed():
+    assert listed("At run time") == names(PROJECT["dependencies"])
+    assert listed("Extras") == set().union(*(names(extra) for extra in PROJECT["optional-dependencies"].values()))
+
+
+@pytest.mark.parametrize("package", sorted(names(PROJECT["dependencies"]) - PLUGINS.keys()))
+def test_every_dependency_is_used(package):
+    assert package.replace("-", "_") in imported()
