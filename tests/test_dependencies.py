@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,11 @@ def names(requirements: list[str]) -> set[str]:
 
 
 def listed(section: str) -> set[str]:
-    return set(re.findall(r"^\| ([\w-]+) \|", PAGE.split(f"## {section}")[1].split("## ")[0], re.MULTILINE)) - {
-        "Package"
-    }
+    table = PAGE.split(f"## {section}")[1].split("## ")[0]
+    return set(re.findall(r"^\| ([\w-]+) \|", table, re.MULTILINE)) - {"Package", "---"}
 
 
+@cache
 def imported() -> set[str]:
     """Top-level packages that the library imports anywhere, lazily or not."""
     found: set[str] = set()
