@@ -1,5 +1,6 @@
 """What a robot holds: mass, centre of mass and inertia of an object from a wrist force-torque sensor (paper E)."""
 
+from steelyard.payload.batch import EntropicFits, entropic_fits
 from steelyard.payload.carried import carried_log
 from steelyard.payload.diagnose import diagnose
 from steelyard.payload.estimate import Payload, Status
@@ -19,6 +20,7 @@ from steelyard.payload.wrench_log import WrenchLog
 __all__ = [
     "METHODS",
     "Change",
+    "EntropicFits",
     "Errors",
     "MotionNoise",
     "Observability",
@@ -34,6 +36,7 @@ __all__ = [
     "carried_log",
     "compensate",
     "diagnose",
+    "entropic_fits",
     "errors",
     "export",
     "filter_motion",

@@ -2,8 +2,8 @@
 
 Minimises `||A theta - b||^2 + weight * d(J || J0)`, `d = tr(J0^-1 J) - log det(J0^-1 J) - 4`: convex, and its barrier
 keeps J > 0. In coordinates that make the prior the identity, primal-dual steps with the scaling of Nesterov and Todd
-follow the central path to the asked weight (plain Newton steps crawl along the curved boundary when the data is
-stiff), and Newton steps give the last digits.
+and Mehrotra's predictor and corrector follow the central path to the asked weight (plain Newton steps crawl along the
+curved boundary when the data is stiff), and Newton steps give the last digits. `batch_kernel.py` takes the same steps.
 """
 
 import numpy as np
@@ -12,8 +12,9 @@ from steelyard.errors import FitError, InertiaError
 from steelyard.inertia import cones, pseudo
 
 STEPS = 100
-SHRINK = 0.6  # of the barrier from one step to the next; bolder strides lose the central path on the stiffest logs
 BOUNDARY = 0.9  # of the way to a singular body that one step may go
+SHORTER = 0.8  # from one trial of a step's length to the next
+TRIALS = 60
 CENTERED = 1e-4  # relative distance from the central path at which Newton steps take over
 ACCEPTED = 0.5  # the same after the last step
 CONVERGED = 1e-20  # decrement that ends them, relative to the data
@@ -49,27 +50,43 @@ def _central_point(gram, pull):
         distance = float(np.abs(values - 1).max())
         if distance < CENTERED:
             return w
-        mu = max(1.0, SHRINK * float(values.mean()))
-        inverse = np.linalg.inv(L)
-        half = axes.T @ inverse * values[:, None] ** 0.25
-        scaling = half.T @ half  # inverse of the point T with T S T = W
-        push = mu * inverse.T @ inverse
-        curvature = cones.triangle(scaling @ UNITS @ scaling)
-        step = np.linalg.solve(gram + curvature, pull - gram @ w + cones.triangle(push))
-        dW = cones.from_triangle(step, 4)
-        dS = push - S - scaling @ dW @ scaling
-        length = min(1.0, BOUNDARY * _to_boundary(L, dW), BOUNDARY * _to_boundary(np.linalg.cholesky(S), dS))
-        W, S = W + length * dW, S + length * (dS + dS.T) / 2
+        point, gap = np.sqrt(values), float(values.mean())
+        scaling = axes.T @ np.linalg.inv(L) * np.sqrt(point)[:, None]  # takes W, and S the other way, to diag(point)
+        curvature = scaling.T @ scaling
+        hessian = gram + cones.triangle(curvature @ UNITS @ curvature)
+        residual = pull - gram @ w
+
+        def step_to(target, scaling=scaling, hessian=hessian, residual=residual, point=point):
+            step = np.linalg.solve(hessian, residual + cones.triangle(scaling.T @ target @ scaling))
+            dW = scaling @ cones.from_triangle(step, 4) @ scaling.T
+            return dW, target - np.diag(point) - dW
+
+        dW, dS = step_to(np.diag(1 / point))
+        length = _length(point, dW, dS, 1.0)
+        after = float(np.sum((np.diag(point) + length * dW) * (np.diag(point) + length * dS))) / 4
+        shrink = min(1.0, max(0.0, after - 1) / (gap - 1)) ** 3 if gap > 1 else 0.0
+        bend = (dW @ dS + dS @ dW) / (point[:, None] + point)
+        dW, dS = step_to(np.diag(max(1.0, shrink * gap) / point) - bend)
+        length = _length(point, dW, dS, BOUNDARY)
+        back = np.linalg.inv(scaling)
+        W = W + length * back @ dW @ back.T
+        S = S + length * scaling.T @ dS @ scaling
     if distance < ACCEPTED:  # stiff data leaves no more digits
         return cones.triangle(W)
     raise FitError("The entropic fit did not converge. Check the units of the log and the prior, or raise the weight")
 
 
-def _to_boundary(L, step):
-    """How many steps lead from `L L^T` to a singular matrix."""
-    inverse = np.linalg.inv(L)
-    shrink = -np.linalg.eigvalsh(inverse @ step @ inverse.T)[0]
-    return 1 / shrink if shrink > 0 else np.inf
+def _length(point, dW, dS, boundary):
+    """Part of a step from diag(point) that keeps both matrices positive, with room: 1 where the whole step does."""
+    length = 1.0
+    for _ in range(TRIALS):
+        try:
+            np.linalg.cholesky(np.diag(point) + length / boundary * np.stack([dW, dS]))
+        except np.linalg.LinAlgError:
+            length *= SHORTER
+        else:
+            return length
+    return 0.0
 
 
 def _polished(gram, pull, w):

@@ -11,7 +11,8 @@ and two damped Newton steps a sample follow its minimum; log det keeps W positiv
 import numpy as np
 from numba import njit
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+from steelyard.payload.small_matrices import OPTIONS, cholesky, congruence, invert, matrix, solve
+
 NEWTON_STEPS = 2
 HALVINGS = 40
 TYPICAL, LEARNING = 40.0, 100.0  # largest surprise that teaches what is usual, and samples that it takes
@@ -26,60 +27,6 @@ FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL = range(10)
 HELD_MOMENT, BEFORE_MOMENT, STATE_SIZE = 10, 13, 16  # first moments, three numbers each
 # entries of the configuration
 FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY = range(8)
-
-
-@njit(**OPTIONS)
-def cholesky(A, L, n):
-    """Lower factor of the leading (n, n) block; False when it is not positive definite."""
-    for i in range(n):
-        for j in range(i + 1):
-            total = A[i, j]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            if i == j:
-                if not total > 0:
-                    return False
-                L[i, i] = np.sqrt(total)
-            else:
-                L[i, j] = total / L[j, j]
-    return True
-
-
-@njit(**OPTIONS)
-def solve(L, x, n):
-    """x <- (L L^T)^-1 x."""
-    for i in range(n):
-        for k in range(i):
-            x[i] -= L[i, k] * x[k]
-        x[i] /= L[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            x[i] -= L[k, i] * x[k]
-        x[i] /= L[i, i]
-
-
-@njit(**OPTIONS)
-def _matrix(w, row, column, W):
-    for k in range(10):
-        value = w[k] if row[k] == column[k] else w[k] * np.sqrt(0.5)
-        W[row[k], column[k]] = value
-        W[column[k], row[k]] = value
-
-
-@njit(**OPTIONS)
-def _invert(L, X):
-    """X = (L L^T)^-1, 4 by 4."""
-    for j in range(4):
-        for i in range(4):
-            X[i, j] = 1.0 if i == j else 0.0
-        for i in range(4):
-            for k in range(i):
-                X[i, j] -= L[i, k] * X[k, j]
-            X[i, j] /= L[i, i]
-        for i in range(3, -1, -1):
-            for k in range(i + 1, 4):
-                X[i, j] -= L[k, i] * X[k, j]
-            X[i, j] /= L[i, i]
 
 
 @njit(**OPTIONS)
@@ -142,26 +89,16 @@ def _newton(G, h, Q, w, mass, kappa, row, column, H, L, steps):
     )
     root = np.sqrt(0.5)
     for turn in range(steps + 1):
-        _matrix(w, row, column, W)
+        matrix(w, row, column, W)
         if not cholesky(W, C, 4):
             return False
-        _invert(C, X)
+        invert(C, X)
         for i in range(10):
             r, c = row[i], column[i]
             total = -h[i]
             for j in range(10):
-                s = row[j]
-                t = column[j]
-                v = 1.0 if r == c else root
-                u = 1.0 if s == t else root
-                if r == c and s == t:
-                    cross = X[r, s] * X[r, s]
-                elif r == c or s == t:
-                    cross = 2 * X[r, s] * X[c, t] if r == c else 2 * X[r, s] * X[c, s]
-                else:
-                    cross = 2 * (X[r, s] * X[c, t] + X[r, t] * X[c, s])
-                H[i, j] = G[i, j] + Q[i, j] / (mass * mass) + 0.5 * kappa * v * u * cross
-                f = mass if s == t else 0.0
+                H[i, j] = G[i, j] + Q[i, j] / (mass * mass) + 0.5 * kappa * congruence(X, r, c, row[j], column[j])
+                f = mass if row[j] == column[j] else 0.0
                 total += G[i, j] * w[j] + Q[i, j] * (w[j] - f) / (mass * mass)
             barrier = (1.0 / mass if r == c else 0.0) - (X[r, c] if r == c else 2 * root * X[r, c])
             gradient[i] = total + 0.5 * kappa * barrier
@@ -176,7 +113,7 @@ def _newton(G, h, Q, w, mass, kappa, row, column, H, L, steps):
         for _ in range(HALVINGS):
             for i in range(10):
                 trial[i] = w[i] + length * step[i]
-            _matrix(trial, row, column, W)
+            matrix(trial, row, column, W)
             for i in range(4):
                 W[i, i] -= LEAST * mass
             if cholesky(W, C, 4):

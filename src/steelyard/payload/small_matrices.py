@@ -1,0 +1,120 @@
+"""Small symmetric matrices inside Numba kernels: no allocation, no library calls. Importing imports Numba.
+
+`row`, `column` (10,) say which entries of a 4 by 4 matrix its triangle lists (`cones.triangle`). Kernels that call
+these are cached by their own file: Numba does not see changes made here until its cache is cleared.
+"""
+
+import numpy as np
+from numba import njit
+
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+SWEEPS, DIAGONAL = 20, 1e-32  # of the Jacobi iteration; off-diagonal squares relative to the diagonal that end it
+
+
+@njit(**OPTIONS)
+def cholesky(A, L, n):
+    """Lower factor of the leading (n, n) block; False when it is not positive definite."""
+    for i in range(n):
+        for j in range(i + 1):
+            total = A[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            if i == j:
+                if not total > 0:
+                    return False
+                L[i, i] = np.sqrt(total)
+            else:
+                L[i, j] = total / L[j, j]
+    return True
+
+
+@njit(**OPTIONS)
+def solve(L, x, n):
+    """x <- (L L^T)^-1 x."""
+    for i in range(n):
+        for k in range(i):
+            x[i] -= L[i, k] * x[k]
+        x[i] /= L[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            x[i] -= L[k, i] * x[k]
+        x[i] /= L[i, i]
+
+
+@njit(**OPTIONS)
+def matrix(w, row, column, W):
+    """W (4, 4) of its triangle w (10,), whose entries stand at (row, column); off-diagonals carry sqrt(2)."""
+    for k in range(10):
+        value = w[k] if row[k] == column[k] else w[k] * np.sqrt(0.5)
+        W[row[k], column[k]] = value
+        W[column[k], row[k]] = value
+
+
+@njit(**OPTIONS)
+def invert(L, X):
+    """X = (L L^T)^-1, 4 by 4."""
+    for j in range(4):
+        for i in range(4):
+            X[i, j] = 1.0 if i == j else 0.0
+        for i in range(4):
+            for k in range(i):
+                X[i, j] -= L[i, k] * X[k, j]
+            X[i, j] /= L[i, i]
+        for i in range(3, -1, -1):
+            for k in range(i + 1, 4):
+                X[i, j] -= L[k, i] * X[k, j]
+            X[i, j] /= L[i, i]
+
+
+@njit(**OPTIONS)
+def congruence(X, r, c, s, t):
+    """Entry of the matrix of `w -> triangle(X W X)`, X symmetric, between the triangle's entries (r, c) and (s, t)."""
+    if r == c and s == t:
+        return X[r, s] * X[r, s]
+    if r == c:
+        return np.sqrt(2.0) * X[r, s] * X[r, t]
+    if s == t:
+        return np.sqrt(2.0) * X[r, s] * X[c, s]
+    return X[r, s] * X[c, t] + X[r, t] * X[c, s]
+
+
+@njit(**OPTIONS)
+def product(A, turned, B, out):
+    """out = A B of 4 by 4 matrices, or A^T B where `turned`."""
+    for i in range(4):
+        for j in range(4):
+            total = 0.0
+            for k in range(4):
+                total += (A[k, i] if turned else A[i, k]) * B[k, j]
+            out[i, j] = total
+
+
+@njit(**OPTIONS)
+def eigen(A, values, axes):
+    """Eigenvalues (4,) and axes (columns) of a symmetric A (4, 4) by Jacobi rotations; A becomes diagonal."""
+    for i in range(4):
+        for j in range(4):
+            axes[i, j] = 1.0 if i == j else 0.0
+    for _ in range(SWEEPS):
+        off = A[0, 1] ** 2 + A[0, 2] ** 2 + A[0, 3] ** 2 + A[1, 2] ** 2 + A[1, 3] ** 2 + A[2, 3] ** 2
+        if off <= DIAGONAL * (A[0, 0] ** 2 + A[1, 1] ** 2 + A[2, 2] ** 2 + A[3, 3] ** 2):
+            break
+        for p in range(3):
+            for q in range(p + 1, 4):
+                if A[p, q] == 0.0:
+                    continue
+                tau = (A[q, q] - A[p, p]) / (2 * A[p, q])
+                t = (1.0 if tau >= 0 else -1.0) / (abs(tau) + np.sqrt(1 + tau * tau))
+                c = 1 / np.sqrt(1 + t * t)
+                s = t * c
+                for k in range(4):
+                    x, y = A[k, p], A[k, q]
+                    A[k, p], A[k, q] = c * x - s * y, s * x + c * y
+                for k in range(4):
+                    x, y = A[p, k], A[q, k]
+                    A[p, k], A[q, k] = c * x - s * y, s * x + c * y
+                for k in range(4):
+                    x, y = axes[k, p], axes[k, q]
+                    axes[k, p], axes[k, q] = c * x - s * y, s * x + c * y
+    for i in range(4):
+        values[i] = A[i, i]
