@@ -19,7 +19,8 @@ def solve_all(grams, pulls) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Solutions (N, 10), inverse Hessians (N, 10, 10) and which converged (N,) of what `batch_kernel` solves."""
     with jax.enable_x64(True):
         parts = [_compiled()(grams[k : k + CHUNK], pulls[k : k + CHUNK]) for k in range(0, len(pulls), CHUNK)]
-        return tuple(np.concatenate([np.asarray(part[i]) for part in parts]) for i in range(3))
+        w, spread, converged = (np.concatenate([np.asarray(part[i]) for part in parts]) for i in range(3))
+    return w, spread, converged
 
 
 @lru_cache(maxsize=1)
@@ -29,7 +30,7 @@ def _compiled():
 
 def _fit(gram, pull):
     start = jnp.maximum(1.0, jnp.linalg.norm(gram @ cones.triangle(IDENTITY) - pull))
-    state = (jnp.asarray(IDENTITY), start * IDENTITY, jnp.inf, 0)
+    state = (jnp.asarray(IDENTITY), start * IDENTITY, jnp.asarray(jnp.inf), jnp.asarray(0))
     going = lambda state: (state[2] >= CENTERED) & (state[3] < STEPS)  # noqa: E731
     W, _, _, _ = jax.lax.while_loop(going, lambda state: _advance(gram, pull, *state), state)
     w = _triangle(W)
