@@ -36,6 +36,7 @@ from steelyard.model import Robot, library, load
 from steelyard.model.save import save
 from steelyard.parameters import UserColumn
 from steelyard.validate import validate
+from steelyard.view import view
 
 __all__ = [
     "Information",
@@ -73,6 +74,7 @@ __all__ = [
     "simulate",
     "split_blocks",
     "validate",
+    "view",
     "wrench_regressor",
     "write_csv",
     "write_npz",

@@ -185,3 +185,24 @@ def test_bad_input_is_refused(noisy):
     other = tuple(Information.from_arrays(np.eye(3), np.ones(3)) for _ in range(8))
     with pytest.raises(FitError, match="other columns"):
         fit.uncertainty(estimate, other)
+
+
+def test_centers_of_mass_spread_as_bootstrapped_fits_do(noisy):
+    """Fits with perturbed data and prior, constraints aside, through the first-order map `dc = (dh - c dm) / m`."""
+    estimate, blocks = noisy
+    found = fit.uncertainty(replace(estimate, physical=False), blocks, draws=4000)
+    theta = found.draws[:, estimate.layout.links].reshape(4000, -1, 10)
+    mass, center = estimate.theta[:, :1], estimate.theta[:, 1:4] / estimate.theta[:, :1]
+    moved = (theta[..., 1:4] - center * theta[..., :1]) / mass
+    for i in range(len(mass)):
+        expected = np.cov(moved[:, i].T)
+        np.testing.assert_allclose(found.centers[i], expected, atol=0.1 * np.abs(expected).max())
+    alone = np.array([np.cov(theta[:, i, 1:4].T) for i in range(len(mass))]) / mass[..., None] ** 2
+    assert np.abs(found.centers / alone - 1).max() > 0.5  # the mass has a say
+
+
+def test_a_given_center_does_not_vary(scara):
+    blocks = scara.with_errors(scara.errors(np.random.default_rng(3), 0.0))
+    estimate = fit.consistent(sum(blocks), fixed={scara.robot.body_names[0]: "all"})
+    found = fit.uncertainty(estimate, blocks, draws=0)
+    assert np.abs(found.centers[0]).max() == 0 and np.linalg.eigvalsh(found.centers[1])[-1] > 0

@@ -36,6 +36,8 @@ class Uncertainty:
     parameters, from data and prior. noise: (g,) residual deviation of each row group. draws: (n, p) bootstrapped
     parameters, each inside the constraints. blocks: how many were told apart, degrees: (r,) of freedom they leave.
     inflation: deviations over those that samples as independent as the Information says (`independence`) would have.
+    centers: (nb, 3, 3) m^2, covariance of each body's centre of mass in its frame, from data and prior, constraints
+    left aside; NaN where the mass is not positive.
     """
 
     estimate: Estimate
@@ -47,6 +49,7 @@ class Uncertainty:
     blocks: int
     degrees: np.ndarray
     inflation: float
+    centers: np.ndarray
 
 
 def uncertainty(
@@ -116,6 +119,7 @@ def uncertainty(
         blocks=scores.count,
         degrees=degrees[p:],
         inflation=float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))),
+        centers=_centers(estimate, scores, model),
     )
 
 
@@ -145,6 +149,19 @@ def _least(estimate: Estimate) -> np.ndarray:
     for i in range(layout.inertial.stop // 10):
         least[[layout.body(i).start + k for k in NONNEGATIVE]] = 0.0
     return least
+
+
+def _centers(estimate: Estimate, scores: Sandwich, model: Posterior) -> np.ndarray:
+    """(nb, 3, 3) covariance of `c = h / m`, to first order: `dc = (dh - c dm) / m`. What is given does not vary."""
+    layout, count = estimate.layout, len(estimate.theta)
+    mass = np.where(estimate.theta[:, 0] > 0, estimate.theta[:, 0], np.nan)
+    slope = np.zeros((count, 3, layout.size))
+    for i, theta in enumerate(estimate.theta):
+        columns = layout.body(i).start + np.arange(4)
+        slope[i][:, columns] = np.column_stack([-theta[1:4] / theta[0], np.eye(3)]) if theta[0] > 0 else 0.0
+    slope[:, :, list(estimate.given)] = 0.0
+    joint = _covariance(scores, model, slope.reshape(3 * count, -1)).reshape(count, 3, count, 3)
+    return joint[np.arange(count), :, np.arange(count)] / mass[:, None, None] ** 2
 
 
 def _covariance(scores: Sandwich, model: Posterior, regrouping) -> np.ndarray:

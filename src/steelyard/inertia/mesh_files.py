@@ -14,13 +14,52 @@ def load(path, *, scale=1.0):
     concatenated. scale: metres per file unit, 0.001 for a file in millimetres. Raises InertiaError: no such file,
     unknown format, unreadable, no faces, scale not positive.
     """
-    import trimesh
-
-    path = Path(path)
     if not (np.isfinite(scale) and scale > 0):
         raise InertiaError(
             f"mesh scale is {scale!r}, expected a positive number of metres per file unit (0.001 for millimetres)"
         )
+    vertices, faces = _read(path, _whole)
+    return vertices * float(scale), faces
+
+
+def load_colored(path):
+    """Vertices (n, 3) in file units, faces (f, 3) and their colours (f, 4), bytes of red, green, blue and opacity, None
+    where the file states none. A texture counts as the one colour of its material. Otherwise as `load`.
+    """
+    return _read(path, _colored)
+
+
+def _whole(scene):
+    mesh = scene.to_mesh()
+    return np.array(mesh.vertices, dtype=float), np.array(mesh.faces, dtype=np.int64)
+
+
+def _colored(scene):
+    import trimesh
+
+    parts = [each for each in scene.dump() if isinstance(each, trimesh.Trimesh)]
+    starts = np.cumsum([0, *(len(each.vertices) for each in parts)])
+    vertices = np.concatenate([np.zeros((0, 3)), *(each.vertices for each in parts)])
+    faces = [np.asarray(each.faces, dtype=np.int64) + at for each, at in zip(parts, starts, strict=False)]
+    faces = np.concatenate([np.zeros((0, 3), dtype=np.int64), *faces])
+    if all(getattr(each.visual, "kind", None) is None for each in parts):
+        return vertices, faces, None
+    return vertices, faces, np.concatenate([_colors(each) for each in parts])
+
+
+def _colors(mesh):
+    """(f, 4) bytes."""
+    look = mesh.visual
+    if look.kind == "texture":
+        return np.tile(np.asarray(look.material.main_color, dtype=np.uint8), (len(mesh.faces), 1))
+    return np.asarray(look.face_colors, dtype=np.uint8)
+
+
+def _read(path, extract):
+    """What `extract` takes from the scene of a file: vertices, faces and more."""
+    import trimesh
+
+    path = Path(path)
     if not path.is_file():
         raise InertiaError(f"no mesh file at {path}. Check the path; relative paths start at {Path.cwd()}")
     suffix = path.suffix.lower().lstrip(".")
@@ -32,19 +71,14 @@ def load(path, *, scale=1.0):
         )
     if path.stat().st_size == 0:
         raise InertiaError(f"{path.name}: the file is empty (0 bytes). Export the mesh again")
-    vertices, faces = _read(trimesh, path)
-    return vertices * float(scale), faces
-
-
-def _read(trimesh, path):
     try:
-        mesh = trimesh.load_scene(path).to_mesh()
+        found = extract(trimesh.load_scene(path))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, NotImplementedError) as error:
         raise InertiaError(
             f"{path.name}: cannot be read as a {path.suffix} mesh ({error}). Export it again, for example as binary STL"
         ) from error
-    if len(mesh.faces) == 0:
+    if len(found[1]) == 0:
         raise InertiaError(
             f"{path.name}: holds no triangles (points or lines only?). A solid needs a closed triangle mesh"
         )
-    return np.array(mesh.vertices, dtype=float), np.array(mesh.faces, dtype=np.int64)
+    return found

@@ -44,6 +44,15 @@ class Meshes:
 
 def read_mesh(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:
     """Vertices (n, 3) in file units and faces (f, 3) of a mesh file, or what is wrong. text: how it is called."""
+    return _guarded(path, text, mesh_files.load)
+
+
+def read_colored(path: Path, text: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | Resolved:
+    """The same, and colours (f, 4) of the faces where the file has any."""
+    return _guarded(path, text, mesh_files.load_colored)
+
+
+def _guarded(path: Path, text: str, load):
     try:
         if path.stat().st_size > MAX_MESH_BYTES:
             size = f"{path.stat().st_size / 2**20:.0f} MB"
@@ -54,12 +63,12 @@ def read_mesh(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved
             return Resolved(None, "unreadable", f"'{text[:120]}' may not be read (permission denied).")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # textures and materials do not matter here
-            vertices, faces = mesh_files.load(path)
+            found = load(path)
     except InertiaError as error:
         if path.suffix.lower() in OPTIONAL and path.stat().st_size:
             said = f"'{text[:120]}' was not read: {path.suffix} is not fully supported here."
             return Resolved(None, "unchecked", said)
         return Resolved(None, "unreadable", f"'{text[:120]}': {error}.")
-    if not np.isfinite(vertices).all():
+    if not np.isfinite(found[0]).all():
         return Resolved(None, "unreadable", f"'{text[:120]}' holds coordinates that are not finite.")
-    return vertices, faces
+    return found

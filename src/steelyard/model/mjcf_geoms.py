@@ -10,8 +10,8 @@ from steelyard.model.mjcf import compiled_rotation
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """vertices: (n, 3) m in the body's frame; faces: (f, 3), None where only the hull is meant; source: mesh or kind
-    and size, equal for equal geometry.
+    """vertices: (n, 3) m in the frame of a body or geom; faces: (f, 3), None where only the hull is meant; source: mesh
+    or kind and size, equal for equal geometry in the geom's frame.
     """
 
     vertices: np.ndarray
@@ -21,6 +21,15 @@ class Solid:
 
 def geom_solid(m, geom: int) -> Solid | None:
     """The solid of a geom of an MjModel m; None for planes, height fields and signed distance fields."""
+    found = geom_shape(m, geom)
+    if found is None:
+        return None
+    R, p = compiled_rotation(m.geom_quat[geom]), m.geom_pos[geom]
+    return Solid(found.vertices @ R.T + p, found.faces, found.source)
+
+
+def geom_shape(m, geom: int) -> Solid | None:
+    """The same with vertices in the frame of the geom."""
     import mujoco
 
     kind, size = mujoco.mjtGeom(m.geom_type[geom]), m.geom_size[geom]
@@ -42,5 +51,4 @@ def geom_solid(m, geom: int) -> Solid | None:
         vertices, source = solids.capsule(size[0], size[1]), f"capsule {size[:2].tolist()}"
     else:
         return None
-    placed = vertices @ compiled_rotation(m.geom_quat[geom]).T + m.geom_pos[geom]
-    return Solid(placed, faces, source)
+    return Solid(vertices, faces, source)

@@ -140,6 +140,7 @@ def _bodies(result: Result) -> list[dict]:
             "identified": spelled_out(estimate.theta[i]),
             "knowledge": known[layout.body(i)],
             "smallest_eigenvalue": estimate.smallest_eigenvalues[i],
+            "center_covariance": result.uncertainty.centers[i],
         }
         for i, name in enumerate(layout.body_names)
     ]

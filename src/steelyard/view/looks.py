@@ -1,0 +1,135 @@
+"""What the model file of a robot shows: visual and collision geometry with its colours."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import ModelError
+from steelyard.inertia import solids
+from steelyard.model.meshes import Meshes, read_colored
+from steelyard.model.mjcf import compile_file
+from steelyard.model.mjcf_geoms import geom_shape
+from steelyard.model.mjcf_names import body_name, compiled_rotation
+from steelyard.model.references import Resolved
+from steelyard.model.robot import Robot
+from steelyard.model.urdf import origin
+from steelyard.model.urdf_geometry import ROLES
+from steelyard.model.xml import floats, parse
+from steelyard.view.shape import Looks, Part, Shape, hull_shape
+
+SEEN_GROUPS = 3  # MuJoCo draws geoms of the groups below this one
+
+
+def looks(robot: Robot) -> Looks:
+    """Geometry of the file a robot was read from. What cannot be read is named in `gaps`, and never an error, as long
+    as the file still is a model.
+    """
+    if robot.source is None:
+        return Looks(gaps=("The robot was not read from a file: it has no meshes.",))
+    return (_of_urdf if robot.source.format == "urdf" else _of_mjcf)(robot.source.path)
+
+
+@dataclass(eq=False)
+class _Shapes:
+    """Shapes found so far, each once."""
+
+    found: list[Shape] = field(default_factory=list)
+    places: dict = field(default_factory=dict)
+
+    def place(self, key, make) -> int:
+        """Index of the shape called `key`, made by `make()` when it is met first."""
+        if key not in self.places:
+            shape = make()
+            self.places[key] = len(self.found)
+            self.found.append(shape)
+        return self.places[key]
+
+
+def _of_urdf(path: Path) -> Looks:
+    root = parse(path)
+    named = {each.get("name"): _rgba(each, path) for each in root.findall("material")}
+    shapes, parts, gaps = _Shapes(), [], {}
+    source = Meshes(path.parent)
+    for link in root.findall("link"):
+        for role in ROLES:
+            for element in link.findall(role):
+                try:
+                    parts.append(_part(element, link.get("name"), path, source, shapes, named))
+                except ModelError as error:
+                    gaps.setdefault(str(error).rstrip("."), []).append(link.get("name"))
+    return Looks(tuple(shapes.found), tuple(parts), tuple(_said(gaps)))
+
+
+def _said(gaps: dict[str, list[str]]) -> Iterator[str]:
+    for problem, links in gaps.items():
+        where = f"link '{links[0]}'" + (f" and {len(links) - 1} more" if len(links) > 1 else "")
+        yield f"Not shown of {where}: {problem}."
+
+
+def _part(element, link: str, path: Path, source: Meshes, shapes: _Shapes, named) -> Part:
+    solid = next(iter(element.find("geometry") if element.find("geometry") is not None else ()), None)
+    if solid is None:
+        raise ModelError(f"<{element.tag}> without geometry")
+    R, p = origin(element, path)
+    if solid.tag in solids.URDF_SIZES:
+        size = [floats(solid, name, count, path) for name, count in solids.URDF_SIZES[solid.tag].items()]
+        numbers = tuple(np.concatenate(size))
+        key, make = (solid.tag, *numbers), lambda: hull_shape(solids.from_urdf(solid.tag, numbers))
+    elif solid.tag == "mesh":
+        name = solid.get("filename", "").strip()
+        scale = floats(solid, "scale", 3, path, default=np.ones(3))
+        key, make = (name, *scale), lambda: _mesh(name, source, scale)
+    else:
+        raise ModelError(f"<{solid.tag}> is no geometry of URDF")
+    material = element.find("material")
+    color = None if material is None else _rgba(material, path) or named.get(material.get("name"))
+    return Part(link, shapes.place(key, make), R, p, element.tag, color)
+
+
+def _rgba(material, path) -> tuple[float, ...] | None:
+    color = material.find("color")
+    if color is None:
+        return None
+    try:
+        return tuple(np.clip(floats(color, "rgba", 4, path), 0.0, 1.0))
+    except ModelError:  # a colour is not worth losing the part
+        return None
+
+
+def _mesh(name: str, source: Meshes, scale) -> Shape:
+    found = source.find(name)
+    if found.path is None:
+        raise ModelError(found.message)
+    read = read_colored(found.path, name)
+    if isinstance(read, Resolved):
+        raise ModelError(read.message)
+    vertices, faces, colors = read
+    return Shape(vertices * scale, faces[:, ::-1] if np.prod(scale) < 0 else faces, colors)
+
+
+def _of_mjcf(path: Path) -> Looks:
+    m, _ = compile_file(path)
+    shapes, parts, gaps = _Shapes(), [], {}
+    for geom in range(m.ngeom):
+        solid = geom_shape(m, geom)
+        link = body_name(m, m.geom_bodyid[geom])
+        if solid is None:
+            continue  # planes and height fields are the surroundings
+        try:
+            faces = solid.faces
+            index = shapes.place(
+                solid.source,
+                lambda s=solid, f=faces: hull_shape(s.vertices) if f is None else Shape(s.vertices, f),
+            )
+        except ModelError as error:
+            gaps.setdefault(str(error), []).append(link)
+            continue
+        place = (link, index, compiled_rotation(m.geom_quat[geom]), m.geom_pos[geom].copy())
+        color = m.geom_rgba[geom] if m.geom_matid[geom] < 0 else m.mat_rgba[m.geom_matid[geom]]
+        if m.geom_group[geom] < SEEN_GROUPS and color[3] > 0:
+            parts.append(Part(*place, "visual", tuple(color.astype(float))))
+        if m.geom_contype[geom] or m.geom_conaffinity[geom]:
+            parts.append(Part(*place, "collision"))
+    return Looks(tuple(shapes.found), tuple(parts), tuple(_said(gaps)))

@@ -1,0 +1,64 @@
+"""Triangles to look at, and the parts of a robot that have them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import ModelError
+
+FLAT = 1e-6  # extent over the largest below which a solid has no inside
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """vertices: (n, 3) m; faces: (f, 3), seen from outside counter-clockwise; colors: (f, 4) bytes, None for one colour
+    that the part says.
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    colors: np.ndarray | None = None
+
+    @property
+    def size(self) -> float:
+        """Diagonal of the box around it, m."""
+        return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A shape on a link. rotation, position: its pose in the link's frame. role: "visual" or "collision". color: red,
+    green, blue, opacity from 0 to 1, None where the model states none.
+    """
+
+    link: str
+    shape: int
+    rotation: np.ndarray
+    position: np.ndarray
+    role: str
+    color: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """What a model file shows of a robot. shapes: each once; parts: where they are. gaps: what could not be read."""
+
+    shapes: tuple[Shape, ...] = ()
+    parts: tuple[Part, ...] = ()
+    gaps: tuple[str, ...] = ()
+
+
+def hull_shape(points) -> Shape:
+    """The convex hull of points (n, 3). Raises ModelError for points in a plane."""
+    from scipy.spatial import ConvexHull
+
+    points = np.asarray(points, dtype=float)
+    extent = np.ptp(points, axis=0)
+    if not (np.isfinite(points).all() and extent.min() > FLAT * extent.max()):
+        raise ModelError("the shape has no volume")
+    hull = ConvexHull(points)
+    corners = points[hull.simplices]
+    turned = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("fi,fi->f", turned, hull.equations[:, :3]) < 0
+    faces = np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
+    return Shape(points, faces.astype(np.int64))
