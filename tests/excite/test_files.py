@@ -83,8 +83,10 @@ def test_command_line(tmp_path):
     model = str(SCARA.source.path)
     out = [tmp_path / "traj.csv", tmp_path / "traj.yaml"]
     words = ["excite", model, "--duration", "4", "--speed", "0.5", "--harmonics", "2", "--no-collisions"]
-    done = CliRunner().invoke(app, [*words, "-o", str(out[0]), "-o", str(out[1]), "--explain"], catch_exceptions=False)
+    shown = ["--explain", "--preview", str(tmp_path / "preview.html")]
+    done = CliRunner().invoke(app, [*words, "-o", str(out[0]), "-o", str(out[1]), *shown], catch_exceptions=False)
     assert done.exit_code == 0, done.output
+    assert '"duration":4.0' in (tmp_path / "preview.html").read_text("utf-8") and "preview.html." in done.output
     assert "Held back by" in done.output and all(path.exists() for path in out)
     log = sy.read_log(out[0], SCARA)
     assert (np.abs(log.v) <= 0.5 * SCARA.velocity_limits).all()
@@ -98,6 +100,8 @@ def test_command_line(tmp_path):
         (["-o", "x.bag"], "choose one of these suffixes"),
         (["--lock", "elbow"], "no joint 'elbow'"),
         (["--margin", "1"], "share"),
+        (["--preview", "x.txt"], "ends in .html"),
+        (["--movie", "x.avi"], ".gif or .mp4"),
     ],
 )
 def test_command_line_refuses_in_one_line(words, said, tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli import analyze, check, demo, excite, identify, inspect, mesh, payload
+from steelyard.cli import analyze, check, demo, excite, identify, inspect, mesh, payload, view
 from steelyard.cli.terminal import DONE, FINDINGS, REFUSED
 
 __all__ = ["DONE", "FINDINGS", "REFUSED", "app", "main"]
@@ -60,3 +60,4 @@ app.command(epilog=mesh.EXAMPLES)(mesh.mesh)
 app.command(epilog=payload.EXAMPLES)(payload.payload)
 app.command(epilog=excite.EXAMPLES)(excite.excite)
 app.command(epilog=check.EXAMPLES)(check.check)
+app.command(epilog=view.EXAMPLES)(view.view)

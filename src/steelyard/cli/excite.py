@@ -15,6 +15,8 @@ Examples:
 
   steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain
 
+  steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif
+
   steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz
 """
 
@@ -57,6 +59,10 @@ def excite(
     ] = None,
     target: Annotated[float | None, typer.Option(metavar="C", help="Condition number to reach; a miss is 1.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the random starts.")] = 0,
+    preview: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Page that plays the motion.")] = None,
+    movie: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Film of the motion: .gif, or .mp4 where ffmpeg is installed.")
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what holds the motion back and what it shows.")
     ] = False,
@@ -65,7 +71,15 @@ def excite(
     """Design a motion that shows a robot's parameters within its limits."""
     with refusals(), progress_bar(silent=quiet) as progress:
         from steelyard.excite.command import command
+        from steelyard.view.command import require_outputs, written
+        from steelyard.view.motion import motion_of
 
+        def show(made):
+            if preview is None and movie is None:
+                return ()
+            return written(made.robot, motion=motion_of(made, made.robot), page=preview, movie=movie)
+
+        require_outputs(preview, movie)
         text, missed = command(
             model,
             out=out or (),
@@ -81,6 +95,7 @@ def excite(
             },
             after=after or (),
             explain=explain,
+            show=show,
             duration=duration,
             criterion=criterion,
             focus=None if not focus else focus if focus == "payload" else words(focus),

@@ -1,6 +1,6 @@
 """`steelyard excite`: a model in, a motion out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from steelyard.errors import OptionError
@@ -15,9 +15,17 @@ CUTOFF = 10.0  # Hz, for earlier logs without v and a; less where their rate is 
 
 
 def command(
-    model, *, out: Iterable[Path] = (), limits: Mapping, after: Iterable[Path] = (), explain: bool = False, **options
+    model,
+    *,
+    out: Iterable[Path] = (),
+    limits: Mapping,
+    after: Iterable[Path] = (),
+    explain: bool = False,
+    show: Callable[[Design], Iterable[str]] = lambda made: (),
+    **options,
 ) -> tuple[str, bool]:
-    """Design a motion for a model file and write it. limits: fields of `Limits`; options: of `design`.
+    """Design a motion for a model file and write it. limits: fields of `Limits`; options: of `design`. show: writes
+    pictures of the design and says which.
 
     Returns the text to show, and whether a target was missed. Raises SteelyardError before anything is written.
     """
@@ -30,7 +38,7 @@ def command(
     terms = {name: options[name] for name in ("friction", "armature")}
     made = design(robot, limits=Limits(**limits), after=_information(robot, after, terms), **options)
     written = [write(made, path) for path in out]
-    lines = [made.explain() if explain else _short(made), *(f"Wrote {path}." for path in written)]
+    lines = [made.explain() if explain else _short(made), *(f"Wrote {path}." for path in written), *show(made)]
     target = options.get("target")
     return "\n".join(lines), target is not None and made.condition > target
 

@@ -3,6 +3,8 @@
 `view` writes such a page, `embed` gives the same view as a piece of HTML for other pages.
 """
 
+from steelyard.view.motion import Motion, motion_of
+from steelyard.view.movie import film
 from steelyard.view.show import embed, view
 
-__all__ = ["embed", "view"]
+__all__ = ["Motion", "embed", "film", "motion_of", "view"]

@@ -29,6 +29,8 @@ class Motion:
 
 def motion_of(trajectory, robot: Robot) -> Motion:
     """Samples of a Trajectory (a design is one), a Log, or the path of a log. Raises OptionError, LogError."""
+    if isinstance(trajectory, Motion):
+        return _checked(trajectory.t, trajectory.q, robot)
     if isinstance(trajectory, str | Path):
         trajectory = read_log(trajectory, robot)
     if isinstance(trajectory, Trajectory):

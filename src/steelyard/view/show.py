@@ -27,9 +27,7 @@ def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
     """Write the 3D view of a robot as a page of its own. path: of the HTML file, returned. Otherwise as `embed`."""
     from steelyard.view.page import page
 
-    path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"'{path}': a view is an HTML page; give a name that ends in .html.")
+    path = require_page(path)
     text = page(_scene(model, estimate, trajectory))
     part = path.with_name(f".{path.name}.part")
     try:
@@ -39,6 +37,14 @@ def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise OptionError(f"Page {path} cannot be written: {error.strerror or error}.") from error
+    return path
+
+
+def require_page(path) -> Path:
+    """The path of a page. Raises OptionError for a suffix that is none."""
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"'{path}': a view is an HTML page; give a name that ends in .html.")
     return path
 
 

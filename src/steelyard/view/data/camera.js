@@ -50,7 +50,8 @@ class Camera {
 
   // unit vectors in the world: to the right, up, and towards the viewer
   axes() {
-    const ca = Math.cos(this.azimuth), sa = Math.sin(this.azimuth), ce = Math.cos(this.elevation), se = Math.sin(this.elevation);
+    const ca = Math.cos(this.azimuth), sa = Math.sin(this.azimuth);
+    const ce = Math.cos(this.elevation), se = Math.sin(this.elevation);
     return { x: [-sa, ca, 0], y: [-se * ca, -se * sa, ce], z: [ce * ca, ce * sa, se] };
   }
 
@@ -61,14 +62,16 @@ class Camera {
 
   // 4 x 4 matrices in column order
   view() {
-    const { x, y, z } = this.axes(), eye = this.eye, dot = (a) => -(a[0] * eye[0] + a[1] * eye[1] + a[2] * eye[2]);
+    const { x, y, z } = this.axes(), eye = this.eye;
+    const dot = (a) => -(a[0] * eye[0] + a[1] * eye[1] + a[2] * eye[2]);
     return [x[0], y[0], z[0], 0, x[1], y[1], z[1], 0, x[2], y[2], z[2], 0, dot(x), dot(y), dot(z), 1];
   }
 
   projection() {
-    const near = Math.max(this.distance - 4 * this.radius, 0.01 * this.distance), far = this.distance + 14 * this.radius;
+    const near = Math.max(this.distance - 4 * this.radius, 0.01 * this.distance);
+    const far = this.distance + 14 * this.radius, depth = near - far;
     const f = 1 / Math.tan(this.fov / 2);
-    return [f / this.aspect, 0, 0, 0, 0, f, 0, 0, 0, 0, (far + near) / (near - far), -1, 0, 0, (2 * far * near) / (near - far), 0];
+    return [f / this.aspect, 0, 0, 0, 0, f, 0, 0, 0, 0, (far + near) / depth, -1, 0, 0, (2 * far * near) / depth, 0];
   }
 
   // direction in the world through a point of the view, x and y from -1 to 1

@@ -18,7 +18,8 @@ const UNITS = {
 
 // the sliders of one joint: names, kind, range, how they read q and write it back
 function slidersOf(joint, size) {
-  const whole = { lower: -Math.PI, upper: Math.PI, unit: "angle" }, reach = { lower: -size, upper: size, unit: "travel" };
+  const whole = { lower: -Math.PI, upper: Math.PI, unit: "angle" };
+  const reach = { lower: -size, upper: size, unit: "travel" };
   const plain = (label, index, range) => ({
     label, ...range,
     read: (q) => q[joint.start + index],
@@ -62,11 +63,14 @@ function jointControl(joint, q, size, changed) {
       changed();
     });
     const name = made("span", { className: "sy-name", textContent: slider.label || joint.name });
-    const ends = slider.limits ? `${UNITS[slider.unit](slider.lower).split(",")[0]} to ${UNITS[slider.unit](slider.upper).split(",")[0]}` : "no limits";
-    const node = made("div", { className: "sy-joint" }, made("div", { className: "sy-row" }, name, output), input, made("div", { className: "sy-ends", textContent: ends }));
+    const short = (value) => UNITS[slider.unit](value).split(",")[0];
+    const ends = slider.limits ? `${short(slider.lower)} to ${short(slider.upper)}` : "no limits";
+    const head = made("div", { className: "sy-row" }, name, output);
+    const foot = made("div", { className: "sy-ends", textContent: ends });
+    const node = made("div", { className: "sy-joint" }, head, input, foot);
     return { node, refresh };
   });
-  const several = rows.length > 1;
-  const node = several ? made("fieldset", {}, made("legend", { textContent: joint.name }), ...rows.map((row) => row.node)) : rows[0].node;
+  const legend = made("legend", { textContent: joint.name });
+  const node = rows.length > 1 ? made("fieldset", {}, legend, ...rows.map((row) => row.node)) : rows[0].node;
   return { node, refresh: () => rows.forEach((row) => row.refresh()) };
 }

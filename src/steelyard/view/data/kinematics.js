@@ -85,7 +85,8 @@ const Kinematics = (() => {
     const [cr, cp, cy] = [roll, pitch, yaw].map((each) => Math.cos(each / 2));
     const [sr, sp, sy] = [roll, pitch, yaw].map((each) => Math.sin(each / 2));
     return [
-      sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy,
+      sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy,
+      cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy,
     ];
   }
 

@@ -40,7 +40,9 @@ class Picture {
     for (const part of this.scene.parts) {
       const shape = this.shapes[part.shape], place = Kinematics.compose(this.poseOf(poses, part.joint), part.frame);
       for (let k = 0; k < 8; k++) {
-        take(Kinematics.apply(place, shape.center.map((each, i) => each + shape.scale * (k >> i & 1 ? shape.upper[i] : shape.lower[i]))));
+        const end = (i) => ((k >> i) & 1 ? shape.upper : shape.lower)[i];
+        const corner = shape.center.map((each, i) => each + shape.scale * end(i));
+        take(Kinematics.apply(place, corner));
       }
     }
     for (const pose of poses) take([pose[3], pose[7], pose[11]]);
@@ -97,7 +99,8 @@ class Picture {
     if (!mass.com) return;
     const { sphere } = this.renderer;
     if (show.ellipsoids && mass.ellipsoid) {
-      found.push({ mesh: sphere, gloss: 0, color: [...color.slice(0, 3), 0.34], ...placed(pose, mass.com, mass.ellipsoid) });
+      const pale = [...color.slice(0, 3), 0.4];
+      found.push({ mesh: sphere, gloss: 0.08, glass: 1, color: pale, ...placed(pose, mass.com, mass.ellipsoid) });
     }
     if (show.regions && mass.region) {
       const least = 1e-4 * this.size, axes = thickened(mass.region.map((each) => each * enlarge), least);
@@ -113,13 +116,15 @@ class Picture {
     const axis = Kinematics.axisOf(joint);
     if (!axis) return;
     const length = 0.14 * this.size, start = axis.point.map((each, i) => each - 0.5 * length * axis.direction[i]);
-    found.push({ mesh: this.renderer.arrow, gloss: 0.1, color: COLORS.axis, ...placed(pose, start, along(axis.direction, length, length)) });
+    const stretched = along(axis.direction, length, length);
+    found.push({ mesh: this.renderer.arrow, gloss: 0.1, color: COLORS.axis, ...placed(pose, start, stretched) });
   }
 
   addFrame(found, pose) {
     const length = 0.09 * this.size;
     [["x", [1, 0, 0]], ["y", [0, 1, 0]], ["z", [0, 0, 1]]].forEach(([name, direction]) => {
-      found.push({ mesh: this.renderer.arrow, gloss: 0.1, color: COLORS[name], ...placed(pose, [0, 0, 0], along(direction, length, length)) });
+      const stretched = along(direction, length, length);
+      found.push({ mesh: this.renderer.arrow, gloss: 0.1, color: COLORS[name], ...placed(pose, [0, 0, 0], stretched) });
     });
   }
 
@@ -145,15 +150,16 @@ class Picture {
       const shape = this.shapes[part.shape], place = Kinematics.compose(this.poseOf(poses, part.joint), part.frame);
       const back = (u) => [0, 1, 2].map((i) => place[i] * u[0] + place[4 + i] * u[1] + place[8 + i] * u[2]);
       const from = back([eye[0] - place[3], eye[1] - place[7], eye[2] - place[11]]);
-      const distance = Shapes.hit(shape, from.map((each, i) => (each - shape.center[i]) / shape.scale), back(ray).map((each) => each / shape.scale));
+      const start = from.map((each, i) => (each - shape.center[i]) / shape.scale);
+      const distance = Shapes.hit(shape, start, back(ray).map((each) => each / shape.scale));
       if (distance < best) [best, body] = [distance, part.body];
     }
     return body;
   }
 }
 
-// model matrix (16, column order) and normal matrix (9) of a mesh scaled by the columns of `axes` (9, row order), moved to
-// `center` and carried by a pose
+// model matrix (16, column order) and normal matrix (9) of a mesh scaled by the columns of `axes` (9, row order, at
+// right angles), moved to `center` and carried by a pose
 function placed(pose, center, axes) {
   const p = Kinematics.apply(pose, center), matrix = new Float32Array(16), turned = new Float32Array(9);
   for (let j = 0; j < 3; j++) {

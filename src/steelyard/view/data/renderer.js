@@ -15,7 +15,7 @@ const FRAGMENT = `#version 300 es
 precision highp float;
 in vec3 normal, seen;
 uniform vec4 color;
-uniform float gloss;
+uniform float gloss, glass; // highlight; how much clearer the middle is than the rim
 uniform vec3 up;
 out vec4 pixel;
 void main() {
@@ -26,8 +26,8 @@ void main() {
   float sky = 0.5 + 0.5 * dot(n, up);
   vec3 lit = base * (0.16 + 0.34 * sky + 0.62 * max(dot(n, key), 0.0) + 0.16 * max(dot(n, fill), 0.0));
   lit += gloss * pow(max(dot(n, normalize(key + eye)), 0.0), 40.0);
-  lit += 0.05 * pow(1.0 - max(dot(n, eye), 0.0), 3.0);
-  pixel = vec4(pow(lit, vec3(1.0 / 2.2)), color.a);
+  float rim = 1.0 - max(dot(n, eye), 0.0);
+  pixel = vec4(pow(lit, vec3(1.0 / 2.2)), color.a * mix(1.0, 0.4 + 1.6 * rim * rim, glass));
 }`;
 const GROUND_VERTEX = `#version 300 es
 uniform mat4 view, projection;
@@ -51,9 +51,9 @@ float lines(float size) {
 }
 void main() {
   float fade = 1.0 - smoothstep(0.25, 1.0, distance(place, ground.xy) / ground.w);
-  pixel = vec4(0.35, 0.4, 0.47, fade * max(0.22 * lines(cell), 0.4 * lines(10.0 * cell)));
+  pixel = vec4(0.32, 0.38, 0.46, fade * max(0.16 * lines(cell), 0.34 * lines(10.0 * cell)));
 }`;
-const BACKGROUND = [0.957, 0.964, 0.973];
+const BACKGROUND = [0.905, 0.925, 0.948];
 
 class Renderer {
   // shapes: unpacked; ground: { center, height, radius, cell }
@@ -63,15 +63,16 @@ class Renderer {
     const gl = canvas.getContext("webgl2", { antialias: true, alpha: false, preserveDrawingBuffer: true });
     if (!gl) throw new Error("no WebGL 2");
     this.gl = gl;
-    this.solid = this.program(VERTEX, FRAGMENT, ["model", "view", "projection", "turned", "color", "gloss", "up"]);
+    const names = ["model", "view", "projection", "turned", "color", "gloss", "glass", "up"];
+    this.solid = this.program(VERTEX, FRAGMENT, names);
     this.floor = this.program(GROUND_VERTEX, GROUND_FRAGMENT, ["view", "projection", "ground", "cell"]);
     this.meshes = shapes.map((shape) => {
       const made = Shapes.corners(shape);
-      return this.upload(made.positions, made.normals, 4, gl.SHORT, gl.BYTE, true);
+      return this.upload(made, 4, gl.SHORT, gl.BYTE, true);
     });
     for (const name of ["sphere", "rod", "arrow"]) {
       const made = Shapes[name]();
-      this[name] = this.upload(made.positions, made.normals, 3, gl.FLOAT, gl.FLOAT, false);
+      this[name] = this.upload(made, 3, gl.FLOAT, gl.FLOAT, false);
     }
     this.nothing = gl.createVertexArray();
   }
@@ -91,7 +92,7 @@ class Renderer {
     return { program, at: Object.fromEntries(uniforms.map((name) => [name, gl.getUniformLocation(program, name)])) };
   }
 
-  upload(positions, normals, width, kind, normalKind, unit) {
+  upload({ positions, normals, index }, width, kind, normalKind, unit) {
     const gl = this.gl, array = gl.createVertexArray();
     gl.bindVertexArray(array);
     [[positions, kind, false], [normals, normalKind, unit]].forEach(([data, type, normalized], place) => {
@@ -100,7 +101,9 @@ class Renderer {
       gl.enableVertexAttribArray(place);
       gl.vertexAttribPointer(place, 3, type, normalized, width * data.BYTES_PER_ELEMENT, 0);
     });
-    return { array, count: positions.length / width };
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, index, gl.STATIC_DRAW);
+    return { array, count: index.length };
   }
 
   // items: { mesh, matrix (16), turned (9), color (4), gloss, first, count }, overlays alike; opacity: of the items
@@ -149,7 +152,8 @@ class Renderer {
       gl.uniformMatrix3fv(at.turned, false, item.turned);
       gl.uniform4f(at.color, item.color[0], item.color[1], item.color[2], item.color[3] * opacity);
       gl.uniform1f(at.gloss, item.gloss);
-      gl.drawArrays(gl.TRIANGLES, item.first ?? 0, item.count ?? item.mesh.count);
+      gl.uniform1f(at.glass, item.glass ?? 0);
+      gl.drawElements(gl.TRIANGLES, item.count ?? item.mesh.count, gl.UNSIGNED_INT, 4 * (item.first ?? 0));
     }
   }
 

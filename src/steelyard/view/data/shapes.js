@@ -19,40 +19,59 @@ const Shapes = (() => {
     return { ...packed, positions, faces, lower, upper };
   }
 
-  // corners with normals that are smooth but across creases: positions (int16, 4 a corner), normals (int8, 4 a corner)
+  // corners with normals that are smooth but across creases, each once: positions (int16, 4 a corner), normals (int8,
+  // 4 a corner), and the corners of every face
   function corners({ positions, faces }) {
-    const count = faces.length / 3, vertices = positions.length / 3, normals = new Float32Array(faces.length);
-    const starts = new Uint32Array(vertices + 1), areas = new Float32Array(count);
-    for (let f = 0; f < count; f++) {
-      const [a, b, c] = [3 * faces[3 * f], 3 * faces[3 * f + 1], 3 * faces[3 * f + 2]];
-      const u = [0, 1, 2].map((i) => positions[b + i] - positions[a + i]), w = [0, 1, 2].map((i) => positions[c + i] - positions[a + i]);
-      const n = Kinematics.cross(u, w), area = Math.hypot(...n) || 1;
-      for (let i = 0; i < 3; i++) {
-        normals[3 * f + i] = n[i] / area;
-        starts[faces[3 * f + i] + 1]++;
-      }
-      areas[f] = area;
-    }
-    for (let v = 0; v < vertices; v++) starts[v + 1] += starts[v];
-    const next = starts.slice(), around = new Uint32Array(faces.length);
-    for (let k = 0; k < faces.length; k++) around[next[faces[k]]++] = Math.floor(k / 3);
-    const outPositions = new Int16Array(4 * faces.length), outNormals = new Int8Array(4 * faces.length);
+    const { normals, areas } = faceNormals(positions, faces);
+    const { starts, around } = facesAround(faces, positions.length / 3);
+    const outPositions = [], outNormals = [], index = new Uint32Array(faces.length);
+    const last = new Int32Array(positions.length / 3).fill(-1), before = []; // corners made so far of each vertex
     for (let k = 0; k < faces.length; k++) {
       const f = 3 * Math.floor(k / 3), v = faces[k];
       let x = 0, y = 0, z = 0;
       for (let i = starts[v]; i < starts[v + 1]; i++) {
-        const g = 3 * around[i];
-        if (normals[f] * normals[g] + normals[f + 1] * normals[g + 1] + normals[f + 2] * normals[g + 2] < CREASE) continue;
-        const area = areas[around[i]];
-        x += area * normals[g];
-        y += area * normals[g + 1];
-        z += area * normals[g + 2];
+        const g = 3 * around[i], area = areas[around[i]], [nx, ny, nz] = [normals[g], normals[g + 1], normals[g + 2]];
+        if (normals[f] * nx + normals[f + 1] * ny + normals[f + 2] * nz < CREASE) continue;
+        x += area * nx;
+        y += area * ny;
+        z += area * nz;
       }
       const length = Math.hypot(x, y, z) || 1;
-      outPositions.set([positions[3 * v], positions[3 * v + 1], positions[3 * v + 2]], 4 * k);
-      outNormals.set([(127 * x) / length, (127 * y) / length, (127 * z) / length], 4 * k);
+      const normal = [x, y, z].map((each) => Math.round((127 * each) / length));
+      let at = last[v];
+      while (at >= 0 && normal.some((each, i) => each !== outNormals[4 * at + i])) at = before[at];
+      if (at < 0) {
+        at = before.length;
+        before.push(last[v]);
+        last[v] = at;
+        outPositions.push(positions[3 * v], positions[3 * v + 1], positions[3 * v + 2], 0);
+        outNormals.push(...normal, 0);
+      }
+      index[k] = at;
     }
-    return { positions: outPositions, normals: outNormals };
+    return { positions: new Int16Array(outPositions), normals: new Int8Array(outNormals), index };
+  }
+
+  function faceNormals(positions, faces) {
+    const normals = new Float32Array(faces.length), areas = new Float32Array(faces.length / 3);
+    for (let f = 0; f < areas.length; f++) {
+      const [a, b, c] = [0, 1, 2].map((i) => 3 * faces[3 * f + i]);
+      const side = (end) => [0, 1, 2].map((i) => positions[end + i] - positions[a + i]);
+      const n = Kinematics.cross(side(b), side(c));
+      areas[f] = Math.hypot(...n) || 1;
+      normals.set(n.map((each) => each / areas[f]), 3 * f);
+    }
+    return { normals, areas };
+  }
+
+  // faces that meet in vertex v: around[starts[v]] to around[starts[v + 1] - 1]
+  function facesAround(faces, vertices) {
+    const starts = new Uint32Array(vertices + 1), around = new Uint32Array(faces.length);
+    for (const v of faces) starts[v + 1]++;
+    for (let v = 0; v < vertices; v++) starts[v + 1] += starts[v];
+    const next = starts.slice();
+    for (let k = 0; k < faces.length; k++) around[next[faces[k]]++] = Math.floor(k / 3);
+    return { starts, around };
   }
 
   // surface of revolution about z: profile of [radius, z, normal radius, normal z], swept in `around` steps
@@ -65,10 +84,12 @@ const Shapes = (() => {
     };
     for (let i = 0; i + 1 < profile.length; i++) {
       for (let k = 0; k < around; k++) {
-        for (const [row, step] of [[i, k], [i, k + 1], [i + 1, k + 1], [i, k], [i + 1, k + 1], [i + 1, k]]) put(profile[row], step);
+        const square = [[i, k], [i, k + 1], [i + 1, k + 1], [i, k], [i + 1, k + 1], [i + 1, k]];
+        for (const [row, step] of square) put(profile[row], step);
       }
     }
-    return { positions: new Float32Array(positions), normals: new Float32Array(normals) };
+    const index = Uint32Array.from({ length: positions.length / 3 }, (_, i) => i);
+    return { positions: new Float32Array(positions), normals: new Float32Array(normals), index };
   }
 
   const sphere = () => swept(Array.from({ length: 21 }, (_, i) => {

@@ -60,10 +60,9 @@ class Viewer {
     if (!this.renderer) return;
     const poses = Kinematics.worldPoses(this.scene.joints, this.q);
     this.poses = poses;
-    this.renderer.draw(
-      this.camera, this.picture.items(poses, this.show, this.selected), this.picture.overlays(poses, this.show, this.enlarge),
-      this.opacity, this.show.grid,
-    );
+    const items = this.picture.items(poses, this.show, this.selected);
+    const overlays = this.picture.overlays(poses, this.show, this.enlarge);
+    this.renderer.draw(this.camera, items, overlays, this.opacity, this.show.grid);
   }
 
   // --- controls ---------------------------------------------------------------------------------------------------
@@ -100,8 +99,10 @@ class Viewer {
       list.append(made("label", {}, input, ...(key ? [made("span", { className: `sy-key ${key}` })] : []), label));
     }
     this.opacity = masses && solid ? 0.45 : 1;
-    this.slider("opacity", this.opacity, (value) => { this.opacity = value; }, (value) => `${Math.round(100 * value)} %`);
-    if (regions) this.slider("enlarge", 0, (value) => { this.enlarge = 10 ** value; }, (value) => `\u00d7${spelled(10 ** value, value < 1 ? 1 : 0)}`);
+    const percent = (value) => `${Math.round(100 * value)} %`;
+    const times = (value) => `\u00d7${(10 ** value).toPrecision(2)}`;
+    this.slider("opacity", this.opacity, (value) => { this.opacity = value; }, percent);
+    if (regions) this.slider("enlarge", 0, (value) => { this.enlarge = 10 ** value; }, times);
     else this.part("enlarge").closest("label").remove();
     this.links();
     this.joints();
@@ -136,7 +137,10 @@ class Viewer {
       top: then(() => this.camera.look(0, 1.5607)),
       closer: then(() => this.camera.zoom(0.8)),
       farther: then(() => this.camera.zoom(1.25)),
-      full: () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()).catch(() => {}),
+      full: () => {
+        const done = document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen();
+        done.catch(() => {}); // a frame may forbid it
+      },
       zero: () => {
         this.pause();
         this.scene.q.forEach((each, i) => { this.q[i] = each; });
@@ -155,27 +159,38 @@ class Viewer {
   select(index) {
     this.selected = index;
     this.part("link").value = index;
-    const place = this.part("facts"), body = this.scene.bodies[index];
-    place.replaceChildren();
-    if (body) {
-      const rows = [["given", "given"], ["identified", "identified"]].filter(([which]) => body[which]);
-      const cell = (text, tag = "td") => made(tag, { textContent: text });
-      const line = (name, words) => made("tr", {}, made("th", { scope: "row", textContent: name }), ...rows.map(([which]) => cell(words(body[which]))));
-      const com = (mass, i) => (mass.com ? `${spelled(1000 * mass.com[i], 1)}` : "\u2013");
-      const table = made("table", {}, made("caption", { textContent: body.name }), made("thead", {}, made("tr", {}, made("td"), ...rows.map(([, title]) => made("th", { scope: "col", textContent: title })))));
-      table.append(made("tbody", {}, line("mass [kg]", (mass) => spelled(mass.mass, 3)), ...["x", "y", "z"].map((axis, i) => line(`centre ${axis} [mm]`, (mass) => com(mass, i)))));
-      if (body.identified?.region) table.tBodies[0].append(line("centre known to [mm]", (mass) => (mass.region ? `\u00b1${spelled(1000 * longest(mass.region), 1)}` : "")));
-      place.append(table);
-    }
+    const body = this.scene.bodies[index];
+    this.part("facts").replaceChildren(...(body ? [this.facts(body)] : []));
     this.redraw();
   }
 
+  // mass and centre of mass of a link as a table: one column a source
+  facts(body) {
+    const columns = ["given", "identified"].filter((which) => body[which]);
+    const line = (title, words) => made("tr", {}, made("th", { scope: "row", textContent: title }),
+      ...columns.map((which) => made("td", { textContent: words(body[which]) })));
+    const millimetres = (mass, i) => (mass.com ? spelled(1000 * mass.com[i], 1) : "\u2013");
+    const head = made("tr", {}, made("td"), ...columns.map((textContent) => made("th", { scope: "col", textContent })));
+    const rows = [
+      line("mass [kg]", (mass) => spelled(mass.mass, 3)),
+      ...["x", "y", "z"].map((axis, i) => line(`centre ${axis} [mm]`, (mass) => millimetres(mass, i))),
+    ];
+    if (body.identified?.region) {
+      const reach = ({ region }) => (region ? `\u00b1${spelled(1000 * longest(region), 1)}` : "");
+      rows.push(line("centre known to [mm]", reach));
+    }
+    const caption = made("caption", { textContent: body.name });
+    return made("table", {}, caption, made("thead", {}, head), made("tbody", {}, ...rows));
+  }
+
   joints() {
-    const list = this.part("joints"), reach = this.picture.size;
-    this.jointControls = this.scene.joints.filter((joint) => joint.mimics === null).map((joint) => jointControl(joint, this.q, reach, () => {
+    const list = this.part("joints"), changed = () => {
       this.pause();
       this.moved();
-    }));
+    };
+    const free = this.scene.joints.filter((joint) => joint.mimics === null);
+    this.jointControls = free.map((joint) => jointControl(joint, this.q, this.picture.size, changed));
+    if (this.root.clientWidth < 600 && free.length > 8) list.closest("details").open = false;
     list.append(...this.jointControls.map((control) => control.node));
     for (const joint of this.scene.joints.filter((each) => each.mimics !== null)) {
       list.append(made("p", { className: "sy-ends", textContent: `${joint.name} follows ${joint.mimics}.` }));
@@ -273,7 +288,8 @@ class Viewer {
       this.redraw();
     });
     const up = (event) => {
-      if (down.delete(event.pointerId) && event.type === "pointerup" && !down.size && travelled < 5 && event.button === 0) this.pick(event);
+      const still = down.delete(event.pointerId) && !down.size && travelled < 5;
+      if (still && event.type === "pointerup" && event.button === 0) this.pick(event);
     };
     canvas.addEventListener("pointerup", up);
     canvas.addEventListener("pointercancel", up);
@@ -281,14 +297,16 @@ class Viewer {
       // a page that is scrolled past the view keeps scrolling: only a view that was clicked, or a pinch, zooms
       if (!event.ctrlKey && document.activeElement !== canvas && !this.root.classList.contains("sy-whole")) return;
       event.preventDefault();
-      camera.zoom(Math.exp(0.0015 * Math.max(-300, Math.min(300, event.deltaY * (event.deltaMode ? 30 : 1)))));
+      const pixels = event.deltaY * (event.deltaMode ? 30 : 1);
+      camera.zoom(Math.exp(0.0015 * Math.max(-300, Math.min(300, pixels))));
       this.redraw();
     }, { passive: false });
   }
 
   pick(event) {
-    const x = (2 * event.offsetX) / this.canvas.clientWidth - 1, y = 1 - (2 * event.offsetY) / this.canvas.clientHeight;
-    this.select(this.picture.bodyAt(this.poses, this.show, this.camera.eye, this.camera.ray(x, y)));
+    const { clientWidth, clientHeight } = this.canvas;
+    const ray = this.camera.ray((2 * event.offsetX) / clientWidth - 1, 1 - (2 * event.offsetY) / clientHeight);
+    this.select(this.picture.bodyAt(this.poses, this.show, this.camera.eye, ray));
   }
 
   keys() {
