@@ -29,7 +29,7 @@ MODEL = """<?xml version="1.0"?>
   </link>
   <link name="rod">
     <inertial><mass value="0.7"/><inertia ixx="0.002" ixy="0" ixz="0" iyy="0.004" iyz="0" izz="0.004"/></inertial>
-    <visual><geometry><sphere radius="0.04"/></geometry></visual>
+    <visual><geometry><!-- end --><sphere radius="0.04"/></geometry></visual>
   </link>
   <joint name="{shoulder}" type="revolute"><parent link="ground"/><child link="{upper}"/><origin xyz="0 0 0.1"/>
     <axis xyz="0 1 0"/><limit lower="-2" upper="1.5" effort="100" velocity="10"/></joint>

@@ -21,7 +21,10 @@ ROUND = 0.015  # of a round shape's size: what its points miss of it, or exceed 
 INERTIAL = (
     '<inertial><mass value="{}"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'.format
 )
-BOX = '<collision><origin xyz="0.2 0 0.1" rpy="0.3 0 1"/><geometry><box size="0.4 0.2 0.1"/></geometry></collision>'
+BOX = (
+    '<collision><origin xyz="0.2 0 0.1" rpy="0.3 0 1"/>'
+    '<geometry><!-- in metres --><box size="0.4 0.2 0.1"/></geometry></collision>'
+)
 TIP = '<visual><origin rpy="1 0.5 0"/><geometry><{}/></geometry></visual>'.format
 MESH = '<visual><geometry><mesh filename="{}" scale="0.1 0.2 0.3"/></geometry></visual>'.format
 ROBOT = """<robot name="r"><link name="ground">{box}</link>

@@ -10,6 +10,9 @@ from PIL import Image
 import steelyard as sy
 from browser import chromium, opened
 from steelyard.view import embed, view
+from steelyard.view.bodies import Found
+from steelyard.view.page import page as page_of
+from steelyard.view.scene import scene
 from view_models import HOSTILE, HOSTILE_NAMES, write_arm
 
 ROOT = "[data-steelyard-view]"
@@ -43,7 +46,7 @@ def share_changed(one, other) -> float:
 
 @pytest.mark.parametrize("width", [390, 1600])
 def test_it_draws_turns_moves_and_plays(browser, page_file, width):
-    with opened(browser, page_file, width=width) as page:
+    with opened(browser, page_file, width=width, height=600) as page:
         first = pixels(page)
         assert share_changed(first, first[2, -2]) > 0.02  # of the canvas is not background
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
@@ -71,7 +74,7 @@ def test_it_draws_turns_moves_and_plays(browser, page_file, width):
 
 
 def test_keys_and_toggles_change_the_picture(browser, page_file):
-    with opened(browser, page_file, width=1000) as page:
+    with opened(browser, page_file, width=1000, height=500) as page:
         before = pixels(page)
         page.locator("canvas").focus()
         for key in ("ArrowLeft", "+", "Shift+ArrowUp"):
@@ -95,7 +98,7 @@ def test_keys_and_toggles_change_the_picture(browser, page_file):
 
 
 def test_a_click_names_the_link(browser, page_file):
-    with opened(browser, page_file, width=1000) as page:
+    with opened(browser, page_file, width=1000, height=500) as page:
         pixels(page)
         page.evaluate(
             f"() => {{ const v = document.querySelector('{ROOT}').viewer; v.camera.target = [0.2, 0, 0.1]; v.draw(); }}"
@@ -110,11 +113,26 @@ def test_a_click_names_the_link(browser, page_file):
 @pytest.mark.parametrize("width", [390, 1600])
 def test_no_accessibility_findings(browser, page_file, width):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-    with opened(browser, page_file, width=width) as page:
+    with opened(browser, page_file, width=width, height=500) as page:
         pixels(page)
         page.get_by_label("Click a link, or choose it here").select_option(index=1)
         found = axe.Axe().run(page).response["violations"]
         assert [(each["id"], [node["html"][:80] for node in each["nodes"]]) for each in found] == []
+
+
+def test_wide_regions_are_drawn_for_the_chosen_link_only(browser, tmp_path):
+    robot = sy.library.puma560()
+    found = Found(
+        robot.inertias, np.tile(np.eye(3), (robot.nb, 1, 1)) * np.array([1e-6, 0.25, *[1e-6] * 4])[:, None, None]
+    )
+    (tmp_path / "view.html").write_text(page_of(scene(robot, found=found)), "utf-8")
+    with opened(browser, tmp_path / "view.html", width=1000, height=500) as page:
+        before = pixels(page)
+        assert "leaves 1 of 6 centres of mass wide open" in page.locator("[data-part=loose]").text_content()
+        page.locator("[data-part=link]").select_option(index=2)
+        after = pixels(page)
+        assert share_changed(before, after) > 0.1
+        assert "±1397.7" in page.locator(".sy-facts").text_content()  # 2.795 standard deviations of 0.5 m
 
 
 def test_two_views_on_a_page_and_none_without_webgl(browser, tmp_path):

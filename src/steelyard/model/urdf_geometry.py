@@ -56,7 +56,7 @@ def _of_link(link, path: Path, source: Meshes) -> LinkGeometry:
 
 def _points(element, path: Path, source: Meshes, largest: int) -> np.ndarray:
     """Points (n, 3) of a <collision> or <visual>. Raises ModelError where they cannot be known."""
-    solid = next(iter(element.find("geometry") if element.find("geometry") is not None else ()), None)
+    solid = element.find("geometry/*")  # a comment is no element
     if solid is None:
         raise ModelError(f"<{element.tag}> without geometry")
     R, p = origin(element, path)

@@ -69,7 +69,7 @@ def _said(gaps: dict[str, list[str]]) -> Iterator[str]:
 
 
 def _part(element, link: str, path: Path, source: Meshes, shapes: _Shapes, named) -> Part:
-    solid = next(iter(element.find("geometry") if element.find("geometry") is not None else ()), None)
+    solid = element.find("geometry/*")  # a comment is no element
     if solid is None:
         raise ModelError(f"<{element.tag}> without geometry")
     R, p = origin(element, path)

@@ -11,6 +11,8 @@ const COLORS = {
   bone: [0.4, 0.45, 0.52, 1],
 };
 
+const LOOSE = 0.1; // of the robot's size: semi-axis beyond which a region is drawn for a chosen link only
+
 class Picture {
   constructor(scene) {
     this.scene = scene;
@@ -76,14 +78,19 @@ class Picture {
     return found;
   }
 
-  overlays(poses, show, enlarge) {
+  overlays(poses, show, enlarge, selected) {
     const found = [];
-    for (const body of this.scene.bodies) {
+    this.scene.bodies.forEach((body, i) => {
       const pose = this.poseOf(poses, body.joint);
       for (const which of ["given", "identified"]) {
-        if (show[which] && body[which]) this.addMass(found, pose, body[which], COLORS[which], show, enlarge);
+        const mass = body[which];
+        if (!show[which] || !mass) continue;
+        this.addMass(found, pose, mass, COLORS[which], show);
+        if (show.regions && mass.region && (i === selected || !this.isLoose(mass))) {
+          this.addRegion(found, pose, mass, COLORS[which], enlarge);
+        }
       }
-    }
+    });
     this.scene.joints.forEach((joint, i) => {
       if (show.axes) this.addAxis(found, poses[i], joint);
       if (show.skeleton) this.addBone(found, this.poseOf(poses, joint.parent), poses[i], joint.parent < 0);
@@ -95,19 +102,26 @@ class Picture {
     return found;
   }
 
-  addMass(found, pose, mass, color, show, enlarge) {
+  // whether a centre of mass can be so far off that its region would only hide the robot
+  isLoose(mass) {
+    return longest(mass.region) > LOOSE * this.size;
+  }
+
+  addRegion(found, pose, mass, color, enlarge) {
+    const axes = thickened(mass.region.map((each) => each * enlarge), 1e-4 * this.size);
+    const pale = [...color.slice(0, 3), 0.6];
+    found.push({ mesh: this.renderer.sphere, gloss: 0.1, glass: 1, color: pale, ...placed(pose, mass.com, axes) });
+  }
+
+  addMass(found, pose, mass, color, show) {
     if (!mass.com) return;
     const { sphere } = this.renderer;
     if (show.ellipsoids && mass.ellipsoid) {
       const pale = [...color.slice(0, 3), 0.4];
       found.push({ mesh: sphere, gloss: 0.08, glass: 1, color: pale, ...placed(pose, mass.com, mass.ellipsoid) });
     }
-    if (show.regions && mass.region) {
-      const least = 1e-4 * this.size, axes = thickened(mass.region.map((each) => each * enlarge), least);
-      found.push({ mesh: sphere, gloss: 0.1, color: [...color.slice(0, 3), 0.55], ...placed(pose, mass.com, axes) });
-    }
     if (show.centers) {
-      const r = 0.008 * this.size;
+      const r = 0.007 * this.size;
       found.push({ mesh: sphere, gloss: 0.3, color, ...placed(pose, mass.com, [r, 0, 0, 0, r, 0, 0, 0, r]) });
     }
   }
@@ -183,6 +197,8 @@ function along(direction, length, width) {
   const y = Kinematics.cross(direction, x);
   return [0, 1, 2].flatMap((i) => [width * x[i], width * y[i], length * direction[i]]);
 }
+
+const longest = (axes) => Math.max(...[0, 1, 2].map((j) => Math.hypot(axes[j], axes[3 + j], axes[6 + j])));
 
 function thickened(axes, least) {
   return [0, 1, 2].flatMap((i) => [0, 1, 2].map((j) => {

@@ -27,7 +27,7 @@ void main() {
   vec3 lit = base * (0.16 + 0.34 * sky + 0.62 * max(dot(n, key), 0.0) + 0.16 * max(dot(n, fill), 0.0));
   lit += gloss * pow(max(dot(n, normalize(key + eye)), 0.0), 40.0);
   float rim = 1.0 - max(dot(n, eye), 0.0);
-  pixel = vec4(pow(lit, vec3(1.0 / 2.2)), color.a * mix(1.0, 0.4 + 1.6 * rim * rim, glass));
+  pixel = vec4(pow(lit, vec3(1.0 / 2.2)), color.a * mix(1.0, 0.25 + 1.6 * rim * rim, glass));
 }`;
 const GROUND_VERTEX = `#version 300 es
 uniform mat4 view, projection;

@@ -1,4 +1,7 @@
 // One view: canvas, controls, and what they do to each other.
+const INNER = ["skeleton", "axes", "frames", "ellipsoids", "centers"]; // what meshes hide
+const THROUGH = 0.45; // opacity at which they do not
+
 class Viewer {
   constructor(root) {
     this.root = root;
@@ -61,7 +64,7 @@ class Viewer {
     const poses = Kinematics.worldPoses(this.scene.joints, this.q);
     this.poses = poses;
     const items = this.picture.items(poses, this.show, this.selected);
-    const overlays = this.picture.overlays(poses, this.show, this.enlarge);
+    const overlays = this.picture.overlays(poses, this.show, this.enlarge, this.selected);
     this.renderer.draw(this.camera, items, overlays, this.opacity, this.show.grid);
   }
 
@@ -93,21 +96,36 @@ class Viewer {
       const input = made("input", { type: "checkbox", checked: on });
       input.addEventListener("change", () => {
         this.show[name] = input.checked;
+        if (input.checked && INNER.includes(name)) this.seeThrough();
         this.redraw();
       });
       const key = { given: "sy-given", identified: "sy-identified", collision: "sy-collision", axes: "sy-axes" }[name];
       list.append(made("label", {}, input, ...(key ? [made("span", { className: `sy-key ${key}` })] : []), label));
     }
-    this.opacity = masses && solid ? 0.45 : 1;
+    this.opacity = masses && solid ? THROUGH : 1;
     const percent = (value) => `${Math.round(100 * value)} %`;
     const times = (value) => `\u00d7${(10 ** value).toPrecision(2)}`;
     this.slider("opacity", this.opacity, (value) => { this.opacity = value; }, percent);
     if (regions) this.slider("enlarge", 0, (value) => { this.enlarge = 10 ** value; }, times);
     else this.part("enlarge").closest("label").remove();
+    const loose = scene.bodies.filter(({ identified: mass }) => mass?.region && this.picture.isLoose(mass)).length;
+    if (loose) {
+      this.part("loose").textContent = `The log leaves ${loose} of ${scene.bodies.length} centres of mass wide open: ` +
+        "moving them hardly changes the torques. Their regions are drawn for the chosen link only.";
+    }
     this.links();
     this.joints();
     this.player();
     for (const [name, act] of Object.entries(this.actions())) this.part(name)?.addEventListener("click", act);
+  }
+
+  // what lies inside opaque meshes is asked for: let it shine through, once; the slider has the last word
+  seeThrough() {
+    const input = this.part("opacity");
+    if (this.seenThrough || this.opacity < 1 || !this.scene.parts.length) return;
+    this.seenThrough = true;
+    input.value = THROUGH;
+    input.dispatchEvent(new Event("input"));
   }
 
   slider(name, value, take, words) {
@@ -177,7 +195,7 @@ class Viewer {
     ];
     if (body.identified?.region) {
       const reach = ({ region }) => (region ? `\u00b1${spelled(1000 * longest(region), 1)}` : "");
-      rows.push(line("centre known to [mm]", reach));
+      rows.push(line("known to, 95 % [mm]", reach));
     }
     const caption = made("caption", { textContent: body.name });
     return made("table", {}, caption, made("thead", {}, head), made("tbody", {}, ...rows));
@@ -328,8 +346,6 @@ class Viewer {
     });
   }
 }
-
-const longest = (axes) => Math.max(...[0, 1, 2].map((j) => Math.hypot(axes[j], axes[3 + j], axes[6 + j])));
 
 for (const root of document.querySelectorAll("[data-steelyard-view]")) {
   if (root.viewer) continue;
