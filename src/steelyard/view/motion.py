@@ -22,7 +22,7 @@ class Motion:
     q: np.ndarray
 
     def at(self, rate: float) -> "Motion":
-        """Sampled anew at `rate` Hz; quaternions are the nearest sample's neighbours, mixed."""
+        """Sampled anew at `rate` Hz, linearly in every coordinate; kinematics normalise quaternions."""
         t = np.arange(int(self.t[-1] * rate) + 1) / rate
         return Motion(t, np.stack([np.interp(t, self.t, column) for column in self.q.T], axis=1))
 
