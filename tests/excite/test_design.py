@@ -61,7 +61,7 @@ def test_the_same_seed_gives_the_same_motion():
 def _mahalanobis(robot, made, logs, draws=24):
     """Mean squared error of base parameters over its prediction, 1 when the prediction is right."""
     rng = np.random.default_rng(5)
-    noise = made.goal.noise
+    noise = made.noise
     expected = made.goal.basis.regroup(
         np.concatenate([robot.inertias.ravel(), robot.damping, robot.frictionloss, np.zeros(robot.nv)])
     )
@@ -78,7 +78,7 @@ def _mahalanobis(robot, made, logs, draws=24):
 def test_errors_are_as_predicted_and_fall_as_predicted(robot, made, truth):
     assert _mahalanobis(robot, made, [truth]) == pytest.approx(1.0, rel=0.2)
     info = sy.accumulate(robot, truth)
-    after = design(robot, 6.0, rate=1000.0, seed=2, after=info, noise=made.goal.noise)
+    after = design(robot, 6.0, rate=1000.0, seed=2, after=info, noise=made.noise)
     second = record(robot, after, sensors=PERFECT).truth
     assert _mahalanobis(robot, after, [truth, second]) == pytest.approx(1.0, rel=0.2)
     assert (np.diag(after.data_covariance) < np.diag(made.data_covariance)).all()

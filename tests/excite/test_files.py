@@ -12,6 +12,7 @@ import steelyard as sy
 from steelyard.cli import app
 from steelyard.errors import OptionError
 from steelyard.excite import design, poses, write
+from steelyard.excite.command import _information
 from steelyard.model.mjcf_new import draft
 
 SCARA = sy.library.scara()
@@ -42,6 +43,16 @@ def test_ros_trajectory_ends_at_rest_at_the_last_point(made, tmp_path):
     np.testing.assert_allclose(json.loads(last[0]), made.evaluate(np.array([4.0]))[0][0], atol=1e-8)
     assert np.abs(json.loads(last[1].split("velocities: ")[1])).max() < 1e-9
     assert last[3].strip() == "time_from_start: {sec: 4, nanosec: 0}"
+
+
+def test_ros_trajectory_is_yaml_of_the_message(made, tmp_path):
+    yaml = pytest.importorskip("ruamel.yaml", reason="a YAML reader is not installed")
+    read = yaml.YAML(typ="safe").load(write(made, tmp_path / "traj.yaml", rate=50.0).read_text())
+    assert set(read) == {"joint_names", "points"} and read["joint_names"] == list(SCARA.joint_names)
+    fields = {"positions", "velocities", "accelerations", "time_from_start"}
+    assert all(set(point) == fields for point in read["points"])
+    t = np.array([p["time_from_start"]["sec"] + 1e-9 * p["time_from_start"]["nanosec"] for p in read["points"]])
+    np.testing.assert_allclose([p["velocities"] for p in read["points"]], made.evaluate(t)[1], atol=1e-7)
 
 
 def test_keyframes_load_in_mujoco(made, tmp_path):
@@ -108,3 +119,27 @@ def test_command_line_refuses_in_one_line(words, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["excite", str(SCARA.source.path), *words])
     assert done.exit_code == 2 and said in done.output and not list(tmp_path.iterdir())
+
+
+def test_saved_information_and_logs_count_together_and_an_old_motion_starts_the_new(made, tmp_path):
+    log = made.log(rate=200.0)
+    saved = sy.save_information(sy.accumulate(SCARA, log), tmp_path / "known.npz")
+    old = write(made, tmp_path / "old.csv", rate=200.0)
+    words = [
+        "excite",
+        str(SCARA.source.path),
+        "--duration",
+        "4",
+        "--harmonics",
+        "3",
+        "--time",
+        "0.01",
+        "--no-collisions",
+    ]
+    words += ["--after", str(saved), "--after", str(old), "--warm", str(old), "-o", str(tmp_path / "new.npz")]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "time limit of 0.01 s" in done.output
+    both, known = (_information(SCARA, paths, {}) for paths in ([saved, old], [saved]))
+    assert both.n == 2 * known.n
+    assert sy.read_log(tmp_path / "new.npz", SCARA).t[-1] == pytest.approx(4.0)

@@ -31,7 +31,7 @@ def gram(robot, probe):
     return flat @ flat.T
 
 
-@pytest.mark.parametrize("criterion", ["D", "A", "E", "condition"])
+@pytest.mark.parametrize("criterion", ["D", "A", "E", "prediction", "condition"])
 @pytest.mark.parametrize("focus", [None, "friction", "payload"])
 def test_gradients_are_those_of_differences(robot, probe, gram, criterion, focus):
     goal = goal_of(robot, probe, criterion=criterion, focus=focus)
@@ -91,7 +91,7 @@ def test_earlier_logs_count(robot, probe, gram):
         ({"focus": ("link2.m",)}, "only in combinations.*whole body"),
         ({"focus": ("linkX",)}, "neither 'payload'"),
         ({"focus": ()}, "nothing is left"),
-        ({"criterion": "F"}, "D, A, E, condition"),
+        ({"criterion": "F"}, "D, A, E, prediction, condition"),
         ({"noise": 0.0}, "positive standard deviation"),
     ],
 )

@@ -42,7 +42,7 @@ def excite(
         bool, typer.Option("--collisions/--no-collisions", help="Whether collisions are avoided.")
     ] = True,
     floor: Annotated[float | None, typer.Option(metavar="Z", help="Height that everything stays above, m.")] = None,
-    criterion: Annotated[str, typer.Option(metavar="NAME", help="D, A, E or condition.")] = "D",
+    criterion: Annotated[str, typer.Option(metavar="NAME", help="D, A, E, prediction or condition.")] = "D",
     focus: Annotated[
         str, typer.Option(metavar="NAMES", help="What to know: payload, friction, bodies or parameters, with commas.")
     ] = "",
@@ -54,11 +54,21 @@ def excite(
     noise: Annotated[
         float | None, typer.Option(metavar="NM", help="Standard deviation of torques. [default: 1 % of effort limits]")
     ] = None,
+    noise_share: Annotated[
+        float, typer.Option(metavar="SHARE", help="Further noise, as a share of each joint's RMS torque.")
+    ] = 0.0,
     after: Annotated[
-        list[Path] | None, typer.Option(metavar="LOG", help="Earlier log; its weakest directions count. Repeatable.")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Earlier log or saved Information; what it left weak counts. Repeatable."),
     ] = None,
+    warm: Annotated[Path | None, typer.Option(metavar="LOG", help="Motion to start from, such as an old -o.")] = None,
     target: Annotated[float | None, typer.Option(metavar="C", help="Condition number to reach; a miss is 1.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the random starts.")] = 0,
+    starts: Annotated[int, typer.Option(metavar="N", help="Random starts to optimise to the end.")] = 1,
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes for several starts.")] = 1,
+    time_limit: Annotated[
+        float | None, typer.Option("--time", metavar="S", help="Stop after this, with the best motion so far.")
+    ] = None,
     preview: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Page that plays the motion.")] = None,
     movie: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Film of the motion: .gif, or .mp4 where ffmpeg is installed.")
@@ -105,8 +115,13 @@ def excite(
             friction=friction_of(friction),
             armature=armature,
             noise=noise,
+            noise_share=noise_share,
+            warm=warm,
             target=target,
             seed=seed,
+            starts=starts,
+            workers=workers,
+            time_limit=time_limit,
             progress=progress,
         )
     if not quiet:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from zipfile import ZipFile, is_zipfile
 
 from steelyard.errors import OptionError
 from steelyard.excite.experiment import Design, design
 from steelyard.excite.files import FORMATS, write
 from steelyard.excite.limits import Limits
 from steelyard.information import Information, accumulate
+from steelyard.information.files import load_information
 from steelyard.log import filters, read_log
 from steelyard.model import Robot, load
 
@@ -20,12 +22,13 @@ def command(
     out: Iterable[Path] = (),
     limits: Mapping,
     after: Iterable[Path] = (),
+    warm: Path | None = None,
     explain: bool = False,
     show: Callable[[Design], Iterable[str]] = lambda made: (),
     **options,
 ) -> tuple[str, bool]:
-    """Design a motion for a model file and write it. limits: fields of `Limits`; options: of `design`. show: writes
-    pictures of the design and says which.
+    """Design a motion for a model file and write it. limits: fields of `Limits`; after: logs and saved Information;
+    warm: a log to start from; show: writes pictures of the design and says which; options: of `design`.
 
     Returns the text to show, and whether a target was missed. Raises SteelyardError before anything is written.
     """
@@ -36,7 +39,9 @@ def command(
             )
     robot = load(model)
     terms = {name: options[name] for name in ("friction", "armature")}
-    made = design(robot, limits=Limits(**limits), after=_information(robot, after, terms), **options)
+    known = _information(robot, after, terms)
+    first = None if warm is None else read_log(warm, robot)
+    made = design(robot, limits=Limits(**limits), after=known, warm=first, **options)
     written = [write(made, path) for path in out]
     lines = [made.explain() if explain else _short(made), *(f"Wrote {path}." for path in written), *show(made)]
     target = options.get("target")
@@ -44,12 +49,18 @@ def command(
 
 
 def _information(robot: Robot, paths: Iterable[Path], terms) -> Information | None:
-    logs = [read_log(path, robot) for path in paths]
-    if not logs:
-        return None
-    return accumulate(
-        robot, [log if log.a is not None else filters.differentiate(log, cutoff=_cutoff(log)) for log in logs], **terms
-    )
+    paths = list(paths)
+    saved = [load_information(path, robot) for path in paths if _is_information(path)]
+    logs = [read_log(path, robot) for path in paths if not _is_information(path)]
+    if logs:
+        whole = [log if log.a is not None else filters.differentiate(log, cutoff=_cutoff(log)) for log in logs]
+        saved.append(accumulate(robot, whole, **terms))
+    return sum(saved[1:], saved[0]) if saved else None
+
+
+def _is_information(path: Path) -> bool:
+    """Whether an NPZ file is a saved Information, which has a member that no log has."""
+    return path.suffix.lower() == ".npz" and is_zipfile(path) and "about.npy" in ZipFile(path).namelist()
 
 
 def _cutoff(log) -> float:

@@ -1,18 +1,21 @@
 """`design`: the motion that makes the data worth having, and what it promises."""
 
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.excite.curves import Curve, Spline
+from steelyard.excite.curves import Curve
+from steelyard.excite.finish import SHAPING, Finished, aimed, finished
 from steelyard.excite.goal import Goal, goal_of
 from steelyard.excite.limits import Bounds, Limits, bounds_of
-from steelyard.excite.margins import Margin, margins
-from steelyard.excite.optimise import Progress, Run, curves_of, first_run, rounds
-from steelyard.excite.problem import SPARE, Problem
+from steelyard.excite.margins import Margin
+from steelyard.excite.optimise import Progress, condition_of, curves_of, first_runs
+from steelyard.excite.problem import Problem
 from steelyard.excite.scene import Scene, scene_of
+from steelyard.excite.warm import start_from
 from steelyard.identifiability.excitation import Excitation, from_gram
 from steelyard.information import Information
 from steelyard.log import Log
@@ -21,10 +24,7 @@ from steelyard.parameters import FRICTION
 from steelyard.simulate import Trajectory
 
 PROBES = 300  # random states that give typical torques and pairs that always touch
-REPAIRS = 4  # times that the limits are drawn in where the dense look finds more than the grid
-LITTLE = 1.03  # use of a joint limit that a smaller excursion mends
-SMALLER = 0.9  # factor of the excursion where limits are still exceeded after that
-SLOWEST = 0.05  # of the designed excursion: below, nothing worth recording is left
+OPENING = 0.3  # share of a time limit for the choice of where to start
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,8 @@ class Design(Trajectory):
     """A motion and what it promises; `sy.simulate.record(robot, design)` drives it.
 
     evaluate(t (n,)) returns q, v, a (n, nv); duration: s. curve, coefficients (size, nv): the motion itself. margins:
-    use of every limit at 1 kHz, tightest first. gram: (r, r) weighted information it adds in base columns.
+    use of every limit at 1 kHz, tightest first. gram: (r, r) weighted information it adds in base columns, for torque
+    noise of standard deviation `noise` (nv,).
     condition_before, condition: of the regressor with unit columns for the best random start and for the design.
     history: cost after each round of the optimiser.
     """
@@ -43,6 +44,7 @@ class Design(Trajectory):
     coefficients: np.ndarray
     margins: tuple[Margin, ...]
     gram: np.ndarray
+    noise: np.ndarray
     condition_before: float
     condition: float
     history: tuple[float, ...] = ()
@@ -108,26 +110,34 @@ def design(
     friction=FRICTION,
     armature: bool = False,
     noise=None,
+    noise_share: float = 0.0,
     rate: float = 100.0,
     after: Information | None = None,
     weight: float = 1.0,
     target: float | None = None,
-    warm: "Design | None" = None,
+    warm: "Design | Log | None" = None,
     seed: int = 0,
+    starts: int = 1,
+    workers: int = 1,
+    time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Design:
     """A motion of `duration` s that shows a robot's parameters as well as its limits allow.
 
     limits: `Limits()` by default, those of the model with 5 % margin. criterion: "D" (volume of the uncertainty), "A"
-    (sum of variances), "E" (worst direction), each in units of the prior, or "condition" (of the regressor with unit
-    columns). focus: what should be known: everything, "payload" (a load on the last body, all else known), "friction",
-    bodies or parameters by name. basis: "fourier" (harmonics, periods or the best of 1 to 3, ramp in s) or "spline"
-    (points). start: (nv,) first pose, free by default. locked: joints that stay at `rest` (nv,), neutral by default.
+    (sum of variances), "E" (worst direction), each in units of the prior, "prediction" (variance of the torques in
+    random motions), or "condition" (of the regressor with unit columns). focus: what should be known: everything,
+    "payload" (a load on the last body, all else known), "friction", bodies or parameters by name. basis: "fourier"
+    (harmonics, periods or the best of 1 to 3, ramp in s) or "spline" (points). start: (nv,) first pose, free by
+    default. locked: joints that stay at `rest` (nv,), neutral by default.
     friction, armature: unknown terms, as in `accumulate`. noise: (nv,) standard deviation of torques, by default 1 % of
-    each effort limit, or of the typical torque; rate: independent samples a second. after: Information of earlier
-    logs, whose weakest directions then count most; weight: of the prior, as in `fit.consistent`. target: condition
-    number to reach; a miss is explained in `notes`. warm: a design with the same curve to start from. seed: of random
-    starts, the result is the same for the same seed. progress(stage, share): called between rounds.
+    each effort limit, or of the typical torque, and noise_share: further noise, as a share of the RMS torque of the
+    motion; rate: independent samples a second. after: Information of earlier logs, whose weakest directions then count
+    most; weight: of the prior, as in `fit.consistent`. target: condition number to reach, by another criterion if
+    need be; a miss is explained in `notes`. warm: a design or a log to start from. seed: of random starts; starts: how
+    many of them are optimised to the end, by so many processes (workers; each imports the program anew, about 2 s).
+    time_limit: s after which the best motion so far is made to keep the limits and returned. Without it the result is
+    the same for the same seed. progress(stage, share): called between rounds.
 
     Raises OptionError for limits that leave no motion, a start pose outside limits or in collision, and unknowns that
     no motion reveals.
@@ -135,60 +145,62 @@ def design(
     limits = Limits() if limits is None else limits
     if basis not in ("fourier", "spline"):
         raise OptionError(f"basis is 'fourier' or 'spline'; got {basis!r}.")
-    if warm is not None and warm.coefficients.shape[1] != robot.nv:
-        raise OptionError(f"warm: that design moves {warm.coefficients.shape[1]} joints, this robot has {robot.nv}.")
+    if starts < 1 or workers < 1 or (time_limit is not None and not time_limit > 0):
+        raise OptionError(
+            f"starts={starts} and workers={workers} are 1 or more, and time_limit={time_limit} a positive number of s."
+        )
+    began = time.monotonic()
+    seconds = np.inf if time_limit is None else time_limit
     bounds = bounds_of(robot, limits, locked=locked, rest=rest)
     if not len(bounds.moving):
         raise OptionError("Every joint is locked; leave one that moves.")
     probe = probe_states(robot, bounds)
     _require_held(robot, bounds, probe[0])
     options = {"friction": friction, "armature": armature, "noise": noise, "rate": rate, "after": after}
+    options |= {"noise_share": noise_share}
     goal = goal_of(robot, probe, criterion=criterion, focus=focus, weight=weight, **options)
     scene = None
     if limits.collisions or limits.floor is not None or limits.cartesian_speed is not None:
         scene = scene_of(robot, probe[0].T, clearance=limits.clearance, floor=limits.floor)
     pose = None if start is None else _checked_start(robot, bounds, scene if limits.collisions else None, start)
-    curves = [warm.curve] if warm is not None else curves_of(duration, basis, harmonics, periods, points, ramp)
+    curves = curves_of(duration, basis, harmonics, periods, points, ramp)
+    curves, coefficients = start_from(warm, robot, curves)
     problem = Problem(robot, goal, curves[0], bounds, scene, limits.cartesian_speed, pose)
     if not limits.collisions and limits.floor is None:
         problem = replace(problem, colliding=False)
-    run = first_run(problem, curves, seed=seed, warm=None if warm is None else warm.coefficients)
-    before = goal.condition(run.problem.gram(run.problem.coefficients(run.first)))
-    run = rounds(run, progress=progress)
-    coefficients, used, notes = _settled(run)
+    runs = first_runs(problem, curves, seed=seed, warm=coefficients, deadline=began + OPENING * seconds)
+    before = condition_of(replace(runs[0], z=runs[0].first))
+    left = began + seconds - time.monotonic()
+    best = finished(runs[:starts], workers=workers, progress=progress, seconds=left)
+    best, said = aimed(best, target, seconds=began + seconds - time.monotonic())
+    if time.monotonic() > began + SHAPING * seconds:
+        said = (*said, f"The time limit of {seconds:g} s was reached; a longer one may find a better motion.")
     if progress is not None:
         progress("designed", 1.0)
-    return _design(run, coefficients, used, before, (*scene_notes(robot, scene, limits), *notes), target)
+    return _design(best, goal, before, (*scene_notes(robot, scene, limits), *best.notes, *said))
 
 
-def _design(run: Run, coefficients, used, before: float, notes, target) -> Design:
-    problem = run.problem
+def _design(best: Finished, goal: Goal, before: float, notes) -> Design:
+    problem, coefficients, used = best.run.problem, best.coefficients, best.margins
     gram = problem.gram(coefficients)
-    condition = problem.goal.condition(gram)
 
     def evaluate(t):
         q, v, a, _ = problem.curve.values(np.asarray(t, dtype=float)) @ coefficients
         return q, v, a
 
-    if target is not None and condition > target:
-        held = ", ".join(f"{m.limit_name} of {m.where}" for m in used if m.used > 0.97) or "none of the limits alone"
-        notes = (
-            *notes,
-            f"The condition number {condition:.3g} misses the target {target:g}. At their bounds: {held}. Allow more "
-            "there, a longer duration or more harmonics, or estimate fewer terms.",
-        )
     return Design(
         evaluate=evaluate,
         duration=problem.curve.duration,
         robot=problem.robot,
-        goal=problem.goal,
+        goal=goal,
         curve=problem.curve,
         coefficients=coefficients,
         margins=used,
         gram=gram,
+        noise=problem.noise(coefficients),
         condition_before=before,
-        condition=condition,
-        history=run.history,
+        condition=goal.condition(gram),
+        history=best.run.history,
         notes=notes,
     )
 
@@ -244,62 +256,6 @@ def _checked_start(robot: Robot, bounds: Bounds, scene: Scene | None, start) -> 
             "lower clearance or floor in Limits."
         )
     return start
-
-
-def _settled(run: Run) -> tuple[np.ndarray, tuple[Margin, ...], tuple[str, ...]]:
-    """Coefficients that keep every limit at 1 kHz. Raises OptionError where even a small motion does not."""
-    coefficients, used = _fitted(run.problem, run.problem.coefficients(run.z))
-    for _ in range(REPAIRS):
-        if all(m.kept for m in used):
-            return coefficients, used, ()
-        run = rounds(_drawn_in(run, used), count=1)
-        coefficients, used = _fitted(run.problem, run.problem.coefficients(run.z))
-    middle = _mean(run.problem, coefficients)
-    share = 1.0
-    while share > SLOWEST:
-        if all(m.kept for m in used):
-            said = f"The motion was reduced to {share:.0%} of its excursion to keep every limit."
-            return middle + share * (coefficients - middle), used, (said,) if share < 1 else ()
-        share *= SMALLER
-        used = margins(run.problem, middle + share * (coefficients - middle))
-    worst = used[0]
-    raise OptionError(
-        f"No motion was found within the limits: {worst.limit_name} of {worst.where} is exceeded "
-        f"({worst.value:.3g} {worst.unit} against {worst.limit:.3g} at t = {worst.time:.2f} s) even for a small one. "
-        "Widen that limit, lower clearance, or give a start pose in free space."
-    )
-
-
-def _fitted(problem: Problem, coefficients) -> tuple[np.ndarray, tuple[Margin, ...]]:
-    """A motion whose joints exceed limits by little, smaller by as much; and what it uses."""
-    used = margins(problem, coefficients)
-    excess = max((m.used for m in used if m.limit_name != "clearance"), default=1.0)
-    if 1 < excess < LITTLE:
-        middle = _mean(problem, coefficients)
-        coefficients = middle + (coefficients - middle) / (excess * (1 + 1e-4))
-        used = margins(problem, coefficients)
-    return coefficients, used
-
-
-def _drawn_in(run: Run, used) -> Run:
-    tight = dict(run.tight)
-    for name in {m.limit_name for m in used if not m.kept}:
-        worst = max((m for m in used if m.limit_name == name), key=lambda m: m.used)
-        if name == "clearance":
-            tight[name] = tight.get(name, SPARE) - worst.value + 0.002
-        else:
-            tight[name] = tight[name] / worst.used * 0.997
-    return replace(run, tight=tight)
-
-
-def _mean(problem: Problem, coefficients) -> np.ndarray:
-    """Coefficients of standing at the start pose, or of the middle of the motion where that is free."""
-    if isinstance(problem.curve, Spline) or problem.start is not None:
-        pose = problem.states(coefficients, problem.curve.values(np.zeros(1)))[0, :, 0]
-    else:
-        pose = problem.states(coefficients)[0].mean(axis=1)
-    constant = np.linalg.lstsq(problem.values[0], np.ones(len(problem.grid)), rcond=None)[0]
-    return np.outer(constant, pose)
 
 
 def scene_notes(robot: Robot, scene: Scene | None, limits: Limits) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 Unknowns are in units of what the prior leaves open: the pullback metric of `fit.consistent` for bodies, wide normal
 spreads for friction. `precision` is one plus what earlier logs brought, the information of a motion adds
 `spread^T G spread`, and the covariance of what is wanted is a block of the inverse (D-, A- and E-optimality: Pukelsheim
-2006; with a prior: Chaloner and Verdinelli 1995). Condition numbers are of base columns of unit length.
+2006; with a prior: Chaloner and Verdinelli 1995); "prediction" is the mean variance of torques over random motions at
+all speeds that the limits allow (V-optimality). Condition numbers are of base columns of unit length.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from steelyard.information import Information
 from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH, FRICTION, ParameterLayout, layout_of
 
-CRITERIA = ("D", "A", "E", "condition")
+CRITERIA = ("D", "A", "E", "prediction", "condition")
 SEEN = 1e-9  # share of the largest below which a combination is rounding
 SHARP = 6.0  # power of the norms that stand for largest eigenvalues
 
@@ -34,7 +35,9 @@ class Goal:
     noise: (nv,) standard deviation of torques, rate: independent samples a second. spread: (r, c) base parameters of
     one unit of each unknown; precision: (c, c) known before. wanted: columns of the regression that count; seen: (w, c)
     what of each, in units of its prior, the unknowns make up; `contrasts` (k, c) span it.
-    rank: base directions that some allowed motion shows. earlier: (r, r) information of earlier logs.
+    rank: base directions that some allowed motion shows. earlier: (r, r) information of earlier logs. reference: (k, c)
+    deviations of torques that one unit of each unknown makes in random motions, over the joints' typical torques, so
+    that squares add up to their mean. share: of the RMS torque of a motion, as further noise.
     """
 
     robot: Robot
@@ -49,7 +52,17 @@ class Goal:
     seen: np.ndarray
     rank: int
     earlier: np.ndarray
+    reference: np.ndarray
+    share: float = 0.0
     coulomb_width: float = COULOMB_WIDTH
+
+    def noise_along(self, tau) -> np.ndarray:
+        """(nv,) standard deviation of torques along a motion that needs tau (nv, n): `noise` and a share of its RMS."""
+        return np.sqrt(self.noise**2 + self.share**2 * np.mean(tau**2, axis=1))
+
+    def louder(self, tau, slope) -> np.ndarray:
+        """Gradient (nv, n) by tau of a cost whose derivative by the logarithm of a joint's information is `slope`."""
+        return -2 * self.share**2 / tau.shape[1] * tau * (slope / self.noise_along(tau) ** 2)[:, None]
 
     def cost(self, gram) -> tuple[float, np.ndarray]:
         """Cost of a weighted Gram matrix (r, r) in base columns, to be minimised, and its gradient (r, r)."""
@@ -59,7 +72,7 @@ class Goal:
         block = self.contrasts @ inverse @ self.contrasts.T
         if self.criterion == "D":
             value, inner = np.linalg.slogdet(block)[1] / len(block), np.linalg.inv(block) / len(block)
-        elif self.criterion == "A":
+        elif self.criterion in ("A", "prediction"):
             trace = np.trace(block)
             value, inner = np.log(trace), np.eye(len(block)) / trace
         else:
@@ -89,6 +102,8 @@ class Goal:
 
     @cached_property
     def contrasts(self) -> np.ndarray:
+        if self.criterion == "prediction":
+            return self.reference
         _, singular, Vt = np.linalg.svd(self.seen, full_matrices=False)
         kept = singular > SEEN
         return singular[kept, None] * Vt[kept]
@@ -106,6 +121,7 @@ def goal_of(
     friction=FRICTION,
     armature: bool = False,
     noise=None,
+    noise_share: float = 0.0,
     rate: float = 100.0,
     after: Information | None = None,
     weight: float = 1.0,
@@ -126,6 +142,8 @@ def goal_of(
     noise = default_noise(robot, typical) if noise is None else np.broadcast_to(noise, (robot.nv,)).astype(float)
     if not (np.isfinite(noise).all() and (noise > 0).all()):
         raise OptionError(f"noise is a positive standard deviation in N m, one or ({robot.nv},); got {noise}.")
+    if not (np.isfinite(noise_share) and noise_share >= 0):
+        raise OptionError(f"noise_share is a share of the RMS torque, 0 or more; got {noise_share}.")
     theta = consistent_prior(None, robot, robot.nb)[0]
     unit = np.zeros((layout.size, layout.size))
     for i, each in enumerate(theta):
@@ -134,9 +152,16 @@ def goal_of(
     unit[effects, effects] = EFFECT_SPREAD * np.tile(typical[list(layout.dofs)], len(layout.terms)) / np.sqrt(weight)
     earlier = np.zeros((basis.count, basis.count)) if after is None else after.base.G
     columns, wanted = _unknowns(robot, layout, basis, focus)
-    spread, directions = _whitened(basis.regrouping[:, columns] @ unit[:, columns][columns])
-    seen = directions[np.searchsorted(columns, wanted)]
-    rows = base_rows(robot, layout, basis, q, v, a, coulomb_width).reshape(basis.count, -1)
+    open_before = basis.regrouping[:, columns] @ unit[:, columns][columns]
+    spread, directions = _whitened(open_before)
+    places = np.searchsorted(columns, wanted)
+    seen = directions[places]
+    rows = base_rows(robot, layout, basis, q, v, a, coulomb_width)
+    tempo = np.linspace(0, 1, q.shape[1])  # from standing still to the limits
+    paced = base_rows(robot, layout, basis, q, tempo * v, tempo**2 * a, coulomb_width)
+    relative = (paced / typical[:, None]).reshape(basis.count, -1)
+    reference = np.linalg.qr(relative.T, mode="r") @ open_before[:, places] @ seen / np.sqrt(relative.shape[1])
+    rows = rows.reshape(basis.count, -1)
     rank = np.linalg.matrix_rank(_unit(rows @ rows.T + earlier)[0], tol=1e-10)
     return Goal(
         robot=robot,
@@ -151,6 +176,8 @@ def goal_of(
         seen=seen,
         rank=int(rank),
         earlier=earlier,
+        reference=reference,
+        share=float(noise_share),
         coulomb_width=coulomb_width,
     )
 

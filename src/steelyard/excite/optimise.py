@@ -1,5 +1,8 @@
-"""Multi-start augmented Lagrangian: L-BFGS between updates of the multipliers. Deterministic under a seed."""
+"""Multi-start augmented Lagrangian: L-BFGS between updates of the multipliers. Deterministic under a seed, but for
+deadlines: times of `time.monotonic` after which the best so far is returned.
+"""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -38,20 +41,27 @@ def inside() -> dict[str, float]:
     return dict.fromkeys(("position", "velocity", "acceleration", "jerk", "effort", "cartesian speed"), INSIDE)
 
 
-def first_run(problem: Problem, curves: list[Curve], *, seed: int, warm=None) -> Run:
-    """The best of several short runs. curves: forms of motion to try; warm: coefficients of `problem.curve` to keep."""
+def first_runs(problem: Problem, curves: list[Curve], *, seed: int, warm=None, deadline: float = np.inf) -> list[Run]:
+    """Short runs from the best of several random motions, the best first. curves: forms of motion to try; warm:
+    coefficients of `problem.curve` to start from instead."""
     if warm is not None:
         z = problem.variables(warm)
-        return improved(Run(problem, z, z, {}, PENALTY, inside()), FIRST)
+        return [improved(Run(problem, z, z, {}, PENALTY, inside()), FIRST, deadline)]
     draws = []
-    for i, curve in enumerate(curves):
-        one = replace(problem, curve=curve)
-        for k in range(DRAWS):
+    for k in range(DRAWS):
+        for i, curve in enumerate(curves):
+            one = replace(problem, curve=curve)
             z = random_variables(one, np.random.default_rng([seed, i, k]))
-            draws.append((one.cost(z, {}, PENALTY, inside())[0], len(draws), one, z))
-    draws.sort(key=lambda draw: draw[:2])
-    runs = [improved(Run(one, z, z, {}, PENALTY, inside()), FIRST) for _, _, one, z in draws[:KEPT]]
-    return min(runs, key=lambda run: run.history[-1])
+            draws.append((one.cost(z, {}, PENALTY, inside())[0], i, k, one, z))
+        if time.monotonic() > deadline:
+            break
+    draws.sort(key=lambda draw: draw[:3])
+    runs = []
+    for *_, one, z in draws[:KEPT]:
+        runs.append(improved(Run(one, z, z, {}, PENALTY, inside()), FIRST, deadline))
+        if time.monotonic() > deadline:
+            break
+    return sorted(runs, key=lambda run: run.history[-1])
 
 
 def random_variables(problem: Problem, rng) -> np.ndarray:
@@ -65,31 +75,43 @@ def random_variables(problem: Problem, rng) -> np.ndarray:
     return (0.8 * start / share / problem.scales).ravel()
 
 
-def rounds(run: Run, *, progress: Progress | None = None, count: int = ROUNDS) -> Run:
+def rounds(run: Run, *, progress: Progress | None = None, count: int = ROUNDS, deadline: float = np.inf) -> Run:
     """Further rounds of multiplier updates, penalties growing."""
     for k in range(count):
+        if time.monotonic() > deadline:
+            break
         beyond = run.problem.cost(run.z, {}, run.penalty, run.tight)[2]
         updated = {
             name: np.maximum(0.0, run.multipliers.get(name, 0.0) + run.penalty * each) for name, each in beyond.items()
         }
-        run = improved(replace(run, multipliers=updated, penalty=min(run.penalty * STEEPER, STEEPEST)), LATER)
+        run = improved(replace(run, multipliers=updated, penalty=min(run.penalty * STEEPER, STEEPEST)), LATER, deadline)
         if progress is not None:
-            progress("designing", (k + 1) / (count + 1))
+            progress(f"condition number {condition_of(run):.3g}", (k + 1) / (count + 1))
         worst = max((each.max(initial=-1.0) for each in beyond.values()), default=-1.0)
         if worst < KEPT_TO and abs(run.history[-1] - run.history[-2]) < SETTLED:
             break
     return run
 
 
-def improved(run: Run, iterations: int) -> Run:
+def condition_of(run: Run) -> float:
+    """Condition number of the regressor with unit columns where a run stands."""
+    return run.problem.goal.condition(run.problem.gram(run.problem.coefficients(run.z)))
+
+
+def improved(run: Run, iterations: int, deadline: float = np.inf) -> Run:
     """The same after so many iterations of L-BFGS."""
     from scipy.optimize import minimize
+
+    def in_time(_):
+        if time.monotonic() > deadline:
+            raise StopIteration
 
     found = minimize(
         lambda z: run.problem.cost(z, run.multipliers, run.penalty, run.tight)[:2],
         run.z,
         jac=True,
         method="L-BFGS-B",
+        callback=in_time,
         options={"maxiter": iterations, "maxfun": SEARCHES * iterations, "maxcor": 20},
     )
     return replace(run, z=found.x, history=(*run.history, float(found.fun)))

@@ -91,19 +91,27 @@ class Problem:
 
     def gram(self, coefficients) -> np.ndarray:
         """(r, r) weighted information of the motion in base columns."""
-        q, v, a, _ = self.states(coefficients)
-        rows = all_rows(self.robot, self.goal.layout, v, a, motion(self.robot, q, v, a), self.goal.coulomb_width)
-        base = self._weighted(rows)
+        rows, tau = self._seen(coefficients)
+        base = (self._base(rows) * self._weights(tau)[:, None]).reshape(self.goal.basis.count, -1)
         return base @ base.T
 
-    def _weighted(self, rows) -> np.ndarray:
-        """(r, nv n) base rows in standard deviations of what the grid stands for."""
-        base = np.moveaxis(rows[:, self.goal.basis.columns], 1, 0) * self._weights[:, None]
-        return base.reshape(self.goal.basis.count, -1)
+    def noise(self, coefficients) -> np.ndarray:
+        """(nv,) standard deviation of the torques that is to be expected along the motion."""
+        return self.goal.noise_along(self._seen(coefficients)[1])
 
-    @cached_property
-    def _weights(self) -> np.ndarray:
-        return np.sqrt(self.goal.rate * self.curve.duration / self.curve.samples) / self.goal.noise
+    def _seen(self, coefficients) -> tuple[np.ndarray, np.ndarray]:
+        q, v, a, _ = self.states(coefficients)
+        rows = all_rows(self.robot, self.goal.layout, v, a, motion(self.robot, q, v, a), self.goal.coulomb_width)
+        return rows, self.torque(rows, v, a)
+
+    def _base(self, rows) -> np.ndarray:
+        """(r, nv, n) rows of the base columns."""
+        return np.moveaxis(rows[:, self.goal.basis.columns], 1, 0)
+
+    def _weights(self, tau) -> np.ndarray:
+        """(nv,) square root of the samples that a point of the grid stands for, over their noise."""
+        samples = self.goal.rate * self.curve.duration / self.curve.samples
+        return np.sqrt(samples) / self.goal.noise_along(tau)
 
     @cached_property
     def model(self) -> np.ndarray:
@@ -122,6 +130,15 @@ class Problem:
         named = {"viscous": "damping", "coulomb": "frictionloss", "armature": "armature"}
         return {t: getattr(self.robot, named[t]) for t in TERMS if t in named and t not in self.goal.layout.terms}
 
+    def _untold_slopes(self, v):
+        """Order of the state, and derivative (nv, n) by it, of each torque outside the goal's columns."""
+        for term, values in self._untold.items():
+            if term == "coulomb":
+                width = self.goal.coulomb_width
+                yield 1, values[:, None] * (1 - np.tanh(v / width) ** 2) / width
+            else:
+                yield {"viscous": 1, "armature": 2}[term], values[:, None]
+
     def cost(self, z, multipliers: dict, penalty: float, tight: dict) -> tuple[float, np.ndarray, dict]:
         """Cost, gradient and violated limits: share beyond each, by name (nv, n)."""
         X = self.coefficients(z)
@@ -129,11 +146,15 @@ class Problem:
         q, v, a = states[:3]
         state = motion(self.robot, q, v, a)
         rows = all_rows(self.robot, self.goal.layout, v, a, state, self.goal.coulomb_width)
-        base = self._weighted(rows)
-        value, F = self.goal.cost(base @ base.T)
+        tau = self.torque(rows, v, a)
+        weights = self._weights(tau)[:, None]
+        base = self._base(rows) * weights
+        flat = base.reshape(len(base), -1)
+        value, F = self.goal.cost(flat @ flat.T)
+        pull = 2 * (F @ flat).reshape(base.shape)
         Z = np.zeros_like(rows)
-        pull = (2 * F @ base).reshape(self.goal.basis.count, self.robot.nv, -1) * self._weights[:, None]
-        Z[:, self.goal.basis.columns] = np.moveaxis(pull, 0, 1)
+        Z[:, self.goal.basis.columns] = np.moveaxis(pull * weights, 0, 1)
+        by_tau = self.goal.louder(tau, np.sum(pull * base, axis=(0, 2)) / 2)
         by_state, beyond = np.zeros_like(states), {}
         for order, name in enumerate(JOINT_LIMITS):
             centre = self.bounds.middle[:, None] if order == 0 else 0.0
@@ -147,13 +168,13 @@ class Problem:
             by_state[order] += force[1] * np.sign(off) / limit
         limit = self._limit("effort", tight)
         if np.isfinite(limit).any():
-            tau = self.torque(rows, v, a)
             beyond["effort"] = np.abs(tau) / limit - 1
             force = self._pressed(beyond["effort"], multipliers.get("effort", 0.0), penalty)
             value += force[0]
-            force = force[1] * np.sign(tau) / limit
-            Z += force[:, None] * self.model[:, None]
-            by_state[2] += force * self._untold.get("armature", np.zeros(self.robot.nv))[:, None]
+            by_tau += force[1] * np.sign(tau) / limit
+        Z += by_tau[:, None] * self.model[:, None]
+        for order, slope in self._untold_slopes(v):
+            by_state[order] += by_tau * slope
         if self.cartesian_speed is not None:
             added, by_q, by_v, beyond["cartesian speed"] = self._corners(state, multipliers, penalty, tight)
             value += added

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.excite.curves import Fourier
+from steelyard.excite.finish import AT_LIMIT
 
 if TYPE_CHECKING:
     from steelyard.excite.experiment import Design
 
 SHOWN = 6
-AT_LIMIT = 0.97  # share from which a limit counts as holding the motion back
 
 
 def explain(design: "Design") -> str:
