@@ -135,7 +135,7 @@ def design(
     motion; rate: independent samples a second. after: Information of earlier logs, whose weakest directions then count
     most; weight: of the prior, as in `fit.consistent`. target: condition number to reach, by another criterion if
     need be; a miss is explained in `notes`. warm: a design or a log to start from. seed: of random starts; starts: how
-    many of them are optimised to the end, by so many processes (workers; each imports the program anew, about 2 s).
+    many of them are optimised to the end, by so many processes (workers).
     time_limit: s after which the best motion so far is made to keep the limits and returned. Without it the result is
     the same for the same seed. progress(stage, share): called between rounds.
 
@@ -168,7 +168,8 @@ def design(
     problem = Problem(robot, goal, curves[0], bounds, scene, limits.cartesian_speed, pose)
     if not limits.collisions and limits.floor is None:
         problem = replace(problem, colliding=False)
-    runs = first_runs(problem, curves, seed=seed, warm=coefficients, deadline=began + OPENING * seconds)
+    opening = began + OPENING * seconds
+    runs = first_runs(problem, curves, seed=seed, kept=starts, warm=coefficients, deadline=opening)
     before = condition_of(replace(runs[0], z=runs[0].first))
     left = began + seconds - time.monotonic()
     best = finished(runs[:starts], workers=workers, progress=progress, seconds=left)

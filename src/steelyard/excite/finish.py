@@ -15,6 +15,7 @@ from steelyard.excite.problem import SPARE, Problem
 REPAIRS = 4  # times that the limits are drawn in where the dense look finds more than the grid
 LITTLE = 1.03  # use of a joint limit that a smaller excursion mends
 SMALLER = 0.9  # factor of the excursion where limits are still exceeded after that
+SPARSELY = 100.0  # Hz of a first look at smaller motions
 SLOWEST = 0.05  # of the designed excursion: below, nothing worth recording is left
 AT_LIMIT = 0.97  # share from which a limit counts as holding the motion back
 SHAPING = 0.7  # share of the time that is left for the shape, before limits are settled
@@ -121,7 +122,10 @@ def _settled(run: Run, deadline: float) -> tuple[np.ndarray, tuple[Margin, ...],
             said = f"The motion was reduced to {share:.0%} of its excursion to keep every limit."
             return middle + share * (coefficients - middle), used, (said,) if share < 1 else ()
         share *= SMALLER
-        used = margins(run.problem, middle + share * (coefficients - middle))
+        smaller = middle + share * (coefficients - middle)
+        used = margins(run.problem, smaller, rate=SPARSELY)
+        if all(m.kept for m in used):
+            used = margins(run.problem, smaller)
     worst = used[0]
     raise OptionError(
         f"No motion was found within the limits: {worst.limit_name} of {worst.where} is exceeded "

@@ -41,9 +41,13 @@ def inside() -> dict[str, float]:
     return dict.fromkeys(("position", "velocity", "acceleration", "jerk", "effort", "cartesian speed"), INSIDE)
 
 
-def first_runs(problem: Problem, curves: list[Curve], *, seed: int, warm=None, deadline: float = np.inf) -> list[Run]:
-    """Short runs from the best of several random motions, the best first. curves: forms of motion to try; warm:
-    coefficients of `problem.curve` to start from instead."""
+def first_runs(
+    problem: Problem, curves: list[Curve], *, seed: int, kept: int = KEPT, warm=None, deadline: float = np.inf
+) -> list[Run]:
+    """Short runs from the best of several random motions, the best first, `kept` of them or more.
+
+    curves: forms of motion to try; warm: coefficients of `problem.curve` to start from instead.
+    """
     if warm is not None:
         z = problem.variables(warm)
         return [improved(Run(problem, z, z, {}, PENALTY, inside()), FIRST, deadline)]
@@ -57,7 +61,7 @@ def first_runs(problem: Problem, curves: list[Curve], *, seed: int, warm=None, d
             break
     draws.sort(key=lambda draw: draw[:3])
     runs = []
-    for *_, one, z in draws[:KEPT]:
+    for *_, one, z in draws[: max(kept, KEPT)]:
         runs.append(improved(Run(one, z, z, {}, PENALTY, inside()), FIRST, deadline))
         if time.monotonic() > deadline:
             break
