@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from small_runs import JOINTS, motion, torques, write_case, write_log, write_model
 from steelyard.cli import DONE, FINDINGS, REFUSED, app
 
-FILES = {"arm_identified.urdf", "summary.json", "report.html"}
+FILES = {"arm_identified.urdf", "summary.json", "report.html", "report.md", "curves.npz"}
 
 
 def run(*words):
@@ -30,7 +30,7 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_identify_writes_three_files_and_says_what_it_found(case, tmp_path):
+def test_identify_writes_its_files_and_says_what_it_found(case, tmp_path):
     model, log = case
     before = model.read_bytes(), log.read_bytes()
     done = run("identify", model, log, "--out", tmp_path / "new" / "out")

@@ -32,6 +32,8 @@ def test_it_ends_well_and_says_so(done):
         "puma560_identified.urdf",
         "summary.json",
         "report.html",
+        "report.md",
+        "curves.npz",
     }
 
 

@@ -15,6 +15,7 @@ from steelyard.identify import carry_out, identify
 from steelyard.inertia import pseudo
 from steelyard.model import load
 from steelyard.pipeline import Job
+from steelyard.report.files import FILES
 
 MODULE = import_module("steelyard.identify")
 
@@ -92,7 +93,7 @@ def test_mjcf_in_mjcf_out(tmp_path):
     spec.compile()
     (tmp_path / "arm.xml").write_text(spec.to_xml())
     result = identify(tmp_path / "arm.xml", log, out=tmp_path / "out")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"arm_identified.xml", "summary.json", "report.html"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"arm_identified.xml", *FILES}
     m = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "arm_identified.xml"))
     np.testing.assert_allclose(m.dof_armature, result.estimate.friction["armature"], rtol=1e-9, atol=1e-15)
 
@@ -113,7 +114,7 @@ def test_a_failure_while_writing_leaves_the_folder_alone(done, tmp_path, monkeyp
     def broken(*_):
         raise ModelError("cannot be drawn")
 
-    monkeypatch.setattr(MODULE, "page", broken)
+    monkeypatch.setattr(MODULE, "write", broken)
     model, log = (done[0] / name for name in ("arm.urdf", "run.csv"))
     for target in (out, tmp_path / "a" / "b"):
         with pytest.raises(ModelError, match="cannot be drawn"):

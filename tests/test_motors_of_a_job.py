@@ -3,6 +3,7 @@
 import json
 import shlex
 
+import jsonschema
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +13,7 @@ from problems import scattered
 from small_runs import motion
 from steelyard.cli import app
 from steelyard.model.side import read_side
+from steelyard.report.schema import schema
 
 SIDE = "".join(
     f'[[rotor]]\njoint = "{joint}"\ngear_ratio = {ratio}\nmass = 0.5\ninertia = 2e-4\n'
@@ -74,7 +76,8 @@ def test_identify_with_both(case):
     assert "leg_identified.steelyard.toml" in found["files"]
     assert "side file" in [each["role"] for each in found["provenance"]["inputs"]]
     page = (out / "report.html").read_text()
-    assert "knee+ankle.viscous" in page and "<h2>Rotors</h2>" in page
+    assert "knee+ankle.viscous" in page and "<b>Rotors.</b>" in page
+    jsonschema.validate(found, schema("identification"))
     words = shlex.split(found["command"])
     assert words[words.index("--coupling") + 1] == "knee+ankle" and "--rotors" in words
     again = json.loads(run_cli(*words[1 : words.index("--out")], *words[words.index("--out") + 2 :], "--json").output)

@@ -86,6 +86,7 @@ def __getattr__(name: str):
         "check",
         "excite",
         "payload",
+        "plot",
     ):  # loaded on first use: they bring SciPy, which a plain import does not need
         return import_module(f"steelyard.{name}")
     if name == "WrenchLog":

@@ -1,6 +1,5 @@
 """The whole job from Python: read, fit, validate, and hand over model, summary and report."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,13 @@ from steelyard.model.save import save
 from steelyard.model.side import read_known, read_side, side_path
 from steelyard.model.side_write import write_side
 from steelyard.pipeline import Job, Progress, Result, run, side_of
-from steelyard.report import page, summary
+from steelyard.report import Record, summary, write
+from steelyard.report.curves import curves
+from steelyard.report.files import FILES
 from steelyard.report.outputs import require_folder, staged
 from steelyard.validate import validate
 
 SUFFIX = "_identified"
-SUMMARY, REPORT = "summary.json", "report.html"
 
 
 def identify(
@@ -49,8 +49,9 @@ def identify(
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     model: path of a URDF or MJCF file. logs: path of a log or several. out: folder for the identified model (the
-    model's file name with `_identified`), `summary.json` and `report.html`, which appear together or not at all; None
-    writes nothing. progress: called with a stage and the share done, 0 to 1. cutoff: Hz, None chooses it from each
+    model's file name with `_identified`), `summary.json`, `report.html`, `report.md` and `curves.npz` (to draw it
+    again), which appear together or not at all; None writes nothing. progress: called with a stage and the share done,
+    0 to 1. cutoff: Hz, None chooses it from each
     log's rate, 0 takes v and a as recorded. friction: any of viscous, coulomb, offset. validation: share of each log
     held out to measure the torque error. coupling: groups of joints with a common motor, see `accumulate`; rotors:
     whether the motors' rotors that the side file describes are bodies; side: that file, by default the model's name
@@ -115,12 +116,8 @@ def _write(result: Result, stage: Path, out) -> dict:
     in_model = load(saved.path).loop_names if result.robot.loops else ()
     if result.job.rotors or set(result.robot.loop_names) - set(in_model):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
-    found = summary(
-        result, out=out, files=[*models, SUMMARY, REPORT], notes=[*saved.notes, *_unwritten(result, saved.path)]
-    )
-    text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
-    (stage / SUMMARY).write_text(text + "\n", encoding="utf-8")
-    (stage / REPORT).write_text(page(result, found), encoding="utf-8")
+    found = summary(result, out=out, files=[*models, *FILES], notes=[*saved.notes, *_unwritten(result, saved.path)])
+    write(Record(found, curves(result)), stage)
     return found
 
 

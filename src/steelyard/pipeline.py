@@ -15,6 +15,7 @@ from steelyard.fit.words import fixed_from, masses_from, tied_from
 from steelyard.identifiability.closed_log import on_tree
 from steelyard.information import accumulate_blocks, reversal_weights
 from steelyard.information.reversals import REVERSAL_WEIGHT
+from steelyard.inspect import Inspection, cutoff_of, health
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
 from steelyard.model import Robot, load
 from steelyard.model.side import read_known, read_side, side_path
@@ -68,7 +69,7 @@ class Job:
 class Result:
     """Outcome of a run: Estimate and Uncertainty, torque errors on the held-out samples before and after, notices.
 
-    findings: of the logs, and the faults of the diagnosis.
+    findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded.
     """
 
     job: Job
@@ -83,6 +84,7 @@ class Result:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
+    health: tuple[Inspection, ...]
 
 
 def run(job: Job, *, progress: Progress | None = None) -> Result:
@@ -96,7 +98,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     known, said = knowledge_of(job, robot)
     options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
     layout_of(robot, **options)  # refuses what the robot does not have before any log is read
-    whole, train, test, findings, notes = [], [], [], [], [*robot.notes, *said]
+    whole, train, test, findings, notes, looked = [], [], [], [], [*robot.notes, *said], []
     for k, path in enumerate(job.logs):
         report(f"reading {Path(path).name}", (k + 0.2) / len(job.logs) * 0.6)
         log = read_log(path, robot, channels=job.channels)
@@ -106,8 +108,9 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         findings += found
         if any(finding.code == "repeated_sample" for finding in found):
             log = filters.restamp(log)
-        cutoff = cutoff_for(log, job.cutoff)
-        log = prepared(log, cutoff, coupling=job.coupling)
+        cutoff, raw = cutoff_for(log, job.cutoff), log
+        log = prepared(raw, cutoff, coupling=job.coupling)
+        looked.append(health(raw, findings=found, ready=log, cutoff=cutoff_of(raw, found, [])))
         log = on_tree(robot, log) if robot.loops else log
         notes += log.notes
         kept, held = split_blocks(log, validation=job.validation)
@@ -144,6 +147,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         findings=(*findings, *diagnosis.faults),
         notes=(*notes, *diagnosis.hints),
         log_names=tuple(Path(path).name for path in job.logs),
+        health=tuple(looked),
     )
     report("done", 1.0)
     return result

@@ -4,7 +4,12 @@ import pytest
 
 from small_runs import write_case
 from steelyard.pipeline import Job, run
-from steelyard.report import page, summary
+from steelyard.report import Record, summary
+from steelyard.report.curves import curves
+from steelyard.report.files import FILES
+from steelyard.report.html import page
+from steelyard.report.markdown import markdown
+from steelyard.report.view import view_of
 
 
 @pytest.fixture(scope="session")
@@ -16,9 +21,25 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def found(small):
-    return summary(small, out="out", files=["arm_identified.urdf", "summary.json", "report.html"])
+    return summary(small, out="out", files=["arm_identified.urdf", *FILES])
 
 
 @pytest.fixture(scope="session")
-def html(small, found):
-    return page(small, found)
+def record(small, found):
+    return Record(found, curves(small))
+
+
+@pytest.fixture(scope="session")
+def view(record):
+    return view_of(record)
+
+
+@pytest.fixture(scope="session")
+def html(view):
+    return page(view)
+
+
+@pytest.fixture(scope="session")
+def text(view):
+    """The report as Markdown."""
+    return markdown(view)

@@ -17,12 +17,12 @@ from steelyard.identifiability.structure import regression_basis
 from steelyard.log.finding import warning
 from steelyard.model import library
 from steelyard.parameters import layout_of
-from steelyard.report.html import number
 from steelyard.report.jsonable import jsonable
 from steelyard.report.labels import dof_units, knowledge, sizes
+from steelyard.report.numbers import number, percent
 from steelyard.report.outputs import require_folder, staged
 from steelyard.report.thin import thin
-from steelyard.report.verdict import percent, verdict
+from steelyard.report.verdict import verdict
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

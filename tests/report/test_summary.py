@@ -10,11 +10,10 @@ from small_runs import JOINTS, motion, torques, write_case
 from steelyard.identify import identify
 from steelyard.pipeline import Job, run
 from steelyard.report import summary
-from steelyard.report.html import number
+from steelyard.report.numbers import number, percent
 from steelyard.report.provenance import provenance
-from steelyard.report.summary import SCHEMA, spelled_out
+from steelyard.report.summary import SCHEMA_VERSION, spelled_out
 from steelyard.report.tables import overview
-from steelyard.report.verdict import percent
 
 
 def text(renderable) -> str:
@@ -26,7 +25,7 @@ def text(renderable) -> str:
 
 def test_it_is_strict_json_with_a_schema(found):
     again = json.loads(json.dumps(found, allow_nan=False))
-    assert again == found and again["schema"] == SCHEMA
+    assert again == found and again["schema_version"] == SCHEMA_VERSION
 
 
 def test_errors_are_those_of_the_raw_predictions(small, found):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli import analyze, check, demo, excite, identify, inspect, mesh, payload, view
+from steelyard.cli import analyze, check, demo, excite, identify, inspect, mesh, payload, report, view
 from steelyard.cli.terminal import DONE, FINDINGS, REFUSED
 
 __all__ = ["DONE", "FINDINGS", "REFUSED", "app", "main"]
@@ -59,5 +59,6 @@ app.command(epilog=inspect.EXAMPLES)(inspect.inspect)
 app.command(epilog=mesh.EXAMPLES)(mesh.mesh)
 app.command(epilog=payload.EXAMPLES)(payload.payload)
 app.command(epilog=excite.EXAMPLES)(excite.excite)
+app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=check.EXAMPLES)(check.check)
 app.command(epilog=view.EXAMPLES)(view.view)

@@ -92,6 +92,17 @@ def repeatability(runs: Mapping[str, Sequence[Information]]) -> Repeatability:
     scored = [independent_blocks(sandwich(blocks)) for blocks in runs.values()]
     found = [_run(scores) for scores in scored]
     estimates, deviations, degrees = (np.stack(rows) for rows in zip(*found, strict=True))
+    names = tuple(first.layout.names[i] for i in first.basis.columns)
+    return compared(tuple(runs), names, estimates, deviations, degrees)
+
+
+def compared(runs: Sequence[str], names: Sequence[str], estimates, deviations, degrees) -> Repeatability:
+    """Compare independent estimates of the same parameters.
+
+    estimates, deviations, degrees of freedom of the latter: (l, r) for the l runs and r names, NaN where a run does not
+    show a parameter.
+    """
+    estimates, deviations, degrees = (np.asarray(each, dtype=float) for each in (estimates, deviations, degrees))
     weight = np.where(np.isfinite(deviations), 1.0 / deviations**2, 0.0)
     total = weight.sum(axis=0)
     count = np.count_nonzero(weight, axis=0)
@@ -102,7 +113,7 @@ def repeatability(runs: Mapping[str, Sequence[Information]]) -> Repeatability:
     known = np.maximum(count - 1, 1)
     return Repeatability(
         runs=tuple(runs),
-        names=tuple(first.layout.names[i] for i in first.basis.columns),
+        names=tuple(names),
         estimates=estimates,
         deviations=deviations,
         pooled=mean,

@@ -19,7 +19,7 @@ ORDER = 4  # of the Butterworth filter of `filters.differentiate`, run both ways
 ABOVE = 3.0  # times the noise that a smoothed spectrum must be to count as motion
 SMOOTHED = 9  # frequencies averaged
 FLOOR = 0.25  # share of the sampling rate above which there is nothing but noise
-SHORTEST = 64  # samples
+SHORTEST, LONGEST = 64, 100_000  # samples: fewer show no spectrum, more show no other
 LOWEST = 8  # candidates start at this many periods of the log
 
 
@@ -38,6 +38,7 @@ class Bandwidth:
 def bandwidth(log: Log) -> Bandwidth:
     """The cutoff for `filters.differentiate`, common to all joints. Raises LogError for a log too short to tell."""
     part = max(segments(log.t), key=lambda part: part.stop - part.start)
+    part = slice(part.start, min(part.stop, part.start + LONGEST))
     return of_signal(log.q[part], log.t[part])
 
 

@@ -1,6 +1,7 @@
 """`inspect`: everything that can be said about a log before anything is identified from it."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -65,41 +66,56 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
     Never refuses a log for its content: what cannot be computed is left out and said in the notes. Raises LogError for
     a log of fewer than two samples.
     """
-    rate, steps = log.rate, np.diff(log.t)
-    findings, notes = checks.check(log, robot), list(log.notes)
-    usable = not any(
-        finding.code in ("not_finite", "time_order", "time_duplicate", "few_samples") for finding in findings
-    )
-    holes = gaps(log.t) if usable else np.zeros(0, dtype=int)
-    cutoff, moved, late, faults = None, (), {}, ()
-    if usable:
+    findings, notes = tuple(checks.check(log, robot)), []
+    ready, late, faults = None, {}, ()
+    cutoff = cutoff_of(log, findings, notes)
+    if cutoff is not None:
         try:
-            cutoff = bandwidth(log).cutoff if log.nq == log.nv else None
-            ready = filters.differentiate(log, cutoff=cutoff) if cutoff else None
+            ready = filters.differentiate(log, cutoff=cutoff)
         except LogError as error:
             notes.append(f"motion not analysed: {error}")
-            ready = None
-        if ready is not None:
-            moved = _motion(ready)
-            independence = min(1.0, 2 * (cutoff or rate) / rate)
-            if robot is not None and log.tau is not None:
-                late, faults = _against(robot, ready, independence, notes)
-    regular = np.delete(steps, holes)
+    if ready is not None and cutoff is not None and robot is not None and log.tau is not None:
+        late, faults = _against(robot, ready, min(1.0, 2 * cutoff / log.rate), notes)
+    found = health(log, findings=findings, ready=ready, cutoff=cutoff)
+    return replace(found, delays=late, faults=faults, notes=(*found.notes, *notes))
+
+
+def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, cutoff: float | None = None):
+    """What can be said of a log without a model, as an Inspection. findings: of `checks.check`; ready: the log with
+    filtered v and a, whose motion is described; cutoff: of `cutoff_of`. Raises LogError for fewer than two samples."""
+    rate, steps, usable = log.rate, np.diff(log.t), _usable(findings)
+    holes = gaps(log.t) if usable else np.zeros(0, dtype=int)
+    channels = signals(log) if usable else ()
     return Inspection(
         name=log.name,
         samples=len(log),
         duration=log.duration,
         rate=rate,
-        jitter=float(np.std(regular) * rate),
+        jitter=float(np.std(np.delete(steps, holes)) * rate),
         gaps=tuple((float(log.t[i]), float(steps[i])) for i in holes),
         cutoff=cutoff,
-        signals=signals(log) if usable else (),
-        motion=moved,
-        delays=late,
-        findings=(*findings, *_resolution(log, findings, usable)),
-        faults=faults,
-        notes=tuple(notes),
+        signals=channels,
+        motion=_motion(ready) if ready is not None and ready.nq == ready.nv else (),
+        delays={},
+        findings=(*findings, *_resolution(channels, findings)),
+        faults=(),
+        notes=tuple(log.notes),
     )
+
+
+def cutoff_of(log: Log, findings: Sequence[Finding], notes: list[str]) -> float | None:
+    """Hz that the spectrum of a log asks for; None, with a note, where it cannot be told."""
+    if not _usable(findings) or log.nq != log.nv:
+        return None
+    try:
+        return bandwidth(log).cutoff
+    except LogError as error:
+        notes.append(f"no cutoff from the spectrum: {error}")
+        return None
+
+
+def _usable(findings: Sequence[Finding]) -> bool:
+    return not any(each.code in ("not_finite", "time_order", "time_duplicate", "few_samples") for each in findings)
 
 
 def _motion(log: Log) -> tuple[Motion, ...]:
@@ -134,11 +150,11 @@ def _against(
     return {name: float(x) for name, x in zip(robot.dof_names, late, strict=True) if np.isfinite(x)}, faults
 
 
-def _resolution(log: Log, findings: tuple[Finding, ...], usable: bool):
+def _resolution(channels: Sequence[Signal], findings: Sequence[Finding]):
     """Positions whose steps are so coarse that velocity is made of them."""
-    if not usable or any(finding.code == "degrees" for finding in findings):
+    if any(finding.code == "degrees" for finding in findings):
         return
-    for signal in signals(log):
+    for signal in channels:
         if signal.channel == "q" and signal.quantum and signal.quantum > 1e-3 * (signal.largest - signal.smallest):
             share = signal.quantum / (signal.largest - signal.smallest)
             yield Finding(

@@ -12,6 +12,7 @@ from steelyard.log.gaps import segments
 _THIRD = np.sqrt(20.0)
 _LEVELS = 4  # least number of different values of a signal that has a resolution
 _OFF = 0.02  # of a step, that quantised values may lie beside its multiples
+LONG = 100_000  # samples that show noise and steps; of a longer log no more are looked at for these
 _NORMAL = 0.6745  # median absolute value of a normal variable
 
 
@@ -43,8 +44,8 @@ def signals(log: Log) -> tuple[Signal, ...]:
 
 
 def _signal(channel: str, joint: str, x: NDArray[np.float64]) -> Signal:
-    rms = float(np.sqrt(np.mean(x**2)))
-    return Signal(channel, joint, float(x.min()), float(x.max()), rms, white_noise(x), quantum(x))
+    rms, part = float(np.sqrt(np.mean(x**2))), x[:LONG]
+    return Signal(channel, joint, float(x.min()), float(x.max()), rms, white_noise(part), quantum(part))
 
 
 def white_noise(x: NDArray[np.float64]) -> float:

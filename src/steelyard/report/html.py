@@ -1,65 +1,54 @@
 """The report as one page that needs nothing else: no network, no other file."""
 
+from base64 import b64encode
 from html import unescape
 from importlib.resources import files
+from zlib import compress
 
-from steelyard.pipeline import Result
-from steelyard.report import figures
-from steelyard.report.labels import KNOWLEDGE
-from steelyard.report.verdict import UNCERTAIN, percent
+from steelyard.report.sections import Part
+from steelyard.report.view import View
 
-DIGITS = 4
+PACKAGE = "steelyard.report"
 
 
-def page(result: Result, summary: dict) -> str:
-    """HTML of a run. summary: of the same result, see `report.summary`; every number on the page is taken from it."""
-    from jinja2 import Environment, StrictUndefined
+def page(view: View) -> str:
+    """HTML of a view; every number on it is taken from a summary."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {
-        "number": number,
-        "percent": _share,
-        "size": _size,
-        "unit": lambda text: text.replace("^2", "²"),
-    }
-    template = environment.from_string(files("steelyard.report").joinpath("template.html").read_text("utf-8"))
-    torque = figures.torque_figures(result)
-    return template.render(
-        summary=summary,
-        knowledge=KNOWLEDGE,
-        uncertain=UNCERTAIN,
-        terms=[term for term in ("viscous", "coulomb", "offset", "armature") if term in result.estimate.layout.terms],
-        figures={
-            "error": _embedded(figures.error_figure(summary)),
-            "mass": _embedded(figures.mass_figure(summary)),
-            "contributions": _embedded(figures.contribution_figure(summary)),
-            "precision": _embedded(figures.precision_figure(summary)),
-        }
-        | {f"torque{i}": _embedded(figure) for i, figure in enumerate(torque.values())},
-        torque=list(torque),
-        plotly=Markup(get_plotlyjs()),
+    environment = Environment(
+        loader=PackageLoader(PACKAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    raw = {name: Markup(_text(name)) for name in ("style.css", "page.js")}
+    return environment.get_template("page.html").render(
+        view=view,
+        sections=[
+            (section, [part for part in section.parts if _filled(part, view.figures)]) for section in view.sections
+        ],
+        figures={key: _embedded(figure) for key, figure in view.figures.items()},
+        style=raw["style.css"],
+        script=raw["page.js"],
+        plotly=_plotly() if view.figures else "",
     )
 
 
-def number(value) -> str:
-    """A number with four significant digits, a dash for what is unknown."""
-    if value is None:
-        return "–"
-    return f"{value + 0.0:.{DIGITS}g}".replace("-", "−")
+def _text(name: str) -> str:
+    return files(PACKAGE).joinpath("templates", name).read_text("utf-8")
 
 
-def _share(value) -> str:
-    return "–" if value is None else percent(value)
+def _filled(part: Part, drawn: dict) -> bool:
+    return not part.figures or any(key in drawn for key in part.figures)
 
 
-def _unit(text: str) -> str:
-    return text.replace("^2", "²")
+def _plotly() -> str:
+    """The plotting library, packed: a third of the size, unpacked by the browser."""
+    from plotly.offline import get_plotlyjs
 
-
-def _size(count: int) -> str:
-    return f"{count / 2**20:.1f} MB" if count >= 2**20 else f"{count / 2**10:.1f} kB"
+    return b64encode(compress(get_plotlyjs().encode(), 9)).decode()
 
 
 def _embedded(figure) -> dict:
@@ -70,7 +59,8 @@ def _embedded(figure) -> dict:
     from markupsafe import Markup
 
     title = unescape(figure.layout.title.text)
-    text = figure.update_layout(title=None, margin={"t": 34}, height=290).to_json()
+    figure = figure.update_layout(title=None, margin={"t": 34}, height=290)
+    text = figure.to_json()
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return {"title": title, "json": Markup(text)}

@@ -9,15 +9,20 @@ from steelyard.fit import Source
 from steelyard.fit.least_squares import model_parameters
 from steelyard.inertia import pseudo
 from steelyard.inertia.parameters import rotational_inertia, to_com_inertia
+from steelyard.inspect import Inspection
 from steelyard.model.robot import Robot
 from steelyard.pipeline import Result
+from steelyard.report.answers import answers
 from steelyard.report.command import repeat_command
 from steelyard.report.jsonable import jsonable
 from steelyard.report.labels import column_units, dof_units, knowledge, sizes
 from steelyard.report.provenance import provenance
+from steelyard.report.unknown import unknowns
 from steelyard.report.verdict import UNCERTAIN, verdict
 
-SCHEMA = 1
+SCHEMA_VERSION = 1
+KIND = "identification"
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of errors
 ROUNDING = 1e-12  # of a body's size: what is left below it is no number worth showing
 
 
@@ -27,23 +32,28 @@ def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Seque
     out: folder the files were written to; files: their names in it; notes: of writing them. Reads the input files
     once, for their hashes.
     """
-    estimate = result.estimate
-    judged = verdict(result)
+    estimate, judged = result.estimate, verdict(result)
+    held, bodies, parameters = _held_out(result), _bodies(result), _parameters(result)
+    base = _base_parameters(result)
+    unknown = unknowns(result.job, bodies, parameters, base)
     return jsonable(
         {
-            "schema": SCHEMA,
-            "verdict": vars(judged),
+            "schema_version": SCHEMA_VERSION,
+            "kind": KIND,
+            "verdict": vars(judged) | {"answers": answers(judged.level, judged.reasons, held, unknown, base)},
             "robot": _robot(result.prior),
             "fit": _fit(estimate),
-            "held_out": _held_out(result),
-            "bodies": _bodies(result),
+            "held_out": held,
+            "unknown": unknown,
+            "bodies": bodies,
             "joints": _joints(result),
             "couplings": _couplings(result),
             "rotors": _rotors(result),
-            "parameters": _parameters(result),
-            "base_parameters": _base_parameters(result),
+            "parameters": parameters,
+            "base_parameters": base,
             "diagnosis": _diagnosis(result.diagnosis),
             "uncertainty": _uncertainty(result),
+            "health": [_health(each) for each in result.health],
             "findings": [vars(finding) for finding in result.findings],
             "notes": [*result.notes, *estimate.notes, *notes],
             "job": result.job.as_json(),
@@ -53,6 +63,13 @@ def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Seque
             "provenance": provenance(result.job),
         }
     )
+
+
+def _health(found: Inspection) -> dict:
+    """A log as it was recorded; findings and notes stand elsewhere in the summary."""
+    return {
+        key: value for key, value in found.as_json().items() if key not in ("delays", "findings", "faults", "notes")
+    }
 
 
 def _robot(robot: Robot) -> dict:
@@ -87,6 +104,7 @@ def _held_out(result: Result) -> dict:
     before, after = result.before, result.after
     units = dict(zip(result.prior.dof_names, dof_units(result.prior), strict=True))
     noise = dict(zip(result.estimate.group_names, result.estimate.noise, strict=True))
+    spread = [np.quantile(model.error, QUANTILES, axis=0) for model in (before, after)]
     joints = [
         {
             "name": name,
@@ -97,6 +115,8 @@ def _held_out(result: Result) -> dict:
             "relative_before": before.relative[i],
             "relative_after": after.relative[i],
             "noise": noise.get(name),
+            "quantiles_before": spread[0][:, i],
+            "quantiles_after": spread[1][:, i],
         }
         for i, name in enumerate(after.joint_names)
     ]
@@ -254,6 +274,7 @@ def _base_parameters(result: Result) -> list[dict]:
             "unit": units[column],
             "prior": given[k],
             **intervals[k],
+            "degrees": result.uncertainty.degrees[k],
             "relative_deviation": share[k],
             "uncertain": bool(share[k] > UNCERTAIN),
             "regroups": regrouped(layout.names, basis.regrouping[k], column),

@@ -4,8 +4,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.report.html import number
-from steelyard.report.verdict import percent
+from steelyard.report.numbers import number, percent
+from steelyard.report.sheet import Cell, Sheet
+from steelyard.report.sheets import torques
+from steelyard.report.view import View
 
 SHOWN = 6  # bounds in a line of the terminal
 COLORS = {"good": "green", "care": "yellow", "keep": "red"}
@@ -31,6 +33,25 @@ def overview(summary: dict, *, links: bool = True) -> Group:
     return Group(*lines)
 
 
+def of_view(view: View) -> Group:
+    """A report on the terminal: verdict, then the tables that stand open."""
+    if view.summary["kind"] == "identification":
+        return overview(view.summary)
+    judged = view.verdict
+    lines = [
+        Text(judged["headline"], style=f"bold {COLORS[judged['level']]}"),
+        Text(judged["advice"]),
+        *(Text(f"- {reason}") for reason in judged["reasons"]),
+    ]
+    open_sheets = (part.sheet for section in view.sections for part in section.parts if part.sheet and not part.folded)
+    for sheet in open_sheets:
+        if not sheet.folded:
+            lines += [Text(), shown(sheet)]
+    if view.summary["files"]:
+        lines.append(Text(f"\nWritten to {view.summary['out']}: {', '.join(view.summary['files'])}"))
+    return Group(*lines)
+
+
 def held_back(summary: dict) -> str:
     """What is known and holds the estimate back, in one line; the report has all of it."""
     binding = summary["fit"]["binding"]
@@ -40,20 +61,27 @@ def held_back(summary: dict) -> str:
 
 def error_table(summary: dict) -> Table:
     """Torque error of each joint on held-out samples."""
-    held = summary["held_out"]
-    table = _table("Torque error on held-out samples (RMS, and over the RMS torque)", "joint")
-    for column in ("torque", "before", "after", "unit"):
-        table.add_column(column, justify="left" if column == "unit" else "right")
-    for joint in held["joints"]:
-        table.add_row(
-            Text(joint["name"]),
-            number(joint["torque_rms"]),
-            *(f"{number(joint[f'rms_{key}'])} ({_share(joint[f'relative_{key}'])})" for key in ("before", "after")),
-            joint["unit"],
-        )
-    shares = [_share(held[f"relative_error_{key}"]) for key in ("before", "after")]
-    table.add_row(Text("all joints", style="bold"), "", *shares, "", style="bold")
+    return shown(torques.errors(summary))
+
+
+def shown(sheet: Sheet) -> Table:
+    """A table of the report on the terminal."""
+    table = Table(
+        title=Text(f"{sheet.title}: {sheet.caption}", style="bold"),
+        title_justify="left",
+        header_style="bold",
+        expand=False,
+    )
+    for column in sheet.columns:
+        table.add_column(column.title, justify="right" if column.kind == "number" else "left", overflow="fold")
+    for row in sheet.rows:
+        table.add_row(*(Text(_words(cell)) for cell in row))
     return table
+
+
+def _words(cell: Cell) -> str:
+    changed = f"{cell.was} -> {cell.text}" if cell.was else cell.text
+    return f"{changed} ({cell.note})" if cell.note else changed
 
 
 def body_table(summary: dict) -> Table:
@@ -85,7 +113,3 @@ def _table(title: str, first: str) -> Table:
     table = Table(title=Text(title, style="bold"), title_justify="left", header_style="bold", expand=False)
     table.add_column(first, overflow="fold")
     return table
-
-
-def _share(value) -> str:
-    return "–" if value is None else percent(value)

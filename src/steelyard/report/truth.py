@@ -8,8 +8,8 @@ from rich.text import Text
 from steelyard.fit.least_squares import model_parameters
 from steelyard.model.robot import Robot
 from steelyard.pipeline import Result
-from steelyard.report.html import number
 from steelyard.report.labels import column_units, knowledge
+from steelyard.report.numbers import number
 from steelyard.report.summary import spelled_out
 
 COLUMNS = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]", "Ixx [kg m²]", "Iyy [kg m²]", "Izz [kg m²]")

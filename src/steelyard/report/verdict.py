@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from steelyard.pipeline import Result
+from steelyard.report.numbers import percent, times
 
 SAME = 0.02  # relative change of the error that counts as none, and change of a joint's error as a share of its torque
 LARGE = 0.25  # held-out error over torque above which something beside inertia and simple friction is at work
@@ -35,17 +36,10 @@ def verdict(result: Result) -> Verdict:
     return Verdict(level, _headline(before, after, improved), ADVICE[level], reasons)
 
 
-def percent(share: float) -> str:
-    """A share in percent, to two significant digits and never to tens: 0.0042 %, 4.2 %, 42 %, 420 %."""
-    digits = ".0f" if share >= 1 else ".2g"
-    return f"{float(f'{100 * share:{digits}}'):.15g} %"
-
-
 def _headline(before: float, after: float, improved: bool) -> str:
     change = f"{percent(before)} before, {percent(after)} after"
     if improved:
-        times = f"{before / after:.{0 if before >= 10 * after else 1}f}"
-        return f"Better: held-out torque error {change} ({times} times smaller)."
+        return f"Better: held-out torque error {change} ({times(before / after)} times smaller)."
     if after <= (1 + SAME) * before:
         return f"No better than the given model: held-out torque error {change}."
     return f"Worse than the given model: held-out torque error {change}."

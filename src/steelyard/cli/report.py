@@ -1,0 +1,45 @@
+"""`steelyard report`: results drawn again, or side by side."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.cli.options import Json, Quiet
+from steelyard.cli.terminal import DONE, console, refusals
+
+EXAMPLES = """
+Examples:
+
+  steelyard report result
+
+  steelyard report march/ april/ may/ --out drift
+
+  steelyard report robot-1/ robot-2/ --json
+"""
+
+
+def report(
+    results: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders that identify or payload wrote with --out.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Folder for the report. [default: DIR itself, for one]"),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Draw the report of one result again, or compare several results side by side."""
+    with refusals():
+        from steelyard.report.again import again
+
+        shown = again(results, out)
+    if as_json:
+        typer.echo(json.dumps(shown.summary, indent=1, ensure_ascii=False))
+    elif not quiet:
+        from steelyard.report.tables import of_view
+
+        console().print(of_view(shown))
+    raise typer.Exit(DONE)

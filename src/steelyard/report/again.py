@@ -1,0 +1,31 @@
+"""`steelyard report`: the report of one result drawn again, or several results compared."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from steelyard.report.comparison import comparison
+from steelyard.report.files import COMPARED, render, write_comparison
+from steelyard.report.outputs import staged
+from steelyard.report.record import SUMMARY, read
+from steelyard.report.view import View, view_of, view_of_comparison
+
+
+def again(folders: Sequence[Path], out=None) -> View:
+    """View of one result or of a comparison, written to a folder.
+
+    folders: of results. out: of the report; by default that of the result itself, and none for a comparison. Raises
+    OptionError for folders without result.
+    """
+    records = [read(folder) for folder in folders]
+    if len(records) == 1:
+        view = view_of(records[0])
+        with staged(folders[0] if out is None else out) as stage:
+            render(records[0], stage)
+        return view
+    inputs = [folder / SUMMARY for folder in folders]
+    found = comparison(records, list(folders), out=out, files=COMPARED if out is not None else ())
+    view = view_of_comparison(found)
+    if out is not None:
+        with staged(out, inputs=inputs) as stage:
+            write_comparison(view, stage)
+    return view

@@ -1,0 +1,118 @@
+"""The signals behind the figures of a run, thinned to what a screen can show, so that a result can be drawn again.
+
+Each is (2, k): horizontal and vertical values, NaN where a line breaks. The file `curves.npz` holds them as
+`KIND/INDEX/SERIES`, with the index of a joint (or of a channel of the wrench) in the order of the summary.
+"""
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.diagnose.contributions import EFFECTS, contributions
+from steelyard.dynamics.effects import effect_column
+from steelyard.errors import OptionError
+from steelyard.fit.estimate import Estimate
+from steelyard.log.log import Log
+from steelyard.model.robot import Robot
+from steelyard.parameters import COULOMB_WIDTH
+from steelyard.pipeline import Result
+from steelyard.report.thin import thin
+
+Curves = Mapping[tuple[str, int, str], np.ndarray]
+
+MOST_POINTS = 120_000  # of torques in all figures together: a megabyte or so of page
+PARTS, CLOUD = 500, 400  # samples of contributions and of friction clouds, a joint
+MANY = 8  # joints from which on each has fewer samples there
+VISIBLE = 1e-3  # of the largest torque, below which a part cannot be seen
+RUBBING = ("viscous", "coulomb", "offset")
+
+
+def curves(result: Result) -> Curves:
+    """Torques on held-out samples (given, identified, measured), what they are made of, and friction over speed."""
+    return {key: value.astype("f4") for key, value in (*_torques(result), *_parts(result), *_friction(result))}
+
+
+def limit_of(joints: int) -> int:
+    """Points a signal of so many joints may have."""
+    return int(np.clip(MOST_POINTS / (3 * joints), 200, 2000))
+
+
+def _torques(result: Result) -> Iterator[tuple[tuple[str, int, str], np.ndarray]]:
+    after, t = result.after, result.after.t - result.after.t[0]
+    shown = {"measured": after.measured, "given": result.before.predicted, "identified": after.predicted}
+    limit = limit_of(len(after.joint_names))
+    for i in range(len(after.joint_names)):
+        for name, values in shown.items():
+            yield ("torque", i, name), np.stack(thin(t, values[:, i], limit))
+
+
+def _parts(result: Result) -> Iterator[tuple[tuple[str, int, str], np.ndarray]]:
+    some = _spread(result.held_out, PARTS, len(result.after.joint_names))
+    found = contributions(result.estimate, some)
+    parts = {"gravity": found.gravity, "motion": found.links.sum(axis=2) - found.gravity, **found.effects}
+    t = some.t - result.after.t[0]
+    visible = VISIBLE * np.abs(found.total).max(axis=0)
+    for i in range(len(found.joint_names)):
+        for name in EFFECTS:
+            if np.abs(parts[name][:, i]).max() > visible[i]:
+                yield ("part", i, name), np.stack([t, parts[name][:, i]])
+
+
+def _friction(result: Result) -> Iterator[tuple[tuple[str, int, str], np.ndarray]]:
+    """Measured torque less everything but friction, over speed, and the curves of both models."""
+    estimate = result.estimate
+    terms = [term for term in RUBBING if term in estimate.layout.terms]
+    if not terms or result.prior.loops:
+        return
+    some = _spread(result.held_out, CLOUD, len(estimate.layout.dofs))
+    v, tau = some.require("v", "tau")
+    found = contributions(estimate, some)
+    rubbed = sum(found.effects[term] for term in terms)
+    left = tau - found.total + rubbed
+    for i in estimate.layout.dofs:
+        speed = np.linspace(-1, 1, 161) * np.abs(v[:, i]).max()
+        yield ("friction", i, "measured"), np.stack([v[:, i], left[:, i]])
+        for name, model in (("given", result.prior), ("identified", estimate)):
+            yield ("friction", i, name), np.stack([speed, _rubbing(model, i, speed)])
+
+
+def _rubbing(model: Estimate | Robot, i: int, v) -> np.ndarray:
+    """(n,) friction of one degree at speeds v (n,), by a model."""
+    robot = model.require_robot() if isinstance(model, Estimate) else model
+    width = model.coulomb_width if isinstance(model, Estimate) else COULOMB_WIDTH
+    tau = robot.damping[i] * v + robot.frictionloss[i] * effect_column("coulomb", v, v, coulomb_width=width)
+    if isinstance(model, Estimate) and "offset" in model.layout.terms:
+        tau = tau + model.friction["offset"][list(model.layout.dofs).index(i)]
+    return tau
+
+
+def _spread(log: Log, count: int, joints: int) -> Log:
+    """About `count` samples of a log, evenly spread; fewer where each is for many joints."""
+    count = int(count * min(1.0, MANY / max(joints, 1)) ** 0.5)
+    return log[:: -(-len(log) // count)]
+
+
+def save_curves(found: Curves, path) -> None:
+    """Write curves to an NPZ file."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key, value in found.items():
+            with archive.open("/".join(map(str, key)) + ".npy", "w") as file:
+                np.lib.format.write_array(file, value, allow_pickle=False)
+
+
+def load_curves(path) -> Curves:
+    """Curves of an NPZ file. Raises OptionError for a file of another kind."""
+    try:
+        with np.load(Path(path), allow_pickle=False) as file:
+            return {_key(name): file[name] for name in file.files}
+    except (OSError, ValueError) as error:
+        raise OptionError(
+            f"{path} holds no curves of a report: {error}. Run the identification again with --out."
+        ) from error
+
+
+def _key(name: str) -> tuple[str, int, str]:
+    kind, index, series = name.split("/")
+    return kind, int(index), series

@@ -1,0 +1,11 @@
+"""Figures of a run as Plotly figures. Each takes a `Result`, the folder of a result, or a `Record`."""
+
+from steelyard.report.figures.errors import errors
+from steelyard.report.figures.friction import friction
+from steelyard.report.figures.knowledge import precision
+from steelyard.report.figures.links import masses
+from steelyard.report.figures.parts import contributions, parts
+from steelyard.report.figures.residuals import residuals
+from steelyard.report.figures.torques import torque
+
+__all__ = ["contributions", "errors", "friction", "masses", "parts", "precision", "residuals", "torque"]

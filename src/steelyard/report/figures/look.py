@@ -1,0 +1,70 @@
+"""The look that all figures share: colours of the Okabe-Ito palette, which colour-blind readers can tell apart."""
+
+from html import escape
+
+MEASURED, GIVEN, IDENTIFIED = "#4d4d4d", "#d55e00", "#0072b2"
+EFFECT_COLORS = {
+    "gravity": "#0072b2",
+    "motion": "#56b4e9",
+    "rotors": "#f0e442",
+    "armature": "#009e73",
+    "viscous": "#e69f00",
+    "coulomb": "#d55e00",
+    "offset": "#999999",
+    "extras": "#cc79a7",
+}
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#a89b00")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
+LINES = {
+    "measured": {"color": MEASURED, "width": 1.5},
+    "given": {"color": GIVEN, "width": 1.2, "dash": "dot"},
+    "identified": {"color": IDENTIFIED, "width": 1.5},
+}
+POINTS = {"given": (GIVEN, "circle-open"), "identified": (IDENTIFIED, "circle")}
+LONGEST = 14  # letters of a name below an axis
+
+
+def dressed(figure, title: str, x_title: str | None, y_title: str | None):
+    """Title, axes with units, quiet grid."""
+    figure.update_layout(
+        template="none",
+        title={"text": title, "x": 0.01, "xanchor": "left", "font": {"size": 15}},
+        font={"family": "system-ui, sans-serif", "size": 12, "color": "#1a1a1a"},
+        height=320,
+        margin={"l": 62, "r": 12, "t": 64, "b": 46},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        hoverlabel={"namelength": -1},
+        showlegend=sum(trace.showlegend is not False for trace in figure.data) > 1,
+    )
+    axis = {"gridcolor": "#e3e3e3", "zerolinecolor": "#c4c4c4", "automargin": True}
+    figure.update_xaxes(title=x_title, **axis)
+    return figure.update_yaxes(title=y_title, **axis)
+
+
+def text(name: str) -> str:
+    """A name as Plotly shows it as it is: three characters stand for markup there."""
+    return escape(name, quote=False)
+
+
+def name_axis(figure, names):
+    """Names below the horizontal axis, whole ones in the hover text. Values sit at 0, 1, ..."""
+    return figure.update_xaxes(
+        tickvals=list(range(len(names))),
+        ticktext=[text(_short(name)) for name in names],
+        range=[-0.6, len(names) - 0.4],
+        zeroline=False,
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
+
+
+def log_axis(figure):
+    """A logarithmic vertical axis: a factor is the same distance for the wrist and for the shoulder."""
+    return figure.update_yaxes(type="log", exponentformat="none", minor={"showgrid": True, "gridcolor": "#f1f1f1"})
+
+
+def quantity(unit: str) -> str:
+    """What is measured in a unit."""
+    return "torque" if unit == "N m" else "force"

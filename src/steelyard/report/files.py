@@ -1,0 +1,36 @@
+"""The files of a report: page and Markdown of a record, beside its summary and curves."""
+
+import json
+from pathlib import Path
+
+from steelyard.report import record as records
+from steelyard.report.html import page
+from steelyard.report.markdown import markdown
+from steelyard.report.record import CURVES, PAGE, SUMMARY, TEXT, Record
+from steelyard.report.view import View, view_of
+
+FILES = (SUMMARY, PAGE, TEXT, CURVES)
+COMPARED = (SUMMARY, PAGE, TEXT)
+
+
+def write(record: Record, folder) -> None:
+    """Write summary.json, curves.npz, report.html and report.md to a folder."""
+    records.write(record, folder)
+    render(record, folder)
+
+
+def render(record: Record, folder) -> None:
+    """Write report.html and report.md to a folder."""
+    _render(view_of(record), folder)
+
+
+def write_comparison(view: View, folder) -> None:
+    """Write the same three files of a comparison: its summary, page and Markdown."""
+    text = json.dumps(view.summary, indent=1, ensure_ascii=False, allow_nan=False)
+    (Path(folder) / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    _render(view, folder)
+
+
+def _render(view: View, folder) -> None:
+    (Path(folder) / PAGE).write_text(page(view), encoding="utf-8")
+    (Path(folder) / TEXT).write_text(markdown(view), encoding="utf-8")

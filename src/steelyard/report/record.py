@@ -1,0 +1,62 @@
+"""`Record`: everything a report shows, as it lies in a result folder, so that it can be drawn again and compared."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.errors import OptionError
+from steelyard.pipeline import Result
+from steelyard.report.curves import Curves, curves, load_curves, save_curves
+from steelyard.report.summary import SCHEMA_VERSION, summary
+
+SUMMARY, CURVES, PAGE, TEXT = "summary.json", "curves.npz", "report.html", "report.md"
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """summary: see docs/command_line.md. curves: signals of the figures, thinned."""
+
+    summary: dict
+    curves: Curves
+
+    @property
+    def kind(self) -> str:
+        """`identification` or `payload`."""
+        return self.summary["kind"]
+
+
+def record_of(run: "Record | Result | str | Path") -> Record:
+    """The Record of a result, of a folder it was written to, or itself."""
+    if isinstance(run, Record):
+        return run
+    return Record(summary(run), curves(run)) if isinstance(run, Result) else read(run)
+
+
+def read(folder) -> Record:
+    """Record in a result folder. Raises OptionError for one without, or from a newer version."""
+    folder = Path(folder)
+    path = folder / SUMMARY
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise OptionError(
+            f"{folder} holds no result: {path.name} cannot be read ({error.strerror or error}). Give a folder that "
+            "steelyard identify or steelyard payload wrote with --out."
+        ) from error
+    except ValueError as error:
+        raise OptionError(f"{path} is no JSON: {error}. Write the result again with --out.") from error
+    version = found.get("schema_version") if isinstance(found, dict) else None
+    if version != SCHEMA_VERSION:
+        raise OptionError(
+            f"{path} has schema version {version}; this program reads version {SCHEMA_VERSION}. Write the result again "
+            "with --out, or use the version of steelyard that its provenance names."
+        )
+    held = folder / CURVES
+    return Record(found, load_curves(held) if held.is_file() else {})
+
+
+def write(record: Record, folder) -> None:
+    """Write summary and curves to a folder."""
+    text = json.dumps(record.summary, indent=1, ensure_ascii=False, allow_nan=False)
+    (Path(folder) / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    save_curves(record.curves, Path(folder) / CURVES)

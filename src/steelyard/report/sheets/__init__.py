@@ -1,0 +1,1 @@
+"""The tables of a report, each from a summary."""

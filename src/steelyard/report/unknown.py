@@ -1,0 +1,80 @@
+"""What a run could not find out, why, and what would: three kinds of not knowing, each with its remedy."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from steelyard.inertia.parameters import NAMES
+from steelyard.pipeline import Job
+from steelyard.report.numbers import plural
+
+SHOWN = 6  # links or names in a command or a sentence
+
+
+def unknowns(job: Job, bodies: Sequence[Mapping], parameters: Sequence[Mapping], base: Sequence[Mapping]) -> list[dict]:
+    """Entries with kind, names, why, remedy and command, as far as there are any; all lists as in the summary.
+
+    weak: combinations that some motion shows but this one hardly. combined: parameters that show only in sums with
+    others. unseen: parameters without effect on any torque of this robot.
+    """
+    weak = [each["name"] for each in base if each["uncertain"] and each["label"] != "given"]
+    known = {name: mark for body in bodies for name, mark in _marks(body)}
+    given = {each["name"] for each in parameters if each["label"] == "given"}
+    combined = [name for name, mark in known.items() if mark == "combination" and name not in given]
+    unseen = [name for name, mark in known.items() if mark == "model" and name not in given]
+    entries = (_weak(job, weak), _combined(job, combined), _unseen(job, unseen))
+    return [entry for entry in entries if entry["names"]]
+
+
+def _marks(body: Mapping):
+    return [(f"{body['name']}.{name}", mark) for name, mark in zip(NAMES, body["knowledge"], strict=True)]
+
+
+def _weak(job: Job, names: list[str]) -> dict:
+    focus = list(dict.fromkeys(name.rpartition(".")[0] if _of_body(name) else name for name in names))
+    options = ["--focus", ",".join(focus[:SHOWN]), "--out", "motion.csv"]
+    return {
+        "kind": "weak",
+        "names": names,
+        "why": f"{plural(len(names), 'combination')} hardly showed in the recorded motion, so the given model has a "
+        "large say in the value. Their intervals are wide.",
+        "remedy": "Record a motion made for them, and identify from both logs.",
+        "command": shlex.join(["steelyard", "excite", job.model, "--after", job.logs[0], *options]),
+    }
+
+
+def _combined(job: Job, names: list[str]) -> dict:
+    return {
+        "kind": "combined",
+        "names": names,
+        "why": f"{plural(len(names), 'parameter')} can be seen only in sums with others. The sums are known; how a sum "
+        "is split follows from the given model and changes no torque of this robot as it is mounted.",
+        "remedy": "If you need the split (the robot will be mounted otherwise, or a link replaced), weigh a link "
+        f"(--mass {shlex.quote(_links(names)[0])}=KG) or keep what you trust (--fix). What another sensor or mounting "
+        "would show:",
+        "command": _analyze(job, names),
+    }
+
+
+def _unseen(job: Job, names: list[str]) -> dict:
+    return {
+        "kind": "unseen",
+        "names": names,
+        "why": f"{plural(len(names), 'parameter')} {'has' if len(names) == 1 else 'have'} no effect on any torque of "
+        "this robot as it is mounted, in any motion. The given values stay, and do no harm here.",
+        "remedy": "They count once the robot is mounted tilted, on a moving base or on a force sensor. What would show "
+        "them:",
+        "command": _analyze(job, names),
+    }
+
+
+def _of_body(name: str) -> bool:
+    return name.rpartition(".")[2] in NAMES
+
+
+def _analyze(job: Job, names: list[str]) -> str:
+    return shlex.join(["steelyard", "analyze", job.model, "--explain", ",".join(_links(names)[:SHOWN])])
+
+
+def _links(names: list[str]) -> list[str]:
+    """Owners of parameters, each once, in order."""
+    return list(dict.fromkeys(name.rpartition(".")[0] for name in names))
