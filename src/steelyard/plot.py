@@ -4,7 +4,18 @@ Each function takes what `sy.identify` returns, the folder of a result, or `sy.p
 several figures.
 """
 
-from steelyard.report.figures import contributions, errors, friction, masses, parts, precision, residuals, torque
+from steelyard.report.figures import (
+    contributions,
+    errors,
+    friction,
+    masses,
+    parts,
+    precision,
+    residuals,
+    torque,
+    unexplained,
+    wrench,
+)
 from steelyard.report.record import read
 from steelyard.report.vector import save
 
@@ -19,4 +30,6 @@ __all__ = [
     "residuals",
     "save",
     "torque",
+    "unexplained",
+    "wrench",
 ]

@@ -11,7 +11,7 @@ from steelyard.identify import identify
 from steelyard.pipeline import Job, run
 from steelyard.report import summary
 from steelyard.report.numbers import number, percent
-from steelyard.report.provenance import provenance
+from steelyard.report.provenance import inputs_of, provenance
 from steelyard.report.summary import SCHEMA_VERSION, spelled_out
 from steelyard.report.tables import overview
 
@@ -110,7 +110,7 @@ def test_a_log_that_is_a_folder_is_hashed_with_all_its_files(tmp_path):
     (tmp_path / "bag" / "metadata.yaml").write_bytes(b"12")
     (tmp_path / "bag" / "run_0.db3").write_bytes(b"345")
     (tmp_path / "arm.urdf").write_bytes(b"12345")
-    model, bag = provenance(Job(str(tmp_path / "arm.urdf"), (str(tmp_path / "bag"),)))["inputs"]
+    model, bag = provenance(inputs_of(Job(str(tmp_path / "arm.urdf"), (str(tmp_path / "bag"),))))["inputs"]
     assert bag["bytes"] == 5 and bag["sha256"] == model["sha256"]
 
 

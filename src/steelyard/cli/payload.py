@@ -12,7 +12,7 @@ from steelyard.cli.terminal import DONE, FINDINGS, refusals
 EXAMPLES = """
 Examples:
 
-  steelyard payload held.npz --shape hammer.stl
+  steelyard payload held.npz --shape hammer.stl --out result
 
   steelyard payload held.csv --arm arm.urdf --frame flange --hand empty.csv --export franka,ur
 
@@ -58,6 +58,9 @@ def payload(
     export: Annotated[
         str, typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,ros,urdf,mjcf: print for these controllers.")
     ] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder for summary.json and report.html.")
+    ] = None,
     as_json: Json = False,
 ):
     """Identify what a robot holds, from a wrist force-torque sensor or from joint torques."""
@@ -67,10 +70,15 @@ def payload(
         request = command.Request(
             log, method, shape, scale, shape_pose, arm, frame, torques, cutoff, hand, bias, axes, negate, gravity
         )
-        found = command.identify_files(request)
-        exports = command.export_text(found, words(export))
+        outcome = command.identify_files(request)
+        found, exports = outcome.payload, command.exports(outcome.payload, words(export))
+        if out is not None:
+            from steelyard.report.payload_files import write_payload
+
+            write_payload(outcome, request, exports, out)
+    texts = [f"# {name}\n{text}" for name, text in exports.items()]
     if as_json:
-        typer.echo(json.dumps(found.as_dict() | {"export": exports}, indent=1, ensure_ascii=False))
+        typer.echo(json.dumps(found.as_dict() | {"export": "\n\n".join(texts)}, indent=1, ensure_ascii=False))
     else:
-        typer.echo("\n\n".join(text for text in (found.summary(), exports) if text))
+        typer.echo("\n\n".join([found.summary(), *texts]))
     raise typer.Exit(DONE if found.status.usable and not found.findings else FINDINGS)

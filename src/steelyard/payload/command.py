@@ -1,4 +1,4 @@
-"""`steelyard payload`: files in, a `Payload` and its text out. The command line adds nothing but its options."""
+"""`steelyard payload`: files in, a `Payload` with its signals out. The command line adds nothing but its options."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,9 +9,10 @@ from steelyard.errors import OptionError, choices
 from steelyard.log import filters, read_log
 from steelyard.model import load
 from steelyard.payload.estimate import Payload
-from steelyard.payload.identify import identify
+from steelyard.payload.identify import identify, made_ready
 from steelyard.payload.read import read_wrench_log
 from steelyard.payload.shape import solid_of
+from steelyard.payload.signals import Signals, torque_signals, wrench_signals
 from steelyard.payload.tool import calibrate
 from steelyard.payload.torques import identify_from_torques
 from steelyard.payload.vendors import FORMATS, export
@@ -38,21 +39,24 @@ class Request:
     gravity: tuple[float, float, float] | None = None
 
 
-def identify_files(request: Request) -> Payload:
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What was found, and what was measured beside what that explains."""
+
+    payload: Payload
+    signals: Signals
+
+
+def identify_files(request: Request) -> Outcome:
     """Read the files of a request and identify the payload. Raises SteelyardError for what cannot be used."""
     if request.torques:
         return _from_torques(request)
     if request.frame is not None and request.arm is None:
         raise OptionError("--frame names a link of the arm: give --arm MODEL too")
-    log = _read(request, request.log)
     tool = None if request.hand is None else calibrate(_read(request, request.hand))
-    return identify(
-        log,
-        request.method,
-        shape=_shape(request),
-        tool=tool,
-        bias=request.bias,
-    )
+    log = made_ready(_read(request, request.log), request.method, tool=tool)
+    found = identify(log, request.method, shape=_shape(request), bias=request.bias, smooth=False)
+    return Outcome(found, wrench_signals(log, found))
 
 
 def _read(request: Request, path: Path):
@@ -71,7 +75,7 @@ def _shape(request: Request):
     return solid_of(request.shape, scale=request.scale, pose=pose)
 
 
-def _from_torques(request: Request) -> Payload:
+def _from_torques(request: Request) -> Outcome:
     if request.arm is None:
         raise OptionError("--torques needs --arm MODEL, the identified model of the arm without payload")
     if request.method != "auto":
@@ -91,12 +95,13 @@ def _from_torques(request: Request) -> Payload:
         shape=_shape(request),
         independence=min(1.0, 2 * request.cutoff / rate),
     )
-    return replace(found, notes=(*filtered.notes, *found.notes))
+    found = replace(found, notes=(*filtered.notes, *found.notes))
+    return Outcome(found, torque_signals(arm, filtered, found, frame=request.frame))
 
 
-def export_text(payload: Payload, formats: tuple[str, ...]) -> str:
-    """The payload in each of the formats, one after the other. Raises OptionError for an unknown one."""
+def exports(payload: Payload, formats: tuple[str, ...]) -> dict[str, str]:
+    """The payload in each of the formats. Raises OptionError for an unknown one."""
     unknown = [each for each in formats if each not in FORMATS]
     if unknown:
         raise OptionError(f"--export has no {choices(unknown)}; it has {choices(FORMATS)}")
-    return "\n\n".join(f"# {each}\n{export(payload.theta, each)}" for each in formats)
+    return {each: export(payload.theta, each) for each in formats}

@@ -69,9 +69,7 @@ def identify(
         raise LogError(f"{log.name} has {len(log)} samples; a payload needs at least {FEWEST}, in different poses")
     solid = None if shape is None else solid_of(shape, density=density, scale=scale, seed=seed)
     chosen, why = _choose(method, solid, log)
-    log = log if tool is None else compensate(log, tool)
-    if smooth or (smooth is None and method not in PUBLISHED):
-        log = smooth_motion(log)
+    log = made_ready(log, method, tool=tool, smooth=smooth)
     expected = None if prior is None else _given_prior(prior)
     problem = make_problem(log, noise=noise, bias=bias, solid=solid, prior=expected)
     findings = examine(log, solid)
@@ -92,6 +90,12 @@ def identify(
     )
     misread = any(finding.code == "misread" for finding in findings)
     return replace(payload, status=Status.SUSPECT if misread else _status(payload, problem))
+
+
+def made_ready(log: WrenchLog, method: str, *, tool: Tool | None = None, smooth: bool | None = None) -> WrenchLog:
+    """The log that is fitted: the tool taken off, the motion smoothed where the method asks for it."""
+    log = log if tool is None else compensate(log, tool)
+    return smooth_motion(log) if smooth or (smooth is None and method not in PUBLISHED) else log
 
 
 def _require_options(method, shape, noise, points):

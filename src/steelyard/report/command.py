@@ -2,8 +2,11 @@
 
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import fields
+from pathlib import Path
 
+from steelyard.payload.command import Request
 from steelyard.pipeline import Job
 
 NO_FRICTION = "none"
@@ -14,6 +17,24 @@ def repeat_command(job: Job, out=None) -> str:
     """`steelyard identify ...` with the same job. out: folder to write to, the word OUT when there is none."""
     words = ["steelyard", "identify", *_path_words([job.model, *job.logs]), "--out", str(out or FOLDER), *_options(job)]
     return shlex.join(words)
+
+
+def repeat_payload(request: Request, export: Sequence[str] = (), out=None) -> str:
+    """`steelyard payload ...` with the same request."""
+    words = ["steelyard", "payload", *_path_words([request.log])]
+    for field in fields(Request):
+        value = getattr(request, field.name)
+        if field.name == "log" or value == field.default:
+            continue
+        words.append(f"--{field.name.replace('_', '-')}")
+        if isinstance(value, tuple):
+            words += [repr(float(number)) for number in value]
+        elif isinstance(value, Path):
+            words += _path_words([value])
+        elif not isinstance(value, bool):
+            words.append(str(value))
+    words += ["--export", ",".join(export)] if export else []
+    return shlex.join([*words, "--out", str(out or FOLDER)])
 
 
 def _path_words(paths) -> list[str]:

@@ -202,7 +202,8 @@ def _verdict(runs: list[dict], found: Repeatability | None, values: list[dict]) 
 
 
 def _changed(values: list[dict]) -> str:
-    return min(values, key=lambda each: each["probability"])["name"] if values else "Unknown"
+    differs = [each for each in values if each["differs"]]
+    return min(differs, key=lambda each: each["probability"])["name"] if differs else "Nothing beyond chance"
 
 
 def spread_of(value: dict) -> list[float]:

@@ -1,12 +1,25 @@
 """Numbers as people read them. Page, Markdown and terminal write every number with these, so that they agree."""
 
+import math
+
 DIGITS = 4
+MOST_PLACES = 6  # after the point; smaller numbers are written with an exponent
 DASH = "–"
 
 
 def number(value) -> str:
     """Four significant digits, a dash for what is unknown."""
     return DASH if value is None else f"{value + 0.0:.{DIGITS}g}".replace("-", "−")
+
+
+def plus_minus(value, deviation) -> str:
+    """A value and its standard deviation to two significant digits, the value to the same place: 0.8048 ± 0.0035."""
+    if value is None or not deviation or not math.isfinite(deviation):
+        return number(value) if not deviation else f"{number(value)} ± {DASH}"
+    places = 1 - math.floor(math.log10(deviation))
+    if not 0 <= places <= MOST_PLACES:
+        return f"{number(value)} ± {number(deviation)}"
+    return f"{round(value, places) + 0.0:.{places}f} ± {deviation:.{places}f}".replace("-", "−")
 
 
 def percent(share: float) -> str:

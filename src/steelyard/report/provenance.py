@@ -2,29 +2,39 @@
 
 import hashlib
 import platform
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from steelyard.pipeline import side_of
+from steelyard.pipeline import Job, side_of
 
 PACKAGES = ("steelyard", "numpy", "scipy", "clarabel", "lxml", "mujoco", "plotly")
 
 
-def provenance(job) -> dict:
-    """Versions of what computed the result, the input files with size and SHA-256, the folder of relative paths."""
+def provenance(inputs: Iterable[tuple[str, str | Path]]) -> dict:
+    """Versions of what computed the result, the input files with size and SHA-256, the folder of relative paths.
+
+    inputs: role and path of each file, or folder of files.
+    """
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "packages": {name: _version(name) for name in PACKAGES},
         "folder": str(Path.cwd()),
-        "inputs": [
-            _input("model", job.model),
-            *([_input("side file", side)] if (side := side_of(job)) else []),
-            *(_input("log", path) for path in job.logs),
-        ],
+        "inputs": [_input(role, path) for role, path in inputs],
     }
+
+
+def inputs_of(job: Job) -> list[tuple[str, str | Path]]:
+    """Role and path of the files that an identification reads."""
+    side = side_of(job)
+    return [
+        ("model", job.model),
+        *([("side file", side)] if side else []),
+        *(("log", path) for path in job.logs),
+    ]
 
 
 def _version(package: str) -> str | None:

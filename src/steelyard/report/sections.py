@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.report.numbers import number, plural
 from steelyard.report.sheet import Sheet
-from steelyard.report.sheets import data, links, parameters, runs, torques
+from steelyard.report.sheets import data, links, parameters, payload, runs, torques
 
 FEW = 8  # joints whose figures stand open; of more, only the worst do
 WORST = 4
@@ -63,6 +63,24 @@ def compared(summary: dict) -> list[Section]:
         found.append(Section("Links", "Links", (Part(figures=(("run_masses", 0),)), Part(sheet=runs.masses(summary)))))
     commands = "\n".join(run["command"] for run in summary["runs"])
     return [*found, Section("How to repeat these results", "Repeat", (Part(code=commands),))]
+
+
+def carried(summary: dict) -> list[Section]:
+    """Everything below the first screen of a payload run."""
+    found = summary["payload"]
+    channels = [Part(sheet=payload.channels(summary)), Part(figures=(("unexplained", 0),))]
+    channels.append(Part(figures=tuple(("wrench", i) for i in range(len(summary["channels"])))))
+    method = Part(text=f"Method {found['method']}: {found['why']}.")
+    sections = [
+        Section("The payload", "Payload", (Part(sheet=payload.values(summary)), method)),
+        Section("What it explains", "Signals", tuple(channels)),
+    ]
+    if summary["export"]:
+        parts = [Part(text=f"{name}:", code=text) for name, text in summary["export"].items()]
+        sections.append(Section("Settings for controllers and files", "Export", tuple(parts)))
+    if found["notes"]:
+        sections.append(Section("What was assumed and done", "Notes", (Part(items=tuple(found["notes"])),)))
+    return [*sections, Section("Where this comes from, and how to repeat it", "Repeat", tuple(_repeat(summary)))]
 
 
 def _unknown(summary: dict) -> Iterator[Part]:
@@ -171,7 +189,7 @@ def _certificates(fit: dict) -> Iterator[str]:
 def _repeat(summary: dict) -> Iterator[Part]:
     yield Part(code=summary["command"])
     yield Part(sheet=data.inputs(summary))
-    job = {key: value for key, value in summary["job"].items() if value not in (None, [], {})}
+    job = {key: value for key, value in summary["job"].items() if value not in (None, [], {}, False)}
     yield Part(items=tuple(f"{key}: {_plain(value)}" for key, value in job.items()), folded="every option of the run")
     yield Part(text=data.versions(summary))
 

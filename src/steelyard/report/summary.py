@@ -16,7 +16,7 @@ from steelyard.report.answers import answers
 from steelyard.report.command import repeat_command
 from steelyard.report.jsonable import jsonable
 from steelyard.report.labels import column_units, dof_units, knowledge, sizes
-from steelyard.report.provenance import provenance
+from steelyard.report.provenance import inputs_of, provenance
 from steelyard.report.unknown import unknowns
 from steelyard.report.verdict import UNCERTAIN, verdict
 
@@ -60,7 +60,7 @@ def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Seque
             "command": repeat_command(result.job, out),
             "out": None if out is None else str(out),
             "files": list(files),
-            "provenance": provenance(result.job),
+            "provenance": provenance(inputs_of(result.job)),
         }
     )
 

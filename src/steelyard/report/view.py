@@ -9,10 +9,10 @@ from steelyard.report import figures
 from steelyard.report.figures import runs
 from steelyard.report.numbers import plural
 from steelyard.report.record import Record
-from steelyard.report.sections import Section, compared, sections
+from steelyard.report.sections import Section, carried, compared, sections
 from steelyard.report.sheets.data import versions
 
-CURVE_OF = {"torque": "torque", "parts": "part", "friction": "friction"}
+CURVE_OF = {"torque": "torque", "parts": "part", "friction": "friction", "wrench": "wrench"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,22 @@ class View:
 
 def view_of(record: Record) -> View:
     """View of a record of either kind."""
-    return _identification(record)
+    return _payload(record) if record.kind == "payload" else _identification(record)
+
+
+def _payload(record: Record) -> View:
+    found = record.summary
+    body = carried(found)
+    return View(
+        summary=found,
+        title=f"Payload in {found['job']['log']}",
+        subtitle=f"{found['provenance']['created']} · {plural(found['payload']['samples'], 'sample')} · method "
+        f"{found['payload']['method']}",
+        verdict=found["verdict"],
+        sections=body,
+        figures=dict(_drawn(record, body)),
+        footer=versions(found),
+    )
 
 
 def _identification(record: Record) -> View:

@@ -7,5 +7,17 @@ from steelyard.report.figures.links import masses
 from steelyard.report.figures.parts import contributions, parts
 from steelyard.report.figures.residuals import residuals
 from steelyard.report.figures.torques import torque
+from steelyard.report.figures.wrench import unexplained, wrench
 
-__all__ = ["contributions", "errors", "friction", "masses", "parts", "precision", "residuals", "torque"]
+__all__ = [
+    "contributions",
+    "errors",
+    "friction",
+    "masses",
+    "parts",
+    "precision",
+    "residuals",
+    "torque",
+    "unexplained",
+    "wrench",
+]

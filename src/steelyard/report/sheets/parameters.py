@@ -1,6 +1,6 @@
 """Parameters with intervals and labels: all of them, identifiable combinations, friction and armature."""
 
-from steelyard.report.numbers import interval, number, percent, share, unit
+from steelyard.report.numbers import interval, number, percent, plus_minus, share, unit
 from steelyard.report.sheet import Cell, Sheet, sheet
 
 TERMS = ("viscous", "coulomb", "offset", "armature")
@@ -93,15 +93,16 @@ def friction(summary: dict) -> Sheet:
 
 
 def _friction_cell(value: dict) -> Cell:
-    spread = f"± {number(value['deviation'])}"
-    spread = spread if value["label"] == "data-determined" else f"({spread})"
-    return Cell(f"{number(value['identified'])} {spread} {unit(value['unit'])}", was=number(value["prior"]))
+    text = plus_minus(value["identified"], value["deviation"])
+    if value["label"] == "prior-determined":
+        text = text.replace("±", "(±") + ")"
+    return Cell(f"{text} {unit(value['unit'])}", was=number(value["prior"]))
 
 
 def couplings(summary: dict) -> Sheet:
     """Inertia and friction of motors that joints share."""
     rows = [
-        (each["name"], f"{number(each['identified'])} ± {number(each['deviation'])}", unit(each["unit"]))
+        (each["name"], plus_minus(each["identified"], each["deviation"]), unit(each["unit"]))
         for each in summary["couplings"]
     ]
     return sheet(

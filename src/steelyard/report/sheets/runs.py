@@ -1,6 +1,6 @@
 """Tables of a comparison."""
 
-from steelyard.report.numbers import DASH, number, share, unit
+from steelyard.report.numbers import DASH, number, plus_minus, share, unit
 from steelyard.report.sheet import Cell, Sheet, sheet
 
 SHOWN = 20
@@ -55,10 +55,7 @@ def values(summary: dict) -> Sheet:
     rows = [
         (
             each["name"],
-            *(
-                f"{number(value)} ± {number(spread)}"
-                for value, spread in zip(each["estimates"], each["deviations"], strict=True)
-            ),
+            *(plus_minus(value, spread) for value, spread in zip(each["estimates"], each["deviations"], strict=True)),
             number(each["spread"]),
             number(each["predicted"]),
             f"yes, most in {each['outlier']}" if each["differs"] else "no",
