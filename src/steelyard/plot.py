@@ -1,23 +1,21 @@
 """Figures of results for papers and notebooks: Plotly figures, and vector files of them.
 
 Each function takes what `sy.identify` returns, the folder of a result, or `sy.plot.read(folder)`, which reads once for
-several figures.
+several figures, and returns a Plotly figure.
 """
 
-from steelyard.report.figures import (
-    contributions,
-    errors,
-    friction,
-    masses,
-    parts,
-    precision,
-    residuals,
-    torque,
-    unexplained,
-    wrench,
-)
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec
+
+from steelyard.report import figures
 from steelyard.report.record import read
 from steelyard.report.vector import save
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+P = ParamSpec("P")
 
 __all__ = [
     "contributions",
@@ -33,3 +31,27 @@ __all__ = [
     "unexplained",
     "wrench",
 ]
+
+
+def _plotly(draw: Callable[P, dict]) -> "Callable[P, Figure]":
+    """The function as one that returns a Plotly figure."""
+
+    @wraps(draw)
+    def figure(*args: P.args, **kwargs: P.kwargs) -> "Figure":
+        import plotly.graph_objects as go
+
+        return go.Figure(draw(*args, **kwargs))
+
+    return figure
+
+
+contributions = _plotly(figures.contributions)
+errors = _plotly(figures.errors)
+friction = _plotly(figures.friction)
+masses = _plotly(figures.masses)
+parts = _plotly(figures.parts)
+precision = _plotly(figures.precision)
+residuals = _plotly(figures.residuals)
+torque = _plotly(figures.torque)
+unexplained = _plotly(figures.unexplained)
+wrench = _plotly(figures.wrench)

@@ -1,6 +1,7 @@
 """How well a model predicts torques it was not fitted to."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,16 +38,16 @@ class Validation:
     def error(self) -> np.ndarray:
         return self.measured - self.predicted
 
-    @property
+    @cached_property
     def rms(self) -> np.ndarray:
         return np.sqrt(np.mean(self.error**2, axis=0))
 
-    @property
+    @cached_property
     def relative(self) -> np.ndarray:
         signal = np.sqrt(np.mean(self.measured**2, axis=0))
         return self.rms / np.where(signal > 0, signal, np.nan)
 
-    @property
+    @cached_property
     def relative_error(self) -> float:
         return float(np.linalg.norm(self.error) / np.linalg.norm(self.measured))
 

@@ -120,17 +120,20 @@ def _usable(findings: Sequence[Finding]) -> bool:
 
 def _motion(log: Log) -> tuple[Motion, ...]:
     q, v, a = log.require("q", "v", "a")
+    span = np.max(q, axis=0) - np.min(q, axis=0)
+    speed, change = (np.sqrt(np.einsum("nk,nk->k", x, x) / len(x)) for x in (v, a))
     found = []
     for j, joint in enumerate(log.labels):
-        fast = v[np.abs(v[:, j]) > SLOW, j]
+        column = np.ascontiguousarray(v[:, j])
+        forward = column[np.abs(column) > SLOW] > 0
         found.append(
             Motion(
                 joint=joint,
-                span=float(np.ptp(q[:, j])),
-                speed=float(np.sqrt(np.mean(v[:, j] ** 2))),
-                acceleration=float(np.sqrt(np.mean(a[:, j] ** 2))),
-                moving=len(fast) / len(v),
-                reversals=int(np.count_nonzero(np.diff(np.sign(fast)))),
+                span=float(span[j]),
+                speed=float(speed[j]),
+                acceleration=float(change[j]),
+                moving=len(forward) / len(v),
+                reversals=int(np.count_nonzero(forward[1:] != forward[:-1])),
             )
         )
     return tuple(found)

@@ -39,13 +39,14 @@ def signals(log: Log) -> tuple[Signal, ...]:
         if values is None:
             continue
         labels = log.labels if values.shape[1] == log.nv else [f"column {i + 1}" for i in range(values.shape[1])]
-        found += [_signal(channel, label, np.asarray(x)[part]) for label, x in zip(labels, values.T, strict=True)]
+        values = np.asarray(values)[part]
+        ends = values.min(axis=0), values.max(axis=0), np.sqrt(np.einsum("nk,nk->k", values, values) / len(values))
+        shown = np.ascontiguousarray(values[:LONG].T)
+        found += [
+            Signal(channel, label, float(low), float(high), float(rms), white_noise(x), quantum(x))
+            for label, low, high, rms, x in zip(labels, *ends, shown, strict=True)
+        ]
     return tuple(found)
-
-
-def _signal(channel: str, joint: str, x: NDArray[np.float64]) -> Signal:
-    rms, part = float(np.sqrt(np.mean(x**2))), x[:LONG]
-    return Signal(channel, joint, float(x.min()), float(x.max()), rms, white_noise(part), quantum(part))
 
 
 def white_noise(x: NDArray[np.float64]) -> float:

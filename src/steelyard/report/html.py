@@ -1,9 +1,12 @@
 """The report as one page that needs nothing else: no network, no other file."""
 
+import json
 from base64 import b64encode
 from html import unescape
 from importlib.resources import files
 from zlib import compress
+
+import numpy as np
 
 from steelyard.report.sections import Part
 from steelyard.report.view import View
@@ -51,16 +54,28 @@ def _plotly() -> str:
     return b64encode(compress(get_plotlyjs().encode(), 9)).decode()
 
 
-def _embedded(figure) -> dict:
+def _embedded(figure: dict) -> dict:
     """Title of a figure, and its JSON such that it may stand inside a script element whatever its names contain.
 
     The page sets the title itself: text of the page wraps on a narrow screen, text of a plot does not.
     """
     from markupsafe import Markup
 
-    title = unescape(figure.layout.title.text)
-    figure = figure.update_layout(title=None, margin={"t": 34}, height=290)
-    text = figure.to_json()
+    layout = dict(figure["layout"])
+    title = unescape(layout.pop("title")["text"])
+    layout |= {"margin": layout["margin"] | {"t": 34}, "height": layout["height"] - 30}
+    data = [{key: _packed(value) for key, value in trace.items()} for trace in figure["data"]]
+    text = json.dumps({"data": data, "layout": layout}, allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return {"title": title, "json": Markup(text)}
+
+
+def _packed(value):
+    """Arrays in the binary form of Plotly: shorter than digits, and NaN breaks a line."""
+    if not isinstance(value, np.ndarray):
+        return value
+    return {
+        "dtype": value.dtype.str[1:],
+        "bdata": b64encode(value.astype(value.dtype.newbyteorder("<")).tobytes()).decode(),
+    }

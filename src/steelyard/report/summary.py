@@ -23,6 +23,7 @@ from steelyard.report.verdict import UNCERTAIN, verdict
 SCHEMA_VERSION = 1
 KIND = "identification"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of errors
+QUANTILE_SAMPLES = 100_000  # at most, evenly spread
 ROUNDING = 1e-12  # of a body's size: what is left below it is no number worth showing
 
 
@@ -104,7 +105,10 @@ def _held_out(result: Result) -> dict:
     before, after = result.before, result.after
     units = dict(zip(result.prior.dof_names, dof_units(result.prior), strict=True))
     noise = dict(zip(result.estimate.group_names, result.estimate.noise, strict=True))
-    spread = [np.quantile(model.error, QUANTILES, axis=0) for model in (before, after)]
+    step = -(-len(after.t) // QUANTILE_SAMPLES)
+    spread = [
+        np.quantile(model.measured[::step] - model.predicted[::step], QUANTILES, axis=0) for model in (before, after)
+    ]
     joints = [
         {
             "name": name,

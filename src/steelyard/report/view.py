@@ -17,8 +17,8 @@ CURVE_OF = {"torque": "torque", "parts": "part", "friction": "friction", "wrench
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """summary: behind it. verdict: of the summary, with its answers. figures: Plotly figures by the keys that the
-    sections name."""
+    """summary: behind it. verdict: of the summary, with its answers. figures: for Plotly, by the keys that the sections
+    name."""
 
     summary: dict
     title: str

@@ -1,4 +1,4 @@
-"""Figures of a run as Plotly figures. Each takes a `Result`, the folder of a result, or a `Record`."""
+"""Figures of a run, as dictionaries that Plotly understands. Each takes a `Result`, a folder, or a `Record`."""
 
 from steelyard.report.figures.errors import errors
 from steelyard.report.figures.friction import friction

@@ -2,7 +2,7 @@
 
 from steelyard.errors import OptionError
 from steelyard.report.figures.choose import joint_place
-from steelyard.report.figures.look import LINES, MEASURED, dressed, quantity, text
+from steelyard.report.figures.look import LINES, MEASURED, drawn, quantity, text
 from steelyard.report.record import record_of
 
 
@@ -11,19 +11,18 @@ def friction(run, joint: str | int):
 
     Arguments and errors as of `torque`; OptionError also for a joint without identified friction.
     """
-    import plotly.graph_objects as go
-
     record = record_of(run)
     i, found = joint_place(record, joint)
     if ("friction", i, "measured") not in record.curves:
         raise OptionError(f"No friction was identified for joint {found['name']}; see --friction.")
     v, left = record.curves["friction", i, "measured"]
-    figure = go.Figure()
     dots = {"color": MEASURED, "size": 4, "opacity": 0.45}
-    figure.add_scatter(x=v, y=left, name="measured", mode="markers", marker=dots)
+    traces = [{"type": "scatter", "x": v, "y": left, "name": "measured", "mode": "markers", "marker": dots}]
     for name in ("given", "identified"):
         x, y = record.curves["friction", i, name]
-        figure.add_scatter(x=x, y=y, name=name, line=LINES[name] | {"width": 2}, mode="lines")
+        line = LINES[name] | {"width": 2}
+        traces.append({"type": "scatter", "x": x, "y": y, "name": name, "line": line, "mode": "lines"})
     kind = quantity(found["unit"])
     speed = "speed [rad/s]" if kind == "torque" else "speed [m/s]"
-    return dressed(figure, f"{text(found['name'])}: friction", speed, f"{kind} [{found['unit']}]")
+    title = f"{text(found['name'])}: friction"
+    return drawn(traces, title, {"title": speed}, {"title": f"{kind} [{found['unit']}]"})

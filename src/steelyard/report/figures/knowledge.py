@@ -1,8 +1,6 @@
 """How well each identifiable combination is known."""
 
-import numpy as np
-
-from steelyard.report.figures.look import GIVEN, IDENTIFIED, MEASURED, dressed, text
+from steelyard.report.figures.look import GIVEN, IDENTIFIED, drawn, line_across, text
 from steelyard.report.record import record_of
 from steelyard.report.verdict import UNCERTAIN
 
@@ -11,29 +9,26 @@ TOP = 1000.0  # percent, where the drawn uncertainty ends: beyond it nothing is 
 
 def precision(run):
     """Standard deviation of every identifiable combination over its natural size, best known first."""
-    import plotly.graph_objects as go
-
     base = [each for each in record_of(run).summary["base_parameters"] if each["relative_deviation"]]
     base.sort(key=lambda each: each["relative_deviation"])
     share = [100 * each["relative_deviation"] for each in base]
     color = [GIVEN if each["uncertain"] else IDENTIFIED for each in base]
     symbol = ["diamond" if each["uncertain"] else "circle" for each in base]
-    figure = go.Figure()
-    figure.add_scatter(
-        x=list(range(1, len(base) + 1)),
-        y=np.minimum(share, TOP),
-        customdata=share,
-        mode="markers",
-        showlegend=False,
-        marker={"color": color, "symbol": symbol, "size": 8},
-        text=[text(each["name"]) for each in base],
-        hovertemplate="%{text}: ± %{customdata:.2g} %<extra></extra>",
-    )
-    figure.add_hline(y=100 * UNCERTAIN, line={"color": MEASURED, "dash": "dash", "width": 1})
-    dressed(
-        figure,
+    trace = {
+        "type": "scatter",
+        "x": list(range(1, len(base) + 1)),
+        "y": [min(each, TOP) for each in share],
+        "customdata": share,
+        "mode": "markers",
+        "showlegend": False,
+        "marker": {"color": color, "symbol": symbol, "size": 8},
+        "text": [text(each["name"]) for each in base],
+        "hovertemplate": "%{text}: ± %{customdata:.2g} %<extra></extra>",
+    }
+    return drawn(
+        [trace],
         "How well each identifiable combination is known",
-        "combinations, best known first",
-        "std. dev. over natural size [%]",
+        {"title": "combinations, best known first"},
+        {"title": "std. dev. over natural size [%]", "type": "log", "dtick": 1, "exponentformat": "none"},
+        shapes=[line_across(100 * UNCERTAIN)],
     )
-    return figure.update_yaxes(type="log", dtick=1, exponentformat="none")

@@ -24,21 +24,39 @@ POINTS = {"given": (GIVEN, "circle-open"), "identified": (IDENTIFIED, "circle")}
 LONGEST = 14  # letters of a name below an axis
 
 
-def dressed(figure, title: str, x_title: str | None, y_title: str | None):
-    """Title, axes with units, quiet grid."""
-    figure.update_layout(
-        template="none",
-        title={"text": title, "x": 0.01, "xanchor": "left", "font": {"size": 15}},
-        font={"family": "system-ui, sans-serif", "size": 12, "color": "#1a1a1a"},
-        height=320,
-        margin={"l": 62, "r": 12, "t": 64, "b": 46},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        hoverlabel={"namelength": -1},
-        showlegend=sum(trace.showlegend is not False for trace in figure.data) > 1,
-    )
+def drawn(traces: list[dict], title: str, x: dict, y: dict, **layout) -> dict:
+    """A figure as a dictionary that Plotly understands: title, axes with units, quiet grid.
+
+    traces: each with its `type`; x, y: of the axes, with `title`. Dictionaries cost a hundredth of Plotly's objects,
+    and a report has many figures; `steelyard.plot` makes objects of them.
+    """
     axis = {"gridcolor": "#e3e3e3", "zerolinecolor": "#c4c4c4", "automargin": True}
-    figure.update_xaxes(title=x_title, **axis)
-    return figure.update_yaxes(title=y_title, **axis)
+    return {
+        "data": traces,
+        "layout": {
+            "template": "none",
+            "title": {"text": title, "x": 0.01, "xanchor": "left", "font": {"size": 15}},
+            "font": {"family": "system-ui, sans-serif", "size": 12, "color": "#1a1a1a"},
+            "height": 320,
+            "margin": {"l": 62, "r": 12, "t": 64, "b": 46},
+            "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+            "hoverlabel": {"namelength": -1},
+            "showlegend": sum(trace.get("showlegend", True) for trace in traces) > 1,
+            "xaxis": axis | _titled(x),
+            "yaxis": axis | _titled(y),
+            **layout,
+        },
+    }
+
+
+def _titled(axis: dict) -> dict:
+    return axis | {"title": {"text": axis["title"]}} if "title" in axis else axis
+
+
+def line_across(height: float) -> dict:
+    """A dashed horizontal line through the whole figure."""
+    look = {"color": MEASURED, "dash": "dash", "width": 1}
+    return {"type": "line", "xref": "x domain", "x0": 0, "x1": 1, "y0": height, "y1": height, "line": look}
 
 
 def text(name: str) -> str:
@@ -46,23 +64,24 @@ def text(name: str) -> str:
     return escape(name, quote=False)
 
 
-def name_axis(figure, names):
+def name_axis(names) -> dict:
     """Names below the horizontal axis, whole ones in the hover text. Values sit at 0, 1, ..."""
-    return figure.update_xaxes(
-        tickvals=list(range(len(names))),
-        ticktext=[text(_short(name)) for name in names],
-        range=[-0.6, len(names) - 0.4],
-        zeroline=False,
-    )
+    return {
+        "tickvals": list(range(len(names))),
+        "ticktext": [text(_short(name)) for name in names],
+        "range": [-0.6, len(names) - 0.4],
+        "zeroline": False,
+    }
 
 
 def _short(name: str) -> str:
     return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
 
 
-def log_axis(figure):
+def log_axis(title: str) -> dict:
     """A logarithmic vertical axis: a factor is the same distance for the wrist and for the shoulder."""
-    return figure.update_yaxes(type="log", exponentformat="none", minor={"showgrid": True, "gridcolor": "#f1f1f1"})
+    minor = {"showgrid": True, "gridcolor": "#f1f1f1"}
+    return {"title": title, "type": "log", "exponentformat": "none", "minor": minor}
 
 
 def quantity(unit: str) -> str:

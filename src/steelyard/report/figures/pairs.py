@@ -1,30 +1,27 @@
 """Two values a name, given and identified, on a logarithmic axis."""
 
-from steelyard.report.figures.look import POINTS, dressed, log_axis, name_axis, text
+from steelyard.report.figures.look import POINTS, drawn, log_axis, name_axis, text
 
 
 def pairs(title: str, y_title: str, unit: str, names, given, identified, *, spans=None):
     """Figure of two values a name. spans: (lower, upper) of each identified value, drawn as a bar."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    traces = []
     for series, values in (("given", given), ("identified", identified)):
         color, symbol = POINTS[series]
-        bars = None
+        trace = {
+            "type": "scatter",
+            "x": list(range(len(names))),
+            "y": [value if value and value > 0 else None for value in values],
+            "text": [text(name) for name in names],
+            "name": series,
+            "mode": "markers",
+            "marker": {"color": color, "symbol": symbol, "size": 10, "line": {"width": 2, "color": color}},
+            "hovertemplate": "%{text}: %{y:.4g} " + unit + "<extra>" + series + "</extra>",
+        }
         if spans is not None and series == "identified":
-            bars = _bars(values, spans) | {"color": color, "thickness": 1.2, "width": 5}
-        figure.add_scatter(
-            x=list(range(len(names))),
-            y=[value if value and value > 0 else None for value in values],
-            text=[text(name) for name in names],
-            name=series,
-            mode="markers",
-            error_y=bars,
-            marker={"color": color, "symbol": symbol, "size": 10, "line": {"width": 2, "color": color}},
-            hovertemplate="%{text}: %{y:.4g} " + unit + "<extra>" + series + "</extra>",
-        )
-    dressed(figure, title, None, y_title)
-    return log_axis(name_axis(figure, names))
+            trace["error_y"] = _bars(values, spans) | {"color": color, "thickness": 1.2, "width": 5}
+        traces.append(trace)
+    return drawn(traces, title, name_axis(names), log_axis(y_title))
 
 
 def _bars(values, spans) -> dict:

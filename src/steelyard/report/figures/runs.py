@@ -1,7 +1,7 @@
 """Figures of a comparison: one colour and symbol a result."""
 
 from steelyard.report.comparison import spread_of
-from steelyard.report.figures.look import MEASURED, SERIES, SYMBOLS, dressed, log_axis, name_axis, text
+from steelyard.report.figures.look import SERIES, SYMBOLS, drawn, line_across, log_axis, name_axis, text
 
 SHOWN = 30  # numbers in the figure of differences
 APART = 0.5  # width that the results of one name share
@@ -11,9 +11,9 @@ def run_errors(summary: dict):
     """Held-out error of every joint in each result. summary: of a comparison."""
     joints = summary["joints"]
     rows = [[_percent(each["relative_errors"][k]) for each in joints] for k in range(len(summary["runs"]))]
-    figure = _points(summary, [each["name"] for each in joints], rows, "%")
-    dressed(figure, "Held-out error of each joint", None, "RMS error over RMS torque [%]")
-    return log_axis(name_axis(figure, [each["name"] for each in joints]))
+    names = [each["name"] for each in joints]
+    traces, axis = _points(summary, names, rows, "%"), log_axis("RMS error over RMS torque [%]")
+    return drawn(traces, "Held-out error of each joint", name_axis(names), axis)
 
 
 def run_masses(summary: dict):
@@ -22,9 +22,9 @@ def run_masses(summary: dict):
     found = [[each["runs"][k] for each in links] for k in range(len(summary["runs"]))]
     rows = [[None if each is None else each["value"] for each in row] for row in found]
     spans = [[(0.0, 0.0) if each is None else _reach(each) for each in row] for row in found]
-    figure = _points(summary, [each["name"] for each in links], rows, "kg", spans)
-    dressed(figure, "Mass of each link, with intervals", None, "mass [kg]")
-    return log_axis(name_axis(figure, [each["name"] for each in links]))
+    names = [each["name"] for each in links]
+    traces = _points(summary, names, rows, "kg", spans)
+    return drawn(traces, "Mass of each link, with intervals", name_axis(names), log_axis("mass [kg]"))
 
 
 def run_differences(summary: dict):
@@ -33,36 +33,37 @@ def run_differences(summary: dict):
     names = [each["name"] for each in values]
     spread = [spread_of(each) for each in values]
     rows = [[each[k] for each in spread] for k in range(len(summary["runs"]))]
-    figure = _points(summary, names, rows, "deviations")
-    for height in (-2, 2):
-        figure.add_hline(y=height, line={"color": MEASURED, "dash": "dash", "width": 1})
-    dressed(figure, "Where the results differ most", None, "distance from their mean [std. dev.]")
-    return name_axis(figure, names).update_layout(height=380)
+    return drawn(
+        _points(summary, names, rows, "deviations"),
+        "Where the results differ most",
+        name_axis(names),
+        {"title": "distance from their mean [std. dev.]"},
+        shapes=[line_across(height) for height in (-2, 2)],
+        height=380,
+    )
 
 
 def _points(summary: dict, names, rows, unit: str, spans=None):
-    import plotly.graph_objects as go
-
     count = len(summary["runs"])
-    figure = go.Figure()
+    traces = []
     for k, run in enumerate(summary["runs"]):
         color = SERIES[k % len(SERIES)]
-        bars = None
+        trace = {
+            "type": "scatter",
+            "x": [i + APART * ((k + 0.5) / count - 0.5) for i in range(len(names))],
+            "y": rows[k],
+            "text": [text(name) for name in names],
+            "name": text(run["name"]),
+            "mode": "markers",
+            "marker": {"color": color, "symbol": SYMBOLS[k % len(SYMBOLS)], "size": 9},
+            "hovertemplate": "%{text}: %{y:.4g} " + unit + "<extra>" + text(run["name"]) + "</extra>",
+        }
         if spans is not None:
             lower, upper = zip(*spans[k], strict=True) if spans[k] else ((), ())
             bars = {"type": "data", "symmetric": False, "array": upper, "arrayminus": lower, "thickness": 1.2}
-            bars |= {"color": color, "width": 4}
-        figure.add_scatter(
-            x=[i + APART * ((k + 0.5) / count - 0.5) for i in range(len(names))],
-            y=rows[k],
-            text=[text(name) for name in names],
-            name=text(run["name"]),
-            mode="markers",
-            error_y=bars,
-            marker={"color": color, "symbol": SYMBOLS[k % len(SYMBOLS)], "size": 9},
-            hovertemplate="%{text}: %{y:.4g} " + unit + "<extra>" + text(run["name"]) + "</extra>",
-        )
-    return figure
+            trace["error_y"] = bars | {"color": color, "width": 4}
+        traces.append(trace)
+    return traces
 
 
 def _reach(row: dict) -> tuple[float, float]:
