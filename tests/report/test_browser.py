@@ -1,17 +1,27 @@
 """Reports in a real browser: silent console, no network, every figure drawn, phones, accessibility, hostile names."""
 
+import runpy
 import shutil
 from html import escape
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from payload_logs import swing
+from robots import SHARED_DATA
 from small_runs import write_case, write_model
+from steelyard.demo import demo
+from steelyard.identify import identify
+from steelyard.payload.command import Request, identify_files
+from steelyard.payload.experiment import test_object
 from steelyard.pipeline import Job, run
 from steelyard.report import record_of
 from steelyard.report.html import page
+from steelyard.report.payload_files import write_payload
 from steelyard.report.view import view_of
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: pages are not drawn")
@@ -123,3 +133,30 @@ def test_printing_opens_and_draws_everything(browser, pages):
     assert content.startswith(b"%PDF") and visit.complaints == []
     assert visit.page.evaluate("places.every((place) => place.dataset.drawn)")
     assert visit.page.evaluate("[...document.querySelectorAll('details')].every((each) => each.open)")
+
+
+@pytest.mark.parametrize("width", [390, 1600])
+def test_real_reports_are_drawn_in_silence(browser, real_reports, width):
+    """Of the demo, of a payload, and of the Panda's measured log where it is."""
+    for path in real_reports:
+        visit = Visit(browser, path, width)
+        wanted = visit.page.evaluate(DRAW_ALL)
+        visit.page.wait_for_function(f"({DRAWN})() === {wanted}")
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert visit.complaints == [], path
+        visit.page.close()
+
+
+@pytest.fixture(scope="module")
+def real_reports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("real")
+    demo(folder / "demo")
+    log = swing(test_object("tee").theta, noise=(0.05, 0.002, 0.01, 0.05))
+    np.savez(folder / "held.npz", t=log.t, wrench=log.wrench, rotation=log.rotation)
+    request = Request(folder / "held.npz")
+    write_payload(identify_files(request), request, {}, folder / "payload")
+    if (measured := SHARED_DATA / "panda_unisa_30Hz.npz").is_file():
+        make = runpy.run_path(str(EXAMPLE))["urdf_from_table"]
+        (folder / "panda.urdf").write_text(make(SHARED_DATA / "models.json", "panda"))
+        identify(folder / "panda.urdf", measured, out=folder / "panda")
+    return sorted(folder.glob("*/report.html"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from steelyard.report.numbers import percent, plural, share, times
+from steelyard.report.numbers import number, percent, plural, share, times
 
 MAY = {"good": "Yes", "care": "Yes, with care", "keep": "Not yet"}
 
@@ -41,8 +41,8 @@ def _much(held: Mapping) -> dict:
     worst = max(held["joints"], key=lambda joint: joint["relative_after"] or 0.0)
     return {
         "answer": f"{percent(before)} → {percent(after)}",
-        "detail": f"Torque error on {plural(held['samples'], 'sample')} the fit has not seen, over the torque; "
-        f"{share(worst['relative_after'])} at the worst joint, {worst['name']}.",
+        "detail": f"Torque error on {plural(held['samples'], 'sample')} the fit has not seen, over the torque. "
+        f"Worst at {worst['name']}: {share(worst['relative_after'])} ({number(worst['rms_after'])} {worst['unit']}).",
     }
 
 

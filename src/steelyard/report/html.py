@@ -26,6 +26,7 @@ def page(view: View) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["tight"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
     raw = {name: Markup(_text(name)) for name in ("style.css", "page.js")}
     return environment.get_template("page.html").render(
         view=view,

@@ -17,8 +17,9 @@ def markdown(view: View) -> str:
         f"# {escaped(view.title)}",
         escaped(view.subtitle),
         f"**{escaped(verdict['headline'])}** {escaped(verdict['advice'])}",
-        _items(verdict["reasons"]),
         *(f"**{escaped(a['question'])}** {escaped(a['answer'])}. {escaped(a['detail'])}" for a in verdict["answers"]),
+        "Look at these first:" if verdict["reasons"] else "",
+        _items(verdict["reasons"]),
     ]
     for section in view.sections:
         blocks += [f"## {escaped(section.title)}", *map(_block, section.parts)]

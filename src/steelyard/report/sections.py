@@ -45,7 +45,7 @@ def sections(summary: dict) -> list[Section]:
         Section("Every number, with its interval", "Parameters", tuple(_parameters(summary))),
         Section("What is left, and what it looks like", "Residuals", tuple(_residuals(summary))),
         Section("The data", "Data", tuple(_data(summary))),
-        Section("Certificates", "Certificates", (Part(items=tuple(_certificates(summary["fit"]))),)),
+        Section("Certificates", "Certificates", tuple(_certificates(summary["fit"]))),
         Section("Where this comes from, and how to repeat it", "Repeat", tuple(_repeat(summary))),
     ]
 
@@ -173,17 +173,19 @@ def _data(summary: dict) -> Iterator[Part]:
         yield Part(items=tuple(summary["notes"]), folded=f"{plural(len(summary['notes']), 'note')}: {words}")
 
 
-def _certificates(fit: dict) -> Iterator[str]:
-    yield f"{fit['method']}: {fit['status_text']}."
+def _certificates(fit: dict) -> Iterator[Part]:
+    yield Part(text=f"{fit['method']}: {fit['status_text']}.")
     if fit["certificate"]:
         found = fit["certificate"]
-        yield (
-            f"Relative duality gap {number(found['duality_gap'])}; smallest eigenvalue of the links' pseudo-inertias, "
-            f"relative to the given model's, {number(found['smallest_eigenvalue'])}; smallest slack of all other "
+        yield Part(
+            text=f"Relative duality gap {number(found['duality_gap'])}; smallest eigenvalue of the links' "
+            f"pseudo-inertias, relative to the given model's, {number(found['smallest_eigenvalue'])}; smallest slack of all other "
             f"bounds, relative to what each bounds, {number(found['smallest_slack'])}."
         )
-    yield from (f"The estimate sits on this bound: {each}" for each in fit["binding"])
-    yield from (f"Barely excited: {each}" for each in fit["weak_directions"])
+    if fit["binding"]:
+        yield Part(items=tuple(fit["binding"]), folded=f"{plural(len(fit['binding']), 'bound')} hold the estimate back")
+    if fit["weak_directions"]:
+        yield Part(items=tuple(fit["weak_directions"]), folded=f"{len(fit['weak_directions'])} barely excited")
 
 
 def _repeat(summary: dict) -> Iterator[Part]:
@@ -191,7 +193,6 @@ def _repeat(summary: dict) -> Iterator[Part]:
     yield Part(sheet=data.inputs(summary))
     job = {key: value for key, value in summary["job"].items() if value not in (None, [], {}, False)}
     yield Part(items=tuple(f"{key}: {_plain(value)}" for key, value in job.items()), folded="every option of the run")
-    yield Part(text=data.versions(summary))
 
 
 def _plain(value) -> str:

@@ -15,7 +15,7 @@ def logs(summary: dict) -> Sheet:
             str(each["samples"]),
             number(each["duration"]),
             number(each["rate"]),
-            share(each["jitter"]),
+            share(round(each["jitter"], 6)),
             str(len(each["gaps"])),
             number(max((length for _, length in each["gaps"]), default=None)),
             number(each["cutoff"]),
