@@ -179,8 +179,8 @@ def _certificates(fit: dict) -> Iterator[Part]:
         found = fit["certificate"]
         yield Part(
             text=f"Relative duality gap {number(found['duality_gap'])}; smallest eigenvalue of the links' "
-            f"pseudo-inertias, relative to the given model's, {number(found['smallest_eigenvalue'])}; smallest slack of all other "
-            f"bounds, relative to what each bounds, {number(found['smallest_slack'])}."
+            f"pseudo-inertias, relative to the given model's, {number(found['smallest_eigenvalue'])}; smallest slack "
+            f"of all other bounds, relative to what each bounds, {number(found['smallest_slack'])}."
         )
     if fit["binding"]:
         yield Part(items=tuple(fit["binding"]), folded=f"{plural(len(fit['binding']), 'bound')} hold the estimate back")
