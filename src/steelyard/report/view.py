@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from steelyard.report import figures
@@ -39,7 +40,7 @@ def _payload(record: Record) -> View:
     body = carried(found)
     return View(
         summary=found,
-        title=f"Payload in {found['job']['log']}",
+        title=f"Payload in {Path(found['job']['log']).name}",
         subtitle=f"{found['provenance']['created']} · {plural(found['payload']['samples'], 'sample')} · method "
         f"{found['payload']['method']}",
         verdict=found["verdict"],
