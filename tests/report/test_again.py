@@ -48,6 +48,16 @@ def test_a_result_is_drawn_again_as_it_was(results, tmp_path):
     assert run(results[0], "--quiet").stdout == "" and (results[0] / "report.html").read_bytes() == before
 
 
+def test_the_3d_view_is_left_out_where_the_model_is_another(results, tmp_path):
+    view = "data-steelyard-view role"
+    assert view in (results[0] / "report.html").read_text("utf-8")
+    found = json.loads((results[0] / "summary.json").read_text("utf-8"))
+    found["provenance"]["inputs"][0]["sha256"] = "0" * 64
+    (tmp_path / "summary.json").write_text(json.dumps(found))
+    assert run(tmp_path).exit_code == 0
+    assert view not in (tmp_path / "report.html").read_text("utf-8")
+
+
 def test_figures_of_a_folder_are_those_of_its_result(results):
     assert plot.torque(results[0], 1) == plot.torque(read(results[0]), "elbow")
 

@@ -20,7 +20,7 @@ def again(folders: Sequence[Path], out=None) -> View:
     if len(records) == 1:
         view = view_of(records[0])
         with staged(folders[0] if out is None else out) as stage:
-            render(records[0], stage)
+            render(records[0], stage, source=folders[0])
         return view
     inputs = [folder / SUMMARY for folder in folders]
     found = comparison(records, list(folders), out=out, files=COMPARED if out is not None else ())

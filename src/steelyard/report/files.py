@@ -7,6 +7,7 @@ from steelyard.report import record as records
 from steelyard.report.html import page
 from steelyard.report.markdown import markdown
 from steelyard.report.record import CURVES, PAGE, SUMMARY, TEXT, Record
+from steelyard.report.robot import robot_view
 from steelyard.report.view import View, view_of
 
 FILES = (SUMMARY, PAGE, TEXT, CURVES)
@@ -19,9 +20,10 @@ def write(record: Record, folder) -> None:
     render(record, folder)
 
 
-def render(record: Record, folder) -> None:
-    """Write report.html and report.md to a folder."""
-    _render(view_of(record), folder)
+def render(record: Record, folder, *, source=None) -> None:
+    """Write report.html and report.md to a folder. source: folder that holds the summary, by default the same."""
+    robot = robot_view(record.summary, folder if source is None else source)
+    _render(view_of(record, robot=robot), folder)
 
 
 def write_comparison(view: View, folder) -> None:

@@ -30,10 +30,9 @@ def page(view: View) -> str:
     raw = {name: Markup(_text(name)) for name in ("style.css", "page.js")}
     return environment.get_template("page.html").render(
         view=view,
-        sections=[
-            (section, [part for part in section.parts if _filled(part, view.figures)]) for section in view.sections
-        ],
+        sections=[(section, [part for part in section.parts if _filled(part, view)]) for section in view.sections],
         figures={key: _embedded(figure) for key, figure in view.figures.items()},
+        robot=Markup(view.robot),
         style=raw["style.css"],
         script=raw["page.js"],
         plotly=_plotly() if view.figures else "",
@@ -44,8 +43,10 @@ def _text(name: str) -> str:
     return files(PACKAGE).joinpath("templates", name).read_text("utf-8")
 
 
-def _filled(part: Part, drawn: dict) -> bool:
-    return not part.figures or any(key in drawn for key in part.figures)
+def _filled(part: Part, view: View) -> bool:
+    if part.robot:
+        return bool(view.robot)
+    return not part.figures or any(key in view.figures for key in part.figures)
 
 
 def _plotly() -> str:

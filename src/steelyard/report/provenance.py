@@ -45,11 +45,20 @@ def _version(package: str) -> str | None:
 
 
 def _input(role: str, path) -> dict:
-    parts = sorted(part for part in Path(path).iterdir() if part.is_file()) if Path(path).is_dir() else [Path(path)]
-    digest = hashlib.sha256()  # of a folder: of its files behind one another
-    for part in parts:
+    size = sum(part.stat().st_size for part in _parts(path))
+    return {"role": role, "path": str(path), "bytes": size, "sha256": digest(path)}
+
+
+def digest(path) -> str:
+    """SHA-256 of a file; of a folder, that of its files behind one another."""
+    found = hashlib.sha256()
+    for part in _parts(path):
         with part.open("rb") as file:
             while block := file.read(2**20):
-                digest.update(block)
-    size = sum(part.stat().st_size for part in parts)
-    return {"role": role, "path": str(path), "bytes": size, "sha256": digest.hexdigest()}
+                found.update(block)
+    return found.hexdigest()
+
+
+def _parts(path) -> list[Path]:
+    path = Path(path)
+    return sorted(part for part in path.iterdir() if part.is_file()) if path.is_dir() else [path]

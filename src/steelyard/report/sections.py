@@ -15,7 +15,8 @@ WORST = 4
 class Part:
     """Paragraph, command, list, table and group of figures, as far as given, in this order.
 
-    figures: keys of figures; folded: words that stand for them until the reader opens them.
+    figures: keys of figures; robot: whether the 3D view stands here; folded: words that stand for all this until the
+    reader opens it.
     """
 
     text: str = ""
@@ -23,6 +24,7 @@ class Part:
     items: tuple[str, ...] = ()
     sheet: Sheet | None = None
     figures: tuple[tuple[str, int], ...] = ()
+    robot: bool = False
     folded: str = ""
 
 
@@ -121,6 +123,7 @@ def _of_joints(places) -> Iterator[tuple[str, int]]:
 
 
 def _links(summary: dict) -> Iterator[Part]:
+    yield Part(robot=True)
     yield Part(figures=(("masses", 0), ("precision", 0)))
     yield Part(sheet=links.links(summary))
 

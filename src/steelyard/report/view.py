@@ -19,7 +19,7 @@ CURVE_OF = {"torque": "torque", "parts": "part", "friction": "friction", "wrench
 @dataclass(frozen=True, eq=False)
 class View:
     """summary: behind it. verdict: of the summary, with its answers. figures: for Plotly, by the keys that the sections
-    name."""
+    name. robot: HTML of its 3D view, empty without."""
 
     summary: dict
     title: str
@@ -28,11 +28,12 @@ class View:
     sections: list[Section]
     figures: dict[tuple[str, int], Any]
     footer: str
+    robot: str = ""
 
 
-def view_of(record: Record) -> View:
-    """View of a record of either kind."""
-    return _payload(record) if record.kind == "payload" else _identification(record)
+def view_of(record: Record, *, robot: str = "") -> View:
+    """View of a record of either kind. robot: HTML of its 3D view, see `robot_view`."""
+    return _payload(record) if record.kind == "payload" else _identification(record, robot)
 
 
 def _payload(record: Record) -> View:
@@ -50,7 +51,7 @@ def _payload(record: Record) -> View:
     )
 
 
-def _identification(record: Record) -> View:
+def _identification(record: Record, robot: str) -> View:
     found = record.summary
     body = sections(found)
     job, fitted = found["job"], plural(found["fit"]["samples"], "sample")
@@ -63,6 +64,7 @@ def _identification(record: Record) -> View:
         sections=body,
         figures=dict(_drawn(record, body)),
         footer=versions(found),
+        robot=robot,
     )
 
 
