@@ -23,6 +23,7 @@ from steelyard.report.files import write
 from steelyard.report.html import page
 from steelyard.report.markdown import markdown
 from steelyard.report.record import Record, save_curves
+from steelyard.report.robot import robot_view
 from steelyard.report.summary import summary
 from steelyard.report.view import view_of
 from steelyard.validate import Validation
@@ -44,6 +45,7 @@ def run():
             "summary, with hashes": timed(lambda: summary(result)),
             "curves": timed(lambda: curves(result)),
             "figures": timed(lambda: view_of(record)),
+            "3D view, without meshes": timed(lambda: robot_view(found, folder)),
             "page": timed(lambda: page(view)),
             "Markdown": timed(lambda: markdown(view)),
             "curves.npz": timed(lambda: save_curves(signals, folder / "curves.npz")),
