@@ -1,4 +1,5 @@
-"""Reading logs: MB/s of read + check + accumulate (q, v, a, tau of an arm as float64), and decoding of ROS messages in
+"""Reading logs: MB/s of read + check + accumulate (q, v, a, tau of an arm as float64), of reading alone for CSV (beside
+Arrow's own table, MB/s of text), and decoding of ROS messages in
 blocks beside a loop over the messages with each format's own library.
 """
 
@@ -14,6 +15,7 @@ import steelyard as sy
 from steelyard.log import checks
 
 ROWS = 400_000
+CSV_ROWS = 60_000
 MESSAGES = 20_000
 REPEATS = 5
 
@@ -33,7 +35,20 @@ def arrays(folder: Path) -> dict[str, dict]:
     size = sum(x.nbytes for x in channels.values()) / 1e6
     for suffix in (".npz", ".parquet"):
         rows[suffix] = {"MB/s": size / timed(partial(use, path.with_suffix(suffix), robot))}
-    return rows
+    return rows | {".csv": tables(folder / "run.csv", {key: x[:CSV_ROWS] for key, x in channels.items()}, robot)}
+
+
+def tables(path: Path, channels, robot) -> dict:
+    """MB/s of text, to a log and to an Arrow table; interleaved."""
+    from pyarrow.csv import read_csv
+
+    sy.write_csv(sy.Log(**channels, joint_names=robot.joint_names), path)
+    size, ours, theirs = path.stat().st_size / 1e6, [], []
+    for _ in range(REPEATS + 1):
+        ours.append(seconds(lambda: sy.read_log(path, robot)))
+        theirs.append(seconds(lambda: read_csv(path)))
+    us, them = size / median(ours[1:]), size / median(theirs[1:])
+    return {"MB/s": us, "its library": them, "ratio": us / them, "library": "pyarrow"}
 
 
 def use(path: Path, robot) -> None:

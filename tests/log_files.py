@@ -108,6 +108,42 @@ MSG: std_msgs/Header
 builtin_interfaces/Time stamp
 string frame_id
 """
+NESTED_IDL = """================================================================================
+IDL: my_msgs/msg/State
+// generated
+#include "std_msgs/msg/Header.idl"
+#include "my_msgs/msg/Arm.idl"
+module my_msgs {
+  module msg {
+    module State_Constants { const uint8 MODE_IDLE = 0; };
+    @verbatim (language="comment", text="Everything")
+    struct State {
+      string<8> version;
+      std_msgs::msg::Header header;
+      uint8 mode;
+      my_msgs::msg::Arm actual;
+    };
+  };
+};
+================================================================================
+IDL: my_msgs/msg/Arm
+module my_msgs { module msg {
+    typedef double double__3[3];
+    struct Arm {
+      double__3 position;
+      sequence<float, 8> velocity;
+      sequence<double> effort;
+    };
+  };
+};
+================================================================================
+IDL: std_msgs/msg/Header
+#include "builtin_interfaces/msg/Time.idl"
+module std_msgs { module msg { struct Header { builtin_interfaces::msg::Time stamp; string frame_id; }; }; };
+================================================================================
+IDL: builtin_interfaces/msg/Time
+module builtin_interfaces { module msg { struct Time { int32 sec; uint32 nanosec; }; }; };
+"""
 START = 1_700_000_000_000_000_000  # ns
 
 
@@ -154,11 +190,11 @@ def mcap(log, folder, name="run.mcap", lag=0.001, **options):
     return path
 
 
-def mcap_of_nested(log, folder):
+def mcap_of_nested(log, folder, name="nested.mcap"):
     """Structures in structures, lists of fixed, bounded and free length, float32."""
     from mcap_ros2.writer import Writer
 
-    path = folder / "nested.mcap"
+    path = folder / name
     with path.open("wb") as file:
         writer = Writer(file, chunk_size=20_000)
         kind = writer.register_msgdef("my_msgs/msg/State", NESTED)
@@ -167,6 +203,24 @@ def mcap_of_nested(log, folder):
             message = {"version": "1.2", "header": _header(tick), "mode": i % 3, "actual": arm}
             writer.write_message("/arm", kind, message, int(tick))
         writer.finish()
+    return path
+
+
+def mcap_of_idl(log, folder):
+    """The nested messages, defined in OMG IDL and in nothing else."""
+    from mcap.reader import make_reader
+    from mcap.writer import Writer
+
+    source, path = mcap_of_nested(log, folder, "as_messages.mcap"), folder / "idl.mcap"
+    with source.open("rb") as messages, path.open("wb") as file:
+        writer = Writer(file, chunk_size=20_000)
+        writer.start()
+        schema = writer.register_schema("my_msgs/msg/State", "ros2idl", NESTED_IDL.encode())
+        channel = writer.register_channel("/arm", "cdr", schema)
+        for _, _, message in make_reader(messages).iter_messages():
+            writer.add_message(channel, message.log_time, message.data, message.publish_time)
+        writer.finish()
+    source.unlink()
     return path
 
 
@@ -194,13 +248,17 @@ def bag1(log, folder):
     return path
 
 
-def bag2(log, folder, name="run2", version=9, **options):
-    """A folder with metadata and SQLite. version 8: without message definitions, as before Iron."""
-    from rosbags.rosbag2 import Writer
+def bag2(log, folder, name="run2", version=9, compression=None, **options):
+    """A folder with metadata and SQLite. version 8: without message definitions, as before Iron. compression: of each
+    MESSAGE, or of the FILE."""
+    from rosbags.rosbag2 import CompressionFormat, CompressionMode, Writer
     from rosbags.typesys import Stores, get_typestore
 
     store, path = get_typestore(Stores.ROS2_HUMBLE), folder / name
-    with Writer(path, version=version, **options) as writer:
+    writer = Writer(path, version=version, **options)
+    if compression:
+        writer.set_compression(CompressionMode[compression], CompressionFormat.ZSTD)
+    with writer:
         connection = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", typestore=store)
         for i, tick in enumerate(stamps(log)):
             writer.write(connection, int(tick), store.serialize_cdr(_typed(store, log, i, tick), connection.msgtype))
@@ -211,6 +269,20 @@ def bag2_of_mcap(log, folder):
     from rosbags.rosbag2 import StoragePlugin
 
     return bag2(log, folder, "run2mcap", storage_plugin=StoragePlugin.MCAP)
+
+
+def bag2_of_mcap_compressed(log, folder):
+    from rosbags.rosbag2 import StoragePlugin
+
+    return bag2(log, folder, "run2mcapz", storage_plugin=StoragePlugin.MCAP, compression="FILE")
+
+
+def bag2_of_compressed_messages(log, folder):
+    return bag2(log, folder, "run2messages", compression="MESSAGE")
+
+
+def bag2_compressed(log, folder):
+    return bag2(log, folder, "run2file", compression="FILE")
 
 
 def db3(log, folder):

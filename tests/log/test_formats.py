@@ -1,6 +1,7 @@
 """Every format beside CSV and NPZ: round trips, untrusted files."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from steelyard.log import read_log
 
 WRITERS = (
     *(files.parquet, files.parquet_of_lists, files.mat, files.mat_of_structures, files.hdf5, files.matlab_hdf5),
-    *(files.mcap, files.mcap_of_nested, files.bag1, files.bag2, files.bag2_of_mcap, files.db3),
+    *(files.mcap, files.mcap_of_nested, files.mcap_of_idl, files.bag1, files.bag2, files.bag2_of_mcap, files.db3),
+    *(files.bag2_compressed, files.bag2_of_mcap_compressed, files.bag2_of_compressed_messages),
 )
 FORMATS = {write.__name__: write for write in WRITERS}
 
@@ -26,7 +28,7 @@ def written(tmp_path_factory, motion):
 @pytest.mark.parametrize("name", FORMATS)
 def test_round_trip(name, written, motion, fake_robot):
     log, expected = read_log(written[name], fake_robot()), motion(a=None)
-    if name == "mcap_of_nested":  # has velocities of single precision
+    if name in ("mcap_of_nested", "mcap_of_idl"):  # has velocities of single precision
         expected = expected.replace(v=expected.v.astype(np.float32).astype(np.float64))
     assert log.missing == ("a",)
     assert np.abs(log.t - expected.t).max() < 1e-9  # stamps of some formats are whole nanoseconds
@@ -70,6 +72,44 @@ def test_corrupted_files_are_refused_or_read_in_part(name, written, motion, tmp_
             refused += partial
         assert time.perf_counter() - start < 5, f"variant {seed} took too long"
     assert refused >= 20
+
+
+WORDS = ("Schulter-ü", "肘 <b>", "r\u202eعصا✓")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_names_of_any_script(name, motion, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "NAMES", WORDS)
+    expected = motion(a=None, joint_names=WORDS)
+    found = read_log(FORMATS[name](expected, tmp_path))
+    assert found.joint_names in (WORDS, ())
+    assert bool(found.joint_names) == (name not in UNNAMED)
+    assert np.array_equal(found.q, expected.q) and np.array_equal(found.tau, expected.tau)
+
+
+UNNAMED = ("parquet_of_lists", "mat_of_structures", "mcap_of_nested", "mcap_of_idl")
+ARRAYS = ("mat", "mat_of_structures", "hdf5", "matlab_hdf5")
+MESSAGES = ("bag1", "bag2", "bag2_of_mcap", "db3", "bag2_compressed", "bag2_of_compressed_messages")
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_of_mixed_rates_are_refused(name, motion, tmp_path):
+    log = motion(a=None)
+    mixed = SimpleNamespace(t=log.t, q=log.q, v=log.v, tau=log.tau[::2])
+    with pytest.raises(LogError, match="t has 1000 samples, but"):
+        read_log(FORMATS[name](mixed, tmp_path))
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_messages_of_mixed_rates_are_read_in_part(name, motion, tmp_path):
+    """Every third message lacks the torque: those without are left out, and that is said."""
+    log = motion(a=None)
+    tau = [row if i % 3 else row[:0] for i, row in enumerate(log.tau)]
+    path = FORMATS[name](SimpleNamespace(t=log.t, q=log.q, v=log.v, tau=tau), tmp_path)
+    found, rows = read_log(path), np.flatnonzero(np.arange(1000) % 3)
+    assert np.allclose(found.t, log.t[rows] - log.t[1], atol=1e-9)
+    assert np.array_equal(found.q, log.q[rows]) and np.array_equal(found.tau, log.tau[rows])
+    assert any("334 of 1000 messages of /joint_states have other joints" in note for note in found.notes)
 
 
 def test_lists_are_chosen_as_a_whole(motion, tmp_path):

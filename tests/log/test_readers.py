@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import steelyard.log.csv
 from steelyard.errors import LogError
 from steelyard.log import Log, arrays, read_log, write_csv, write_npz
 
@@ -64,6 +65,43 @@ def test_csv_round_trip_or_refusal(log, tmp_path_factory):
         assert list(path.parent.iterdir()) == []
         return
     same(read_log(path), log)
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(log=logs(), comma=st.booleans())
+def test_large_tables_read_as_small_ones_do(log, comma, tmp_path_factory):
+    """By another parser, to the last bit; and with decimal commas, as spreadsheets of much of Europe write them."""
+    path = tmp_path_factory.mktemp("large") / "log.csv"
+    log = log.replace(joint_names=())
+    write_csv(log, path)
+    if comma:
+        path.write_text(path.read_text().replace(",", ";").replace(".", ","))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steelyard.log.csv, "LARGE", 0)
+        found = read_log(path)
+    same(found, log)
+    assert not any("comma" in note for note in read_log(path).notes) or comma
+    same(read_log(path), log)
+
+
+def test_parsers_agree_on_what_is_no_table(tmp_path, monkeypatch):
+    """Comments, lines that are cut short, empty cells and words: the message is the same."""
+    for text in (
+        *("t,q_a\n0,1\n# a comment\n1,2\n", "t,q_a\n0,1\n1\n", "t,q_a\n0,1\n1,\n", "t,q_a\n0,1\n1,x\n"),
+        *("t,q_a\r\n0,1\r\n\r\n1,2\r\n", "\ufefft,q_a\n0,1\n1,NaN\n", 't,q_a\n0,"1"\n1, 2 \n', "t,q_a\n0,1,\n1,2,\n"),
+        *("t;q_a\n0;1,5\n1;x\n", "t;q_a\n0;1,5\n1;1.5\n", "t q_a\n0 1,5\n1 2,5\n"),
+    ):
+        path, said = written(tmp_path, text), []
+        for large in (2**20, 0):
+            monkeypatch.setattr(steelyard.log.csv, "LARGE", large)
+            try:
+                log = read_log(path)
+                said.append((log.t.tolist(), np.nan_to_num(log.q, nan=-1).tolist()))
+            except LogError as error:
+                said.append(str(error))
+        assert said[0] == said[1], text
+    with pytest.raises(LogError, match=r"line 3, column 'q_a': '1\.234' is not a number"):
+        read_log(written(tmp_path, "t;q_a\n0;1,5\n1;1.234\n"))  # is it a thousand?
 
 
 plain = st.lists(st.from_regex(r"[a-z][a-z0-9]{1,6}(_(joint|position|link))?", fullmatch=True), min_size=2, unique=True)

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from steelyard.log.raw import Raw, Request
 
 _ENCODING = "utf-8-sig"
 _DELIMITERS = ",;\t"
+LARGE = 2**20  # bytes from which on Arrow's parser is worth loading: five times as fast as NumPy's
+_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")  # a decimal as much of Europe writes it
 _WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")  # a word and the bracketed unit behind it
 
 
@@ -23,7 +26,10 @@ def read(path: Path, request: Request) -> Raw:
     try:
         headers, delimiter, skip = _header(path)
         plan = layout(headers, request)
-        return plan.build(list(_numbers(path, plan, delimiter, skip).T))
+        comma = delimiter != "," and _has_commas(path, plan, delimiter, skip)
+        if comma:
+            plan = replace(plan, notes=(*plan.notes, "decimals are written with a comma"))
+        return plan.build(_numbers(path, plan, delimiter, skip, len(headers), comma))
     except UnicodeDecodeError as error:
         raise LogError(f"{path} is not a UTF-8 text file ({error.reason} at byte {error.start})") from error
     except csv.Error as error:
@@ -72,27 +78,87 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]
 
 
-def _is_number(cell: str) -> bool:
+def _with_comma(cell: str) -> float:
+    """A number whose point may separate thousands, and so must not be there."""
+    return float(cell.replace(".", "?").replace(",", "."))
+
+
+def _is_number(cell: str, comma: bool = False) -> bool:
     try:
-        float(cell)
+        _with_comma(cell) if comma else float(cell)
     except ValueError:
         return False
     return True
 
 
-def _numbers(path: Path, plan: Layout, delimiter: str | None, skip: int) -> NDArray[np.float64]:
-    """(n, used columns), by NumPy's compiled parser."""
+def _has_commas(path: Path, plan: Layout, delimiter: str | None, skip: int) -> bool:
+    """Whether the first line of numbers has decimal commas."""
+    with path.open(encoding=_ENCODING, newline="") as file:
+        line = next((line for line in islice(file, skip, None) if line.strip()), "")
+    cells = line.split() if delimiter is None else _cells(line.strip("\r\n"), delimiter)
+    return any(_COMMA.fullmatch(cells[index]) for index in plan.indices if index < len(cells))
+
+
+def _numbers(
+    path: Path, plan: Layout, delimiter: str | None, skip: int, width: int, comma: bool
+) -> list[NDArray[np.float64]]:
+    """The used columns, each (n,), by a compiled parser."""
+    if delimiter is not None and (comma or path.stat().st_size > LARGE):
+        found = _by_arrow(path, plan, delimiter, skip, width, comma)
+        if found is not None:
+            return found
     try:
-        return np.loadtxt(
-            path, delimiter=delimiter, skiprows=skip, usecols=plan.indices, ndmin=2, encoding=_ENCODING, quotechar='"'
+        found = np.loadtxt(
+            path,
+            delimiter=delimiter,
+            skiprows=skip,
+            usecols=plan.indices,
+            ndmin=2,
+            encoding=_ENCODING,
+            quotechar='"',
+            converters=_with_comma if comma else None,
         )
+        return list(found.T)
     except UnicodeDecodeError:
         raise
     except ValueError as error:
-        raise LogError(_first_fault(path, plan, delimiter, skip) or f"{path}: {error}") from error
+        raise LogError(_first_fault(path, plan, delimiter, skip, comma) or f"{path}: {error}") from error
 
 
-def _first_fault(path: Path, plan: Layout, delimiter: str | None, skip: int) -> str | None:
+def _by_arrow(
+    path: Path, plan: Layout, delimiter: str, skip: int, width: int, comma: bool
+) -> list[NDArray[np.float64]] | None:
+    """The same, by Arrow's parser; None for a table with comments or with lines that differ, which it does not know."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    with path.open(encoding=_ENCODING, newline="") as file:
+        start = sum(len(line.encode()) for line in islice(file, skip))
+    with pa.memory_map(str(path)) as file:
+        whole = file.read_buffer()
+        data = whole.slice(start + 3 * (bytes(whole.slice(0, 3)) == b"\xef\xbb\xbf"))
+        if re.search(b"#", memoryview(data)):
+            return None
+        names = [str(i) for i in range(width)]
+        used = [names[index] for index in plan.indices]
+        try:
+            table = arrow.read_csv(
+                pa.BufferReader(data),
+                arrow.ReadOptions(column_names=names),
+                arrow.ParseOptions(delimiter=delimiter),
+                arrow.ConvertOptions(
+                    include_columns=list(dict.fromkeys(used)),
+                    column_types=dict.fromkeys(used, pa.float64()),
+                    null_values=[],
+                    decimal_point="," if comma else ".",
+                ),
+            )
+        except pa.ArrowInvalid:
+            return None
+        return [table[name].to_numpy() for name in used]
+
+
+def _first_fault(path: Path, plan: Layout, delimiter: str | None, skip: int, comma: bool) -> str | None:
     """Line and column of the first cell that is no number. Slow, and only run once something went wrong."""
     with path.open(encoding=_ENCODING, newline="") as file:
         for number, line in enumerate(file, start=1):
@@ -107,8 +173,8 @@ def _first_fault(path: Path, plan: Layout, delimiter: str | None, skip: int) -> 
                         f"{column.index + 1}; the line is cut short"
                     )
                 cell = cells[column.index]
-                if not _is_number(cell):
+                if not _is_number(cell, comma):
                     what = "an empty cell" if not cell else f"{cell[:40]!r}"
-                    comma = "; decimals need a point" if re.fullmatch(r"[-+]?\d*,\d+", cell) else ""
-                    return f"{path}, line {number}, column {column.header!r}: {what} is not a number{comma}"
+                    mixed = "; decimals need a point" if _COMMA.fullmatch(cell) else ""
+                    return f"{path}, line {number}, column {column.header!r}: {what} is not a number{mixed}"
     return None

@@ -42,6 +42,19 @@ def read(path: Path, request: Request) -> Raw:
         raise LogError(f"{path} is not a whole Parquet file: {str(error)[:300]}") from error
 
 
+def column(path: Path, name: str) -> NDArray[Any]:
+    """(n,) numbers of one column. Raises LogError."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with ParquetFile(path, page_checksum_verification=True, thrift_string_size_limit=2**24) as file:
+            require_size(8 * file.metadata.num_rows, str(path))
+            return _matrix(file.read(columns=[name])[name], None, f"{path}, column {name!r}")[:, 0]
+    except (ArrowException, OSError, ValueError, KeyError) as error:
+        raise LogError(f"{path} is not a whole Parquet file: {str(error)[:300]}") from error
+
+
 def _widths(file: "ParquetFile") -> dict[str, int | None]:
     """Numeric columns; None for plain ones, the number of elements for lists."""
     rows = file.metadata.num_rows

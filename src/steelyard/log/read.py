@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import LogError, choices
-from steelyard.log import csv, hdf5, mat, npz, parquet
+from steelyard.log import csv, hdf5, lerobot, mat, npz, parquet
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
 from steelyard.log.raw import Raw, Request, RobotNames
@@ -25,6 +25,7 @@ READERS: dict[str, Callable[[Path, Request], Raw]] = {
     ".mcap": read_mcap,
     ".bag": read_bag1,
     ".db3": read_bag2,
+    ".zstd": read_bag2,
 }
 
 
@@ -51,12 +52,19 @@ def read_log(
     path = Path(path)
     if not path.exists():
         raise LogError(f"no log at {path}")
-    reader = read_bag2 if path.is_dir() else READERS.get(path.suffix.lower())
+    reader = _reader(path)
     if reader is None:
         raise LogError(
             f"{path}: suffix {path.suffix!r} is not a log format that can be read; known: {choices(READERS)}, and "
-            "folders of ROS 2 bags"
+            "folders of ROS 2 bags and of LeRobot data sets"
         )
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
     raw = reader(path, Request(channels or {}, units or {}, known))
     return to_log(raw, robot, joint_names, path.stem)
+
+
+def _reader(path: Path) -> Callable[[Path, Request], Raw] | None:
+    """By the suffix, and for folders and tables by what lies in and around them."""
+    if (path.is_dir() or path.suffix.lower() in (".parquet", ".pq")) and lerobot.home(path):
+        return lerobot.read
+    return read_bag2 if path.is_dir() else READERS.get(path.suffix.lower())

@@ -1,10 +1,13 @@
-"""ROS 2 bags: a folder with `metadata.yaml` and parts in SQLite or MCAP, or one such part.
+"""ROS 2 bags: a folder with `metadata.yaml` and parts in SQLite or MCAP, or one such part; compressed or not.
 
 The parts are found by listing the folder: the paths that `metadata.yaml` states are not followed.
 """
 
 import sqlite3
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from steelyard.errors import LogError, choices
@@ -14,13 +17,12 @@ from steelyard.log.ros.messages import Recording, Topic
 LONGEST = 300.0  # s that a part of a recording may take to read
 TOGETHER = 512  # messages fetched at a time
 MOST = 2**28  # bytes of one message
+PARTS, PACKED = (".db3", ".mcap"), ".zstd"
 
 
 def scan_folder(path: Path, recording: Recording) -> None:
     """Add the messages of all parts in a folder. Raises LogError when there are none."""
-    parts = sorted(
-        (part for part in path.iterdir() if part.suffix in (".db3", ".mcap") and part.is_file()), key=_number
-    )
+    parts = sorted((part for part in path.iterdir() if _suffix(part) in PARTS and part.is_file()), key=_number)
     if not parts:
         found = choices(sorted(part.name for part in path.iterdir())) or "nothing"
         raise LogError(f"{path} is no ROS 2 bag: expected parts ending in .db3 or .mcap, found {found}")
@@ -30,15 +32,44 @@ def scan_folder(path: Path, recording: Recording) -> None:
 
 def scan(path: Path, recording: Recording) -> None:
     """Add the messages of one part."""
-    if path.suffix == ".mcap":
+    if path.suffix == PACKED:
+        with _unpacked(path, recording) as plain:
+            scan(plain, recording)
+    elif path.suffix == ".mcap":
         mcap.scan(path, recording)
     else:
         _scan_sqlite(path, recording)
 
 
+def _suffix(path: Path) -> str:
+    """What a part is, below the compression."""
+    return (path.with_suffix("") if path.suffix == PACKED else path).suffix
+
+
+@contextmanager
+def _unpacked(path: Path, recording: Recording) -> Iterator[Path]:
+    """A compressed part as a temporary file of the same name. What is cut short is kept as far as it goes."""
+    import zstandard
+
+    with tempfile.TemporaryDirectory(prefix="steelyard-") as folder, path.open("rb") as packed:
+        plain = Path(folder) / path.with_suffix("").name
+        with plain.open("wb") as file:
+            reader = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(packed)
+            try:
+                while block := reader.read(2**22):
+                    recording.expand(len(block))
+                    file.write(block)
+            except zstandard.ZstdError as error:
+                recording.damaged(f"does not decompress to its end ({str(error)[:80]})")
+        try:
+            yield plain
+        except LogError as error:
+            raise LogError(str(error).replace(str(plain), str(path))) from error
+
+
 def _number(path: Path) -> tuple[int, str]:
     """Parts are numbered: `run_0.db3`, ..., `run_10.db3`."""
-    last = path.stem.rsplit("_", 1)[-1]
+    last = path.name.removesuffix(PACKED).rpartition(".")[0].rpartition("_")[2]
     return (int(last) if last.isdecimal() and len(last) < 9 else -1, path.name)
 
 
@@ -59,10 +90,9 @@ def _scan_sqlite(path: Path, recording: Recording) -> None:
         connection.execute("PRAGMA trusted_schema = OFF")
         tables = dict(_tables(connection, path))
         _add_topics(connection, tables, recording)
-        for number, count in _counts(connection, recording):
-            topic = recording.message(number, count)
-            if topic is not None:
-                _add_messages(connection, number, topic, recording)
+        found = sum(_add_messages(connection, number, topic, recording) for number, topic in recording.kept.items())
+        if found != _stated(connection):
+            _count_others(connection, recording)
     except (sqlite3.Error, OverflowError, TypeError) as error:
         if recording.bytes_kept == before:
             raise LogError(f"{path} is not a whole ROS 2 bag (SQLite): {error}") from error
@@ -95,29 +125,33 @@ def _add_topics(connection: sqlite3.Connection, tables: dict, recording: Recordi
             recording.add_topic(number, Topic(str(name), str(kind), texts.get(str(kind), "")))
 
 
-def _counts(connection: sqlite3.Connection, recording: Recording) -> list[tuple[int, int]]:
-    """(number of a topic, messages of it); no counts where a damaged file cannot tell."""
-    query = "SELECT topic_id, count(*), min(id), max(id) FROM messages GROUP BY topic_id"
-    try:
-        rows = connection.execute(query).fetchall()
-    except sqlite3.DatabaseError as error:
-        recording.damaged(f"cannot be counted: {error}")
-        return [(number, 0) for number in recording.kept]
-    stated = max((row[3] for row in rows), default=0) - min((row[2] for row in rows), default=1) + 1
-    if stated != (found := sum(row[1] for row in rows)):
+def _stated(connection: sqlite3.Connection) -> int:
+    """Messages of all topics, by their numbers."""
+    query = "SELECT (SELECT min(id) FROM messages), (SELECT max(id) FROM messages)"  # by the tree, not by all rows
+    first, last = connection.execute(query).fetchone()
+    return 0 if first is None else last - first + 1
+
+
+def _count_others(connection: sqlite3.Connection, recording: Recording) -> None:
+    """Count the messages that were not kept: of topics that the file does not declare, and those that it lacks."""
+    counts = connection.execute("SELECT topic_id, count(*) FROM messages GROUP BY topic_id").fetchall()
+    for number, count in counts:
+        if number not in recording.kept:
+            recording.message(number, count)
+    if (stated := _stated(connection)) != (found := sum(count for _, count in counts)):
         recording.damaged(f"has {found} messages where their numbers say {stated}")
-    return [(number, count) for number, count, *_ in rows]
 
 
-def _add_messages(connection: sqlite3.Connection, number: int, topic: Topic, recording: Recording) -> None:
+def _add_messages(connection: sqlite3.Connection, number: int, topic: Topic, recording: Recording) -> int:
+    """Keep the messages of a topic. Returns how many rows it has."""
     query = "SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY id"
-    rows = connection.execute(query, (number,))
+    rows, seen = connection.execute(query, (number,)), 0
     while part := rows.fetchmany(TOGETHER):
+        seen += len(part)
         received, data = zip(*part, strict=True)
         if set(map(type, received)) != {int} or set(map(type, data)) != {bytes}:
             recording.damaged(f"has messages of {topic.name} without time or content; {len(part)} were left out")
-        elif len(sizes := set(map(len, data))) == 1 and sizes != {0}:
-            recording.keep(topic, list(received), b"".join(data))
         else:
-            for tick, each in part:
-                recording.keep(topic, [tick], each)
+            recording.keep_each(topic, received, data)
+    recording.message(number, seen)
+    return seen

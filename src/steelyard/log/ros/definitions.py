@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from steelyard.errors import LogError
 
@@ -28,6 +29,7 @@ PRIMITIVES = {
 SEQUENCE = -1  # array of any length
 DEEPEST = 12  # messages in messages
 LONGEST = 200_000  # characters of a definition
+_UNPARSED = (RecursionError, AssertionError, ArithmeticError, ValueError, LookupError, MemoryError)
 _FIELD = re.compile(r"^(?P<type>[A-Za-z]\w*(?:/\w+)*)(?:<=\d+)?(?:\[(?:<=\d+|(?P<count>\d*))\])?\s+(?P<name>\w+)")
 _STAMPS = {
     "time": (("sec", "uint32"), ("nanosec", "uint32")),
@@ -60,14 +62,33 @@ def parse(text: str, kind: str) -> Definitions:
     with its name. Raises LogError."""
     if len(text) > LONGEST:
         raise LogError(f"the definition of {kind} has {len(text):,} characters, over the limit of {LONGEST:,}")
-    bodies = {short(kind): ""}
+    bodies, languages = {short(kind): ""}, {}
     for number, part in enumerate(re.split(r"^={3,}\s*$", text, flags=re.MULTILINE)):
         name, body = short(kind), part
         if number:
             first, _, body = part.lstrip().partition("\n")
-            name = short(first.removeprefix("MSG:").removeprefix("IDL:").strip())
+            language, _, name = first.strip().rpartition(":")
+            name, languages[short(name.strip())] = short(name.strip()), language
         bodies[name] = body
-    return {**STOCK, **{name: tuple(_fields(body, name, set(bodies))) for name, body in bodies.items()}}
+    found: dict[str, tuple[Field, ...]] = {**STOCK}
+    for name, body in bodies.items():
+        if languages.get(name) == "IDL":
+            found |= _of_idl(body, name)
+        elif body.strip() or name not in found:
+            found[name] = tuple(_fields(body, name, set(bodies)))
+    return found
+
+
+@lru_cache(maxsize=64)  # asked for once to choose the topics, and once to decode them
+def _of_idl(text: str, name: str) -> Definitions:
+    """Definitions in OMG IDL, as recorded of types that were never written as messages."""
+    from rosbags.typesys import TypesysError, get_types_from_idl
+
+    try:
+        known = get_types_from_idl(re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE))
+        return dict(pair for kind in known for pair in _converted(kind, known))
+    except (*_UNPARSED, TypesysError) as error:
+        raise LogError(f"the definition of {name} (IDL) cannot be read: {str(error)[:120]}") from error
 
 
 def stock(kind: str) -> Definitions | None:
@@ -120,7 +141,7 @@ def _resolved(kind: str, owner: str, known: set[str]) -> str:
 
 
 def _converted(kind: str, known: Mapping) -> Iterator[tuple[str, tuple[Field, ...]]]:
-    """Definitions of a type and those it uses, from the tables of rosbags."""
+    """Definitions of a type and those it uses, from the tables of rosbags, as far as these hold them."""
     from rosbags.interfaces import Nodetype
 
     fields = []
@@ -131,6 +152,6 @@ def _converted(kind: str, known: Mapping) -> Iterator[tuple[str, tuple[Field, ..
             form, detail = detail[0]
         inner = detail if form == Nodetype.NAME else detail[0]
         fields.append(Field(name, short(inner), count))
-        if form == Nodetype.NAME and short(inner) not in STOCK:
+        if form == Nodetype.NAME and short(inner) not in STOCK and inner in known:
             yield from _converted(inner, known)
     yield short(kind), tuple(fields)

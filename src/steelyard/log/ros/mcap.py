@@ -102,7 +102,7 @@ class _Scanner:
             elif code == CHANNEL:
                 number, schema, topic, encoding = _parsed(data, "HHss")
                 name, language, text = self.schemas.get(schema, ("", "", ""))
-                definition = text if language in ("ros2msg", "ros1msg") else ""
+                definition = text if language in ("ros2msg", "ros2idl", "ros1msg") else ""
                 self.recording.known.add(number)
                 if encoding in ("cdr", "ros1"):
                     self.recording.add_topic(number, Topic(topic, name, definition, encoding == "cdr"))

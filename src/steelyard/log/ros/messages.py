@@ -1,7 +1,8 @@
 """What every container of ROS messages hands on, and the limits that hold for all of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ CHUNK = 2**30  # bytes uncompressed, of one chunk
 KEPT = 2**32  # bytes of messages that are kept
 EXPANSION = 50  # all chunks together, over the size of the file
 ALLOWANCE = 2**31  # bytes that any file may expand to
+LARGEST = 2**24  # bytes of a compressed message that does not state its size
+ZSTD = b"\x28\xb5\x2f\xfd"  # what a compressed message starts with; one in CDR starts with a zero
 
 
 @dataclass
@@ -51,6 +54,12 @@ class Recording:
     expanded: int = 0
     bytes_kept: int = 0
 
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the file, of all in a folder."""
+        parts = self.path.iterdir() if self.path.is_dir() else (self.path,)
+        return sum(part.stat().st_size for part in parts if part.is_file())
+
     def add_topic(self, number: int, topic: Topic) -> None:
         self.known.add(number)
         known = self.topics.setdefault((topic.name, topic.kind), topic)
@@ -82,18 +91,49 @@ class Recording:
     def expand(self, size: int) -> None:
         """Account for a chunk of `size` bytes. Raises LogError when the file expands to more than any recording."""
         self.expanded += size
-        limit = ALLOWANCE + EXPANSION * self.path.stat().st_size
+        limit = ALLOWANCE + EXPANSION * self.size
         if size > CHUNK or self.expanded > limit:
             raise LogError(f"{self.path} expands to over {min(limit, CHUNK):,} bytes; a recording does not")
 
     def keep(self, topic: Topic, received: list[int], data: bytes) -> None:
         """Keep as many messages of one size as there are times in `received`."""
-        self.bytes_kept += len(data)
-        if self.bytes_kept > KEPT:
-            raise LogError(f"{self.path} holds over {KEPT:,} bytes of joint messages; split the recording")
+        if topic.cdr and data[:4] == ZSTD:
+            size = len(data) // len(received)
+            self.keep_each(topic, received, [data[i : i + size] for i in range(0, len(data), size)])
+            return
+        self._account(len(data))
         topic.received += received
         topic.data.append(data)
         topic.counts.append(len(received))
+
+    def keep_each(self, topic: Topic, received: Sequence[int], data: Sequence[bytes]) -> None:
+        """Keep messages of any size, one by one compressed or not."""
+        if topic.cdr and data[0][:4] == ZSTD:
+            received, data = self._unpacked(topic, received, data)
+        self._account(sum(map(len, data)))
+        topic.received += received
+        topic.data += data
+        topic.counts += [1] * len(data)
+
+    def _account(self, size: int) -> None:
+        self.bytes_kept += size
+        if self.bytes_kept > KEPT:
+            raise LogError(f"{self.path} holds over {KEPT:,} bytes of joint messages; split the recording")
+
+    def _unpacked(self, topic: Topic, received: Sequence[int], data: Sequence[bytes]) -> tuple[list[int], list[bytes]]:
+        """Times and content of the messages that decompress."""
+        from zstandard import ZstdDecompressor, ZstdError, frame_content_size
+
+        decompressor, times, plain = ZstdDecompressor(max_window_size=2**27), [], []
+        for tick, each in zip(received, data, strict=True):
+            try:
+                size = frame_content_size(each)
+                self.expand(max(size, 0))
+                plain.append(decompressor.decompress(each, max_output_size=LARGEST if size < 0 else 0))
+                times.append(tick)
+            except ZstdError as error:
+                self.damaged(f"has messages of {topic.name} that do not decompress ({str(error)[:60]})")
+        return times, plain
 
 
 def run_of_equals(data: memoryview, start: int, size: int, same: NDArray[np.int_]) -> NDArray[np.uint8]:

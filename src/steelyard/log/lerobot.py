@@ -1,0 +1,125 @@
+"""LeRobot data sets: a folder with `meta/info.json` and Parquet tables of one episode (v2) or of many (v3) each.
+
+Positions are `observation.state` (and `observation.velocity`, `observation.effort`), lists whose elements
+`meta/info.json` names. Nothing outside of the folder is opened: tables are found by listing `data/chunk-*`, the path
+templates of `meta/info.json` are not followed, and neither are links that lead out.
+
+Layout: https://huggingface.co/docs/lerobot, versions 2.0 to 3.0.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError
+from steelyard.log import parquet
+from steelyard.log.raw import Channel, Raw, Request
+
+INFO = Path("meta", "info.json")
+LONGEST = 2**24  # bytes of meta/info.json
+FEATURES = {"t": "timestamp", "q": "observation.state", "v": "observation.velocity", "tau": "observation.effort"}
+PAUSE = 1.0  # s put between episodes, each of which counts from zero: a gap, which nothing is interpolated across
+_STEPS = 10.0  # of the set's own, that the pause is at least
+
+
+def home(path: Path) -> Path | None:
+    """Folder of the data set that a path is or lies in, None if there is none."""
+    path = path.resolve()
+    near = (path,) if path.is_dir() else path.parents[:3]  # data/chunk-000/FILE
+    return next((folder for folder in near if (folder / INFO).is_file()), None)
+
+
+def read(path: Path, request: Request) -> Raw:
+    """Read a data set, or one of its tables. Episodes follow each other in time, with a gap between them.
+
+    Raises LogError for a set without tables, a damaged one, and links that lead out of it.
+    """
+    root = home(path)
+    if root is None:
+        raise LogError(f"{path} is no LeRobot data set: it has no {INFO}")
+    features = _features(root)
+    tables = [_inside(root, path)] if path.is_file() else _tables(root)
+    channels = {key: name for key, name in FEATURES.items() if name in features} | dict(request.channels)
+    request = replace(request, channels=channels)
+    parts = [(parquet.read(table, request), _episodes(table, features)) for table in tables]
+    first = parts[0][0]
+    t, starts = _joined([part.t for part, _ in parts], [episodes for _, episodes in parts])
+    found = {
+        key: Channel(
+            np.concatenate([part.channels[key].values for part, _ in parts]),
+            _names(features, channels.get(key), channel.values.shape[1]) or channel.names,
+        )
+        for key, channel in first.channels.items()
+    }
+    notes = [
+        f"{key}: read from {channels[key]!r} of the data set" for key in found if isinstance(channels.get(key), str)
+    ]
+    if starts > 1:
+        notes.append(f"t: {starts} episodes follow each other, with a gap between them")
+    return Raw(t, found, (*notes, *first.notes))
+
+
+def _features(root: Path) -> dict[str, Any]:
+    """Signals of a set by name: their type, shape and the names of their elements."""
+    path = _inside(root, root / INFO)
+    if path.stat().st_size > LONGEST:
+        raise LogError(f"{path} has {path.stat().st_size:,} bytes, over the limit of {LONGEST:,}")
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise LogError(f"{path} is not the description of a LeRobot data set: {str(error)[:200]}") from error
+    features = found.get("features") if isinstance(found, dict) else None
+    if not isinstance(features, dict):
+        raise LogError(f"{path} has no table of features; it is not the description of a LeRobot data set")
+    return features
+
+
+def _tables(root: Path) -> list[Path]:
+    """Tables in the order of their numbers, which are as wide as they need to be."""
+    found = [_inside(root, table) for table in (root / "data").glob("chunk-*/*.parquet")]
+    if not found:
+        raise LogError(f"{root} has no tables data/chunk-*/*.parquet; download them with the data set")
+    return sorted(found, key=lambda table: (len(table.parent.name), table.parent.name, len(table.name), table.name))
+
+
+def _inside(root: Path, path: Path) -> Path:
+    """Raises LogError for a path that leads out of the data set."""
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise LogError(f"{path} leads out of the data set, to {path.resolve()}; copy the file into it")
+    return path
+
+
+def _episodes(table: Path, features: dict[str, Any]) -> NDArray[np.int64] | None:
+    """(n,) episode of each row."""
+    return parquet.column(table, "episode_index").astype(np.int64) if "episode_index" in features else None
+
+
+def _joined(times: list[NDArray], episodes: list[NDArray | None]) -> tuple[NDArray[np.float64], int]:
+    """Time over all episodes, and how many there are: each starts a pause after the end of the one before."""
+    t = np.concatenate(times)
+    bounds = np.cumsum([len(part) for part in times])[:-1] - 1
+    for part, number in zip(np.split(np.arange(len(t)), bounds + 1), episodes, strict=True):
+        if number is not None:
+            bounds = np.union1d(bounds, part[:-1][np.diff(number) != 0])
+    bounds = bounds.astype(np.int64)
+    steps = np.diff(t)
+    within = np.delete(steps, bounds)
+    step = float(np.median(within)) if len(within) else 0.0
+    steps[bounds] = step + max(PAUSE, _STEPS * step)
+    return t[0] + np.concatenate([[0.0], np.cumsum(steps)]) if len(bounds) else t, len(bounds) + 1
+
+
+def _names(features: dict[str, Any], name: Any, width: int) -> tuple[str, ...] | None:
+    """Names of the elements of a signal, less the kind of value that newer sets put behind them (`elbow.pos`)."""
+    said = features[name].get("names") if isinstance(name, str) and isinstance(features.get(name), dict) else None
+    if isinstance(said, dict):  # by group: {"motors": [...]}
+        said = [each for group in said.values() for each in (group if isinstance(group, list) else [group])]
+    if not isinstance(said, list) or len(said) != width or len(set(map(str, said))) != width:
+        return None
+    ends = {str(each).rpartition(".")[2] for each in said if "." in str(each)}
+    alike = len(ends) == 1 and all("." in str(each) for each in said)
+    return tuple(str(each).rpartition(".")[0] if alike else str(each) for each in said)
