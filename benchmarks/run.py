@@ -12,7 +12,7 @@ from pathlib import Path
 from steelyard.dynamics.kernel_choice import threads
 
 FOLDER = Path(__file__).parent
-SHARED = ("__init__", "run", "peers", "timing")  # no benchmarks
+SHARED = ("__init__", "run", "peers", "timing", "real_logs")  # no benchmarks
 STUDIES = ("coverage", "estimators", "momentum", "stream")  # many minutes each; their tables are in docs/
 PEERS = (
     *("numpy", "scipy", "numba", "jax", "clarabel", "mujoco", "pin", "mujoco-sysid", "idyntree", "trimesh"),

@@ -11,6 +11,7 @@ from steelyard.errors import FitError, LogError
 from steelyard.fit import consistent
 from steelyard.information import accumulate
 from steelyard.inspect.bandwidth import bandwidth
+from steelyard.inspect.excitation import idle_ends, shares
 from steelyard.inspect.signal import Signal, signals
 from steelyard.log import Finding, Log, checks, filters
 from steelyard.log.gaps import gaps
@@ -23,7 +24,8 @@ SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
 @dataclass(frozen=True)
 class Motion:
     """How a joint moved. span: rad or m. speed, acceleration: RMS of the filtered motion. moving: share of the time
-    above 0.01 rad/s or m/s. reversals: changes of direction."""
+    above 0.01 rad/s or m/s. reversals: changes of direction. tenths: RMS speed in each tenth of the log, over
+    `speed`."""
 
     joint: str
     span: float
@@ -31,6 +33,7 @@ class Motion:
     acceleration: float
     moving: float
     reversals: int
+    tenths: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, c
         signals=channels,
         motion=_motion(ready) if ready is not None and ready.nq == ready.nv else (),
         delays={},
-        findings=(*findings, *_resolution(channels, findings)),
+        findings=(*findings, *_resolution(channels, findings), *(idle_ends(ready) if ready else ())),
         faults=(),
         notes=tuple(log.notes),
     )
@@ -122,7 +125,7 @@ def _motion(log: Log) -> tuple[Motion, ...]:
     q, v, a = log.require("q", "v", "a")
     span = np.max(q, axis=0) - np.min(q, axis=0)
     speed, change = (np.sqrt(np.einsum("nk,nk->k", x, x) / len(x)) for x in (v, a))
-    found = []
+    spread, found = shares(v), []
     for j, joint in enumerate(log.labels):
         column = np.ascontiguousarray(v[:, j])
         forward = column[np.abs(column) > SLOW] > 0
@@ -134,6 +137,7 @@ def _motion(log: Log) -> tuple[Motion, ...]:
                 acceleration=float(change[j]),
                 moving=len(forward) / len(v),
                 reversals=int(np.count_nonzero(forward[1:] != forward[:-1])),
+                tenths=tuple(spread[:, j].tolist()),
             )
         )
     return tuple(found)

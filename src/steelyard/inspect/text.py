@@ -6,6 +6,7 @@ from rich.text import Text
 
 from steelyard.inspect.run import Inspection
 
+BARS = "▁▂▃▄▅▆▇█"
 UNITS = {"q": "rad or m", "v": "rad/s or m/s", "a": "rad/s^2 or m/s^2", "tau": "N m or N"}
 
 
@@ -40,13 +41,16 @@ def _signals(found: Inspection) -> Table:
 
 
 def _motion(found: Inspection) -> Table:
-    table = _table("Motion", ("joint", "span", "RMS speed", "RMS acceleration", "moving", "reversals", "torque late"))
+    table = _table(
+        "Motion", ("joint", "span", "RMS speed", "RMS acceleration", "moving", "tenths", "reversals", "torque late")
+    )
     for each in found.motion:
         late = found.delays.get(each.joint)
         table.add_row(
             Text(each.joint),
             *(f"{x:.4g}" for x in (each.span, each.speed, each.acceleration)),
             f"{100 * each.moving:.0f} %",
+            "".join(BARS[min(int(4 * share), 7)] for share in each.tenths),
             str(each.reversals),
             "-" if late is None else f"{1000 * late:.1f} ms",
         )
