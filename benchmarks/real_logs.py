@@ -18,12 +18,14 @@ from rich.console import Console
 
 import steelyard as sy
 from steelyard.inspect import inspect
-from steelyard.inspect.text import report
+from steelyard.report.health import overview, view
 
 ROOT = Path(__file__).parents[1]
 DATA, OUT = ROOT.parent / "shared" / "data", ROOT / "docs" / "inspect"
 LOGS = {"panda": "panda_unisa_30Hz", "tx40": "tx40_100Hz", "ur10": "ur10_unisa_125Hz", "kuka_kr300": "kuka_kr300_A"}
 TITLES = {"panda": "Franka Panda", "tx40": "Stäubli TX40", "ur10": "Universal Robots UR10", "kuka_kr300": "KUKA KR 300"}
+PICTURES = {"panda": ("spectrum", 0), "tx40": ("motion", 0), "ur10": ("spectrum", 4), "kuka_kr300": ("spectrum", 1)}
+CAPTIONS = {"spectrum": "Spectrum of one joint, its noise and the cutoff", "motion": "Speed of each joint over the log"}
 WORDS = {
     "panda": """The stamps look perfect, 30 Hz to a quarter of a percent, and that is what is wrong with them: 14
 samples repeat the one before while the arm moves, because the log was resampled by holding the last value. The
@@ -51,19 +53,24 @@ a tilted gravity and a wrong torque constant are the nearest that links and fric
 }
 
 
-def printed(log, robot=None) -> str:
-    """What the command prints, without colours."""
+def printed(found) -> str:
+    """What the command prints of an inspection, without colours."""
     screen = Console(file=io.StringIO(), width=120, color_system=None)
-    screen.print(report(inspect(log, robot)))
+    screen.print(overview(found))
     return "\n".join(line.rstrip() for line in screen.file.getvalue().splitlines())
 
 
-def page(name: str, data: Path) -> str:
-    """Markdown of one robot."""
+def page(name: str, data: Path, out: Path | None = None) -> str:
+    """Markdown of one robot. out: folder for its picture."""
     robot = model(name, data)
-    text = printed(sy.read_log(data / f"{LOGS[name]}.npz", robot), robot)
+    log = sy.read_log(data / f"{LOGS[name]}.npz", robot)
+    found = inspect(log, robot)
+    text = printed(found)
+    if out is not None:
+        sy.plot.save(view(found, log).figures[PICTURES[name]], out / f"{name}.svg", width=120, height=65, title=True)
     command = f"$ steelyard inspect {LOGS[name]}.npz --model {name}.urdf"
-    return f"# {TITLES[name]}\n\n{WORDS[name]}\n\n```console\n{command}\n{text}\n```\n"
+    drawn = f"![{CAPTIONS[PICTURES[name][0]]}]({name}.svg)"
+    return f"# {TITLES[name]}\n\n{WORDS[name]}\n\n{drawn}\n\n```console\n{command}\n{text}\n```\n"
 
 
 def model(name: str, data: Path):
@@ -95,7 +102,7 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "README.md").write_text(index(), encoding="utf-8")
     for name in LOGS:
-        (options.out / f"{name}.md").write_text(page(name, options.data), encoding="utf-8")
+        (options.out / f"{name}.md").write_text(page(name, options.data, options.out), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ Examples:
 
   steelyard inspect run.mcap
 
+  steelyard inspect run.csv --model arm.urdf --html health.html
+
   steelyard inspect run.parquet --model arm.urdf --json
 
   steelyard inspect run.h5 --channels '{"q": "arm/angles"}'
@@ -28,6 +30,9 @@ def inspect(
         Path | None, typer.Option(metavar="MODEL", help="Compare with a robot model: delays, wrong signs, units, ...")
     ] = None,
     channels: Channels = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page of its own too, with figures.")
+    ] = None,
     as_json: Json = False,
 ):
     """Say what a log holds, how good it is, and what to do about what is wrong with it."""
@@ -37,11 +42,18 @@ def inspect(
         from steelyard.model import load
 
         robot = None if model is None else load(model)
-        found = look(read_log(log, robot, channels=channels_of(channels)), robot)
-    if as_json:
-        typer.echo(json.dumps(found.as_json(), indent=1, ensure_ascii=False))
-    else:
-        from steelyard.inspect.text import report
+        recorded = read_log(log, robot, channels=channels_of(channels))
+        found = look(recorded, robot)
+        if html is not None:
+            from steelyard.report.health import write_page
 
-        console().print(report(found))
+            write_page(found, recorded, html, inputs=[log] if model is None else [log, model])
+    if as_json:
+        from steelyard.report.jsonable import jsonable
+
+        typer.echo(json.dumps(jsonable(found.as_json()), indent=1, ensure_ascii=False))
+    else:
+        from steelyard.report.health import overview
+
+        console().print(overview(found))
     raise typer.Exit(FINDINGS if found.findings or found.faults else DONE)

@@ -1,4 +1,4 @@
-"""Files that appear all together or not at all."""
+"""Files that appear as a whole or not at all, alone or all together."""
 
 import os
 import secrets
@@ -22,6 +22,21 @@ def require_folder(out) -> Path:
     if not os.access(existing, os.W_OK | os.X_OK):
         raise OptionError(f"Output folder {out} cannot be written: no permission in {existing}. Choose another folder.")
     return out
+
+
+def write_file(path, content: bytes, *, what: str, inputs: Sequence[Path] = ()) -> Path:
+    """Write one file. what: a word for messages. Raises OptionError if it cannot be written or is one of `inputs`."""
+    path = Path(path)
+    if os.path.realpath(path) in [os.path.realpath(each) for each in inputs]:
+        raise OptionError(f"{path} is an input of this run and would be overwritten. Choose another name.")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise OptionError(f"{what} {path} cannot be written: {error.strerror or error}.") from error
+    return path
 
 
 @contextmanager

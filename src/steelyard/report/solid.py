@@ -1,6 +1,5 @@
 """What `steelyard mesh` says of a mesh file: parameters, snippets for model files, a picture."""
 
-import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 from steelyard.errors import OptionError
 from steelyard.inertia import mesh, mesh_files, snippet
 from steelyard.inertia.parameters import NAMES, UNITS, to_com_inertia
+from steelyard.report.outputs import write_file
 
 PICTURES = (".png", ".html")
 
@@ -100,10 +100,4 @@ def draw(found: Solid, path) -> None:
     else:
         page = drawing.figure(found.vertices, found.faces, found.theta)
         content = page.to_html(include_plotlyjs=True, full_html=True).encode()
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise OptionError(f"Picture {path} cannot be written: {error.strerror or error}.") from error
+    write_file(path, content, what="Picture")

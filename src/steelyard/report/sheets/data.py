@@ -4,6 +4,7 @@ from steelyard.report.numbers import DASH, number, share, size
 from steelyard.report.sheet import Sheet, sheet
 
 UNITS = {"q": "rad or m", "v": "rad/s or m/s", "a": "rad/s² or m/s²", "tau": "N m or N"}
+BARS = "▁▂▃▄▅▆▇█"
 CHANNELS = {"q": "position", "v": "speed", "a": "acceleration", "tau": "torque"}
 
 
@@ -70,20 +71,25 @@ def signals(health: dict) -> Sheet:
 
 
 def motion(health: dict) -> Sheet:
-    """How each joint moved in one log."""
+    """How each joint moved in one log, and how late its torque comes, where a model says so."""
+    late = health.get("delays")
     rows = [
         (
             each["joint"],
             *(number(each[key]) for key in ("span", "speed", "acceleration")),
             share(each["moving"]),
+            "".join(BARS[min(int(4 * part), len(BARS) - 1)] for part in each["tenths"]),
             str(each["reversals"]),
+            *([number(1000 * late[each["joint"]] if each["joint"] in late else None)] if late else []),
         )
         for each in health["motion"]
     ]
+    columns = ("Span", "RMS speed", "RMS acceleration", "Moving", ("Tenths", "text"), "Reversals")
     return sheet(
         f"Motion of {health['name']}",
-        "In rad or m and seconds, after the filter. Moving: share of the time above 0.01 rad/s or m/s.",
-        (("Joint", "text"), "Span", "RMS speed", "RMS acceleration", "Moving", "Reversals"),
+        "In rad or m and seconds, after the filter. Moving: share of the time above 0.01 rad/s or m/s. Tenths: RMS "
+        "speed in each tenth of the log.",
+        (("Joint", "text"), *columns, *(["Torque late [ms]"] if late else [])),
         rows,
         folded=f"motion of {len(rows)} joints in {health['name']}",
     )
