@@ -1,5 +1,7 @@
 """One log in every format, each written with the format's own library."""
 
+from csv import writer as writer_of
+
 import h5py
 import numpy as np
 import pyarrow as pa
@@ -8,6 +10,22 @@ import scipy.io
 
 NAMES = ("shoulder", "elbow", "wrist")
 KEYS = ("q", "v", "tau")
+
+
+def csv(log, folder):
+    path = folder / "run.csv"
+    titles = ["t", *(f"{key}_{name}" for key in KEYS for name in NAMES)]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = writer_of(file)
+        writer.writerow(titles)
+        writer.writerows(np.column_stack([log.t, *(getattr(log, key) for key in KEYS)]).tolist())
+    return path
+
+
+def npz(log, folder):
+    path = folder / "run.npz"
+    np.savez_compressed(path, **{key: getattr(log, key) for key in ("t", *KEYS)}, joint_names=np.array(NAMES))
+    return path
 
 
 def parquet(log, folder):

@@ -18,11 +18,12 @@ from steelyard.cli import app
 from steelyard.errors import OptionError
 from steelyard.inspect import inspect
 from steelyard.log import Log
-from steelyard.report.health import overview, sheets, view, write_page
+from steelyard.report.health import overview, sheets, view
 from steelyard.report.html import page
 from steelyard.report.jsonable import jsonable
 from steelyard.report.markdown import escaped, markdown
 from steelyard.report.numbers import number
+from steelyard.report.outputs import write_file
 
 NAMES = ("<script>alert(1)</script>", "\"'&lt;<b>ü–✓ ", "肘[red]x[/red]")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -124,7 +125,8 @@ def test_logs_that_cannot_be_looked_at(log):
         found = inspect(bad)
         shown = view(found, bad)
         assert shown.verdict["level"] == "keep" and set(shown.figures) == {("steps", 0)}
-        assert "cannot be used" in page(shown) and "cannot be used" in printed(found)
+        assert "cannot be used" in markdown(shown) and "cannot be used" in printed(found)
+    assert "cannot be used" in page(shown)
 
 
 def test_command(log, tmp_path):
@@ -144,17 +146,16 @@ def test_command(log, tmp_path):
     assert len(sy.read_log(path)) == 3000
 
 
-def test_a_page_that_cannot_be_written_leaves_the_old_one(log, found, tmp_path, monkeypatch):
-    out = write_page(found, log, tmp_path / "health.html")
-    before = out.read_bytes()
+def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    out = write_file(tmp_path / "health.html", b"old", what="Page")
 
     def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(type(out), "replace", fail)
     with pytest.raises(OptionError, match="No space left"):
-        write_page(found, log, out)
-    assert out.read_bytes() == before and list(tmp_path.iterdir()) == [out]
+        write_file(out, b"new", what="Page")
+    assert out.read_bytes() == b"old" and list(tmp_path.iterdir()) == [out]
 
 
 PROBE = """<script>

@@ -1,6 +1,7 @@
 """Comma-, semicolon-, tab- or space-separated tables with a header line."""
 
 import csv
+import os
 import re
 from dataclasses import replace
 from itertools import islice
@@ -27,8 +28,9 @@ def read(path: Path, request: Request) -> Raw:
         headers, delimiter, skip = _header(path)
         plan = layout(headers, request)
         comma = delimiter != "," and _has_commas(path, plan, delimiter, skip)
-        if comma:
-            plan = replace(plan, notes=(*plan.notes, "decimals are written with a comma"))
+        notes = ["decimals are written with a comma"] if comma else []
+        notes += ["damaged: the last line has no end, so its last number may be cut short"] if _is_cut(path) else []
+        plan = replace(plan, notes=(*plan.notes, *notes))
         return plan.build(_numbers(path, plan, delimiter, skip, len(headers), comma))
     except UnicodeDecodeError as error:
         raise LogError(f"{path} is not a UTF-8 text file ({error.reason} at byte {error.start})") from error
@@ -89,6 +91,13 @@ def _is_number(cell: str, comma: bool = False) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_cut(path: Path) -> bool:
+    """Whether the file ends within a line, as one does that was not written to its end."""
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) not in b"\r\n"
 
 
 def _has_commas(path: Path, plan: Layout, delimiter: str | None, skip: int) -> bool:

@@ -7,6 +7,7 @@ shape in its header) is checked before any memory is asked for.
 import zipfile
 import zlib
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,15 @@ from steelyard.errors import LogError
 from steelyard.log.arrays import build, require_size
 from steelyard.log.raw import Raw, Request
 
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, UnicodeDecodeError)
+
 
 def read(path: Path, request: Request) -> Raw:
     """Read an archive. Raises LogError for a file that is damaged, oversized or pickled, or that lacks `t` or `q`."""
     try:
         with zipfile.ZipFile(path) as archive:
             return build(_Members(path, archive), request)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except _BROKEN as error:
         raise LogError(f"{path} is not a whole .npz archive ({error}); write it with numpy.savez") from error
 
 
@@ -47,7 +50,7 @@ class _Members:
                 _require_honest_header(member, info.file_size, where)
             with self.archive.open(info) as member:
                 return np.lib.format.read_array(member, allow_pickle=False)
-        except (ValueError, NotImplementedError) as error:
+        except (ValueError, NotImplementedError, TokenError, SyntaxError) as error:  # the latter from a broken header
             raise LogError(f"{where} cannot be read: {error}") from error
 
 

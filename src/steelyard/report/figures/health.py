@@ -12,7 +12,6 @@ BINS = 60
 NARROW = 0.02  # of the median step: what a histogram shows at least
 POINTS = 240  # of a spectrum
 FLOOR = 1e-3  # of the noise, below which a spectrum is not drawn
-LINES = {"color": IDENTIFIED, "width": 1.3}
 
 
 def steps(log: Log):
@@ -51,20 +50,15 @@ def spectra(log: Log, cutoff: float | None) -> list:
     for j, joint in enumerate(log.labels):
         figure = go.Figure()
         lowest = FLOOR * found.floor[found.floor[:, j] > 0, j].min(initial=np.inf)
-        for name, y, line in (
-            ("motion and noise", found.spectrum[:, j], LINES),
-            ("noise", found.floor[:, j], {"color": MEASURED, "width": 1.2, "dash": "dash"}),
+        x, whole = _thinned(found.frequency, found.spectrum[:, j], lowest)
+        _, noise = _thinned(found.frequency, found.floor[:, j], lowest)
+        ends = [min(whole.min(), noise.min()), max(whole.max(), noise.max())]
+        for name, x_values, y, line in (
+            ("motion and noise", x, whole, {"color": IDENTIFIED, "width": 1.3}),
+            ("noise", x, noise, {"color": MEASURED, "width": 1.2, "dash": "dash"}),
+            (f"cutoff {cutoff:.1f} Hz", [cutoff, cutoff], ends, {"color": GIVEN, "width": 1.5, "dash": "dot"}),
         ):
-            x, y = _thinned(found.frequency, y, lowest)
-            figure.add_scatter(x=x, y=y, name=name, line=line, mode="lines")
-        ends = np.array([[trace.y.min(), trace.y.max()] for trace in figure.data])
-        figure.add_scatter(
-            x=[cutoff, cutoff],
-            y=[ends[:, 0].min(), ends[:, 1].max()],
-            name=f"cutoff {cutoff:.1f} Hz",
-            line={"color": GIVEN, "width": 1.5, "dash": "dot"},
-            mode="lines",
-        )
+            figure.add_scatter(x=x_values, y=y, name=name, line=line, mode="lines")
         dressed(figure, f"{text(joint)}: spectrum", "frequency [Hz]", "acceleration² / Hz")
         figures.append(log_axis(figure).update_xaxes(type="log").update_yaxes(exponentformat="power", dtick=2))
     return figures
@@ -94,4 +88,4 @@ def motion(found: Inspection):
             line={"color": SERIES[j % len(SERIES)], "width": 1.5},
             mode="lines+markers",
         )
-    return dressed(figure, "Motion over the log", "time [s]", "RMS speed over that of the whole log")
+    return dressed(figure, "Motion over the log", "time [s]", "RMS speed over the mean")
