@@ -14,6 +14,7 @@ import runpy
 import tempfile
 from pathlib import Path
 
+from plotly.graph_objects import Figure
 from rich.console import Console
 
 import steelyard as sy
@@ -67,7 +68,9 @@ def page(name: str, data: Path, out: Path | None = None) -> str:
     found = inspect(log, robot)
     text = printed(found)
     if out is not None:
-        sy.plot.save(view(found, log).figures[PICTURES[name]], out / f"{name}.svg", width=120, height=65, title=True)
+        sy.plot.save(
+            Figure(view(found, log).figures[PICTURES[name]]), out / f"{name}.svg", width=120, height=65, title=True
+        )
     command = f"$ steelyard inspect {LOGS[name]}.npz --model {name}.urdf"
     drawn = f"![{CAPTIONS[PICTURES[name][0]]}]({name}.svg)"
     return f"# {TITLES[name]}\n\n{WORDS[name]}\n\n{drawn}\n\n```console\n{command}\n{text}\n```\n"

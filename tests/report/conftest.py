@@ -2,6 +2,7 @@
 
 import pytest
 
+import odd_logs
 from small_runs import write_case
 from steelyard.pipeline import Job, run
 from steelyard.report import Record, summary
@@ -43,3 +44,8 @@ def html(view):
 def text(view):
     """The report as Markdown."""
     return markdown(view)
+
+
+@pytest.fixture(scope="session")
+def odd_log():
+    return odd_logs.odd_log()

@@ -13,10 +13,11 @@ from robots import SHARED_DATA
 from small_runs import write_case, write_model
 from steelyard.demo import demo
 from steelyard.identify import identify
+from steelyard.inspect import inspect
 from steelyard.payload.command import Request, identify_files
 from steelyard.payload.experiment import test_object
 from steelyard.pipeline import Job, run
-from steelyard.report import record_of
+from steelyard.report import health, record_of
 from steelyard.report.html import page
 from steelyard.report.payload_files import write_payload
 from steelyard.report.view import view_of
@@ -76,8 +77,8 @@ class Visit:
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory, html):
-    """Files: a plain report, and one whose model and log have names that attack."""
+def pages(tmp_path_factory, html, odd_log):
+    """Files: a plain report, one whose model and log have names that attack, and the health of such a log."""
     folder = tmp_path_factory.mktemp("pages")
     names = dict(zip(("shoulder", "upper", "elbow"), map(escape, HOSTILE), strict=True))
     plain = write_case(folder / "plain", samples=600)
@@ -89,14 +90,18 @@ def pages(tmp_path_factory, html):
     attacked = record_of(run(Job(model=str(model), logs=(str(log),))))
     (folder / "plain.html").write_text(html, "utf-8")
     (folder / "hostile.html").write_text(page(view_of(attacked)), "utf-8")
+    (folder / "health.html").write_text(page(health.view(inspect(odd_log), odd_log)), "utf-8")
     return folder
 
 
-@pytest.mark.parametrize(("name", "width"), [("plain", 390), ("plain", 1600), ("hostile", 390)])
+FIGURES = {"plain": 14, "hostile": 14, "health": 5}
+
+
+@pytest.mark.parametrize(("name", "width"), [("plain", 390), ("plain", 1600), ("hostile", 390), ("health", 390)])
 def test_everything_is_drawn_in_silence(browser, pages, name, width):
     visit = Visit(browser, pages / f"{name}.html", width)
     wanted = visit.page.evaluate(DRAW_ALL)
-    assert wanted >= 14
+    assert wanted >= FIGURES[name]
     visit.page.wait_for_function(f"({DRAWN})() === {wanted}")
     assert visit.page.evaluate(OUTSIDE) == 0
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= width

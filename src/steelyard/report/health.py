@@ -59,8 +59,7 @@ def overview(found: Inspection) -> Group:
     ]
     for table in sheets(summary):
         lines += [Text(), shown(table)]
-    if summary["notes"]:
-        lines += [Text("\nHow it was read", style="bold"), *(Text(f"- {note}") for note in summary["notes"])]
+    lines += [Text("\nHow it was read", style="bold"), *(Text(f"- {each}") for each in reading(summary))]
     return Group(*lines)
 
 
@@ -71,6 +70,16 @@ def facts(summary: dict) -> str:
         f"{plural(summary['samples'], 'sample')}, {number(summary['duration'])} s at {number(summary['rate'])} Hz, "
         f"steps spread by {share(summary['jitter'])}, {plural(len(summary['gaps']), 'gap')}, {cutoff}"
     )
+
+
+def reading(summary: dict) -> list[str]:
+    """Which channels the log has, and all that was inferred or done to get them."""
+    joints = {each["joint"] for each in summary["signals"]}
+    held = [key for key in data.CHANNELS if any(each["channel"] == key for each in summary["signals"])]
+    rest = [key for key in data.CHANNELS if key not in held]
+    lacking = f"; not recorded: {', '.join(rest)}" if rest else ""
+    found = [f"channels: {', '.join(held)} of {plural(len(joints), 'joint')}{lacking}"] if held else []
+    return [*found, *summary["notes"]]
 
 
 def sheets(summary: dict) -> Iterator[Sheet]:
@@ -145,5 +154,5 @@ def _sections(summary: dict, spectra: int) -> Iterator[Section]:
         yield Section("Spectra and cutoff", "Spectra", (Part(text=said), Part(figures=keys, folded=folded)))
     if "Signals" in tables:
         yield Section("Signals: noise and resolution", "Signals", (tables["Signals"],))
-    if summary["notes"]:
-        yield Section("How it was read", "Reading", (Part(items=tuple(summary["notes"])),))
+    if said := reading(summary):
+        yield Section("How it was read", "Reading", (Part(items=tuple(said)),))
