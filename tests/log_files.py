@@ -295,6 +295,12 @@ def bag2_of_mcap_compressed(log, folder):
     return bag2(log, folder, "run2mcapz", storage_plugin=StoragePlugin.MCAP, compression="FILE")
 
 
+def bag2_of_mcap_of_compressed_messages(log, folder):
+    from rosbags.rosbag2 import StoragePlugin
+
+    return bag2(log, folder, "run2mcapm", storage_plugin=StoragePlugin.MCAP, compression="MESSAGE")
+
+
 def bag2_of_compressed_messages(log, folder):
     return bag2(log, folder, "run2messages", compression="MESSAGE")
 

@@ -23,6 +23,7 @@ WRITERS = (
     ),
     *(files.mcap, files.mcap_of_nested, files.mcap_of_idl, files.bag1, files.bag2, files.bag2_of_mcap, files.db3),
     *(files.bag2_compressed, files.bag2_of_mcap_compressed, files.bag2_of_compressed_messages),
+    files.bag2_of_mcap_of_compressed_messages,
 )
 FORMATS = {write.__name__: write for write in WRITERS}
 
