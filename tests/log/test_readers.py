@@ -89,7 +89,7 @@ def test_parsers_agree_on_what_is_no_table(tmp_path, monkeypatch):
     for text in (
         *("t,q_a\n0,1\n# a comment\n1,2\n", "t,q_a\n0,1\n1\n", "t,q_a\n0,1\n1,\n", "t,q_a\n0,1\n1,x\n"),
         *("t,q_a\r\n0,1\r\n\r\n1,2\r\n", "\ufefft,q_a\n0,1\n1,NaN\n", 't,q_a\n0,"1"\n1, 2 \n', "t,q_a\n0,1,\n1,2,\n"),
-        *("t;q_a\n0;1,5\n1;x\n", "t;q_a\n0;1,5\n1;1.5\n", "t q_a\n0 1,5\n1 2,5\n"),
+        *("t;q_a\n0;1,5\n1;x\n", "t;q_a\n0;1,5\n1;1.5\n", "t q_a\n0 1,5\n1 2,5\n", "t;q_a\n0;nan\n1;1,5\n"),
     ):
         path, said = written(tmp_path, text), []
         for large in (2**20, 0):
@@ -229,7 +229,7 @@ def test_table_without_header(tmp_path):
     [
         ("t,q_a,q_b\n0,1,2\n\n1,oops,3\n", r"line 4, column 'q_a': 'oops' is not a number"),
         ("t,q_a,q_b\n0,1,2\n1,,3\n", r"line 3, column 'q_a': an empty cell is not a number"),
-        ("t;q_a\n0;1\n1;1,5\n", r"line 3, column 'q_a': '1,5' is not a number; decimals need a point"),
+        ("t;q_a\n0;1.0\n1;1,5\n", r"line 3, column 'q_a': '1,5' is not a number; decimals need a point"),
         ("t,q_a,q_b\n0,1,2\n1,1\n", r"line 3: 2 cells, but column 'q_b' is number 3"),
         ("t,q_a,position_a\n0,1,1\n1,2,2\n", "both look like q of a; choose with channels="),
         ("x,q_a\n0,1\n1,2\n", "no column for time"),
