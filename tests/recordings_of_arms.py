@@ -11,7 +11,8 @@ import numpy as np
 import steelyard as sy
 from robots import urdf
 from steelyard.inertia.parameters import from_com_inertia
-from steelyard.pipeline import cutoff_for, prepared
+from steelyard.log.bandwidth import cutoff_for
+from steelyard.pipeline import prepared
 from steelyard.simulate import Sensors, record
 
 ARMS = ("puma560", "panda")

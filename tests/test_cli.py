@@ -195,6 +195,8 @@ OPTION_FAULTS = {
     "weight": (("--weight", "-1"), "positive"),
     "reversal weight": (("--reversal-weight", "2"), "between 0 and 1"),
     "cutoff": (("--cutoff", "300"), "cutoff 300 Hz"),
+    "cutoff word": (("--cutoff", "fast"), "expected a number of Hz, or auto"),
+    "smoother": (("--smoother", "median"), "Choose from butterworth, kalman, savgol"),
     "channel file": (("--channels", "nowhere.toml"), "nowhere.toml"),
     "channel text": (("--channels", "{oops"), "--channels {oops"),
     "suffix of the log": (("run.docx",), "no log at run.docx"),

@@ -31,6 +31,7 @@ def identify(
     floating: bool | None = Job.floating,
     gravity: tuple[float, float, float] | None = Job.gravity,
     cutoff: float | None = Job.cutoff,
+    smoother: str = Job.smoother,
     friction: str | Sequence[str] = Job.friction,
     armature: bool = Job.armature,
     coupling=Job.coupling,
@@ -51,14 +52,14 @@ def identify(
     model: path of a URDF or MJCF file. logs: path of a log or several. out: folder for the identified model (the
     model's file name with `_identified`), `summary.json`, `report.html`, `report.md` and `curves.npz` (to draw it
     again), which appear together or not at all; None writes nothing. progress: called with a stage and the share done,
-    0 to 1. cutoff: Hz, None chooses it from each
-    log's rate, 0 takes v and a as recorded. friction: any of viscous, coulomb, offset. validation: share of each log
-    held out to measure the torque error. coupling: groups of joints with a common motor, see `accumulate`; rotors:
-    whether the motors' rotors that the side file describes are bodies; side: that file, by default the model's name
-    with `.steelyard.toml`. weight, regularizer: of the model as prior; within: "geometry" or "consistent"; masses,
-    fixed, tied: what else is known of links, as for `fit.consistent` or in words such as `link7=0.73`. reversal_weight:
-    of samples where a joint stands still, see `reversal_weights`. floating, gravity: see `load`. channels: see
-    `read_log`. Raises SteelyardError with a remedy; input files are never changed.
+    0 to 1. cutoff: Hz, None chooses it from each log's spectrum, 0 takes v and a as recorded; smoother: butterworth,
+    kalman or savgol. friction: any of viscous, coulomb, offset. validation: share of each log held out to measure the
+    torque error. coupling: groups of joints with a common motor, see `accumulate`; rotors: whether the motors' rotors
+    that the side file describes are bodies; side: that file, by default the model's name with `.steelyard.toml`.
+    weight, regularizer: of the model as prior; within: "geometry" or "consistent"; masses, fixed, tied: what else is
+    known of links, as for `fit.consistent` or in words such as `link7=0.73`. reversal_weight: of samples where a joint
+    stands still, see `reversal_weights`. floating, gravity: see `load`. channels: see `read_log`. Raises SteelyardError
+    with a remedy; input files are never changed.
     """
     job = Job(
         model=str(model),
@@ -66,6 +67,7 @@ def identify(
         floating=floating,
         gravity=gravity,
         cutoff=cutoff,
+        smoother=smoother,
         friction=(friction,) if isinstance(friction, str) else tuple(friction),
         armature=armature,
         coupling=tuple(text_of(group) for group in ((coupling,) if isinstance(coupling, str | Mapping) else coupling)),

@@ -17,14 +17,14 @@ from steelyard.information import accumulate_blocks, reversal_weights
 from steelyard.information.reversals import REVERSAL_WEIGHT
 from steelyard.inspect import Inspection, cutoff_of, health
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
+from steelyard.log.bandwidth import cutoff_for
+from steelyard.log.smoothers import BUTTERWORTH, order_of
 from steelyard.model import Robot, load
 from steelyard.model.side import read_known, read_side, side_path
 from steelyard.model.side_known import Known
 from steelyard.parameters import COULOMB_WIDTH, FRICTION, layout_of
 from steelyard.validate import Validation, validate
 
-HIGHEST_CUTOFF = 10.0  # Hz: arms and legs move below it, structural vibration and noise lie above
-SAMPLES_A_PERIOD = 6.0  # of the cutoff frequency: with fewer, central differences are visibly wrong
 Progress = Callable[[str, float], None]
 
 
@@ -32,13 +32,14 @@ Progress = Callable[[str, float], None]
 class Job:
     """Everything that decides a run; stored in `summary.json`, so that the run can be repeated.
 
-    cutoff: low-pass cutoff of the differentiation, Hz; None chooses it from each log's rate; 0 takes v and a as
-    recorded. coupling: joints with a common motor, such as `joint5+joint6`; rotors: whether the motors' rotors are
-    bodies; side: file that describes them, beside the model by default. validation: share of the samples held out, in
-    blocks. weight, regularizer: of the prior, see `fit.consistent`. reversal_weight: of samples where a joint stands
-    still, see `reversal_weights`; 1 counts all samples alike. within: "geometry" holds the mass of every link inside
-    what the model shows of it, "consistent" asks for any positive mass. masses, fixed, tied: what else is known of
-    links, in the words of `fit.words`, such as `link7=0.73`, `link1=all`, `left=right:y`.
+    cutoff: low-pass cutoff of the differentiation, Hz; None chooses it from each log's spectrum (`filters.cutoff_for`);
+    0 takes v and a as recorded. smoother: that filters and differentiates: butterworth, kalman or savgol. coupling:
+    joints with a common motor, such as `joint5+joint6`; rotors: whether the motors' rotors are bodies; side: file that
+    describes them, beside the model by default. validation: share of the samples held out, in blocks. weight,
+    regularizer: of the prior, see `fit.consistent`. reversal_weight: of samples where a joint stands still, see
+    `reversal_weights`; 1 counts all samples alike. within: "geometry" holds the mass of every link inside what the
+    model shows of it, "consistent" asks for any positive mass. masses, fixed, tied: what else is known of links, in the
+    words of `fit.words`, such as `link7=0.73`, `link1=all`, `left=right:y`.
     """
 
     model: str
@@ -46,6 +47,7 @@ class Job:
     floating: bool | None = None
     gravity: tuple[float, float, float] | None = None
     cutoff: float | None = None
+    smoother: str = BUTTERWORTH
     friction: tuple[str, ...] = FRICTION
     armature: bool = True
     coupling: tuple[str, ...] = ()
@@ -98,6 +100,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     known, said = knowledge_of(job, robot)
     options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
     layout_of(robot, **options)  # refuses what the robot does not have before any log is read
+    order_of(job.smoother, None)
     whole, train, test, findings, notes, looked = [], [], [], [], [*robot.notes, *said], []
     for k, path in enumerate(job.logs):
         report(f"reading {Path(path).name}", (k + 0.2) / len(job.logs) * 0.6)
@@ -108,9 +111,9 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         findings += found
         if any(finding.code == "repeated_sample" for finding in found):
             log = filters.restamp(log)
-        cutoff, raw = cutoff_for(log, job.cutoff), log
-        log = prepared(raw, cutoff, coupling=job.coupling)
-        looked.append(health(raw, findings=found, ready=log, cutoff=cutoff_of(raw, found, [])))
+        cutoff, raw = cutoff_for(log, job.cutoff, smoother=job.smoother), log
+        log = prepared(raw, cutoff, smoother=job.smoother, coupling=job.coupling)
+        looked.append(health(raw, findings=found, ready=log, cutoff=cutoff_of(raw, found)))
         log = on_tree(robot, log) if robot.loops else log
         notes += log.notes
         kept, held = split_blocks(log, validation=job.validation)
@@ -186,18 +189,10 @@ def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
     return told, tuple(f"{side.name}: {text}" for text in known.words()) if side is not None else ()
 
 
-def cutoff_for(log: Log, cutoff: float | None) -> float:
-    """The cutoff asked for, or for None the one that suits the rate of a log, Hz."""
-    return min(HIGHEST_CUTOFF, log.rate / SAMPLES_A_PERIOD) if cutoff is None else cutoff
-
-
-def prepared(log: Log, cutoff: float | None = None, *, coupling=()) -> Log:
-    """A log with v and a: filtered and differentiated at `cutoff_for`, or as recorded for cutoff 0.
-
-    coupling: joints that share a motor, see `filters.differentiate`.
-    """
+def prepared(log: Log, cutoff: float | None = None, *, smoother: str = BUTTERWORTH, coupling=()) -> Log:
+    """A log with v and a: filtered and differentiated as by `filters.differentiate`, or as recorded for cutoff 0."""
     if cutoff == 0:
         if log.v is None or log.a is None:
             raise LogError(f"Log '{log.name}' has no recorded v or a; give a cutoff in Hz to differentiate positions.")
         return log
-    return filters.differentiate(log, cutoff=cutoff_for(log, cutoff), coupling=coupling)
+    return filters.differentiate(log, cutoff=cutoff, smoother=smoother, coupling=coupling)

@@ -11,8 +11,8 @@ import steelyard as sy
 from steelyard.cli import app
 from steelyard.errors import LogError
 from steelyard.inspect import bandwidth, inspect
-from steelyard.inspect.bandwidth import of_signal
 from steelyard.inspect.signal import quantum, white_noise
+from steelyard.log.bandwidth import cutoff_for, of_signal
 from steelyard.simulate import Sensors, record
 
 
@@ -27,9 +27,9 @@ def recorded(seed=0, step=2e-5, delay=0.0):
     return recording, log.replace(q=log.q + noise, v=None)
 
 
-def acceleration_error(log, truth, cutoff):
+def acceleration_error(log, truth, cutoff, smoother="butterworth"):
     """Squared error of the filtered acceleration, each joint relative to its motion."""
-    found = sy.filters.differentiate(log, cutoff=cutoff, drop=300)
+    found = sy.filters.differentiate(log, cutoff=cutoff, drop=300, smoother=smoother)
     true = np.stack([np.interp(found.t, truth.t, column) for column in truth.a.T], axis=1)
     return float(np.sum(np.mean((found.a - true) ** 2, axis=0) / np.mean(true**2, axis=0)))
 
@@ -44,6 +44,30 @@ def test_cutoff_is_within_ten_percent_of_the_best(seed, step):
     assert abs(found / best - 1) < 0.1
     assert acceleration_error(log, recording.truth, found) < 1.1 * min(errors)
     assert acceleration_error(log, recording.truth, 10.0) > 10 * min(errors)  # the usual default
+
+
+@pytest.mark.parametrize("smoother", ["kalman", "savgol"])
+def test_other_smoothers_have_their_own_best_cutoff(smoother):
+    recording, log = recorded(1, 2e-4)
+    found = bandwidth(log, smoother=smoother).cutoff
+    errors = [acceleration_error(log, recording.truth, c, smoother) for c in (found, *np.geomspace(1.7, 9, 9))]
+    assert errors[0] < 1.1 * min(errors)
+    assert found > 1.1 * bandwidth(log).cutoff  # they fall off earlier, so they need more
+
+
+def test_what_identify_takes():
+    recording, log = recorded(1, 2e-4)
+    assert cutoff_for(log) == bandwidth(log).cutoff == cutoff_for(log.replace(q=log.q.copy()))  # to the last digit
+    assert cutoff_for(log) == pytest.approx(cutoff_for(log.replace(t=log.t + 1024.0)), rel=1e-10)
+    assert cutoff_for(log) == pytest.approx(cutoff_for(log.replace(t=log.t + 1.7e9)), rel=1e-4)  # stamps of 0.2 us
+    assert cutoff_for(log, 7.0) == 7.0
+    assert cutoff_for(log[:50]) == 10.0 and cutoff_for(log[:500:10]) == pytest.approx(50 / 6)
+    exact = recording.truth.replace(v=None)
+    assert bandwidth(exact).cutoff > 10 and cutoff_for(exact) == 10.0
+    rough = log.replace(v=np.gradient(log.q, log.t, axis=0))
+    assert bandwidth(rough).cutoff == pytest.approx(bandwidth(log).cutoff, rel=0.1)
+    quick = exact.replace(v=recording.truth.v + 1.0 * np.random.default_rng(0).normal(size=exact.q.shape))
+    assert bandwidth(quick).cutoff == bandwidth(exact).cutoff > 2 * bandwidth(quick.replace(q=rough.q)).cutoff
 
 
 def test_noise_level_of_a_spectrum():

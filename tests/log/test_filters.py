@@ -9,6 +9,7 @@ from scipy import signal
 
 from steelyard.errors import LogError, OptionError
 from steelyard.log import Log, filters, read_log
+from steelyard.log.smoothers import ORDERS
 
 
 def relative(found, expected):
@@ -141,7 +142,7 @@ def test_order_and_cutoff_have_bounds(motion):
     for order in (0, 7):
         with pytest.raises(OptionError, match="expected 1 to 6"):
             filters.differentiate(log, order=order)
-    for order in filters.ORDERS:
+    for order in ORDERS["butterworth"]:
         assert np.isfinite(filters.differentiate(log, order=order).a).all()
     with pytest.raises(OptionError, match="drop=-1"):
         filters.differentiate(log, drop=-1)

@@ -5,9 +5,10 @@ import pytest
 
 from payload_logs import static, swing
 from steelyard.errors import LogError, OptionError
+from steelyard.log.kalman_kernel import covariances, filter_vector
 from steelyard.payload import MotionNoise, PoseTracker, filter_motion, tune
 from steelyard.payload.experiment import measured, test_object, wrist_motion
-from steelyard.payload.motion_kernel import covariances, filter_rotation, filter_vector
+from steelyard.payload.motion_kernel import filter_rotation
 from steelyard.payload.smoothing import _smoothed, smooth_motion
 
 
@@ -40,7 +41,7 @@ def test_kernel_is_the_textbook_filter(smooth):
     t = np.cumsum(rng.uniform(0.005, 0.02, 120))
     z = np.sin(3 * t)[:, None] * np.array([1.0, 0.5, -0.2]) + 0.01 * rng.normal(size=(120, 3))
     gains, back, _, P = covariances(t, 0.01, 5.0, smooth)
-    x = filter_vector(t, z, gains, back, smooth)
+    x = filter_vector(t, z, gains, back, smooth, np.zeros(3), np.zeros(3))
     for axis in range(3):
         states, spread = textbook(t, z[:, axis], 0.01, 5.0, smooth)
         np.testing.assert_allclose(np.stack([x[i][:, axis] for i in range(3)], axis=1), states, rtol=1e-5, atol=1e-6)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from steelyard import cli
+from steelyard.log.smoothers import SMOOTHERS
 from steelyard.pipeline import Job
 from steelyard.report.command import repeat_command
 
@@ -23,6 +24,7 @@ jobs = st.builds(
     floating=st.sampled_from([None, True, False]),
     gravity=st.none() | st.tuples(*[st.floats(-20, 20)] * 3),
     cutoff=st.none() | st.just(0.0) | numbers,
+    smoother=st.sampled_from(SMOOTHERS),
     friction=st.lists(st.sampled_from(["viscous", "coulomb", "offset"]), unique=True).map(tuple),
     armature=st.booleans(),
     coupling=st.lists(st.sampled_from(["a+b", "a-0.5*b", "-a+b"]), max_size=2).map(tuple),
@@ -62,7 +64,8 @@ def test_round_trip(job, out):
         found, folder = parsed(repeat_command(job, out), patch)
     assert folder == out
     assert (plain(found.model), *map(plain, found.logs)) == (plain(job.model), *map(plain, job.logs))
-    for name in ("floating", "gravity", "cutoff", "friction", "armature", "validation", "weight", "channels"):
+    names = ("floating", "gravity", "cutoff", "smoother", "friction", "armature", "validation", "weight", "channels")
+    for name in names:
         assert getattr(found, name) == getattr(job, name), name
 
 

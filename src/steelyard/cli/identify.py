@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import (
+    AUTO,
     Channels,
     Coupling,
     Friction,
@@ -16,6 +17,7 @@ from steelyard.cli.options import (
     Quiet,
     Side,
     channels_of,
+    cutoff_of,
     friction_of,
 )
 from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals
@@ -51,9 +53,12 @@ def identify(
         typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html."),
     ] = None,
     cutoff: Annotated[
-        float | None,
-        typer.Option(metavar="HZ", help="Low-pass cutoff; 0 takes v and a as recorded. [default: from the log's rate]"),
-    ] = Job.cutoff,
+        str,
+        typer.Option(metavar="HZ", help="Low-pass cutoff; auto: from each log's spectrum; 0: v and a as recorded."),
+    ] = AUTO,
+    smoother: Annotated[
+        str, typer.Option(metavar="NAME", help="What filters and differentiates: butterworth, kalman or savgol.")
+    ] = Job.smoother,
     friction: Friction = FRICTION,
     armature: Annotated[
         bool, typer.Option("--armature/--no-armature", help="Identify the motors' inertia too.")
@@ -107,7 +112,8 @@ def identify(
             logs=tuple(map(str, logs)),
             floating=floating,
             gravity=gravity,
-            cutoff=cutoff,
+            cutoff=cutoff_of(cutoff),
+            smoother=smoother,
             friction=friction_of(friction),
             armature=armature,
             coupling=tuple(coupling or ()),

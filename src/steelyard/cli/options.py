@@ -9,6 +9,7 @@ import typer
 
 from steelyard.errors import OptionError
 
+AUTO = "auto"
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Robot model: .urdf or MJCF .xml.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Side = Annotated[
@@ -33,6 +34,16 @@ Channels = Annotated[
     str | None,
     typer.Option(metavar="FILE.toml", help="Which column is which signal: a TOML file, or JSON text in braces."),
 ]
+
+
+def cutoff_of(text: str) -> float | None:
+    """A cutoff in Hz, None for the word auto. Raises OptionError."""
+    if text == AUTO:
+        return None
+    try:
+        return float(text)
+    except ValueError as error:
+        raise OptionError(f"--cutoff {text!r}: expected a number of Hz, or {AUTO}.") from error
 
 
 def friction_of(text: str) -> tuple[str, ...]:

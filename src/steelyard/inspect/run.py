@@ -10,10 +10,10 @@ from steelyard.diagnose.case import case_of
 from steelyard.errors import FitError, LogError
 from steelyard.fit import consistent
 from steelyard.information import accumulate
-from steelyard.inspect.bandwidth import bandwidth
 from steelyard.inspect.excitation import idle_ends, shares
 from steelyard.inspect.signal import Signal, signals
 from steelyard.log import Finding, Log, checks, filters
+from steelyard.log.bandwidth import cutoff_for
 from steelyard.log.gaps import gaps
 from steelyard.model import Robot
 
@@ -71,7 +71,7 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
     """
     findings, notes = tuple(checks.check(log, robot)), []
     ready, late, faults = None, {}, ()
-    cutoff = cutoff_of(log, findings, notes)
+    cutoff = cutoff_of(log, findings)
     if cutoff is not None:
         try:
             ready = filters.differentiate(log, cutoff=cutoff)
@@ -106,15 +106,9 @@ def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, c
     )
 
 
-def cutoff_of(log: Log, findings: Sequence[Finding], notes: list[str]) -> float | None:
-    """Hz that the spectrum of a log asks for; None, with a note, where it cannot be told."""
-    if not _usable(findings) or log.nq != log.nv:
-        return None
-    try:
-        return bandwidth(log).cutoff
-    except LogError as error:
-        notes.append(f"no cutoff from the spectrum: {error}")
-        return None
+def cutoff_of(log: Log, findings: Sequence[Finding]) -> float | None:
+    """Hz that the spectrum of a log asks for; None where it cannot be told."""
+    return cutoff_for(log) if _usable(findings) else None
 
 
 def _usable(findings: Sequence[Finding]) -> bool:

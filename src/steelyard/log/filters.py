@@ -1,10 +1,11 @@
 """Low-pass filtering and differentiation of logs. Cutoffs are in Hz and mean Hz: the -3 dB point of the whole filter.
 
-Every channel goes through the same zero-phase filter (`spline.smooth`), so both sides of `tau = Y theta` see the same
-one and the equation still holds after it ("parallel filtering"; Gautier 1997).
+Every channel goes through the same zero-phase filter (`smoothers`), so both sides of `tau = Y theta` see the same one
+and the equation still holds after it ("parallel filtering"; Gautier 1997).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,45 +13,50 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.coupling import motor_of, ratios_of
 from steelyard.errors import LogError, OptionError
 from steelyard.log import checks
+from steelyard.log.bandwidth import cutoff_for
 from steelyard.log.gaps import segments
 from steelyard.log.log import Log
 from steelyard.log.repeats import restamp
-from steelyard.log.spline import smooth
+from steelyard.log.smoothers import BUTTERWORTH, derivatives, describe, order_of
 from steelyard.parameters import COULOMB_WIDTH
 
-__all__ = ["differentiate", "lowpass", "restamp"]
+__all__ = ["cutoff_for", "differentiate", "lowpass", "restamp"]
 
-ORDERS = range(1, 7)
 _WRENCH = "wrench:"  # in front of a link's name, where wrenches are filtered among other channels
 
 
-def lowpass(x: ArrayLike, t: ArrayLike | float, cutoff: float, *, order: int = 4) -> NDArray[np.float64]:
+def lowpass(
+    x: ArrayLike, t: ArrayLike | float, cutoff: float, *, smoother: str = BUTTERWORTH, order: int | None = None
+) -> NDArray[np.float64]:
     """Zero-phase low-pass.
 
     x: (n,) or (n, k); t: time stamps (n,) in s, increasing, regular or not, or one number, the sampling rate in Hz;
-    cutoff: -3 dB frequency, Hz. Returns an array like x. Stretches between gaps are filtered each on its own.
-    Raises LogError for a cutoff the sampling rate does not allow, or a stretch of fewer than `order + 2` samples.
+    cutoff: -3 dB frequency, Hz; smoother, order: as for `differentiate`. Returns an array like x. Stretches between
+    gaps are filtered each on its own. Raises LogError for a cutoff the sampling rate does not allow, or a stretch of
+    fewer than `order + 2` samples.
     """
     x = np.asarray(x, dtype=np.float64)
     stamps = np.asarray(t, dtype=np.float64)
     stamps = np.arange(len(x)) / stamps if stamps.ndim == 0 else stamps
     if stamps.shape != x.shape[:1] or not np.all(np.diff(stamps) > 0):
         raise LogError(f"t must increase and have one stamp a sample; found shape {stamps.shape} for x {x.shape}")
-    _require_cutoff(stamps, cutoff, order)
+    order = order_of(smoother, order)
+    _require_cutoff(stamps, cutoff)
     result = np.empty_like(x)
     for part in segments(stamps):
         if part.stop - part.start < order + 2:
             raise LogError(f"only {part.stop - part.start} samples between gaps near t = {stamps[part][0]:.6g} s")
-        curve = smooth(stamps[part], x[part].reshape(part.stop - part.start, -1), cutoff, order)
-        result[part] = curve(stamps[part] - stamps[part][0]).reshape(x[part].shape)
+        columns = x[part].reshape(part.stop - part.start, -1)
+        result[part] = derivatives(smoother, stamps[part], columns, cutoff, order, 0)[0].reshape(x[part].shape)
     return result
 
 
 def differentiate(
     log: Log,
-    cutoff: float = 10.0,
+    cutoff: float | None = None,
     *,
-    order: int = 4,
+    smoother: str = BUTTERWORTH,
+    order: int | None = None,
     drop: int | None = None,
     filter_torque: bool = True,
     coulomb_width: float = COULOMB_WIDTH,
@@ -58,7 +64,9 @@ def differentiate(
 ) -> Log:
     """Filter a log and fill in velocity and acceleration, at the log's own time stamps.
 
-    cutoff: -3 dB frequency, Hz, the same for every channel; order: of the Butterworth filter, run both ways.
+    cutoff: -3 dB frequency, Hz, the same for every channel; None chooses it from the log (`cutoff_for`).
+    smoother: "butterworth", "kalman" or "savgol". order: of the Butterworth filter, run both ways (4); degree of the
+        Savitzky-Golay filter's polynomials (4).
     drop: samples left out at either end of every stretch between gaps (steps over 5 median steps), where the filter has
         only one side to look at; by default one period of the cutoff, `round(rate / cutoff)`.
     filter_torque: False leaves tau and wrenches as measured. coulomb_width: half-width of standstill for the direction
@@ -71,7 +79,9 @@ def differentiate(
     `checks`), a cutoff of half the sampling rate or more, or when no stretch is long enough.
     """
     _require_filterable(log)
-    _require_cutoff(log.t, cutoff, order)
+    order = order_of(smoother, order)
+    cutoff = cutoff_for(log, cutoff, smoother=smoother, order=order)
+    _require_cutoff(log.t, cutoff)
     shared = _shared(log, coupling)
     drop = round(log.rate / cutoff) if drop is None else drop
     if drop < 0:
@@ -85,7 +95,8 @@ def differentiate(
             f"needs more than {max(2 * drop, 2 * order)}. Use a higher cutoff or a longer log"
         )
     kept = [slice(part.start + drop, part.stop - drop) for part in usable]
-    options = (cutoff, order, coulomb_width, shared)
+    filtering = partial(derivatives, smoother, cutoff=cutoff, order=order)
+    options = (filtering, coulomb_width, shared)
     parts = [_filtered(log, part, keep, *options) for part, keep in zip(usable, kept, strict=True)]
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     rows = np.concatenate([np.arange(keep.start, keep.stop) for keep in kept])
@@ -99,35 +110,32 @@ def differentiate(
     if len(usable) < len(stretches):
         left_out += f"; {len(stretches) - len(usable)} stretches between gaps were too short"
     filtered = ", ".join(key for key in ("q", "v", "tau") if key in whole)
-    how = f"{filtered}: zero-phase Butterworth filter of order {order}, -3 dB at {cutoff:g} Hz; {left_out}"
+    how = f"{filtered}: {describe(smoother, order)}, -3 dB at {cutoff:.6g} Hz; {left_out}"
     whole |= {"wrenches": wrenches, "direction_width": coulomb_width}
     motors = shared if "shared_direction" in whole else ()
     return log[rows].replace(**whole, shared=motors).noted(how, *_origin(log))
 
 
 def _filtered(
-    log: Log, part: slice, keep: slice, cutoff: float, order: int, coulomb_width: float, shared
+    log: Log, part: slice, keep: slice, filtering: Callable[..., NDArray], coulomb_width: float, shared
 ) -> dict[str, NDArray[np.float64]]:
     channels = {"q": log.q if log.nq == log.nv else None, "v": log.v, "tau": log.tau}
     channels |= {_WRENCH + link: wrench for link, wrench in log.wrenches.items()}
-    present = {key: value[part] for key, value in channels.items() if value is not None}
-    curve = smooth(log.t[part], np.concatenate(list(present.values()), axis=1), cutoff, order)
-    every = log.t[part] - log.t[part][0]
-    time = log.t[keep] - log.t[part][0]
-    starts = np.cumsum([0, *(value.shape[1] for value in present.values())])
-    columns = {key: slice(a, b) for key, a, b in zip(present, starts[:-1], starts[1:], strict=True)}
-    values, first = curve(time), curve(time, 1)
-    result = {key: values[:, columns[key]] for key in present}
-    if "v" in present:
-        result["a"] = first[:, columns["v"]]
-        speed = curve(every)[:, columns["v"]]
-    else:
-        result["v"] = first[:, columns["q"]]
-        result["a"] = curve(time, 2)[:, columns["q"]]
-        speed = curve(every, 1)[:, columns["q"]]
+    present = {key: np.asarray(value[part]) for key, value in channels.items() if value is not None}
+    inner = slice(keep.start - part.start, keep.stop - part.start)
+    moving = "v" if "v" in present else "q"
+    motion = filtering(log.t[part], present[moving], count=1 if moving == "v" else 2)
+    others = {key: value for key, value in present.items() if key != moving}
+    result = {moving: motion[0][inner]}
+    if others:
+        values = filtering(log.t[part], np.concatenate(list(others.values()), axis=1), count=0)[0][inner]
+        ends = np.cumsum([value.shape[1] for value in others.values()])[:-1]
+        result |= dict(zip(others, np.split(values, ends, axis=1), strict=True))
+    speed = motion[-2]
+    result |= {"v": speed[inner], "a": motion[-1][inner]}
     motors = [sum(ratio * speed[:, log.column(joint)] for joint, ratio in motor) for motor in shared]
     sign = np.tanh(np.column_stack([speed, *motors]) / coulomb_width)
-    direction = smooth(log.t[part], sign, cutoff, order)(time)
+    direction = filtering(log.t[part], sign, count=0)[0][inner]
     result["direction"] = direction[:, : log.nv]
     if motors:
         result["shared_direction"] = direction[:, log.nv :]
@@ -156,9 +164,7 @@ def _require_filterable(log: Log) -> None:
         )
 
 
-def _require_cutoff(t: NDArray[np.float64], cutoff: float, order: int) -> None:
-    if order not in ORDERS:
-        raise OptionError(f"order={order}: expected {ORDERS.start} to {ORDERS.stop - 1}")
+def _require_cutoff(t: NDArray[np.float64], cutoff: float) -> None:
     highest = 0.5 / float(np.median(np.diff(t))) if len(t) > 1 else 0.0
     if not 0 < cutoff < highest:
         raise LogError(

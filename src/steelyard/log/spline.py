@@ -34,7 +34,7 @@ def smooth(t: NDArray[np.float64], x: NDArray[np.float64], cutoff: float, order:
     knots = h * np.arange(-degree, intervals + degree + 1)
     basis = BSpline.design_matrix(t, knots, degree, extrapolate=True)
     weights = _time_per_sample(t)
-    penalty = _roughness(knots, degree, order, h) * _strength(cutoff, order, float(np.median(np.diff(t))))
+    penalty = _roughness(knots, degree, order, h) * strength(cutoff, order, float(np.median(np.diff(t))))
     normal = basis.T @ basis.multiply(weights[:, None]) + penalty
     bands = np.zeros((degree + 1, normal.shape[0]))
     for k in range(degree + 1):
@@ -48,7 +48,7 @@ def _time_per_sample(t: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([step[:1], (step[1:] + step[:-1]) / 2, step[-1:]])
 
 
-def _strength(cutoff: float, order: int, step: float) -> float:
+def strength(cutoff: float, order: int, step: float) -> float:
     """The lambda that puts -3 dB at the cutoff. Sampling folds the response, `H = S / (S + lambda)` with
     `S = sum_k (w + 2 pi k / step)^(-2 m)`, so the folded sum is used: exact up to half the sampling rate."""
     folds = 2 * np.pi * (cutoff + np.arange(-200, 201) / step)

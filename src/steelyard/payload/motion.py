@@ -15,6 +15,7 @@ from steelyard.spatial import cross, rotate
 AGILITY = np.logspace(-2, 5, 15)  # tried densities of jerk, (m/s^3)^2 s or (rad/s^3)^2 s
 TUNING = 1500  # samples that tuning looks at
 QUIETEST = 1e-7  # m or rad: smallest noise a pose is believed to have
+AT_REST = np.zeros(3), np.zeros(3)  # velocity and acceleration that the filter starts from
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,15 @@ def filter_motion(
     backwards only, as online. settle: samples left out at the start, while the filter finds its way. Raises LogError
     without positions or with fewer than 10 samples.
     """
-    from steelyard.payload.motion_kernel import covariances, filter_rotation, filter_vector
+    from steelyard.log.kalman_kernel import covariances, filter_vector
+    from steelyard.payload.motion_kernel import filter_rotation
 
     position = _require_poses(log)
     noise = tune(log) if noise is None else noise
     if settle < 0 or settle >= len(log):
         raise OptionError(f"settle={settle}: expected 0 to {len(log) - 1} samples")
     gains = [covariances(log.t, sigma, q, smooth)[:2] for sigma, q in zip(noise.pose, noise.jerk, strict=True)]
-    p, v, a, _ = filter_vector(log.t, position, *gains[0], smooth)
+    p, v, a, _ = filter_vector(log.t, position, *gains[0], smooth, *AT_REST)
     R, w, alpha, _ = filter_rotation(log.t, log.rotation, *gains[1], smooth)
     to_sensor = R.transpose(0, 2, 1)
     velocity = rotate(to_sensor, v)
@@ -63,7 +65,7 @@ def filter_motion(
 def tune(log: WrenchLog) -> MotionNoise:
     """Noise and agility that make the poses most likely: measurement noise from what no smooth motion can explain
     (third differences), density of jerk by maximum likelihood over a grid, on the first samples of the log."""
-    from steelyard.payload.motion_kernel import filter_rotation, filter_vector
+    from steelyard.payload.motion_kernel import filter_rotation
 
     position = _require_poses(log)
     part = log[:TUNING]
@@ -72,15 +74,21 @@ def tune(log: WrenchLog) -> MotionNoise:
     turned = np.stack([relative[:, 2, 1], relative[:, 0, 2], relative[:, 1, 0]], axis=1)  # small-angle vectors
     pose = (roughness(position), roughness_of_steps(turned))
     best = []
-    for measured, kernel, sigma in zip((position, part.rotation), (filter_vector, filter_rotation), pose, strict=True):
+    for measured, kernel, sigma in zip((position, part.rotation), (_from_rest, filter_rotation), pose, strict=True):
         scores = [_likelihood(kernel, part.t, measured, sigma, q) for q in AGILITY]
         best.append(float(AGILITY[int(np.argmax(scores))]))
     return MotionNoise(pose, (best[0], best[1]))
 
 
+def _from_rest(t, measured, gains, back, smooth):
+    from steelyard.log.kalman_kernel import filter_vector
+
+    return filter_vector(t, measured, gains, back, smooth, *AT_REST)
+
+
 def _likelihood(kernel, t, measured, sigma, q) -> float:
     """Log-likelihood of the poses, from the innovations."""
-    from steelyard.payload.motion_kernel import covariances
+    from steelyard.log.kalman_kernel import covariances
 
     gains, back, variance, _ = covariances(t, sigma, q, False)
     squares = kernel(t, measured, gains, back, False)[-1]

@@ -56,7 +56,7 @@ def _options(job: Job) -> list[str]:
         words += ["--friction", ",".join(job.friction) or NO_FRICTION]
     if not job.armature:
         words.append("--no-armature")
-    for name in ("regularizer", "within"):
+    for name in ("smoother", "regularizer", "within"):
         if getattr(job, name) != default[name]:
             words += [f"--{name}", getattr(job, name)]
     for option, given in (("coupling", job.coupling), ("mass", job.masses), ("fix", job.fixed), ("tie", job.tied)):

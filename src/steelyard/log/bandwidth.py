@@ -1,0 +1,122 @@
+"""The cutoff that a log deserves, from its spectrum.
+
+A low-pass filter loses signal above its cutoff and lets noise pass below it. The spectrum of the acceleration (that of
+the position times the fourth power of frequency, of a measured velocity times the second) shows both: white noise of
+the encoder is known by its shape and its level at high frequencies, what is above it is motion. The cutoff minimises
+the expected squared error of the filtered acceleration, the signal that suffers most; the optimum is flat, so the
+choice need not be exact.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import LogError
+from steelyard.log.gaps import segments
+from steelyard.log.log import Log
+from steelyard.log.smoothers import BUTTERWORTH, SAVGOL, order_of, response
+
+ABOVE = 5.0  # times the noise that a smoothed spectrum must be to count as motion: chance does it once in ten million
+SMOOTHED = 9  # frequencies averaged
+FLOOR = 0.25  # share of the sampling rate above which there is nothing but noise
+SHORTEST, LONGEST = 64, 2**16  # samples: fewer show no spectrum, more show no other
+LOWEST = 8  # candidates start at this many periods of the log
+BINS = 2000  # frequencies that candidates are compared at: a long log's are added up in bins
+CANDIDATES = {True: 60, False: 400}  # whether their response is a sum over a window
+HIGHEST = 10.0  # Hz: arms and legs move below it, structural vibration and noise lie above
+SAMPLES_A_PERIOD = 6.0  # of the cutoff frequency: with fewer, derivatives are visibly wrong
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """cutoff: Hz. noise: (k,) standard deviation of the white noise of each column, in its unit. frequency: (m,) Hz,
+    spectrum: (m, k) power density of the acceleration, floor: (m, k) the part of it that is noise."""
+
+    cutoff: float
+    noise: NDArray[np.float64]
+    frequency: NDArray[np.float64]
+    spectrum: NDArray[np.float64]
+    floor: NDArray[np.float64]
+
+
+def cutoff_for(
+    log: Log, cutoff: float | None = None, *, smoother: str = BUTTERWORTH, order: int | None = None
+) -> float:
+    """The cutoff asked for, or for None the one that a log deserves, Hz: its spectrum's (`bandwidth`), but at most
+    10 Hz and a sixth of its rate; the latter alone where no stretch has 64 samples."""
+    if cutoff is not None:
+        return cutoff
+    highest = min(HIGHEST, log.rate / SAMPLES_A_PERIOD)
+    part = longest(log)
+    if part.stop - part.start < SHORTEST:
+        return highest
+    return min(highest, bandwidth(log, smoother=smoother, order=order).cutoff)
+
+
+def bandwidth(log: Log, *, smoother: str = BUTTERWORTH, order: int | None = None) -> Bandwidth:
+    """The cutoff with the least expected error of the acceleration that `filters.differentiate` makes of a log; common
+    to all joints. With v and q both measured it is the higher one, of the channel that shows more of the motion. Raises
+    LogError for a log too short to tell."""
+    part, options = longest(log), {"smoother": smoother, "order": order}
+    found = []
+    if log.nq == log.nv:
+        found.append(of_signal(np.asarray(log.q)[part], log.t[part], **options))
+    if log.v is not None:
+        found.append(of_signal(np.asarray(log.v)[part], log.t[part], derivatives=1, **options))
+    return max(found, key=lambda each: each.cutoff)
+
+
+def longest(log: Log) -> slice:
+    """The longest stretch without a gap, or the beginning of it: more samples show no other spectrum."""
+    part = max(segments(log.t), key=lambda part: part.stop - part.start)
+    return slice(part.start, min(part.stop, part.start + LONGEST))
+
+
+def of_signal(
+    x: ArrayLike, t: ArrayLike, *, derivatives: int = 2, smoother: str = BUTTERWORTH, order: int | None = None
+) -> Bandwidth:
+    """The same for positions (derivatives=2) or velocities (1) x (n, k) at times t (n,), s, without gaps."""
+    x, t, order = np.asarray(x, dtype=np.float64), np.asarray(t, dtype=np.float64), order_of(smoother, order)
+    if len(t) < SHORTEST:
+        raise LogError(f"{len(t)} samples without a gap are too few to choose a cutoff from; at least {SHORTEST}")
+    even = np.linspace(t[0], t[-1], len(t))
+    x = np.stack([np.interp(even, t, column) for column in x.T], axis=1)
+    step = float(even[1] - even[0])
+    frequency, spectrum = _spectrum(np.diff(x, n=derivatives, axis=0) / step**derivatives, step)
+    shape = (2 * np.sin(np.pi * frequency * step) / step)[:, None] ** (2 * derivatives)
+    high = frequency > FLOOR / step
+    level = np.mean(spectrum[high] / shape[high], axis=0)  # per Hz, two-sided in one
+    noise = np.sqrt(level * 0.5 / step)
+    floor = level * shape
+    binned = _binned(frequency, _motion(spectrum, floor), floor)
+    candidates = np.geomspace(LOWEST / (even[-1] - even[0]), 0.45 / step, CANDIDATES[smoother == SAVGOL])
+    gains = (response(smoother, binned[0], step, cutoff, order, derivatives) for cutoff in candidates)
+    cost = [np.sum((1 - gain) ** 2 * binned[1] + gain**2 * binned[2]) for gain in gains]
+    return Bandwidth(float(candidates[int(np.argmin(cost))]), noise, frequency, spectrum, floor)
+
+
+def _spectrum(x: NDArray, step: float) -> tuple[NDArray, NDArray]:
+    """One-sided power density. A window of Hann, so that slow motion does not leak."""
+    window = np.hanning(len(x))[:, None]
+    power = np.abs(np.fft.rfft((x - x.mean(axis=0)) * window, axis=0)) ** 2
+    density = 2 * step * power / np.sum(window**2)
+    return np.fft.rfftfreq(len(x), step), density
+
+
+def _motion(spectrum: NDArray, floor: NDArray) -> NDArray:
+    """Spectrum of the motion: what stands out of the noise over a few frequencies."""
+    from scipy.ndimage import uniform_filter1d
+
+    smoothed = uniform_filter1d(spectrum, SMOOTHED, axis=0)
+    return np.where(smoothed > ABOVE * floor, np.maximum(spectrum - floor, 0.0), 0.0)
+
+
+def _binned(frequency: NDArray, motion: NDArray, floor: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """Frequency, motion and noise, each (m,): the joints together, each relative to its motion."""
+    whole = np.sum(motion, axis=0)
+    moving = whole > 0
+    motion, floor = (np.sum(each[:, moving] / whole[moving], axis=1) for each in (motion, floor))
+    edges = np.unique(np.geomspace(1, len(frequency), BINS).astype(int)) - 1
+    count = np.diff(np.append(edges, len(frequency)))
+    return np.add.reduceat(frequency, edges) / count, np.add.reduceat(motion, edges), np.add.reduceat(floor, edges)

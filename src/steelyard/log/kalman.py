@@ -1,0 +1,151 @@
+"""The Kalman filter and Rauch-Tung-Striebel smoother of motion: value, rate, acceleration, and how sure they are.
+
+The acceleration is a random walk (white jerk of density q), the value is measured with white noise. Smoothed both ways
+this is the signal through `1 / (1 + (f / f0)^6)`, with `(2 pi f0)^6 = q / (sigma^2 step)`: a Butterworth filter of
+order 3 run forwards and backwards (Wahba 1978, for the spline that is the same estimate). What it adds are standard
+deviations, and a bandwidth by maximum likelihood (innovations; Schweppe 1965) where no cutoff is given.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import LogError
+from steelyard.log.gaps import segments
+from steelyard.log.spline import strength
+
+ORDER = 3  # of the Butterworth filter that the smoother is
+SHORTEST = 10  # samples of a stretch
+_TUNING = 5000  # samples that the likelihood looks at
+_SPREAD = 100.0  # of the first state: noise, times this, times the cutoff's angular frequency (squared)
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """Estimates and standard deviations, each (n, k), of value, rate and acceleration. cutoff: -3 dB, Hz; noise: (k,)
+    standard deviation of the measurements; density: (k,) of the white jerk, unit^2/s^5."""
+
+    value: NDArray[np.float64]
+    rate: NDArray[np.float64]
+    acceleration: NDArray[np.float64]
+    value_deviation: NDArray[np.float64]
+    rate_deviation: NDArray[np.float64]
+    acceleration_deviation: NDArray[np.float64]
+    cutoff: float
+    noise: NDArray[np.float64]
+    density: NDArray[np.float64]
+
+
+def smooth(
+    t: ArrayLike, x: ArrayLike, *, cutoff: float | None = None, noise: ArrayLike | None = None, causal: bool = False
+) -> Smoothed:
+    """Smooth signals x (n,) or (n, k), measured at times t (n,), s; stretches between gaps each on their own.
+
+    cutoff: Hz, common to all columns; None takes the most likely one (`most_likely`). noise: standard deviation of the
+    measurements, one or (k,); None takes what the innovations say. causal: filter only, as online. Raises LogError for
+    stamps that do not increase, or no stretch of 10 samples.
+    """
+    t, x = np.asarray(t, dtype=np.float64), np.asarray(x, dtype=np.float64)
+    x = x[:, None] if x.ndim == 1 else x
+    if t.shape != x.shape[:1] or not np.all(np.diff(t) > 0):
+        raise LogError(f"t must increase and have one stamp a sample; found shape {t.shape} for x {x.shape}")
+    parts = segments(t)
+    longest = max(parts, key=lambda part: part.stop - part.start)
+    if min(part.stop - part.start for part in parts) < SHORTEST:
+        raise LogError(f"a stretch between gaps has fewer than {SHORTEST} samples; leave it out")
+    cutoff = most_likely(t[longest], x[longest]) if cutoff is None else cutoff
+    ratio = density_ratio(cutoff, float(np.median(np.diff(t))))
+    sigma = noise_of(t[longest], x[longest], cutoff) if noise is None else np.broadcast_to(noise, x.shape[1:])
+    found = [_stretch(t[part], x[part], cutoff, ratio, not causal) for part in parts]
+    value, rate, acceleration = (np.concatenate([states[i] for states, _ in found]) for i in range(3))
+    spread = np.concatenate([deviation for _, deviation in found])[:, :, None] * sigma
+    return Smoothed(
+        *(value, rate, acceleration, spread[:, 0], spread[:, 1], spread[:, 2]),
+        cutoff=cutoff,
+        noise=np.asarray(sigma),
+        density=ratio * sigma**2,
+    )
+
+
+def derivatives(t: NDArray, x: NDArray, cutoff: float, count: int) -> NDArray[np.float64]:
+    """(count + 1, n, k): x (n, k) smoothed at times t (n,) without gaps, and its first `count` derivatives."""
+    states, _ = _stretch(t, x, cutoff, density_ratio(cutoff, float(np.median(np.diff(t)))), True)
+    return np.stack(states[: count + 1])
+
+
+def density_ratio(cutoff: float, step: float) -> float:
+    """Density of the jerk over the variance of the measurements, 1/s^5, that puts -3 dB at the cutoff, Hz."""
+    return step / strength(cutoff, ORDER, step)
+
+
+def most_likely(t: NDArray, x: NDArray) -> float:
+    """The cutoff, Hz, at which samples x (n, k) without gaps are most likely, each column with a noise of its own."""
+    from scipy.optimize import minimize_scalar
+
+    t, x = t[:_TUNING], x[:_TUNING]
+    x = x[:, np.ptp(x, axis=0) > 0]
+    rate = 1 / float(np.median(np.diff(t)))
+    if not x.shape[1]:
+        raise LogError("nothing moves: there is no most likely bandwidth; give a cutoff")
+    lowest, highest = np.log(4 / (t[-1] - t[0])), np.log(0.45 * rate)
+    grid = np.linspace(lowest, highest, 15)
+    cost = [_unlikely(t, x, np.exp(each)) for each in grid]
+    k = int(np.argmin(cost))
+    bracket = (grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)])
+    best = minimize_scalar(
+        lambda c: _unlikely(t, x, np.exp(c)), bounds=bracket, method="bounded", options={"xatol": 1e-4}
+    )
+    return float(np.exp(best.x))
+
+
+def noise_of(t: NDArray, x: NDArray, cutoff: float) -> NDArray[np.float64]:
+    """Standard deviation of the measurements (k,), from the innovations at a cutoff."""
+    return np.sqrt(np.mean(_innovations(t, x, cutoff)[0], axis=0))
+
+
+def _unlikely(t: NDArray, x: NDArray, cutoff: float) -> float:
+    """Minus the log-likelihood, each column's noise at its best."""
+    squares, logarithm = _innovations(t, x, cutoff)
+    return float(0.5 * np.sum(len(squares) * np.log(np.mean(squares, axis=0)) + logarithm))
+
+
+def _innovations(t: NDArray, x: NDArray, cutoff: float) -> tuple[NDArray, float]:
+    """Squared innovations (n, k) over their variance for unit noise, and the sum of its logarithms."""
+    from steelyard.log.kalman_kernel import covariances, filter_vector
+
+    ratio = density_ratio(cutoff, float(np.median(np.diff(t))))
+    gains, back, variance, _ = covariances(t - t[0], 1.0, ratio, False, *_spreads(cutoff))
+    start = _start(t, x, cutoff)
+    each = [(np.ascontiguousarray(x[:, k : k + 1]), start[:, k : k + 1]) for k in range(x.shape[1])]
+    squares = [filter_vector(t, column, gains, back, False, *first)[-1] for column, first in each]
+    settled = slice(3, None)  # the first samples tell where the motion starts
+    return np.stack(squares, axis=1)[settled] / variance[settled, None], float(np.sum(np.log(variance[settled])))
+
+
+def _stretch(
+    t: NDArray, x: NDArray, cutoff: float, ratio: float, both_ways: bool
+) -> tuple[tuple[NDArray, ...], NDArray]:
+    """Value, rate and acceleration (n, k) of a stretch, and their deviations (n, 3) for unit noise."""
+    from steelyard.log.kalman_kernel import covariances, filter_vector
+
+    t = t - t[0]
+    gains, back, _, covariance = covariances(t, 1.0, ratio, both_ways, *_spreads(cutoff))
+    start = _start(t, x, cutoff)
+    value, rate, acceleration, _ = filter_vector(t, np.ascontiguousarray(x), gains, back, both_ways, *start)
+    return (value, rate, acceleration), np.sqrt(np.einsum("nii->ni", covariance))
+
+
+def _spreads(cutoff: float) -> tuple[float, float]:
+    """What the first rate and acceleration may be, in units of the noise."""
+    turn = 2 * np.pi * cutoff
+    return _SPREAD * turn, _SPREAD * turn**2
+
+
+def _start(t: NDArray, x: NDArray, cutoff: float) -> NDArray[np.float64]:
+    """(2, k) first rate and acceleration, of the parabola through the first half period of the cutoff."""
+    near = slice(0, max(5, int(np.searchsorted(t - t[0], 0.5 / cutoff))))
+    unit = t[near][-1] - t[0]
+    powers = np.vander((t[near] - t[0]) / unit, 3, increasing=True)
+    fitted = np.linalg.lstsq(powers, x[near], rcond=None)[0]
+    return np.stack([fitted[1] / unit, 2 * fitted[2] / unit**2])
