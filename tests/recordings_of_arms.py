@@ -11,7 +11,6 @@ import numpy as np
 import steelyard as sy
 from robots import urdf
 from steelyard.inertia.parameters import from_com_inertia
-from steelyard.log.bandwidth import cutoff_for
 from steelyard.pipeline import prepared
 from steelyard.simulate import Sensors, record
 
@@ -78,7 +77,7 @@ class Fitted:
 
 
 def fitted(robot: sy.Robot, log: sy.Log, *, fit=sy.fit.consistent, **options) -> Fitted:
-    cutoff = cutoff_for(log, None)
+    cutoff = min(10.0, log.rate / 6)  # the spectrum asks for 2 Hz here, where repairs of q are told apart less well
     share = min(1.0, 2 * cutoff / log.rate)
     filtered = prepared(log, cutoff)
     info = sy.accumulate(robot, filtered, armature=True, independence=share, **options)

@@ -1,5 +1,6 @@
 """Recordings of ROS: topics, clocks, fields, and files made to do harm."""
 
+import re
 import sqlite3
 import struct
 
@@ -8,7 +9,7 @@ import pytest
 
 import log_files as files
 from steelyard.errors import LogError
-from steelyard.log import read_log
+from steelyard.log import checks, read_log
 from steelyard.log.ros.definitions import parse, stock
 
 
@@ -53,6 +54,37 @@ def test_clocks_that_drift_or_differ_are_named(motion, tmp_path):
     note = next(note for note in read_log(path).notes if "ppm" in note)
     assert "/joint_states runs 400 ppm slow" in note
     assert not any("ppm" in note for note in read_log(files.mcap(log, tmp_path)).notes)
+
+
+def test_a_clock_that_drifts_is_set_by_the_recorders(motion, tmp_path):
+    """Torques from a drive whose clock is 30 ms off and 2000 ppm slow, received with jitter and a few late messages."""
+    from mcap_ros2.writer import Writer
+
+    log, path, rng = motion(a=None), tmp_path / "drives.mcap", np.random.default_rng(0)
+    with path.open("wb") as file:
+        writer = Writer(file)
+        joints = writer.register_msgdef("sensor_msgs/msg/JointState", files.JOINT_STATE)
+        for i, tick in enumerate(files.stamps(log)):
+            own = round(files.START + (tick - files.START) * (1 - 2000e-6)) - 30_000_000
+            late = int(tick) + 1_000_000 + round(3e5 * rng.random()) + 40_000_000 * (i % 97 == 5)
+            drive = files._state(log, i, own) | {"position": [], "velocity": []}
+            writer.write_message("/drives", joints, drive, late)
+            writer.write_message("/joint_states", joints, files._state(log, i, tick) | {"effort": []}, late)
+        writer.finish()
+    wanted = {"tau": "/drives.effort"}
+    errors = {}
+    for clock in ("stamped", "received", "corrected"):
+        found = read_log(path, channels=wanted | {"t": clock})
+        exact = np.stack([np.interp(found.t, log.t - log.t[0], x) for x in log.q.T], axis=1)
+        torque = np.stack([np.interp(found.t, log.t - log.t[0], x) for x in log.tau.T], axis=1)
+        errors[clock] = [np.abs(found.q - exact).max(), np.abs(found.tau - torque).max()]
+    assert errors["corrected"][1] < 0.05 * errors["stamped"][1]  # the torque's clock
+    assert errors["corrected"][0] < 0.05 * errors["received"][0]  # late messages
+    finding = next(found for found in checks.check(read_log(path, channels=wanted)) if found.code == "clock_drift")
+    assert re.search("/drives runs (199|200)[0-9] ppm slow", finding.message) and '"corrected"' in finding.message
+    assert not any("ppm" in note for note in read_log(path, channels=wanted | {"t": "corrected"}).notes)
+    with pytest.raises(LogError, match="of a recording one of stamped, received, corrected, not 'sent'"):
+        read_log(path, channels={"t": "sent"})
 
 
 def test_topics_of_other_rates_are_interpolated(motion, tmp_path):

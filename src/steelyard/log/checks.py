@@ -19,6 +19,8 @@ STILL = 1e-3
 """A joint whose position spans less (rad or m) counts as never moved."""
 JITTER = 0.05
 """Standard deviation of the steps, relative to the median step, above which time stamps count as irregular."""
+CLOCK = "t: the clock of"
+"""How readers start the note on a topic whose clock drifts."""
 SATURATED = 0.01
 """Share of samples at exactly the largest or smallest torque above which a channel counts as clipped."""
 
@@ -30,7 +32,9 @@ def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) 
     """
     found = [*samples(log, minimum=minimum), *finite(log), *time(log)]
     if not fatal_messages(found):
-        found += [finding for look in (stamps, torque, still, repeats, wraps, velocity) for finding in look(log)]
+        found += [
+            finding for look in (clocks, stamps, torque, still, repeats, wraps, velocity) for finding in look(log)
+        ]
         found += limits(log, robot)
     return tuple(sorted(found, key=lambda finding: finding.severity != "fatal"))
 
@@ -108,6 +112,13 @@ def stamps(log: Log) -> Iterator[Finding]:
             f"Time stamps are irregular: step {median:.4g} s median, {regular.min():.4g} to {regular.max():.4g} s, "
             f"standard deviation {100 * spread:.0f} % of the median.",
         )
+
+
+def clocks(log: Log) -> Iterator[Finding]:
+    """Clocks of a recording's topics that drift, as its reader noted."""
+    for note in log.notes:
+        if note.startswith(CLOCK):
+            yield warning("clock_drift", note.removeprefix("t: ").capitalize() + ".")
 
 
 def torque(log: Log) -> Iterator[Finding]:

@@ -14,13 +14,14 @@ from steelyard.coupling import motor_of, ratios_of
 from steelyard.errors import LogError, OptionError
 from steelyard.log import checks
 from steelyard.log.bandwidth import cutoff_for
+from steelyard.log.decimate import decimate
 from steelyard.log.gaps import segments
 from steelyard.log.log import Log
 from steelyard.log.repeats import restamp
 from steelyard.log.smoothers import BUTTERWORTH, derivatives, describe, order_of
 from steelyard.parameters import COULOMB_WIDTH
 
-__all__ = ["cutoff_for", "differentiate", "lowpass", "restamp"]
+__all__ = ["cutoff_for", "decimate", "differentiate", "lowpass", "restamp"]
 
 _WRENCH = "wrench:"  # in front of a link's name, where wrenches are filtered among other channels
 

@@ -17,12 +17,20 @@ from steelyard.log.raw import Channel, Raw, Request
 from steelyard.log.ros import bag1, bag2, mcap
 from steelyard.log.ros.definitions import leaves, short
 from steelyard.log.ros.messages import Recording, Topic
-from steelyard.log.ros.streams import Stream, clock_notes, definitions_of, streams
+from steelyard.log.ros.streams import (
+    CLOCKS,
+    CORRECTED,
+    RECEIVED,
+    STAMPED,
+    Stream,
+    clock_notes,
+    definitions_of,
+    streams,
+)
 from steelyard.log.units import SI, factor, is_si
 from steelyard.log.vocabulary import WORDS
 
 JOINT_STATE, WRENCH = "sensor_msgs/JointState", "geometry_msgs/WrenchStamped"
-RECEIVED = "received"
 COVERED = 0.9  # share of a log that a wrench must span to be used
 _FORCE = tuple(f"wrench.{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz")
 _FIELDS = {"q": "position", "v": "velocity", "tau": "effort"}
@@ -184,14 +192,12 @@ def _by_words(found: list[Stream]) -> dict[str, list[Part]]:
 
 
 def _raw(found: list[Stream], parts: dict[str, list[Part]], request: Request, recording: Recording) -> Raw:
-    received = request.channels.get("t") == RECEIVED
-    if request.channels.get("t") not in (None, RECEIVED):
-        raise LogError(f'channels= t: of a recording only "{RECEIVED}" (or nothing, for the stamps of messages)')
+    kind = request.channels.get("t") or STAMPED
+    if kind not in CLOCKS:
+        raise LogError(f"channels= t: of a recording one of {choices(CLOCKS)}, not {kind!r}")
     base = max((part.stream for part in parts["q"]), key=len)
     used = list({id(part.stream): part.stream for group in parts.values() for part in group}.values())
-    clock = {
-        id(stream): (stream.ticks(received=received) - base.ticks(received=received)[0]) * 1e-9 for stream in found
-    }
+    clock = {id(stream): (stream.ticks(kind) - base.ticks(kind)[0]) * 1e-9 for stream in found}
     t = clock[id(base)] * factor("t", request.units.get("t", "s"))
     wrenches = [s for s in found if short(s.kind) == WRENCH and all(path in s.numbers for path in _FORCE)]
     spans = {id(s): _span(clock[id(s)]) for s in (*used, *wrenches)}
@@ -209,11 +215,14 @@ def _raw(found: list[Stream], parts: dict[str, list[Part]], request: Request, re
     grid = _Grid(t[keep], base, keep, clock)
     channels = {key: _channel(key, group, grid, request, notes) for key, group in parts.items()}
     forces = _wrenches(covering, grid, notes)
+    of = "receipt" if kind == RECEIVED or base.stamped is None else "stamp"
     notes.append(
-        f"t: seconds from the first {'receipt' if received or base.stamped is None else 'stamp'} of {base.topic}"
+        f"t: seconds from the first {of} of {base.topic}"
+        + (", set by the recorder's clock" if kind == CORRECTED else "")
         + ("" if keep.all() else f"; {int((~keep).sum())} samples that other topics do not span were left out")
     )
-    notes += clock_notes([*used, *covering])
+    if kind == STAMPED:
+        notes += clock_notes([*used, *covering])
     reached = {s.topic for s in (*used, *wrenches)}
     rest = [topic.name for topic in recording.topics.values() if topic.name not in reached]
     if rest:

@@ -7,12 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
+from steelyard.log.checks import CLOCK
 from steelyard.log.ros.blocks import Block, blocks
 from steelyard.log.ros.definitions import Definitions, parse, short, stock
 from steelyard.log.ros.messages import Recording, Topic
 
+STAMPED, RECEIVED, CORRECTED = "stamped", "received", "corrected"
+CLOCKS = (STAMPED, RECEIVED, CORRECTED)
 STAMP = ("header.stamp.sec", "header.stamp.nanosec")
 DRIFT = 5e-5  # of a clock against the recorder's, above which it is noted
+LONG = 100  # messages that a clock is compared by
 _FRAME = "header.frame_id"
 
 
@@ -31,9 +35,29 @@ class Stream:
     def __len__(self) -> int:
         return len(self.received)
 
-    def ticks(self, *, received: bool = False) -> NDArray[np.int64]:
-        """(n,) ns: the stamps of the messages, or when they were received."""
-        return self.received if received or self.stamped is None else self.stamped
+    def ticks(self, clock: str = STAMPED) -> NDArray[np.int64]:
+        """(n,) ns: the stamps of the messages, when they were received, or the stamps set by the recorder's clock:
+        shifted and stretched so that on the whole they are when messages were received."""
+        if clock == RECEIVED or self.stamped is None:
+            return self.received
+        if clock == STAMPED or len(self) < LONG:
+            return self.stamped
+        late, slope = self.lateness()
+        elapsed = self.stamped - self.stamped[0]
+        return self.stamped + np.round(1e9 * late + slope * elapsed).astype(np.int64)
+
+    def lateness(self) -> tuple[float, float]:
+        """By how much the first message was received after its stamp, s, and by how much that grows a second: a line
+        through medians of stretches, in which single late messages do not count."""
+        if self.stamped is None or len(self) < LONG:
+            return 0.0, 0.0
+        seconds, lag = (self.stamped - self.stamped[0]) * 1e-9, (self.received - self.stamped) * 1e-9
+        pieces = zip(*(np.array_split(z, 20) for z in (seconds, lag)), strict=True)
+        x, y = np.array([(np.median(x), np.median(y)) for x, y in pieces]).T
+        if not np.ptp(x) > 0:
+            return float(np.median(lag)), 0.0
+        slope, late = np.polyfit(x, y, 1)
+        return float(late), float(slope)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,25 +115,19 @@ def clock_notes(used: list[Stream]) -> Iterator[str]:
     """How the clocks of topics run against the recorder's, where that matters."""
     behind = {}
     for stream in used:
-        if stream.stamped is None or len(stream) < 100 or stream.topic in behind:
+        if stream.stamped is None or len(stream) < LONG or stream.topic in behind:
             continue
-        seconds = (stream.stamped - stream.stamped[0]) * 1e-9
-        lag = (stream.received - stream.stamped) * 1e-9
-        behind[stream.topic] = float(np.median(lag))
-        # medians of stretches: single late messages do not count
-        parts = [
-            (np.median(x), np.median(y)) for x, y in zip(*(np.array_split(z, 20) for z in (seconds, lag)), strict=True)
-        ]
-        x, y = np.array(parts).T
-        slope = float(np.polyfit(x, y, 1)[0]) if seconds[-1] > 0 else 0.0
+        behind[stream.topic] = float(np.median(stream.received - stream.stamped)) * 1e-9
+        seconds, slope = (stream.stamped[-1] - stream.stamped[0]) * 1e-9, stream.lateness()[1]
         if abs(slope) > DRIFT:
             yield (
-                f"t: the clock of {stream.topic} runs {1e6 * abs(slope):.0f} ppm {'slow' if slope > 0 else 'fast'} "
-                f"against the recorder's, {1e3 * abs(slope) * seconds[-1]:.1f} ms over the log"
+                f"{CLOCK} {stream.topic} runs {1e6 * abs(slope):.0f} ppm {'slow' if slope > 0 else 'fast'} "
+                f"against the recorder's, {1e3 * abs(slope) * seconds:.1f} ms over the log; "
+                'channels={"t": "corrected"} takes that out'
             )
     if behind and max(behind.values()) - min(behind.values()) > 0.01:
         listed = choices(f"{topic} {1e3 * lag:.1f} ms" for topic, lag in behind.items())
         yield (
-            f"t: stamps lie behind their receipt by different times: {listed}. If their clocks differ, take the "
-            'recorder\'s for all: channels={"t": "received"}'
+            f"t: stamps lie behind their receipt by different times: {listed}. If their clocks differ, set them by "
+            'the recorder\'s: channels={"t": "corrected"}'
         )
