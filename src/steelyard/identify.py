@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.corrections import Corrections, corrections_from
 from steelyard.coupling import text_of
 from steelyard.errors import FitError
 from steelyard.fit import Tied
@@ -46,6 +47,10 @@ def identify(
     fixed: Mapping | Sequence[str] = Job.fixed,
     tied: Sequence[Tied | str] = Job.tied,
     channels: Mapping | None = Job.channels,
+    corrections: Corrections | Mapping = Job.corrections,
+    drive_gains: bool = Job.drive_gains,
+    loads: Sequence[str] = Job.loads,
+    accept: Sequence[str] = Job.accept,
 ) -> Result:
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
@@ -58,8 +63,9 @@ def identify(
     that the side file describes are bodies; side: that file, by default the model's name with `.steelyard.toml`.
     weight, regularizer: of the model as prior; within: "geometry" or "consistent"; masses, fixed, tied: what else is
     known of links, as for `fit.consistent` or in words such as `link7=0.73`. reversal_weight: of samples where a joint
-    stands still, see `reversal_weights`. floating, gravity: see `load`. channels: see `read_log`. Raises SteelyardError
-    with a remedy; input files are never changed.
+    stands still, see `reversal_weights`. floating, gravity: see `load`. channels: see `read_log`. corrections: mistakes
+    of the logs to undo, see `Corrections`; drive_gains, loads: the torques are motor currents, see `Job`; accept: codes
+    of fatal findings in spite of which to go on. Raises SteelyardError with a remedy; input files are never changed.
     """
     job = Job(
         model=str(model),
@@ -82,6 +88,10 @@ def identify(
         fixed=fixed_words(fixed),
         tied=tied_words(tied),
         channels=None if channels is None else dict(channels),
+        corrections=corrections if isinstance(corrections, Corrections) else corrections_from(corrections),
+        drive_gains=drive_gains,
+        loads=tuple(loads),
+        accept=tuple(accept),
     )
     return carry_out(job, out=out, progress=progress).result
 

@@ -1,12 +1,14 @@
 """The whole job: model and logs in; verified model, validation and files out."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
 
-from steelyard.diagnose import Diagnosis, diagnose
+from steelyard.corrections import NOTHING, Corrections, corrected
+from steelyard.diagnose import Diagnosis, Fault, diagnose
+from steelyard.diagnose.finding import FATAL
 from steelyard.dynamics.closed_loop import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import Estimate, Tied, Uncertainty, consistent, uncertainty
@@ -18,11 +20,13 @@ from steelyard.information.reversals import REVERSAL_WEIGHT
 from steelyard.inspect import Inspection, cutoff_of, health
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
 from steelyard.log.bandwidth import cutoff_for
+from steelyard.log.saturation import clear_of
 from steelyard.log.smoothers import BUTTERWORTH, order_of
 from steelyard.model import Robot, load
 from steelyard.model.side import read_known, read_side, side_path
 from steelyard.model.side_known import Known
 from steelyard.parameters import COULOMB_WIDTH, FRICTION, layout_of
+from steelyard.second_look import in_torques, load_word, synchronised
 from steelyard.validate import Validation, validate
 
 Progress = Callable[[str, float], None]
@@ -39,7 +43,9 @@ class Job:
     regularizer: of the prior, see `fit.consistent`. reversal_weight: of samples where a joint stands still, see
     `reversal_weights`; 1 counts all samples alike. within: "geometry" holds the mass of every link inside what the
     model shows of it, "consistent" asks for any positive mass. masses, fixed, tied: what else is known of links, in the
-    words of `fit.words`, such as `link7=0.73`, `link1=all`, `left=right:y`.
+    words of `fit.words`, such as `link7=0.73`, `link1=all`, `left=right:y`. corrections: mistakes of the logs to undo.
+    drive_gains: the torques are motor currents, whose gains are found, too; loads: further logs with a known load,
+    `LINK=KG:LOG`. accept: codes of fatal findings in spite of which to go on.
     """
 
     model: str
@@ -62,6 +68,10 @@ class Job:
     fixed: tuple[str, ...] = ()
     tied: tuple[str, ...] = ()
     channels: dict | None = None
+    corrections: Corrections = NOTHING
+    drive_gains: bool = False
+    loads: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
 
     def as_json(self) -> dict:
         return asdict(self)
@@ -101,25 +111,20 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
     layout_of(robot, **options)  # refuses what the robot does not have before any log is read
     order_of(job.smoother, None)
-    whole, train, test, findings, notes, looked = [], [], [], [], [*robot.notes, *said], []
+    require_acceptable(job.accept)
+    findings: list[Finding] = []
+    read = []
     for k, path in enumerate(job.logs):
         report(f"reading {Path(path).name}", (k + 0.2) / len(job.logs) * 0.6)
-        log = read_log(path, robot, channels=job.channels)
-        if log.tau is None:
-            raise LogError(f"{path} has no joint torques; identification needs them (columns tau_JOINT).")
-        found = checks.require_usable(log, robot)
+        ready, found = read_and_prepared(job, robot, path)
+        read.append(ready)
         findings += found
-        if any(finding.code == "repeated_sample" for finding in found):
-            log = filters.restamp(log)
-        cutoff, raw = cutoff_for(log, job.cutoff, smoother=job.smoother), log
-        log = prepared(raw, cutoff, smoother=job.smoother, coupling=job.coupling)
-        looked.append(health(raw, findings=found, ready=log, cutoff=cutoff_of(raw, found)))
-        log = on_tree(robot, log) if robot.loops else log
-        notes += log.notes
-        kept, held = split_blocks(log, validation=job.validation)
-        whole.append(log)
-        train.append((kept, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0))
-        test.append(held)
+    looked = tuple(each.health for each in read)
+    read, more = second_look(job, robot, read, options)
+    notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
+    whole = [each.log for each in read]
+    parts = [(split_blocks(each.log, validation=job.validation), each.independence) for each in read]
+    train, test = [(kept, share) for (kept, _), share in parts], [held for (_, held), _ in parts]
     report("accumulating information", 0.65)
     if "coulomb" in job.friction and job.reversal_weight != 1:
         options["sample_weights"] = partial(reversal_weights, robot, weight=job.reversal_weight)
@@ -130,13 +135,14 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     blocks = [b for log, share in train for b in accumulate_blocks(robot, log, independence=share, **options)]
     report("fitting", 0.75)
     estimate = consistent(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
-    report("finding intervals", 0.8)
+    report("looking for faults", 0.8)
+    diagnosis = diagnose(estimate, whole, independence=min(share for _, share in train))
+    require_no_fatal(diagnosis.faults, job.accept)
+    report("finding intervals", 0.85)
     intervals = uncertainty(estimate, blocks, weight=job.weight)
-    report("validating", 0.9)
+    report("validating", 0.95)
     held = joined(test, name="held-out samples")
     before, after = validate(robot, held, rotors=job.rotors), validate(estimate, held)
-    report("looking for faults", 0.95)
-    diagnosis = diagnose(estimate, whole, independence=min(share for _, share in train))
     result = Result(
         job=job,
         prior=robot,
@@ -150,10 +156,72 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         findings=(*findings, *diagnosis.faults),
         notes=(*notes, *diagnosis.hints),
         log_names=tuple(Path(path).name for path in job.logs),
-        health=tuple(looked),
+        health=looked,
     )
     report("done", 1.0)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A filtered log, the share of its samples that is independent, and what it looked like before."""
+
+    log: Log
+    independence: float
+    health: Inspection
+
+
+def read_and_prepared(job: Job, robot: Robot, path) -> tuple[Ready, tuple[Finding, ...]]:
+    """A log of a job, corrected, checked and filtered. Raises LogError for one that cannot be used."""
+    log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
+    if log.tau is None:
+        raise LogError(f"{path} has no joint torques; identification needs them (columns tau_JOINT).")
+    raw = corrected(robot, log, job.corrections)
+    found = checks.require_usable(raw, robot, accept=job.accept)
+    if any(finding.code == "repeated_sample" for finding in found):
+        raw = filters.restamp(raw)
+    cutoff = cutoff_for(raw, job.cutoff, smoother=job.smoother)
+    log = prepared(raw, cutoff, smoother=job.smoother, coupling=job.coupling)
+    looked = health(raw, findings=found, ready=log, cutoff=cutoff_of(raw, found))
+    if job.corrections.saturation:
+        log = clear_of(log, raw, cutoff)
+    log = on_tree(robot, log) if robot.loops else log
+    return Ready(log, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0, looked), found
+
+
+def second_look(job: Job, robot: Robot, read: list[Ready], options: dict) -> tuple[list[Ready], tuple[str, ...]]:
+    """What takes a fit to be undone, drive gains and unknown delays; and notes."""
+    if job.loads and not job.drive_gains:
+        raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
+    notes: tuple[str, ...] = ()
+    if job.drive_gains:
+        loads = [
+            (link, mass, read_and_prepared(job, robot, path)[0].log) for link, mass, path in map(load_word, job.loads)
+        ]
+        logs, notes = in_torques(robot, [each.log for each in read], loads, options)
+        read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]
+    if job.corrections.automatic_delay:
+        share = min(each.independence for each in read)
+        logs, late = synchronised(robot, [each.log for each in read], independence=share, options=options)
+        read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]
+        notes = (*notes, late)
+    return read, notes
+
+
+def require_acceptable(codes: tuple[str, ...]) -> None:
+    """Raise OptionError for codes of findings that cannot be accepted."""
+    known = sorted(FATAL | {"wrapped_angle"})
+    for code in codes:
+        if code not in known:
+            raise OptionError(f"There is no finding {code!r} to accept; choose from {choices(known)}.")
+
+
+def require_no_fatal(faults: tuple[Fault, ...], accept: tuple[str, ...]) -> None:
+    """Raise LogError for fatal faults that are not accepted."""
+    fatal = [fault for fault in faults if fault.severity == "fatal" and fault.code not in accept]
+    if fatal:
+        words = " ".join(f"--accept {code}" for code in dict.fromkeys(fault.code for fault in fatal))
+        raise LogError(f"{' '.join(fault.message for fault in fatal)} To go on all the same, give {words}.")
 
 
 def load_with_side(job: Job) -> Robot:

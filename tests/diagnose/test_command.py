@@ -32,10 +32,17 @@ def identify(folder, model, log, *options):
 
 def cases():
     log = recorded("puma560")[:6000]
-    yield "gravity", log, ("--gravity", "0", "0", "9.81"), "Gravity has the wrong sign", None
+    accepted = ("--gravity", "0", "0", "9.81", "--accept", "gravity")
+    yield "gravity", log, accepted, "Gravity has the wrong sign", None
     late = recorded("puma560", delay=LATE)[:6000]
     yield "delay", late, (), "Torques come 15.", None
-    yield "torque_sign", scaled(log, tau={2: -1.0}), (), "The torque of joint3 has the wrong sign", "joint3"
+    yield (
+        "torque_sign",
+        scaled(log, tau={2: -1.0}),
+        ("--accept", "torque_sign"),
+        "The torque of joint3 has the wrong sign",
+        "joint3",
+    )
     yield "torque_scale", scaled(log, tau={1: 1.3}), (), "The torque of joint2 is 1.3", "joint2"
     yield "payload", recorded("puma560", payload=True)[:6000], (), "link6 came out 2 kg heavier", "joint6"
 

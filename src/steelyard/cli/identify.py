@@ -9,14 +9,22 @@ import typer
 from steelyard.cli.options import (
     AUTO,
     Channels,
+    Compensated,
     Coupling,
+    Delay,
+    EvenStamps,
     Friction,
     Gravity,
     Json,
     Model,
+    Offset,
+    Order,
     Quiet,
+    Scale,
     Side,
+    Unit,
     channels_of,
+    corrections_of,
     cutoff_of,
     friction_of,
 )
@@ -38,6 +46,8 @@ Examples:
   steelyard identify arm.xml run.npz -o result --gravity 0 0 0 --cutoff 0
 
   steelyard identify arm.urdf run.csv -o result --channels '{"tau": ["current1", "current2"]}'
+
+  steelyard identify arm.urdf run.csv -o result --unit q=deg --scale tau:joint3=-1 --delay auto
 
   steelyard identify arm.urdf run.csv --json | jq .verdict
 """
@@ -100,6 +110,27 @@ def identify(
         typer.Option("--tie", metavar="LEFT=RIGHT[:y]", help="Links that are equal, or mirror images; repeatable."),
     ] = None,
     channels: Channels = None,
+    unit: Unit = None,
+    order: Order = None,
+    scale: Scale = None,
+    offset: Offset = None,
+    delay: Delay = None,
+    gravity_compensated: Compensated = False,
+    even_stamps: EvenStamps = False,
+    saturation: Annotated[
+        bool, typer.Option("--saturation", help="Leave out samples with clipped torques, and their neighbours.")
+    ] = False,
+    drive_gains: Annotated[
+        bool, typer.Option("--drive-gains", help="Torques are motor currents: find each drive's gain, too.")
+    ] = False,
+    loads: Annotated[
+        list[str] | None,
+        typer.Option("--load", metavar="LINK=KG:LOG", help="Log with a known load, for --drive-gains; repeatable."),
+    ] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CODE", help="Go on in spite of this fatal finding; repeatable."),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ):
@@ -107,6 +138,18 @@ def identify(
     with refusals(), progress_bar(silent=quiet or as_json) as progress:
         from steelyard.identify import carry_out
 
+        table = channels_of(channels)
+        corrections = corrections_of(
+            table,
+            unit=unit,
+            order=order,
+            scale=scale,
+            offset=offset,
+            delay=delay,
+            gravity_compensated=gravity_compensated,
+            even_stamps=even_stamps,
+            saturation=saturation,
+        )
         job = Job(
             model=str(model),
             logs=tuple(map(str, logs)),
@@ -127,7 +170,11 @@ def identify(
             masses=tuple(masses or ()),
             fixed=tuple(fixed or ()),
             tied=tuple(tied or ()),
-            channels=channels_of(channels),
+            channels=table,
+            corrections=corrections,
+            drive_gains=drive_gains,
+            loads=tuple(loads or ()),
+            accept=tuple(accept or ()),
         )
         summary = carry_out(job, out=out, progress=progress).summary
     if as_json:

@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import Channels, Json, channels_of
+from steelyard.cli.options import (
+    Channels,
+    Compensated,
+    Delay,
+    EvenStamps,
+    Gravity,
+    Json,
+    Offset,
+    Order,
+    Scale,
+    Unit,
+    channels_of,
+    corrections_of,
+)
 from steelyard.cli.terminal import DONE, FINDINGS, console, refusals
 
 EXAMPLES = """
@@ -33,16 +46,36 @@ def inspect(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page of its own too, with figures.")
     ] = None,
+    gravity: Gravity = None,
+    unit: Unit = None,
+    order: Order = None,
+    scale: Scale = None,
+    offset: Offset = None,
+    delay: Delay = None,
+    gravity_compensated: Compensated = False,
+    even_stamps: EvenStamps = False,
     as_json: Json = False,
 ):
     """Say what a log holds, how good it is, and what to do about what is wrong with it."""
     with refusals():
+        from steelyard.corrections import corrected
         from steelyard.inspect import inspect as look
         from steelyard.log import read_log
         from steelyard.model import load
 
-        robot = None if model is None else load(model)
-        recorded = read_log(log, robot, channels=channels_of(channels))
+        robot = None if model is None else load(model, gravity=gravity)
+        table = channels_of(channels)
+        corrections = corrections_of(
+            table,
+            unit=unit,
+            order=order,
+            scale=scale,
+            offset=offset,
+            delay=delay,
+            gravity_compensated=gravity_compensated,
+            even_stamps=even_stamps,
+        )
+        recorded = corrected(robot, read_log(log, robot, channels=table, units=corrections.units), corrections)
         found = look(recorded, robot)
         if html is not None:
             from steelyard.report.health import write_page

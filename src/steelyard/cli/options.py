@@ -2,11 +2,13 @@
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from steelyard.corrections import Corrections, corrections_from
 from steelyard.errors import OptionError
 
 AUTO = "auto"
@@ -36,6 +38,34 @@ Channels = Annotated[
 ]
 
 
+Unit = Annotated[
+    list[str] | None,
+    typer.Option(metavar="CHANNEL=UNIT", help="Unit of t, q, v, a or tau: q=deg, tau=mNm; repeatable."),
+]
+Order = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="JOINTS", help="Joints that the columns belong to, in their order; also tau:JOINTS, q:JOINTS."
+    ),
+]
+Scale = Annotated[
+    list[str] | None,
+    typer.Option(metavar="[CHANNEL:]JOINT=FACTOR", help="Sign, gear or torque constant: tau:joint3=-1; repeatable."),
+]
+Offset = Annotated[
+    list[str] | None,
+    typer.Option(metavar="JOINT=RAD", help="Added to a joint's position, rad or m; repeatable."),
+]
+Delay = Annotated[
+    list[str] | None,
+    typer.Option(metavar="JOINT=S", help="Time by which a torque comes late; all=S, or auto; repeatable."),
+]
+Compensated = Annotated[
+    bool, typer.Option("--gravity-compensated", help="Torques lack gravity: add that of the given model.")
+]
+EvenStamps = Annotated[bool, typer.Option("--even-stamps", help="Samples were taken at even times.")]
+
+
 def cutoff_of(text: str) -> float | None:
     """A cutoff in Hz, None for the word auto. Raises OptionError."""
     if text == AUTO:
@@ -52,6 +82,20 @@ def friction_of(text: str) -> tuple[str, ...]:
 
 def words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def corrections_of(channels: dict | None, **given) -> Corrections:
+    """Corrections from options, and from the table `corrections` of a channel file, which is taken out of it.
+
+    Words of both are joined.
+    """
+    table = corrections_from((channels or {}).pop("corrections", {}))
+    told = {name: value if isinstance(value, bool) else tuple(value or ()) for name, value in given.items()}
+    both = {
+        name: getattr(table, name) or value if isinstance(value, bool) else getattr(table, name) + value
+        for name, value in told.items()
+    }
+    return replace(table, **both)
 
 
 def channels_of(text: str | None) -> dict | None:

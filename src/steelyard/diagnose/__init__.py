@@ -1,9 +1,19 @@
 """What is wrong, by name: torque contributions, residuals and tests for the common mistakes of models and logs."""
 
 from steelyard.diagnose.contributions import Contributions, contributions
-from steelyard.diagnose.delay import delays
+from steelyard.diagnose.delay import Delays, delays
 from steelyard.diagnose.finding import Fault
 from steelyard.diagnose.residuals import JointResidual, residuals
 from steelyard.diagnose.run import Diagnosis, diagnose
 
-__all__ = ["Contributions", "Diagnosis", "Fault", "JointResidual", "contributions", "delays", "diagnose", "residuals"]
+__all__ = [
+    "Contributions",
+    "Delays",
+    "Diagnosis",
+    "Fault",
+    "JointResidual",
+    "contributions",
+    "delays",
+    "diagnose",
+    "residuals",
+]

@@ -31,7 +31,8 @@ RANK = 1e-7  # singular values below this share of the largest are not excited
 class Case:
     """Samples of logs, and the regression that should explain them.
 
-    measured: torques as curves over time. delay: (nv,) s by which they come late; factor: (nv,) to be multiplied with.
+    measured: torques as curves over time. order: (nv,) the column of each; delay: (nv,) s by which they come late;
+    factor: (nv,) to be multiplied with; added: (n, nv) torque to add after that.
     independence: share of the samples that is independent of its neighbours. interval: s between them. repairs: codes
     of the mistakes undone.
     """
@@ -42,6 +43,8 @@ class Case:
     factor: np.ndarray
     independence: float
     interval: float
+    order: np.ndarray
+    added: np.ndarray | float = 0.0
     repairs: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -60,25 +63,27 @@ class Case:
         """Degrees that a motor drives: those of a free base have no torque of their own to be wrong."""
         return self.layout.dofs
 
-    def undone(self, code: str, *, delay=None, factor=None, **changes) -> "Case":
+    def undone(self, code: str, *, delay=None, factor=None, order=None, added=None, **changes) -> "Case":
         """The same samples with one mistake undone. changes: of the regression (robot, layout, motion)."""
         return replace(
             self,
             regression=replace(self.regression, **changes) if changes else self.regression,
             delay=self.delay if delay is None else delay,
             factor=self.factor if factor is None else factor,
+            order=self.order if order is None else order,
+            added=self.added if added is None else added,
             repairs=(*self.repairs, code),
         )
 
     @cached_property
     def tau(self) -> np.ndarray:
-        """(n, nv) torque, with delay and factor undone."""
-        return self.factor * self.measured.at(self.delay)
+        """(n, nv) torque, with order, delay and factor undone."""
+        return self.factor * self.measured.at(self.delay, columns=self.order) + self.added
 
     @cached_property
     def tau_rate(self) -> np.ndarray:
         """(n, nv) its rate of change, N m/s."""
-        return self.factor * self.measured.at(self.delay, derivative=1)
+        return self.factor * self.measured.at(self.delay, columns=self.order, derivative=1)
 
     @cached_property
     def target(self) -> np.ndarray:
@@ -204,6 +209,7 @@ def case_of(estimate: Estimate, logs: Sequence[Log], *, independence: float = 1.
         factor=np.ones(robot.nv),
         independence=min(1.0, independence * step),
         interval=1 / few.rate,
+        order=np.arange(robot.nv),
     )
 
 

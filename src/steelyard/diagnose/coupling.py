@@ -43,7 +43,8 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             f"{names[one]} and {names[other]} feel each other's speed{sign}, as joints that share a motor or a gear "
             f"do: friction and inertia of a common motor take {1 - left[0]:.0%} and {1 - left[1]:.0%} off their "
             "residuals.",
-            f"Identify with --coupling {names[one]}{'+' if ratio > 0 else '-'}{names[other]}.",
+            "Identify the motor that they share.",
+            options=["--coupling", f"{names[one]}{'+' if ratio > 0 else '-'}{names[other]}"],
             joint=names[one],
             other_dof=other,
             ratio=ratio,

@@ -5,18 +5,21 @@ column is a free companion: only gravity and inertia tell the delay.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Hypothesis, add_columns, promise, widened
+from steelyard.diagnose.hypothesis import Added, Hypothesis, add_columns, promise, widened
 
 ROUNDS = 4  # of Gauss-Newton
 LONGEST = 0.2  # s
 PROMISING = 0.3  # share of the shortest delay that the first step must find
 LEAST = 0.02  # nats a sample to first order, below which a delay is not pursued
-SHORTEST = 4e-3  # s; friction and flexibility of real joints look like delays of less
+SHORTEST = 1e-3  # s
+CERTAIN = 4.0  # standard deviations that a delay must have to be undone
+NOTICEABLE = 5e-4  # s, below which undoing a delay changes nothing
 MOST = 3  # patterns pursued, those that promise most
 
 
@@ -49,6 +52,7 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
                 f"Shift tau{'' if name is None else f' of {name}'} by {-1000 * delay:.1f} ms against q before "
                 "identification, or record both with one clock.",
                 joint=name,
+                options=["--delay", f"{name or 'all'}={delay:.5f}"],
                 delay_ms=1000 * delay,
                 residual_ratio=ratio,
             ),
@@ -57,13 +61,43 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
         )
 
 
-def delays(case: Case) -> np.ndarray:
-    """(nv,) s by which the torque of each joint comes late, each estimated alone; NaN for those without a motor."""
+@dataclass(frozen=True, eq=False)
+class Delays:
+    """By which torques come late, s, and standard deviations: (nv,) each, NaN for degrees without a motor."""
+
+    delay: np.ndarray
+    deviation: np.ndarray
+
+    @property
+    def certain(self) -> np.ndarray:
+        """(nv,) the delays that are worth undoing, 0 for the others."""
+        kept = (np.abs(self.delay) > CERTAIN * self.deviation) & (np.abs(self.delay) > NOTICEABLE)
+        return np.where(kept, self.delay, 0.0)
+
+
+def delays(case: Case) -> Delays:
+    """Delays of all joints, estimated together."""
     space = widened(case, _reversals(case)) if "coulomb" in case.layout.terms else case.space
-    result = np.full(case.robot.nv, np.nan)
-    for dof in case.dofs:
-        result[dof] = _delay(case, np.eye(case.robot.nv)[dof], space)
-    return result
+    dofs, nv = list(case.dofs), case.robot.nv
+    found, deviation = np.zeros(nv), np.full(nv, np.nan)
+    added = _late(case, found, space)
+    for _ in range(ROUNDS):
+        found[dofs] = np.clip(found[dofs] + added.coefficients, -LONGEST, LONGEST)
+        if np.abs(added.coefficients).max(initial=0.0) < 1e-5:
+            break
+        added = _late(case, found, space)
+    freedom = max(1, nv * len(case) - space.shape[1])
+    deviation[dofs] = added.deviations * np.sqrt(added.after.sum() / freedom / case.independence)
+    return Delays(np.where(np.isfinite(deviation), found, np.nan), deviation)
+
+
+def _late(case: Case, delay: np.ndarray, space) -> Added:
+    """First-order change of the delays (nv,) of all driven degrees."""
+    shifted = case.undone("delay", delay=case.delay + delay)
+    dofs = list(case.dofs)
+    columns = np.zeros((case.robot.nv, len(case), len(dofs)))
+    columns[dofs, :, range(len(dofs))] = -shifted.tau_rate.T[dofs]
+    return add_columns(case, columns, space=space, target=shifted.target)
 
 
 def _promised(case: Case, pattern, space) -> float:

@@ -1,9 +1,26 @@
 """What a diagnosis found."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from steelyard.log import Finding
+
+FATAL = frozenset(
+    {
+        "degrees",
+        "gravity",
+        "gravity_compensated",
+        "joint_direction",
+        "joint_order",
+        "motor_current",
+        "position_sign",
+        "torque_sign",
+        "torque_sign_all",
+        "torque_unit",
+    }
+)
+"""Codes of faults that make the identified masses meaningless."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +36,17 @@ class Fault(Finding):
     remedy: str = ""
 
 
-def fault(code: str, found: str, remedy: str, *, joint: str | None = None, **evidence: float) -> Fault:
-    """A warning. found: what the data says, in words with figures."""
+def fault(
+    code: str, found: str, remedy: str, *, joint: str | None = None, options: Iterable[str] = (), **evidence: float
+) -> Fault:
+    """found: what the data says, in words with figures. options: of the command line, that undo it."""
+    words = tuple(options)
+    remedy = f"{remedy} Option: {shlex.join(words)}" if words else remedy
     return Fault(
         code=code,
-        severity="warning",
+        severity="fatal" if code in FATAL else "warning",
         message=f"{found} {remedy}",
+        options=words,
         joint=joint,
         evidence={name: float(value) for name, value in evidence.items()},
         remedy=remedy,

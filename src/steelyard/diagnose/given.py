@@ -21,8 +21,10 @@ LIGHTEST = 0.05  # kg
 TINY = 1e-24  # of the largest squared column: a column smaller than this is rounding
 SINGULAR = 1e-10  # of the largest eigenvalue at unit diagonal: nothing that the motion shows is smaller
 KNOWN = 0.2  # standard deviation of the load's mass over it, above which the motion does not weigh it
+UNITS = {"mNm": 1e3, "kNm": 1e-3}  # units of torque, in units a N m
+NEAR = 2.0  # factor by which the given model's torques may be off all the same
 UNIT = 8.0  # factor between torques; no given model is that wrong in every link
-GOOD = 0.15  # share of the torque left, up to which a factor explains it
+GOOD, FAIR = 0.15, 0.35  # share of the torque left, up to which any factor, or that of a unit, explains it
 HOLLOW = 0.05  # negative eigenvalue of a load's pseudo-inertia, over its largest, that noise may leave
 
 
@@ -32,17 +34,26 @@ def unit(case: Case) -> tuple[Fault, Case] | None:
     directions = np.column_stack([problem.torque, problem.regrouping[:, problem.effects]])
     left, step = problem.left(directions)
     factor = 1 + step[0]
-    if factor <= 0 or max(factor, 1 / factor) < UNIT or np.sqrt(left / problem.whole) > GOOD:
+    if factor <= 0 or max(factor, 1 / factor) < UNIT:
+        return None
+    options = _unit_options(factor)
+    if np.sqrt(left / problem.whole) > (FAIR if options[0] == "--unit" else GOOD):
         return None
     found = fault(
         "torque_unit",
         f"Torques are {factor:.3g} times what the given model needs in every joint.",
-        "Check the unit of tau (N mm, per cent of the rated torque, motor current, motor side of the gear), and read "
-        'the log with units={"tau": ...} or scale it.',
+        "Check the unit of tau (N mm, per cent of the rated torque, motor current, motor side of the gear).",
+        options=options,
         factor=factor,
         relative_error_undone=np.sqrt(left / problem.whole),
     )
     return found, case.undone("torque_unit", factor=case.factor / factor)
+
+
+def _unit_options(factor: float) -> tuple[str, ...]:
+    """The unit that is about so many times smaller than N m, or else the factor."""
+    near = [name for name, size in UNITS.items() if max(factor / size, size / factor) < NEAR]
+    return ("--unit", f"tau={near[0]}") if near else ("--scale", f"tau:all={1 / factor:.3g}")
 
 
 class _Problem:

@@ -1,32 +1,22 @@
-"""Mistakes that no physical robot can explain: wrong gravity, flipped signs, degrees.
+"""Mistakes that no physical robot can explain: wrong gravity, flipped signs, degrees, joints in another order.
 
 Least squares swallows most of them with negative masses, so hypotheses are compared by the physically consistent fit.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.finding import Fault, fault
+from steelyard.diagnose import compensated, order
+from steelyard.diagnose.case import Case
 from steelyard.diagnose.hypothesis import Hypothesis
+from steelyard.diagnose.trial import Trial, fitted, trial
 
 MOST_JOINTS = 8  # the worst ones, whose signs are tried
 LEAST = 0.3  # nats a sample; less is no gross mistake
 TIE = 0.1  # share of the best gain within which two hypotheses explain the data equally well
 TURNS = 2 * np.pi  # rad, which angles of a joint in degrees go beyond
-
-
-@dataclass(frozen=True, eq=False)
-class _Trial:
-    """A hypothesis before its physical fit. most: what it can win, by a fit free of physics, which costs little."""
-
-    case: Case
-    found: str
-    remedy: str
-    joint: str | None
-    most: float
 
 
 def hypotheses(case: Case) -> list[Hypothesis]:
@@ -39,40 +29,21 @@ def hypotheses(case: Case) -> list[Hypothesis]:
     for place in sorted(range(len(trials)), key=lambda place: -trials[place].most):
         if trials[place].most < (1 - TIE) * best:
             break
-        tried[place] = _fitted(case, trials[place])
+        tried[place] = fitted(case, trials[place])
         best = max(best, tried[place].gain)
     return [tried[place] for place in sorted(tried) if tried[place].gain > (1 - TIE) * best]
 
 
-def _trials(case: Case) -> Iterator[_Trial]:
+def _trials(case: Case) -> Iterator[Trial]:
     yield from _degrees(case)
     yield from _gravity(case)
     yield from _torque_signs(case)
     yield from _position_signs(case)
+    yield from compensated.trials(case)
+    yield from order.trials(case, _worst(case))
 
 
-def _trial(case: Case, changed: Case, found: str, remedy: str, joint: str | None = None) -> _Trial:
-    most = gain(case.physical_energy, changed.free_energy)
-    own = changed.regression is not case.regression
-    light = replace(changed, regression=replace(changed.regression)) if own else changed  # without its large arrays
-    return _Trial(light, found, remedy, joint, most)
-
-
-def _fitted(case: Case, trial: _Trial) -> Hypothesis:
-    changed = trial.case
-    told: Fault = fault(
-        changed.repairs[-1],
-        f"{trial.found}: the physically consistent fit then leaves {changed.relative_error:.1%} of the torque "
-        f"unexplained instead of {case.relative_error:.1%}.",
-        trial.remedy,
-        joint=trial.joint,
-        relative_error=case.relative_error,
-        relative_error_undone=changed.relative_error,
-    )
-    return Hypothesis(told, changed, gain(case.physical_energy, changed.physical_energy))
-
-
-def _gravity(case: Case) -> Iterator[_Trial]:
+def _gravity(case: Case) -> Iterator[Trial]:
     size = np.linalg.norm(case.robot.gravity)
     if size == 0:
         return
@@ -85,31 +56,38 @@ def _gravity(case: Case) -> Iterator[_Trial]:
         text = " ".join(f"{x:.4g}" for x in vector + 0.0)
         opposite = given @ vector < -0.9 * size**2
         what = "has the wrong sign" if opposite else "points along another axis than the robot is mounted"
-        yield _trial(
+        yield trial(
             case,
             changed,
             f"Gravity {what}: the torques fit gravity ({text.replace(' ', ', ')}) m/s^2 and not "
             f"({', '.join(f'{x:.4g}' for x in given + 0.0)})",
-            f"Give --gravity {text}, or correct the pose of the robot's base.",
+            "Correct the pose of the robot's base, or gravity.",
+            ("--gravity", *text.split()),
         )
 
 
-def _torque_signs(case: Case) -> Iterator[_Trial]:
-    yield _trial(
+def _torque_signs(case: Case) -> Iterator[Trial]:
+    yield trial(
         case,
         case.undone("torque_sign_all", factor=-case.factor),
         "Every torque has the opposite sign of the model's convention (as a load that the joint feels, perhaps)",
         "Negate tau in the log.",
+        ("--scale", "tau:all=-1"),
     )
     for dof in _worst(case):
         name = case.robot.dof_names[dof]
         changed = case.undone("torque_sign", factor=_negated(case.factor, dof))
-        yield _trial(
-            case, changed, f"The torque of {name} has the wrong sign", f"Negate tau of {name} in the log.", name
+        yield trial(
+            case,
+            changed,
+            f"The torque of {name} has the wrong sign",
+            f"Negate tau of {name} in the log.",
+            ("--scale", f"tau:{name}=-1"),
+            name,
         )
 
 
-def _position_signs(case: Case) -> Iterator[_Trial]:
+def _position_signs(case: Case) -> Iterator[Trial]:
     places, regression = case.robot.scalar_positions, case.regression
     for dof in _worst(case):
         if dof not in places:
@@ -120,23 +98,25 @@ def _position_signs(case: Case) -> Iterator[_Trial]:
             motion.setdefault(key, getattr(regression, key).copy())
             motion[key][:, column] *= -1
         turned = case.undone("position_sign", **motion)
-        yield _trial(
+        yield trial(
             case,
             turned,
             f"The position of {name} has the wrong sign",
             f"Negate q (and v, a) of {name} in the log, or turn the joint's axis around in the model.",
+            ("--scale", f"q:{name}=-1"),
             name,
         )
-        yield _trial(
+        yield trial(
             case,
             replace(turned, factor=_negated(case.factor, dof), repairs=(*case.repairs, "joint_direction")),
             f"{name} turns the other way in the log than in the model: position and torque both have the wrong sign",
             f"Negate q (and v, a) and tau of {name} in the log, or turn the joint's axis around in the model.",
+            ("--scale", f"{name}=-1"),
             name,
         )
 
 
-def _degrees(case: Case) -> Iterator[_Trial]:
+def _degrees(case: Case) -> Iterator[Trial]:
     turning = {joint.name for joint in case.robot.free_joints if joint.kind in ("revolute", "continuous")}
     places = {dof: at for dof, at in case.robot.scalar_positions.items() if case.robot.dof_names[dof] in turning}
     if not places or np.abs(case.regression.q[:, list(places.values())]).max() < TURNS:
@@ -146,11 +126,12 @@ def _degrees(case: Case) -> Iterator[_Trial]:
     for key, where in columns.items():
         motion[key][:, where] = np.radians(motion[key][:, where])
     motion["direction"] = np.tanh(motion["v"] / case.regression.coulomb_width)
-    yield _trial(
+    yield trial(
         case,
         case.undone("degrees", **motion),
         "Joint angles are in degrees",
         'Convert q (and v) to radians, or read the log with units={"q": "deg"}.',
+        ("--unit", "q=deg"),
     )
 
 

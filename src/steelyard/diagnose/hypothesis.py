@@ -21,10 +21,12 @@ class Hypothesis:
 class Added:
     """Columns added to the free fit of a case, to first order.
 
-    coefficients: (m,). before, after: (nv,) weighted residual energies.
+    coefficients: (m,), and their standard deviations for residuals of unit variance, infinite for columns that the fit
+    explains anyway. before, after: (nv,) weighted residual energies.
     """
 
     coefficients: np.ndarray
+    deviations: np.ndarray
     before: np.ndarray
     after: np.ndarray
 
@@ -51,7 +53,9 @@ def add_columns(case: Case, columns, *, space=None, target=None) -> Added:
     split = [
         np.sum(each.reshape(case.robot.nv, -1) ** 2, axis=1) for each in (residual, residual - left @ coefficients)
     ]
-    return Added(coefficients, *split)
+    covariance = np.linalg.pinv((left / scale).T @ (left / scale), rcond=1e-12, hermitian=True)
+    deviations = np.where(new, np.sqrt(np.diag(covariance)) / scale, np.inf)
+    return Added(coefficients, deviations, *split)
 
 
 def promise(case: Case, dofs, columns, *, space=None) -> tuple[np.ndarray, float]:

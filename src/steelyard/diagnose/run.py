@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.diagnose import given, search
+from steelyard.diagnose import currents, given, search
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
 from steelyard.diagnose.contributions import Contributions, contributions
 from steelyard.diagnose.finding import Fault
@@ -55,11 +55,20 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case]:
 
     Torques that are too large are looked for first; too small ones may be angles in degrees, which the search finds.
     """
-    unit = given.unit(case)
-    unit = unit if unit and unit[0].evidence["factor"] > 1 else None
-    found, undone = search.find(unit[1] if unit else case)
-    if unit:
-        found = (unit[0], *found)
-    elif unit := given.unit(undone):
-        found, undone = (*found, unit[0]), unit[1]
+    found, undone = [], case
+    for look in (_too_large, currents.find):
+        if (told := look(undone)) is not None:
+            found.append(told[0])
+            undone = told[1]
+    named, undone = search.find(undone)
+    scaled = any(each.code == "motor_current" for each in found)  # some drives may have kept a gain that was no more
+    found += [each for each in named if not (scaled and each.code == "torque_scale")]  # than a guess
+    if not any(each.code in ("torque_unit", "motor_current") for each in found) and (told := given.unit(undone)):
+        found.append(told[0])
+        undone = told[1]
     return (*found, *given.load(undone)), undone
+
+
+def _too_large(case: Case) -> tuple[Fault, Case] | None:
+    unit = given.unit(case)
+    return unit if unit and unit[0].evidence["factor"] > 1 else None

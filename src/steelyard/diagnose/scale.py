@@ -27,6 +27,8 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             continue
         changed = _divided(case, dof, scale)
         scale *= _scale(changed, dof)  # at the noise that is left then
+        if not GRID[0] < scale < GRID[-1]:
+            continue
         changed = _divided(case, dof, scale)
         after = changed.free_energy.copy()
         after[dof] *= scale**2  # both in the units of the log
@@ -39,6 +41,7 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
                 f"by that, its residual falls by {1 - ratio:.0%}.",
                 f"Check gear ratio, torque constant and unit of {name}.",
                 joint=name,
+                options=["--scale", f"tau:{name}={1 / scale:.5g}"],
                 scale=scale,
                 residual_ratio=ratio,
             ),

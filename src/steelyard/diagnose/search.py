@@ -6,7 +6,7 @@ A flipped sign makes every other test fire, too: only after it is undone do they
 from collections.abc import Iterable
 from dataclasses import replace
 
-from steelyard.diagnose import coupling, delay, gross, scale, tilt
+from steelyard.diagnose import coupling, delay, gross, scale, tilt, zero
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import Fault
 from steelyard.diagnose.hypothesis import Hypothesis
@@ -14,11 +14,11 @@ from steelyard.diagnose.hypothesis import Hypothesis
 ROUNDS = 5  # mistakes at most
 POOR = 0.1  # share of the torque that the physical fit leaves, above which gross mistakes are looked for
 POOR_JOINT = 0.5  # the same of the worst joint
-POOR_GAP = 0.4  # nats a sample by which a fit free of physics is better
+POOR_GAP = 0.2  # nats a sample by which a fit free of physics is better
 # Log-likelihood per independent sample that a mistake must win (docs/diagnosis.md): measured logs without a mistake win
 # at most 0.1, 0.04, 0.09, 0.2 and 0.11 nats.
-GROSS, DELAY, SCALE, COUPLING, TILT = 0.5, 0.08, 0.12, 0.3, 0.15
-EVIDENCE = 15.0  # nats in all, which noise does not win by chance
+GROSS, DELAY, SCALE, COUPLING, TILT, ZERO = 0.5, 0.08, 0.12, 0.3, 0.15, 0.15
+EVIDENCE = 9.0  # nats in all: noise alone wins that much in 2e-5 of all tests of one number (chi-square)
 CLEARED = 0.75  # share of the unexplained torque that remains, at most, once a gross mistake is undone
 COMMON = 1.3  # a common delay must win this many times what the delay of one joint wins
 BOTH = 0.85  # residual of either of two coupled joints, at most, after and before
@@ -63,7 +63,8 @@ def _fine(case: Case) -> Hypothesis | None:
         each for each in scale.hypotheses(case) if _won(each, SCALE) and each.fault.evidence["residual_ratio"] < 1
     ]
     tilts = [each for each in tilt.hypotheses(case) if _won(each, TILT)]
-    return _best([*delays, *pairs, *scales, *tilts])
+    zeros = [each for each in zero.hypotheses(case) if _won(each, ZERO)]
+    return _best([*delays, *pairs, *scales, *tilts, *zeros])
 
 
 def _won(each: Hypothesis, least: float) -> bool:

@@ -38,7 +38,8 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             "gravity_tilt",
             f"Gravity is tilted by {angle:.1f} degrees against the model's: the torques fit "
             f"({text.replace(' ', ', ')}) m/s^2.",
-            f"Level the base, or give --gravity {text}.",
+            "Level the base, or say where gravity points.",
+            options=["--gravity", *text.split()],
             tilt_degrees=angle,
             relative_error=case.relative_error,
             relative_error_undone=changed.relative_error,

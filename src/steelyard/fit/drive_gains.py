@@ -8,12 +8,13 @@ or parameters of a link. The sums of an Information of currents hold all that is
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
+from steelyard.fit.least_squares import model_parameters
 from steelyard.fit.whitening import NOISE_FLOOR, SINGULAR
 from steelyard.information import Information
 
@@ -52,6 +53,60 @@ class DriveGains:
     deviation: np.ndarray
     joint_names: tuple[str, ...]
     information: Information
+
+
+SHOWN = 0.7  # share of a joint's current beside friction that the given links must explain to find its gain
+
+
+def gains_by_model(info: Information) -> DriveGains:
+    """Gains of drives whose common scale is that of the given model.
+
+    Joints that show little but friction are not weighed: their gain is the median of the others', with an infinite
+    deviation. Raises FitError where fewer than two joints show theirs.
+    """
+    _require_currents(info, ())
+    info = info.base
+    shares = _shares_of_links(info)
+    for count in range(np.count_nonzero(shares > SHOWN), 1, -1):
+        shown = shares >= np.sort(shares)[-count]
+        try:
+            part = _scaled_by_model(_of_joints(info, shown))
+            found, certain = _refined([part], *_linear([part]))
+        except FitError:  # the joint that shows least cannot be weighed against the others
+            continue
+        gains, deviation = np.full(len(shown), np.median(found)), np.full(len(shown), np.inf)
+        gains[shown], deviation[shown] = found, certain
+        return DriveGains(gains, deviation, info.group_names, info.rescaled(gains))
+    raise FitError("Fewer than two joints show more than friction, so gains cannot be compared. Move the arm more.")
+
+
+def _of_joints(info: Information, chosen: np.ndarray) -> Information:
+    """The sums of some row groups alone. chosen: (g,) bool."""
+    kept = {name: getattr(info, name)[chosen] for name in ("gram", "moment", "energy", "counts", "weights")}
+    names = tuple(name for name, taken in zip(info.group_names, chosen, strict=True) if taken)
+    return replace(info, **kept, factors=None, group_names=names)
+
+
+def _shares_of_links(info: Information) -> np.ndarray:
+    """(nv,) share of what friction leaves of each current that the given links explain, at the scale that fits."""
+    others = info.basis.regrouping[:, info.layout.links.stop :]
+    both = np.column_stack([_of_links(info), others])
+    left = [np.array([_left(info, dof, columns) for dof in range(len(info.counts))]) for columns in (others, both)]
+    return 1 - np.divide(left[1], left[0], out=np.ones_like(left[0]), where=left[0] > 0)
+
+
+def _left(info: Information, dof: int, directions) -> float:
+    G = directions.T @ info.gram[dof] @ directions
+    size = np.sqrt(np.maximum(np.diag(G), 1e-300))
+    b = directions.T @ info.moment[dof] / size
+    return float(info.energy[dof] - b @ np.linalg.pinv(G / size / size[:, None], rcond=1e-10, hermitian=True) @ b)
+
+
+def _of_links(info: Information) -> np.ndarray:
+    """(r,) base parameters of the given links."""
+    links = np.zeros(info.layout.size)
+    links[info.layout.links] = model_parameters(info.robot, info.layout)[info.layout.links]
+    return info.basis.regrouping @ links
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +182,20 @@ def _parts(info: Information, known: dict[str, float], loads: Sequence[Load]) ->
             own = fixed + block[:, : len(theta)] @ theta
         parts.append(_Part(each, own, unknown))
     return parts
+
+
+def _scaled_by_model(info: Information) -> _Part:
+    """Base parameters whose torques hold as much of the given links' torques as these do themselves.
+
+    Every joint counts alike; friction, armature and offsets may take what they can explain.
+    """
+    given = _of_links(info)
+    energy = np.maximum((info.gram @ given) @ given, 1e-12 * np.einsum("gii->g", info.gram))
+    G = np.tensordot(1 / energy, info.gram, axes=1)
+    others = _span(info.basis.regrouping[:, info.layout.links.stop :])
+    inner = np.linalg.pinv(others.T @ G @ others, hermitian=True)
+    w = G @ (given - others @ (inner @ (others.T @ (G @ given))))
+    return _Part(info, given, np.linalg.svd(w[None])[2][1:].T)
 
 
 def _span(columns) -> np.ndarray:

@@ -13,11 +13,12 @@ from steelyard.information import accumulate
 from steelyard.inspect.excitation import idle_ends, shares
 from steelyard.inspect.signal import Signal, signals
 from steelyard.log import Finding, Log, checks, filters
-from steelyard.log.bandwidth import cutoff_for
+from steelyard.log.bandwidth import acceleration_noise, cutoff_for, highest_cutoff
 from steelyard.log.gaps import gaps
+from steelyard.log.saturation import clear_of
 from steelyard.model import Robot
 
-COARSE = 3.0  # noise over quantum below which steps, and not noise, limit the resolution
+NOISY = 0.04  # RMS of noise in an acceleration over its motion, at the cutoff that `identify` takes by itself
 SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
 
 
@@ -78,7 +79,9 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
         except LogError as error:
             notes.append(f"motion not analysed: {error}")
     if ready is not None and cutoff is not None and robot is not None and log.tau is not None:
-        late, faults = _against(robot, ready, min(1.0, 2 * cutoff / log.rate), notes)
+        clear = clear_of(ready, log, cutoff)  # clipped torques look like many other mistakes
+        if len(clear):
+            late, faults = _against(robot, clear, min(1.0, 2 * cutoff / log.rate), notes)
     found = health(log, findings=findings, ready=ready, cutoff=cutoff)
     return replace(found, delays=late, faults=faults, notes=(*found.notes, *notes))
 
@@ -89,6 +92,7 @@ def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, c
     rate, steps, usable = log.rate, np.diff(log.t), _usable(findings)
     holes = gaps(log.t) if usable else np.zeros(0, dtype=int)
     channels = signals(log) if usable else ()
+    moved = _motion(ready) if ready is not None and ready.nq == ready.nv else ()
     return Inspection(
         name=log.name,
         samples=len(log),
@@ -98,9 +102,13 @@ def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, c
         gaps=tuple((float(log.t[i]), float(steps[i])) for i in holes),
         cutoff=cutoff,
         signals=channels,
-        motion=_motion(ready) if ready is not None and ready.nq == ready.nv else (),
+        motion=moved,
         delays={},
-        findings=(*findings, *_resolution(channels, findings), *(idle_ends(ready) if ready else ())),
+        findings=(
+            *findings,
+            *_resolution(log, channels, moved, cutoff, findings),
+            *(idle_ends(ready) if ready else ()),
+        ),
         faults=(),
         notes=tuple(log.notes),
     )
@@ -142,8 +150,8 @@ def _against(
 ) -> tuple[dict[str, float], tuple[Fault, ...]]:
     """Delay of each joint's torque, and the faults that a physically consistent fit shows."""
     try:
-        estimate = consistent(accumulate(robot, log, independence=independence))
-        late = delays(case_of(estimate, [log], independence=independence))
+        estimate = consistent(accumulate(robot, log, armature=True, independence=independence))
+        late = delays(case_of(estimate, [log], independence=independence)).delay
         faults = diagnose(estimate, log, independence=independence).faults
     except FitError as error:
         notes.append(f"not compared with the model: {error}")
@@ -151,16 +159,27 @@ def _against(
     return {name: float(x) for name, x in zip(robot.dof_names, late, strict=True) if np.isfinite(x)}, faults
 
 
-def _resolution(channels: Sequence[Signal], findings: Sequence[Finding]):
-    """Positions whose steps are so coarse that velocity is made of them."""
-    if any(finding.code == "degrees" for finding in findings):
+def _resolution(
+    log: Log, channels: Sequence[Signal], moved: Sequence[Motion], cutoff: float | None, findings: Sequence[Finding]
+):
+    """Positions whose steps or noise would make most of the acceleration, were it not filtered lower than usual."""
+    if cutoff is None or not moved or any(finding.code == "degrees" for finding in findings):
         return
-    for signal in channels:
-        if signal.channel == "q" and signal.quantum and signal.quantum > 1e-3 * (signal.largest - signal.smallest):
-            share = signal.quantum / (signal.largest - signal.smallest)
-            yield Finding(
-                "coarse_position",
-                "warning",
-                f"Positions of {signal.joint} come in steps of {signal.quantum:.3g}, {100 * share:.1g} % of its range: "
-                "log the motor's encoder instead of rounded values, or let it move further.",
-            )
+    usual = highest_cutoff(log)
+    positions = [signal for signal in channels if signal.channel == "q"]
+    for signal, motion in zip(positions, moved, strict=True):
+        step = signal.quantum or 0.0
+        level = max(signal.noise, step / np.sqrt(12))
+        noise, own = (acceleration_noise(level, log.rate, each) for each in (usual, cutoff))
+        moving = np.sqrt(max(motion.acceleration**2 - own**2, 0.0))
+        if noise < NOISY * moving or noise == 0:
+            continue
+        stepped = step > signal.noise
+        what = f"come in steps of {step:.3g}" if stepped else f"have noise of {signal.noise:.3g}"
+        yield Finding(
+            "coarse_position" if stepped else "noisy_position",
+            "warning",
+            f"Positions of {signal.joint} {what}: filtered at {usual:.3g} Hz, acceleration has noise of {noise:.2g} "
+            f"beside {moving:.2g} of motion, {own:.2g} at {cutoff:.3g} Hz, therefore the cutoff. Log the motor's encoder "
+            "rather than rounded values, or move faster.",
+        )

@@ -47,11 +47,25 @@ def cutoff_for(
     10 Hz and a sixth of its rate; the latter alone where no stretch has 64 samples."""
     if cutoff is not None:
         return cutoff
-    highest = min(HIGHEST, log.rate / SAMPLES_A_PERIOD)
+    highest = highest_cutoff(log)
     part = longest(log)
     if part.stop - part.start < SHORTEST:
         return highest
     return min(highest, bandwidth(log, smoother=smoother, order=order).cutoff)
+
+
+def highest_cutoff(log: Log) -> float:
+    """Hz: what motion and rate allow, whatever the spectrum says."""
+    return min(HIGHEST, log.rate / SAMPLES_A_PERIOD)
+
+
+def acceleration_noise(noise: float, rate: float, cutoff: float) -> float:
+    """Standard deviation of the acceleration that white noise of positions alone makes, filtered by the Butterworth
+    filter of `filters.differentiate`. noise: standard deviation of positions; rate, cutoff: Hz."""
+    frequency = np.linspace(0.0, rate / 2, BINS)
+    density = 2 * noise**2 / rate * (2 * np.pi * frequency) ** 4
+    gain = response(BUTTERWORTH, frequency, 1 / rate, cutoff, order_of(BUTTERWORTH, None), 2)
+    return float(np.sqrt(np.sum(gain**2 * density) * frequency[1]))
 
 
 def bandwidth(log: Log, *, smoother: str = BUTTERWORTH, order: int | None = None) -> Bandwidth:

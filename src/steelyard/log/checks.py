@@ -1,6 +1,6 @@
 """Can this log be trusted? `check` looks for everything known to spoil an identification; `require_usable` refuses."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
@@ -11,8 +11,12 @@ from steelyard.log.log import Log
 from steelyard.log.motion import limits, velocity, wraps
 from steelyard.log.raw import RobotNames
 from steelyard.log.repeats import repeats
+from steelyard.log.saturation import saturation
+from steelyard.log.stamps import wandering
 from steelyard.log.units import SI
 
+SLOWEST = 25.0
+"""Hz below which a log is too slow for the motion of arms and legs."""
 MINIMUM = 20
 """Fewer samples than this identify nothing: a joint has more parameters than that."""
 STILL = 1e-3
@@ -21,8 +25,6 @@ JITTER = 0.05
 """Standard deviation of the steps, relative to the median step, above which time stamps count as irregular."""
 CLOCK = "t: the clock of"
 """How readers start the note on a topic whose clock drifts."""
-SATURATED = 0.01
-"""Share of samples at exactly the largest or smallest torque above which a channel counts as clipped."""
 
 
 def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) -> tuple[Finding, ...]:
@@ -32,17 +34,18 @@ def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) 
     """
     found = [*samples(log, minimum=minimum), *finite(log), *time(log)]
     if not fatal_messages(found):
-        found += [
-            finding for look in (clocks, stamps, torque, still, repeats, wraps, velocity) for finding in look(log)
-        ]
+        looks = (clocks, stamps, wandering, torque, still, repeats, wraps, velocity)
+        found += [finding for look in looks for finding in look(log)]
         found += limits(log, robot)
     return tuple(sorted(found, key=lambda finding: finding.severity != "fatal"))
 
 
-def require_usable(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) -> tuple[Finding, ...]:
-    """The warnings of `check`. Raises LogError with every fatal finding."""
+def require_usable(
+    log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM, accept: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """The findings of `check`. Raises LogError with every fatal one whose code is not among those to accept."""
     found = check(log, robot, minimum=minimum)
-    faults = fatal_messages(found)
+    faults = fatal_messages(finding for finding in found if finding.code not in accept)
     if faults:
         raise LogError(f"log {log.name!r} cannot be used. " + " ".join(faults))
     return found
@@ -96,6 +99,12 @@ def stamps(log: Log) -> Iterator[Finding]:
             f"The median time step is {median:.6g} s; if stamps are not in seconds, say "
             'units={"t": "ms"} (or "us", "ns").',
         )
+    if SLOWEST > 1 / median > 1:
+        yield warning(
+            "slow_logging",
+            f"Samples come at {1 / median:.3g} Hz: motion and reversals above {0.5 / median:.3g} Hz are folded into "
+            "slower ones, and few samples average the noise. Record at 100 Hz or more, or move slowly.",
+        )
     holes = gaps(log.t)
     if len(holes):
         longest = int(holes[np.argmax(step[holes])])
@@ -134,15 +143,7 @@ def torque(log: Log) -> Iterator[Finding]:
         return
     for j in np.flatnonzero(dead):
         yield warning("zero_torque_joint", f"Torque of {log.labels[j]} is zero in every sample.")
-    for j in np.flatnonzero(np.ptp(log.tau, axis=0) > 0):
-        for extreme in (log.tau[:, j].max(), log.tau[:, j].min()):
-            share = float(np.mean(log.tau[:, j] == extreme))
-            if share > SATURATED and share * len(log) >= 5:
-                yield warning(
-                    "saturation",
-                    f"Torque of {log.labels[j]} is exactly {extreme:.6g}, its extreme value, in {100 * share:.1f} % of "
-                    "the samples: it looks clipped. Leave these samples out or drive the joint less hard.",
-                )
+    yield from saturation(log)
 
 
 def still(log: Log) -> Iterator[Finding]:

@@ -15,14 +15,16 @@ class Finding:
     severity: Severity
     message: str
     """What was found, where, and what to do."""
+    options: tuple[str, ...] = ()
+    """Words of the command line that undo it, as `("--unit", "q=deg")`; empty where no option does."""
 
 
-def fatal(code: str, message: str) -> Finding:
-    return Finding(code, "fatal", message)
+def fatal(code: str, message: str, *, options: Iterable[str] = ()) -> Finding:
+    return Finding(code, "fatal", message, tuple(options))
 
 
-def warning(code: str, message: str) -> Finding:
-    return Finding(code, "warning", message)
+def warning(code: str, message: str, *, options: Iterable[str] = ()) -> Finding:
+    return Finding(code, "warning", message, tuple(options))
 
 
 def fatal_messages(findings: Iterable[Finding]) -> list[str]:

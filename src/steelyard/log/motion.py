@@ -12,7 +12,8 @@ from steelyard.log.log import Log
 from steelyard.log.raw import RobotNames
 
 _WINDOW = 0.1  # s, over which velocity is integrated and compared with the change of position: immune to encoder steps
-_DEGREES = 'say units={"q": "deg"}'
+_DEGREES = 'say units={"q": "deg"}, on the command line --unit q=deg'
+_AS_DEGREES = ("--unit", "q=deg")
 
 
 def wraps(log: Log) -> Iterator[Finding]:
@@ -47,14 +48,18 @@ def velocity(log: Log) -> Iterator[Finding]:
             )
             yield warning("velocity_mismatch", message)
         elif 0.8 < size * degrees(1) < 1.25:
-            yield fatal("degrees", f"{about}: q is in degrees and v in radians a second; {_DEGREES}.")
+            message = f"{about}: q is in degrees and v in radians a second; {_DEGREES}."
+            yield fatal("degrees", message, options=_AS_DEGREES)
         elif 0.8 < size / degrees(1) < 1.25:
             message = f'{about}: v is in degrees a second and q in radians; say units={{"v": "deg/s"}}.'
-            yield warning("velocity_degrees", message)
+            yield warning("velocity_degrees", message, options=["--unit", "v=deg/s"])
         elif ratio[j] < 0:
-            yield warning("velocity_sign", f"{about}: its sign is flipped in one of the two.")
+            message = f"{about}: its sign is flipped in one of the two. If it is v, give --scale v:{label}=-1."
+            yield warning("velocity_sign", message, options=["--scale", f"v:{label}=-1"])
         elif not 0.8 < size < 1.25:
-            yield warning("velocity_scale", f"{about}; they should be equal. Check units and gear ratios.")
+            word = f"v:{label}={1 / ratio[j]:.6g}"
+            message = f"{about}; they should be equal. Check units and gear ratios, or give --scale {word}."
+            yield warning("velocity_scale", message, options=["--scale", word])
 
 
 def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
@@ -74,6 +79,7 @@ def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
             "degrees",
             f"q of {log.labels[j]} reaches {most[j]:.4g} where the model allows {lower[j]:.4g} to {upper[j]:.4g} rad, "
             f"and {radians(most[j]):.4g} rad would fit: q looks like degrees; {_DEGREES}.",
+            options=_AS_DEGREES,
         )
         return
     outside = bounded & (np.any(log.q < lower - slack, axis=0) | np.any(log.q > upper + slack, axis=0))
@@ -87,6 +93,7 @@ def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
         yield warning(
             "degrees_suspected",
             f"Most joints turn more than twice around (largest |q| {most.max():.4g}). If q is in degrees, {_DEGREES}.",
+            options=_AS_DEGREES,
         )
 
 

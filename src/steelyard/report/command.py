@@ -66,6 +66,12 @@ def _options(job: Job) -> list[str]:
         words.append("--rotors")
     if job.side is not None:
         words += ["--side", *_path_words([job.side])]
+    words += job.corrections.words()
+    if job.drive_gains:
+        words.append("--drive-gains")
+    for option, given in (("load", job.loads), ("accept", job.accept)):
+        for word in given:
+            words += [f"--{option}", word]
     if job.channels:
         words += ["--channels", json.dumps(job.channels)]
     return words

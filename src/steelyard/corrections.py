@@ -1,0 +1,190 @@
+"""Mistakes of a log, undone between reading and filtering: units, order of joints, signs, gears, offsets, delays.
+
+A finding of `inspect` names the option that undoes it; the same words are accepted on the command line, in a channel
+file and here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from steelyard.diagnose.curves import Curves
+from steelyard.dynamics.inverse import inverse_dynamics
+from steelyard.errors import OptionError, choices
+from steelyard.log import Log
+from steelyard.log.stamps import even_stamps
+from steelyard.model.robot import Robot
+
+AUTO = "auto"
+ALL = "all"
+MOVED = {None: ("q", "v", "a", "tau"), "q": ("q", "v", "a"), "v": ("v",), "tau": ("tau",)}
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """What a log has wrong, in words; nothing by default.
+
+    unit: `q=deg`, `tau=mNm`, `t=ms`, over what the file says. order: the joints that the columns really belong to, as
+    `joint2,joint1,joint3`, of one channel only as `tau:joint2,joint1,joint3`. scale: factors, `tau:joint3=-1`,
+    `q:joint1=0.01` (with v and a), both for a bare `joint3=-1`, `tau:all=50`. offset: rad or m to add to positions,
+    `joint2=0.1`. delay: s by which torques come late, `joint3=0.012`, `all=0.012`, or `auto` to estimate them.
+    gravity_compensated: the torques lack the gravity torque of the given model. even_stamps: samples were taken at even
+    times, whatever their stamps say. saturation: samples with clipped torques, and those that the filter mixes with
+    them, are left out.
+    """
+
+    unit: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    scale: tuple[str, ...] = ()
+    offset: tuple[str, ...] = ()
+    delay: tuple[str, ...] = ()
+    gravity_compensated: bool = False
+    even_stamps: bool = False
+    saturation: bool = False
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units by channel, for `read_log`."""
+        return dict(_pair(word, "unit", "q=deg") for word in self.unit)
+
+    @property
+    def automatic_delay(self) -> bool:
+        return AUTO in self.delay
+
+    def words(self) -> Iterator[str]:
+        """As options of the command line."""
+        for each in fields(self):
+            value, option = getattr(self, each.name), f"--{each.name.replace('_', '-')}"
+            if isinstance(value, bool):
+                yield from [option] if value else []
+            else:
+                yield from (text for word in value for text in (option, word))
+
+
+NOTHING = Corrections()
+
+
+def corrections_from(words: Mapping[str, Any]) -> Corrections:
+    """Corrections from a table such as `{"unit": ["q=deg"], "saturation": True}`. Raises OptionError."""
+    known = {each.name: each.default for each in fields(Corrections)}
+    told: dict[str, Any] = {}
+    for name, value in words.items():
+        if name not in known:
+            raise OptionError(f"There is no correction {name!r}; corrections are {choices(known)}.")
+        if isinstance(known[name], bool) != isinstance(value, bool):
+            expected = "true or false" if isinstance(known[name], bool) else "a list of words"
+            raise OptionError(f"The correction {name!r} is {value!r}; expected {expected}.")
+        told[name] = value if isinstance(value, bool) else (value,) if isinstance(value, str) else tuple(value)
+    return Corrections(**told)
+
+
+def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:
+    """A log of a robot as read, with mistakes undone: all but `unit` and `saturation`, which belong to reading and
+    filtering, and `delay="auto"`, which needs a fit.
+
+    Raises OptionError for words that cannot be read, or joints that the log does not have.
+    """
+    for word in corrections.order:
+        log = _ordered(log, word)
+    for word in corrections.scale:
+        log = _scaled(log, word)
+    for word in corrections.offset:
+        joint, text = _pair(word, "offset", "joint2=0.1")
+        _require_positions(log, word)
+        log = log.replace(q=log.q + _number(text, word) * _columns(log, joint), v=log.v, a=log.a)
+        log = log.noted(f"q of {joint}: {text} added")
+    if corrections.even_stamps:
+        log = even_stamps(log)
+    late = delays_of(log, [word for word in corrections.delay if word != AUTO])
+    log = shifted(log, late) if late.any() else log
+    if corrections.gravity_compensated:
+        if robot is None:
+            raise OptionError("Adding gravity to torques takes the model of the robot.")
+        log = with_gravity(robot, log)
+    return log
+
+
+def delays_of(log: Log, words: Sequence[str]) -> np.ndarray:
+    """(nv,) s by which torques come late."""
+    late = np.zeros(log.nv)
+    for word in words:
+        joint, text = _pair(word, "delay", "joint3=0.012, or auto")
+        late = np.where(_columns(log, joint), _number(text, word), late)
+    return late
+
+
+def shifted(log: Log, delay: np.ndarray) -> Log:
+    """The log with torques that came `delay` (nv,) s late put back to their time, by cubic splines within each stretch
+    without a gap. Samples whose torque lies beyond the end of a stretch keep the last one."""
+    text = ", ".join(f"{name} {1000 * x:.1f} ms" for name, x in zip(log.labels, delay, strict=True) if x)
+    return log.replace(tau=Curves([log], 1).at(delay)).noted(f"tau taken later: {text}")
+
+
+def with_gravity(robot: Robot, log: Log) -> Log:
+    """The log with the gravity torque of the given model added, which its controller had taken off."""
+    (tau,) = log.require("tau")
+    rest = np.zeros((len(log), robot.nv))
+    return log.replace(tau=tau + inverse_dynamics(robot, log.q, rest, rest)).noted(
+        "tau: gravity torque of the given model added"
+    )
+
+
+def _ordered(log: Log, word: str) -> Log:
+    channel, names = _channel(word)
+    joints = [name.strip() for name in names.split(",")]
+    if sorted(joints) != sorted(log.labels):
+        raise OptionError(f"order {word!r} must name each joint of the log once: {choices(log.labels)}.")
+    if channel not in ("tau", "v"):
+        _require_positions(log, word)
+    source = [joints.index(label) for label in log.labels]
+    moved = {key: x[:, source] for key in MOVED[channel] if (x := getattr(log, key)) is not None}
+    return log.replace(**moved).noted(f"{', '.join(moved)}: columns taken for {names}")
+
+
+def _scaled(log: Log, word: str) -> Log:
+    left, text = _pair(word, "scale", "tau:joint3=-1")
+    channel, joint = _channel(left)
+    factor = np.where(_columns(log, joint), _number(text, word), 1.0)
+    if not factor.all():
+        raise OptionError(f"scale {word!r}: a factor is not zero.")
+    if channel not in ("tau", "v"):
+        _require_positions(log, word)
+    changed = {key: x * factor for key in MOVED[channel] if (x := getattr(log, key)) is not None}
+    return log.replace(**changed).noted(f"{', '.join(changed)} of {joint} multiplied by {text}")
+
+
+def _pair(word: str, option: str, example: str) -> tuple[str, str]:
+    left, equals, right = word.rpartition("=")
+    if not (left and equals and right):
+        raise OptionError(f"{option} {word!r} cannot be read; write it as {example}.")
+    return left.strip(), right.strip()
+
+
+def _channel(word: str) -> tuple[str | None, str]:
+    """Channel that a word speaks of, None for all of a joint's, and the rest of it."""
+    head, colon, rest = word.partition(":")
+    return (head, rest) if colon and head in MOVED else (None, word)
+
+
+def _number(text: str, word: str) -> float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise OptionError(f"{word!r}: {text!r} is not a number.") from error
+    if not np.isfinite(value):
+        raise OptionError(f"{word!r}: {text!r} is not a finite number.")
+    return value
+
+
+def _columns(log: Log, joint: str) -> np.ndarray:
+    """(nv,) True for the columns that a word speaks of."""
+    if joint != ALL and joint not in log.labels:
+        raise OptionError(f"There is no joint {joint!r}; joints of the log are {choices(log.labels)}, or {ALL}.")
+    return np.array([joint in (ALL, label) for label in log.labels])
+
+
+def _require_positions(log: Log, word: str) -> None:
+    if log.nq != log.nv:
+        raise OptionError(f"{word!r}: q of log {log.name!r} has {log.nq} columns for {log.nv} freedoms.")

@@ -1,0 +1,113 @@
+"""Logs whose torques or positions are not what they are said to be: named, with the option that undoes it."""
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from recordings_of_arms import ARMS, arm, diagnosis_of, recorded
+from steelyard.corrections import corrected, corrections_from
+from steelyard.demo import mistaken
+from steelyard.diagnose.finding import FATAL
+from steelyard.fit.drive_gains import gains_by_model
+
+
+def given(name, seed=0):
+    """A model that is wrong by tens of percent."""
+    return mistaken(arm(name), seed=seed)
+
+
+def exchanged(x, i, j):
+    columns = np.arange(x.shape[1])
+    columns[[i, j]] = j, i
+    return x[:, columns]
+
+
+def fault_of(name, log, *, seed=0):
+    """The only fault of a log, and the log with its option applied."""
+    robot = given(name, seed)
+    (fault,) = diagnosis_of(robot, log).faults
+    words = dict(zip((word[2:].replace("-", "_") for word in fault.options[::2]), fault.options[1::2], strict=False))
+    assert " ".join(fault.options) in fault.message and (fault.severity == "fatal") == (fault.code in FATAL)
+    return fault, corrected(robot, log, corrections_from(words or {fault.code: True}))
+
+
+@pytest.mark.parametrize(("name", "i", "j"), [("panda", 1, 2), ("panda", 4, 5), ("puma560", 0, 2)])
+def test_torques_of_two_joints_exchanged(name, i, j):
+    log = recorded(name)
+    fault, undone = fault_of(name, log.replace(tau=exchanged(log.tau, i, j)))
+    assert fault.code == "joint_order" and fault.options[1].startswith("tau:")
+    np.testing.assert_array_equal(undone.tau, log.tau)
+
+
+@pytest.mark.parametrize(("name", "i", "j"), [("panda", 3, 4), ("puma560", 0, 2)])
+def test_joints_exchanged(name, i, j):
+    log = recorded(name, seed=1)
+    fault, undone = fault_of(name, log.replace(q=exchanged(log.q, i, j), tau=exchanged(log.tau, i, j)))
+    assert fault.code == "joint_order"
+    np.testing.assert_array_equal(np.hstack([undone.q, undone.tau]), np.hstack([log.q, log.tau]))
+
+
+def test_an_order_that_is_no_exchange():
+    log, columns = recorded("panda"), [2, 0, 1, 3, 4, 6, 5]
+    fault, undone = fault_of("panda", log.replace(tau=log.tau[:, columns]))
+    assert fault.code == "joint_order"
+    np.testing.assert_array_equal(undone.tau, log.tau)
+    turned = log.replace(q=log.q[:, ::-1], tau=log.tau[:, ::-1])
+    np.testing.assert_array_equal(fault_of("panda", turned)[1].q, log.q)
+
+
+@pytest.mark.parametrize(("name", "joint", "offset"), [("panda", 1, 0.1), ("panda", 3, -0.03), ("puma560", 1, 0.1)])
+def test_zero_of_a_joint(name, joint, offset):
+    log = recorded(name)
+    q = log.q.copy()
+    q[:, joint] += offset
+    fault, undone = fault_of(name, log.replace(q=q))
+    assert (fault.code, fault.joint) == ("position_offset", arm(name).dof_names[joint])
+    np.testing.assert_allclose(undone.q, log.q, atol=0.01 if name == "puma560" else 1e-3)
+
+
+@pytest.mark.parametrize("joint", [0, 6])
+def test_zeros_that_no_torque_shows(joint):
+    """About the vertical, and of the last joint: the torques are those of another robot, exactly."""
+    log = recorded("panda")
+    q = log.q.copy()
+    q[:, joint] += 0.3
+    assert diagnosis_of(arm("panda"), log.replace(q=q)).faults == ()
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_gravity_taken_off_the_torques(name):
+    log, still = recorded(name), np.zeros_like(recorded(name).q)
+    gravity = sy.inverse_dynamics(given(name), log.q, still, still)
+    fault, undone = fault_of(name, log.replace(tau=log.tau - gravity))
+    assert fault.options == ("--gravity-compensated",)
+    np.testing.assert_allclose(undone.tau, log.tau, atol=1e-9)
+    true = sy.inverse_dynamics(arm(name), log.q, still, still)
+    (fault,) = diagnosis_of(given(name), log.replace(tau=log.tau - true)).faults
+    assert (fault.code, fault.options) == ("gravity_compensated", ("--gravity", "0", "0", "0"))
+
+
+@pytest.mark.parametrize(("name", "common_error", "error"), [("panda", 0.02, 0.06), ("puma560", 0.1, 0.3)])
+def test_motor_currents(name, common_error, error):
+    """Gains relative to each other come from the motion, their common factor from the given model."""
+    log = recorded(name)
+    gains = np.geomspace(5.0, 40.0, log.nv)
+    currents = log.replace(tau=log.tau / gains)
+    (fault,) = diagnosis_of(arm(name), currents).faults
+    assert (fault.code, fault.options) == ("motor_current", ("--drive-gains",))
+    found = {joint: fault.evidence[f"gain_{joint}"] for joint in log.joint_names if f"gain_{joint}" in fault.evidence}
+    info = sy.accumulate(arm(name), sy.filters.differentiate(currents, cutoff=5.0), armature=True)
+    gained = gains_by_model(info)
+    seen = np.isfinite(gained.deviation)
+    assert seen.sum() >= 3 and len(found) >= 3
+    relative = gained.gains[seen] / gains[seen]
+    common = np.median(relative)
+    assert common == pytest.approx(1, rel=common_error)
+    assert np.abs(relative / common - 1).max() < error
+
+
+@pytest.mark.parametrize(("factor", "options"), [(1e3, ("--unit", "tau=mNm")), (0.02, ("--scale",))])
+def test_unit_of_every_torque(factor, options):
+    log = recorded("panda")
+    (fault,) = diagnosis_of(given("panda"), log.replace(tau=factor * log.tau)).faults
+    assert fault.code == "torque_unit" and fault.options[: len(options)] == options

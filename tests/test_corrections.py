@@ -1,0 +1,117 @@
+"""Words that undo a mistake of a log give the log without it; what cannot be read or does not fit is refused."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import steelyard as sy
+from small_runs import JOINTS, motion, write_model
+from steelyard.corrections import Corrections, corrected, corrections_from
+from steelyard.errors import OptionError
+from steelyard.log.saturation import clear_of
+from steelyard.report.command import repeat_command
+
+
+def log_of(**changes):
+    t, q, v, _ = motion(600)
+    tau = np.stack([np.sin(2 * t), np.cos(3 * t), np.sin(t) + 0.5], axis=1)
+    return sy.Log(**{"t": t, "q": q, "v": v, "tau": tau, "joint_names": JOINTS} | changes)
+
+
+def same(found, expected, *, atol=1e-12):
+    for key in ("t", "q", "v", "tau"):
+        np.testing.assert_allclose(getattr(found, key), getattr(expected, key), atol=atol)
+    assert found.notes
+
+
+def undone(log, **words):
+    return corrected(None, log, corrections_from(words))
+
+
+def test_each_word_undoes_its_mistake():
+    log = log_of()
+    turned = log.replace(q=log.q * [1, 1, -1], v=log.v * [1, 1, -1], tau=log.tau * [1, 1, -1])
+    same(undone(turned, scale="slide=-1"), log)
+    same(undone(turned, scale=["q:slide=-1", "tau:slide=-1"]), log)
+    same(undone(log.replace(v=-log.v), scale="v:all=-1"), log)
+    geared = log.replace(q=log.q * [50, 1, 1], v=log.v * [50, 1, 1], tau=log.tau / [50, 1, 1])
+    same(undone(geared, scale=["q:shoulder=0.02", "tau:shoulder=50"]), log)
+    same(undone(log.replace(q=log.q - [0, 0.1, 0], v=log.v), offset="elbow=0.1"), log)
+    late = log.replace(tau=np.stack([np.sin(2 * log.t), np.cos(3 * (log.t - 0.02)), log.tau[:, 2]], axis=1))
+    same(undone(late, delay="elbow=0.02")[:-3], log[:-3], atol=1e-7)
+    mixed = [1, 2, 0]  # the first column holds the elbow, ...
+    names = ",".join(np.array(JOINTS)[mixed])
+    moved = log.replace(q=log.q[:, mixed], v=log.v[:, mixed])
+    same(undone(moved, order=f"q:{names}"), log)
+    same(undone(moved.replace(tau=log.tau[:, mixed]), order=names), log)
+
+
+def test_stamps_that_wander():
+    log, rng = log_of(), np.random.default_rng(0)
+    found = undone(log.replace(t=log.t + 0.002 * rng.normal(size=len(log.t))), even_stamps=True)
+    assert np.abs(found.t - log.t).max() < 4e-4
+    (finding,) = [
+        f
+        for f in sy.log.checks.check(log.replace(t=log.t + 0.001 * rng.normal(size=600), v=None))
+        if f.code == "stamp_jitter"
+    ]
+    assert finding.options == ("--even-stamps",)
+    true = sy.log.checks.check(log_of(t=log.t, v=None))
+    assert "stamp_jitter" not in [f.code for f in true]
+
+
+def test_irregular_samples_with_true_stamps_are_left_alone():
+    rng = np.random.default_rng(1)
+    t = np.sort(np.arange(600) / 100 + 0.003 * rng.uniform(-1, 1, size=600))
+    q = np.stack([np.sin(2 * t), np.cos(t), 0.1 * np.sin(3 * t)], axis=1)
+    log = sy.Log(t=t, q=q, tau=q + 0.01 * rng.normal(size=q.shape), joint_names=JOINTS)
+    assert [f.code for f in sy.log.checks.check(log)] == ["jitter"]
+
+
+def test_samples_near_clipped_torques():
+    log = log_of()
+    clipped = log.replace(tau=np.minimum(log.tau, [np.inf, 0.9, np.inf]))
+    filtered = sy.filters.differentiate(clipped, cutoff=5.0)
+    kept = clear_of(filtered, clipped, 5.0)
+    at = clipped.t[clipped.tau[:, 1] == 0.9]
+    assert len(kept) < len(filtered) and np.abs(kept.t[:, None] - at).min() > 0.2
+    assert np.isin(filtered.t[np.abs(filtered.t[:, None] - at).min(axis=1) > 0.2], kept.t).all()
+    assert len(clear_of(filtered, log, 5.0)) == len(filtered)
+
+
+def test_gravity_of_the_given_model(tmp_path):
+    path = write_model(tmp_path / "arm.urdf")
+    robot, log = sy.load(path), log_of()
+    m = pin.buildModelFromUrdf(str(path))
+    d = m.createData()
+    gravity = np.array([pin.computeGeneralizedGravity(m, d, q).copy() for q in log.q])
+    found = corrected(robot, log.replace(tau=log.tau - gravity), Corrections(gravity_compensated=True))
+    same(found, log, atol=1e-10)
+    with pytest.raises(OptionError, match="takes the model"):
+        corrected(None, log, Corrections(gravity_compensated=True))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"scale": "slide"}, "write it as tau:joint3=-1"),
+        ({"scale": "slide=0"}, "not zero"),
+        ({"scale": "hand=2"}, "no joint 'hand'; joints of the log are shoulder"),
+        ({"offset": "slide=much"}, "'much' is not a number"),
+        ({"delay": "slide=inf"}, "not a finite number"),
+        ({"order": "slide,elbow"}, "each joint of the log once"),
+        ({"sign": "slide"}, "no correction 'sign'"),
+        ({"saturation": "yes"}, "expected true or false"),
+    ],
+)
+def test_words_that_say_nothing(words, message):
+    with pytest.raises(OptionError, match=message):
+        undone(log_of(), **words)
+
+
+def test_the_command_repeats_corrections():
+    told = corrections_from({"unit": "q=deg", "scale": ["tau:a=-1", "b=2"], "delay": "auto", "saturation": True})
+    job = sy.pipeline.Job("arm.urdf", ("run.csv",), corrections=told, drive_gains=True, loads=("hand=2:l.csv",))
+    words = repeat_command(job)
+    expected = "--unit q=deg --scale tau:a=-1 --scale b=2 --delay auto --saturation --drive-gains --load hand=2:l.csv"
+    assert expected in words and told.units == {"q": "deg"} and told.automatic_delay
