@@ -180,6 +180,6 @@ def _resolution(
             "coarse_position" if stepped else "noisy_position",
             "warning",
             f"Positions of {signal.joint} {what}: filtered at {usual:.3g} Hz, acceleration has noise of {noise:.2g} "
-            f"beside {moving:.2g} of motion, {own:.2g} at {cutoff:.3g} Hz, therefore the cutoff. Log the motor's encoder "
-            "rather than rounded values, or move faster.",
+            f"beside {moving:.2g} of motion, {own:.2g} at {cutoff:.3g} Hz, therefore the cutoff. Log the motor's "
+            "encoder rather than rounded values, or move faster.",
         )
