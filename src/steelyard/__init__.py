@@ -85,6 +85,7 @@ def __getattr__(name: str):
     if name in (
         "check",
         "excite",
+        "fleet",
         "payload",
         "plot",
     ):  # loaded on first use: they bring SciPy, which a plain import does not need

@@ -116,18 +116,21 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     read = []
     for k, path in enumerate(job.logs):
         report(f"reading {Path(path).name}", (k + 0.2) / len(job.logs) * 0.6)
-        ready, found = read_and_prepared(job, robot, path)
+        ready = read_and_prepared(job, robot, path)
         read.append(ready)
-        findings += found
-    looked = tuple(each.health for each in read)
+        findings += ready.findings
+    looked = tuple(
+        health(each.raw, findings=each.findings, ready=each.filtered, cutoff=cutoff_of(each.raw, each.findings))
+        for each in read
+    )
     read, more = second_look(job, robot, read, options)
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
     whole = [each.log for each in read]
     parts = [(split_blocks(each.log, validation=job.validation), each.independence) for each in read]
     train, test = [(kept, share) for (kept, _), share in parts], [held for (_, held), _ in parts]
     report("accumulating information", 0.65)
-    if "coulomb" in job.friction and job.reversal_weight != 1:
-        options["sample_weights"] = partial(reversal_weights, robot, weight=job.reversal_weight)
+    if "sample_weights" in (weighed := weights_of(job, robot)):
+        options |= weighed
         notes.append(
             f"Samples where a joint nearly stands still (about {COULOMB_WIDTH} rad/s or m/s) count less, "
             f"{job.reversal_weight:g} at standstill: friction is least certain there."
@@ -164,29 +167,42 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
 
 @dataclass(frozen=True, eq=False)
 class Ready:
-    """A filtered log, the share of its samples that is independent, and what it looked like before."""
+    """A log as a job uses it. raw: as recorded, corrected and restamped; filtered: with v and a; log: the same on the
+    tree of a robot with loops, away from clipped torques if asked. independence: share of its samples whose noise is
+    independent; findings: of the checks."""
 
+    raw: Log
+    filtered: Log
     log: Log
     independence: float
-    health: Inspection
+    findings: tuple[Finding, ...]
 
 
-def read_and_prepared(job: Job, robot: Robot, path) -> tuple[Ready, tuple[Finding, ...]]:
-    """A log of a job, corrected, checked and filtered. Raises LogError for one that cannot be used."""
-    log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
+def read_and_prepared(job: Job, robot: Robot, path) -> Ready:
+    """A log file of a job, as the job uses it. Raises LogError for one that cannot be used."""
+    return readied(job, robot, read_log(path, robot, channels=job.channels, units=job.corrections.units))
+
+
+def readied(job: Job, robot: Robot, log: Log) -> Ready:
+    """Correct, check, filter and differentiate a log. Raises LogError for one that cannot be used."""
     if log.tau is None:
-        raise LogError(f"{path} has no joint torques; identification needs them (columns tau_JOINT).")
+        raise LogError(f"Log '{log.name}' has no joint torques; identification needs them (columns tau_JOINT).")
     raw = corrected(robot, log, job.corrections)
     found = checks.require_usable(raw, robot, accept=job.accept)
     if any(finding.code == "repeated_sample" for finding in found):
         raw = filters.restamp(raw)
     cutoff = cutoff_for(raw, job.cutoff, smoother=job.smoother)
-    log = prepared(raw, cutoff, smoother=job.smoother, coupling=job.coupling)
-    looked = health(raw, findings=found, ready=log, cutoff=cutoff_of(raw, found))
-    if job.corrections.saturation:
-        log = clear_of(log, raw, cutoff)
+    filtered = prepared(raw, cutoff, smoother=job.smoother, coupling=job.coupling)
+    log = clear_of(filtered, raw, cutoff) if job.corrections.saturation else filtered
     log = on_tree(robot, log) if robot.loops else log
-    return Ready(log, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0, looked), found
+    return Ready(raw, filtered, log, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0, found)
+
+
+def weights_of(job: Job, robot: Robot) -> dict:
+    """The option of `accumulate` that says how much samples near standstill count, empty where all count alike."""
+    if "coulomb" not in job.friction or job.reversal_weight == 1:
+        return {}
+    return {"sample_weights": partial(reversal_weights, robot, weight=job.reversal_weight)}
 
 
 def second_look(job: Job, robot: Robot, read: list[Ready], options: dict) -> tuple[list[Ready], tuple[str, ...]]:
@@ -196,7 +212,7 @@ def second_look(job: Job, robot: Robot, read: list[Ready], options: dict) -> tup
     notes: tuple[str, ...] = ()
     if job.drive_gains:
         loads = [
-            (link, mass, read_and_prepared(job, robot, path)[0].log) for link, mass, path in map(load_word, job.loads)
+            (link, mass, read_and_prepared(job, robot, path).log) for link, mass, path in map(load_word, job.loads)
         ]
         logs, notes = in_torques(robot, [each.log for each in read], loads, options)
         read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]

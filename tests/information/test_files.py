@@ -7,6 +7,7 @@ import steelyard as sy
 from problems import random_log
 from robots import urdf
 from steelyard.errors import FitError, OptionError
+from steelyard.versions import NewerFormat
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,30 @@ def test_other_files_are_refused(case, tmp_path, content):
         path.write_bytes(content)
     with pytest.raises(FitError, match=r"other\.npz is not a saved Information"):
         sy.load_information(path, case[0])
+
+
+def test_newer_versions_are_read_with_a_warning_or_refused_by_name(case, tmp_path, monkeypatch):
+    robot, log = case
+    info = sy.accumulate(robot, log)
+    for name in ("1.7", "2.0", "1"):
+        monkeypatch.setattr("steelyard.information.files.FORMAT", f"steelyard information {name}")
+        sy.save_information(info, tmp_path / f"{name}.npz")
+    monkeypatch.undo()
+    assert sy.load_information(tmp_path / "1.npz", robot).n == info.n
+    with pytest.warns(NewerFormat, match=r"information 1\.7', newer than 'steelyard information 1\.0'"):
+        np.testing.assert_array_equal(sy.load_information(tmp_path / "1.7.npz", robot).gram, info.gram)
+    with pytest.raises(FitError, match=r"'steelyard information 2\.0'; this version reads .* up to version 1"):
+        sy.load_information(tmp_path / "2.0.npz", robot)
+
+
+def test_files_may_lie_at_a_url(case):
+    pytest.importorskip("fsspec", reason="fsspec is not installed")
+    robot, log = case
+    info = sy.accumulate(robot, log)
+    path = sy.save_information(info, "memory://folder/info.npz")
+    np.testing.assert_array_equal(sy.load_information(path, robot).gram, info.gram)
+    with pytest.raises(FitError, match="not a saved Information"):
+        sy.load_information("memory://folder/absent.npz", robot)
 
 
 def test_user_columns_cannot_be_saved(case, tmp_path):

@@ -1,34 +1,57 @@
-"""Information as an NPZ file, with the fingerprint of its robot, so that models cannot be mixed up."""
+"""Information as an NPZ file, with the fingerprint of its robot, so that models cannot be mixed up.
 
+docs/storage.md describes the file; any tool that reads NumPy's arrays and JSON can use it.
+"""
+
+import io
 import json
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
+from steelyard import storage
 from steelyard.errors import FitError, OptionError
 from steelyard.identifiability.basis import Basis
 from steelyard.information.sums import Information
 from steelyard.model.fingerprint import fingerprint
 from steelyard.model.robot import Robot
 from steelyard.parameters import Extra, ParameterLayout
+from steelyard.versions import require_readable
 
-FORMAT = "steelyard information 1"
+FORMAT = "steelyard information 1.0"
 ARRAYS = ("gram", "moment", "energy", "counts", "weights", "columns")
 PARTS = ("columns", "regrouping", "null_space")  # of the basis
 
 
-def save_information(info: Information, path) -> Path:
+def save_information(info: Information, path) -> Path | str:
     """Write an Information to an NPZ file; an interrupted write leaves what was there. Returns the path.
 
-    Raises OptionError when it has columns of the user, whose functions no file can hold.
+    path: of this machine, or a URL that fsspec knows. Raises OptionError when it has columns of the user, whose
+    functions no file can hold.
     """
-    path = Path(path)
+    about, arrays = packed(info)
+    storage.write_bytes(path, npz_bytes({"format": FORMAT} | about, arrays))
+    return str(path) if storage.is_url(path) else Path(path)
+
+
+def load_information(path, robot: Robot | None = None) -> Information:
+    """Read an Information back, for the robot it was made with (none for a raw regression).
+
+    path: as of `save_information`. Raises FitError when the file is something else, belongs to a robot of other
+    kinematics, or is of a newer major version; a newer minor version is read with a NewerFormat warning.
+    """
+    about, arrays = read_npz(path, FORMAT, "a saved Information")
+    return unpacked(about, arrays, robot, path)
+
+
+def packed(info: Information) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a file says about an Information (plain JSON values), and its arrays. Raises OptionError."""
     layout = info.layout
     if any(extra.function is not None for extra in layout.extras):
         raise OptionError("An Information with the user's own columns cannot be saved: their functions would be lost.")
     about = {
-        "format": FORMAT,
         "robot": None if info.robot is None else info.robot.name,
         "fingerprint": None if info.robot is None else fingerprint(info.robot, rotors=bool(layout.rotor_names)),
         "bodies": layout.body_names,
@@ -46,29 +69,11 @@ def save_information(info: Information, path) -> Path:
     arrays |= {f"basis_{name}": getattr(info.basis, name) for name in PARTS}
     if info.factors is not None:
         arrays["factors"] = info.factors
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with partial.open("wb") as file:
-            np.savez(file, about=json.dumps(about), **arrays)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    return path
+    return about, arrays
 
 
-def load_information(path, robot: Robot | None = None) -> Information:
-    """Read an Information back, for the robot it was made with (none for a raw regression).
-
-    Raises FitError when the file is something else or belongs to a robot of other kinematics.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            about, arrays = json.loads(str(file["about"])), {name: file[name] for name in file.files if name != "about"}
-        recognised = about["format"] == FORMAT
-    except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
-        raise FitError(f"{path} is not a saved Information ({error}).") from error
-    if not recognised:
-        raise FitError(f"{path} has format '{about['format']}'; this version reads '{FORMAT}'.")
+def unpacked(about: dict[str, Any], arrays: dict[str, np.ndarray], robot: Robot | None, path) -> Information:
+    """The Information of `packed`. Raises FitError, naming `path`, for a robot of other kinematics."""
     rotors = tuple(about.get("rotors", ()))
     given = None if robot is None else fingerprint(robot, rotors=bool(rotors))
     if given != about["fingerprint"]:
@@ -90,3 +95,22 @@ def load_information(path, robot: Robot | None = None) -> Information:
         engine=about["engine"],
         factors=arrays.get("factors"),
     )
+
+
+def npz_bytes(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    """An NPZ file with JSON text `about` among its arrays."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays, about=np.array(json.dumps(about)))
+    return buffer.getvalue()
+
+
+def read_npz(path, expected: str, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a file of `npz_bytes` says, and its arrays. Raises FitError unless it is `what` in a version read here."""
+    try:
+        with np.load(io.BytesIO(storage.read_bytes(path)), allow_pickle=False) as file:
+            about, arrays = json.loads(str(file["about"])), {name: file[name] for name in file.files if name != "about"}
+        found = about["format"]
+    except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        raise FitError(f"{path} is not {what} ({error}).") from error
+    require_readable(found, expected, path, FitError)
+    return about, arrays

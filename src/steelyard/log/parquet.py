@@ -33,9 +33,10 @@ def read(path: Path, request: Request) -> Raw:
             leaves = [(name, i) for name, width in widths.items() for i in range(width or 1)]
             headers = [name if widths[name] is None else f"{name}[{i}]" for name, i in leaves]
             plan = layout(headers, request)
-            require_size(8 * file.metadata.num_rows * len(plan.columns), str(path))
+            start, stop = request.rows or (0, file.metadata.num_rows)
+            require_size(8 * (stop - start) * len(plan.columns), str(path))
             wanted = list(dict.fromkeys(leaves[index][0] for index in plan.indices))
-            table = file.read(columns=[name.replace("/", ".") for name in wanted])
+            table = _rows(file, [name.replace("/", ".") for name in wanted], start, stop)
             flat = {name: _matrix(_column(table, name), widths[name], f"{path}, column {name!r}") for name in wanted}
             return plan.build([flat[leaves[index][0]][:, leaves[index][1]] for index in plan.indices])
     except (ArrowException, OSError, ValueError, KeyError) as error:
@@ -53,6 +54,27 @@ def column(path: Path, name: str) -> NDArray[Any]:
             return _matrix(file.read(columns=[name])[name], None, f"{path}, column {name!r}")[:, 0]
     except (ArrowException, OSError, ValueError, KeyError) as error:
         raise LogError(f"{path} is not a whole Parquet file: {str(error)[:300]}") from error
+
+
+def length(path: Path) -> int:
+    """Rows of a table, from its footer alone. Raises LogError for a file that is not a whole one."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import read_metadata
+
+    try:
+        return read_metadata(path).num_rows
+    except (ArrowException, OSError, ValueError) as error:
+        raise LogError(f"{path} is not a whole Parquet file: {str(error)[:300]}") from error
+
+
+def _rows(file: "ParquetFile", columns: list[str], start: int, stop: int):
+    """Rows from start to stop, of the row groups that hold them alone."""
+    ends = np.cumsum([file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)])
+    held = [i for i, end in enumerate(ends) if end > start and end - file.metadata.row_group(i).num_rows < stop]
+    if len(held) == len(ends):
+        return file.read(columns=columns).slice(start, stop - start)
+    before = int(ends[held[0]]) - file.metadata.row_group(held[0]).num_rows if held else 0
+    return file.read_row_groups(held, columns=columns).slice(start - before, stop - start)
 
 
 def _widths(file: "ParquetFile") -> dict[str, int | None]:

@@ -21,6 +21,8 @@ class Request:
     """Unit of a channel, over anything the file says."""
     known: tuple[str, ...] = ()
     """Joint names expected, to read ambiguous headers rightly."""
+    rows: tuple[int, int] | None = None
+    """First sample and the one after the last that are wanted; None for all."""
 
     def __post_init__(self):
         for option, mapping in (("channels", self.channels), ("units", self.units)):

@@ -36,6 +36,7 @@ def read_log(
     channels: Mapping[str, Any] | None = None,
     joint_names: Sequence[str] | None = None,
     units: Mapping[str, str] | None = None,
+    rows: tuple[int, int] | None = None,
 ) -> Log:
     """Read a log.
 
@@ -46,6 +47,7 @@ def read_log(
         channels not mentioned are inferred from their names, None leaves one out.
     joint_names: names of the file's joints in its order, when it has none or wrong ones.
     units: units that the file does not state, such as `{"q": "deg", "v": "deg/s"}`.
+    rows: the first sample and the one after the last to read, of Parquet tables, whose other row groups stay unread.
     Returns a Log in SI units whose `notes` say everything that was inferred, converted or left out.
     Raises LogError when the file cannot be read or does not hold what is needed.
     """
@@ -58,8 +60,10 @@ def read_log(
             f"{path}: suffix {path.suffix!r} is not a log format that can be read; known: {choices(READERS)}, and "
             "folders of ROS 2 bags and of LeRobot data sets"
         )
+    if rows is not None and reader is not parquet.read:
+        raise LogError(f"{path}: rows= reads parts of Parquet tables; this format is read as a whole. Convert it first")
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
-    raw = reader(path, Request(channels or {}, units or {}, known))
+    raw = reader(path, Request(channels or {}, units or {}, known, rows))
     return to_log(raw, robot, joint_names, path.stem)
 
 

@@ -1,0 +1,84 @@
+"""Finished work in a folder or at a URL, by fingerprint: what a killed run has done, the next one reads.
+
+`KEEP/parts/ab/abcdef....npz` holds the sums of a partition, `KEEP/refused/ab/abcdef....json` why one was refused;
+docs/storage.md describes both.
+"""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from steelyard import storage
+from steelyard.errors import FitError
+from steelyard.fleet.evidence import Evidence, Fitness
+from steelyard.fleet.part import Head, Part, Samples
+from steelyard.fleet.partitions import FORMAT
+from steelyard.information.files import npz_bytes, packed, read_npz, unpacked
+from steelyard.model.robot import Robot
+from steelyard.versions import require_readable
+
+REFUSED = "steelyard refusal 1.0"
+SUMS = ("gram", "moment", "energy", "counts")  # of the held-out samples, which share the rest with the fitted ones
+HELD = "held_"
+
+
+def part_path(keep, key: str) -> str:
+    return storage.join(keep, "parts", key[:2], f"{key}.npz")
+
+
+def refusal_path(keep, key: str) -> str:
+    return storage.join(keep, "refused", key[:2], f"{key}.json")
+
+
+def save_part(part: Part, path):
+    """Write the sums of a partition."""
+    about, arrays = packed(part.fitted)
+    head = part.head
+    about |= {
+        "format": FORMAT,
+        "samples": asdict(head.samples),
+        "findings": head.findings,
+        "seconds": head.seconds,
+        "unexplained": head.fitness.unexplained,
+        "inflation": head.fitness.inflation,
+    }
+    arrays |= {HELD + name: getattr(part.held, name) for name in SUMS}
+    arrays |= {"precision": head.evidence.precision, "pull": head.evidence.moment, "noise": head.fitness.noise}
+    storage.write_bytes(path, npz_bytes(about, arrays))
+
+
+def load_part(path, robot: Robot) -> Part:
+    """Read the sums of a partition. Raises FitError for another robot, another file or a newer major version."""
+    from dataclasses import replace
+
+    about, arrays = read_npz(path, FORMAT, "the sums of a run")
+    fitted = unpacked(about, arrays, robot, path)
+    held = replace(fitted, **{name: arrays[HELD + name] for name in SUMS})
+    return Part(_head(about, arrays), fitted, held)
+
+
+def _head(about: dict[str, Any], arrays) -> Head:
+    return Head(
+        Samples(**{name: about["samples"][name] for name in ("read", "fitted", "held")}),
+        Evidence(arrays["precision"], arrays["pull"]),
+        Fitness(arrays["noise"], about["unexplained"], about["inflation"]),
+        tuple(about["findings"]),
+        about["seconds"],
+    )
+
+
+def save_refusal(path, kind: str, reason: str):
+    """Write why a log was refused: it will be again, as long as nothing changes."""
+    text = json.dumps({"format": REFUSED, "kind": kind, "reason": reason}, ensure_ascii=False)
+    storage.write_bytes(path, text.encode())
+
+
+def load_refusal(path) -> tuple[str, str]:
+    """Kind and reason. Raises FitError for another file or a newer major version."""
+    try:
+        about = json.loads(storage.read_bytes(path))
+        found, kind, reason = about["format"], about["kind"], about["reason"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise FitError(f"{path} does not say why a log was refused ({error}).") from error
+    require_readable(found, REFUSED, path, FitError)
+    return kind, reason

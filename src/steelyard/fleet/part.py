@@ -1,0 +1,106 @@
+"""The work of a partition: read, check, filter, sum. What a log provokes is raised; the fleet goes on without it."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from steelyard import storage
+from steelyard.errors import LogError
+from steelyard.fleet.evidence import Evidence, Fitness, evidence_of
+from steelyard.fleet.partitions import MARGIN, Partition
+from steelyard.information import Information, accumulate, accumulate_blocks
+from steelyard.log import read_log, split_blocks
+from steelyard.model.robot import Robot
+from steelyard.pipeline import Job, readied, weights_of
+
+UNEXPLAINED = 0.7  # share of the torque's RMS that least squares leaves, above which a log is of another robot
+
+
+@dataclass(frozen=True)
+class Samples:
+    """read: in the file; fitted and held: of those, for the fit and for its validation; the filter used the rest."""
+
+    read: int = 0
+    fitted: int = 0
+    held: int = 0
+
+    def __add__(self, other: "Samples") -> "Samples":
+        return Samples(self.read + other.read, self.fitted + other.fitted, self.held + other.held)
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """All that a fleet keeps in memory of a part. seconds: its work took; findings: warnings of the checks."""
+
+    samples: Samples
+    evidence: Evidence
+    fitness: Fitness
+    findings: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Sums of a partition: fitted and held-out samples."""
+
+    head: Head
+    fitted: Information
+    held: Information
+
+
+def summed(job: Job, robot: Robot, partition: Partition, engine: str = "auto") -> Part:
+    """Sums of a partition. Raises SteelyardError for a log that cannot be used, OSError where reading fails."""
+    start = time.perf_counter()
+    log, share, findings, read = _usable(job, robot, partition)
+    options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
+    options |= weights_of(job, robot) | {"independence": share, "engine": engine}
+    kept, held = split_blocks(log, validation=job.validation)
+    blocks = accumulate_blocks(robot, kept, **options)
+    total = reduce(add, blocks)
+    evidence, fitness = evidence_of(blocks, total)
+    if fitness.unexplained > UNEXPLAINED:
+        raise LogError(
+            f"log {log.name!r}: no parameters of robot '{robot.name}' explain its torques, {fitness.unexplained:.0%} "
+            "is left. Is it the log of another robot, or are channels mixed up?"
+        )
+    head = Head(
+        Samples(read, len(kept), len(held)),
+        evidence,
+        fitness,
+        tuple(finding.message for finding in findings),
+        time.perf_counter() - start,
+    )
+    return Part(head, total, accumulate(robot, held, **options))
+
+
+def _usable(job: Job, robot: Robot, partition: Partition):
+    """The log of a partition, ready to be summed; independent share, findings, samples read."""
+    with storage.local_copy(partition.run.log) as path:
+        if partition.rows is None:
+            log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
+            ready = readied(job, robot, log)
+            return ready.log, ready.independence, ready.findings, len(log)
+        first, end = partition.rows
+        margin = min(first, MARGIN)
+        log = read_log(
+            path, robot, channels=job.channels, units=job.corrections.units, rows=(first - margin, end + MARGIN)
+        )
+    own = log.t[margin : margin + end - first]
+    ready = readied(job, robot, log)
+    log = ready.log
+    inside = np.flatnonzero((log.t >= own[0]) & (log.t <= own[-1]))
+    if not len(inside):
+        raise LogError(f"log {log.name!r}: rows {first} to {end} hold no stretch long enough to be filtered.")
+    return log[inside[0] : inside[-1] + 1], ready.independence, ready.findings, end - first
+
+
+def together(informations: Sequence[Information]) -> Information:
+    """The sum, by pairs: the same for the same order, whoever sums, and with less rounding than one after the other."""
+    level = list(informations)
+    while len(level) > 1:
+        level = [level[i] + level[i + 1] if i + 1 < len(level) else level[i] for i in range(0, len(level), 2)]
+    return level[0]

@@ -1,0 +1,108 @@
+"""Files on any file system: paths of this machine, and URLs that fsspec knows (`s3://`, `gs://`, `memory://`, ...).
+
+A file appears whole or not at all: local files are renamed into place, object stores publish an upload at its end.
+"""
+
+import glob
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from steelyard.errors import OptionError
+
+URL = "://"
+
+
+def is_url(path) -> bool:
+    return URL in str(path)
+
+
+def read_bytes(path) -> bytes:
+    """The whole of a file. Raises OSError, FileNotFoundError among them, as the file system does."""
+    if not is_url(path):
+        return Path(path).read_bytes()
+    system, inner = _system(path)
+    return system.cat_file(inner)
+
+
+def write_bytes(path, content: bytes):
+    """Write a file, making its folders; an interrupted write leaves what was there."""
+    if is_url(path):
+        system, inner = _system(path)
+        system.makedirs(inner.rpartition("/")[0], exist_ok=True)
+        system.pipe_file(inner, content)
+        return
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        draft.write_bytes(content)
+        os.replace(draft, path)  # noqa: PTH105  the atomic call by its own name
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def join(folder, *names: str) -> str:
+    """A path below a folder or URL."""
+    return "/".join([str(folder).rstrip("/"), *names]) if is_url(folder) else str(Path(folder, *names))
+
+
+def exists(path) -> bool:
+    if not is_url(path):
+        return Path(path).exists()
+    system, inner = _system(path)
+    return system.exists(inner)
+
+
+def size_and_version(path) -> tuple[int, str]:
+    """Bytes of a file, and a word that changes when its content may have: nanoseconds, an entity tag or a date."""
+    if not is_url(path):
+        state = Path(path).stat()
+        if not Path(path).is_dir():
+            return state.st_size, str(state.st_mtime_ns)
+        parts = sorted(part for part in Path(path).iterdir() if part.is_file())  # a ROS 2 bag is a folder
+        return sum(part.stat().st_size for part in parts), ",".join(str(part.stat().st_mtime_ns) for part in parts)
+    system, inner = _system(path)
+    about = system.info(inner)
+    stamp = next(
+        (about[key] for key in ("ETag", "etag", "md5Hash", "mtime", "LastModified", "created") if key in about), ""
+    )
+    return int(about["size"]), str(stamp)
+
+
+def find(pattern: str) -> list[str]:
+    """Files and folders that match a glob pattern (`**` for any depth), sorted by name."""
+    if not is_url(pattern):
+        return sorted(glob.glob(str(pattern), recursive=True))  # noqa: PTH207  patterns may be absolute
+    system, inner = _system(pattern)
+    return sorted(system.unstrip_protocol(each) for each in system.glob(inner))
+
+
+@contextmanager
+def local_copy(path) -> Iterator[Path]:
+    """A path of this machine with the content of `path`: itself, or a temporary copy of what a URL names."""
+    if not is_url(path):
+        yield Path(path)
+        return
+    system, inner = _system(path)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / inner.rstrip("/").rpartition("/")[2]
+        system.get(inner, str(copy), recursive=system.isdir(inner))
+        yield copy
+
+
+def _system(path):
+    """fsspec's file system of a URL, and the path inside it. Raises OptionError without fsspec or for unknown ones."""
+    try:
+        import fsspec
+    except ImportError as error:
+        raise OptionError(
+            f"{path} is a URL; files elsewhere are read through fsspec. Install it: pip install 'steelyard[cluster]'."
+        ) from error
+    try:
+        return fsspec.core.url_to_fs(str(path))
+    except (ImportError, ValueError) as error:
+        raise OptionError(f"{path} cannot be reached: {error}") from error
