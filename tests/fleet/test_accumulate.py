@@ -57,7 +57,7 @@ def test_dask_workers_that_are_killed_lose_nothing(case, tmp_path):
     model, table, expected = case
     killed = []
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="localhost:0") as cluster,
         distributed.Client(cluster) as client,
     ):
 

@@ -41,14 +41,13 @@ def poison(folder):
     }
 
 
-@pytest.mark.parametrize("scheduler", [None, "processes"])
-def test_bad_logs_end_in_the_table_with_reasons(tmp_path, scheduler):
+def test_bad_logs_end_in_the_table_with_reasons(tmp_path):
     reasons = poison(tmp_path / "bad")
     model = write_model(tmp_path / "arm.urdf", mass=5.0)
     good = [write_run(tmp_path / f"{k}.parquet", Truth(), seed=k, samples=600) for k in range(3)]
     bad = [tmp_path / "bad" / name for name in reasons]
     keep = tmp_path / "keep"
-    found = sy.fleet.accumulate(model, [*bad, *good], keep=keep, scheduler=scheduler, workers=2)
+    found = sy.fleet.accumulate(model, [*bad, *good], keep=keep)
     alone = sy.fleet.accumulate(model, good)
     assert len(found.runs) == 3 and found.samples == alone.samples
     np.testing.assert_array_equal(found.fitted.gram, alone.fitted.gram)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli import analyze, check, demo, excite, identify, inspect, mesh, payload, report, view
+from steelyard.cli import analyze, check, demo, excite, fleet, identify, inspect, mesh, payload, report, view
 from steelyard.cli.terminal import DONE, FINDINGS, REFUSED
 
 __all__ = ["DONE", "FINDINGS", "REFUSED", "app", "main"]
@@ -53,6 +53,7 @@ def options(
 
 
 app.command(epilog=identify.EXAMPLES)(identify.identify)
+app.command(epilog=fleet.EXAMPLES)(fleet.fleet)
 app.command()(demo.demo)
 app.command(epilog=analyze.EXAMPLES)(analyze.analyze)
 app.command(epilog=inspect.EXAMPLES)(inspect.inspect)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from steelyard.cli.fleet import alone, ask, show
 from steelyard.cli.options import (
     AUTO,
     Channels,
@@ -16,19 +17,23 @@ from steelyard.cli.options import (
     Friction,
     Gravity,
     Json,
+    Keep,
     Model,
     Offset,
     Order,
     Quiet,
     Scale,
+    Scheduler,
     Side,
     Unit,
+    Workers,
     channels_of,
     corrections_of,
     cutoff_of,
     friction_of,
 )
 from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals
+from steelyard.errors import OptionError
 from steelyard.pipeline import Job
 
 FRICTION = ",".join(Job.friction)
@@ -50,14 +55,26 @@ Examples:
   steelyard identify arm.urdf run.csv -o result --unit q=deg --scale tau:joint3=-1 --delay auto
 
   steelyard identify arm.urdf run.csv --json | jq .verdict
+
+  steelyard identify arm.urdf --logs 'week1/**/*.parquet' --scheduler local --keep work -o result
 """
 
 
 def identify(
     model: Model,
     logs: Annotated[
-        list[Path], typer.Argument(metavar="LOG...", help="Recorded motion: CSV, NPZ, Parquet, MAT, HDF5, MCAP, bags.")
-    ],
+        list[Path] | None,
+        typer.Argument(metavar="LOG...", help="Recorded motion: CSV, NPZ, Parquet, MAT, HDF5, MCAP, bags."),
+    ] = None,
+    many: Annotated[
+        str | None,
+        typer.Option(
+            "--logs", metavar="PATTERN", help="Instead: many logs, as a pattern, folder or table; see steelyard fleet."
+        ),
+    ] = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    keep: Keep = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html."),
@@ -136,8 +153,10 @@ def identify(
 ):
     """Identify a robot from a model and logs, and write the identified model with a report."""
     with refusals(), progress_bar(silent=quiet or as_json) as progress:
-        from steelyard.identify import carry_out
-
+        if (many is None) == (not logs):
+            raise OptionError("Name logs, or give --logs PATTERN for many of them; one of the two.")
+        if many is None and (scheduler, workers, keep) != (None, None, None):
+            raise OptionError("--scheduler, --workers and --keep go with --logs PATTERN.")
         table = channels_of(channels)
         corrections = corrections_of(
             table,
@@ -152,7 +171,7 @@ def identify(
         )
         job = Job(
             model=str(model),
-            logs=tuple(map(str, logs)),
+            logs=tuple(map(str, logs or ())),
             floating=floating,
             gravity=gravity,
             cutoff=cutoff_of(cutoff),
@@ -176,11 +195,19 @@ def identify(
             loads=tuple(loads or ()),
             accept=tuple(accept or ()),
         )
-        summary = carry_out(job, out=out, progress=progress).summary
+        if many is not None:
+            where = {"scheduler": scheduler, "workers": workers, "keep": keep}
+            found = ask(job, alone(many), out, where, progress=progress)
+        else:
+            from steelyard.identify import carry_out
+
+            found = carry_out(job, out=out, progress=progress).summary
+    if many is not None:
+        show(found, as_json=as_json, quiet=quiet)
     if as_json:
-        typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
+        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
     elif not quiet:
         from steelyard.report.tables import overview
 
-        console().print(overview(summary))
-    raise typer.Exit(FINDINGS if summary["verdict"]["reasons"] else DONE)
+        console().print(overview(found))
+    raise typer.Exit(FINDINGS if found["verdict"]["reasons"] else DONE)

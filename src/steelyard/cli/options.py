@@ -36,6 +36,15 @@ Channels = Annotated[
     str | None,
     typer.Option(metavar="FILE.toml", help="Which column is which signal: a TOML file, or JSON text in braces."),
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="WHERE", help="local (a Dask cluster here), processes, or the address of a Dask scheduler."),
+]
+Workers = Annotated[int | None, typer.Option(metavar="N", help="Processes of a scheduler here. [default: one a core]")]
+Keep = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Folder or URL of finished work, from which a killed run goes on."),
+]
 
 
 Unit = Annotated[

@@ -67,7 +67,7 @@ class Crew:
         from distributed import Client, LocalCluster
 
         if scheduler == LOCAL:
-            options: dict[str, Any] = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+            options: dict[str, Any] = {"threads_per_worker": 1, "processes": True, "dashboard_address": "localhost:0"}
             cluster = LocalCluster(n_workers=self.count, **options)
             return self._stack.enter_context(Client(self._stack.enter_context(cluster)))
         try:

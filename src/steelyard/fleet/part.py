@@ -17,6 +17,7 @@ from steelyard.log import read_log, split_blocks
 from steelyard.model.robot import Robot
 from steelyard.pipeline import Job, readied, weights_of
 
+BLOCKS = 16  # of a part, that tell how much correlation in time inflates variances: more cost more than they tell
 UNEXPLAINED = 0.7  # share of the torque's RMS that least squares leaves, above which a log is of another robot
 
 
@@ -59,7 +60,7 @@ def summed(job: Job, robot: Robot, partition: Partition, engine: str = "auto") -
     options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
     options |= weights_of(job, robot) | {"independence": share, "engine": engine}
     kept, held = split_blocks(log, validation=job.validation)
-    blocks = accumulate_blocks(robot, kept, **options)
+    blocks = accumulate_blocks(robot, kept, count=BLOCKS, **options)
     total = reduce(add, blocks)
     evidence, fitness = evidence_of(blocks, total)
     if fitness.unexplained > UNEXPLAINED:

@@ -17,7 +17,7 @@ from steelyard.model.robot import Robot
 from steelyard.pipeline import Job, side_of
 
 FORMAT = "steelyard run 1.0"
-PIECE = 2**18  # rows of a piece: a quarter of a gigabyte while an arm's log is filtered and summed
+PIECE = 2**18  # rows of a piece: a few hundred megabytes while an arm's log is filtered and summed
 MARGIN = 2048  # rows beside a piece that the filter looks at; 20 periods of 10 Hz at 1 kHz
 PARQUET = (".parquet", ".pq")
 # of a Job, what decides the sums of a log; the rest concerns fits

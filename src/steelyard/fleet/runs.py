@@ -14,6 +14,7 @@ from steelyard.errors import OptionError, choices
 from steelyard.log.read import READERS
 
 COLUMNS = ("robot", "time", "log")
+TABLES = ("robots.csv", "robots.toml")  # a folder that holds one is described by it
 ONE = "robot"  # name of the only robot where none is told
 HIDDEN = "."
 
@@ -32,10 +33,11 @@ class Run:
 def runs_of(source) -> tuple[Run, ...]:
     """Runs of a fleet, by robot and time.
 
-    source: a CSV table with the columns robot, time, log; a TOML file of `[[run]]` tables with these keys; a folder,
-    whose folders are robots and whose logs follow each other by name (logs directly inside are those of one robot); a
-    glob pattern (`**` for any depth) or a list of paths, all of one robot; or rows as mappings or `Run`s. Logs of a
-    table are relative to it. Times are numbers in seconds or ISO dates; where they are left out, the order counts.
+    source: a CSV table with the columns robot, time, log; a TOML file of `[[run]]` tables with these keys; a folder
+    that holds such a table as robots.csv or robots.toml, else one whose folders are robots and whose logs follow each
+    other by name (logs directly inside are those of one robot); a glob pattern (`**` for any depth) or a list of paths,
+    all of one robot; or rows as mappings or `Run`s. Logs of a table are relative to it. Times are numbers in seconds or
+    ISO dates; where they are left out, the order counts.
     Raises OptionError for what cannot be read or names no logs.
     """
     rows = _of_path(str(source)) if isinstance(source, str | Path) else [_row(each) for each in source]
@@ -68,6 +70,9 @@ def _of_path(source: str) -> list[dict]:
 
 
 def _folder(folder: str) -> list[dict]:
+    for table in TABLES:
+        if storage.exists(storage.join(folder, table)):
+            return _of_path(storage.join(folder, table))
     if not storage.is_url(folder) and not Path(folder).is_dir():
         raise OptionError(f"{folder} is neither a folder of logs nor a table of runs (.csv or .toml).")
     start = len(folder.rstrip("/")) + 1

@@ -1,0 +1,140 @@
+"""`steelyard fleet`: logs of many robots in; who differs, what changed and a model of each out."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.cli.options import (
+    AUTO,
+    Channels,
+    Coupling,
+    Friction,
+    Gravity,
+    Json,
+    Keep,
+    Model,
+    Quiet,
+    Scheduler,
+    Side,
+    Workers,
+    channels_of,
+    cutoff_of,
+    friction_of,
+)
+from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals
+from steelyard.pipeline import Job
+
+FALSE_ALARM = 0.05
+FRICTION = ",".join(Job.friction)
+EXAMPLES = """
+Examples:
+
+  steelyard fleet arm.urdf logs/ -o result
+
+  steelyard fleet arm.urdf robots.csv -o result --scheduler local --workers 8 --keep work
+
+  steelyard fleet arm.urdf s3://plant/runs.toml -o result --scheduler tcp://head:8786 --keep s3://plant/work
+
+Exit status: 0 nothing to look at; 1 changes, outliers, robots that need a motion or failed logs; 2 refused.
+"""
+
+
+def fleet(
+    model: Model,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE", help="Folder with one folder a robot, or table (.csv, .toml): robot,time,log."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Folder for models, fleet.json and fleet.html."),
+    ] = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    keep: Keep = None,
+    false_alarm: Annotated[
+        float, typer.Option(metavar="P", help="Probability of any false alarm in the whole fleet.")
+    ] = FALSE_ALARM,
+    cutoff: Annotated[
+        str,
+        typer.Option(metavar="HZ", help="Low-pass cutoff; auto: from each log's spectrum; 0: v and a as recorded."),
+    ] = AUTO,
+    smoother: Annotated[
+        str, typer.Option(metavar="NAME", help="What filters and differentiates: butterworth, kalman or savgol.")
+    ] = Job.smoother,
+    friction: Friction = FRICTION,
+    armature: Annotated[
+        bool, typer.Option("--armature/--no-armature", help="Identify the motors' inertia too.")
+    ] = True,
+    coupling: Coupling = None,
+    rotors: Annotated[bool, typer.Option("--rotors", help="Rotors of the side file are bodies.")] = False,
+    side: Side = None,
+    gravity: Gravity = None,
+    weight: Annotated[float, typer.Option(metavar="W", help="Weight of the given model as prior.")] = Job.weight,
+    regularizer: Annotated[
+        str, typer.Option(metavar="NAME", help="Distance to the prior: pullback, entropic or euclidean.")
+    ] = Job.regularizer,
+    channels: Channels = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Ask a fleet: who differs, what changed and when, who needs a new motion; with a model of each robot."""
+    with refusals(), progress_bar(silent=quiet or as_json) as progress:
+        from steelyard.fleet import runs_of
+
+        job = Job(
+            model=str(model),
+            logs=(),
+            gravity=gravity,
+            cutoff=cutoff_of(cutoff),
+            smoother=smoother,
+            friction=friction_of(friction),
+            armature=armature,
+            coupling=tuple(coupling or ()),
+            rotors=rotors,
+            side=None if side is None else str(side),
+            weight=weight,
+            regularizer=regularizer,
+            channels=channels_of(channels),
+        )
+        where = {"scheduler": scheduler, "workers": workers, "keep": keep}
+        found = ask(job, runs_of(source), out, where, false_alarm=false_alarm, progress=progress)
+    show(found, as_json=as_json, quiet=quiet)
+
+
+def ask(job: Job, runs, out, where: dict, *, false_alarm: float = FALSE_ALARM, progress=None) -> dict:
+    """The summary of a fleet, its files written where `out` names a folder."""
+    from steelyard.fleet import fits, study, summary, write
+    from steelyard.fleet.accumulate import carried_out
+    from steelyard.report.outputs import require_folder
+
+    if out is not None:
+        require_folder(out)  # before the work, not after
+    answers = study(carried_out(job, runs, progress=progress, **where), false_alarm=false_alarm)
+    models = fits(answers, progress=progress)
+    return summary(answers, models) if out is None else write(answers, models, out)
+
+
+def show(found: dict, *, as_json: bool, quiet: bool):
+    """Print a summary, and end with the exit status it deserves."""
+    from steelyard.fleet.html import needs_a_look
+    from steelyard.fleet.tables import overview
+
+    if as_json:
+        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+    elif not quiet:
+        console().print(overview(found))
+    raise typer.Exit(FINDINGS if needs_a_look(found) else DONE)
+
+
+def alone(source: str):
+    """Runs of a source as those of one robot, in their order."""
+    from dataclasses import replace
+
+    from steelyard.fleet.runs import ONE, runs_of
+
+    return tuple(replace(run, robot=ONE) for run in runs_of(source))

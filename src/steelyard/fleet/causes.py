@@ -1,0 +1,50 @@
+"""What can happen to a robot, as directions in which its base parameters would change."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.identifiability.basis import Basis
+from steelyard.parameters import ParameterLayout
+
+LOAD, FRICTION, GEARBOX, OTHER = "load", "friction", "gearbox", "other"
+WORN = ("viscous", "coulomb", "offset")  # what friction is made of; a gearbox has armature, too
+SAME = 1e-9  # share of a direction that two causes may differ by and still be one
+
+
+@dataclass(frozen=True, eq=False)
+class Cause:
+    """kind: "load" (mass on a link, gained or lost), "friction" or "gearbox" of a joint, "other" for anything at all.
+
+    place: link or joint; columns: (m,) parameters that change; directions: (r, m), base parameters of a change of
+    each.
+    """
+
+    kind: str
+    place: str
+    columns: tuple[int, ...]
+    directions: np.ndarray
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} of {self.place}" if self.place else "something else"
+
+
+def causes_of(layout: ParameterLayout, basis: Basis) -> tuple[Cause, ...]:
+    """Causes that a regression can tell; those that change no base parameter are left out."""
+    found = []
+    for i, name in enumerate(layout.body_names):
+        found.append((LOAD, name, range(layout.body(i).start, layout.body(i).stop)))
+    for k, name in enumerate(layout.dof_names):
+        worn = [layout.term(term).start + k for term in WORN if term in layout.terms]
+        found.append((FRICTION, name, worn))
+        if "armature" in layout.terms and worn:
+            found.append((GEARBOX, name, [*worn, layout.term("armature").start + k]))
+    told = [_cause(kind, place, columns, basis) for kind, place, columns in found]
+    every = Cause(OTHER, "", tuple(int(c) for c in basis.columns), np.eye(basis.count))
+    return (*(cause for cause in told if cause.directions.size and np.abs(cause.directions).max() > SAME), every)
+
+
+def _cause(kind: str, place: str, columns, basis: Basis) -> Cause:
+    columns = tuple(int(column) for column in columns)
+    return Cause(kind, place, columns, basis.regrouping[:, list(columns)])
