@@ -94,6 +94,11 @@ def carried_out(
 ) -> Accumulation:
     """`accumulate` for a Job and Runs."""
     report = progress or (lambda stage, share: None)
+    if job.drive_gains or job.corrections.automatic_delay:
+        raise OptionError(
+            "Drive gains and unknown delays take a fit of whole logs before sums can be made: find them with "
+            "`identify` on a few logs, and give what it says as --scale and --delay."
+        )
     report("reading the model", 0.0)
     robot = load_with_side(job)
     robot = with_motors(robot) if robot.loops else robot

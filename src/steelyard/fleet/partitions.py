@@ -23,7 +23,7 @@ PARQUET = (".parquet", ".pq")
 # of a Job, what decides the sums of a log; the rest concerns fits
 OPTIONS = (
     *("floating", "gravity", "cutoff", "smoother", "friction", "armature", "coupling", "rotors"),
-    *("validation", "reversal_weight", "channels"),
+    *("validation", "reversal_weight", "channels", "corrections", "accept"),
 )
 
 
@@ -79,7 +79,7 @@ def _common(job: Job, robot: Robot) -> str:
     parts = [
         *(FORMAT, installed_version(), fingerprint(robot, rotors=job.rotors)),
         *(hashlib.sha256(storage.read_bytes(path)).hexdigest() for path in (job.model, side) if path is not None),
-        {name: getattr(job, name) for name in OPTIONS},
+        {name: value for name, value in job.as_json().items() if name in OPTIONS},
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
