@@ -6,8 +6,11 @@ import pytest
 
 import steelyard as sy
 from steelyard.dynamics.kinematics import motion
-from steelyard.dynamics.regressor import regressor_rows
-from steelyard.excite.adjoint import body_twists, regressor_gradient, twist_gradient
+from steelyard.excite.adjoint import body_twists, twist_gradient
+from steelyard.excite.rows import regression_of
+from steelyard.identifiability.structure import regression_basis
+from steelyard.information.kinds import sensors_of
+from steelyard.parameters import COULOMB_WIDTH, layout_of
 
 MIMIC = """<robot name="hand"><link name="world"/>
 {links}
@@ -29,31 +32,60 @@ def hand(tmp_path):
     return sy.load(path)
 
 
+def _regression(robot, kinds=("joints",)):
+    layout = layout_of(robot, friction=("viscous", "coulomb", "offset"), armature=True)
+    basis = regression_basis(robot, layout, sensors_of(robot, kinds))
+    return regression_of(robot, layout, basis, COULOMB_WIDTH, kinds)
+
+
+@pytest.mark.parametrize("kinds", [("joints",), ("joints", "base"), ("base", "wrench:{}")])
 @pytest.mark.parametrize("which", ["puma", "mimic and slide"])
-def test_the_gradient_is_that_of_differences(which, hand):
+def test_the_gradient_is_that_of_differences(which, kinds, hand):
     robot = sy.library.puma560() if which == "puma" else hand
+    plan = _regression(robot, tuple(kind.format(robot.body_names[1]) for kind in kinds))
     rng = np.random.default_rng(1)
     q, v, a, dq, dv, da = rng.normal(size=(6, robot.nv, 4))
-    Z = rng.normal(size=(robot.nv, 10 * robot.nb, 4))
-    found = regressor_gradient(robot, q, v, a, Z)
+    F = rng.normal(size=(plan.basis.count, plan.basis.count))
+    F, weights, pull = F + F.T, rng.uniform(1, 2, plan.axes.rows), rng.normal(size=(plan.axes.rows, 4))
+
+    def total(*state):
+        rows = plan.at(*state)
+        return np.sum(F * rows.gram(weights)) + np.sum(pull * rows.forces)
+
+    rows = plan.at(q, v, a)
+    found = rows.gradient(rows.pulled(F, weights), pull)
     step = 1e-5
     for direction, slope in (((dq, 0, 0), found.q * dq), ((0, dv, 0), found.v * dv), ((0, 0, da), found.a * da)):
-        ends = [
-            np.sum(
-                Z * regressor_rows(robot, *(x + s * d for x, d in zip((q, v, a), direction, strict=True))), axis=(0, 1)
-            )
-            for s in (step, -step)
-        ]
-        np.testing.assert_allclose(slope.sum(axis=0), (ends[0] - ends[1]) / (2 * step), rtol=1e-6, atol=1e-6)
+        ends = [total(*(x + s * d for x, d in zip((q, v, a), direction, strict=True))) for s in (step, -step)]
+        assert slope.sum() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-6)
+
+
+@pytest.mark.parametrize("kinds", [("joints",), ("joints", "base"), ("base", "wrench:c")])
+def test_rows_are_those_that_information_adds(kinds, hand):
+    plan = _regression(hand, kinds)
+    rng = np.random.default_rng(4)
+    q, v, a = rng.normal(size=(3, hand.nv, 50))
+    rows = plan.at(q, v, a)
+    wrenches = {"base": np.zeros((50, 6)), "c": np.zeros((50, 6))}
+    log = sy.Log(t=np.arange(50.0), q=q.T, v=v.T, a=a.T, tau=0 * q.T, joint_names=hand.joint_names, wrenches=wrenches)
+    info = sy.accumulate(hand, log, rows=kinds, armature=True)
+    np.testing.assert_array_equal(info.columns, plan.basis.columns)
+    np.testing.assert_allclose(rows.gram(np.ones(plan.axes.rows)), info.G, atol=1e-9 * np.abs(info.G).max())
+    flat = rows.dense().reshape(plan.basis.count, -1)
+    np.testing.assert_allclose(flat @ flat.T, info.G, atol=1e-9 * np.abs(info.G).max())
 
 
 def test_with_weights_of_one_model_it_is_pinocchios_derivative_of_inverse_dynamics():
-    robot = sy.library.puma560()
+    robot = sy.library.puma560().with_joint_properties(
+        armature=np.zeros(6), damping=np.zeros(6), frictionloss=np.zeros(6)
+    )
     model = pin.buildModelFromUrdf(str(robot.source.path))
     data = model.createData()
     rng = np.random.default_rng(3)
     q, v, a, pull = rng.normal(size=(4, robot.nv, 5))
-    found = regressor_gradient(robot, q, v, a, pull[:, None] * robot.inertias.ravel()[:, None])
+    plan = _regression(robot)
+    rows = plan.at(q, v, a)
+    found = rows.gradient(rows.pulled(np.zeros((plan.basis.count,) * 2), np.ones(robot.nv)), pull)
     for k in range(5):
         by_q, by_v, by_a = pin.computeRNEADerivatives(model, data, q[:, k], v[:, k], a[:, k])
         inertia = np.triu(by_a) + np.triu(by_a, 1).T - np.diag(model.armature)

@@ -98,3 +98,10 @@ def test_earlier_logs_count(robot, probe, gram):
 def test_what_cannot_be_known_is_refused(robot, probe, options, words):
     with pytest.raises(OptionError, match=words):
         goal_of(robot, probe, **options)
+
+
+def test_volume_is_the_same_in_any_units(robot, probe, gram):
+    goal = goal_of(robot, probe)
+    block = goal.contrasts @ np.linalg.inv(goal.precision + goal.spread.T @ gram @ goal.spread) @ goal.contrasts.T
+    assert goal._known is not None and goal_of(robot, probe, focus="payload")._known is None
+    assert goal.cost(gram)[0] == pytest.approx(np.linalg.slogdet(block)[1] / len(block), abs=1e-9)

@@ -5,17 +5,19 @@ parameters `z_i` would need. In the axes of body j it depends on the axes `S_i`,
 
     phi = sum_ij S_i . (I(z_ij) A_j + V_j x* I(z_ij) V_j)
 
-and a joint k turns what lies above it, seen from what lies below it, by `-S_k x`. Hence one pass over the pairs gives
-the gradient for all joints; no derivative of the regressor itself is ever formed.
+and a joint k turns what lies above it, seen from what lies below it, by `-S_k x`. But for the latter the sum depends on
+axes and weights through `W_j = sum_i S_i z_ij^T` alone, 6 x 10 a body, so no derivative is formed pair by pair.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from steelyard.dynamics.inverse import coordinate_map
-from steelyard.dynamics.kinematics import Motion, motion, tree
-from steelyard.model.robot import Robot
+from steelyard.dynamics.kinematics import Motion, tree
+from steelyard.excite.measured import Axes
+from steelyard.model.robot import WORLD, Robot
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,75 +29,102 @@ class Gradient:
     a: np.ndarray
 
 
-def regressor_gradient(robot: Robot, q, v, a, Z, *, state: Motion | None = None) -> Gradient:
-    """Gradient of `sum(Y * Z)` per sample, Y the regressor of the bodies.
+def regressor_gradient(axes: Axes, joints: Motion, bodies: Motion, wrenches, v, a, weights) -> Gradient:
+    """Gradient of `sum(rows * weights)` per sample, by the coordinates of joints of one degree (others get nonsense).
 
-    q, v, a: (nv, n) of a robot whose joints have one degree each, samples last; Z: (nv, 10 nb, n). state: the motion,
-    where it is known already.
+    joints, bodies: the motion of all joints and of the bodies. wrenches: regressors of the bodies' wrenches, as of
+    `_wrench_regressors`. v, a: (nv, n). weights: per row of the axes (10 k, n), for its `row_bodies`.
     """
-    constants = tree(robot)
-    state = motion(robot, q, v, a) if state is None else state
-    n = q.shape[-1]
-    to_coordinates = coordinate_map(robot)
-    degrees, bodies = _pairs(robot)
-    z = Z.reshape(robot.nv, robot.nb, 10, n)[constants.coordinates[degrees], bodies]
-    z = np.moveaxis(z, 1, 0) * constants.ratios[degrees][:, None]
-
-    R = np.moveaxis(state.rotation, 0, 2)[:, :, bodies]
-    p = np.moveaxis(state.position, 0, 1)[:, bodies]
-    S, V, A = (
-        _to_body(R, p, np.moveaxis(x, 0, 1)[:, index])
-        for x, index in ((state.axes, degrees), (state.twist, bodies), (state.acceleration, bodies))
-    )
-    IV, IS = _momentum(z, V), _momentum(z, S)
-    w = _to_world(R, p, _momentum(z, A) + _force_cross(V, IV))
-    alpha = _to_world(R, p, IS)
-    nu = _to_world(R, p, -_force_cross(S, IV) - _momentum(z, _motion_cross(V, S)))
-    twist = np.moveaxis(state.twist, 0, 1)[:, bodies]
+    robot, constants = axes.robot, tree(axes.robot)
+    measured = axes.along(bodies)
+    W, below = _gathered(axes, measured, wrenches, weights)
+    R, p = np.moveaxis(bodies.rotation, 0, 2), np.moveaxis(bodies.position, 0, 1)
+    twist = np.moveaxis(bodies.twist, 0, 1)
+    W, V = _to_body(R[:, :, None], p[:, None], W), _to_body(R, p, twist)
+    momentum, force = _tables()
+    alpha, turned = _folded(momentum, W), _folded(momentum, _motion_cross(V[:, None], W))
+    carried = np.einsum("kdbn,ckbn->cdbn", _by_parameters(V), W, optimize=False)
+    alpha, nu = _to_world(R, p, alpha), _to_world(R, p, -_folded(force, carried) - turned)
     nu += _force_cross(twist, alpha)
 
-    own = _body_sums(robot, bodies, alpha), _body_sums(robot, bodies, nu)
-    below = constants.ancestors[robot.body_joints]  # (nb, nt): degree t above body b
-    alpha, nu = (np.einsum("bt,bcn->ctn", below, x, optimize=True) for x in own)
-    S, D = np.moveaxis(state.axes, 0, 1), np.moveaxis(state.axis_rates, 0, 1)
-    place = np.array([int(np.flatnonzero(robot.body_joints == j)[0]) for j in constants.degree_joint])
+    moved = constants.ancestors[robot.body_joints]  # (nb, nt): degree t above body b
+    alpha, nu = (np.einsum("bt,cbn->ctn", moved, x, optimize=True) for x in (alpha, nu))
+    S, D = np.moveaxis(joints.axes, 0, 1), np.moveaxis(joints.axis_rates, 0, 1)
     rate, change = v[constants.coordinates] * constants.ratios[:, None], a[constants.coordinates]
-    V_above = np.moveaxis(state.twist, 0, 1)[:, place] - S * rate
-    A_above = np.moveaxis(state.acceleration, 0, 1)[:, place] - S * (change * constants.ratios[:, None]) - D * rate
+    V_above = np.moveaxis(joints.twist, 0, 1)[:, constants.degree_joint] - S * rate
+    A_above = np.moveaxis(joints.acceleration, 0, 1)[:, constants.degree_joint]
+    A_above = A_above - S * (change * constants.ratios[:, None]) - D * rate
     by_a = (S * alpha).sum(axis=0)
     by_v = (S * nu + 2 * D * alpha).sum(axis=0)
     by_q = (D * nu - (_motion_cross(S, A_above) + _motion_cross(D, V_above)) * alpha).sum(axis=0)
-    by_q -= _turned_axes(constants, state.axes, below, degrees, bodies, w)
+    by_q -= _turned_axes(axes, measured, joints.axes, below)
+    to_coordinates = coordinate_map(robot)
     return Gradient(*(to_coordinates @ x for x in (by_q, by_v, by_a)))
 
 
-def _pairs(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-    """Degrees and bodies of all pairs whose degree moves the body."""
-    bodies, degrees = np.nonzero(tree(robot).ancestors[robot.body_joints])
-    return degrees, bodies
+def _gathered(axes: Axes, S, wrenches, weights):
+    """W (6, 10, nb, n) in world axes, and per joint the wrenches (m, 6, n) that bodies at or behind it would need with
+    the weights of each axis at or above it."""
+    robot = axes.robot
+    first, inertia = wrenches
+    n = S.shape[-1]
+    W = np.zeros((6, 10, robot.nb, n))
+    below = [np.zeros((len(above), 6, n)) for above in axes.above]
+    for b, joint in enumerate(robot.body_joints):
+        above = axes.above[joint]
+        z = np.empty((len(above), 10, n))
+        for i, axis in enumerate(above):
+            at = 10 * (b - axes.row_bodies[axes.row[axis]].start)
+            np.multiply(weights[axes.row[axis]][at : at + 10], axes.ratio[axis], out=z[i])
+        for axis, each in zip(above, z, strict=True):
+            W[:, :, b] += S[axis][:, None] * each
+        needed = below[joint]
+        for k in range(4):
+            needed += first[:, b, k] * z[:, k, None]
+        for k in range(6):
+            needed[:, 3:] += inertia[:, b, k] * z[:, 4 + k, None]
+    for j in range(robot.nj - 1, -1, -1):
+        parent = robot.parents[j]
+        if parent != WORLD:
+            below[parent] += below[j][: len(below[parent])]
+    return W, below
 
 
-def _turned_axes(constants, axes, below, degrees, bodies, w) -> np.ndarray:
-    """(nt, n): `sum S_k . (S_i x* w_ij)` over degrees i above k and bodies j below it."""
-    count, n = len(constants.degree_joint), w.shape[-1]
-    full = np.zeros((count, below.shape[0], 6, n))
-    full[degrees, bodies] = np.moveaxis(w, 1, 0)
-    above = constants.ancestors[constants.degree_joint] - np.eye(count)  # (k, i): i strictly above k
-    found = np.zeros((count, n))
-    for k in range(count):
-        upper = np.flatnonzero(above[k] > 0)
-        if upper.size:
-            pulled = np.einsum("b,ibcn->cin", below[:, k], full[upper], optimize=True)
-            S = np.moveaxis(axes[upper], 0, 1)
-            found[k] = (np.broadcast_to(axes[k][:, None], S.shape) * _force_cross(S, pulled)).sum(axis=(0, 1))
+def _turned_axes(axes: Axes, S, joint_axes, below) -> np.ndarray:
+    """(nt, n): `sum S_k . (S_i x* w_ij)` over axes i above degree k and bodies j below it."""
+    constants = tree(axes.robot)
+    found = np.zeros(joint_axes.shape[::2])
+    for k, joint in enumerate(constants.degree_joint):
+        parent = axes.robot.parents[joint]
+        count = axes.ground if parent == WORLD else len(axes.above[parent])
+        if count:
+            upper = np.moveaxis(S[axes.above[joint][:count]], 0, 1)
+            force = _force_cross(upper, np.moveaxis(below[joint][:count], 0, 1)).sum(axis=1)
+            found[k] = (joint_axes[k] * force).sum(axis=0)
     return found
 
 
-def _body_sums(robot: Robot, bodies, values) -> np.ndarray:
-    """(nb, 6, n) sums over the pairs of each body. values: (6, pairs, n)."""
-    found = np.zeros((robot.nb, *values.shape[::2]))
-    np.add.at(found, bodies, np.moveaxis(values, 1, 0))
-    return found
+@lru_cache(maxsize=1)
+def _tables() -> tuple[np.ndarray, np.ndarray]:
+    """The bilinear maps `I(z) u` (6, 6 u, 10 z) and `S x* f` (6, 6 S, 6 f)."""
+    momentum, force = np.zeros((6, 6, 10)), np.zeros((6, 6, 6))
+    for c, u in enumerate(np.eye(6)):
+        for k, z in enumerate(np.eye(10)):
+            momentum[:, c, k] = _momentum(z, u)
+        for k, f in enumerate(np.eye(6)):
+            force[:, c, k] = _force_cross(u, f)
+    return momentum, force
+
+
+def _folded(table, W) -> np.ndarray:
+    """(6, nb, n) contraction of a table (6, i, k) with W (i, k, nb, n)."""
+    return (table.reshape(6, -1) @ W.reshape(table.shape[1] * table.shape[2], -1)).reshape(6, *W.shape[2:])
+
+
+def _by_parameters(V) -> np.ndarray:
+    """(10, 6, nb, n): `I(z) V` for each unit parameter z."""
+    table = np.moveaxis(_tables()[0], 2, 0).reshape(60, 6)
+    return (table @ V.reshape(6, -1)).reshape(10, 6, *V.shape[1:])
 
 
 def _cross(a, b):
@@ -112,18 +141,11 @@ def _force_cross(V, F):
     return np.concatenate([_cross(V[3:], F[:3]), _cross(V[:3], F[:3]) + _cross(V[3:], F[3:])])
 
 
-def _momentum(z, U):
-    """Spatial inertia of parameters z (10, ...) times U (6, ...), about the body-frame origin."""
-    h, u, w = z[1:4], U[:3], U[3:]
+def _momentum(z, u):
+    """Spatial inertia of parameters z (10,) times u (6,), about the body-frame origin."""
     Ixx, Ixy, Iyy, Ixz, Iyz, Izz = z[4:]
-    turned = np.stack(
-        [
-            Ixx * w[0] + Ixy * w[1] + Ixz * w[2],
-            Ixy * w[0] + Iyy * w[1] + Iyz * w[2],
-            Ixz * w[0] + Iyz * w[1] + Izz * w[2],
-        ]
-    )
-    return np.concatenate([z[0] * u + _cross(w, h), _cross(h, u) + turned])
+    turned = np.array([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]]) @ u[3:]
+    return np.concatenate([z[0] * u[:3] + np.cross(u[3:], z[1:4]), np.cross(z[1:4], u[:3]) + turned])
 
 
 def _to_body(R, p, V):

@@ -161,7 +161,7 @@ def design(
     goal = goal_of(robot, probe, criterion=criterion, focus=focus, weight=weight, **options)
     scene = None
     if limits.collisions or limits.floor is not None or limits.cartesian_speed is not None:
-        scene = scene_of(robot, probe[0].T, clearance=limits.clearance, floor=limits.floor)
+        scene = scene_of(robot, probe[0].T, clearance=limits.clearance, floor=limits.floor, moving=~bounds.locked)
     pose = None if start is None else _checked_start(robot, bounds, scene if limits.collisions else None, start)
     curves = curves_of(duration, basis, harmonics, periods, points, ramp)
     curves, coefficients = start_from(warm, robot, curves)
@@ -186,8 +186,8 @@ def _design(best: Finished, goal: Goal, before: float, notes) -> Design:
     gram = problem.gram(coefficients)
 
     def evaluate(t):
-        q, v, a, _ = problem.curve.values(np.asarray(t, dtype=float)) @ coefficients
-        return q, v, a
+        x, v, a, _ = problem.curve.values(np.asarray(t, dtype=float)) @ coefficients
+        return problem.bounds.positions(x.T).T, v, a
 
     return Design(
         evaluate=evaluate,
@@ -207,32 +207,33 @@ def _design(best: Finished, goal: Goal, before: float, notes) -> Design:
 
 
 def probe_states(robot: Robot, bounds: Bounds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Random allowed states q, v, a (nv, n) and their torques."""
+    """Random allowed states q (nq, n), v, a (nv, n) and their torques (nv, n)."""
     from steelyard.dynamics.effects import friction_torque
     from steelyard.dynamics.inverse import inverse_dynamics
 
     rng = np.random.default_rng(0)
-    q = rng.uniform(bounds.lower, bounds.upper, size=(PROBES, robot.nv))
-    q[:, bounds.locked] = bounds.rest[bounds.locked]
+    x = rng.uniform(bounds.lower, bounds.upper, size=(PROBES, robot.nv))
+    x[:, bounds.locked] = bounds.rest[bounds.locked]
+    q = bounds.positions(x.T).T
     moves = ~bounds.locked
-    v = rng.uniform(-1, 1, size=q.shape) * bounds.velocity * moves
-    a = rng.uniform(-1, 1, size=q.shape) * np.where(np.isfinite(bounds.acceleration), bounds.acceleration, 10.0) * moves
+    v = rng.uniform(-1, 1, size=x.shape) * bounds.velocity * moves
+    a = rng.uniform(-1, 1, size=x.shape) * np.where(np.isfinite(bounds.acceleration), bounds.acceleration, 10.0) * moves
     tau = inverse_dynamics(robot, q, v, a) + friction_torque(robot, v)
     return q.T, v.T, a.T, tau.T
 
 
 def _require_held(robot: Robot, bounds: Bounds, q):
-    """Raise OptionError where the motors cannot hold the robot in any of the poses q (nv, n)."""
+    """Raise OptionError where the motors cannot hold the robot in any of the poses q (nq, n)."""
     from steelyard.dynamics.inverse import inverse_dynamics
 
-    still = np.zeros_like(q.T)
+    still = np.zeros((q.shape[1], robot.nv))
     held = np.abs(inverse_dynamics(robot, q.T, still, still)) / bounds.effort
     pose = int(np.argmin(held[:, bounds.moving].max(axis=1)))
     worst = bounds.moving[np.argmax(held[pose, bounds.moving])]
     if held[pose, worst] > 1:
         needed = held[pose, worst] * bounds.effort[worst]
         raise OptionError(
-            f"The effort limit of joint '{robot.joint_names[worst]}', {bounds.effort[worst]:g} with the margin taken "
+            f"The effort limit of joint '{robot.dof_names[worst]}', {bounds.effort[worst]:g} with the margin taken "
             f"off, does not hold the robot in any of {len(held)} poses: at best {needed:.3g} is needed. Correct "
             "masses, gravity or effort limits."
         )
@@ -245,10 +246,10 @@ def _checked_start(robot: Robot, bounds: Bounds, scene: Scene | None, start) -> 
     for i in bounds.moving:
         if not bounds.lower[i] <= start[i] <= bounds.upper[i]:
             raise OptionError(
-                f"The start pose puts joint '{robot.joint_names[i]}' at {start[i]:g}; limits and margin allow "
+                f"The start pose puts joint '{robot.dof_names[i]}' at {start[i]:g}; limits and margin allow "
                 f"[{bounds.lower[i]:g}, {bounds.upper[i]:g}]. Move it inside, or take a smaller margin."
             )
-    found = None if scene is None else scene.contacts(start[None])
+    found = None if scene is None else scene.contacts(bounds.positions(start[:, None]).T)
     if found is not None and len(found.sample):
         k = int(np.argmin(found.room))
         raise OptionError(

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
+from steelyard.excite.measured import measured_kinds
 from steelyard.fit.consistent import EFFECT_SPREAD
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.program import congruence
@@ -20,6 +21,7 @@ from steelyard.fit.whitening import weigh_by_noise
 from steelyard.identifiability.basis import Basis
 from steelyard.identifiability.structure import regression_basis
 from steelyard.information import Information
+from steelyard.information.kinds import groups_of, sensors_of
 from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH, FRICTION, ParameterLayout, layout_of
 
@@ -32,12 +34,13 @@ SHARP = 6.0  # power of the norms that stand for largest eigenvalues
 class Goal:
     """Which unknowns matter and how they are judged.
 
-    noise: (nv,) standard deviation of torques, rate: independent samples a second. spread: (r, c) base parameters of
+    noise: (rows,) standard deviation of each row, rate: independent samples a second. spread: (r, c) base parameters of
     one unit of each unknown; precision: (c, c) known before. wanted: columns of the regression that count; seen: (w, c)
     what of each, in units of its prior, the unknowns make up; `contrasts` (k, c) span it.
     rank: base directions that some allowed motion shows. earlier: (r, r) information of earlier logs. reference: (k, c)
-    deviations of torques that one unit of each unknown makes in random motions, over the joints' typical torques, so
-    that squares add up to their mean. share: of the RMS torque of a motion, as further noise.
+    deviations of torques (of what sensors feel where torques are not measured) that one unit of each unknown makes in
+    random motions, over what is typical of each row, so that squares add up to their mean. share: of the RMS of a row
+    along a motion, as further noise. kinds: of rows that are measured.
     """
 
     robot: Robot
@@ -55,19 +58,23 @@ class Goal:
     reference: np.ndarray
     share: float = 0.0
     coulomb_width: float = COULOMB_WIDTH
+    kinds: tuple[str, ...] = ("joints",)
 
-    def noise_along(self, tau) -> np.ndarray:
-        """(nv,) standard deviation of torques along a motion that needs tau (nv, n): `noise` and a share of its RMS."""
-        return np.sqrt(self.noise**2 + self.share**2 * np.mean(tau**2, axis=1))
+    def noise_along(self, forces) -> np.ndarray:
+        """(rows,) standard deviation of each row along a motion that needs forces (rows, n): `noise` and a share of
+        their RMS."""
+        return np.sqrt(self.noise**2 + self.share**2 * np.mean(forces**2, axis=1))
 
-    def louder(self, tau, slope) -> np.ndarray:
-        """Gradient (nv, n) by tau of a cost whose derivative by the logarithm of a joint's information is `slope`."""
-        return -2 * self.share**2 / tau.shape[1] * tau * (slope / self.noise_along(tau) ** 2)[:, None]
+    def louder(self, forces, slope) -> np.ndarray:
+        """Gradient (rows, n) by forces of a cost with derivative `slope` by the logarithm of each row's information."""
+        return -2 * self.share**2 / forces.shape[1] * forces * (slope / self.noise_along(forces) ** 2)[:, None]
 
     def cost(self, gram) -> tuple[float, np.ndarray]:
         """Cost of a weighted Gram matrix (r, r) in base columns, to be minimised, and its gradient (r, r)."""
         if self.criterion == "condition":
             return _condition(gram + self.earlier, self.rank)
+        if self.criterion == "D" and self._known is not None:
+            return self._volume(gram)
         inverse = np.linalg.inv(self.precision + self.spread.T @ gram @ self.spread)
         block = self.contrasts @ inverse @ self.contrasts.T
         if self.criterion == "D":
@@ -82,6 +89,26 @@ class Goal:
             inner = (vectors * (power / values / power.sum())) @ vectors.T
         half = self.spread @ inverse @ self.contrasts.T
         return float(value), -half @ inner @ half.T
+
+    def _volume(self, gram) -> tuple[float, np.ndarray]:
+        """The same for "D" where everything counts: a volume does not depend on units, so base columns will do."""
+        assert self._known is not None
+        known, constant = self._known
+        L = np.linalg.cholesky(known + gram)
+        half = np.linalg.inv(L)
+        value = constant - 2 * np.sum(np.log(np.diag(L)))
+        return float(value) / len(L), -half.T @ half / len(L)
+
+    @cached_property
+    def _known(self) -> tuple[np.ndarray, float] | None:
+        """Information (r, r) in base columns before the motion, and the part of the logarithm of the volume that does
+        not change; None unless all base parameters count."""
+        size = len(self.spread)
+        if self.spread.shape != (size, size) or self.contrasts.shape != (size, size):
+            return None
+        units = np.linalg.inv(self.spread)
+        logarithm = np.linalg.slogdet(self.contrasts)[1] - np.linalg.slogdet(self.spread)[1]
+        return units.T @ self.precision @ units, 2 * logarithm
 
     def covariance(self, gram) -> np.ndarray:
         """(r, r) of the base parameters after a motion with this weighted Gram matrix, with prior and earlier logs."""
@@ -126,22 +153,25 @@ def goal_of(
     after: Information | None = None,
     weight: float = 1.0,
     coulomb_width: float = COULOMB_WIDTH,
+    rows="joints",
 ) -> Goal:
     """Goal for a robot; options as of `design`. probe: random allowed states q, v, a (nv, n) and their torques."""
     if criterion not in CRITERIA:
         raise OptionError(f"criterion is one of {choices(CRITERIA)}; got {criterion!r}.")
-    from steelyard.excite.rows import base_rows
+    from steelyard.excite.rows import regression_of
 
+    kinds = measured_kinds(robot, rows)
     layout = layout_of(robot, friction=friction, armature=armature)
-    basis = regression_basis(robot, layout)
+    basis = regression_basis(robot, layout, sensors_of(robot, kinds))
     q, v, a, tau = probe
+    plan = regression_of(robot, layout, basis, coulomb_width, kinds)
+    shown = plan.at(q, v, a)
     typical = np.sqrt(np.mean(tau**2, axis=1))
     typical = np.maximum(typical, 1e-3 * max(typical.max(initial=0.0), 1e-9))
     if after is not None:
-        after, noise = _earlier(robot, layout, after, noise)
-    noise = default_noise(robot, typical) if noise is None else np.broadcast_to(noise, (robot.nv,)).astype(float)
-    if not (np.isfinite(noise).all() and (noise > 0).all()):
-        raise OptionError(f"noise is a positive standard deviation in N m, one or ({robot.nv},); got {noise}.")
+        after, noise = _earlier(robot, layout, kinds, after, noise)
+    usual = np.concatenate([typical, _felt(shown.forces[robot.nv :])])
+    noise = _noise(robot, kinds, usual, noise)
     if not (np.isfinite(noise_share) and noise_share >= 0):
         raise OptionError(f"noise_share is a share of the RMS torque, 0 or more; got {noise_share}.")
     theta = consistent_prior(None, robot, robot.nb)[0]
@@ -156,13 +186,13 @@ def goal_of(
     spread, directions = _whitened(open_before)
     places = np.searchsorted(columns, wanted)
     seen = directions[places]
-    rows = base_rows(robot, layout, basis, q, v, a, coulomb_width)
     tempo = np.linspace(0, 1, q.shape[1])  # from standing still to the limits
-    paced = base_rows(robot, layout, basis, q, tempo * v, tempo**2 * a, coulomb_width)
-    relative = (paced / typical[:, None]).reshape(basis.count, -1)
+    predicted = slice(0, robot.nv) if "joints" in kinds else slice(robot.nv, None)
+    paced = plan.at(q, tempo * v, tempo**2 * a).dense()[:, predicted]
+    relative = (paced / usual[predicted, None]).reshape(basis.count, -1)
     reference = np.linalg.qr(relative.T, mode="r") @ open_before[:, places] @ seen / np.sqrt(relative.shape[1])
-    rows = rows.reshape(basis.count, -1)
-    rank = np.linalg.matrix_rank(_unit(rows @ rows.T + earlier)[0], tol=1e-10)
+    gram = shown.gram(np.ones(len(noise)))
+    rank = np.linalg.matrix_rank(_unit(gram + earlier)[0], tol=1e-10)
     return Goal(
         robot=robot,
         layout=layout,
@@ -179,6 +209,7 @@ def goal_of(
         reference=reference,
         share=float(noise_share),
         coulomb_width=coulomb_width,
+        kinds=kinds,
     )
 
 
@@ -197,18 +228,42 @@ def default_noise(robot: Robot, typical) -> np.ndarray:
     return 0.01 * np.where(limited, np.where(limited, robot.effort_limits, 1.0), typical)
 
 
-def _earlier(robot: Robot, layout: ParameterLayout, after: Information, noise):
-    """Earlier logs weighed by their residuals (or by a noise that is given), and that noise (nv,)."""
+def _felt(wrenches) -> np.ndarray:
+    """(6 a sensor,) RMS of the largest component of force and of moment. wrenches: (6 a sensor, n)."""
+    return np.repeat(np.sqrt(np.mean(wrenches**2, axis=1).reshape(-1, 3).max(axis=1)), 3)
+
+
+def _noise(robot: Robot, kinds: tuple[str, ...], usual, noise) -> np.ndarray:
+    """(rows,) deviation of each row: as given, one or one a measured row, or one percent of what is usual there."""
+    found = np.concatenate([default_noise(robot, usual[: robot.nv]), 0.01 * usual[robot.nv :]])
+    measured = np.arange(0 if "joints" in kinds else robot.nv, len(found))
+    if noise is not None:
+        if np.shape(noise) not in ((), measured.shape):
+            raise OptionError(
+                f"noise is one number or one a measured row ({len(measured)},); got shape {np.shape(noise)}."
+            )
+        found[measured] = noise
+    if not (np.isfinite(found).all() and (found > 0).all()):
+        raise OptionError(f"noise is a positive standard deviation in N m, one or ({len(measured)},); got {noise}.")
+    return found
+
+
+def _earlier(robot: Robot, layout: ParameterLayout, kinds: tuple[str, ...], after: Information, noise):
+    """Earlier logs weighed by their residuals (or by a noise that is given), and that noise, one a measured row."""
     if after.layout != layout or after.base.basis.count != len(after.base.columns):
         raise FitError(
             "The earlier Information has other columns than this design; accumulate it and design with the same "
             "friction and armature options."
         )
-    if tuple(after.group_names) != robot.dof_names:
-        raise FitError("The earlier Information holds other rows than the torques of all joints, in their order.")
+    names = tuple(name for kind in kinds for name in groups_of(robot, kind))
+    if tuple(after.group_names) != names:
+        raise FitError(
+            f"The earlier Information holds other rows than this design, in their order: {choices(names)}. Accumulate "
+            f"it with rows={kinds}."
+        )
     if noise is None:
         return weigh_by_noise(after)
-    noise = np.broadcast_to(noise, (robot.nv,)).astype(float)
+    noise = np.broadcast_to(noise, (len(names),)).astype(float)
     return after.weighted(after.independence / noise**2), noise
 
 

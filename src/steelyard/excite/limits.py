@@ -53,7 +53,8 @@ class Limits:
 class Bounds:
     """What one robot may do, margins taken off, each (nv,). Infinite where nothing limits.
 
-    locked: joints that stay at `rest`.
+    locked: degrees that stay at `rest`; those of joints of several degrees all do, at `pose` (nq,). scalar: column of q
+    of each other degree, -1 for theirs. turning: whether a degree is an angle.
     """
 
     lower: np.ndarray
@@ -64,6 +65,16 @@ class Bounds:
     effort: np.ndarray
     locked: np.ndarray
     rest: np.ndarray
+    pose: np.ndarray
+    scalar: np.ndarray
+    turning: np.ndarray
+
+    def positions(self, x) -> np.ndarray:
+        """q (nq, n) of degrees x (nv, n)."""
+        own = self.scalar >= 0
+        q = np.repeat(self.pose[:, None], x.shape[1], axis=1)
+        q[self.scalar[own]] = x[own]
+        return q
 
     @property
     def middle(self) -> np.ndarray:
@@ -81,29 +92,27 @@ class Bounds:
 def bounds_of(robot: Robot, limits: Limits, *, locked=(), rest=None) -> Bounds:
     """Bounds of a robot. locked: joints that do not move. rest: (nv,) where those stay, neutral by default.
 
-    Raises OptionError for joints without range, limits that leave nothing, and robots with compound or free joints or
-    closed loops.
+    Raises OptionError for joints without range, limits that leave nothing, free bases, joints of several degrees that
+    are not locked, and closed loops.
     """
     require_tree(robot, "The design of motions")
-    compound = [j.name for j in robot.free_joints if j.nq != 1]
-    if compound:
-        raise OptionError(
-            f"Joint '{compound[0]}' has several degrees or is free; motions are designed for joints of one degree. "
-            "Load the model with floating=False (`--fixed`), or replace the joint."
-        )
     unknown = [name for name in locked if name not in robot.joint_names]
     if unknown:
         raise OptionError(f"locked: robot '{robot.name}' has no joint '{unknown[0]}'; it has {robot.joint_names}.")
-    still = np.isin(robot.joint_names, list(locked))
-    kinds = [j.kind for j in robot.free_joints]
-    own = robot.lower, robot.upper
+    owners = [j for j in robot.free_joints for _ in range(j.nv)]
+    still = np.array([j.name in locked for j in owners])
+    _require_single(owners, still)
+    kinds = [j.kind if j.nq == 1 else "revolute" for j in owners]
+    scalar = np.array([robot.scalar_positions.get(i, -1) for i in range(robot.nv)], dtype=int)
+    pose = robot.neutral if rest is None else _pose(robot, rest, scalar)
+    held, own = pose[np.maximum(scalar, 0)], _own_limits(robot, scalar)
     lower, upper = own if limits.position is None else (_each(robot, x, "position") for x in limits.position)
     wide = np.array([WIDE[kind] for kind in kinds])
     open_below, open_above = ~np.isfinite(lower), ~np.isfinite(upper)
     low = np.where(open_below, np.where(open_above, -wide, upper - 2 * wide), lower)
     high = np.where(open_above, np.where(open_below, wide, lower + 2 * wide), upper)
     if limits.position is not None:
-        low, high = np.maximum(low, robot.lower), np.minimum(high, robot.upper)
+        low, high = np.maximum(low, own[0]), np.minimum(high, own[1])
     _require_room(robot, low, high, still, own)
     shrunk = limits.margin * (high - low) / 2
     fast = np.where(np.isfinite(robot.velocity_limits), robot.velocity_limits, [FAST[kind] for kind in kinds])
@@ -120,16 +129,53 @@ def bounds_of(robot: Robot, limits: Limits, *, locked=(), rest=None) -> Bounds:
         bad = np.flatnonzero(~(value > 0) & ~still)
         if bad.size:
             raise OptionError(
-                f"The {name} limit of joint '{robot.joint_names[bad[0]]}' is {value[bad[0]]:g}; a joint that moves "
+                f"The {name} limit of joint '{robot.dof_names[bad[0]]}' is {value[bad[0]]:g}; a joint that moves "
                 "needs a positive one. Correct the model, give one in Limits, or lock the joint."
             )
     return Bounds(
         lower=low + shrunk,
         upper=high - shrunk,
         locked=still,
-        rest=np.clip(robot.neutral if rest is None else _each(robot, rest, "rest"), low, high),
+        rest=np.clip(held, low, high),
+        pose=pose,
+        scalar=scalar,
+        turning=np.array([kind == "revolute" for kind in kinds]),
         **rates,
     )
+
+
+def _require_single(owners, still):
+    """Raise OptionError for a joint of several degrees that is to move."""
+    for joint, locked in zip(owners, still, strict=True):
+        if joint.kind == "free":
+            raise OptionError(
+                f"Joint '{joint.name}' is a free base; a motion is designed for a robot whose base is held. Load the "
+                "model with floating=False (`--fixed`), and say how it is held with gravity=(x, y, z) (`--gravity`)."
+            )
+        if joint.nv > 1 and not locked:
+            raise OptionError(
+                f"Joint '{joint.name}' has {joint.nv} degrees; motions are designed for joints of one. Lock it "
+                f"(locked=['{joint.name}'], `--lock {joint.name}`), or put {joint.nv} joints of one in its place."
+            )
+
+
+def _own_limits(robot: Robot, scalar) -> tuple[np.ndarray, np.ndarray]:
+    """Position limits (nv,) of the model, none for degrees of joints with several."""
+    own = scalar >= 0
+    return (
+        np.where(own, robot.lower[np.maximum(scalar, 0)], -np.inf),
+        np.where(own, robot.upper[np.maximum(scalar, 0)], np.inf),
+    )
+
+
+def _pose(robot: Robot, rest, scalar) -> np.ndarray:
+    """(nq,) pose in which locked joints stay, given as such or one a degree."""
+    rest = np.asarray(rest, dtype=float)
+    if rest.shape == (robot.nq,) and np.isfinite(rest).all():
+        return rest
+    pose, own = robot.neutral, scalar >= 0
+    pose[scalar[own]] = _each(robot, rest, "rest")[own]
+    return pose
 
 
 def _each(robot: Robot, value, name: str) -> np.ndarray:
@@ -141,7 +187,7 @@ def _each(robot: Robot, value, name: str) -> np.ndarray:
 
 def _require_room(robot: Robot, low, high, still, own):
     for i in np.flatnonzero((high - low < NO_RANGE) & ~still):
-        name = robot.joint_names[i]
+        name = robot.dof_names[i]
         if own[1][i] - own[0][i] < NO_RANGE:
             raise OptionError(
                 f"Joint '{name}' has the range [{own[0][i]:g}, {own[1][i]:g}] in the model and cannot move. Lock it "

@@ -18,7 +18,7 @@ SWEEPS = 5  # times that every pose of the set is exchanged for a better one
 
 @dataclass(frozen=True, eq=False)
 class PoseSet:
-    """Poses (k, nv) to hold at rest, the most telling first. gram: (r, r) their information in base columns;
+    """Poses (k, nq) to hold at rest, the most telling first. gram: (r, r) their information in base columns;
     condition: of the regressor with unit columns, of what poses can show."""
 
     poses: np.ndarray
@@ -52,18 +52,19 @@ def poses(
         raise OptionError(f"count={count}: a set has one pose or more.")
     states = probe_states(robot, bounds)
     rng = np.random.default_rng(seed)
-    q = rng.uniform(bounds.lower, bounds.upper, size=(CANDIDATES, robot.nv))
-    q[:, bounds.locked] = bounds.rest[bounds.locked]
+    x = rng.uniform(bounds.lower, bounds.upper, size=(CANDIDATES, robot.nv))
+    x[:, bounds.locked] = bounds.rest[bounds.locked]
+    q = bounds.positions(x.T).T
     scene = None
     if limits.collisions or limits.floor is not None:
-        scene = scene_of(robot, states[0].T, clearance=limits.clearance, floor=limits.floor)
+        scene = scene_of(robot, states[0].T, clearance=limits.clearance, floor=limits.floor, moving=~bounds.locked)
         q = q if scene is None else np.delete(q, np.unique(scene.contacts(q).sample), axis=0)
     if len(q) < count:
         raise OptionError(
             f"Of {CANDIDATES} random poses only {len(q)} are free of collisions; {count} are wanted. Widen the "
             "position limits, or lower clearance or floor."
         )
-    still = np.zeros_like(q.T)
+    still = np.zeros((robot.nv, len(q)))
     tau = states[3]
     options = {"criterion": criterion, "focus": focus, "friction": friction, "noise": noise, "weight": weight}
     goal = goal_of(robot, (q.T, still, still, tau), rate=1.0, **options)

@@ -5,17 +5,14 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics.effects import effect_column
 from steelyard.dynamics.kinematics import Motion, motion
 from steelyard.excite.adjoint import body_twists, twist_gradient
 from steelyard.excite.curves import Curve
 from steelyard.excite.goal import Goal
 from steelyard.excite.limits import Bounds
-from steelyard.excite.rows import all_rows, rows_gradient
+from steelyard.excite.rows import Regression, Rows, regression_of
 from steelyard.excite.scene import Scene
-from steelyard.fit.least_squares import model_parameters
 from steelyard.model.robot import Robot
-from steelyard.parameters import TERMS
 
 JOINT_LIMITS = ("position", "velocity", "acceleration", "jerk")
 NEAR = 0.05  # m of missing room that press like the whole of a joint limit
@@ -89,72 +86,39 @@ class Problem:
         values = self.values if values is None else values
         return np.swapaxes(values @ coefficients, 1, 2)
 
+    @cached_property
+    def regression(self) -> Regression:
+        goal = self.goal
+        return regression_of(self.robot, goal.layout, goal.basis, goal.coulomb_width, goal.kinds)
+
+    def rows(self, states) -> Rows:
+        """Rows of the regression for states (3 or more, nv, n)."""
+        return self.regression.at(self.bounds.positions(states[0]), states[1], states[2])
+
     def gram(self, coefficients) -> np.ndarray:
         """(r, r) weighted information of the motion in base columns."""
-        rows, tau = self._seen(coefficients)
-        base = (self._base(rows) * self._weights(tau)[:, None]).reshape(self.goal.basis.count, -1)
-        return base @ base.T
+        rows = self.rows(self.states(coefficients))
+        return rows.gram(self._weights(rows.forces))
 
     def noise(self, coefficients) -> np.ndarray:
-        """(nv,) standard deviation of the torques that is to be expected along the motion."""
-        return self.goal.noise_along(self._seen(coefficients)[1])
+        """(rows,) standard deviation of what is measured that is to be expected along the motion."""
+        return self.goal.noise_along(self.rows(self.states(coefficients)).forces)
 
-    def _seen(self, coefficients) -> tuple[np.ndarray, np.ndarray]:
-        q, v, a, _ = self.states(coefficients)
-        rows = all_rows(self.robot, self.goal.layout, v, a, motion(self.robot, q, v, a), self.goal.coulomb_width)
-        return rows, self.torque(rows, v, a)
-
-    def _base(self, rows) -> np.ndarray:
-        """(r, nv, n) rows of the base columns."""
-        return np.moveaxis(rows[:, self.goal.basis.columns], 1, 0)
-
-    def _weights(self, tau) -> np.ndarray:
-        """(nv,) square root of the samples that a point of the grid stands for, over their noise."""
+    def _weights(self, forces) -> np.ndarray:
+        """(rows,) square root of the samples that a point of the grid stands for, over their noise."""
         samples = self.goal.rate * self.curve.duration / self.curve.samples
-        return np.sqrt(samples) / self.goal.noise_along(tau)
-
-    @cached_property
-    def model(self) -> np.ndarray:
-        return model_parameters(self.robot, self.goal.layout)
-
-    def torque(self, rows, v, a) -> np.ndarray:
-        """(nv, n) that the model needs. rows: (nv, p, n)."""
-        tau = np.einsum("ipn,p->in", rows, self.model, optimize=True)
-        for term, values in self._untold.items():
-            tau += values[:, None] * effect_column(term, v, a, coulomb_width=self.goal.coulomb_width)
-        return tau
-
-    @cached_property
-    def _untold(self) -> dict[str, np.ndarray]:
-        """Friction and armature of the model that are no columns of the goal."""
-        named = {"viscous": "damping", "coulomb": "frictionloss", "armature": "armature"}
-        return {t: getattr(self.robot, named[t]) for t in TERMS if t in named and t not in self.goal.layout.terms}
-
-    def _untold_slopes(self, v):
-        """Order of the state, and derivative (nv, n) by it, of each torque outside the goal's columns."""
-        for term, values in self._untold.items():
-            if term == "coulomb":
-                width = self.goal.coulomb_width
-                yield 1, values[:, None] * (1 - np.tanh(v / width) ** 2) / width
-            else:
-                yield {"viscous": 1, "armature": 2}[term], values[:, None]
+        return np.sqrt(samples) / self.goal.noise_along(forces)
 
     def cost(self, z, multipliers: dict, penalty: float, tight: dict) -> tuple[float, np.ndarray, dict]:
         """Cost, gradient and violated limits: share beyond each, by name (nv, n)."""
         X = self.coefficients(z)
         states = self.states(X)
-        q, v, a = states[:3]
-        state = motion(self.robot, q, v, a)
-        rows = all_rows(self.robot, self.goal.layout, v, a, state, self.goal.coulomb_width)
-        tau = self.torque(rows, v, a)
-        weights = self._weights(tau)[:, None]
-        base = self._base(rows) * weights
-        flat = base.reshape(len(base), -1)
-        value, F = self.goal.cost(flat @ flat.T)
-        pull = 2 * (F @ flat).reshape(base.shape)
-        Z = np.zeros_like(rows)
-        Z[:, self.goal.basis.columns] = np.moveaxis(pull * weights, 0, 1)
-        by_tau = self.goal.louder(tau, np.sum(pull * base, axis=(0, 2)) / 2)
+        rows = self.rows(states)
+        weights = self._weights(rows.forces)
+        value, F = self.goal.cost(rows.gram(weights))
+        pull = rows.pulled(F, weights)
+        slope = np.array([np.vdot(each, base) / 2 for each, base in zip(pull, rows.base, strict=True)])
+        load = self.goal.louder(rows.forces, slope)
         by_state, beyond = np.zeros_like(states), {}
         for order, name in enumerate(JOINT_LIMITS):
             centre = self.bounds.middle[:, None] if order == 0 else 0.0
@@ -168,22 +132,20 @@ class Problem:
             by_state[order] += force[1] * np.sign(off) / limit
         limit = self._limit("effort", tight)
         if np.isfinite(limit).any():
+            tau = rows.forces[: self.robot.nv]
             beyond["effort"] = np.abs(tau) / limit - 1
             force = self._pressed(beyond["effort"], multipliers.get("effort", 0.0), penalty)
             value += force[0]
-            by_tau += force[1] * np.sign(tau) / limit
-        Z += by_tau[:, None] * self.model[:, None]
-        for order, slope in self._untold_slopes(v):
-            by_state[order] += by_tau * slope
+            load[: self.robot.nv] += force[1] * np.sign(tau) / limit
         if self.cartesian_speed is not None:
-            added, by_q, by_v, beyond["cartesian speed"] = self._corners(state, multipliers, penalty, tight)
+            added, by_q, by_v, beyond["cartesian speed"] = self._corners(rows.bodies, multipliers, penalty, tight)
             value += added
             by_state[0] += by_q
             by_state[1] += by_v
         if self.scene is not None and self.colliding:
-            added, by_state[0, :, ::SPARSE] = self._collisions(q, by_state[0, :, ::SPARSE], penalty, tight)
+            added, by_state[0, :, ::SPARSE] = self._collisions(states[0], by_state[0, :, ::SPARSE], penalty, tight)
             value += added
-        gradient = rows_gradient(self.robot, self.goal.layout, q, v, a, Z, state, self.goal.coulomb_width)
+        gradient = rows.gradient(pull, load if load.any() else None)
         for order, part in enumerate((gradient.q, gradient.v, gradient.a)):
             by_state[order] += part
         return value, self._pulled_back(np.einsum("onk,oin->ki", self.values, by_state, optimize=True)), beyond
@@ -212,12 +174,12 @@ class Problem:
 
     def _collisions(self, q, by_q, penalty, tight):
         assert self.scene is not None
-        poses = q[:, ::SPARSE]
+        poses = self.bounds.positions(q[:, ::SPARSE])
         spare = tight.get("clearance", SPARE)
         near = self.scene.contacts(poses.T, spare)
         if not len(near.sample):
             return 0.0, by_q
-        still = np.zeros_like(poses)
+        still = np.zeros((self.robot.nv, poses.shape[1]))
         slope = near.gradient(self.robot, motion(self.robot, poses, still, still))
         depth = (spare - near.room) / NEAR
         n = poses.shape[1]

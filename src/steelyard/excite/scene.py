@@ -14,6 +14,7 @@ from steelyard.model.robot import WORLD, Robot
 
 FLOOR = -2  # body number of the floor
 GROUND = "ground"
+STATIC = "hulls of the base"  # body that carries the geometry of the base
 MOSTLY = 0.5  # share of random poses from which a pair nearer than the clearance counts as close
 FEW_CORNERS = 4  # vertices of the least solid
 
@@ -47,9 +48,9 @@ class Contacts:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Geometry of a robot. clearance: m that bodies keep. excluded: pairs of body numbers whose hulls always touch, so
-    that they say nothing; close: pairs that stand nearer than the clearance in most poses, which may come to touching.
-    corners: per body (8, 3) of the box around its geometry, in body axes.
+    """Geometry of a robot. clearance: m that bodies keep. close: pairs of body numbers that stand nearer than the
+    clearance in most poses, which may come to touching. corners: per body (8, 3) of the box around its geometry, in
+    body axes.
     """
 
     robot: Robot
@@ -57,7 +58,6 @@ class Scene:
     data: Any
     bodies: np.ndarray
     clearance: float = 0.0
-    excluded: tuple[tuple[int, int], ...] = ()
     close: tuple[tuple[int, int], ...] = ()
     corners: tuple[np.ndarray, ...] = ()
     notes: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Scene:
 
         m, d = self.model, self.data
         m.geom_margin[:] = max(self.clearance + room, 0.0)
-        zero = np.zeros_like(q)
+        zero = np.zeros((len(q), self.robot.nv))
         qpos = to_mujoco(m, self.robot, q, zero, zero)[0]
         parts: list[tuple] = []
         for k in range(len(qpos)):
@@ -95,11 +95,11 @@ class Scene:
         nearest[1:] = (labels[:, 1:] != labels[:, :-1]).any(axis=0)
         deepest = np.zeros_like(nearest)
         deepest[order] = nearest
-        kept = deepest & (distance < needed + room) & ~_among(pair, self.excluded)
+        kept = deepest & (distance < needed + room)
         return Contacts(*(x[kept] for x in (sample, first, second, distance - needed, normal, point)))
 
-    def judged(self, poses) -> "Scene":
-        """The same with pairs sorted out that always touch, or mostly stand close, in poses (n, nv)."""
+    def judged(self, poses) -> tuple["Scene", tuple[tuple[int, int], ...]]:
+        """The same with pairs known that mostly stand close in poses (n, nq), and the pairs that always touch."""
         touching = _shares(replace(self, clearance=0.0).contacts(poses), len(poses))
         always = tuple(pair for pair, share in touching.items() if share == 1)
         nearer = _shares(self.contacts(poses), len(poses))
@@ -108,7 +108,7 @@ class Scene:
         if close:
             named = ", ".join(f"{self.name(a)} and {self.name(b)}" for a, b in close)
             told.append(f"Mostly nearer than the clearance, and only kept from touching: {named}.")
-        return replace(self, excluded=(*self.excluded, *always), close=close, notes=(*self.notes, *told))
+        return replace(self, close=close, notes=(*self.notes, *told)), always
 
 
 def _among(pair, listed) -> np.ndarray:
@@ -126,11 +126,12 @@ def _shares(found: Contacts, poses: int) -> dict[tuple[int, int], float]:
     return {(int(a), int(b)): count / poses for (a, b), count in zip(listed, often, strict=True)}
 
 
-def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | None = None) -> Scene | None:
+def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | None = None, moving=None) -> Scene | None:
     """Scene of a robot read from a file, None where it has no geometry.
 
-    poses: (n, nv) random ones, which tell the pairs that always touch (hulls fill hollows). clearance: m. floor: height
-    m or None. Neighbours are left aside.
+    poses: (n, nq) random ones, which tell the pairs that always touch (hulls fill hollows). clearance: m. floor: height
+    m or None. moving: (nv,) degrees that move, all by default; bodies that no such joint moves against each other are
+    left aside, and so are neighbours.
     """
     import mujoco
 
@@ -138,20 +139,49 @@ def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | Non
     if not solids:
         return None
     spec = mujoco.MjSpec.from_string(draft(robot, Path("robot.xml")).files[-1][1].decode())
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_MULTICCD  # the nearest point of a pair is enough
+    spec.worldbody.add_body(name=STATIC)  # apart from the floor, which stays compared with what stands on the base
     numbers = []
     for i, (body, vertices) in enumerate(solids):
         spec.add_mesh(name=f"hull{i}", uservert=vertices.ravel().tolist())
-        at = spec.worldbody if body == WORLD else spec.body(robot.body_names[body])
-        at.add_geom(name=f"hull{i}", type=mujoco.mjtGeom.mjGEOM_MESH, meshname=f"hull{i}", mass=0.0)
+        spec.body(_spec_name(robot, body)).add_geom(
+            name=f"hull{i}", type=mujoco.mjtGeom.mjGEOM_MESH, meshname=f"hull{i}", mass=0.0
+        )
         numbers.append(body)
     if floor is not None:
         spec.worldbody.add_geom(name=GROUND, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], pos=[0, 0, floor])
-    model = spec.compile()
-    bodies = np.array([_body_of(model.geom(i).name, numbers) for i in range(model.ngeom)])
-    neighbours = [(WORLD, b) for b in range(robot.nb) if _stands_on(robot, b) == WORLD]
     corners = tuple(_corners([v for body, v in solids if body == b]) for b in range(robot.nb))
-    made = Scene(robot, model, mujoco.MjData(model), bodies, clearance, tuple(neighbours), (), corners, notes)
-    return made.judged(np.asarray(poses, dtype=float))
+
+    def compiled(pairs) -> Scene:
+        for one, other in pairs:
+            spec.add_exclude(bodyname1=_spec_name(robot, one), bodyname2=_spec_name(robot, other))
+        model = spec.compile()
+        bodies = np.array([_body_of(model.geom(i).name, numbers) for i in range(model.ngeom)])
+        return Scene(robot, model, mujoco.MjData(model), bodies, clearance, (), corners, notes)
+
+    made, always = compiled(_unmoved(robot, moving)).judged(np.asarray(poses, dtype=float))
+    if not always:
+        return made
+    return replace(compiled(always), close=made.close, notes=made.notes)
+
+
+def _spec_name(robot: Robot, body: int) -> str:
+    return STATIC if body == WORLD else robot.body_names[body]
+
+
+def _unmoved(robot: Robot, moving) -> list[tuple[int, int]]:
+    """Pairs of bodies, or of one and the base, that are neighbours or that no moving joint moves against each other."""
+    constants = tree(robot)
+    moves = np.ones(robot.nv, dtype=bool) if moving is None else np.asarray(moving)
+    above = constants.ancestors[robot.body_joints] * moves[constants.coordinates]  # (nb, nt)
+    above = np.concatenate([above, np.zeros((1, above.shape[1]))])  # the last row is that of the base
+    number = [*range(robot.nb), WORLD]
+    return [
+        (number[j], i)
+        for i in range(robot.nb)
+        for j in range(i + 1, robot.nb + 1)
+        if np.array_equal(above[i], above[j]) or (number[j] == WORLD and _stands_on(robot, i) == WORLD)
+    ]
 
 
 def _body_of(name: str, numbers) -> int:
