@@ -201,8 +201,14 @@ def _drive(
     import mujoco
 
     m = _compiled(robot)
-    if m.nv != robot.nv:
-        raise ModelError(f"Robot '{robot.name}' has mimic joints, which the simulation does not tie together yet.")
+    if robot.mimic_names and (controller is not None or np.any(offset)):
+        raise ModelError(
+            f"Robot '{robot.name}' has mimic joints ({choices(robot.mimic_names)}), which are driven along with their "
+            "masters by computed torque alone; leave controller and torque offsets out."
+        )
+    for name in robot.mimic_names:  # friction and armature are those of the master's coordinate
+        at = m.joint(name).dofadr[0]
+        m.dof_damping[at] = m.dof_frictionloss[at] = m.dof_armature[at] = 0
     d = mujoco.MjData(m)
     reference = to_mujoco(m, robot, q_ref, v_ref, a_ref)
     d.qpos[:], d.qvel[:] = reference[0][0], reference[1][0]

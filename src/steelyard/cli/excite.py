@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import Friction, Model, Quiet, friction_of, words
+from steelyard.cli.options import Friction, Gravity, Model, Quiet, friction_of, words
 from steelyard.cli.terminal import DONE, FINDINGS, progress_bar, refusals
 
 EXAMPLES = """
@@ -18,6 +18,8 @@ Examples:
   steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif
 
   steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz
+
+  steelyard excite humanoid.xml --held --move "*arm*" --feet left_foot,right_foot -o traj.csv
 """
 
 
@@ -46,7 +48,23 @@ def excite(
     focus: Annotated[
         str, typer.Option(metavar="NAMES", help="What to know: payload, friction, bodies or parameters, with commas.")
     ] = "",
-    lock: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that stay still, with commas.")] = "",
+    lock: Annotated[
+        str, typer.Option(metavar="JOINTS", help="Joints that stay still, with commas; patterns such as left_*.")
+    ] = "",
+    move: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that alone move, likewise. [default: all]")] = "",
+    held: Annotated[
+        bool, typer.Option("--held", help="Hold a free base where the model has it: hung, on a stand.")
+    ] = False,
+    gravity: Gravity = None,
+    feet: Annotated[
+        str, typer.Option(metavar="LINKS", help="The robot stands on these, with commas; balance is kept.")
+    ] = "",
+    balance: Annotated[
+        float, typer.Option(metavar="M", help="How far inside the feet the zero-moment point stays.")
+    ] = 0.01,
+    rows: Annotated[
+        str, typer.Option(metavar="ROWS", help="What is measured: joints, base and wrench:LINK, with commas.")
+    ] = "joints",
     basis: Annotated[str, typer.Option(metavar="KIND", help="fourier or spline.")] = "fourier",
     harmonics: Annotated[int, typer.Option(metavar="N", help="Harmonics of a Fourier motion.")] = 5,
     friction: Friction = "viscous,coulomb,offset",
@@ -102,6 +120,8 @@ def excite(
                 "clearance": clearance,
                 "collisions": collisions,
                 "floor": floor,
+                "feet": words(feet),
+                "balance": balance,
             },
             after=after or (),
             explain=explain,
@@ -109,7 +129,11 @@ def excite(
             duration=duration,
             criterion=criterion,
             focus=None if not focus else focus if focus == "payload" else words(focus),
+            held=held,
+            gravity=gravity,
             locked=words(lock),
+            moved=words(move) or None,
+            rows=words(rows),
             basis=basis,
             harmonics=harmonics,
             friction=friction_of(friction),

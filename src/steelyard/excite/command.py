@@ -24,11 +24,14 @@ def command(
     after: Iterable[Path] = (),
     warm: Path | None = None,
     explain: bool = False,
+    held: bool = False,
+    gravity=None,
     show: Callable[[Design], Iterable[str]] = lambda made: (),
     **options,
 ) -> tuple[str, bool]:
     """Design a motion for a model file and write it. limits: fields of `Limits`; after: logs and saved Information;
-    warm: a log to start from; show: writes pictures of the design and says which; options: of `design`.
+    warm: a log to start from; held: whether a free base stays where the model has it; gravity: (3,) in the world;
+    show: writes pictures of the design and says which; options: of `design`.
 
     Returns the text to show, and whether a target was missed. Raises SteelyardError before anything is written.
     """
@@ -37,8 +40,8 @@ def command(
             raise OptionError(
                 f"--out {path}: a motion is written to {', '.join(FORMATS)}; choose one of these suffixes."
             )
-    robot = load(model)
-    terms = {name: options[name] for name in ("friction", "armature")}
+    robot = load(model, floating=False if held else None, gravity=gravity)
+    terms = {name: options[name] for name in ("friction", "armature", "rows")}
     known = _information(robot, after, terms)
     first = None if warm is None else read_log(warm, robot)
     made = design(robot, limits=Limits(**limits), after=known, warm=first, **options)

@@ -15,6 +15,7 @@ from steelyard.excite.margins import Margin
 from steelyard.excite.optimise import Progress, condition_of, curves_of, first_runs
 from steelyard.excite.problem import Problem
 from steelyard.excite.scene import Scene, scene_of
+from steelyard.excite.support import support_of
 from steelyard.excite.warm import start_from
 from steelyard.identifiability.excitation import Excitation, from_gram
 from steelyard.information import Information
@@ -32,8 +33,8 @@ class Design(Trajectory):
     """A motion and what it promises; `sy.simulate.record(robot, design)` drives it.
 
     evaluate(t (n,)) returns q, v, a (n, nv); duration: s. curve, coefficients (size, nv): the motion itself. margins:
-    use of every limit at 1 kHz, tightest first. gram: (r, r) weighted information it adds in base columns, for torque
-    noise of standard deviation `noise` (nv,).
+    use of every limit at 1 kHz, tightest first. gram: (r, r) weighted information it adds in base columns, for
+    noise of standard deviation `noise`, one a measured row.
     condition_before, condition: of the regressor with unit columns for the best random start and for the design.
     history: cost after each round of the optimiser.
     """
@@ -106,7 +107,9 @@ def design(
     ramp: float = 1.0,
     start=None,
     locked=(),
+    moved=None,
     rest=None,
+    rows="joints",
     friction=FRICTION,
     armature: bool = False,
     noise=None,
@@ -129,7 +132,9 @@ def design(
     random motions), or "condition" (of the regressor with unit columns). focus: what should be known: everything,
     "payload" (a load on the last body, all else known), "friction", bodies or parameters by name. basis: "fourier"
     (harmonics, periods or the best of 1 to 3, ramp in s) or "spline" (points). start: (nv,) first pose, free by
-    default. locked: joints that stay at `rest` (nv,), neutral by default.
+    default. locked: joints that stay at `rest` (nv,) or (nq,), neutral by default, or moved: those that alone do not;
+    by name or pattern (`left_*`). rows: what is measured, "joints" by default, any of "joints", "base" and
+    "wrench:LINK" as in `accumulate`.
     friction, armature: unknown terms, as in `accumulate`. noise: (nv,) standard deviation of torques, by default 1 % of
     each effort limit, or of the typical torque, and noise_share: further noise, as a share of the RMS torque of the
     motion; rate: independent samples a second. after: Information of earlier logs, whose weakest directions then count
@@ -151,12 +156,12 @@ def design(
         )
     began = time.monotonic()
     seconds = np.inf if time_limit is None else time_limit
-    bounds = bounds_of(robot, limits, locked=locked, rest=rest)
+    bounds = bounds_of(robot, limits, locked=locked, moved=moved, rest=rest)
     if not len(bounds.moving):
         raise OptionError("Every joint is locked; leave one that moves.")
     probe = probe_states(robot, bounds)
     _require_held(robot, bounds, probe[0])
-    options = {"friction": friction, "armature": armature, "noise": noise, "rate": rate, "after": after}
+    options = {"friction": friction, "armature": armature, "noise": noise, "rate": rate, "after": after, "rows": rows}
     options |= {"noise_share": noise_share}
     goal = goal_of(robot, probe, criterion=criterion, focus=focus, weight=weight, **options)
     scene = None
@@ -165,7 +170,8 @@ def design(
     pose = None if start is None else _checked_start(robot, bounds, scene if limits.collisions else None, start)
     curves = curves_of(duration, basis, harmonics, periods, points, ramp)
     curves, coefficients = start_from(warm, robot, curves)
-    problem = Problem(robot, goal, curves[0], bounds, scene, limits.cartesian_speed, pose)
+    support = support_of(robot, bounds, limits.feet, margin=limits.balance) if limits.feet else None
+    problem = Problem(robot, goal, curves[0], bounds, scene, limits.cartesian_speed, pose, support=support)
     if not limits.collisions and limits.floor is None:
         problem = replace(problem, colliding=False)
     opening = began + OPENING * seconds
@@ -261,6 +267,13 @@ def _checked_start(robot: Robot, bounds: Bounds, scene: Scene | None, start) -> 
 
 
 def scene_notes(robot: Robot, scene: Scene | None, limits: Limits) -> tuple[str, ...]:
+    """What is to be said of mimic joints and of geometry."""
+    followers = [f"{joint.name} follows {joint.mimics}" for joint in robot.joints if joint.mimics is not None]
+    said = (f"Mimic joints move along: {', '.join(followers)}.",) if followers else ()
+    return (*said, *_geometry_notes(robot, scene, limits))
+
+
+def _geometry_notes(robot: Robot, scene: Scene | None, limits: Limits) -> tuple[str, ...]:
     if not limits.collisions:
         return ()
     if scene is None:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
-from steelyard.excite.measured import measured_kinds
+from steelyard.excite.measured import JOINTS, measured_kinds
 from steelyard.fit.consistent import EFFECT_SPREAD
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.program import congruence
@@ -58,7 +58,12 @@ class Goal:
     reference: np.ndarray
     share: float = 0.0
     coulomb_width: float = COULOMB_WIDTH
-    kinds: tuple[str, ...] = ("joints",)
+    kinds: tuple[str, ...] = (JOINTS,)
+
+    @property
+    def measured(self) -> slice:
+        """Rows that are measured."""
+        return _measured(self.robot, self.kinds)
 
     def noise_along(self, forces) -> np.ndarray:
         """(rows,) standard deviation of each row along a motion that needs forces (rows, n): `noise` and a share of
@@ -153,7 +158,7 @@ def goal_of(
     after: Information | None = None,
     weight: float = 1.0,
     coulomb_width: float = COULOMB_WIDTH,
-    rows="joints",
+    rows=JOINTS,
 ) -> Goal:
     """Goal for a robot; options as of `design`. probe: random allowed states q, v, a (nv, n) and their torques."""
     if criterion not in CRITERIA:
@@ -187,7 +192,7 @@ def goal_of(
     places = np.searchsorted(columns, wanted)
     seen = directions[places]
     tempo = np.linspace(0, 1, q.shape[1])  # from standing still to the limits
-    predicted = slice(0, robot.nv) if "joints" in kinds else slice(robot.nv, None)
+    predicted = slice(0, robot.nv) if JOINTS in kinds else slice(robot.nv, None)
     paced = plan.at(q, tempo * v, tempo**2 * a).dense()[:, predicted]
     relative = (paced / usual[predicted, None]).reshape(basis.count, -1)
     reference = np.linalg.qr(relative.T, mode="r") @ open_before[:, places] @ seen / np.sqrt(relative.shape[1])
@@ -233,16 +238,20 @@ def _felt(wrenches) -> np.ndarray:
     return np.repeat(np.sqrt(np.mean(wrenches**2, axis=1).reshape(-1, 3).max(axis=1)), 3)
 
 
+def _measured(robot: Robot, kinds: tuple[str, ...]) -> slice:
+    return slice(0 if JOINTS in kinds else robot.nv, None)
+
+
 def _noise(robot: Robot, kinds: tuple[str, ...], usual, noise) -> np.ndarray:
     """(rows,) deviation of each row: as given, one or one a measured row, or one percent of what is usual there."""
     found = np.concatenate([default_noise(robot, usual[: robot.nv]), 0.01 * usual[robot.nv :]])
-    measured = np.arange(0 if "joints" in kinds else robot.nv, len(found))
+    measured = found[_measured(robot, kinds)]
     if noise is not None:
         if np.shape(noise) not in ((), measured.shape):
             raise OptionError(
                 f"noise is one number or one a measured row ({len(measured)},); got shape {np.shape(noise)}."
             )
-        found[measured] = noise
+        measured[:] = noise
     if not (np.isfinite(found).all() and (found > 0).all()):
         raise OptionError(f"noise is a positive standard deviation in N m, one or ({len(measured)},); got {noise}.")
     return found

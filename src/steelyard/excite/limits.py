@@ -1,5 +1,6 @@
 """What a motion must respect, and the bounds of one robot that follow."""
 
+import fnmatch
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ class Limits:
     without velocity limits gets 2 rad/s or 0.5 m/s, accelerations 5 times the velocity limit a second, jerk none.
     effort: N m or N. cartesian_speed: m/s of every corner of the boxes around the bodies' geometry. collisions: whether
     bodies keep `clearance` m from each other; floor: height z in m that everything stays above by as much.
+    feet: links on which the robot stands, which must not move; the zero-moment point stays `balance` m inside of them.
     """
 
     margin: float = 0.05
@@ -37,6 +39,8 @@ class Limits:
     collisions: bool = True
     clearance: float = 0.02
     floor: float | None = None
+    feet: tuple[str, ...] = ()
+    balance: float = 0.01
 
     def __post_init__(self):
         if not 0 <= self.margin < 1 or not 0 < self.speed <= 1:
@@ -89,16 +93,15 @@ class Bounds:
         return np.flatnonzero(~self.locked)
 
 
-def bounds_of(robot: Robot, limits: Limits, *, locked=(), rest=None) -> Bounds:
-    """Bounds of a robot. locked: joints that do not move. rest: (nv,) where those stay, neutral by default.
+def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None) -> Bounds:
+    """Bounds of a robot. locked: joints that do not move; moved: those that alone do, all by default; both by name or
+    pattern (`left_*`). rest: (nv,) or (nq,) where the others stay, neutral by default.
 
     Raises OptionError for joints without range, limits that leave nothing, free bases, joints of several degrees that
     are not locked, and closed loops.
     """
     require_tree(robot, "The design of motions")
-    unknown = [name for name in locked if name not in robot.joint_names]
-    if unknown:
-        raise OptionError(f"locked: robot '{robot.name}' has no joint '{unknown[0]}'; it has {robot.joint_names}.")
+    locked = _locked(robot, locked, moved)
     owners = [j for j in robot.free_joints for _ in range(j.nv)]
     still = np.array([j.name in locked for j in owners])
     _require_single(owners, still)
@@ -144,13 +147,30 @@ def bounds_of(robot: Robot, limits: Limits, *, locked=(), rest=None) -> Bounds:
     )
 
 
+def _locked(robot: Robot, locked, moved) -> set[str]:
+    """Joints that stay still. Raises OptionError for a name or pattern that no joint has, or that only a mimic has."""
+    still = set(_matching(robot, locked, "locked"))
+    return still if moved is None else still | set(robot.joint_names) - set(_matching(robot, moved, "moved"))
+
+
+def _matching(robot: Robot, names, option: str):
+    for name in names:
+        found = fnmatch.filter(robot.joint_names, name)
+        follower = next((j for j in robot.joints if j.mimics is not None and j.name == name), None)
+        if follower is not None:
+            raise OptionError(f"{option}: joint '{name}' follows '{follower.mimics}'; name that one.")
+        if not found:
+            raise OptionError(f"{option}: robot '{robot.name}' has no joint '{name}'; it has {robot.joint_names}.")
+        yield from found
+
+
 def _require_single(owners, still):
     """Raise OptionError for a joint of several degrees that is to move."""
     for joint, locked in zip(owners, still, strict=True):
         if joint.kind == "free":
             raise OptionError(
                 f"Joint '{joint.name}' is a free base; a motion is designed for a robot whose base is held. Load the "
-                "model with floating=False (`--fixed`), and say how it is held with gravity=(x, y, z) (`--gravity`)."
+                "model with floating=False (`--held`), and say how it is turned with gravity=(x, y, z) (`--gravity`)."
             )
         if joint.nv > 1 and not locked:
             raise OptionError(

@@ -108,6 +108,8 @@ def _peaks(problem: Problem, states, rows: Rows):
         yield name, states[order] - (problem.bounds.middle[:, None] if order == 0 else 0.0)
     if np.isfinite(problem.bounds.effort).any():
         yield "effort", rows.forces[: problem.robot.nv]
+    if problem.support is not None:
+        yield "balance", np.maximum(problem.support.reach(rows.forces[problem.base_rows]), 0.0)
     if problem.cartesian_speed is not None:
         yield "cartesian speed", corner_speeds(problem.robot, problem.scene, body_twists(rows.bodies))[0]
 
@@ -117,6 +119,10 @@ def _margin(problem: Problem, name: str, i: int, value: float, when: float) -> M
     if name == "cartesian speed":
         limit, where, unit = float(problem.cartesian_speed or np.inf), robot.body_names[i], "m/s"
         return Margin(name, where, value / limit, value, limit, unit, when)
+    if name == "balance" and problem.support is not None:
+        normal, limit = problem.support.normals[i], float(problem.support.room[i])
+        where = f"the feet towards x {normal[0]:+.2f}, y {normal[1]:+.2f}"
+        return Margin(name, where, value / limit, value, limit, "m", when)
     turning = bounds.turning[i]
     limit = np.inf if bounds.locked[i] else (bounds.half if name == "position" else getattr(bounds, name))[i]
     unit = ("N m" if turning else "N") if name == "effort" else ("rad" if turning else "m") + UNITS[name]

@@ -38,7 +38,9 @@ class Run:
 
 def inside() -> dict[str, float]:
     """Shares of the limits to aim at, by name."""
-    return dict.fromkeys(("position", "velocity", "acceleration", "jerk", "effort", "cartesian speed"), INSIDE)
+    return dict.fromkeys(
+        ("position", "velocity", "acceleration", "jerk", "effort", "balance", "cartesian speed"), INSIDE
+    )
 
 
 def first_runs(

@@ -12,7 +12,9 @@ from steelyard.excite.goal import Goal
 from steelyard.excite.limits import Bounds
 from steelyard.excite.rows import Regression, Rows, regression_of
 from steelyard.excite.scene import Scene
-from steelyard.model.robot import Robot
+from steelyard.excite.support import Support
+from steelyard.information.kinds import BASE
+from steelyard.model.robot import WORLD, Robot
 
 JOINT_LIMITS = ("position", "velocity", "acceleration", "jerk")
 NEAR = 0.05  # m of missing room that press like the whole of a joint limit
@@ -24,7 +26,8 @@ SPARSE = 2  # every so many samples are looked at for collisions
 class Problem:
     """Cost of coefficients and its gradient. scene: None where collisions do not count. start: (nv,) pose at t = 0.
 
-    cartesian_speed: m/s or None. colliding: whether the scene is also kept from touching.
+    cartesian_speed: m/s or None. colliding: whether the scene is also kept from touching. support: what the robot
+    stands on, None where its base is held.
     """
 
     robot: Robot
@@ -35,6 +38,7 @@ class Problem:
     cartesian_speed: float | None = None
     start: np.ndarray | None = None
     colliding: bool = True
+    support: Support | None = None
 
     @cached_property
     def grid(self) -> np.ndarray:
@@ -89,7 +93,15 @@ class Problem:
     @cached_property
     def regression(self) -> Regression:
         goal = self.goal
-        return regression_of(self.robot, goal.layout, goal.basis, goal.coulomb_width, goal.kinds)
+        more = () if self.support is None or BASE in goal.kinds else (BASE,)
+        return regression_of(self.robot, goal.layout, goal.basis, goal.coulomb_width, goal.kinds, more)
+
+    @cached_property
+    def base_rows(self) -> slice:
+        """Rows of the wrench under the robot."""
+        sensors = [sensor.body for sensor in self.regression.axes.sensors]
+        first = self.robot.nv + 6 * sensors.index(WORLD)
+        return slice(first, first + 6)
 
     def rows(self, states) -> Rows:
         """Rows of the regression for states (3 or more, nv, n)."""
@@ -101,13 +113,18 @@ class Problem:
         return rows.gram(self._weights(rows.forces))
 
     def noise(self, coefficients) -> np.ndarray:
-        """(rows,) standard deviation of what is measured that is to be expected along the motion."""
-        return self.goal.noise_along(self.rows(self.states(coefficients)).forces)
+        """(m,) standard deviation of the measured rows that is to be expected along the motion."""
+        forces = self.rows(self.states(coefficients)).forces
+        return self.goal.noise_along(forces[: len(self.goal.noise)])[self.goal.measured]
 
     def _weights(self, forces) -> np.ndarray:
-        """(rows,) square root of the samples that a point of the grid stands for, over their noise."""
-        samples = self.goal.rate * self.curve.duration / self.curve.samples
-        return np.sqrt(samples) / self.goal.noise_along(forces)
+        """(rows,) square root of the samples that a point of the grid stands for, over their noise; none for rows that
+        are computed alone."""
+        judged = len(self.goal.noise)
+        weights = np.zeros(len(forces))
+        weights[:judged] = np.sqrt(self.goal.rate * self.curve.duration / self.curve.samples)
+        weights[:judged] /= self.goal.noise_along(forces[:judged])
+        return weights
 
     def cost(self, z, multipliers: dict, penalty: float, tight: dict) -> tuple[float, np.ndarray, dict]:
         """Cost, gradient and violated limits: share beyond each, by name (nv, n)."""
@@ -116,9 +133,10 @@ class Problem:
         rows = self.rows(states)
         weights = self._weights(rows.forces)
         value, F = self.goal.cost(rows.gram(weights))
-        pull = rows.pulled(F, weights)
-        slope = np.array([np.vdot(each, base) / 2 for each, base in zip(pull, rows.base, strict=True)])
-        load = self.goal.louder(rows.forces, slope)
+        pull, load = rows.pulled(F, weights), np.zeros_like(rows.forces)
+        judged = slice(len(self.goal.noise))
+        slope = np.array([np.vdot(*both) / 2 for both in zip(pull[judged], rows.base[judged], strict=True)])
+        load[judged] = self.goal.louder(rows.forces[judged], slope)
         by_state, beyond = np.zeros_like(states), {}
         for order, name in enumerate(JOINT_LIMITS):
             centre = self.bounds.middle[:, None] if order == 0 else 0.0
@@ -137,6 +155,12 @@ class Problem:
             force = self._pressed(beyond["effort"], multipliers.get("effort", 0.0), penalty)
             value += force[0]
             load[: self.robot.nv] += force[1] * np.sign(tau) / limit
+        if self.support is not None:
+            wrench, room = rows.forces[self.base_rows], self.support.room[:, None] * tight.get("balance", 1.0)
+            beyond["balance"] = self.support.reach(wrench) / room - 1
+            force = self._pressed(beyond["balance"], multipliers.get("balance", 0.0), penalty)
+            value += force[0]
+            load[self.base_rows] += self.support.pulled(wrench, force[1] / room)
         if self.cartesian_speed is not None:
             added, by_q, by_v, beyond["cartesian speed"] = self._corners(rows.bodies, multipliers, penalty, tight)
             value += added

@@ -135,7 +135,7 @@ def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | Non
     """
     import mujoco
 
-    solids, notes = _solids(robot)
+    solids, notes = solids_of(robot)
     if not solids:
         return None
     spec = mujoco.MjSpec.from_string(draft(robot, Path("robot.xml")).files[-1][1].decode())
@@ -196,7 +196,7 @@ def _stands_on(robot: Robot, body: int) -> int:
     return joint if joint == WORLD else int(np.flatnonzero(robot.body_joints == joint)[0])
 
 
-def _solids(robot: Robot) -> tuple[list[tuple[int, np.ndarray]], tuple[str, ...]]:
+def solids_of(robot: Robot) -> tuple[list[tuple[int, np.ndarray]], tuple[str, ...]]:
     """Body and vertices (n, 3), in its frame, of each solid; collision geometry where there is any, else visual."""
     if robot.source is None or not robot.source.path.exists():
         return [], ()
