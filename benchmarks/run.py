@@ -14,7 +14,16 @@ from steelyard.dynamics.kernel_choice import threads
 FOLDER = Path(__file__).parent
 SHARED = ("__init__", "run", "peers", "timing", "real_logs")  # no benchmarks
 # many minutes each; their tables are in docs/
-STUDIES = ("coverage", "estimators", "fleet", "fleet_changes", "fleet_memory", "momentum", "stream")
+STUDIES = (
+    "coverage",
+    "estimators",
+    "excitation_robots",
+    "fleet",
+    "fleet_changes",
+    "fleet_memory",
+    "momentum",
+    "stream",
+)
 PEERS = (
     *("numpy", "scipy", "numba", "jax", "clarabel", "mujoco", "pin", "mujoco-sysid", "idyntree", "trimesh"),
     *("pyarrow", "rosbags", "mcap-ros2-support"),

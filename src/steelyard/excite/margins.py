@@ -67,7 +67,8 @@ def _distances(problem: Problem, coefficients, t, speeds) -> list[Margin]:
     """Nearest approach of each pair within reach. speeds: (nb, n) of the fastest point of each body at the times t."""
     scene = problem.scene
     assert scene is not None
-    fastest = np.concatenate([speeds, np.zeros((2, speeds.shape[1]))])  # the last two rows: FLOOR and WORLD stand still
+    still = np.zeros((len(scene.fixed), speeds.shape[1]))
+    fastest = np.concatenate([speeds, still])  # negative numbers are the last rows
     coarse = np.unique(np.minimum(np.arange(0, len(t) + STRIDE, STRIDE), len(t) - 1))
     fastest = np.maximum.reduceat(fastest, coarse, axis=1)
     fastest = np.maximum(fastest, np.roll(fastest, 1, axis=1))  # before and after the instant

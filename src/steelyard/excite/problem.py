@@ -204,7 +204,7 @@ class Problem:
         if not len(near.sample):
             return 0.0, by_q
         still = np.zeros((self.robot.nv, poses.shape[1]))
-        slope = near.gradient(self.robot, motion(self.robot, poses, still, still))
+        slope = near.gradient(self.robot, motion(self.robot, poses, still, still), len(self.scene.fixed))
         depth = (spare - near.room) / NEAR
         n = poses.shape[1]
         force = penalty * depth / NEAR / n

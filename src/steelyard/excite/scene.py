@@ -6,23 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.check.scan import scan
 from steelyard.dynamics.kinematics import Motion, tree
+from steelyard.excite.solids import corners_of, solids_of, surroundings
 from steelyard.model.mjcf_new import draft
 from steelyard.model.mujoco_state import to_mujoco
 from steelyard.model.robot import WORLD, Robot
 
 FLOOR = -2  # body number of the floor
-GROUND = "ground"
-STATIC = "hulls of the base"  # body that carries the geometry of the base
+STATIC = "standing still"  # bodies that carry the geometry of the base and of what is around
 MOSTLY = 0.5  # share of random poses from which a pair nearer than the clearance counts as close
-FEW_CORNERS = 4  # vertices of the least solid
 
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """Pairs nearer than asked. sample: (c,) pose; first, second: (c,) bodies, WORLD for the base, FLOOR; room: (c,) m
-    of distance beyond what the pair needs; normal, point: (c, 3) world, normal from first to second.
+    """Pairs nearer than asked. sample: (c,) pose; first, second: (c,) bodies, below zero what stands still; room: (c,)
+    m of distance beyond what the pair needs; normal, point: (c, 3) world, normal from first to second.
     """
 
     sample: np.ndarray
@@ -32,10 +30,11 @@ class Contacts:
     normal: np.ndarray
     point: np.ndarray
 
-    def gradient(self, robot: Robot, state: Motion) -> np.ndarray:
-        """(c, nv): change of each distance with the joints. state: motion of the poses, world axes and origin."""
+    def gradient(self, robot: Robot, state: Motion, fixed: int = 2) -> np.ndarray:
+        """(c, nv): change of each distance with the joints. state: motion of the poses, world axes and origin. fixed:
+        number of things that stand still."""
         constants = tree(robot)
-        moved = np.zeros((robot.nb + 2, len(constants.degree_joint)))  # last two rows: FLOOR and WORLD stay
+        moved = np.zeros((robot.nb + fixed, len(constants.degree_joint)))  # negative numbers are the last rows
         moved[: robot.nb] = constants.ancestors[robot.body_joints]
         axes = np.moveaxis(state.axes[:, :, self.sample], 2, 0)
         velocity = axes[:, :, :3] + np.cross(axes[:, :, 3:], self.point[:, None])
@@ -50,7 +49,7 @@ class Contacts:
 class Scene:
     """Geometry of a robot. clearance: m that bodies keep. close: pairs of body numbers that stand nearer than the
     clearance in most poses, which may come to touching. corners: per body (8, 3) of the box around its geometry, in
-    body axes.
+    body axes. fixed: names of what stands still, of numbers -1 (WORLD), -2 (FLOOR), and on.
     """
 
     robot: Robot
@@ -61,9 +60,10 @@ class Scene:
     close: tuple[tuple[int, int], ...] = ()
     corners: tuple[np.ndarray, ...] = ()
     notes: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ("base", "floor")
 
     def name(self, body: int) -> str:
-        return {WORLD: "base", FLOOR: "floor"}.get(body) or self.robot.body_names[body]
+        return self.robot.body_names[body] if body >= 0 else self.fixed[-1 - body]
 
     def contacts(self, q, room: float = 0.0) -> Contacts:
         """Pairs with less than `room` m beyond what they need, in poses q (n, nv)."""
@@ -138,54 +138,60 @@ def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | Non
     solids, notes = solids_of(robot)
     if not solids:
         return None
+    around = surroundings(robot)
+    apart = dict.fromkeys(solid.name for solid in solids if solid.body == WORLD and not solid.carrier)
+    fixed = ("base", "floor", *apart, *(each["name"] for each in around))
     spec = mujoco.MjSpec.from_string(draft(robot, Path("robot.xml")).files[-1][1].decode())
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_MULTICCD  # the nearest point of a pair is enough
-    spec.worldbody.add_body(name=STATIC)  # apart from the floor, which stays compared with what stands on the base
+    for number in range(-len(fixed), 0):
+        if number != FLOOR:
+            spec.worldbody.add_body(name=_spec_name(robot, number))
     numbers = []
-    for i, (body, vertices) in enumerate(solids):
-        spec.add_mesh(name=f"hull{i}", uservert=vertices.ravel().tolist())
-        spec.body(_spec_name(robot, body)).add_geom(
-            name=f"hull{i}", type=mujoco.mjtGeom.mjGEOM_MESH, meshname=f"hull{i}", mass=0.0
-        )
-        numbers.append(body)
+
+    def add(number: int, vertices=None, **geom):
+        name = f"hull{len(numbers)}"
+        if vertices is not None:
+            spec.add_mesh(name=name, uservert=np.ravel(vertices).tolist())
+            geom |= {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": name}
+        spec.body(_spec_name(robot, number)).add_geom(name=name, mass=0.0, **geom)
+        numbers.append(number)
+
+    for solid in solids:
+        add(solid.body if solid.name not in apart else -1 - fixed.index(solid.name), solid.vertices)
+    for each in around:
+        add(-1 - fixed.index(each["name"]), **{key: value for key, value in each.items() if key != "name"})
     if floor is not None:
-        spec.worldbody.add_geom(name=GROUND, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], pos=[0, 0, floor])
-    corners = tuple(_corners([v for body, v in solids if body == b]) for b in range(robot.nb))
+        add(FLOOR, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], pos=[0, 0, floor])
+    corners = tuple(corners_of([solid.vertices for solid in solids if solid.body == b]) for b in range(robot.nb))
 
     def compiled(pairs) -> Scene:
         for one, other in pairs:
             spec.add_exclude(bodyname1=_spec_name(robot, one), bodyname2=_spec_name(robot, other))
         model = spec.compile()
-        bodies = np.array([_body_of(model.geom(i).name, numbers) for i in range(model.ngeom)])
-        return Scene(robot, model, mujoco.MjData(model), bodies, clearance, (), corners, notes)
+        bodies = np.array([numbers[int(model.geom(i).name.removeprefix("hull"))] for i in range(model.ngeom)])
+        return Scene(robot, model, mujoco.MjData(model), bodies, clearance, (), corners, notes, fixed)
 
-    made, always = compiled(_unmoved(robot, moving)).judged(np.asarray(poses, dtype=float))
+    made, always = compiled(_unmoved(robot, moving, len(fixed))).judged(np.asarray(poses, dtype=float))
     if not always:
         return made
     return replace(compiled(always), close=made.close, notes=made.notes)
 
 
 def _spec_name(robot: Robot, body: int) -> str:
-    return STATIC if body == WORLD else robot.body_names[body]
+    """Name of a body in the specification; the floor belongs to the world, what else stands still to bodies of its own,
+    so that pairs can be left aside one by one."""
+    return robot.body_names[body] if body >= 0 else "world" if body == FLOOR else f"{STATIC} {-body}"
 
 
-def _unmoved(robot: Robot, moving) -> list[tuple[int, int]]:
-    """Pairs of bodies, or of one and the base, that are neighbours or that no moving joint moves against each other."""
+def _unmoved(robot: Robot, moving, fixed: int) -> list[tuple[int, int]]:
+    """Pairs of bodies, or of one and what stands still, that are neighbours or that no moving joint moves against each
+    other."""
     constants = tree(robot)
     moves = np.ones(robot.nv, dtype=bool) if moving is None else np.asarray(moving)
     above = constants.ancestors[robot.body_joints] * moves[constants.coordinates]  # (nb, nt)
-    above = np.concatenate([above, np.zeros((1, above.shape[1]))])  # the last row is that of the base
-    number = [*range(robot.nb), WORLD]
-    return [
-        (number[j], i)
-        for i in range(robot.nb)
-        for j in range(i + 1, robot.nb + 1)
-        if np.array_equal(above[i], above[j]) or (number[j] == WORLD and _stands_on(robot, i) == WORLD)
-    ]
-
-
-def _body_of(name: str, numbers) -> int:
-    return FLOOR if name == GROUND else numbers[int(name.removeprefix("hull"))]
+    together = [(j, i) for i in range(robot.nb) for j in range(i + 1, robot.nb) if np.array_equal(above[i], above[j])]
+    still = [(-1 - k, int(i)) for i in np.flatnonzero(~above.any(axis=1)) for k in range(fixed)]
+    return together + still + [(WORLD, i) for i in range(robot.nb) if above[i].any() and _stands_on(robot, i) == WORLD]
 
 
 def _stands_on(robot: Robot, body: int) -> int:
@@ -194,42 +200,3 @@ def _stands_on(robot: Robot, body: int) -> int:
     while joint != WORLD and joint not in robot.body_joints:
         joint = int(robot.parents[joint])
     return joint if joint == WORLD else int(np.flatnonzero(robot.body_joints == joint)[0])
-
-
-def solids_of(robot: Robot) -> tuple[list[tuple[int, np.ndarray]], tuple[str, ...]]:
-    """Body and vertices (n, 3), in its frame, of each solid; collision geometry where there is any, else visual."""
-    if robot.source is None or not robot.source.path.exists():
-        return [], ()
-    places = {link.name: link for link in robot.links}
-    solids, missing = [], []
-    for part in scan(robot.source.path).parts:
-        link = places.get(part.name)
-        if link is None:
-            continue
-        shapes = [s for s in part.shapes if s.role == "collision"] or list(part.shapes)
-        shapes = [s.vertices for s in shapes if s.vertices is not None and len(s.vertices) >= FEW_CORNERS]
-        solids += [(link.body, hull_vertices(v) @ link.rotation.T + link.position) for v in shapes]
-        if part.partial:
-            missing.append(part.name)
-    said = f"Geometry of {', '.join(missing)} was not read, so nothing keeps other bodies away from it."
-    return solids, (said,) if missing else ()
-
-
-def hull_vertices(vertices) -> np.ndarray:
-    """Corners (k, 3) of the convex hull of points (n, 3); of their box where they have no volume."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    vertices = np.asarray(vertices, dtype=float)
-    try:
-        return vertices[ConvexHull(vertices).vertices]
-    except QhullError:
-        return _corners([vertices + thin for thin in (-1e-4, 1e-4)])
-
-
-def _corners(solids) -> np.ndarray:
-    """Eight corners (8, 3) of the box around solids, or the origin (1, 3) where there are none."""
-    if not solids:
-        return np.zeros((1, 3))
-    points = np.concatenate(solids)
-    ends = np.stack([points.min(axis=0), points.max(axis=0)])
-    return np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])

@@ -12,10 +12,10 @@ import numpy as np
 from steelyard.dynamics.kinematics import motion, tree
 from steelyard.errors import OptionError, choices
 from steelyard.excite.limits import Bounds
-from steelyard.excite.scene import solids_of
+from steelyard.excite.solids import solids_of
 from steelyard.model.robot import WORLD, Robot
 
-SOLE = 0.01  # m above the lowest point within which geometry counts as touching the ground
+SOLE = 0.002  # m above the lowest point within which geometry counts as touching the ground
 LEAST_LOAD = 0.1  # share of the weight below which a robot counts as about to jump
 
 
@@ -107,7 +107,7 @@ def _soles(robot: Robot, bounds: Bounds, feet: tuple[str, ...]) -> np.ndarray:
                 f"feet: link '{name}' moves with joint '{robot.dof_names[moving[0]]}'; a robot stands on what stays. "
                 "Lock the joints of its leg (locked, `--lock`)."
             )
-        own = [vertices for at, vertices in solids if at == body]
+        own = [solid.vertices for solid in solids if solid.body == body]
         if not own:
             raise OptionError(f"feet: link '{name}' has no geometry that could be read, so it cannot be stood on.")
         R, p = (
