@@ -3,12 +3,11 @@
 Each motion of 10 s is driven in MuJoCo and looked at there at 1 kHz: share of the time in which a joint limit of the
 model is exceeded, and in which hulls of bodies are in each other. The log, with white torque noise that counts like
 100 samples a second of 1 % of each effort limit, is differentiated (10 Hz) and identified by least squares, and with a
-prior whose masses are 30 % wrong. Base error: of the base parameters in units of
-what the prior leaves open, median for least squares (what is not shown has no finite error) and RMS for the fit with
-the prior. Torque error: relative, on another, noise-free motion. Random motions
-are Fourier series of the same form, and sinusoids have one frequency a joint from 0.1 to 0.5 Hz; both use 95 % of the
-tightest limit of each joint's position, speed and acceleration; "safe" ones have their excursion reduced until no hulls
-meet. Means over seeds. Some minutes a robot.
+prior whose masses are 30 % wrong. Base error: of the base parameters in units of what the prior leaves open, median for
+least squares (what is not shown has no finite error) and RMS for the fit with the prior. Torque error: of that fit, on
+another, random and noise-free motion. Random motions are Fourier series of the same form, sinusoids have one frequency
+a joint from 0.1 to 0.5 Hz; both use 95 % of the tightest limit of each joint's position, speed and acceleration; "safe"
+ones have their excursion reduced until no hulls meet. Means over seeds. Some minutes a robot.
 """
 
 import time
