@@ -1,5 +1,6 @@
 """Robots other than arms, and every limit looked at by something else: MuJoCo, Pinocchio, differences at 1 kHz."""
 
+import pickle
 from dataclasses import replace
 
 import mujoco
@@ -10,11 +11,18 @@ from scipy.spatial import ConvexHull
 
 import steelyard as sy
 from robots import EXAMPLE_ROBOTS, urdf
-from steelyard.errors import OptionError
-from steelyard.excite import Limits, design
+from steelyard.errors import FitError, OptionError
+from steelyard.excite import Limits, design, write
+from steelyard.excite.command import _information
+from steelyard.excite.curves import Fourier
 from steelyard.excite.experiment import probe_states
+from steelyard.excite.goal import goal_of
 from steelyard.excite.limits import bounds_of
+from steelyard.excite.measured import measured_kinds
+from steelyard.excite.optimise import random_variables
+from steelyard.excite.problem import Problem
 from steelyard.excite.scene import scene_of
+from steelyard.excite.support import Support
 from steelyard.simulate import PERFECT, record
 
 FAST = {"harmonics": 2, "periods": 1}
@@ -81,6 +89,17 @@ def test_floor_speed_and_jerk_are_kept_by_every_vertex_of_an_arm():
         assert value == pytest.approx(found.room[np.array(names) == where].min(), abs=1e-9)
 
 
+def test_a_problem_with_a_scene_travels_to_other_processes():
+    robot = sy.load(urdf("ur10_robot"))
+    bounds = bounds_of(robot, Limits())
+    goal = goal_of(robot, probe_states(robot, bounds))
+    problem = Problem(robot, goal, Fourier(4.0, 2), bounds, _scene(robot, Limits()))
+    z = random_variables(problem, np.random.default_rng(0))
+    value = problem.cost(z, {}, 30.0, {})[0]
+    assert value > replace(problem, colliding=False).cost(z, {}, 30.0, {})[0]  # something is near
+    assert pickle.loads(pickle.dumps(problem)).cost(z, {}, 30.0, {})[0] == value
+
+
 def _scene(robot, limits):
     probe = probe_states(robot, bounds_of(robot, limits))
     return scene_of(robot, probe[0].T, clearance=limits.clearance, floor=limits.floor)
@@ -105,6 +124,13 @@ def test_surroundings_of_an_mjcf_file_and_a_ball_joint_that_stays(tmp_path):
         mujoco.mj_collision(m, d)
         assert not d.ncon
     assert max(m.used for m in made.margins if "table" in m.where) > 0.5  # it comes near
+    for suffix in ("csv", "npz"):
+        log = sy.read_log(write(made, tmp_path / f"shelf.{suffix}", rate=100.0), robot)
+        np.testing.assert_allclose(log.q, made.evaluate(log.t)[0], atol=1e-6)
+    sent = write(made, tmp_path / "shelf.yaml").read_text().splitlines()
+    assert sent[0] == 'joint_names: ["turn", "lift", "bend"]' and sent[2].count(",") == 2
+    again = design(robot, 4.0, locked=["ball"], rest=rest, warm=log, time_limit=1e-3, **FAST)
+    assert again.condition_before == pytest.approx(made.condition, rel=1e-6)
     truth = record(robot, made, sensors=PERFECT).truth
     np.testing.assert_allclose(sy.inverse_dynamics(robot, truth.q, truth.v, truth.a), truth.tau, atol=1e-9)
 
@@ -224,6 +250,46 @@ def test_errors_with_wrench_sensors_are_as_predicted(kinds):
         error = sy.fit.least_squares(info).base - expected
         found.append(error @ np.linalg.solve(made.data_covariance, error) / len(error))
     assert np.mean(found) == pytest.approx(1.0, rel=0.2)
+
+
+@pytest.mark.parametrize("criterion", ["D", "A", "prediction", "condition"])
+@pytest.mark.parametrize("kinds", [("joints",), ("joints", "base"), ("wrench:link3",)])
+def test_the_gradient_is_that_of_differences_for_every_kind_of_row_and_for_balance(kinds, criterion):
+    robot = sy.library.puma560()
+    bounds = bounds_of(robot, Limits())
+    goal = goal_of(robot, probe_states(robot, bounds), criterion=criterion, rows=kinds, noise=0.2, noise_share=0.05)
+    around = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
+    weight = float(robot.inertias[:, 0].sum() * 9.81)
+    support = Support(np.zeros(2), around, np.full(4, 0.05), 0.0, np.array([0, 0, 0.2 * weight, 0, 0, 0]), weight)
+    problem = Problem(robot, goal, Fourier(5.0, 3), bounds, support=support)
+    rng = np.random.default_rng(0)
+    z = 0.15 * rng.normal(size=problem.curve.size * robot.nv)
+    way, step = rng.normal(size=z.shape), 1e-6
+    assert problem.cost(z, {}, 30.0, {})[2]["balance"].max() > 0  # it counts
+    ends = [problem.cost(z + s * step * way, {}, 30.0, {})[0] for s in (1, -1)]
+    assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(problem.cost(z, {}, 30.0, {})[1] @ way, rel=2e-3)
+    assert problem.noise(problem.coefficients(z)).shape == (6 * len(kinds),)
+
+
+def test_several_earlier_informations_count_together_with_the_same_rows(tmp_path):
+    robot, kinds = sy.library.scara(), ("base", "joints")
+    options = {"rows": kinds, "limits": Limits(collisions=False), **FAST}
+    made = design(robot, 4.0, **options)
+    t = np.arange(400) / 100.0
+    q, v, a = made.evaluate(t)
+    theta = robot.inertias.ravel()
+    base = sy.base_wrench_regressor(robot, q, v, a) @ theta
+    log = sy.Log(t=t, q=q, v=v, a=a, tau=sy.inverse_dynamics(robot, q, v, a), joint_names=robot.joint_names)
+    log = replace(log, wrenches={"base": base})
+    terms = {"rows": measured_kinds(robot, kinds)}
+    saved = [sy.save_information(sy.accumulate(robot, log, **terms), tmp_path / f"{k}.npz") for k in range(2)]
+    one, both = (_information(robot, paths, terms) for paths in (saved[:1], saved))
+    goals = [design(robot, 4.0, after=after, noise=made.noise, **options).goal for after in (one, both)]
+    np.testing.assert_allclose(goals[1].earlier, 2 * goals[0].earlier)
+    with pytest.raises(FitError, match="other rows than this design"):
+        design(robot, 4.0, after=both, friction=made.goal.layout.terms, limits=Limits(collisions=False))
+    with pytest.raises(FitError, match=r"different (rows|columns)"):
+        _information(robot, [saved[0], sy.save_information(sy.accumulate(robot, log), tmp_path / "other.npz")], terms)
 
 
 def _parameters(robot, layout):

@@ -8,6 +8,7 @@ from steelyard.errors import OptionError
 from steelyard.excite.experiment import Design, design
 from steelyard.excite.files import FORMATS, write
 from steelyard.excite.limits import Limits
+from steelyard.excite.measured import measured_kinds
 from steelyard.information import Information, accumulate
 from steelyard.information.files import load_information
 from steelyard.log import filters, read_log
@@ -41,7 +42,8 @@ def command(
                 f"--out {path}: a motion is written to {', '.join(FORMATS)}; choose one of these suffixes."
             )
     robot = load(model, floating=False if held else None, gravity=gravity)
-    terms = {name: options[name] for name in ("friction", "armature", "rows")}
+    terms = {name: options[name] for name in ("friction", "armature")}
+    terms["rows"] = measured_kinds(robot, options["rows"])
     known = _information(robot, after, terms)
     first = None if warm is None else read_log(warm, robot)
     made = design(robot, limits=Limits(**limits), after=known, warm=first, **options)

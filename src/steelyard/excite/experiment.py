@@ -82,9 +82,7 @@ class Design(Trajectory):
         t = np.arange(int(self.duration * rate) + 1) / rate
         q, v, a = self.evaluate(t)
         tau = inverse_dynamics(self.robot, q, v, a) + friction_torque(self.robot, v)
-        return Log(
-            t=t, q=q, v=v, a=a, tau=tau, joint_names=self.robot.joint_names, name=f"{self.robot.name} excitation"
-        )
+        return Log(t=t, q=q, v=v, a=a, tau=tau, joint_names=self.robot.dof_names, name=f"{self.robot.name} excitation")
 
     def explain(self) -> str:
         """What the motion is, which limits hold it back, what it will show and what stays unknown, in lines."""
@@ -169,7 +167,7 @@ def design(
         scene = scene_of(robot, probe[0].T, clearance=limits.clearance, floor=limits.floor, moving=~bounds.locked)
     pose = None if start is None else _checked_start(robot, bounds, scene if limits.collisions else None, start)
     curves = curves_of(duration, basis, harmonics, periods, points, ramp)
-    curves, coefficients = start_from(warm, robot, curves)
+    curves, coefficients = start_from(warm, robot, bounds, curves)
     support = support_of(robot, bounds, limits.feet, margin=limits.balance) if limits.feet else None
     problem = Problem(robot, goal, curves[0], bounds, scene, limits.cartesian_speed, pose, support=support)
     if not limits.collisions and limits.floor is None:
@@ -248,7 +246,7 @@ def _require_held(robot: Robot, bounds: Bounds, q):
 def _checked_start(robot: Robot, bounds: Bounds, scene: Scene | None, start) -> np.ndarray:
     start = np.asarray(start, dtype=float)
     if start.shape != (robot.nv,) or not np.isfinite(start).all():
-        raise OptionError(f"start is a pose of {robot.nv} finite positions, {robot.joint_names}; got {start}.")
+        raise OptionError(f"start is a pose of {robot.nv} finite positions, {robot.dof_names}; got {start}.")
     for i in bounds.moving:
         if not bounds.lower[i] <= start[i] <= bounds.upper[i]:
             raise OptionError(

@@ -18,8 +18,8 @@ def write(design: Design, path, *, rate: float | None = None) -> Path:
     """Write a design in the format of its suffix: .csv, .npz, .yaml (`trajectory_msgs/JointTrajectory`) or .xml (an
     MJCF with one keyframe a sample, to be included in a model with the same joints).
 
-    CSV and NPZ are logs with t, q, v, a and the predicted torques. rate: Hz of the samples; 1000, 100 for YAML and 50
-    for keyframes by default. Raises OptionError for another suffix.
+    CSV and NPZ are logs with t, q, v, a and the predicted torques; a JointTrajectory only joints of one degree.
+    rate: Hz of the samples; 1000, 100 for YAML and 50 for keyframes by default. Raises OptionError for another suffix.
     """
     path = Path(path)
     suffix = {".yml": ".yaml"}.get(path.suffix.lower(), path.suffix.lower())
@@ -54,11 +54,13 @@ def _ros(design: Design, rate: float) -> str:
         return "[" + ", ".join(f"{value:.9g}" for value in x) + "]"
 
     out = io.StringIO()
-    names = ", ".join(json.dumps(name) for name in design.robot.joint_names)
+    single = design.robot.scalar_positions  # place in v: place in q
+    names = ", ".join(json.dumps(design.robot.dof_names[i]) for i in single)
     out.write(f"joint_names: [{names}]\npoints:\n")
     for t, q, v, a in zip(*_samples(design, rate), strict=True):
         nanoseconds = round(t * 1e9)
-        out.write(f"- positions: {row(q)}\n  velocities: {row(v)}\n  accelerations: {row(a)}\n")
+        out.write(f"- positions: {row(q[list(single.values())])}\n")
+        out.write(f"  velocities: {row(v[list(single)])}\n  accelerations: {row(a[list(single)])}\n")
         seconds, rest = divmod(nanoseconds, 10**9)
         out.write(f"  time_from_start: {{sec: {seconds}, nanosec: {rest}}}\n")
     return out.getvalue()

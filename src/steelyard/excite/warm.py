@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.excite.curves import Curve
+from steelyard.excite.limits import Bounds
 from steelyard.log import Log
 from steelyard.model.robot import Robot
 
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from steelyard.excite.experiment import Design
 
 
-def start_from(warm: "Design | Log | None", robot: Robot, curves: list[Curve]) -> tuple[list[Curve], np.ndarray | None]:
+def start_from(
+    warm: "Design | Log | None", robot: Robot, bounds: Bounds, curves: list[Curve]
+) -> tuple[list[Curve], np.ndarray | None]:
     """Curves to try, and coefficients (size, nv) to start from: those of a design, or of the curve nearest to a log.
 
     Raises OptionError for motions of other joints.
@@ -21,18 +24,19 @@ def start_from(warm: "Design | Log | None", robot: Robot, curves: list[Curve]) -
     if warm is None:
         return curves, None
     moved = warm.q.shape[1] if isinstance(warm, Log) else warm.coefficients.shape[1]
-    if moved != robot.nv:
-        raise OptionError(f"warm: that motion moves {moved} joints, this robot has {robot.nv}.")
+    own = robot.nq if isinstance(warm, Log) else robot.nv
+    if moved != own:
+        raise OptionError(f"warm: that motion moves {moved} joints, this robot has {own}.")
     if not isinstance(warm, Log):
         return [warm.curve], warm.coefficients
-    t = warm.t - warm.t[0]
+    t, q = warm.t - warm.t[0], warm.q[:, bounds.scalar]  # anything for joints of several degrees, which are locked
     fits = []
     for curve in curves:
         inside = t <= curve.duration
         values = curve.values(t[inside])[0]
         if len(values) < curve.size:
             raise OptionError(f"warm: that log has {len(values)} samples, fewer than a motion's {curve.size} numbers.")
-        found = np.linalg.lstsq(values, warm.q[inside], rcond=None)[0]
-        fits.append((float(np.mean((values @ found - warm.q[inside]) ** 2)), found))
+        found = np.linalg.lstsq(values, q[inside], rcond=None)[0]
+        fits.append((float(np.mean((values @ found - q[inside]) ** 2)), found))
     nearest = min(range(len(curves)), key=lambda k: fits[k][0])
     return [curves[nearest]], fits[nearest][1]
