@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test check bench package clean
+.PHONY: demo test check bench conformance peers claims package clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -32,6 +32,22 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
+
+# Every model of the test packages, and of robosuite where it is installed, through everything: docs/conformance.md.
+conformance: $(VENV)/.dev
+	PYTHONPATH=tests:. $(BIN)/python -m conformance
+
+$(VENV)/.peers: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,peers]'
+	touch $@
+
+# The same jobs by other tools, at the versions that pyproject.toml pins: their section of benchmarks/RESULTS.md.
+peers: $(VENV)/.peers
+	PYTHONPATH=tests:. $(BIN)/python -m benchmarks.run peer_jobs
+
+# What the project claims, each claim with the tests that prove it: docs/claims.md.
+claims: $(VENV)/.dev
+	PYTHONPATH=tests:. $(BIN)/python -m tools.claims
 
 # Wheel and source archive, then the README in empty environments of every supported Python that is found.
 package: $(VENV)/.dev

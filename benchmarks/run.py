@@ -12,16 +12,18 @@ from pathlib import Path
 from steelyard.dynamics.kernel_choice import threads
 
 FOLDER = Path(__file__).parent
-SHARED = ("__init__", "run", "peers", "timing", "real_logs")  # no benchmarks
+SHARED = ("__init__", "run", "peers", "peer_cases", "timing", "real_logs")  # no benchmarks
 # many minutes each; their tables are in docs/
 STUDIES = (
     "coverage",
     "estimators",
     "excitation_robots",
+    "faults",
     "fleet",
     "fleet_changes",
     "fleet_memory",
     "momentum",
+    "peer_jobs",
     "stream",
 )
 PEERS = (

@@ -6,13 +6,13 @@ import shutil
 import numpy as np
 import pytest
 
+import loop_logs
 import steelyard as sy
 from mujoco_loops import model_with_loops
 from steelyard.errors import LogError, LoopError
 from steelyard.log import write_csv
 from steelyard.model import library
 from steelyard.model.side import read_side, side_path
-from steelyard.parameters import COULOMB_WIDTH
 
 
 def motors_log(robot, joints=None):
@@ -21,12 +21,7 @@ def motors_log(robot, joints=None):
     size = np.array([[0.25, 0.12, 0.05], [0.2, 0.12, 0.06]])
     angle = t[:, None, None] * w + phase
     q, v, a = ((f(angle) * size * w**k).sum(-1) * s for f, k, s in ((np.sin, 0, 1), (np.cos, 1, 1), (np.sin, 2, -1)))
-    tau = sy.closed_loop.inverse_dynamics(robot, q, v, a)
-    speeds = sy.closed_loop.tree_state(robot, q, v, a)[1]
-    friction = robot.damping * speeds + robot.frictionloss * np.tanh(speeds / COULOMB_WIDTH)
-    tau = tau + np.einsum("nji,nj->ni", sy.closed_loop.gamma(robot, q), friction)  # passive joints rub, too
-    tau = tau + 0.01 * tau.std(axis=0) * np.random.default_rng(0).normal(size=tau.shape)
-    return sy.Log(t=t, q=q, tau=tau, joint_names=joints or robot.actuated)
+    return loop_logs.motors_log(robot, t, q, v, a, joints)
 
 
 @pytest.fixture(scope="module")

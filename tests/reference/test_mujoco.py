@@ -1,11 +1,9 @@
 """Inverse dynamics and regressor against MuJoCo's, on MJCF models with every joint type and armature."""
 
-import warnings
-
-import mujoco
 import numpy as np
 import pytest
 
+from mujoco_models import inverse_forces, rigid_body_model
 from robots import package_folder, random_state
 from steelyard.dynamics import inverse_dynamics, regressor
 from steelyard.model import load
@@ -59,33 +57,11 @@ EVERY_JOINT = """
 """
 
 
-def rigid_body_model(path):
-    """The MuJoCo model without what is no rigid-body mechanics: contacts, limits, springs, damping, fluid."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # MuJoCo's about deprecated attributes of its own models
-        m = mujoco.MjModel.from_xml_path(str(path))
-    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
-    m.dof_damping[:] = 0
-    m.jnt_stiffness[:] = 0
-    m.tendon_stiffness[:] = m.tendon_damping[:] = 0
-    if hasattr(m, "tendon_armature"):
-        m.tendon_armature[:] = 0
-    m.body_gravcomp[:] = 0
-    m.opt.density = m.opt.viscosity = 0
-    return m
-
-
 def assert_agrees(path):
     robot, m = load(path), rigid_body_model(path)
-    d = mujoco.MjData(m)
     q, v, a = random_state(robot, np.random.default_rng(0), (5,))
     qpos, qvel, qacc = to_mujoco(m, robot, q, v, a)
-    force = np.empty_like(qvel)
-    for k in range(5):
-        d.qpos[:], d.qvel[:], d.qacc[:] = qpos[k], qvel[k], qacc[k]
-        mujoco.mj_inverse(m, d)
-        force[k] = d.qfrc_inverse
-    expected = force_from_mujoco(m, robot, qpos, force)
+    expected = force_from_mujoco(m, robot, qpos, inverse_forces(m, qpos, qvel, qacc))
     scale = np.abs(expected).max()
     tau = inverse_dynamics(robot, q, v, a)
     assert np.abs(tau - expected).max() <= 1e-9 * scale

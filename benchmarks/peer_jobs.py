@@ -1,0 +1,131 @@
+"""The same job, from a model with wrong masses and a raw log to link parameters and friction, by four tools.
+
+Each file of `benchmarks/peer_code` is what a user of that tool would write; its lines are counted without comments and
+blank lines. Tools run in processes of their own, one after another, imports left out of the times; `make peers`.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pinocchio as pin
+
+import pinocchio_adapter as adapter
+import steelyard as sy
+from benchmarks.peer_cases import Case, cases
+from steelyard.inertia import pseudo
+from steelyard.pipeline import cutoff_for, prepared
+
+CODE = Path(__file__).parent / "peer_code"
+TOOLS = {
+    "Steelyard": "steelyard_job",
+    "Pinocchio + cvxpy": "cvxpy_job",
+    "FIGAROH": "figaroh_job",
+    "mujoco.sysid": "mujoco_sysid_job",
+}
+TRAINED = 0.7  # share of the log that the tools see
+UNLIMITED = '<limit lower="-20" upper="20" effort="1e4" velocity="1e3"/>'
+LIMIT = 180.0  # s for a tool
+PYTHON = os.environ.get("PEERS_PYTHON", sys.executable)  # of peers, where they need an environment of their own
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Link parameters (nb, 10), friction (nv,) each, seconds of the first and later calls."""
+
+    theta: np.ndarray
+    viscous: np.ndarray
+    coulomb: np.ndarray
+    armature: np.ndarray
+    offset: np.ndarray
+    seconds: np.ndarray
+
+
+def run() -> dict:
+    rows = {}
+    for case in cases():
+        with TemporaryDirectory() as folder:
+            rows |= {f"{case.name}, {tool}": row for tool, row in _rows(case, Path(folder)).items()}
+    return rows
+
+
+def _rows(case: Case, folder: Path) -> dict[str, dict]:
+    """Row of each tool. All see the same file of a model and the first part of the raw log."""
+    urdf = sy.save(replace(case.given, source=None), folder / "given.urdf").path
+    text = urdf.read_text("utf-8")
+    text = re.sub(r'type="continuous"', 'type="revolute"', text)  # Pinocchio would take two coordinates for it
+    text = re.sub(r"(<axis[^>]*/>)(?!\s*<limit)", rf"\1{UNLIMITED}", text)
+    urdf.write_text(text, "utf-8")
+    kept = int(TRAINED * len(case.log))
+    train, held = case.log[:kept], case.log[kept:]
+    file, cutoff = sy.write_npz(train, folder / "train.npz"), cutoff_for(case.log, None)
+    held = prepared(sy.filters.restamp(held), cutoff)
+    model = pin.buildModelFromUrdf(str(urdf))
+    rows = {}
+    for tool, module in TOOLS.items():
+        found = _found(module, urdf, file, cutoff, folder / f"{module}.npz")
+        code = {"lines of code": _lines(CODE / f"{module}.py")}
+        rows[tool] = code | ({"note": found} if isinstance(found, str) else _judged(found, case, model, held))
+        print(case.name, tool, rows[tool], flush=True)
+    return rows
+
+
+def _found(module: str, urdf: Path, file: Path, cutoff: float, out: Path) -> Found | str:
+    """What a tool finds, or why it finds nothing."""
+    python = sys.executable if module in ("steelyard_job", "cvxpy_job") else PYTHON
+    command = [python, str(CODE / "run.py"), module, str(urdf), str(file), str(cutoff), str(out)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        return f"more than {LIMIT:.0f} s"
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1]
+    with np.load(out) as arrays:
+        return Found(**arrays)
+
+
+def _judged(found: Found, case: Case, model: pin.Model, held: sy.Log) -> dict:
+    """Held-out torque error, distance from the truth in torques, physical links and times of what was found."""
+    errors = held.tau - _torque(found, case.given, model, held.q, held.v, held.a, held.direction)
+    smallest = np.linalg.eigvalsh(pseudo.to_matrix(found.theta)).min(axis=-1)
+    distance = "" if case.truth is None else f"{_distance(found, case.truth, model):.2%}"
+    return {
+        "first call, s": float(found.seconds[0]),
+        "again, s": float(found.seconds[-1]) if len(found.seconds) > 1 else None,
+        "held-out torque error": f"{np.linalg.norm(errors) / np.linalg.norm(held.tau):.2%}",
+        "distance from the truth": distance,
+        "physical links": f"{np.count_nonzero(smallest > 0)} of {len(smallest)}",
+        "negative friction or armature": int(
+            sum(np.count_nonzero(x < -1e-6) for x in (found.viscous, found.coulomb, found.armature))
+        ),
+    }
+
+
+def _torque(found: Found, robot, model, q, v, a, direction) -> np.ndarray:
+    """Torques (n, nv) by Pinocchio's regressor, and friction with the direction of motion that the filter leaves."""
+    data = model.createData()
+    Y = np.stack([adapter.regressor(model, data, robot, *state) for state in zip(q, v, a, strict=True)])
+    rest = found.viscous * v + found.coulomb * direction[:, : v.shape[1]] + found.armature * a + found.offset
+    return Y @ found.theta.ravel() + rest
+
+
+def _distance(found: Found, truth: sy.Robot, model) -> float:
+    """Distance in base parameters, measured by the torques that they cost on random states, friction left out."""
+    rng = np.random.default_rng(0)
+    q, v, a = (rng.uniform(-size, size, (300, truth.nv)) for size in (1.5, 1.5, 5.0))
+    zero = np.zeros(truth.nv)
+    mine = replace(found, viscous=zero, coulomb=zero, offset=zero)
+    exact = Found(truth.inertias, zero, zero, truth.armature, zero, found.seconds)
+    theirs = _torque(exact, truth, model, q, v, a, 0 * v)
+    return float(np.linalg.norm(_torque(mine, truth, model, q, v, a, 0 * v) - theirs) / np.linalg.norm(theirs))
+
+
+def _lines(path: Path) -> int:
+    """Lines of code: without the documentation at the top, comments and blank lines."""
+    text = re.sub(r'^""".*?"""', "", path.read_text("utf-8"), count=1, flags=re.DOTALL)
+    return sum(1 for line in text.splitlines() if line.strip() and not line.strip().startswith("#"))

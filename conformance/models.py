@@ -1,0 +1,50 @@
+"""Which models there are: those of the test packages that are installed, and our own."""
+
+import importlib.util
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from robots import EXAMPLE_ROBOTS, URDFS
+
+FOLDERS = {  # package: folders in it whose MJCF files are robots, rather than parts of scenes
+    "dm_control": ("suite", "locomotion/walkers/assets", "locomotion/soccer/assets", "third_party"),
+    "robosuite": ("models/assets/robots", "models/assets/grippers"),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model file. source: the package that it comes from; name: short and unique within it."""
+
+    source: str
+    name: str
+    path: Path
+
+
+def found() -> list[Case]:
+    """Every model of the packages that are installed, sorted by package."""
+    bundled = sorted(Path(str(files("steelyard.model") / "data")).glob("*.urdf"))
+    cases = [Case("bundled", path.stem, path) for path in bundled]
+    cases += [Case("example-robot-data", _short(path, EXAMPLE_ROBOTS), path) for path in URDFS]
+    for package, folders in FOLDERS.items():
+        spec = importlib.util.find_spec(package)
+        if spec is None:
+            continue
+        root = Path(spec.submodule_search_locations[0])
+        for folder in folders:
+            paths = sorted((root / folder).rglob("*.xml"))
+            cases += [Case(package, _short(path, root / folder), path) for path in paths if _moves(path)]
+    return cases
+
+
+def _moves(path: Path) -> bool:
+    """Whether an MJCF file states bodies of its own; others are included by scenes."""
+    text = path.read_text("utf-8", errors="replace")
+    return "<worldbody" in text and "<body" in text and "joint" in text
+
+
+def _short(path: Path, root: Path) -> str:
+    """A path without its suffix and without folders that say nothing."""
+    parts = path.relative_to(root).with_suffix("").parts
+    return "/".join(part for part in parts if part not in ("robots", "urdf", "assets"))

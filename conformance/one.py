@@ -1,0 +1,59 @@
+"""All stages of one robot, each with its time limit."""
+
+import signal
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import steelyard as sy
+from conformance import dynamics, files, identification
+from conformance.outcome import FAIL, LATE, Outcome
+from steelyard.errors import SteelyardError
+
+STAGES: dict[str, Callable[[Path], Outcome]] = {
+    "regressor": dynamics.regressor,
+    "identifiability": dynamics.structure,
+    "identification": identification.identification,
+    "urdf": files.urdf,
+    "mjcf": files.mjcf,
+    "check": files.check,
+}
+
+
+class OutOfTime(Exception):
+    """Raised within a stage by the alarm."""
+
+
+def stages(path: Path, limit: float) -> dict[str, Outcome]:
+    """Outcome of each stage; of a model that does not load, the refusal only."""
+    try:
+        sy.load(path)
+    except SteelyardError as error:
+        return {"load": files.refusal(error)}
+    return {name: timed(stage, path, limit) for name, stage in STAGES.items()}
+
+
+def timed(stage: Callable[[Path], Outcome], path: Path, limit: float) -> Outcome:
+    """One stage within a limit in seconds. What other engines raise is a failure with their message."""
+    signal.signal(signal.SIGALRM, _alarm)
+    start = time.perf_counter()
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outcome = stage(path)
+    except OutOfTime:
+        outcome = Outcome(LATE, reason=f"more than {limit:.0f} s")
+    except SteelyardError as error:
+        outcome = files.refusal(error)
+    except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RuntimeError, OSError) as error:
+        outcome = Outcome(FAIL, reason=f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return replace(outcome, seconds=time.perf_counter() - start)
+
+
+def _alarm(signum, frame):
+    raise OutOfTime

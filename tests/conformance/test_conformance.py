@@ -1,0 +1,64 @@
+"""A sample of the conformance suite, and that it sees what is wrong."""
+
+import time
+from pathlib import Path
+
+import pytest
+from conformance.dynamics import regressor, structure
+from conformance.files import mjcf, urdf
+from conformance.models import Case, found
+from conformance.one import STAGES, stages, timed
+from conformance.outcome import FAIL, LATE, PASS, REFUSED, Outcome
+from conformance.page import page
+from conformance.pool import run
+
+import steelyard as sy
+from robots import package_folder
+
+BUNDLED = Path(sy.library.scara().source.path).parent
+ACROBOT = package_folder("dm_control") / "suite" / "acrobot.xml"
+
+
+def test_models_of_every_package_are_found_once():
+    cases = found()
+    assert len(set(cases)) == len(cases) == len({(case.source, case.name) for case in cases})
+    assert {case.source for case in cases} >= {"bundled", "example-robot-data", "dm_control"}
+
+
+@pytest.mark.parametrize("path", [BUNDLED / "scara.urdf", ACROBOT], ids=lambda path: path.stem)
+def test_every_stage_passes(path):
+    outcomes = stages(path, 60.0)
+    assert {name: outcome.status for name, outcome in outcomes.items()} == dict.fromkeys(STAGES, PASS)
+    assert float(outcomes["identification"].figures["ratio"]) < 1.5
+
+
+def test_free_and_ball_joints_and_loops():
+    fish = package_folder("dm_control") / "suite" / "fish.xml"
+    assert [stage(fish).status for stage in (regressor, structure, urdf, mjcf)] == [PASS] * 4
+    assert STAGES["identification"](BUNDLED / "four_bar_leg.urdf").status == PASS
+
+
+def test_a_wrong_regressor_and_a_wrong_file_are_seen(monkeypatch):
+    right = sy.regressor
+    monkeypatch.setattr(sy, "regressor", lambda *state: 1.001 * right(*state))
+    assert regressor(BUNDLED / "scara.urdf").status == FAIL
+    save = sy.save
+    monkeypatch.setattr(sy, "save", lambda robot, path: save(robot.with_inertias(1.01 * robot.inertias), path))
+    outcome = urdf(BUNDLED / "scara.urdf")
+    assert outcome.status == FAIL and "difference" in outcome.reason
+
+
+def test_slow_stages_refusals_and_crashes_are_named(tmp_path):
+    assert timed(lambda path: time.sleep(5), tmp_path, 0.05).status == LATE
+    assert timed(lambda path: [][1], tmp_path, 5.0).reason.startswith("IndexError")
+    (tmp_path / "bad.urdf").write_text("<robot name='x'><link name='a'/></robot>")
+    assert stages(tmp_path / "bad.urdf", 5.0)["load"].status == REFUSED
+
+
+def test_processes_end_in_time_and_failures_reach_the_page(tmp_path):
+    case = Case("bundled", "scara", BUNDLED / "scara.urdf")
+    ((_, outcomes),) = run([case], workers=1, stage_limit=30.0, limit=0.01)
+    assert outcomes["load"].status == LATE
+    failed = {"regressor": Outcome(FAIL, {"regressor": "2e-03"}, "differs | <much>")}
+    text = page({case: outcomes, Case("x", "arm", tmp_path): failed}, "here")
+    assert "| scara | too slow |" in text and "- `arm`, regressor, FAIL: differs \\| &lt;much>" in text

@@ -1,0 +1,52 @@
+"""MuJoCo models reduced to rigid-body mechanics, and what one of their bodies adds to the forces."""
+
+import warnings
+
+import mujoco
+import numpy as np
+
+
+def rigid_body_model(path):
+    """The MuJoCo model without what is no rigid-body mechanics: contacts, limits, springs, damping, fluid."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MuJoCo's about deprecated attributes of its own models
+        m = mujoco.MjModel.from_xml_path(str(path))
+    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
+    m.dof_damping[:] = 0
+    m.jnt_stiffness[:] = 0
+    m.tendon_stiffness[:] = m.tendon_damping[:] = 0
+    if hasattr(m, "tendon_armature"):
+        m.tendon_armature[:] = 0
+    m.body_gravcomp[:] = 0
+    m.opt.density = m.opt.viscosity = 0
+    return m
+
+
+def inverse_forces(m, qpos, qvel, qacc):
+    """Generalised forces (n, nv) by MuJoCo for states (n, nq), (n, nv), (n, nv)."""
+    d, force = mujoco.MjData(m), np.empty_like(qvel)
+    for k in range(len(qvel)):
+        d.qpos[:], d.qvel[:], d.qacc[:] = qpos[k], qvel[k], qacc[k]
+        mujoco.mj_inverse(m, d)
+        force[k] = d.qfrc_inverse
+    return force
+
+
+def point_mass_columns(m, qpos, qvel, qacc, rng):
+    """Forces (n nv, 10 moving bodies) of a unit mass at ten random points of each body that has joints.
+
+    The ten masses span the inertial parameters of a body, so the columns span those of any regressor. Changes `m`.
+    """
+    m.body_mass[:] = 0
+    m.body_inertia[:] = 0
+    m.dof_armature[:] = 0
+    m.body_subtreemass[:] = 0  # MuJoCo then takes moments about the bodies, not about a centre of masses that are gone
+    m.body_sameframe[:] = 0  # centres of mass no longer coincide with frames, which MuJoCo would not look up otherwise
+    columns = []
+    for body in np.flatnonzero(m.body_dofnum):
+        m.body_mass[body] = 1.0
+        for point in rng.uniform(-0.5, 0.5, size=(10, 3)):
+            m.body_ipos[body] = point
+            columns.append(inverse_forces(m, qpos, qvel, qacc).ravel())
+        m.body_mass[body] = 0.0
+    return np.stack(columns, axis=1)
