@@ -5,12 +5,18 @@ import warnings
 import mujoco
 import numpy as np
 
+from steelyard.model.mjcf_names import joint_name
+
 
 def rigid_body_model(path):
     """The MuJoCo model without what is no rigid-body mechanics: contacts, limits, springs, damping, fluid."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # MuJoCo's about deprecated attributes of its own models
-        m = mujoco.MjModel.from_xml_path(str(path))
+        spec = mujoco.MjSpec.from_file(str(path))
+        m = spec.compile()
+        for index, joint in enumerate(spec.joints):
+            joint.name = joint_name(m, index)  # states are exchanged by name; files may leave it out
+        m = spec.compile()
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
     m.dof_damping[:] = 0
     m.jnt_stiffness[:] = 0
