@@ -101,7 +101,7 @@ CLAIMS = (
         "count, null space and regrouping on every example robot and 300 random trees",
         ("identifiability/test_example_robots.py", "identifiability/test_random_trees.py"),
         ("docs/conformance.md",),
-        "to the letter of the file (tolerance=0); by default four files with axes bent by 1e-5 rad count less, and say so",
+        "to the letter of the file (tolerance=0); by default four files with bent axes count less, and say so",
     ),
     Claim(
         "identifiability",
