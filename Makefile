@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test check bench conformance peers claims package clean
+.PHONY: demo test check bench conformance peers claims docs package clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -49,6 +49,14 @@ peers: $(VENV)/.peers
 claims: $(VENV)/.dev
 	PYTHONPATH=tests:. $(BIN)/python -m tools.claims
 
+# The documentation site in site/: offline, strict, links checked.
+$(VENV)/.docs: $(VENV)/.run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/python tools/docs_site.py site
+
 # Wheel and source archive, then the README in empty environments of every supported Python that is found.
 package: $(VENV)/.dev
 	rm -rf dist
@@ -56,4 +64,4 @@ package: $(VENV)/.dev
 	$(BIN)/python tools/try_wheel.py
 
 clean:
-	rm -rf $(VENV) demo-out dist build .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-out dist build site .pytest_cache .ruff_cache .hypothesis

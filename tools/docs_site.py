@@ -1,0 +1,99 @@
+"""Build the documentation site: pages of docs/, README, CONTRIBUTING and CHANGELOG, and the API from docstrings.
+
+`make docs` runs this. Pages are gathered in a temporary folder, Sphinx turns every warning into an error, and the built pages are
+looked at once more: no link without its target, and nothing that a browser would fetch from elsewhere.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from importlib import import_module
+from inspect import getmodule, isclass, isfunction, ismodule
+from pathlib import Path
+
+from check_site import problems
+from site_pages import API, FROM_ROOT, NAVIGATION
+
+ROOT = Path(__file__).parents[1]
+
+
+def gather(folder: Path) -> None:
+    """Every page of the site as a Markdown file."""
+    shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("conf.py", "__pycache__"), dirs_exist_ok=True)
+    for page, source in FROM_ROOT.items():
+        (folder / f"{page}.md").write_text(as_page((ROOT / source).read_text("utf-8")), "utf-8")
+    with (folder / "index.md").open("a", encoding="utf-8") as index:
+        index.writelines(contents(caption, pages) for caption, pages in NAVIGATION.items())
+    (folder / "api").mkdir()
+    for name in API:
+        (folder / "api" / f"{name}.md").write_text(api_page(name), "utf-8")
+    listed = contents("", API)
+    (folder / "api" / "index.md").write_text(f"# API\n\nEvery public name, from its docstring.\n{listed}", "utf-8")
+    rules = sorted(path.stem for path in (folder / "check").glob("SY*.md"))
+    with (folder / "check" / "index.md").open("a", encoding="utf-8") as index:
+        index.write(contents("", rules, hidden=True))
+    for path in folder.glob("*.md"):
+        path.write_text(beside_docs(path.read_text("utf-8")), "utf-8")
+
+
+def contents(caption: str, pages, *, hidden: bool | None = None) -> str:
+    options = [f":caption: {caption}"] * bool(caption) + [":hidden:"] * (bool(caption) if hidden is None else hidden)
+    return "\n```{toctree}\n:maxdepth: 1\n" + "\n".join([*options, "", *pages]) + "\n```\n"
+
+
+def as_page(text: str) -> str:
+    """A Markdown file of the root folder as it would be in docs/."""
+    for page, source in FROM_ROOT.items():
+        text = text.replace(f"]({source}", f"]({page}.md")
+    return text.replace("](docs/", "](")
+
+
+def beside_docs(text: str) -> str:
+    """Links of docs/ to files beside it lead to their pages."""
+    for page, source in FROM_ROOT.items():
+        text = text.replace(f"](../{source}", f"]({page}.md")
+    return text
+
+
+def api_page(name: str) -> str:
+    """Heading, docstring and every public name of one module."""
+    path = "steelyard" if name == "steelyard" else f"steelyard.{name}"
+    module = import_module(path)
+    directives = [f".. automodule:: {path}", "   :no-index:", ""]
+    for public in public_names(module):
+        value = getattr(module, public)
+        kind = "autoclass" if isclass(value) else "autofunction" if callable(value) else "autodata"
+        options = ["   :members:"] * isclass(value)
+        options += ["   :no-index:"] * (isclass(value) and name == "steelyard")  # its own package's page is the target
+        directives += [f".. {kind}:: {path}.{public}", *options, ""]
+    return f"# `{path}`\n\n```{{eval-rst}}\n" + "\n".join(directives) + "```\n"
+
+
+def public_names(module) -> list[str]:
+    """`__all__`, or else the classes and functions that a module defines; modules have pages of their own."""
+    names = getattr(module, "__all__", None) or [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and (isclass(value) or isfunction(value)) and getmodule(value) is module
+    ]
+    return [name for name in names if not ismodule(getattr(module, name))]
+
+
+def build(site: Path) -> int:
+    """Build into a folder. Returns the exit status: that of Sphinx, or 1 where the finished pages have a problem."""
+    from sphinx.cmd.build import main as sphinx
+
+    with tempfile.TemporaryDirectory() as folder:
+        gather(Path(folder))
+        jobs = str(os.cpu_count() or 1)
+        words = ["-b", "html", "-W", "--keep-going", "-q", "-E", "-j", jobs, "-c", str(ROOT / "docs")]
+        shutil.rmtree(site, ignore_errors=True)
+        status = sphinx([*words, "-d", str(Path(folder) / ".trees"), folder, str(site)])
+    found = problems(site)
+    print("\n".join(found) or f"{len(list(site.rglob('*.html')))} pages in {site}, links and pictures checked")
+    return status or bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(build(Path(sys.argv[1] if len(sys.argv) > 1 else "site").resolve()))
