@@ -1,11 +1,11 @@
-"""Sphinx configuration of the documentation site; `make docs` runs tools/docs_site.py, which gathers the pages first."""
+"""Sphinx configuration of the documentation site; tools/docs_site.py gathers the pages and runs it."""
 
 import sys
 from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
-import docstring_markdown  # noqa: E402
+import docstring_markdown
 
 project = "Steelyard"
 author = "Steelyard developers"
@@ -27,6 +27,7 @@ toc_object_entries_show_parents = "hide"
 html_theme = "furo"  # no fonts, scripts or pictures from elsewhere
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # would read pages again, which browsers refuse without a server
 html_static_path = ["site"]
 html_css_files = ["extra.css"]
 

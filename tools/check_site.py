@@ -5,7 +5,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-FETCHED = {"script": "src", "img": "src", "source": "src", "iframe": "src", "link": "href", "video": "src", "object": "data"}
+FETCHED = {
+    "script": "src",
+    "img": "src",
+    "source": "src",
+    "iframe": "src",
+    "link": "href",
+    "video": "src",
+    "object": "data",
+}
 
 
 class Page(HTMLParser):
@@ -39,7 +47,9 @@ def problems(site: Path) -> list[str]:
             for url in sorted(page.links | page.fetched)
             if not outside(url) and not reached(url, path, pages)
         ]
-    styles = [path for path in site.rglob("*.css") if "url(http" in path.read_text("utf-8").replace('"', "").replace("'", "")]
+    styles = [
+        path for path in site.rglob("*.css") if "url(http" in path.read_text("utf-8").replace('"', "").replace("'", "")
+    ]
     return found + [f"{path.relative_to(site)}: fetches from elsewhere" for path in styles]
 
 

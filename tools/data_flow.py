@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "images" / "data_flow.svg"
 WIDTH, HEIGHT, GAP, NAME = 920, 34, 6, 250  # px: of the picture, of a layer, between layers, of the column of names
-STYLE = "<style>text{font:14px system-ui,sans-serif;fill:#1c2b33}.n{font:600 14px ui-monospace,monospace}</style>"
+STYLE = "<style>text{font:14px system-ui,sans-serif;fill:#1c2b33}.n{font:600 14px ui-monospace,monospace}rect{fill:#e8f1f2;stroke:#5b8a8f}</style>"
 
 
 def layers() -> list[list[str]]:
@@ -35,7 +35,7 @@ def svg() -> str:
     rows, y = [], 10
     for layer in layers():
         height = HEIGHT * len(layer)
-        rows.append(f'<rect x="40" y="{y}" width="{WIDTH - 50}" height="{height}" rx="5" fill="#e8f1f2" stroke="#5b8a8f"/>')
+        rows.append(f'<rect x="40" y="{y}" width="{WIDTH - 50}" height="{height}" rx="5" />')
         for i, name in enumerate(layer):
             line = y + HEIGHT * i + 22
             rows.append(f'<text class="n" x="52" y="{line}">{escape(name)}</text>')
@@ -44,7 +44,7 @@ def svg() -> str:
     arrow = f'<path d="M20 12V{y - 18}m-6 -10l6 12l6 -12" fill="none" stroke="#5b8a8f" stroke-width="2"/>'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" role="img">'
     title = "<title>Layers of Steelyard: imports only go down</title>"
-    ground = f'<rect width="{WIDTH}" height="{y}" fill="#fff"/>'
+    ground = f'<rect width="{WIDTH}" height="{y}" style="fill:#fff;stroke:none"/>'
     return "\n".join([head, title, STYLE, ground, arrow, *rows, "</svg>", ""])
 
 

@@ -1,7 +1,7 @@
 """Build the documentation site: pages of docs/, README, CONTRIBUTING and CHANGELOG, and the API from docstrings.
 
-`make docs` runs this. Pages are gathered in a temporary folder, Sphinx turns every warning into an error, and the built pages are
-looked at once more: no link without its target, and nothing that a browser would fetch from elsewhere.
+`make docs` runs this. Pages are gathered in a temporary folder, Sphinx turns every warning into an error, and the built
+pages are looked at once more: no link without its target, and nothing that a browser would fetch from elsewhere.
 """
 
 import os
@@ -13,9 +13,10 @@ from inspect import getmodule, isclass, isfunction, ismodule
 from pathlib import Path
 
 from check_site import problems
-from site_pages import API, FROM_ROOT, NAVIGATION
+from site_pages import API, FOLDERS, FROM_ROOT, NAVIGATION
 
 ROOT = Path(__file__).parents[1]
+SCHEMAS = "src/steelyard/report/schemas"
 
 
 def gather(folder: Path) -> None:
@@ -30,9 +31,12 @@ def gather(folder: Path) -> None:
         (folder / "api" / f"{name}.md").write_text(api_page(name), "utf-8")
     listed = contents("", API)
     (folder / "api" / "index.md").write_text(f"# API\n\nEvery public name, from its docstring.\n{listed}", "utf-8")
-    rules = sorted(path.stem for path in (folder / "check").glob("SY*.md"))
-    with (folder / "check" / "index.md").open("a", encoding="utf-8") as index:
-        index.write(contents("", rules, hidden=True))
+    for first in FOLDERS:
+        page = folder / f"{first}.md"
+        others = sorted(path.stem for path in page.parent.glob("*.md") if path != page)
+        with page.open("a", encoding="utf-8") as text:
+            text.write(contents("", others, hidden=True))
+    shutil.copytree(ROOT / SCHEMAS, folder / "schemas")
     for path in folder.glob("*.md"):
         path.write_text(beside_docs(path.read_text("utf-8")), "utf-8")
 
@@ -53,7 +57,7 @@ def beside_docs(text: str) -> str:
     """Links of docs/ to files beside it lead to their pages."""
     for page, source in FROM_ROOT.items():
         text = text.replace(f"](../{source}", f"]({page}.md")
-    return text
+    return text.replace(f"](../{SCHEMAS}/", "](schemas/")
 
 
 def api_page(name: str) -> str:

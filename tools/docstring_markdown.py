@@ -1,4 +1,4 @@
-"""Docstrings are Markdown as far as they go: code in backticks, lists, indented blocks. Sphinx reads reStructuredText."""
+"""Docstrings are Markdown: code in backticks, lists, indented blocks. Sphinx reads reStructuredText."""
 
 import re
 

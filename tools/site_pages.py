@@ -1,6 +1,12 @@
 """What the documentation site consists of, in order."""
 
-FROM_ROOT = {"index": "README.md", "contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
+FROM_ROOT = {
+    "index": "README.md",
+    "contributing": "CONTRIBUTING.md",
+    "changelog": "CHANGELOG.md",
+    "results": "benchmarks/RESULTS.md",
+}
+FOLDERS = ("check/index", "inspect/README")  # pages that lead to the others of their folder
 
 NAVIGATION = {
     "Start": ("install", "tutorial", "how_to_choose"),
@@ -28,7 +34,7 @@ NAVIGATION = {
         "mesh_inertia",
     ),
     "Reference": ("command_line", "side_file", "conventions", "glossary", "robots", "api/index"),
-    "Project": ("comparison", "dependencies", "contributing", "changelog"),
+    "Project": ("comparison", "results", "dependencies", "contributing", "changelog"),
 }
 
 API = (
