@@ -11,8 +11,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "images" / "data_flow.svg"
-WIDTH, HEIGHT, GAP, NAME = 920, 34, 6, 250  # px: of the picture, of a layer, between layers, of the column of names
-STYLE = "<style>text{font:14px system-ui,sans-serif;fill:#1c2b33}.n{font:600 14px ui-monospace,monospace}rect{fill:#e8f1f2;stroke:#5b8a8f}</style>"
+WIDTH, HEIGHT, GAP = 920, 32, 6  # px: of the picture, of a layer, between layers
+NAME, PURPOSE = 50, 165  # px from the left
+STYLE = """<style>
+text { font: 12.5px system-ui, sans-serif; fill: #1c2b33 }
+.name { font: 600 13px ui-monospace, monospace }
+rect { fill: #e8f1f2; stroke: #5b8a8f }
+</style>"""
 
 
 def layers() -> list[list[str]]:
@@ -35,11 +40,11 @@ def svg() -> str:
     rows, y = [], 10
     for layer in layers():
         height = HEIGHT * len(layer)
-        rows.append(f'<rect x="40" y="{y}" width="{WIDTH - 50}" height="{height}" rx="5" />')
+        rows.append(f'<rect x="40" y="{y}" width="{WIDTH - 50}" height="{height}" rx="5"/>')
         for i, name in enumerate(layer):
-            line = y + HEIGHT * i + 22
-            rows.append(f'<text class="n" x="52" y="{line}">{escape(name)}</text>')
-            rows.append(f'<text x="{NAME - 40}" y="{line}">{escape(purpose(name))}</text>')
+            line = y + HEIGHT * i + 21
+            rows.append(f'<text class="name" x="{NAME}" y="{line}">{escape(name)}</text>')
+            rows.append(f'<text x="{PURPOSE}" y="{line}">{escape(purpose(name))}</text>')
         y += height + GAP
     arrow = f'<path d="M20 12V{y - 18}m-6 -10l6 12l6 -12" fill="none" stroke="#5b8a8f" stroke-width="2"/>'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" role="img">'
