@@ -1,0 +1,219 @@
+"""Whole, small files of every format, from the writers that the tests use: where fuzzing starts."""
+
+import json
+import sys
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path.insert(0, str(TESTS))
+
+import log_files  # noqa: E402
+import payload_logs  # noqa: E402
+import small_runs  # noqa: E402
+from check.corpus.cases import MJCF, URDF  # noqa: E402
+from random_robots import urdf_text  # noqa: E402
+
+import steelyard as sy  # noqa: E402
+from steelyard.log import write_csv, write_npz  # noqa: E402
+
+MJCF_LOOP = """<mujoco model="loop"><default><joint armature="0.1" damping="1"/><geom density="500"/></default>
+<worldbody><body name="a"><joint name="ja" axis="0 0 1" ref="0.1"/><geom type="capsule" fromto="0 0 0 1 0 0" size=".1"/>
+<body name="b" pos="1 0 0"><joint name="jb" type="ball"/><inertial pos="0 0 .1" mass="1" diaginertia=".1 .1 .1"/></body>
+</body><body name="c" pos="0 1 0"><freejoint/><geom size=".1 .2 .3" type="box"/></body></worldbody>
+<equality><connect body1="b" body2="c" anchor="0 0 0"/></equality><actuator><motor joint="ja"/></actuator></mujoco>
+"""
+SIDE = """version = 1
+actuated = ["shoulder", "elbow"]
+[[rotor]]
+joint = "shoulder"
+carrier = "ground"
+gear_ratio = -50.0
+axis = [0.0, 1.0, 0.0]
+position = [0, 0, 0]
+mass = 0.2
+inertia = [1e-4, 0, 0, 1e-4, 0, 1e-4]
+symmetric = false
+[known.masses]
+upper = 4.0
+"upper + rod" = 5
+[known.fixed]
+rod = ["mass", "com"]
+[[known.tie]]
+first = "upper"
+second = "forearm"
+mirror = "y"
+[[known.ellipsoid]]
+link = "upper"
+center = [0, -0.2, 0.01]
+semi_axes = [0.1, 0.4, 0.1]
+[[loop]]
+name = "closure"
+kind = "hinge"
+link = "rod"
+other = "ground"
+position = [0, 0, 0]
+axis = [0, 1, 0]
+"""
+CHANNELS = 't = "t"\nq = ["q_shoulder", 2, "q_wrist"]\ntau = [7, 8, 9]\n[v]\nshoulder = "v_shoulder"\n'
+OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+OFF = "OFF\n4 4 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n"
+
+
+@lru_cache
+def log() -> sy.Log:
+    """24 samples of three joints."""
+    t = np.arange(24) / 100.0
+    phase = t[:, None] * np.array([1.0, 2.0, 3.0])
+    fields = {"q": np.sin(phase), "v": np.cos(phase), "tau": np.sin(3 * phase)}
+    return sy.Log(t=t, joint_names=log_files.NAMES, **fields)
+
+
+@lru_cache
+def arm() -> sy.Robot:
+    """The robot that side files, Information and summaries belong to."""
+    with TemporaryDirectory() as folder:
+        return sy.load(small_runs.write_model(Path(folder) / "arm.urdf"))
+
+
+def _written(*writers) -> list[bytes]:
+    with TemporaryDirectory() as folder:
+        return [writer(log(), Path(folder)).read_bytes() for writer in writers]
+
+
+def urdf() -> list[bytes]:
+    rng = np.random.default_rng(0)
+    return [URDF.encode(), small_runs.MODEL.format(**small_runs.NAMES, mass=4.0, forearm=2.0).encode()] + [
+        urdf_text(rng, links=links).encode() for links in (2, 5)
+    ]
+
+
+def mjcf() -> list[bytes]:
+    return [MJCF.encode(), MJCF_LOOP.encode()]
+
+
+def side() -> list[bytes]:
+    return [SIDE.encode(), SIDE.split("[known.masses]")[0].encode(), b'[known.masses]\nall = 7.0\n']
+
+
+def channels() -> list[bytes]:
+    return [CHANNELS.encode()]
+
+
+def channels_json() -> list[bytes]:
+    return [b'{"t": "t", "q": ["q_shoulder", 2, "q_wrist"], "tau": null}']
+
+
+def csv() -> list[bytes]:
+    log_rows = "t;q_a [deg];tau_a\n# comment\n0.0;1;2\n0.1;1.5;2\n0.2;1.7;2.5\n"
+    return [*_written(lambda log, folder: write_csv(log, folder / "run.csv")), log_rows.encode(), b"0 1 2\n1 2 3\n"]
+
+
+def npz() -> list[bytes]:
+    return _written(lambda log, folder: write_npz(log, folder / "run.npz"))
+
+
+def parquet() -> list[bytes]:
+    return _written(log_files.parquet, log_files.parquet_of_lists)
+
+
+def mat() -> list[bytes]:
+    return _written(log_files.mat, log_files.mat_of_structures, log_files.matlab_hdf5)
+
+
+def hdf5() -> list[bytes]:
+    return _written(log_files.hdf5, log_files.matlab_hdf5)
+
+
+def mcap() -> list[bytes]:
+    from mcap.writer import CompressionType
+
+    plain = {"compression": CompressionType.NONE, "enable_crcs": False}
+    return _written(log_files.mcap, log_files.mcap_of_nested, lambda log, folder: log_files.mcap(log, folder, **plain))
+
+
+def bag1() -> list[bytes]:
+    return _written(log_files.bag1)
+
+
+def bag2() -> list[bytes]:
+    return _written(log_files.db3)
+
+
+def stl() -> list[bytes]:
+    return [_tetrahedron("stl"), _tetrahedron("stl_ascii")]
+
+
+def obj() -> list[bytes]:
+    return [OBJ.encode(), f"mtllib a.mtl\nusemtl a\n{OBJ}vt 0 0\nvn 0 0 1\nf 1/1/1 2/1/1 3/1/1 4/1/1\n".encode()]
+
+
+def ply() -> list[bytes]:
+    import trimesh
+
+    ascii_ = trimesh.exchange.ply.export_ply(trimesh.Trimesh(*_corners()), encoding="ascii")
+    return [_tetrahedron("ply"), ascii_]
+
+
+def off() -> list[bytes]:
+    return [OFF.encode()]
+
+
+def glb() -> list[bytes]:
+    return [_tetrahedron("glb")]
+
+
+def dae() -> list[bytes]:
+    return [_tetrahedron("dae")]
+
+
+def threemf() -> list[bytes]:
+    return [_tetrahedron("3mf")]
+
+
+def _tetrahedron(kind: str) -> bytes:
+    import trimesh
+
+    data = trimesh.Trimesh(*_corners()).export(file_type=kind)
+    return data.encode() if isinstance(data, str) else bytes(data)
+
+
+def _corners():
+    return np.vstack([np.zeros(3), np.eye(3)]), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+
+
+def wrench_csv() -> list[bytes]:
+    log = payload_logs.static(poses=12)
+    quaternion = np.tile([0.0, 0.0, 0.0, 1.0], (len(log), 1))
+    table = np.column_stack([log.t * 0.01, log.wrench, quaternion, np.zeros((len(log), 3))])
+    rows = "\n".join(",".join(f"{x:.4g}" for x in row) for row in table)
+    return [f"t,fx,fy,fz,nx,ny,nz,qx,qy,qz,qw,px,py,pz\n{rows}\n".encode()]
+
+
+def wrench_npz() -> list[bytes]:
+    log = payload_logs.static(poses=12)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "log.npz"
+        np.savez(path, t=log.t * 0.01, wrench=log.wrench, rotation=log.rotation, position=np.zeros((12, 3)))
+        return [path.read_bytes()]
+
+
+def information() -> list[bytes]:
+    rng = np.random.default_rng(0)
+    q, v, a = rng.normal(size=(3, 40, 3))
+    log = sy.Log(t=np.arange(40) / 100, q=q, v=v, a=a, tau=q, joint_names=small_runs.JOINTS)
+    with TemporaryDirectory() as folder:
+        path = sy.information.save_information(sy.accumulate(arm(), log), Path(folder) / "info.npz")
+        return [path.read_bytes()]
+
+
+def outcome() -> list[bytes]:
+    bodies = [
+        {"name": name, "identified": {"theta": theta.tolist()}, "center_covariance": np.eye(3).tolist()}
+        for name, theta in zip(arm().body_names, arm().inertias, strict=True)
+    ]
+    bodies[0]["center_covariance"] = None
+    return [json.dumps({"schema": 1, "bodies": bodies}).encode()]
