@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test check bench conformance peers claims docs package clean
+.PHONY: demo test check bench conformance peers claims docs fuzz package clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -56,6 +56,12 @@ $(VENV)/.docs: $(VENV)/.run
 
 docs: $(VENV)/.docs
 	$(BIN)/python tools/docs_site.py site
+
+# Every parser for FUZZ_SECONDS each, or one: make fuzz FUZZ_TARGETS=mcap FUZZ_SECONDS=3600 (docs/fuzzing.md).
+FUZZ_SECONDS ?= 30
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+	$(BIN)/python -m fuzz.run $(FUZZ_TARGETS) --seconds $(FUZZ_SECONDS)
 
 # Wheel and source archive, then the README in empty environments of every supported Python that is found.
 package: $(VENV)/.dev

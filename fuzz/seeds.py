@@ -14,10 +14,9 @@ sys.path.insert(0, str(TESTS))
 import log_files  # noqa: E402
 import payload_logs  # noqa: E402
 import small_runs  # noqa: E402
+import steelyard as sy  # noqa: E402
 from check.corpus.cases import MJCF, URDF  # noqa: E402
 from random_robots import urdf_text  # noqa: E402
-
-import steelyard as sy  # noqa: E402
 from steelyard.log import write_csv, write_npz  # noqa: E402
 
 MJCF_LOOP = """<mujoco model="loop"><default><joint armature="0.1" damping="1"/><geom density="500"/></default>
@@ -96,7 +95,7 @@ def mjcf() -> list[bytes]:
 
 
 def side() -> list[bytes]:
-    return [SIDE.encode(), SIDE.split("[known.masses]")[0].encode(), b'[known.masses]\nall = 7.0\n']
+    return [SIDE.encode(), SIDE.split("[known.masses]")[0].encode(), b"[known.masses]\nall = 7.0\n"]
 
 
 def channels() -> list[bytes]:
@@ -188,7 +187,7 @@ def _corners():
 def wrench_csv() -> list[bytes]:
     log = payload_logs.static(poses=12)
     quaternion = np.tile([0.0, 0.0, 0.0, 1.0], (len(log), 1))
-    table = np.column_stack([log.t * 0.01, log.wrench, quaternion, np.zeros((len(log), 3))])
+    table = np.column_stack([log.t, log.wrench, quaternion, np.zeros((len(log), 3))])
     rows = "\n".join(",".join(f"{x:.4g}" for x in row) for row in table)
     return [f"t,fx,fy,fz,nx,ny,nz,qx,qy,qz,qw,px,py,pz\n{rows}\n".encode()]
 
@@ -197,7 +196,7 @@ def wrench_npz() -> list[bytes]:
     log = payload_logs.static(poses=12)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "log.npz"
-        np.savez(path, t=log.t * 0.01, wrench=log.wrench, rotation=log.rotation, position=np.zeros((12, 3)))
+        np.savez(path, t=log.t, wrench=log.wrench, rotation=log.rotation, position=np.zeros((12, 3)))
         return [path.read_bytes()]
 
 

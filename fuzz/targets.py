@@ -8,8 +8,8 @@ import steelyard as sy
 from fuzz import seeds
 from steelyard import check
 from steelyard.cli.options import channels_of
-from steelyard.information import load_information
 from steelyard.inertia import mesh_files
+from steelyard.information import load_information
 from steelyard.model.side import read_known, read_side
 from steelyard.payload import read_wrench_log
 from steelyard.view.outcome import read_outcome

@@ -29,5 +29,5 @@ def _members(data: bytes) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return {name: archive.read(name) for name in archive.namelist()}
-    except Exception:  # noqa: BLE001  zipfile raises whatever damage makes it stumble over
+    except Exception:  # zipfile raises whatever damage makes it stumble over
         return {}

@@ -103,7 +103,11 @@ def test_files_that_lack_something(tmp_path, arrays, words):
 def test_files_that_are_none(tmp_path):
     (tmp_path / "log.npz").write_bytes(b"no archive")
     (tmp_path / "log.csv").write_text("t,fx\n1,two\n")
-    for name, words in (("log.npz", "not an archive"), ("log.csv", "expected a header"), ("log.bag", "no wrench log")):
+    for name, words in (
+        ("log.npz", "not a whole .npz archive"),
+        ("log.csv", "expected a header"),
+        ("log.bag", "no wrench log"),
+    ):
         with pytest.raises(LogError, match=words):
             read_wrench_log(tmp_path / name)
 

@@ -1,10 +1,33 @@
 """Triangle meshes from files, through trimesh."""
 
+import struct
+import zlib
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
 from steelyard.errors import InertiaError, choices
+
+# What trimesh's readers stumble over in damaged files: fuzzing met most of these (docs/fuzzing.md).
+BROKEN = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    BadZipFile,
+    EOFError,
+    LookupError,
+    MemoryError,
+    NameError,
+    OSError,
+    RuntimeError,
+    StopIteration,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
 
 
 def load(path, *, scale=1.0):
@@ -55,6 +78,14 @@ def _colors(mesh):
     return np.asarray(look.face_colors, dtype=np.uint8)
 
 
+def _collada_errors(suffix: str) -> tuple[type[Exception], ...]:
+    if suffix not in ("dae", "zae"):
+        return ()
+    from collada import DaeError
+
+    return (DaeError,)
+
+
 def _read(path, extract):
     """What `extract` takes from the scene of a file: vertices, faces and more."""
     import trimesh
@@ -73,7 +104,7 @@ def _read(path, extract):
         raise InertiaError(f"{path.name}: the file is empty (0 bytes). Export the mesh again")
     try:
         found = extract(trimesh.load_scene(path))
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, NotImplementedError) as error:
+    except (*BROKEN, *_collada_errors(suffix)) as error:
         raise InertiaError(
             f"{path.name}: cannot be read as a {path.suffix} mesh ({error}). Export it again, for example as binary STL"
         ) from error

@@ -7,14 +7,14 @@ import io
 import json
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from steelyard import storage
-from steelyard.errors import FitError, OptionError
+from steelyard.errors import FitError, LogError, OptionError
 from steelyard.identifiability.basis import Basis
 from steelyard.information.sums import Information
+from steelyard.log.npz import members
 from steelyard.model.fingerprint import fingerprint
 from steelyard.model.robot import Robot
 from steelyard.parameters import Extra, ParameterLayout
@@ -74,6 +74,13 @@ def packed(info: Information) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def unpacked(about: dict[str, Any], arrays: dict[str, np.ndarray], robot: Robot | None, path) -> Information:
     """The Information of `packed`. Raises FitError, naming `path`, for a robot of other kinematics."""
+    try:
+        return _unpacked(about, arrays, robot, path)
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise FitError(f"{path} is no whole Information ({type(error).__name__}: {error}). Save it again.") from error
+
+
+def _unpacked(about, arrays, robot, path) -> Information:
     rotors = tuple(about.get("rotors", ()))
     given = None if robot is None else fingerprint(robot, rotors=bool(rotors))
     if given != about["fingerprint"]:
@@ -84,10 +91,12 @@ def unpacked(about: dict[str, Any], arrays: dict[str, np.ndarray], robot: Robot 
         )
     extras = (Extra(name, unit, kind, tuple(dofs), tuple(r)) for name, unit, kind, dofs, r in about["extras"])
     names = (tuple(about[key]) for key in ("bodies", "dof_names", "dofs", "terms"))
+    layout = ParameterLayout(*names, extras=tuple(extras), rotor_names=rotors)
+    _require_shapes(arrays, len(about["groups"]), layout.size)
     return Information(
         **{name: arrays[name] for name in ARRAYS},
         group_names=tuple(about["groups"]),
-        layout=ParameterLayout(*names, extras=tuple(extras), rotor_names=rotors),
+        layout=layout,
         basis=Basis(*(arrays[f"basis_{name}"] for name in PARTS)),
         robot=robot,
         coulomb_width=about["coulomb_width"],
@@ -95,6 +104,27 @@ def unpacked(about: dict[str, Any], arrays: dict[str, np.ndarray], robot: Robot 
         engine=about["engine"],
         factors=arrays.get("factors"),
     )
+
+
+def _require_shapes(arrays: dict[str, np.ndarray], groups: int, size: int) -> None:
+    """Raises ValueError for arrays that are no numbers, or of shapes that do not belong together."""
+    k, r = len(arrays["columns"]), len(arrays["basis_columns"])
+    expected = {
+        "gram": (groups, k, k),
+        "moment": (groups, k),
+        "energy": (groups,),
+        "counts": (groups,),
+        "weights": (groups,),
+        "columns": (k,),
+        "basis_columns": (r,),
+        "basis_regrouping": (r, size),
+        "basis_null_space": (size, size - r),
+        "factors": (groups, k + 1, k + 1),
+    }
+    for name, shape in expected.items():
+        array = arrays.get(name)
+        if array is not None and (array.shape != shape or array.dtype.kind not in "fiu"):
+            raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected numbers of shape {shape}")
 
 
 def npz_bytes(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
@@ -107,10 +137,11 @@ def npz_bytes(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
 def read_npz(path, expected: str, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What a file of `npz_bytes` says, and its arrays. Raises FitError unless it is `what` in a version read here."""
     try:
-        with np.load(io.BytesIO(storage.read_bytes(path)), allow_pickle=False) as file:
-            about, arrays = json.loads(str(file["about"])), {name: file[name] for name in file.files if name != "about"}
+        with members(Path(path), io.BytesIO(storage.read_bytes(path))) as file:
+            arrays = {name: file[name] for name in file.keys}
+        about = json.loads(str(arrays.pop("about")))
         found = about["format"]
-    except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
+    except (LogError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise FitError(f"{path} is not {what} ({error}).") from error
     require_readable(found, expected, path, FitError)
     return about, arrays

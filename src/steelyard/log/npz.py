@@ -6,9 +6,11 @@ shape in its header) is checked before any memory is asked for.
 
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +24,24 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedErro
 
 def read(path: Path, request: Request) -> Raw:
     """Read an archive. Raises LogError for a file that is damaged, oversized or pickled, or that lacks `t` or `q`."""
+    with members(path) as arrays:
+        return build(arrays, request)
+
+
+@contextmanager
+def members(path: Path, file: IO[bytes] | None = None) -> Iterator["Members"]:
+    """The arrays of an archive while it is open. file: where it is open already, and `path` only names it in messages.
+
+    Raises LogError for what is damaged, oversized or pickled.
+    """
     try:
-        with zipfile.ZipFile(path) as archive:
-            return build(_Members(path, archive), request)
+        with zipfile.ZipFile(file or path) as archive:
+            yield Members(path, archive)
     except _BROKEN as error:
         raise LogError(f"{path} is not a whole .npz archive ({error}); write it with numpy.savez") from error
 
 
-class _Members:
+class Members:
     """The arrays of an archive, each checked before it is read."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile):

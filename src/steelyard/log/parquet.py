@@ -3,6 +3,7 @@
 LeRobot data sets keep their signals in such lists (`observation.state`).
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,32 +80,35 @@ def _rows(file: "ParquetFile", columns: list[str], start: int, stop: int):
 
 def _widths(file: "ParquetFile") -> dict[str, int | None]:
     """Numeric columns; None for plain ones, the number of elements for lists."""
-    rows = file.metadata.num_rows
-    counts: dict[str, int] = {}
-    for group in range(file.metadata.num_row_groups):
-        for column in range(file.metadata.num_columns):
-            chunk = file.metadata.row_group(group).column(column)
-            counts[chunk.path_in_schema] = counts.get(chunk.path_in_schema, 0) + chunk.num_values
-    result: dict[str, int | None] = {}
-    for field in file.schema_arrow:
-        _add_widths(field, field.name, rows, counts, result)
-    return result
+    numeric = [found for field in file.schema_arrow for found in _numeric_columns(field, field.name)]
+    widths = {name: _first_length(file, name) if lists else None for name, lists in numeric}
+    return {name: width for name, width in widths.items() if width is None or 0 < width <= WIDEST}
 
 
-def _add_widths(field: "Field", name: str, rows: int, counts: dict[str, int], result: dict[str, int | None]) -> None:
+def _numeric_columns(field: "Field", name: str) -> Iterator[tuple[str, bool]]:
+    """(name, whether it holds lists) of the columns of numbers."""
     from pyarrow import types
 
     kind = field.type
     if types.is_struct(kind):
         for inner in kind:
-            _add_widths(inner, f"{name}/{inner.name}", rows, counts, result)
+            yield from _numeric_columns(inner, f"{name}/{inner.name}")
     elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        found = next((count for path, count in counts.items() if path.startswith(name.replace("/", ".") + ".")), 0)
-        width, rest = divmod(found, max(rows, 1))
-        if _numeric(kind.value_type) and rest == 0 and 0 < width <= WIDEST:
-            result[name] = width
+        if _numeric(kind.value_type):
+            yield name, True
     elif _numeric(kind):
-        result[name] = None
+        yield name, False
+
+
+def _first_length(file: "ParquetFile", name: str) -> int:
+    """Elements of the first list of a column. The counts in the metadata would tell without reading, but where these
+    are damaged, Arrow ends the whole process instead of raising (`ColumnChunkMetaData`)."""
+    from pyarrow import Table
+
+    for batch in file.iter_batches(batch_size=1, columns=[name.replace("/", ".")]):
+        first = _column(Table.from_batches([batch]), name)[0].as_py()
+        return 0 if first is None else len(first)
+    return 0
 
 
 def _numeric(kind) -> bool:

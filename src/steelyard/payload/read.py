@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.log.csv import parse_header
+from steelyard.log.npz import members
 from steelyard.model.robot import Robot
 from steelyard.payload.carried import carried_log
 from steelyard.payload.motion import filter_motion
@@ -136,12 +137,13 @@ def _pose(path, found):
 
 
 def _npz(path, robot) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            chosen = {key: next((w for w in words if w in archive.files), None) for key, words in ARRAYS.items()}
-            return {key: archive[word].astype(float) for key, word in chosen.items() if word is not None}
-    except (OSError, ValueError, EOFError) as error:
-        raise LogError(f"{path} is not an archive of plain arrays ({error}); write it with numpy.savez") from error
+    with members(path) as arrays:
+        chosen = {key: next((word for word in words if word in arrays.keys), None) for key, words in ARRAYS.items()}
+        found = {key: arrays[word] for key, word in chosen.items() if word is not None}
+    for key, array in found.items():
+        if array.dtype.kind not in "fiu":
+            raise LogError(f"{path}, array {chosen[key]!r}: expected real numbers, found {array.dtype}")
+    return {key: array.astype(float) for key, array in found.items()}
 
 
 def _table(path, robot) -> dict[str, np.ndarray]:

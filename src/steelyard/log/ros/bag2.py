@@ -93,7 +93,7 @@ def _scan_sqlite(path: Path, recording: Recording) -> None:
         found = sum(_add_messages(connection, number, topic, recording) for number, topic in recording.kept.items())
         if found != _stated(connection):
             _count_others(connection, recording)
-    except (sqlite3.Error, OverflowError, TypeError) as error:
+    except (sqlite3.Error, OverflowError, TypeError, UnicodeDecodeError) as error:  # the last: names in its messages
         if recording.bytes_kept == before:
             raise LogError(f"{path} is not a whole ROS 2 bag (SQLite): {error}") from error
         recording.damaged(f"cannot be read to its end: {error}")
