@@ -29,10 +29,11 @@ def render(record: Record, folder, *, source=None) -> None:
 def write_comparison(view: View, folder) -> None:
     """Write the same three files of a comparison: its summary, page and Markdown."""
     text = json.dumps(view.summary, indent=1, ensure_ascii=False, allow_nan=False)
-    (Path(folder) / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    # file names that are no text in this locale become the escapes of JSON, which read back as the same names
+    (Path(folder) / SUMMARY).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     _render(view, folder)
 
 
 def _render(view: View, folder) -> None:
-    (Path(folder) / PAGE).write_text(page(view), encoding="utf-8")
-    (Path(folder) / TEXT).write_text(markdown(view), encoding="utf-8")
+    (Path(folder) / PAGE).write_text(page(view), encoding="utf-8", errors="backslashreplace")
+    (Path(folder) / TEXT).write_text(markdown(view), encoding="utf-8", errors="backslashreplace")

@@ -4,10 +4,13 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from steelyard.errors import OptionError
+from steelyard.report.locks import locked, sweep
+
+SEAL = "summary.json"
 
 
 def require_folder(out) -> Path:
@@ -43,35 +46,63 @@ def write_file(path, content: bytes, *, what: str, inputs: Sequence[Path] = ()) 
 def staged(out, *, inputs: Sequence[Path] = ()) -> Iterator[Path]:
     """A new folder beside `out` whose files move to `out` when the block ends well; otherwise `out` stays as it was.
 
-    Files of the same name in `out` are replaced, but never one of `inputs`. Raises OptionError when the files cannot be
-    written.
+    Files of the same name in `out` are replaced, but never one of `inputs`. A `summary.json` goes first and comes last:
+    a folder that has one holds files of one run, even where the process was killed between two files. Runs that write
+    one folder at the same time take turns. Raises OptionError when the files cannot be written.
     """
     out = require_folder(out)
     made = [folder for folder in (out.parent, *out.parent.parents) if not folder.exists()]
     stage = out.parent / f".{out.name}.{secrets.token_hex(4)}.part"
     try:
         stage.mkdir(parents=True)
-        yield stage
-        _publish(stage, out, [Path(os.path.realpath(path)) for path in inputs])
+        with locked(stage):
+            sweep(out)
+            yield stage
+            _publish(stage, out, [Path(os.path.realpath(path)) for path in inputs])
     except OSError as error:
         raise OptionError(f"Output folder {out} cannot be written: {error.strerror or error}.") from error
     finally:
         shutil.rmtree(stage, ignore_errors=True)
         if not out.exists():
             for folder in made:
-                folder.rmdir()
+                with suppress(OSError):  # another run may have put something there by now
+                    folder.rmdir()
 
 
 def _publish(stage: Path, out: Path, inputs: Sequence[Path]):
     if not out.exists():
-        stage.rename(out)
-        return
-    moves = [(path, out / path.relative_to(stage)) for path in sorted(stage.rglob("*")) if path.is_file()]
-    for _, target in moves:
-        if Path(os.path.realpath(target)) in inputs:
-            raise OptionError(f"{target} is an input of this run and would be overwritten. Choose another folder.")
-        if target.is_dir():
-            raise OptionError(f"{target} is a folder where a file is to be written. Choose another folder.")
-    for path, target in moves:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        path.replace(target)
+        try:
+            stage.rename(out)
+            return
+        except OSError:
+            if not out.is_dir():  # another run was first
+                raise
+    with locked(out):
+        files = sorted(path for path in stage.rglob("*") if path.is_file())
+        moves = [(path, out / path.relative_to(stage)) for path in files]
+        for _, target in moves:
+            if Path(os.path.realpath(target)) in inputs:
+                raise OptionError(f"{target} is an input of this run and would be overwritten. Choose another folder.")
+            if target.is_dir():
+                raise OptionError(f"{target} is a folder where a file is to be written. Choose another folder.")
+        _replace(moves, stage / secrets.token_hex(4))
+
+
+def _replace(moves: list[tuple[Path, Path]], kept: Path):
+    """Put every file at its target; what was there goes to the folder `kept`, and comes back if anything fails."""
+    moves = sorted(moves, key=lambda move: move[1].name == SEAL)
+    kept.mkdir()
+    undo: list[tuple[Path, Path]] = []
+    try:
+        for k, (_, target) in reversed(list(enumerate(moves))):
+            if target.exists():
+                target.replace(kept / str(k))
+                undo.append((kept / str(k), target))
+        for path, target in moves:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+            undo.append((target, path))
+    except BaseException:
+        for now, before in reversed(undo):
+            now.replace(before)
+        raise

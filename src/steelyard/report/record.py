@@ -58,5 +58,5 @@ def read(folder) -> Record:
 def write(record: Record, folder) -> None:
     """Write summary and curves to a folder."""
     text = json.dumps(record.summary, indent=1, ensure_ascii=False, allow_nan=False)
-    (Path(folder) / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    (Path(folder) / SUMMARY).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     save_curves(record.curves, Path(folder) / CURVES)
