@@ -27,5 +27,6 @@ EXCERPTS: dict[tuple[str, str], str] = {
     ("docs/fleet.md", "steelyard fleet arm.urdf robots.csv --out result --scheduler local"): WORKERS,
     ("docs/fleet.md", "steelyard identify arm.urdf --logs 'week12/**/*.parquet'"): WORKERS,
     ("docs/fleet.md", "import steelyard as sy"): WORKERS,
+    ("docs/command_line.md", "steelyard excite humanoid.xml"): "a humanoid's motion takes half a minute: tests/excite",
     ("docs/command_line.md", "$ steelyard fleet arm.urdf robots.csv --out result --scheduler local"): WORKERS,
 }
