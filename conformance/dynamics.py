@@ -11,6 +11,7 @@ from identifiability.pinocchio_trees import scaled_rank
 from mujoco_models import inverse_forces, point_mass_columns, rigid_body_model
 from robots import random_state
 from steelyard.identifiability.analyze import identifiability
+from steelyard.model.mjcf_names import body_name
 from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
 
 URDF_BOUND, MJCF_BOUND = 1e-10, 1e-9  # relative, of Pinocchio and of MuJoCo
@@ -44,7 +45,12 @@ def structure(path: Path) -> Outcome:
         Y = _pinocchio(path, robot, state).reshape(-1, 10 * robot.nb)
     else:
         m = rigid_body_model(path)
-        Y = point_mass_columns(m, *to_mujoco(m, robot, *state), np.random.default_rng(2))
+        simple = np.flatnonzero(m.body_simple * m.body_dofnum)
+        bodies = [robot.body_names.index(body_name(m, int(body))) for body in simple]
+        ours = sy.regressor(robot, *state).reshape(-1, robot.nb, 10)[:, bodies]  # compared in the other stage
+        ours = ours @ np.random.default_rng(3).normal(size=(10, 10))  # columns of one size, like the others
+        theirs = point_mass_columns(m, *to_mujoco(m, robot, *state), np.random.default_rng(2))
+        Y = np.hstack([theirs, ours.reshape(len(theirs), -1)])
     rank, _ = scaled_rank(Y)
     reason = f"{count} combinations, numeric rank {rank}"
     return judged(count == rank, reason, count=str(count), rank=str(rank))

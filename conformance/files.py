@@ -57,7 +57,7 @@ def _written(path: Path, suffix: str) -> Outcome:
 
 
 def _torque_difference(robot: sy.Robot, again: sy.Robot) -> float:
-    """Largest relative difference of torques, which frames of links and what a format calls zero do not touch.
+    """Largest relative difference of torques, which frames of links do not touch.
 
     Armature is left out: URDF has no place for it. A mimic joint moves on its own in MJCF; here it moves as it should.
     """
@@ -72,7 +72,7 @@ def _torque_difference(robot: sy.Robot, again: sy.Robot) -> float:
             continue  # moves, and is felt, with its master
         at_q, at_v = again.q_slices[places[joint.name]], again.v_slices[places[joint.name]]
         own_q, own_v = robot.q_slices[k], robot.v_slices[k]
-        shift = joint.offset - other.offset if joint.nq == 1 else 0.0
+        shift = joint.offset if joint.mimics is not None else 0.0  # MJCF lets the mimic move by itself
         moved[0][:, at_q] = joint.ratio * state[0][:, own_q] + shift
         for mine, theirs in zip(state[1:], moved[1:], strict=True):
             theirs[:, at_v] = joint.ratio * mine[:, own_v]

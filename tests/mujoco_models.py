@@ -41,7 +41,8 @@ def inverse_forces(m, qpos, qvel, qacc):
 def point_mass_columns(m, qpos, qvel, qacc, rng):
     """Forces (n nv, 10 moving bodies) of a unit mass at ten random points of each body that has joints.
 
-    The ten masses span the inertial parameters of a body, so the columns span those of any regressor. Changes `m`.
+    The ten masses span the inertial parameters of a body, so the columns span those of any regressor. Bodies that
+    MuJoCo compiled as simple are left out: their mass matrix has no room for a centre elsewhere. Changes `m`.
     """
     m.body_mass[:] = 0
     m.body_inertia[:] = 0
@@ -49,10 +50,10 @@ def point_mass_columns(m, qpos, qvel, qacc, rng):
     m.body_subtreemass[:] = 0  # MuJoCo then takes moments about the bodies, not about a centre of masses that are gone
     m.body_sameframe[:] = 0  # centres of mass no longer coincide with frames, which MuJoCo would not look up otherwise
     columns = []
-    for body in np.flatnonzero(m.body_dofnum):
+    for body in np.flatnonzero((m.body_dofnum > 0) & (m.body_simple == 0)):
         m.body_mass[body] = 1.0
         for point in rng.uniform(-0.5, 0.5, size=(10, 3)):
             m.body_ipos[body] = point
             columns.append(inverse_forces(m, qpos, qvel, qacc).ravel())
         m.body_mass[body] = 0.0
-    return np.stack(columns, axis=1)
+    return np.stack(columns, axis=1) if columns else np.empty((qvel.size, 0))
