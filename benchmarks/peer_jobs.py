@@ -1,4 +1,6 @@
 """The same job, from a model with wrong masses and a raw log to link parameters and friction, by four tools.
+Where FIGAROH's physical fit finds no optimum, its least-squares base parameters stand for its links, which are then not
+physical.
 
 Each file of `benchmarks/peer_code` is what a user of that tool would write; its lines are counted without comments and
 blank lines. Tools run in processes of their own, one after another, imports left out of the times; `make peers`.
