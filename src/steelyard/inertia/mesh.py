@@ -18,7 +18,6 @@ three corners.
 """
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from steelyard.inertia import mesh_checks, pseudo
 from steelyard.inertia.mesh_files import load
@@ -118,6 +117,8 @@ _MOMENT_BASIS = _moment_basis()
 
 def _moment_derivatives(columns, faces):
     """Derivatives (10, n, 3) of the moments `_MOMENT_BASIS` at unit density. columns: (3, n) about the apex."""
+    from scipy.sparse import csc_array
+
     n = columns.shape[1]
     around = csc_array(
         (np.ones(3 * len(faces)), faces.ravel(), np.arange(0, 3 * len(faces) + 1, 3)), shape=(n, len(faces))
