@@ -34,8 +34,8 @@ samples were taken at other times than the stamps say, by up to a whole step; `f
 and spaces the rest evenly, and `identify` does so on its own. The torque of the first joint is half noise (0.44 of
 0.93 N m): gravity does not act on it, so its inertia will be known worst. Joint 4 alternates quickly (23 reversals,
 a stretch of one radian), all others swing slowly.""",
-    "tx40": """The richest of the four logs: accelerations of 13 to 29 rad/s² and a spectrum that asks for a cutoff
-of 20 Hz. Its tail is poorly excited: the tenths of every joint's speed fall off, and in the last 1.4 seconds
+    "tx40": """The richest of the four logs: accelerations of 13 to 28 rad/s² and a spectrum that reaches beyond 10 Hz,
+where cutoffs end. Its tail is poorly excited: the tenths of every joint's speed fall off, and in the last 1.4 seconds
 nothing moves at all. Held out for validation, as `identify` does with the end of a log by default, this stretch
 measures little but friction and gravity; judge the fit by blocks spread over the log (`split_blocks(log,
 blocks=...)`, `steelyard.log.folds`). The model shows that joints 5 and 6 share a motor, which the drawing does not
@@ -43,14 +43,12 @@ say.""",
     "ur10": """The cleanest log: no gap, no jitter, noise of a tenth of a microradian. It looks as if it had been
 smoothed before it was published: the noise of the torques, 2e-4 N m and less, is not that of any sensor. What is
 left is friction: the torque error of joints 5 and 6 sits at standstill and reversals, where Coulomb friction jumps
-and a filter smears it, which is also why their torques seem to come late by 23 and 37 ms. Samples near standstill
+and a filter smears it, which is also why their torques seem to come late by 29 and 20 ms. Samples near standstill
 deserve less weight (`--reversal-weight`), which `identify` gives them.""",
     "kuka_kr300": """A large robot with a gravity compensator that the model does not have, recorded on the side of the
 drives. The log itself is healthy; it is the model that does not fit, and the report says so: rigid links leave a
 large share of the torque, even without physical constraints, and what is left stays alike for the better part of a
-second, as no noise does. The other messages are what this mismatch looks like to tests that assume the right model:
-a tilted gravity and a wrong torque constant are the nearest that links and friction come to a spring across joint
-2. They are not to be followed before the compensator is in the model.""",
+second, as no noise does.""",
 }
 
 

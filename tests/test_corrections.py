@@ -8,7 +8,6 @@ import steelyard as sy
 from small_runs import JOINTS, motion, write_model
 from steelyard.corrections import Corrections, corrected, corrections_from
 from steelyard.errors import OptionError
-from steelyard.log.saturation import clear_of
 from steelyard.report.command import repeat_command
 
 
@@ -66,17 +65,6 @@ def test_irregular_samples_with_true_stamps_are_left_alone():
     q = np.stack([np.sin(2 * t), np.cos(t), 0.1 * np.sin(3 * t)], axis=1)
     log = sy.Log(t=t, q=q, tau=q + 0.01 * rng.normal(size=q.shape), joint_names=JOINTS)
     assert [f.code for f in sy.log.checks.check(log)] == ["jitter"]
-
-
-def test_samples_near_clipped_torques():
-    log = log_of()
-    clipped = log.replace(tau=np.minimum(log.tau, [np.inf, 0.9, np.inf]))
-    filtered = sy.filters.differentiate(clipped, cutoff=5.0)
-    kept = clear_of(filtered, clipped, 5.0)
-    at = clipped.t[clipped.tau[:, 1] == 0.9]
-    assert len(kept) < len(filtered) and np.abs(kept.t[:, None] - at).min() > 0.2
-    assert np.isin(filtered.t[np.abs(filtered.t[:, None] - at).min(axis=1) > 0.2], kept.t).all()
-    assert len(clear_of(filtered, log, 5.0)) == len(filtered)
 
 
 def test_gravity_of_the_given_model(tmp_path):

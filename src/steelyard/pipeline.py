@@ -20,7 +20,7 @@ from steelyard.information.reversals import REVERSAL_WEIGHT
 from steelyard.inspect import Inspection, cutoff_of, health
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
 from steelyard.log.bandwidth import cutoff_for
-from steelyard.log.saturation import clear_of
+from steelyard.log.masks import masked, saturated
 from steelyard.log.smoothers import BUTTERWORTH, order_of
 from steelyard.model import Robot, load
 from steelyard.model.side import read_known, read_side, side_path
@@ -193,7 +193,11 @@ def readied(job: Job, robot: Robot, log: Log) -> Ready:
         raw = filters.restamp(raw)
     cutoff = cutoff_for(raw, job.cutoff, smoother=job.smoother)
     filtered = prepared(raw, cutoff, smoother=job.smoother, coupling=job.coupling)
-    log = clear_of(filtered, raw, cutoff) if job.corrections.saturation else filtered
+    log = (
+        masked(filtered, raw, saturated(raw), cutoff, name="clipped torques")
+        if job.corrections.saturation
+        else filtered
+    )
     log = on_tree(robot, log) if robot.loops else log
     return Ready(raw, filtered, log, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0, found)
 

@@ -26,13 +26,14 @@ class Validation:
     """Torque prediction of a model on a log.
 
     predicted, measured: (n, nv) in N m or N. rms: (nv,) of the error; relative: (nv,) error over signal of each joint;
-    relative_error: `||e|| / ||tau||` over all joints together.
+    relative_error: `||e|| / ||tau||` over all joints together. weights: (n, nv) of the samples in these, or None.
     """
 
     t: np.ndarray
     predicted: np.ndarray
     measured: np.ndarray
     joint_names: tuple[str, ...]
+    weights: np.ndarray | None = None
 
     @property
     def error(self) -> np.ndarray:
@@ -40,16 +41,23 @@ class Validation:
 
     @cached_property
     def rms(self) -> np.ndarray:
-        return np.sqrt(np.mean(self.error**2, axis=0))
+        return np.sqrt(self._mean(self.error**2))
 
     @cached_property
     def relative(self) -> np.ndarray:
-        signal = np.sqrt(np.mean(self.measured**2, axis=0))
+        signal = np.sqrt(self._mean(self.measured**2))
         return self.rms / np.where(signal > 0, signal, np.nan)
 
     @cached_property
     def relative_error(self) -> float:
-        return float(np.linalg.norm(self.error) / np.linalg.norm(self.measured))
+        root = 1.0 if self.weights is None else np.sqrt(self.weights)
+        return float(np.linalg.norm(root * self.error) / np.linalg.norm(root * self.measured))
+
+    def _mean(self, x) -> np.ndarray:
+        """(nv,) weighted means; 0 for a joint none of whose samples count."""
+        if self.weights is None:
+            return np.mean(x, axis=0)
+        return np.sum(self.weights * x, axis=0) / np.maximum(np.sum(self.weights, axis=0), 1e-300)
 
 
 def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Validation:
@@ -74,9 +82,10 @@ def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Vali
         [predict(model, q[s], v[s], a[s], direction=direction[s], rotors=rotors) for s in chunks]
     )
     if not robot.loops:
-        return Validation(log.t, predicted, tau, robot.dof_names)
+        return Validation(log.t, predicted, tau, robot.dof_names, log.weights)
     choice = choose(robot)
-    return Validation(log.t, predicted, tau[:, choice.independent], choice.names)
+    weights = None if log.weights is None else log.weights[:, choice.independent]
+    return Validation(log.t, predicted, tau[:, choice.independent], choice.names, weights)
 
 
 def predict(model: Estimate | Robot, q, v, a, *, direction=None, rotors: bool = False) -> np.ndarray:

@@ -87,8 +87,8 @@ class Case:
 
     @cached_property
     def target(self) -> np.ndarray:
-        """(nv, n) torque that the columns are to explain."""
-        return (self.tau - self.regression.known).T
+        """(nv, n) torque that the columns are to explain; 0 where it is not to be believed."""
+        return (self.tau - self.regression.known).T * self.regression.believed
 
     @cached_property
     def information(self) -> Information:
@@ -96,7 +96,7 @@ class Case:
             gram=self.regression.gram,
             moment=np.squeeze(self.target[:, None] @ self.regression.rows, axis=1),
             energy=np.sum(self.target**2, axis=1),
-            counts=np.full(self.robot.nv, len(self)),
+            counts=np.broadcast_to(np.sum(self.regression.believed * np.ones((1, len(self))), axis=1), self.robot.nv),
             weights=np.ones(self.robot.nv),
             columns=self.regression.basis.columns,
             group_names=self.robot.dof_names,
@@ -178,7 +178,9 @@ class Case:
     def weighted(self, torque) -> np.ndarray:
         """(nv n,) or (nv n, m) rows over their noise. torque: (nv, n) or (nv, n, m)."""
         noise = self.free[1].reshape(-1, *[1] * (torque.ndim - 1))
-        return (torque / noise).reshape(-1, *torque.shape[2:])
+        believed = self.regression.believed
+        believed = believed.reshape(*believed.shape, *[1] * (torque.ndim - 2))
+        return (torque * believed / noise).reshape(-1, *torque.shape[2:])
 
 
 def gain(before, after) -> float:
@@ -203,7 +205,10 @@ def case_of(estimate: Estimate, logs: Sequence[Log], *, independence: float = 1.
     q, v, a = few.require("q", "v", "a")
     width = estimate.coulomb_width
     return Case(
-        regression=Regression(robot, estimate.layout, width, q, v, a, direction_of(few, width, estimate.layout)),
+        regression=Regression(
+            *(robot, estimate.layout, width, q, v, a, direction_of(few, width, estimate.layout)),
+            believed=np.ones((1, 1)) if few.weights is None else (few.weights.T > 0).astype(float),
+        ),
         measured=Curves(logs, step),
         delay=np.zeros(robot.nv),
         factor=np.ones(robot.nv),

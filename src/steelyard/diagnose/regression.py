@@ -17,7 +17,8 @@ from steelyard.parameters import Extra, ParameterLayout
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Motion of a robot and the columns that follow from it. q (n, nq); v, a (n, nv); direction: see `direction_of`."""
+    """Motion of a robot and the columns that follow from it. q (n, nq); v, a (n, nv); direction: see `direction_of`;
+    believed: (nv, n) or (1, 1), 0 for torques that are masked and 1 for others."""
 
     robot: Robot
     layout: ParameterLayout
@@ -26,6 +27,7 @@ class Regression:
     v: np.ndarray
     a: np.ndarray
     direction: np.ndarray
+    believed: np.ndarray
 
     def __len__(self) -> int:
         return len(self.v)
@@ -47,7 +49,7 @@ class Regression:
         shared = shared_directions(self.layout, self.direction.T, self.robot.nv)
         for i, extra in enumerate(self.layout.extras):
             full[list(extra.dofs), :, self.layout.extra.start + i] = self.extra(extra, shared.get(i))
-        return full[:, :, self.basis.columns]
+        return full[:, :, self.basis.columns] * self.believed[:, :, None]
 
     @cached_property
     def gram(self) -> np.ndarray:

@@ -49,6 +49,9 @@ def on_tree(robot: Robot, log: Log) -> Log:
     if log.direction is not None:
         full["direction"] = np.tanh(full["v"] / log.direction_width)
         full["direction"][:, choice.independent] = log.direction[:, columns]
+    if log.weights is not None:
+        full["weights"] = np.ones((len(log), robot.nv))
+        full["weights"][:, choice.independent] = log.weights[:, columns]
     passive = [robot.dof_names[i] for i in choice.dependent]
     note = f"joints {choices(passive)} follow from the others through closed loops"
     notes = log.notes if note in log.notes else (*log.notes, note)

@@ -57,10 +57,11 @@ def accumulate(
     coulomb_width: half-width of standstill, rad/s. independence: share of the samples whose noise is independent,
     `2 cutoff / rate` after a low-pass filter: it scales what the data weighs against a prior, and variances (windows
     of momentum and energy are independent as they are). sample_weights: of the squared residuals of rows of joints,
-    (n,) or (n, nv), finite and not negative; for several logs a function of each log that returns them. A weight of 2
-    counts a sample twice, so `info.counts` are sums of weights. engine: "numpy", "numba" (fused kernel, one thread a
-    core), "jax" (in float64 on JAX's device) or "auto", which takes JAX for logs of JAX arrays and the kernel where it
-    pays; they agree to rounding, and the result names the one used. Only Gram matrices of joint torques have a choice.
+    (n,) or (n, nv), finite and not negative, times `log.weights`; for several logs a function of each log that returns
+    them. A weight of 2 counts a sample twice, so `info.counts` are sums of weights. engine: "numpy", "numba" (fused
+    kernel, one thread a core), "jax" (in float64 on JAX's device) or "auto", which takes JAX for logs of JAX arrays and
+    the kernel where it pays; they agree to rounding, and the result names the one used. Only Gram matrices of joint
+    torques have a choice.
 
     Raises LogError for missing or non-finite channels, OptionError for unknown options, or where JAX is asked for and
     absent or without float64. A stream of logs that fails or

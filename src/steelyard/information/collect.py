@@ -91,6 +91,8 @@ class Collector:
         q, v, a, tau = (found.get(name) for name in ("q", "v", "a", "tau"))
         channels = q, v, a, tau, recorded_direction(log, job.coulomb_width, job.layout)
         weights = weights_of(job.sample_weights, log)
+        if weights is not None and tuple(job.kinds) != ("joints",):
+            raise LogError(f"log {log.name!r} has masked torques, which go with rows of joints alone.")
         if job.robot.loops and weights is not None:
             weights = weights[:, choose(job.robot).independent]
         self.complete = False

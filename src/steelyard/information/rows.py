@@ -166,12 +166,12 @@ def require_finite(log: Log, name: str, values):
 
 
 def weights_of(sample_weights, log: Log) -> np.ndarray | None:
-    """Sample weights (n, nv) of a log: None, an array, or what a function of the log returns.
+    """Sample weights (n, nv) of a log, times its own: None, an array, or what a function of the log returns.
 
     Raises OptionError unless they are (n,) or (n, nv), finite and not negative.
     """
     if sample_weights is None:
-        return None
+        return log.weights
     weights = np.asarray(sample_weights(log) if callable(sample_weights) else sample_weights, dtype=float)
     weights = weights[:, None] if weights.ndim == 1 else weights
     shape = (len(log), log.nv)
@@ -180,4 +180,4 @@ def weights_of(sample_weights, log: Log) -> np.ndarray | None:
             f"sample_weights of log '{log.name}' are finite, non-negative numbers of shape {shape[:1]} or {shape}; "
             f"got shape {weights.shape}."
         )
-    return np.broadcast_to(weights, shape)
+    return np.broadcast_to(weights if log.weights is None else weights * log.weights, shape)

@@ -15,7 +15,7 @@ from steelyard.inspect.signal import Signal, signals
 from steelyard.log import Finding, Log, checks, filters
 from steelyard.log.bandwidth import acceleration_noise, cutoff_for, highest_cutoff
 from steelyard.log.gaps import gaps
-from steelyard.log.saturation import clear_of
+from steelyard.log.masks import masked, saturated
 from steelyard.model import Robot
 
 NOISY = 0.04  # RMS of noise in an acceleration over its motion, at the cutoff that `identify` takes by itself
@@ -79,7 +79,7 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
         except LogError as error:
             notes.append(f"motion not analysed: {error}")
     if ready is not None and cutoff is not None and robot is not None and log.tau is not None:
-        clear = clear_of(ready, log, cutoff)  # clipped torques look like many other mistakes
+        clear = masked(ready, log, saturated(log), cutoff)  # clipped torques look like many other mistakes
         if len(clear):
             late, faults = _against(robot, clear, min(1.0, 2 * cutoff / log.rate), notes)
     found = health(log, findings=findings, ready=ready, cutoff=cutoff)

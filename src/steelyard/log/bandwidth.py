@@ -2,9 +2,13 @@
 
 A low-pass filter loses signal above its cutoff and lets noise pass below it. The spectrum of the acceleration (that of
 the position times the fourth power of frequency, of a measured velocity times the second) shows both: white noise of
-the encoder is known by its shape and its level at high frequencies, what is above it is motion. The cutoff minimises
-the expected squared error of the filtered acceleration, the signal that suffers most; the optimum is flat, so the
-choice need not be exact.
+the encoder is known by its shape and its level at high frequencies, what is above it is motion.
+
+The cutoff minimises the expected squared error of what least squares makes of the filtered acceleration, the signal
+that suffers most. With energies relative to the motion's, D lost to the filter and N of noise that passes: motion that
+is lost distorts the equation by sqrt(D); noise in the regressors attenuates the parameters by N (errors in variables;
+Fuller 1987) and scatters them by sqrt(N / n), n the independent samples, 2 cutoff duration. The sum of their squares
+has a flat minimum, so the choice need not be exact.
 """
 
 from dataclasses import dataclass
@@ -69,8 +73,8 @@ def acceleration_noise(noise: float, rate: float, cutoff: float) -> float:
 
 
 def bandwidth(log: Log, *, smoother: str = BUTTERWORTH, order: int | None = None) -> Bandwidth:
-    """The cutoff with the least expected error of the acceleration that `filters.differentiate` makes of a log; common
-    to all joints. With v and q both measured it is the higher one, of the channel that shows more of the motion. Raises
+    """The cutoff with the least expected error of a fit to what `filters.differentiate` makes of a log; common to all
+    joints. With v and q both measured it is the higher one, of the channel that shows more of the motion. Raises
     LogError for a log too short to tell."""
     part, options = longest(log), {"smoother": smoother, "order": order}
     found = []
@@ -106,7 +110,11 @@ def of_signal(
     binned = _binned(frequency, _motion(spectrum, floor), floor)
     candidates = np.geomspace(LOWEST / (even[-1] - even[0]), 0.45 / step, CANDIDATES[smoother == SAVGOL])
     gains = (response(smoother, binned[0], step, cutoff, order, derivatives) for cutoff in candidates)
-    cost = [np.sum((1 - gain) ** 2 * binned[1] + gain**2 * binned[2]) for gain in gains]
+    whole = max(float(np.sum(binned[1])), 1e-300)
+    lost, noisy = (
+        np.array([(np.sum((1 - gain) ** 2 * binned[1]), np.sum(gain**2 * binned[2])) for gain in gains]).T / whole
+    )
+    cost = lost + noisy**2 + noisy / (2 * candidates * (even[-1] - even[0]))
     return Bandwidth(float(candidates[int(np.argmin(cost))]), noise, frequency, spectrum, floor)
 
 

@@ -13,6 +13,7 @@ from steelyard.errors import LogError, choices
 from steelyard.log.units import SI, factor, is_si
 
 _DOF = ("v", "a", "tau")
+_BESIDE = ("direction", "shared_direction", "weights")  # what filters and masks say of samples
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +43,8 @@ class Log:
     """Motors that joints share, each by its joints, in alphabetical order, with their ratios in its speed."""
     shared_direction: NDArray[np.float64] | None = None
     """(n, s) direction of motion of these motors, made and filtered like `direction`."""
+    weights: NDArray[np.float64] | None = None
+    """(n, nv) how much each torque counts, 0 for one that is not to be believed (`masks`), 1 for others; None: all."""
     wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """(n, 6) wrenches `[f; n]` of six-axis sensors, N and N m, each by the link that is held, in that link's axes at
     its origin; "base" is the one under the robot, in world axes at the world origin. They act on the robot."""
@@ -66,7 +69,7 @@ class Log:
                 value = _frozen(value * factor(key, unit), key, self.name)
                 notes += (f"{key}: converted from {unit} to {SI[key]}",)
             put(key, value)
-        for key in ("direction", "shared_direction"):
+        for key in _BESIDE:
             put(key, _frozen(getattr(self, key), key, self.name))
         put("wrenches", {link: _wrench(value, link, self) for link, value in self.wrenches.items()})
         put("notes", notes)
@@ -76,7 +79,7 @@ class Log:
 
     def _require_shapes(self):
         shapes = {key: getattr(self, key).shape for key in SI if getattr(self, key) is not None}
-        for key in ("direction", "shared_direction"):
+        for key in _BESIDE:
             if getattr(self, key) is not None:
                 shapes[key] = getattr(self, key).shape
         n = len(self.t)
@@ -104,7 +107,7 @@ class Log:
         order = np.arange(len(self))[rows]
         if np.ndim(order) != 1 or np.any(np.diff(order) <= 0):
             raise LogError(f"log {self.name!r}: index with a slice, a mask or increasing indices; order is kept")
-        keys = (*SI, "direction", "shared_direction")
+        keys = (*SI, *_BESIDE)
         wrenches = {link: wrench[rows] for link, wrench in self.wrenches.items()}
         parts = {key: value[rows] for key in keys if (value := getattr(self, key)) is not None}
         return self.replace(**parts, wrenches=wrenches, shared=self.shared)
@@ -155,7 +158,7 @@ class Log:
         if self.nq != self.nv:
             raise LogError(f"log {self.name!r}: cannot select joints, q has {self.nq} columns for {self.nv} freedoms")
         columns = [self.column(joint) for joint in joints]
-        keys = ("q", *_DOF, "direction")
+        keys = ("q", *_DOF, "direction", "weights")
         picked = {key: v[:, columns] for key in keys if (v := getattr(self, key)) is not None}
         dropped = [label for i, label in enumerate(self.labels) if i not in columns]
         notes = (*self.notes, f"joints not selected: {choices(dropped)}") if dropped else self.notes

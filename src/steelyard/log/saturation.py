@@ -11,7 +11,6 @@ from steelyard.log.log import Log
 SATURATED = 0.01
 """Share of samples at exactly the largest or smallest torque above which a channel counts as clipped."""
 FEWEST = 5  # samples
-REACH = 1.0  # periods of the cutoff on either side that a low-pass filter mixes with a clipped sample
 
 
 def saturated(log: Log) -> NDArray[np.bool_]:
@@ -36,25 +35,10 @@ def saturation(log: Log) -> Iterator[Finding]:
         yield warning(
             "saturation",
             f"Torque of {log.labels[j]} is exactly {extremes}, its extreme value, in {100 * share:.1f} % of "
-            "the samples: it looks clipped. Give --saturation to leave these samples out, or drive the joint less "
+            "the samples: it looks clipped. Give --saturation to leave these torques out, or drive the joint less "
             "hard.",
             options=["--saturation"],
         )
-
-
-def clear_of(filtered: Log, raw: Log, cutoff: float) -> Log:
-    """Samples of a filtered log that no clipped torque of the raw one reaches. cutoff: Hz of the filter, 0 for none."""
-    stamps = raw.t[saturated(raw).any(axis=1)]
-    if not len(stamps):
-        return filtered
-    after = np.searchsorted(stamps, filtered.t)
-    distance = np.minimum(
-        np.abs(filtered.t - stamps[np.minimum(after, len(stamps) - 1)]),
-        np.abs(filtered.t - stamps[np.maximum(after - 1, 0)]),
-    )
-    kept = distance > (REACH / cutoff if cutoff else 0.0)
-    note = f"{np.count_nonzero(~kept)} of {len(kept)} samples left out, near clipped torques"
-    return filtered[kept].noted(note)
 
 
 def _clipped(at: NDArray[np.bool_]) -> bool:

@@ -77,6 +77,13 @@ def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
         direction_width=logs[0].direction_width,
         shared=shared,
         shared_direction=stack("shared_direction") if shared else None,
+        weights=_weights(logs),
         joint_names=logs[0].joint_names,
         name=name,
     )
+
+
+def _weights(logs: Sequence[Log]) -> np.ndarray | None:
+    if all(log.weights is None for log in logs):
+        return None
+    return np.concatenate([np.ones((len(log), log.nv)) if log.weights is None else log.weights for log in logs])

@@ -1,0 +1,79 @@
+"""Torques that are not to be believed, joint by joint: one form for clipped ones, outliers, standstill and reversals.
+
+A mask is (n, nv), True where the torque of a joint says something else than the model: other joints' torques of the
+same sample still count, as each has an equation of its own. `masked` makes weights of a filtered log of it.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import LogError
+from steelyard.log.gaps import segments
+from steelyard.log.log import Log
+from steelyard.log.saturation import saturated
+
+__all__ = ["masked", "outliers", "reversals", "saturated", "standstill"]
+
+REACH = 0.5  # periods of the cutoff on either side that a low-pass filter mixes with a sample
+SPIKE = 8.0  # deviations from the median of its neighbours that make a sample an outlier
+AROUND = np.array([1, 1, 1, 0, 1, 1, 1])[:, None]  # samples that the median is taken of
+SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
+
+
+def outliers(log: Log, *, spike: float = SPIKE) -> NDArray[np.bool_]:
+    """(n, nv) True for single torques far from their neighbours: beyond `spike` robust deviations from the median
+    of the three on either side. Noise of any level is none, as it sets the deviation."""
+    from scipy.ndimage import median_filter
+
+    (tau,) = log.require("tau")
+    result = np.zeros(tau.shape, dtype=bool)
+    for part in segments(log.t):
+        far = np.abs(tau[part] - median_filter(tau[part], footprint=AROUND, mode="nearest"))
+        usual = 1.4826 * np.median(far, axis=0)
+        result[part] = far > spike * np.maximum(usual, 1e-12 * np.abs(tau[part]).max(axis=0))
+    return result
+
+
+def standstill(log: Log, *, slow: float = SLOW) -> NDArray[np.bool_]:
+    """(n, nv) True where a joint moves slower than `slow`, rad/s or m/s, and its friction may be anything."""
+    (v,) = log.require("v")
+    return np.abs(v) < slow
+
+
+def reversals(log: Log, *, within: float = 0.02) -> NDArray[np.bool_]:
+    """(n, nv) True for samples less than `within` s from a change of a joint's direction."""
+    (v,) = log.require("v")
+    turned = np.zeros(v.shape, dtype=bool)
+    turned[1:] = np.sign(v[1:]) * np.sign(v[:-1]) < 0
+    turned[1:][np.diff(log.t) > 5 * np.median(np.diff(log.t))] = False
+    return near(log.t, log.t, turned, within)
+
+
+def masked(filtered: Log, raw: Log, mask: ArrayLike, cutoff: float, *, name: str = "masked torques") -> Log:
+    """A filtered log whose torques do not count where a mask of the raw one reaches them through the filter.
+
+    mask: (n, nv) of raw; cutoff: Hz of the filter, 0 for none. Several masks may follow each other. Raises LogError for
+    a mask of another shape.
+    """
+    mask = np.asarray(mask, dtype=bool)
+    if mask.shape != (len(raw), raw.nv):
+        raise LogError(f"a mask of log {raw.name!r} has shape {mask.shape}, expected {(len(raw), raw.nv)}")
+    if not mask.any():
+        return filtered
+    reached = near(filtered.t, raw.t, mask, REACH / cutoff if cutoff else 0.0)
+    weights = np.where(reached, 0.0, 1.0 if filtered.weights is None else filtered.weights)
+    said = ", ".join(f"{label} {100 * share:.3g} %" for label, share in _shares(filtered, reached))
+    return filtered.replace(weights=weights).noted(f"tau: {name} and what the filter mixes with them left out: {said}")
+
+
+def near(t: NDArray, stamps: NDArray, mask: NDArray[np.bool_], reach: float) -> NDArray[np.bool_]:
+    """(len(t), nv) True within `reach` s of a True sample of a mask (n, nv) at stamps (n,)."""
+    count = np.concatenate([np.zeros((1, mask.shape[1]), dtype=int), np.cumsum(mask, axis=0)])
+    first = np.searchsorted(stamps, t - reach - 1e-12, side="left")
+    last = np.searchsorted(stamps, t + reach + 1e-12, side="right")
+    return count[last] > count[first]
+
+
+def _shares(log: Log, reached: NDArray[np.bool_]):
+    shares = reached.mean(axis=0)
+    return [(label, share) for label, share in zip(log.labels, shares, strict=True) if share]

@@ -1,0 +1,81 @@
+"""Masks of torques: which samples they name, how far a filter carries them, and that masked ones leave no trace."""
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.errors import LogError
+from steelyard.log import masks
+
+NAMES = ("a", "b", "c")
+T = np.arange(600) / 100
+
+
+def log_of(**changes):
+    q = np.stack([np.sin(2 * T), np.cos(T), 0.1 * np.sin(3 * T)], axis=1)
+    v = np.stack([2 * np.cos(2 * T), -np.sin(T), 0.3 * np.cos(3 * T)], axis=1)
+    tau = np.stack([np.sin(2 * T), np.cos(3 * T), np.sin(T) + 0.5], axis=1)
+    return sy.Log(**{"t": T, "q": q, "v": v, "tau": tau, "joint_names": NAMES} | changes)
+
+
+def test_clipped_torques_count_for_nothing_in_their_joint_only():
+    log = log_of()
+    clipped = log.replace(tau=np.minimum(log.tau, [np.inf, 0.9, np.inf]))
+    filtered = sy.filters.differentiate(clipped, cutoff=5.0)
+    found = masks.masked(filtered, clipped, masks.saturated(clipped), 5.0)
+    at = clipped.t[clipped.tau[:, 1] == 0.9]
+    distance = np.abs(found.t[:, None] - at).min(axis=1)
+    np.testing.assert_array_equal(found.weights[:, 1], distance > masks.REACH / 5.0 + 1e-9)
+    assert found.weights[:, [0, 2]].all() and len(found) == len(filtered) and "b " in found.notes[-1]
+    assert masks.masked(filtered, log, masks.saturated(log), 5.0) is filtered
+    np.testing.assert_array_equal(found[10:50].weights, found.weights[10:50])
+    np.testing.assert_array_equal(found.select(["b"]).weights, found.weights[:, [1]])
+    both = sy.log.joined([found, filtered])
+    np.testing.assert_array_equal(both.weights, np.concatenate([found.weights, np.ones_like(found.weights)]))
+    with pytest.raises(LogError, match=r"shape \(599, 3\), expected \(600, 3\)"):
+        masks.masked(filtered, clipped, masks.saturated(clipped)[1:], 5.0)
+
+
+def test_outliers_standstill_and_reversals():
+    rng = np.random.default_rng(0)
+    log = log_of()
+    tau = log.tau + 0.01 * rng.normal(size=log.tau.shape)
+    assert not masks.outliers(log.replace(tau=tau)).any()
+    spiked = tau.copy()
+    spiked[[100, 400], [0, 2]] += [1.0, -0.5]
+    np.testing.assert_array_equal(np.argwhere(masks.outliers(log.replace(tau=spiked))), [[100, 0], [400, 2]])
+    np.testing.assert_array_equal(masks.standstill(log, slow=0.1), np.abs(log.v) < 0.1)
+    turns = np.pi / 2 * np.array([0.5, 1.5, 2.5, 3.5])  # of cos(2 t)
+    near = np.abs(T[:, None] - turns).min(axis=1)
+    found = masks.reversals(log, within=0.05)[:, 0]
+    assert found[near < 0.04].all() and not found[near > 0.07].any()
+
+
+def test_masked_torques_leave_no_trace():
+    """Whatever the masked torques are, information, diagnosis case and validation are those of the others."""
+    robot = sy.library.puma560().with_joint_properties(damping=np.ones(6), frictionloss=np.ones(6))
+    recording = sy.simulate.record(robot, duration=4.0)
+    log = sy.filters.differentiate(recording.log, cutoff=10.0)
+    weights = np.ones((len(log), robot.nv))
+    weights[200:700, 2] = 0
+    tau = log.tau.copy()
+    tau[200:700, 2] = 1e6
+    masked, wrong = log.replace(weights=weights), log.replace(weights=weights, tau=tau)
+    for one in (masked, wrong):
+        info = sy.accumulate(robot, one, armature=True)
+        told = sy.accumulate(robot, log, armature=True, sample_weights=weights)
+        np.testing.assert_array_equal(info.counts, weights.sum(axis=0))
+        np.testing.assert_allclose(info.gram, told.gram, rtol=1e-12)
+        np.testing.assert_allclose(info.energy, told.energy, rtol=1e-9)
+    estimate = sy.fit.consistent(info)
+    assert (
+        sy.validate(estimate, wrong).relative_error
+        < 0.02
+        < 1
+        < sy.validate(estimate, log.replace(tau=tau)).relative_error
+    )
+    assert sy.validate(estimate, wrong).rms == pytest.approx(sy.validate(estimate, masked).rms)
+    share = 20 / log.rate
+    assert sy.diagnose.diagnose(estimate, wrong, independence=share).faults == ()
+    with pytest.raises(LogError, match="rows of joints alone"):
+        sy.accumulate(robot, masked, rows=["joints", "power"])
