@@ -160,7 +160,7 @@ def _centers(estimate: Estimate, scores: Sandwich, model: Posterior) -> np.ndarr
         columns = layout.body(i).start + np.arange(4)
         slope[i][:, columns] = np.column_stack([-theta[1:4] / theta[0], np.eye(3)]) if theta[0] > 0 else 0.0
     slope[:, :, list(estimate.given)] = 0.0
-    joint = _covariance(scores, model, slope.reshape(3 * count, -1)).reshape(count, 3, count, 3)
+    joint = _covariance(scores, model, slope.reshape(3 * count, layout.size)).reshape(count, 3, count, 3)
     return joint[np.arange(count), :, np.arange(count)] / mass[:, None, None] ** 2
 
 
