@@ -42,7 +42,8 @@ def entropic_fit(A, b, prior, *, weight: float = 1.0) -> tuple[np.ndarray, np.nd
 
 def _central_point(gram, pull):
     """w (10,) near the minimum of `1/2 w^T gram w - pull . w - log det W`: its dual is `S = W^-1`."""
-    W, S = IDENTITY, max(1.0, float(np.linalg.norm(gram @ cones.triangle(IDENTITY) - pull))) * IDENTITY
+    W: np.ndarray = IDENTITY
+    S: np.ndarray = max(1.0, float(np.linalg.norm(gram @ cones.triangle(IDENTITY) - pull))) * IDENTITY
     distance = np.inf
     for _ in range(STEPS):
         w, L = cones.triangle(W), np.linalg.cholesky(W)
@@ -54,19 +55,13 @@ def _central_point(gram, pull):
         scaling = axes.T @ np.linalg.inv(L) * np.sqrt(point)[:, None]  # takes W, and S the other way, to diag(point)
         curvature = scaling.T @ scaling
         hessian = gram + cones.triangle(curvature @ UNITS @ curvature)
-        residual = pull - gram @ w
-
-        def step_to(target, scaling=scaling, hessian=hessian, residual=residual, point=point):
-            step = np.linalg.solve(hessian, residual + cones.triangle(scaling.T @ target @ scaling))
-            dW = scaling @ cones.from_triangle(step, 4) @ scaling.T
-            return dW, target - np.diag(point) - dW
-
-        dW, dS = step_to(np.diag(1 / point))
+        system = hessian, pull - gram @ w, scaling, point
+        dW, dS = _step_to(np.diag(1 / point), *system)
         length = _length(point, dW, dS, 1.0)
         after = float(np.sum((np.diag(point) + length * dW) * (np.diag(point) + length * dS))) / 4
         shrink = min(1.0, max(0.0, after - 1) / (gap - 1)) ** 3 if gap > 1 else 0.0
         bend = (dW @ dS + dS @ dW) / (point[:, None] + point)
-        dW, dS = step_to(np.diag(max(1.0, shrink * gap) / point) - bend)
+        dW, dS = _step_to(np.diag(max(1.0, shrink * gap) / point) - bend, *system)
         length = _length(point, dW, dS, BOUNDARY)
         back = np.linalg.inv(scaling)
         W = W + length * back @ dW @ back.T
@@ -76,7 +71,14 @@ def _central_point(gram, pull):
     raise FitError("The entropic fit did not converge. Check the units of the log and the prior, or raise the weight")
 
 
-def _length(point, dW, dS, boundary):
+def _step_to(target, hessian, residual, scaling, point) -> tuple[np.ndarray, np.ndarray]:
+    """Scaled steps of W and S after which their product is `target`, to first order."""
+    step = np.linalg.solve(hessian, residual + cones.triangle(scaling.T @ target @ scaling))
+    dW = scaling @ cones.from_triangle(step, 4) @ scaling.T
+    return dW, target - np.diag(point) - dW
+
+
+def _length(point, dW, dS, boundary: float) -> float:
     """Part of a step from diag(point) that keeps both matrices positive, with room: 1 where the whole step does."""
     length = 1.0
     for _ in range(TRIALS):
