@@ -27,6 +27,9 @@ def case(tmp_path_factory):
     return model, table, sy.fleet.accumulate(model, table)
 
 
+ROUNDING = 1e-12  # the kernel is used once an earlier run has compiled it, and adds in another order than NumPy
+
+
 def assert_same(one, other, accuracy=1e-10):
     for part in ("fitted", "held"):
         for name in SUMS:
@@ -71,7 +74,7 @@ def test_dask_workers_that_are_killed_lose_nothing(case, tmp_path):
         assert_same(found, expected)
         again = sy.fleet.accumulate(model, table, scheduler=cluster.scheduler_address, keep=tmp_path)
         assert (again.computed, again.reused) == (0, 12)
-        assert_same(again, expected, accuracy=0.0)
+        assert_same(again, expected, accuracy=ROUNDING)
 
 
 def test_client_that_is_killed_goes_on_where_it_was(case, tmp_path):
@@ -90,7 +93,7 @@ def test_client_that_is_killed_goes_on_where_it_was(case, tmp_path):
     found = sy.fleet.accumulate(model, table, keep=tmp_path)
     assert (found.computed, found.reused) == (12 - len(finished), len(finished))
     assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
-    assert_same(found, expected, accuracy=0.0)
+    assert_same(found, expected, accuracy=ROUNDING)
 
 
 def test_what_changed_is_computed_again(case, tmp_path):
@@ -107,7 +110,7 @@ def test_what_changed_is_computed_again(case, tmp_path):
     os.utime(logs[0], ns=(1, 1))
     again = sy.fleet.accumulate(model, logs, keep=keep)
     assert (again.computed, again.reused) == (1, 2)
-    assert_same(again, first, accuracy=0.0)
+    assert_same(again, first, accuracy=ROUNDING)
 
 
 def test_sums_may_be_kept_at_a_url(case):
@@ -120,9 +123,10 @@ def test_sums_may_be_kept_at_a_url(case):
     local = sy.fleet.accumulate(model, logs)
     found = sy.fleet.accumulate(model, "memory://logs/*.parquet", keep="memory://keep")
     assert (found.computed, found.failures) == (3, ())
-    assert_same(found, local, accuracy=0.0)
+    assert_same(found, local, accuracy=ROUNDING)
     assert sy.fleet.accumulate(model, "memory://logs/*.parquet", keep="memory://keep").reused == 3
-    np.testing.assert_array_equal(found.runs[0].held.gram, local.runs[0].held.gram)
+    expected = local.runs[0].held.gram
+    np.testing.assert_allclose(found.runs[0].held.gram, expected, rtol=0, atol=ROUNDING * np.abs(expected).max())
 
 
 def test_kept_sums_of_a_newer_version_are_refused_by_name(case, tmp_path, monkeypatch):

@@ -63,7 +63,7 @@ def test_what_is_missing_is_named(arm):
 
 
 def test_mjcf_parts_are_where_mujoco_has_them():
-    path = package_folder("robosuite") / "models" / "assets" / "robots" / "panda" / "robot.xml"
+    path = package_folder("dm_control") / "third_party" / "kinova" / "jaco_arm.xml"
     robot = load(path)
     m = mujoco.MjModel.from_xml_path(str(path))
     d = mujoco.MjData(m)
