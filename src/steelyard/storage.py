@@ -4,7 +4,6 @@ A file appears whole or not at all: local files are renamed into place, object s
 """
 
 import glob
-import os
 import secrets
 import tempfile
 from collections.abc import Iterator
@@ -37,10 +36,18 @@ def write_bytes(path, content: bytes):
         return
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
+    with whole(path) as draft:
         draft.write_bytes(content)
-        os.replace(draft, path)  # noqa: PTH105  the atomic call by its own name
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A name beside `path`, of the same suffix, for a file that takes its place when the block ends, and is removed if
+    the block fails."""
+    draft = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.part{path.suffix}")
+    try:
+        yield draft
+        draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
 

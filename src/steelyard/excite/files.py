@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard import storage
 from steelyard.errors import OptionError
 from steelyard.excite.experiment import Design
 from steelyard.log import write_csv, write_npz
@@ -36,9 +37,10 @@ def write(design: Design, path, *, rate: float | None = None) -> Path:
     if suffix == ".npz":
         return write_npz(design.log(rate), path)
     text = _ros(design, rate) if suffix == ".yaml" else _keyframes(design, rate)
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    try:
+        storage.write_bytes(path, text.encode())
+    except OSError as error:
+        raise OptionError(f"Motion {path} cannot be written: {error.strerror or error}.") from error
     return path
 
 

@@ -2,15 +2,13 @@
 
 import csv
 import io
-import os
-import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
+from steelyard import storage
 from steelyard.errors import LogError, choices
 from steelyard.log.columns import layout
 from steelyard.log.csv import parse_header
@@ -81,20 +79,8 @@ def _written(path: str | Path, suffix: str, write: Callable[[BinaryIO], object])
     if path.suffix.lower() != suffix:
         raise LogError(f"{path}: expected a file name ending in {suffix}")
     try:
-        with _whole(path) as file:
+        with storage.whole(path) as draft, draft.open("xb") as file:
             write(file)
     except OSError as error:
         raise LogError(f"cannot write {path}: {error.strerror}") from error
     return path
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[BinaryIO]:
-    """A file beside `path` that takes its place once it is complete, and is removed if it never is."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with draft.open("xb") as file:
-            yield file
-        os.replace(draft, path)  # noqa: PTH105  the atomic call by its own name
-    finally:
-        draft.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from steelyard import storage
 from steelyard.errors import OptionError
 from steelyard.report.locks import locked, sweep
 
@@ -32,12 +33,10 @@ def write_file(path, content: bytes, *, what: str, inputs: Sequence[Path] = ()) 
     path = Path(path)
     if os.path.realpath(path) in [os.path.realpath(each) for each in inputs]:
         raise OptionError(f"{path} is an input of this run and would be overwritten. Choose another name.")
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        draft.write_bytes(content)
-        draft.replace(path)
+        with storage.whole(path) as draft:
+            draft.write_bytes(content)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise OptionError(f"{what} {path} cannot be written: {error.strerror or error}.") from error
     return path
 

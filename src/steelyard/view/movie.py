@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard import storage
 from steelyard.errors import DrawingError, OptionError
 from steelyard.model.robot import Robot
 from steelyard.view.motion import Motion
@@ -34,16 +35,12 @@ def film(robot: Robot, motion: Motion, path, *, width: int = WIDTH, height: int 
     suffix = path.suffix.lower()
     write = _gif if suffix == ".gif" else _mp4
     played = motion.at(RATES[suffix])
-    part = path.with_name(f".{path.stem}.part{suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with stage(robot, played.q, width=width, height=height) as picture:
-            write((picture(pose) for pose in played.q), part, RATES[suffix], width, height)
-        part.replace(path)
+        with storage.whole(path) as draft, stage(robot, played.q, width=width, height=height) as picture:
+            write((picture(pose) for pose in played.q), draft, RATES[suffix], width, height)
     except OSError as error:
         raise OptionError(f"Film {path} cannot be written: {error.strerror or error}.") from error
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from steelyard import storage
 from steelyard.errors import OptionError
 from steelyard.fit import Estimate, Uncertainty
 from steelyard.model import Robot, load
@@ -29,13 +30,9 @@ def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
 
     path = require_page(path)
     text = page(_scene(model, estimate, trajectory))
-    part = path.with_name(f".{path.name}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        storage.write_bytes(path, text.encode())
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise OptionError(f"Page {path} cannot be written: {error.strerror or error}.") from error
     return path
 
