@@ -241,7 +241,7 @@ def require_no_fatal(faults: tuple[Fault, ...], accept: tuple[str, ...]) -> None
     fatal = [fault for fault in faults if fault.severity == "fatal" and fault.code not in accept]
     if fatal:
         words = " ".join(f"--accept {code}" for code in dict.fromkeys(fault.code for fault in fatal))
-        raise LogError(f"{' '.join(fault.message for fault in fatal)} To go on all the same, give {words}.")
+        raise LogError(f"{' '.join(fault.message for fault in fatal)}\nTo go on all the same, give {words}.")
 
 
 def load_with_side(job: Job) -> Robot:
