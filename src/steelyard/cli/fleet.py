@@ -6,28 +6,13 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import (
-    AUTO,
-    Channels,
-    Coupling,
-    Friction,
-    Gravity,
-    Json,
-    Keep,
-    Model,
-    Quiet,
-    Scheduler,
-    Side,
-    Workers,
-    channels_of,
-    cutoff_of,
-    friction_of,
-)
+from steelyard.cli.groups import grouped
+from steelyard.cli.job_options import LogOptions, ModelOptions, WorkOptions
+from steelyard.cli.options import Json, Model, Quiet
 from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals
 from steelyard.pipeline import Job
 
 FALSE_ALARM = 0.05
-FRICTION = ",".join(Job.friction)
 EXAMPLES = """
 Examples:
 
@@ -41,6 +26,7 @@ Exit status: 0 nothing to look at; 1 changes, outliers, robots that need a motio
 """
 
 
+@grouped
 def fleet(
     model: Model,
     source: Annotated[
@@ -49,36 +35,17 @@ def fleet(
             metavar="SOURCE", help="Folder with one folder a robot, or table (.csv, .toml): robot,time,log."
         ),
     ],
+    *,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Folder for models, fleet.json and fleet.html."),
     ] = None,
-    scheduler: Scheduler = None,
-    workers: Workers = None,
-    keep: Keep = None,
+    work: WorkOptions,
     false_alarm: Annotated[
         float, typer.Option(metavar="P", help="Probability of any false alarm in the whole fleet.")
     ] = FALSE_ALARM,
-    cutoff: Annotated[
-        str,
-        typer.Option(metavar="HZ", help="Low-pass cutoff; auto: from each log's spectrum; 0: v and a as recorded."),
-    ] = AUTO,
-    smoother: Annotated[
-        str, typer.Option(metavar="NAME", help="What filters and differentiates: butterworth, kalman or savgol.")
-    ] = Job.smoother,
-    friction: Friction = FRICTION,
-    armature: Annotated[
-        bool, typer.Option("--armature/--no-armature", help="Identify the motors' inertia too.")
-    ] = True,
-    coupling: Coupling = None,
-    rotors: Annotated[bool, typer.Option("--rotors", help="Rotors of the side file are bodies.")] = False,
-    side: Side = None,
-    gravity: Gravity = None,
-    weight: Annotated[float, typer.Option(metavar="W", help="Weight of the given model as prior.")] = Job.weight,
-    regularizer: Annotated[
-        str, typer.Option(metavar="NAME", help="Distance to the prior: pullback, entropic or euclidean.")
-    ] = Job.regularizer,
-    channels: Channels = None,
+    unknown: ModelOptions,
+    recorded: LogOptions,
     as_json: Json = False,
     quiet: Quiet = False,
 ):
@@ -86,27 +53,13 @@ def fleet(
     with refusals(), progress_bar(silent=quiet or as_json) as progress:
         from steelyard.fleet import runs_of
 
-        job = Job(
-            model=str(model),
-            logs=(),
-            gravity=gravity,
-            cutoff=cutoff_of(cutoff),
-            smoother=smoother,
-            friction=friction_of(friction),
-            armature=armature,
-            coupling=tuple(coupling or ()),
-            rotors=rotors,
-            side=None if side is None else str(side),
-            weight=weight,
-            regularizer=regularizer,
-            channels=channels_of(channels),
-        )
-        where = {"scheduler": scheduler, "workers": workers, "keep": keep}
-        found = ask(job, runs_of(source), out, where, false_alarm=false_alarm, progress=progress)
+        channels, corrections = recorded.read()
+        job = Job(model=str(model), logs=(), channels=channels, corrections=corrections, **unknown.of_job())
+        found = ask(job, runs_of(source), out, work, false_alarm=false_alarm, progress=progress)
     show(found, as_json=as_json, quiet=quiet)
 
 
-def ask(job: Job, runs, out, where: dict, *, false_alarm: float = FALSE_ALARM, progress=None) -> dict:
+def ask(job: Job, runs, out, work: WorkOptions, *, false_alarm: float = FALSE_ALARM, progress=None) -> dict:
     """The summary of a fleet, its files written where `out` names a folder."""
     from steelyard.fleet import fits, study, summary, write
     from steelyard.fleet.accumulate import carried_out
@@ -114,7 +67,7 @@ def ask(job: Job, runs, out, where: dict, *, false_alarm: float = FALSE_ALARM, p
 
     if out is not None:
         require_folder(out)  # before the work, not after
-    answers = study(carried_out(job, runs, progress=progress, **where), false_alarm=false_alarm)
+    answers = study(carried_out(job, runs, progress=progress, **vars(work)), false_alarm=false_alarm)
     models = fits(answers, progress=progress)
     return summary(answers, models) if out is None else write(answers, models, out)
 

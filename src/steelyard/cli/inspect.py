@@ -6,20 +6,9 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import (
-    Channels,
-    Compensated,
-    Delay,
-    EvenStamps,
-    Gravity,
-    Json,
-    Offset,
-    Order,
-    Scale,
-    Unit,
-    channels_of,
-    corrections_of,
-)
+from steelyard.cli.groups import grouped
+from steelyard.cli.job_options import LogOptions
+from steelyard.cli.options import Gravity, Json
 from steelyard.cli.terminal import DONE, FINDINGS, console, refusals
 
 EXAMPLES = """
@@ -37,23 +26,18 @@ Exit status: 0 healthy; 1 findings; 2 refused.
 """
 
 
+@grouped
 def inspect(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A log in any format, or the folder of a ROS 2 bag.")],
     model: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Compare with a robot model: delays, wrong signs, units, ...")
     ] = None,
-    channels: Channels = None,
+    *,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page of its own too, with figures.")
     ] = None,
     gravity: Gravity = None,
-    unit: Unit = None,
-    order: Order = None,
-    scale: Scale = None,
-    offset: Offset = None,
-    delay: Delay = None,
-    gravity_compensated: Compensated = False,
-    even_stamps: EvenStamps = False,
+    recorded: LogOptions,
     as_json: Json = False,
 ):
     """Say what a log holds, how good it is, and what to do about what is wrong with it."""
@@ -64,23 +48,13 @@ def inspect(
         from steelyard.model import load
 
         robot = None if model is None else load(model, gravity=gravity)
-        table = channels_of(channels)
-        corrections = corrections_of(
-            table,
-            unit=unit,
-            order=order,
-            scale=scale,
-            offset=offset,
-            delay=delay,
-            gravity_compensated=gravity_compensated,
-            even_stamps=even_stamps,
-        )
-        recorded = corrected(robot, read_log(log, robot, channels=table, units=corrections.units), corrections)
-        found = look(recorded, robot)
+        channels, corrections = recorded.read()
+        read = corrected(robot, read_log(log, robot, channels=channels, units=corrections.units), corrections)
+        found = look(read, robot)
         if html is not None:
             from steelyard.report.health import write_page
 
-            write_page(found, recorded, html, inputs=[log] if model is None else [log, model])
+            write_page(found, read, html, inputs=[log] if model is None else [log, model])
     if as_json:
         from steelyard.report.jsonable import jsonable
 

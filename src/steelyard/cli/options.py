@@ -36,43 +36,6 @@ Channels = Annotated[
     str | None,
     typer.Option(metavar="FILE.toml", help="Which column is which signal: a TOML file, or JSON text in braces."),
 ]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(metavar="WHERE", help="local (a Dask cluster here), processes, or the address of a Dask scheduler."),
-]
-Workers = Annotated[int | None, typer.Option(metavar="N", help="Processes of a scheduler here. [default: one a core]")]
-Keep = Annotated[
-    str | None,
-    typer.Option(metavar="DIR", help="Folder or URL of finished work, from which a killed run goes on."),
-]
-
-
-Unit = Annotated[
-    list[str] | None,
-    typer.Option(metavar="CHANNEL=UNIT", help="Unit of t, q, v, a or tau: q=deg, tau=mNm; repeatable."),
-]
-Order = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="JOINTS", help="Joints that the columns belong to, in their order; also tau:JOINTS, q:JOINTS."
-    ),
-]
-Scale = Annotated[
-    list[str] | None,
-    typer.Option(metavar="[CHANNEL:]JOINT=FACTOR", help="Sign, gear or torque constant: tau:joint3=-1; repeatable."),
-]
-Offset = Annotated[
-    list[str] | None,
-    typer.Option(metavar="JOINT=RAD", help="Added to a joint's position, rad or m; repeatable."),
-]
-Delay = Annotated[
-    list[str] | None,
-    typer.Option(metavar="JOINT=S", help="Time by which a torque comes late; all=S, or auto; repeatable."),
-]
-Compensated = Annotated[
-    bool, typer.Option("--gravity-compensated", help="Torques lack gravity: add that of the given model.")
-]
-EvenStamps = Annotated[bool, typer.Option("--even-stamps", help="Samples were taken at even times.")]
 
 
 def cutoff_of(text: str) -> float | None:

@@ -1,0 +1,83 @@
+"""Groups of options are one option a field, and arrive whole."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from steelyard.cli.fleet import fleet
+from steelyard.cli.groups import grouped
+from steelyard.cli.job_options import LogOptions, ModelOptions, WorkOptions
+from steelyard.corrections import Corrections
+from steelyard.errors import OptionError
+from steelyard.pipeline import Job
+
+
+@dataclass(frozen=True)
+class Tuning:
+    gain: Annotated[float, typer.Option(metavar="K", help="Amplification.")] = 2.0
+    names: Annotated[list[str] | None, typer.Option("--name")] = None
+
+
+def run(words):
+    app, seen = typer.Typer(rich_markup_mode=None), []
+
+    @app.command()
+    @grouped
+    def command(path: Annotated[str, typer.Argument()], *, tuning: Tuning, loud: bool = False):
+        """Do it."""
+        seen.append((path, tuning, loud))
+
+    result = CliRunner().invoke(app, words)
+    return result, seen
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["a"], ("a", Tuning(), False)),
+        (["a", "--gain", "3", "--loud"], ("a", Tuning(gain=3.0), True)),
+        (["--name", "x", "a", "--name", "y"], ("a", Tuning(names=["x", "y"]), False)),
+    ],
+)
+def test_fields_are_options(words, expected):
+    result, seen = run(words)
+    assert result.exit_code == 0 and seen == [expected]
+
+
+def test_help_and_mistakes_speak_of_the_fields():
+    text = run(["--help"])[0].output
+    assert "--gain K" in text and "Amplification." in text and "Do it." in text and "tuning" not in text.lower()
+    result, seen = run(["a", "--gain", "much"])
+    assert result.exit_code == 2 and "--gain" in result.output and seen == []
+
+
+def test_groups_hold_every_default_of_a_job():
+    channels, corrections = LogOptions().read()
+    job = Job(model="m", logs=(), channels=channels, corrections=corrections, **ModelOptions().of_job())
+    assert job == Job(model="m", logs=())
+
+
+def test_words_of_a_channel_file_and_of_options_are_joined():
+    table = '{"tau": ["i1"], "corrections": {"unit": "q=deg", "even_stamps": true}}'
+    channels, corrections = LogOptions(channels=table, unit=["tau=mNm"]).read(saturation=True)
+    assert channels == {"tau": ["i1"]}
+    assert corrections == Corrections(unit=("q=deg", "tau=mNm"), even_stamps=True, saturation=True)
+    with pytest.raises(OptionError, match="no correction 'units'"):
+        LogOptions(channels='{"corrections": {"units": "q=deg"}}').read()
+
+
+def test_a_fleet_is_told_what_its_logs_have_wrong(monkeypatch):
+    jobs = []
+    monkeypatch.setattr("steelyard.cli.fleet.ask", lambda job, runs, out, work, **more: jobs.append((job, work)) or {})
+    monkeypatch.setattr("steelyard.cli.fleet.show", lambda found, **how: None)
+    monkeypatch.setattr("steelyard.fleet.runs_of", lambda source: ())
+    app = typer.Typer()
+    app.command()(fleet)
+    words = ["arm.urdf", "logs", "--unit", "q=deg", "--scale", "tau:joint3=-1", "--workers", "2", "--no-armature"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    ((job, work),) = jobs
+    assert job.corrections == Corrections(unit=("q=deg",), scale=("tau:joint3=-1",))
+    assert work == WorkOptions(workers=2) and job.armature is False and job.channels is None
