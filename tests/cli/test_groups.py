@@ -1,17 +1,20 @@
 """Groups of options are one option a field, and arrive whole."""
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Annotated
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from steelyard.cli.excite_options import AimOptions, LimitOptions, MotionOptions, SearchOptions
 from steelyard.cli.fleet import fleet
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions, ModelOptions, WorkOptions
 from steelyard.corrections import Corrections
 from steelyard.errors import OptionError
+from steelyard.excite import Limits, design
 from steelyard.pipeline import Job
 
 
@@ -81,3 +84,12 @@ def test_a_fleet_is_told_what_its_logs_have_wrong(monkeypatch):
     ((job, work),) = jobs
     assert job.corrections == Corrections(unit=("q=deg",), scale=("tau:joint3=-1",))
     assert work == WorkOptions(workers=2) and job.armature is False and job.channels is None
+
+
+def test_defaults_of_excite_are_those_of_design():
+    told = {**MotionOptions().of_design(), **AimOptions().of_design(), **vars(SearchOptions())}
+    defaults = {name: each.default for name, each in signature(design).parameters.items()}
+    assert {name: defaults[name] for name in told} == told | {"rows": "joints"}
+    assert vars(Limits(**LimitOptions().of_limits())) == vars(Limits())
+    assert AimOptions(focus="payload").of_design()["focus"] == "payload"
+    assert AimOptions(focus="friction, link2").of_design()["focus"] == ("friction", "link2")

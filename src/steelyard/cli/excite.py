@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import Friction, Gravity, Model, Quiet, friction_of, words
+from steelyard.cli.excite_options import AimOptions, LimitOptions, MotionOptions, SearchOptions
+from steelyard.cli.groups import grouped
+from steelyard.cli.options import Gravity, Model, Quiet
 from steelyard.cli.terminal import DONE, FINDINGS, progress_bar, refusals
 
 EXAMPLES = """
@@ -23,70 +25,26 @@ Examples:
 """
 
 
+@grouped
 def excite(
     model: Model,
+    *,
     out: Annotated[
         list[Path] | None,
         typer.Option("--out", "-o", metavar="FILE", help="Write .csv, .npz, .yaml (ROS) or .xml (MuJoCo); repeatable."),
     ] = None,
-    duration: Annotated[float, typer.Option(metavar="S", help="Length of the motion, ramps included.")] = 10.0,
-    speed: Annotated[float, typer.Option(metavar="SHARE", help="Share of the velocity limits to use.")] = 1.0,
-    margin: Annotated[float, typer.Option(metavar="SHARE", help="Share of every limit that stays unused.")] = 0.05,
-    acceleration: Annotated[
-        float | None, typer.Option(metavar="A", help="Limit, rad/s^2 or m/s^2. [default: 5/s times the velocity limit]")
-    ] = None,
-    jerk: Annotated[float | None, typer.Option(metavar="J", help="Limit, rad/s^3 or m/s^3. [default: none]")] = None,
-    cartesian_speed: Annotated[
-        float | None, typer.Option(metavar="M/S", help="Limit for every corner of every body.")
-    ] = None,
-    clearance: Annotated[float, typer.Option(metavar="M", help="Distance that bodies keep from each other.")] = 0.02,
-    collisions: Annotated[
-        bool, typer.Option("--collisions/--no-collisions", help="Whether collisions are avoided.")
-    ] = True,
-    floor: Annotated[float | None, typer.Option(metavar="Z", help="Height that everything stays above, m.")] = None,
-    criterion: Annotated[str, typer.Option(metavar="NAME", help="D, A, E, prediction or condition.")] = "D",
-    focus: Annotated[
-        str, typer.Option(metavar="NAMES", help="What to know: payload, friction, bodies or parameters, with commas.")
-    ] = "",
-    lock: Annotated[
-        str, typer.Option(metavar="JOINTS", help="Joints that stay still, with commas; patterns such as left_*.")
-    ] = "",
-    move: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that alone move, likewise. [default: all]")] = "",
+    motion: MotionOptions,
+    limits: LimitOptions,
     held: Annotated[
         bool, typer.Option("--held", help="Hold a free base where the model has it: hung, on a stand.")
     ] = False,
     gravity: Gravity = None,
-    feet: Annotated[
-        str, typer.Option(metavar="LINKS", help="The robot stands on these, with commas; balance is kept.")
-    ] = "",
-    balance: Annotated[
-        float, typer.Option(metavar="M", help="How far inside the feet the zero-moment point stays.")
-    ] = 0.01,
-    rows: Annotated[
-        str, typer.Option(metavar="ROWS", help="What is measured: joints, base and wrench:LINK, with commas.")
-    ] = "joints",
-    basis: Annotated[str, typer.Option(metavar="KIND", help="fourier or spline.")] = "fourier",
-    harmonics: Annotated[int, typer.Option(metavar="N", help="Harmonics of a Fourier motion.")] = 5,
-    friction: Friction = "viscous,coulomb,offset",
-    armature: Annotated[bool, typer.Option("--armature", help="The motors' inertia is unknown too.")] = False,
-    noise: Annotated[
-        float | None, typer.Option(metavar="NM", help="Standard deviation of torques. [default: 1 % of effort limits]")
-    ] = None,
-    noise_share: Annotated[
-        float, typer.Option(metavar="SHARE", help="Further noise, as a share of each joint's RMS torque.")
-    ] = 0.0,
+    aim: AimOptions,
     after: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Earlier log or saved Information; what it left weak counts. Repeatable."),
     ] = None,
-    warm: Annotated[Path | None, typer.Option(metavar="LOG", help="Motion to start from, such as an old -o.")] = None,
-    target: Annotated[float | None, typer.Option(metavar="C", help="Condition number to reach; a miss is 1.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the random starts.")] = 0,
-    starts: Annotated[int, typer.Option(metavar="N", help="Random starts to optimise to the end.")] = 1,
-    workers: Annotated[int, typer.Option(metavar="N", help="Processes for several starts.")] = 1,
-    time_limit: Annotated[
-        float | None, typer.Option("--time", metavar="S", help="Stop after this, with the best motion so far.")
-    ] = None,
+    search: SearchOptions,
     preview: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Page that plays the motion.")] = None,
     movie: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Film of the motion: .gif, or .mp4 where ffmpeg is installed.")
@@ -111,42 +69,16 @@ def excite(
         text, missed = command(
             model,
             out=out or (),
-            limits={
-                "speed": speed,
-                "margin": margin,
-                "acceleration": acceleration,
-                "jerk": jerk,
-                "cartesian_speed": cartesian_speed,
-                "clearance": clearance,
-                "collisions": collisions,
-                "floor": floor,
-                "feet": words(feet),
-                "balance": balance,
-            },
+            limits=limits.of_limits(),
             after=after or (),
             explain=explain,
-            show=show,
-            duration=duration,
-            criterion=criterion,
-            focus=None if not focus else focus if focus == "payload" else words(focus),
             held=held,
             gravity=gravity,
-            locked=words(lock),
-            moved=words(move) or None,
-            rows=words(rows),
-            basis=basis,
-            harmonics=harmonics,
-            friction=friction_of(friction),
-            armature=armature,
-            noise=noise,
-            noise_share=noise_share,
-            warm=warm,
-            target=target,
-            seed=seed,
-            starts=starts,
-            workers=workers,
-            time_limit=time_limit,
+            show=show,
             progress=progress,
+            **motion.of_design(),
+            **aim.of_design(),
+            **vars(search),
         )
     if not quiet:
         typer.echo(text)
