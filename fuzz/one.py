@@ -18,11 +18,21 @@ INSTRUMENTED = [
     "steelyard.model",
     "steelyard.check",
     "steelyard.cli.options",
-    "steelyard.information.files",
+    "steelyard.corrections",
+    "steelyard.coupling",
+    "steelyard.fit.words",
+    "steelyard.fleet.kept",
+    "steelyard.fleet.runs",
+    "steelyard.inertia.mesh_checks",
     "steelyard.inertia.mesh_files",
+    "steelyard.information.files",
+    "steelyard.payload.filling",
     "steelyard.payload.read",
+    "steelyard.payload.shape",
     "steelyard.payload.wrench_log",
-    "steelyard.view.outcome",
+    "steelyard.report",
+    "steelyard.second_look",
+    "steelyard.view",
     "trimesh.exchange",
     "collada",
 ]
@@ -34,7 +44,6 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     import trimesh.exchange.load  # noqa: F401
 
     from fuzz.targets import TARGETS
-    from fuzz.zipped import mutated
     from steelyard.errors import SteelyardError
 
 
@@ -69,10 +78,10 @@ def main(name: str, folder: Path, options: list[str]):
             file.write_bytes(data)
             file.with_suffix(".txt").write_text(f"{where}\n{''.join(traceback.format_exception(error))[-3000:]}")
 
-    custom = {}
-    if target.zipped:
-        custom = {"custom_mutator": lambda data, size, seed: mutated(data, size, seed, atheris.Mutate)}
-    atheris.Setup([sys.argv[0], *options], one_input, **custom)
+    def mutated(data: bytes, size: int, seed: int) -> bytes:
+        return target.mutated(data, size, seed, atheris.Mutate)
+
+    atheris.Setup([sys.argv[0], *options], one_input, custom_mutator=mutated)
     atheris.Fuzz()
 
 

@@ -1,7 +1,8 @@
 """Fuzz every parser for a time each: `python -m fuzz.run [TARGET ...] [--seconds S] [--runs N] [--out FOLDER]`.
 
 Prints one line a target: executions, covered edges, findings. Exits 1 when anything was found. The folder keeps the
-corpus, so that a later run goes on from it, and every finding with its traceback.
+corpus, so that a later run goes on from it, and every finding with its traceback. `--record` adds the figures to those
+of earlier runs (`fuzz.figures`).
 """
 
 import argparse
@@ -12,6 +13,8 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from fuzz.figures import add
 
 LONGEST = 10  # s an input may take
 MEMORY = 3000  # MB
@@ -73,6 +76,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=30.0, help="for each target")
     parser.add_argument("--runs", type=int, default=0, help="executions of each target at most; 0: no limit")
     parser.add_argument("--out", type=Path, default=Path("fuzz-out"))
+    parser.add_argument("--record", action="store_true", help="add the figures to those in docs/fuzzing.md")
     asked = parser.parse_args()
     print("| input | executions | edges covered | exceptions | hangs, memory, crashes | s |\n|---|---|---|---|---|---|")
     found = 0
@@ -80,7 +84,10 @@ def main() -> int:
         tally = fuzz(name, asked.out.absolute() / name, seconds=asked.seconds, runs=asked.runs)
         row = (name, f"{tally.executions:,}", tally.edges, tally.raised, tally.ended, f"{tally.seconds:.0f}")
         print(f"| {' | '.join(map(str, row))} |", flush=True)
-        found += tally.raised + tally.ended
+        here = tally.raised + tally.ended
+        found += here
+        if asked.record:
+            add(name, executions=tally.executions, seconds=tally.seconds, edges=tally.edges, found=here)
     print(f"\n{found} findings" + (f", kept in {asked.out}/*/findings" if found else ""))
     return int(found > 0)
 

@@ -17,6 +17,10 @@ import small_runs  # noqa: E402
 import steelyard as sy  # noqa: E402
 from check.corpus.cases import MJCF, URDF  # noqa: E402
 from random_robots import urdf_text  # noqa: E402
+from steelyard.fleet.evidence import Evidence, Fitness  # noqa: E402
+from steelyard.fleet.kept import save_part, save_refusal  # noqa: E402
+from steelyard.fleet.part import Head, Part, Samples  # noqa: E402
+from steelyard.information import save_information  # noqa: E402
 from steelyard.log import write_csv, write_npz  # noqa: E402
 
 MJCF_LOOP = """<mujoco model="loop"><default><joint armature="0.1" damping="1"/><geom density="500"/></default>
@@ -58,17 +62,34 @@ position = [0, 0, 0]
 axis = [0, 1, 0]
 """
 CHANNELS = 't = "t"\nq = ["q_shoulder", 2, "q_wrist"]\ntau = [7, 8, 9]\n[v]\nshoulder = "v_shoulder"\n'
-OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
-OFF = "OFF\n4 4 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n"
+CORRECTIONS = """[corrections]
+unit = ["q=deg", "tau=mNm"]
+order = "tau:elbow,shoulder,wrist"
+scale = ["tau:shoulder=-1", "elbow=0.5", "q:wrist=2"]
+offset = ["elbow=0.1"]
+delay = ["all=0.012", "wrist=0.03"]
+even_stamps = true
+"""
+WORDS = """upper=0.73
+upper+forearm=7
+rod=mass,com
+upper=forearm:y
+hand=2.5:loaded.csv
+shoulder-0.5*elbow
+tau:shoulder=-1
+q=deg
+{"tau": ["a", 2]}
+auto
+"""
 
 
 @lru_cache
-def log() -> sy.Log:
+def log(names=log_files.NAMES) -> sy.Log:
     """24 samples of three joints."""
     t = np.arange(24) / 100.0
     phase = t[:, None] * np.array([1.0, 2.0, 3.0])
     fields = {"q": np.sin(phase), "v": np.cos(phase), "tau": np.sin(3 * phase)}
-    return sy.Log(t=t, joint_names=log_files.NAMES, **fields)
+    return sy.Log(t=t, joint_names=names, **fields)
 
 
 @lru_cache
@@ -104,6 +125,24 @@ def channels() -> list[bytes]:
 
 def channels_json() -> list[bytes]:
     return [b'{"t": "t", "q": ["q_shoulder", 2, "q_wrist"], "tau": null}']
+
+
+def definitions() -> list[bytes]:
+    """The name of a message and its definition, of both languages."""
+    texts = (log_files.NESTED, log_files.NESTED_IDL, log_files.JOINT_STATE)
+    return [f"my_msgs/msg/State\n{text}".encode() for text in texts]
+
+
+def motion() -> list[bytes]:
+    return _written(lambda _, folder: write_npz(log(small_runs.JOINTS), folder / "run.npz"))
+
+
+def corrections() -> list[bytes]:
+    return [CORRECTIONS.encode(), b'q = ["q_shoulder", 2, 3]\n[corrections]\nscale = "all=2"\n']
+
+
+def option_words() -> list[bytes]:
+    return [word.encode() for word in (WORDS, *WORDS.splitlines())]
 
 
 def csv() -> list[bytes]:
@@ -142,48 +181,6 @@ def bag2() -> list[bytes]:
     return _written(log_files.db3)
 
 
-def stl() -> list[bytes]:
-    return [_tetrahedron("stl"), _tetrahedron("stl_ascii")]
-
-
-def obj() -> list[bytes]:
-    return [OBJ.encode(), f"mtllib a.mtl\nusemtl a\n{OBJ}vt 0 0\nvn 0 0 1\nf 1/1/1 2/1/1 3/1/1 4/1/1\n".encode()]
-
-
-def ply() -> list[bytes]:
-    import trimesh
-
-    ascii_ = trimesh.exchange.ply.export_ply(trimesh.Trimesh(*_corners()), encoding="ascii")
-    return [_tetrahedron("ply"), ascii_]
-
-
-def off() -> list[bytes]:
-    return [OFF.encode()]
-
-
-def glb() -> list[bytes]:
-    return [_tetrahedron("glb")]
-
-
-def dae() -> list[bytes]:
-    return [_tetrahedron("dae")]
-
-
-def threemf() -> list[bytes]:
-    return [_tetrahedron("3mf")]
-
-
-def _tetrahedron(kind: str) -> bytes:
-    import trimesh
-
-    data = trimesh.Trimesh(*_corners()).export(file_type=kind)
-    return data.encode() if isinstance(data, str) else bytes(data)
-
-
-def _corners():
-    return np.vstack([np.zeros(3), np.eye(3)]), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
-
-
 def wrench_csv() -> list[bytes]:
     log = payload_logs.static(poses=12)
     quaternion = np.tile([0.0, 0.0, 0.0, 1.0], (len(log), 1))
@@ -200,12 +197,32 @@ def wrench_npz() -> list[bytes]:
         return [path.read_bytes()]
 
 
-def information() -> list[bytes]:
+@lru_cache
+def summed() -> sy.Information:
     rng = np.random.default_rng(0)
     q, v, a = rng.normal(size=(3, 40, 3))
-    log = sy.Log(t=np.arange(40) / 100, q=q, v=v, a=a, tau=q, joint_names=small_runs.JOINTS)
+    return sy.accumulate(arm(), sy.Log(t=np.arange(40) / 100, q=q, v=v, a=a, tau=q, joint_names=small_runs.JOINTS))
+
+
+def information() -> list[bytes]:
     with TemporaryDirectory() as folder:
-        path = sy.information.save_information(sy.accumulate(arm(), log), Path(folder) / "info.npz")
+        return [save_information(summed(), Path(folder) / "info.npz").read_bytes()]
+
+
+def part() -> list[bytes]:
+    """What a fleet keeps of a log."""
+    ones = np.ones(summed().basis.count)
+    head = Head(Samples(40, 30, 10), Evidence(np.diag(ones), ones), Fitness(np.ones(3), 0.1, 1.5), ("late",), 0.1)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "part.npz"
+        save_part(Part(head, summed(), summed()), path)
+        return [path.read_bytes()]
+
+
+def refusal() -> list[bytes]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "refused.json"
+        save_refusal(path, "refused", "no torques")
         return [path.read_bytes()]
 
 

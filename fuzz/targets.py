@@ -1,86 +1,100 @@
 """What is fuzzed: a format, its seeds and the function that reads it. A new parser is a line here."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import steelyard as sy
-from fuzz import seeds
+from fuzz import nested, seeds, seeds_of_folders, seeds_of_meshes, zipped
+from fuzz.readers import (
+    read_bag,
+    read_channel_text,
+    read_channels,
+    read_corrections,
+    read_definitions,
+    read_fleet,
+    read_information,
+    read_lerobot,
+    read_meshed,
+    read_motion,
+    read_outcome,
+    read_part,
+    read_result,
+    read_side_file,
+    read_words,
+    repair,
+    write_back,
+)
 from steelyard import check
-from steelyard.cli.options import channels_of
+from steelyard.fleet.kept import load_refusal
 from steelyard.inertia import mesh_files
-from steelyard.information import load_information
-from steelyard.model.side import read_known, read_side
-from steelyard.payload import read_wrench_log
-from steelyard.view.outcome import read_outcome
+from steelyard.payload import read_wrench_log, solid_of
+from steelyard.report import solid
+from steelyard.report.curves import load_curves
+from steelyard.view import embed
 
 
 @dataclass(frozen=True)
 class Target:
-    """seeds: whole files; read: opens one and may raise nothing but SteelyardError."""
+    """seeds: whole files; read: opens one and may raise nothing but SteelyardError; mutated: how inputs are changed."""
 
     suffix: str
     seeds: Callable[[], list[bytes]]
     read: Callable[[Path], object]
-    zipped: bool = False
-    """Whether files are zip archives: members are then mutated, not the compressed bytes and their sums."""
+    mutated: Callable = nested.of_bytes
 
 
-def _side(path: Path):
-    read_side(path, seeds.arm())
-    read_known(path, seeds.arm())
-
-
-def _channels(path: Path):
-    sy.read_log(_table_beside(path), channels=channels_of(str(path)))
-
-
-def _channel_text(path: Path):
-    text = path.read_bytes().decode("utf-8", "replace")
-    sy.read_log(_table_beside(path), channels=channels_of("{" + text.removeprefix("{")))
-
-
-def _table_beside(path: Path) -> Path:
-    """A log for a channel map to speak of."""
-    table = path.with_name("beside.csv")
-    if not table.exists():
-        table.write_bytes(seeds.csv()[0])
-    return table
-
-
-def _information(path: Path):
-    load_information(path, seeds.arm())
-
-
-def _outcome(path: Path):
-    read_outcome(path, seeds.arm())
-
+URDF = Target(".urdf", seeds.urdf, sy.load, nested.of_xml)
+MJCF = Target(".xml", seeds.mjcf, sy.load, nested.of_xml)
+FOLDER = Target(".zip", seeds_of_folders.lerobot, read_lerobot, zipped.mutated)
 
 TARGETS = {
-    "urdf": Target(".urdf", seeds.urdf, sy.load),
-    "mjcf": Target(".xml", seeds.mjcf, sy.load),
-    "check-urdf": Target(".urdf", seeds.urdf, check.run),
-    "check-mjcf": Target(".xml", seeds.mjcf, check.run),
-    "side": Target(".steelyard.toml", seeds.side, _side),
-    "channels": Target(".toml", seeds.channels, _channels),
-    "channels-json": Target(".json", seeds.channels_json, _channel_text),
+    "urdf": URDF,
+    "mjcf": MJCF,
+    "urdf-meshes": replace(FOLDER, seeds=seeds_of_folders.urdf_with_meshes, read=read_meshed),
+    "mjcf-includes": replace(FOLDER, seeds=seeds_of_folders.mjcf_with_includes, read=read_meshed),
+    "save-urdf": replace(URDF, read=write_back),
+    "save-mjcf": replace(MJCF, read=write_back),
+    "check-urdf": replace(URDF, read=check.run),
+    "check-mjcf": replace(MJCF, read=check.run),
+    "repair-urdf": replace(URDF, read=repair),
+    "repair-mjcf": replace(MJCF, read=repair),
+    "view-urdf": replace(URDF, read=embed),
+    "view-mjcf": replace(MJCF, read=embed),
+    "side": Target(".steelyard.toml", seeds.side, read_side_file),
+    "channels": Target(".toml", seeds.channels, read_channels),
+    "channels-json": Target(".json", seeds.channels_json, read_channel_text, nested.of_json),
+    "corrections": Target(".toml", seeds.corrections, read_corrections),
+    "option-words": Target(".txt", seeds.option_words, read_words),
     "csv": Target(".csv", seeds.csv, sy.read_log),
-    "npz": Target(".npz", seeds.npz, sy.read_log, zipped=True),
+    "npz": Target(".npz", seeds.npz, sy.read_log, zipped.mutated),
     "parquet": Target(".parquet", seeds.parquet, sy.read_log),
     "mat": Target(".mat", seeds.mat, sy.read_log),
     "hdf5": Target(".h5", seeds.hdf5, sy.read_log),
     "mcap": Target(".mcap", seeds.mcap, sy.read_log),
     "bag1": Target(".bag", seeds.bag1, sy.read_log),
     "bag2": Target(".db3", seeds.bag2, sy.read_log),
-    "stl": Target(".stl", seeds.stl, mesh_files.load),
-    "obj": Target(".obj", seeds.obj, mesh_files.load_colored),
-    "ply": Target(".ply", seeds.ply, mesh_files.load_colored),
-    "off": Target(".off", seeds.off, mesh_files.load),
-    "glb": Target(".glb", seeds.glb, mesh_files.load_colored),
-    "dae": Target(".dae", seeds.dae, mesh_files.load_colored),
-    "3mf": Target(".3mf", seeds.threemf, mesh_files.load, zipped=True),
+    "bag2-folder": replace(FOLDER, seeds=seeds_of_folders.bags, read=read_bag),
+    "ros-definitions": Target(".msg", seeds.definitions, read_definitions),
+    "lerobot": FOLDER,
+    "motion": Target(".npz", seeds.motion, read_motion, zipped.mutated),
+    "fleet": replace(FOLDER, seeds=seeds_of_folders.fleets, read=read_fleet),
+    "stl": Target(".stl", seeds_of_meshes.stl, mesh_files.load),
+    "obj": Target(".obj", seeds_of_meshes.obj, mesh_files.load_colored),
+    "ply": Target(".ply", seeds_of_meshes.ply, mesh_files.load_colored),
+    "off": Target(".off", seeds_of_meshes.off, mesh_files.load),
+    "glb": Target(".glb", seeds_of_meshes.glb, mesh_files.load_colored),
+    "gltf": Target(".gltf", seeds_of_meshes.gltf, mesh_files.load_colored, nested.of_json),
+    "dae": Target(".dae", seeds_of_meshes.dae, mesh_files.load_colored, nested.of_xml),
+    "3mf": Target(".3mf", seeds_of_meshes.threemf, mesh_files.load, zipped.mutated),
+    "solid": Target(".off", seeds_of_meshes.off, solid.solid),
+    "payload-shape": Target(".ply", seeds_of_meshes.ply, solid_of),
     "wrench-csv": Target(".csv", seeds.wrench_csv, read_wrench_log),
-    "wrench-npz": Target(".npz", seeds.wrench_npz, read_wrench_log, zipped=True),
-    "information": Target(".npz", seeds.information, _information, zipped=True),
-    "summary": Target(".json", seeds.outcome, _outcome),
+    "wrench-npz": Target(".npz", seeds.wrench_npz, read_wrench_log, zipped.mutated),
+    "information": Target(".npz", seeds.information, read_information, zipped.mutated),
+    "fleet-part": Target(".npz", seeds.part, read_part, zipped.mutated),
+    "fleet-refusal": Target(".json", seeds.refusal, load_refusal, nested.of_json),
+    "summary": Target(".json", seeds.outcome, read_outcome, nested.of_json),
+    "curves": Target(".npz", seeds_of_folders.curves, load_curves, zipped.mutated),
+    "result": replace(FOLDER, seeds=seeds_of_folders.results, read=read_result),
 }

@@ -68,16 +68,23 @@ NOTHING = Corrections()
 
 def corrections_from(words: Mapping[str, Any]) -> Corrections:
     """Corrections from a table such as `{"unit": ["q=deg"], "saturation": True}`. Raises OptionError."""
+    if not isinstance(words, Mapping):
+        raise OptionError(f'Corrections are {words!r}; expected a table such as unit = ["q=deg"].')
     known = {each.name: each.default for each in fields(Corrections)}
     told: dict[str, Any] = {}
     for name, value in words.items():
         if name not in known:
             raise OptionError(f"There is no correction {name!r}; corrections are {choices(known)}.")
-        if isinstance(known[name], bool) != isinstance(value, bool):
-            expected = "true or false" if isinstance(known[name], bool) else "a list of words"
+        flag, given = isinstance(known[name], bool), (value,) if isinstance(value, str) else value
+        if not (isinstance(given, bool) if flag else _are_words(given)):
+            expected = "true or false" if flag else "a list of words"
             raise OptionError(f"The correction {name!r} is {value!r}; expected {expected}.")
-        told[name] = value if isinstance(value, bool) else (value,) if isinstance(value, str) else tuple(value)
+        told[name] = value if flag else tuple(given)
     return Corrections(**told)
+
+
+def _are_words(given) -> bool:
+    return isinstance(given, Sequence) and all(isinstance(word, str) for word in given)
 
 
 def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:

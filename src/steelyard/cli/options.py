@@ -82,7 +82,7 @@ def channels_of(text: str | None) -> dict | None:
         raise OptionError(
             f"Channel file {text} cannot be read: {error.strerror}. Give the path of a TOML file."
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the latter from lists in lists
         raise OptionError(
             f'--channels {text}: {error}. Expected a TOML file with lines such as tau = ["a", "b"].'
         ) from error

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from zipfile import ZipFile, is_zipfile
 
 from steelyard.errors import OptionError
 from steelyard.excite.experiment import Design, design
@@ -10,7 +9,7 @@ from steelyard.excite.files import FORMATS, write
 from steelyard.excite.limits import Limits
 from steelyard.excite.measured import measured_kinds
 from steelyard.information import Information, accumulate
-from steelyard.information.files import load_information
+from steelyard.information.files import is_information, load_information
 from steelyard.log import filters, read_log
 from steelyard.model import Robot, load
 
@@ -55,17 +54,12 @@ def command(
 
 def _information(robot: Robot, paths: Iterable[Path], terms) -> Information | None:
     paths = list(paths)
-    saved = [load_information(path, robot) for path in paths if _is_information(path)]
-    logs = [read_log(path, robot) for path in paths if not _is_information(path)]
+    saved = [load_information(path, robot) for path in paths if is_information(path)]
+    logs = [read_log(path, robot) for path in paths if not is_information(path)]
     if logs:
         whole = [log if log.a is not None else filters.differentiate(log, cutoff=_cutoff(log)) for log in logs]
         saved.append(accumulate(robot, whole, **terms))
     return sum(saved[1:], saved[0]) if saved else None
-
-
-def _is_information(path: Path) -> bool:
-    """Whether an NPZ file is a saved Information, which has a member that no log has."""
-    return path.suffix.lower() == ".npz" and is_zipfile(path) and "about.npy" in ZipFile(path).namelist()
 
 
 def _cutoff(log) -> float:

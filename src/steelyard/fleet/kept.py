@@ -13,7 +13,7 @@ from steelyard.errors import FitError
 from steelyard.fleet.evidence import Evidence, Fitness
 from steelyard.fleet.part import Head, Part, Samples
 from steelyard.fleet.partitions import FORMAT
-from steelyard.information.files import npz_bytes, packed, read_npz, unpacked
+from steelyard.information.files import npz_bytes, packed, read_npz, require_shape, unpacked
 from steelyard.model.robot import Robot
 from steelyard.versions import require_readable
 
@@ -53,17 +53,27 @@ def load_part(path, robot: Robot) -> Part:
 
     about, arrays = read_npz(path, FORMAT, "the sums of a run")
     fitted = unpacked(about, arrays, robot, path)
-    held = replace(fitted, **{name: arrays[HELD + name] for name in SUMS})
-    return Part(_head(about, arrays), fitted, held)
+    try:
+        for name, expected in {HELD + name: getattr(fitted, name) for name in SUMS}.items():
+            require_shape(name, arrays[name], expected.shape)
+        held = replace(fitted, **{name: arrays[HELD + name] for name in SUMS})
+        return Part(_head(about, arrays, fitted.basis.count, len(fitted.group_names)), fitted, held)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FitError(
+            f"{path} does not hold the whole sums of a run ({type(error).__name__}: {error}). Remove it, and they are "
+            "computed again."
+        ) from error
 
 
-def _head(about: dict[str, Any], arrays) -> Head:
+def _head(about: dict[str, Any], arrays, count: int, groups: int) -> Head:
+    for name, shape in {"precision": (count, count), "pull": (count,), "noise": (groups,)}.items():
+        require_shape(name, arrays[name], shape)
     return Head(
-        Samples(**{name: about["samples"][name] for name in ("read", "fitted", "held")}),
+        Samples(**{name: int(about["samples"][name]) for name in ("read", "fitted", "held")}),
         Evidence(arrays["precision"], arrays["pull"]),
-        Fitness(arrays["noise"], about["unexplained"], about["inflation"]),
-        tuple(about["findings"]),
-        about["seconds"],
+        Fitness(arrays["noise"], float(about["unexplained"]), float(about["inflation"])),
+        tuple(map(str, about["findings"])),
+        float(about["seconds"]),
     )
 
 
@@ -78,7 +88,7 @@ def load_refusal(path) -> tuple[str, str]:
     try:
         about = json.loads(storage.read_bytes(path))
         found, kind, reason = about["format"], about["kind"], about["reason"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise FitError(f"{path} does not say why a log was refused ({error}).") from error
     require_readable(found, REFUSED, path, FitError)
     return kind, reason

@@ -5,8 +5,10 @@ import io
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from math import isfinite
 from pathlib import Path
 
 from steelyard import storage
@@ -100,7 +102,7 @@ def _csv(source: str) -> list[dict] | None:
 def _toml(source: str) -> list[dict]:
     try:
         document = tomllib.loads(storage.read_bytes(source).decode())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # the latter from lists in lists
         raise OptionError(f"{source} cannot be read as a table of runs: {error}") from error
     rows = document.get("run")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -130,15 +132,24 @@ def _run(row: Mapping, place: int) -> Run:
 
 
 def _seconds(given, place: int) -> float:
-    if isinstance(given, datetime):
-        return (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
+    """Seconds of a number or a date. Raises OptionError, for times without an order (NaN, infinity) too."""
+    with suppress(ArithmeticError, TypeError, ValueError):
+        seconds = _stamp(given) if isinstance(given, date) else _stamp_or_number(str(given))
+        if isfinite(seconds):
+            return seconds
+    raise OptionError(
+        f"Run {place + 1} of the table has time {str(given)[:80]!r}; expected seconds or a date such as "
+        "2026-03-01T12:00."
+    )
+
+
+def _stamp_or_number(text: str) -> float:
     try:
-        return float(given)
-    except (TypeError, ValueError):
-        pass
-    try:
-        return _seconds(datetime.fromisoformat(str(given)), place)
-    except ValueError as error:
-        raise OptionError(
-            f"Run {place + 1} of the table has time {given!r}; expected seconds or a date such as 2026-03-01T12:00."
-        ) from error
+        return float(text)
+    except ValueError:
+        return _stamp(datetime.fromisoformat(text))
+
+
+def _stamp(given: date) -> float:
+    moment = given if isinstance(given, datetime) else datetime(given.year, given.month, given.day)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

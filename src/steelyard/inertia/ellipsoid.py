@@ -131,7 +131,7 @@ def covariance_ellipsoid(theta):
         )
     mass, com, I = parameters.to_com_inertia(theta)
     covariance = (0.5 * np.trace(I) * np.eye(3) - I) / mass
-    if np.linalg.eigvalsh(covariance)[0] <= 0:
+    if not np.isfinite(covariance).all() or np.linalg.eigvalsh(covariance)[0] <= 0:
         raise InertiaError(
             "theta is not physically consistent: its covariance is not positive definite; project it onto "
             "Consistent() first"

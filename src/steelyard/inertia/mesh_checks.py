@@ -58,6 +58,9 @@ def require_density(density):
     return float(value)
 
 
+LARGEST = 1e50  # m of a diagonal: its volume is still a number
+
+
 def require_solid(columns, faces, *, volume, thinnest_face):
     """Refuse a mesh that encloses no solid; warn of an implausible size and of faces without area.
 
@@ -67,6 +70,8 @@ def require_solid(columns, faces, *, volume, thinnest_face):
     diagonal = float(np.linalg.norm(np.ptp(columns, axis=1)))
     if not is_closed(faces, columns.shape[1]):
         raise InertiaError(_describe_opening(faces))
+    if not (diagonal < LARGEST and np.isfinite(volume)):
+        raise InertiaError(f"the mesh is {diagonal:.3g} m large, beyond any body. Check its file and scale")
     if abs(volume) <= FLAT * diagonal**3:
         raise InertiaError(
             f"degenerate mesh: it encloses {volume:.3g} m^3 within a box of diagonal {diagonal:.3g} m, so it has "

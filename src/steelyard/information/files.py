@@ -36,6 +36,15 @@ def save_information(info: Information, path) -> Path | str:
     return str(path) if storage.is_url(path) else Path(path)
 
 
+def is_information(path: Path) -> bool:
+    """Whether a file is an NPZ archive with the member of a saved Information that no log has. Raises nothing."""
+    try:
+        with members(path) as file:
+            return "about" in file.keys
+    except LogError:
+        return False
+
+
 def load_information(path, robot: Robot | None = None) -> Information:
     """Read an Information back, for the robot it was made with (none for a raw regression).
 
@@ -122,9 +131,14 @@ def _require_shapes(arrays: dict[str, np.ndarray], groups: int, size: int) -> No
         "factors": (groups, k + 1, k + 1),
     }
     for name, shape in expected.items():
-        array = arrays.get(name)
-        if array is not None and (array.shape != shape or array.dtype.kind not in "fiu"):
-            raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected numbers of shape {shape}")
+        if name in arrays:
+            require_shape(name, arrays[name], shape)
+
+
+def require_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
+    """Raise ValueError for an array that is no numbers or of another shape."""
+    if array.shape != shape or array.dtype.kind not in "fiu":
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected numbers of shape {shape}")
 
 
 def npz_bytes(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
@@ -138,7 +152,7 @@ def read_npz(path, expected: str, what: str) -> tuple[dict[str, Any], dict[str, 
     """What a file of `npz_bytes` says, and its arrays. Raises FitError unless it is `what` in a version read here."""
     try:
         with members(Path(path), io.BytesIO(storage.read_bytes(path))) as file:
-            arrays = {name: file[name] for name in file.keys}
+            arrays = file.everything()
         about = json.loads(str(arrays.pop("about")))
         found = about["format"]
     except (LogError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:

@@ -46,6 +46,9 @@ def read(path: Path, request: Request) -> Raw:
     channels = {key: name for key, name in FEATURES.items() if name in features} | dict(request.channels)
     request = replace(request, channels=channels)
     parts = [(parquet.read(table, request), _episodes(table, features)) for table in tables]
+    for table, (part, episodes) in zip(tables, parts, strict=True):
+        if len(part.t) == 0 or (episodes is not None and len(episodes) != len(part.t)):
+            raise LogError(f"{table} has {len(part.t)} time stamps, not one a sample; download the data set again")
     first = parts[0][0]
     t, starts = _joined([part.t for part, _ in parts], [episodes for _, episodes in parts])
     found = {

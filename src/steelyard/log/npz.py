@@ -52,6 +52,11 @@ class Members:
     def keys(self) -> tuple[str, ...]:
         return tuple(self.infos)
 
+    def everything(self) -> dict[str, NDArray[Any]]:
+        """All arrays by name. Raises LogError where they are too large together, as each may be alone."""
+        require_size(sum(info.file_size for info in self.infos.values()), str(self.path))
+        return {key: self[key] for key in self.keys}
+
     def __getitem__(self, key: str) -> NDArray[Any]:
         info, where = self.infos[key], f"{self.path}, array {key!r}"
         require_size(info.file_size, where)

@@ -87,5 +87,5 @@ def _parsed(path: Path) -> dict:
         raise ModelError(f"Side file {path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise ModelError(f"Side file {path} is not UTF-8 text; TOML files are. Save it as UTF-8.") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # the latter from lists in lists
         raise ModelError(f"Side file {path} is not valid TOML: {error}.") from error

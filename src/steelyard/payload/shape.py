@@ -242,7 +242,7 @@ def _read_file(path, scale):
 
         try:
             loaded = trimesh.load(path)
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, NotImplementedError) as error:
+        except mesh_files.BROKEN as error:
             raise InertiaError(
                 f"{path.name}: cannot be read as a mesh or point cloud ({error}); export it again"
             ) from error

@@ -12,9 +12,10 @@ import numpy as np
 
 from steelyard.diagnose.contributions import EFFECTS, contributions
 from steelyard.dynamics.effects import effect_column
-from steelyard.errors import OptionError
+from steelyard.errors import LogError, OptionError
 from steelyard.fit.estimate import Estimate
 from steelyard.log.log import Log
+from steelyard.log.npz import members
 from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH
 from steelyard.pipeline import Result
@@ -105,12 +106,19 @@ def save_curves(found: Curves, path) -> None:
 def load_curves(path) -> Curves:
     """Curves of an NPZ file. Raises OptionError for a file of another kind."""
     try:
-        with np.load(Path(path), allow_pickle=False) as file:
-            return {_key(name): file[name] for name in file.files}
-    except (OSError, ValueError) as error:
+        with members(Path(path)) as file:
+            return {_key(name): _pairs(value) for name, value in file.everything().items()}
+    except (LogError, ValueError) as error:
         raise OptionError(
             f"{path} holds no curves of a report: {error}. Run the identification again with --out."
         ) from error
+
+
+def _pairs(value: np.ndarray) -> np.ndarray:
+    """The signal. Raises ValueError for what is no (2, k) array of numbers."""
+    if value.ndim != 2 or len(value) != 2 or value.dtype.kind != "f":
+        raise ValueError(f"a signal is (2, k) numbers, not {value.dtype} of shape {value.shape}")
+    return value
 
 
 def _key(name: str) -> tuple[str, int, str]:

@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64encode
+from functools import cache
 from html import unescape
 from importlib.resources import files
 from zlib import compress
@@ -49,6 +50,7 @@ def _filled(part: Part, view: View) -> bool:
     return not part.figures or any(key in view.figures for key in part.figures)
 
 
+@cache
 def _plotly() -> str:
     """The plotting library, packed: a third of the size, unpacked by the browser."""
     from plotly.offline import get_plotlyjs

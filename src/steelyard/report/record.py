@@ -4,11 +4,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.errors import OptionError
+from steelyard.errors import OptionError, choices
 from steelyard.pipeline import Result
 from steelyard.report.curves import Curves, curves, load_curves, save_curves
 from steelyard.report.summary import SCHEMA_VERSION, summary
 
+KINDS = ("identification", "payload")
 SUMMARY, CURVES, PAGE, TEXT = "summary.json", "curves.npz", "report.html", "report.md"
 
 
@@ -43,13 +44,18 @@ def read(folder) -> Record:
             f"{folder} holds no result: {path.name} cannot be read ({error.strerror or error}). Give a folder that "
             "steelyard identify or steelyard payload wrote with --out."
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OptionError(f"{path} is no JSON: {error}. Write the result again with --out.") from error
     version = found.get("schema_version") if isinstance(found, dict) else None
     if version != SCHEMA_VERSION:
         raise OptionError(
             f"{path} has schema version {version}; this program reads version {SCHEMA_VERSION}. Write the result again "
             "with --out, or use the version of steelyard that its provenance names."
+        )
+    if found.get("kind") not in KINDS:
+        raise OptionError(
+            f"{path} is of kind {str(found.get('kind'))[:80]!r}; a report is drawn of {choices(KINDS)}. Give a folder "
+            "that steelyard identify or steelyard payload wrote."
         )
     held = folder / CURVES
     return Record(found, load_curves(held) if held.is_file() else {})

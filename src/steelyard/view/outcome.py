@@ -21,20 +21,31 @@ def read_outcome(path, robot: Robot) -> Found:
     file = path / SUMMARY if path.is_dir() else path
     try:
         bodies = {body["name"]: body for body in json.loads(file.read_text("utf-8"))["bodies"]}
-        theta = {name: np.array(body["identified"]["theta"], dtype=float) for name, body in bodies.items()}
-        centers = {name: body.get("center_covariance") for name, body in bodies.items()}
+        theta = {name: _numbers(body["identified"]["theta"], (10,)) for name, body in bodies.items()}
+        centers = {name: _covariance(body.get("center_covariance")) for name, body in bodies.items()}
     except OSError as error:
         raise OptionError(
             f"{file} cannot be read: {error.strerror or error}. Give the output folder of `steelyard identify`."
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise OptionError(f"{file} is no summary of `steelyard identify` ({type(error).__name__}: {error}).") from error
-    missing = [name for name in robot.body_names if name not in theta or theta[name].shape != (10,)]
+    missing = [name for name in robot.body_names if name not in theta]
     if missing:
         raise OptionError(
             f"{file} has no body {choices(missing)} of robot '{robot.name}'. Its bodies: {choices(theta)}. Give the "
             "model that was identified."
         )
-    unknown = np.full((3, 3), np.nan)
-    spread = [unknown if centers[name] is None else np.array(centers[name], dtype=float) for name in robot.body_names]
-    return Found(np.array([theta[name] for name in robot.body_names]), np.array(spread))
+    return Found(*(np.array([each[name] for name in robot.body_names]) for each in (theta, centers)))
+
+
+def _covariance(given) -> np.ndarray:
+    """(3, 3), NaN where it is not known."""
+    return np.full((3, 3), np.nan) if given is None else _numbers(given, (3, 3))
+
+
+def _numbers(given, shape: tuple[int, ...]) -> np.ndarray:
+    """Raises ValueError for anything but finite numbers of that shape."""
+    array = np.array(given, dtype=float)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"expected {shape} finite numbers, found {str(given)[:80]}")
+    return array

@@ -50,13 +50,16 @@ class Looks:
 
 def hull_shape(points) -> Shape:
     """The convex hull of points (n, 3). Raises ModelError for points in a plane."""
-    from scipy.spatial import ConvexHull
+    from scipy.spatial import ConvexHull, QhullError
 
     points = np.asarray(points, dtype=float)
     extent = np.ptp(points, axis=0)
     if not (np.isfinite(points).all() and extent.min() > FLAT * extent.max()):
         raise ModelError("the shape has no volume")
-    hull = ConvexHull(points)
+    try:
+        hull = ConvexHull(points)
+    except QhullError as error:  # sizes of no body, such as 1e-320
+        raise ModelError("the shape has no volume") from error
     corners = points[hull.simplices]
     turned = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = np.einsum("fi,fi->f", turned, hull.equations[:, :3]) < 0
