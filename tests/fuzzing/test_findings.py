@@ -1,4 +1,4 @@
-"""Inputs that fuzzing found, each read again: read, or refused with one of our errors, no other, and the process survives."""
+"""Inputs that fuzzing found, each read again: read, or refused with one of our errors; the process survives."""
 
 import io
 import json
