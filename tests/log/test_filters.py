@@ -216,3 +216,19 @@ def test_other_measured_velocities(measured, name, bound_v, bound_a):
 def test_reading_needs_no_scipy():
     code = "import sys, steelyard.log; assert not any(m.split('.')[0] == 'scipy' for m in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_torques_may_have_a_cutoff_of_their_own():
+    """Torque at the third harmonic of slow motion, tau = sin(3 q'): a cutoff just above the motion loses it."""
+    t = np.arange(0, 20, 0.01)
+    q = 0.5 * np.sin(2 * np.pi * 0.5 * t)
+    log, left = Log(t=t, q=q, tau=np.sin(6 * q)), {}
+    for torque_cutoff in (None, 2.0, 10.0):
+        found = filters.differentiate(log, 2.0, torque_cutoff=torque_cutoff, drop=200)
+        left[torque_cutoff] = relative(found.tau, np.sin(6 * found.q))
+    assert left[None] == left[2.0] > 0.05 and left[10.0] < 2e-3
+    assert "(10 Hz for torques)" in found.notes[0]
+    np.testing.assert_array_equal(found.tau, filters.differentiate(log, 10.0, drop=200).tau)
+    np.testing.assert_array_equal(found.a, filters.differentiate(log, 2.0, drop=200).a)
+    with pytest.raises(LogError, match="cutoff 60 Hz"):
+        filters.differentiate(log, 2.0, torque_cutoff=60.0)

@@ -60,6 +60,7 @@ def differentiate(
     order: int | None = None,
     drop: int | None = None,
     filter_torque: bool = True,
+    torque_cutoff: float | None = None,
     coulomb_width: float = COULOMB_WIDTH,
     coupling=(),
 ) -> Log:
@@ -70,8 +71,11 @@ def differentiate(
         Savitzky-Golay filter's polynomials (4).
     drop: samples left out at either end of every stretch between gaps (steps over 5 median steps), where the filter has
         only one side to look at; by default one period of the cutoff, `round(rate / cutoff)`.
-    filter_torque: False leaves tau and wrenches as measured. coulomb_width: half-width of standstill for the direction
-    of motion. coupling: joints that share a motor, as in `accumulate`, so that its direction is filtered, too.
+    filter_torque: False leaves tau and wrenches as measured. torque_cutoff: Hz, of tau, wrenches and the direction of
+        motion; None: `cutoff`. Torques hold harmonics of the motion, which a cutoff close above it takes from them
+        and not from the regressor: with coarse encoders give the usual 10 Hz here.
+    coulomb_width: half-width of standstill for the direction of motion.
+    coupling: joints that share a motor, as in `accumulate`, so that its direction is filtered, too.
 
     q is filtered; v is the filtered measurement if the log has one, else the derivative of the filtered q; a is the
     derivative of that v, and replaces an acceleration in the log. The direction of motion, `tanh(v / coulomb_width)`,
@@ -83,6 +87,8 @@ def differentiate(
     order = order_of(smoother, order)
     cutoff = cutoff_for(log, cutoff, smoother=smoother, order=order)
     _require_cutoff(log.t, cutoff)
+    torque_cutoff = cutoff if torque_cutoff is None else torque_cutoff
+    _require_cutoff(log.t, torque_cutoff)
     shared = _shared(log, coupling)
     drop = round(log.rate / cutoff) if drop is None else drop
     if drop < 0:
@@ -96,8 +102,8 @@ def differentiate(
             f"needs more than {max(2 * drop, 2 * order)}. Use a higher cutoff or a longer log"
         )
     kept = [slice(part.start + drop, part.stop - drop) for part in usable]
-    filtering = partial(derivatives, smoother, cutoff=cutoff, order=order)
-    options = (filtering, coulomb_width, shared)
+    filtering = partial(derivatives, smoother, order=order)
+    options = (partial(filtering, cutoff=cutoff), partial(filtering, cutoff=torque_cutoff), coulomb_width, shared)
     parts = [_filtered(log, part, keep, *options) for part, keep in zip(usable, kept, strict=True)]
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     rows = np.concatenate([np.arange(keep.start, keep.stop) for keep in kept])
@@ -110,36 +116,43 @@ def differentiate(
     left_out = f"{len(log) - len(rows)} of {len(log)} samples left out ({drop} at each end of {len(usable)} stretches)"
     if len(usable) < len(stretches):
         left_out += f"; {len(stretches) - len(usable)} stretches between gaps were too short"
+    apart = f" ({torque_cutoff:.6g} Hz for torques)" if filter_torque and torque_cutoff != cutoff else ""
     filtered = ", ".join(key for key in ("q", "v", "tau") if key in whole)
-    how = f"{filtered}: {describe(smoother, order)}, -3 dB at {cutoff:.6g} Hz; {left_out}"
+    how = f"{filtered}: {describe(smoother, order)}, -3 dB at {cutoff:.6g} Hz{apart}; {left_out}"
     whole |= {"wrenches": wrenches, "direction_width": coulomb_width}
     motors = shared if "shared_direction" in whole else ()
     return log[rows].replace(**whole, shared=motors).noted(how, *_origin(log))
 
 
 def _filtered(
-    log: Log, part: slice, keep: slice, filtering: Callable[..., NDArray], coulomb_width: float, shared
+    log: Log,
+    part: slice,
+    keep: slice,
+    filtering: Callable[..., NDArray],
+    torque_filtering: Callable[..., NDArray],
+    coulomb_width: float,
+    shared,
 ) -> dict[str, NDArray[np.float64]]:
-    channels = {"q": log.q if log.nq == log.nv else None, "v": log.v, "tau": log.tau}
-    channels |= {_WRENCH + link: wrench for link, wrench in log.wrenches.items()}
-    present = {key: np.asarray(value[part]) for key, value in channels.items() if value is not None}
-    inner = slice(keep.start - part.start, keep.stop - part.start)
-    moving = "v" if "v" in present else "q"
-    motion = filtering(log.t[part], present[moving], count=1 if moving == "v" else 2)
-    others = {key: value for key, value in present.items() if key != moving}
+    t, inner = log.t[part], slice(keep.start - part.start, keep.stop - part.start)
+    motions = {"q": log.q if log.nq == log.nv else None, "v": log.v}
+    torques = {"tau": log.tau} | {_WRENCH + link: wrench for link, wrench in log.wrenches.items()}
+    motions, torques = (
+        {key: np.asarray(value[part]) for key, value in each.items() if value is not None}
+        for each in (motions, torques)
+    )
+    moving = "v" if "v" in motions else "q"
+    motion = filtering(t, motions.pop(moving), count=1 if moving == "v" else 2)
     result = {moving: motion[0][inner]}
-    if others:
-        values = filtering(log.t[part], np.concatenate(list(others.values()), axis=1), count=0)[0][inner]
-        ends = np.cumsum([value.shape[1] for value in others.values()])[:-1]
-        result |= dict(zip(others, np.split(values, ends, axis=1), strict=True))
+    result |= {key: filtering(t, value, count=0)[0][inner] for key, value in motions.items()}
     speed = motion[-2]
     result |= {"v": speed[inner], "a": motion[-1][inner]}
     motors = [sum(ratio * speed[:, log.column(joint)] for joint, ratio in motor) for motor in shared]
-    sign = np.tanh(np.column_stack([speed, *motors]) / coulomb_width)
-    direction = filtering(log.t[part], sign, count=0)[0][inner]
-    result["direction"] = direction[:, : log.nv]
+    torques["direction"] = np.tanh(np.column_stack([speed, *motors]) / coulomb_width)
+    values = torque_filtering(t, np.concatenate(list(torques.values()), axis=1), count=0)[0][inner]
+    ends = np.cumsum([value.shape[1] for value in torques.values()])[:-1]
+    result |= dict(zip(torques, np.split(values, ends, axis=1), strict=True))
     if motors:
-        result["shared_direction"] = direction[:, log.nv :]
+        result["direction"], result["shared_direction"] = np.split(result["direction"], [log.nv], axis=1)
     return result
 
 
