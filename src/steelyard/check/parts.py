@@ -50,7 +50,7 @@ class Inertial:
     @property
     def usable(self) -> bool:
         """Whether every number is finite and the mass positive."""
-        return bool(self.mass > 0 and np.isfinite([self.mass, *self.com, *self.tensor.flat]).all())
+        return bool(self.mass > 0 and np.isfinite([self.mass, *self.com, *self.tensor.flat, *self.rotation.flat]).all())
 
     @cached_property
     def turned(self) -> np.ndarray:

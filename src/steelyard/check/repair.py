@@ -65,7 +65,12 @@ def repair(path, out, *, select=(), ignore=()) -> Repair:
 
 def _require_written(sketch: Sketch, changes: dict[int, Change]):
     """Raise ModelError for parts to be changed that no element of the file stands for."""
-    for index in changes:
+    for index, change in changes.items():
+        if not np.isfinite(change.after.turned).all():
+            raise ModelError(
+                f"{sketch.path}: the inertial of '{sketch.parts[index].name}' is beyond what numbers hold. Correct its "
+                "mass."
+            )
         if sketch.parts[index].place.element == "mujoco":
             raise ModelError(
                 f"{sketch.path}: body '{sketch.parts[index].name}' is made by a generator, so its inertial cannot be "

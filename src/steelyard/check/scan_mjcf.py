@@ -157,7 +157,7 @@ def _compiled(path: Path, faults):
                         np.zeros(3),
                     )
             return spec.compile(), None
-        except ValueError as error:
+        except (ValueError, RuntimeError) as error:
             text = " ".join(str(error).split())
             return None, None if broken else f"MuJoCo refuses the file: {text}."
 

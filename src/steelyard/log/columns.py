@@ -151,7 +151,7 @@ def _explicit(key, wanted, headers, stated, named) -> list[tuple[int, str]]:
         return []
     if isinstance(wanted, Mapping):
         return [(_find(key, column, headers, stated), str(joint)) for joint, column in wanted.items()]
-    wanted = [wanted] if isinstance(wanted, str | int) else list(wanted)
+    wanted = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
     if len(wanted) == 1 and f"{wanted[0]}[0]" in headers:  # a list: all its elements
         wanted = [header for header in headers if re.fullmatch(re.escape(str(wanted[0])) + r"\[\d+\]", header)]
     indices = [_find(key, column, headers, stated) for column in wanted]

@@ -52,7 +52,7 @@ class _Variables:
                     kind, body = next(self._elements(memoryview(self._plain(body))))
                 if kind == _MATRIX:
                     self._matrix(body, "", DEEPEST)
-        except (ValueError, error, StopIteration, KeyError, zlib.error) as fault:
+        except (ValueError, error, StopIteration, LookupError, zlib.error) as fault:
             raise LogError(
                 f"{path} is not a whole MATLAB file: {str(fault)[:200] or 'an element is missing'}"
             ) from fault

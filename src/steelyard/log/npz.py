@@ -67,7 +67,13 @@ class Members:
                 _require_honest_header(member, info.file_size, where)
             with self.archive.open(info) as member:
                 return np.lib.format.read_array(member, allow_pickle=False)
-        except (ValueError, NotImplementedError, TokenError, SyntaxError) as error:  # the latter from a broken header
+        except (
+            ValueError,
+            TypeError,
+            NotImplementedError,
+            TokenError,
+            SyntaxError,
+        ) as error:  # the latter from a broken header
             raise LogError(f"{where} cannot be read: {error}") from error
 
 

@@ -118,7 +118,9 @@ def _numeric(kind) -> bool:
 
 
 def _column(table, name: str) -> "ChunkedArray":
-    top = next(column for column in table.column_names if name == column or name.startswith(f"{column}/"))
+    top = next((column for column in table.column_names if name == column or name.startswith(f"{column}/")), None)
+    if top is None:
+        raise LogError(f"column {name!r} is listed in the table but cannot be found in it; write the file again")
     column, rest = table[top], name[len(top) + 1 :]
     if not rest:
         return column

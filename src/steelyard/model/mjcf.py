@@ -45,7 +45,7 @@ def compile_file(path):
         warnings.simplefilter("always")
         try:
             m = mujoco.MjSpec.from_file(str(path)).compile()
-        except ValueError as error:
+        except (ValueError, RuntimeError) as error:  # the latter where MuJoCo fails within
             raise ModelError(f"MuJoCo cannot compile {path}: {str(error).strip()}") from error
     return m, [str(each.message) for each in caught]
 
