@@ -21,10 +21,10 @@ import numpy as np
 import steelyard as sy
 from steelyard.excite import Design, Limits, design
 from steelyard.excite.curves import Fourier
-from steelyard.excite.experiment import probe_states
 from steelyard.excite.limits import bounds_of
 from steelyard.excite.margins import margins
 from steelyard.excite.optimise import random_variables
+from steelyard.excite.probe import probe_states
 from steelyard.excite.problem import Problem
 from steelyard.excite.scene import scene_of
 

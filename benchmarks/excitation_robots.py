@@ -18,10 +18,10 @@ import numpy as np
 import steelyard as sy
 from benchmarks.regressor import example
 from steelyard.excite import Limits
+from steelyard.excite.asked import Asked, goal_of
 from steelyard.excite.curves import Fourier
-from steelyard.excite.experiment import probe_states
-from steelyard.excite.goal import goal_of
 from steelyard.excite.limits import bounds_of
+from steelyard.excite.probe import probe_states
 from steelyard.excite.rows import regression_of
 from steelyard.excite.scene import scene_of
 from steelyard.fit.least_squares import model_parameters
@@ -49,7 +49,7 @@ class Bench:
         self.bounds = bounds_of(robot, Limits(margin=0.0), moved=moved)
         probe = probe_states(robot, self.bounds)
         self.scene = scene_of(robot, probe[0].T, clearance=0.0, moving=~self.bounds.locked)
-        self.goal = goal_of(robot, probe, noise=self.noise)
+        self.goal = goal_of(robot, probe, Asked(noise=self.noise))
         self.judge = record(robot, self.random(99), sensors=PERFECT).truth
 
     def designed(self, seed: int) -> Trajectory:

@@ -8,10 +8,10 @@ import pytest
 import steelyard as sy
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design, write
+from steelyard.excite.asked import Asked, goal_of
 from steelyard.excite.curves import Fourier
-from steelyard.excite.experiment import probe_states
-from steelyard.excite.goal import goal_of
 from steelyard.excite.limits import bounds_of
+from steelyard.excite.probe import probe_states
 from steelyard.excite.problem import Problem
 from steelyard.excite.rows import base_rows
 
@@ -26,7 +26,7 @@ def made():
 
 def _problem(robot, **options) -> Problem:
     bounds = bounds_of(robot, Limits())
-    return Problem(robot, goal_of(robot, probe_states(robot, bounds), **options), Fourier(5.0, 3), bounds)
+    return Problem(robot, goal_of(robot, probe_states(robot, bounds), Asked(**options)), Fourier(5.0, 3), bounds)
 
 
 @pytest.mark.parametrize("friction", [("viscous", "coulomb", "offset"), ()])

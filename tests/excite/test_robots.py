@@ -13,13 +13,13 @@ import steelyard as sy
 from robots import EXAMPLE_ROBOTS, urdf
 from steelyard.errors import FitError, OptionError
 from steelyard.excite import Limits, design, write
+from steelyard.excite.asked import Asked, goal_of
 from steelyard.excite.command import _information
 from steelyard.excite.curves import Fourier
-from steelyard.excite.experiment import probe_states
-from steelyard.excite.goal import goal_of
 from steelyard.excite.limits import bounds_of
 from steelyard.excite.measured import measured_kinds
 from steelyard.excite.optimise import random_variables
+from steelyard.excite.probe import probe_states
 from steelyard.excite.problem import Problem
 from steelyard.excite.scene import scene_of
 from steelyard.excite.support import Support
@@ -92,7 +92,7 @@ def test_floor_speed_and_jerk_are_kept_by_every_vertex_of_an_arm():
 def test_a_problem_with_a_scene_travels_to_other_processes():
     robot = sy.load(urdf("ur10_robot"))
     bounds = bounds_of(robot, Limits())
-    goal = goal_of(robot, probe_states(robot, bounds))
+    goal = goal_of(robot, probe_states(robot, bounds), Asked())
     problem = Problem(robot, goal, Fourier(4.0, 2), bounds, _scene(robot, Limits()))
     z = random_variables(problem, np.random.default_rng(0))
     value = problem.cost(z, {}, 30.0, {})[0]
@@ -257,7 +257,9 @@ def test_errors_with_wrench_sensors_are_as_predicted(kinds):
 def test_the_gradient_is_that_of_differences_for_every_kind_of_row_and_for_balance(kinds, criterion):
     robot = sy.library.puma560()
     bounds = bounds_of(robot, Limits())
-    goal = goal_of(robot, probe_states(robot, bounds), criterion=criterion, rows=kinds, noise=0.2, noise_share=0.05)
+    goal = goal_of(
+        robot, probe_states(robot, bounds), Asked(criterion=criterion, rows=kinds, noise=0.2, noise_share=0.05)
+    )
     around = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
     weight = float(robot.inertias[:, 0].sum() * 9.81)
     support = Support(np.zeros(2), around, np.full(4, 0.05), 0.0, np.array([0, 0, 0.2 * weight, 0, 0, 0]), weight)

@@ -7,24 +7,24 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.errors import OptionError
+from steelyard.excite.asked import Asked, goal_of
+from steelyard.excite.avoided import avoided, scene_notes
 from steelyard.excite.curves import Curve
 from steelyard.excite.finish import SHAPING, Finished, aimed, finished
-from steelyard.excite.goal import Goal, goal_of
-from steelyard.excite.limits import Bounds, Limits, bounds_of
+from steelyard.excite.goal import Goal
+from steelyard.excite.limits import Limits, bounds_of
 from steelyard.excite.margins import Margin
 from steelyard.excite.optimise import Progress, condition_of, curves_of, first_runs
+from steelyard.excite.probe import checked_start, probe_states, require_held
 from steelyard.excite.problem import Problem
-from steelyard.excite.scene import Scene, scene_of
 from steelyard.excite.support import support_of
 from steelyard.excite.warm import start_from
 from steelyard.identifiability.excitation import Excitation, from_gram
 from steelyard.information import Information
 from steelyard.log import Log
 from steelyard.model.robot import Robot
-from steelyard.parameters import FRICTION
 from steelyard.simulate import Trajectory
 
-PROBES = 300  # random states that give typical torques and pairs that always touch
 OPENING = 0.3  # share of a time limit for the choice of where to start
 
 
@@ -96,8 +96,8 @@ def design(
     duration: float = 10.0,
     *,
     limits: Limits | None = None,
-    criterion: str = "D",
-    focus=None,
+    criterion: str = Asked.criterion,
+    focus=Asked.focus,
     basis: str = "fourier",
     harmonics: int = 5,
     periods: int | None = None,
@@ -107,14 +107,14 @@ def design(
     locked=(),
     moved=None,
     rest=None,
-    rows="joints",
-    friction=FRICTION,
-    armature: bool = False,
-    noise=None,
-    noise_share: float = 0.0,
-    rate: float = 100.0,
-    after: Information | None = None,
-    weight: float = 1.0,
+    rows=Asked.rows,
+    friction=Asked.friction,
+    armature: bool = Asked.armature,
+    noise=Asked.noise,
+    noise_share: float = Asked.noise_share,
+    rate: float = Asked.rate,
+    after: Information | None = Asked.after,
+    weight: float = Asked.weight,
     target: float | None = None,
     warm: "Design | Log | None" = None,
     seed: int = 0,
@@ -146,43 +146,56 @@ def design(
     no motion reveals.
     """
     limits = Limits() if limits is None else limits
+    _require_choices(basis, starts, workers, time_limit)
+    clock = _Clock(time.monotonic(), np.inf if time_limit is None else time_limit)
+    bounds = bounds_of(robot, limits, locked=locked, moved=moved, rest=rest)
+    if not len(bounds.moving):
+        raise OptionError("Every joint is locked; leave one that moves.")
+    probe = probe_states(robot, bounds)
+    require_held(robot, bounds, probe[0])
+    asked = Asked(criterion, focus, rows, friction, armature, noise, noise_share, rate, after, weight)
+    goal = goal_of(robot, probe, asked)
+    scene = avoided(robot, bounds, limits, probe[0].T)
+    pose = None if start is None else checked_start(robot, bounds, scene if limits.collisions else None, start)
+    curves = curves_of(duration, basis, harmonics, periods, points, ramp)
+    curves, coefficients = start_from(warm, robot, bounds, curves)
+    support = support_of(robot, bounds, limits.feet, margin=limits.balance) if limits.feet else None
+    colliding = limits.collisions or limits.floor is not None
+    problem = Problem(robot, goal, curves[0], bounds, scene, limits.cartesian_speed, pose, colliding, support)
+    runs = first_runs(problem, curves, seed=seed, kept=starts, warm=coefficients, deadline=clock.after(OPENING))
+    before = condition_of(replace(runs[0], z=runs[0].first))
+    best = finished(runs[:starts], workers=workers, progress=progress, seconds=clock.left)
+    best, said = aimed(best, target, seconds=clock.left)
+    if time.monotonic() > clock.after(SHAPING):
+        said = (*said, f"The time limit of {clock.seconds:g} s was reached; a longer one may find a better motion.")
+    if progress is not None:
+        progress("designed", 1.0)
+    return _design(best, goal, before, (*scene_notes(robot, scene, limits), *best.notes, *said))
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """Time for a design: began at a monotonic time in s, seconds that it may take, inf without limit."""
+
+    began: float
+    seconds: float
+
+    def after(self, share: float) -> float:
+        """Monotonic time, s, at which this share of the time is over."""
+        return self.began + share * self.seconds
+
+    @property
+    def left(self) -> float:
+        return self.after(1.0) - time.monotonic()
+
+
+def _require_choices(basis: str, starts: int, workers: int, time_limit: float | None) -> None:
     if basis not in ("fourier", "spline"):
         raise OptionError(f"basis is 'fourier' or 'spline'; got {basis!r}.")
     if starts < 1 or workers < 1 or (time_limit is not None and not time_limit > 0):
         raise OptionError(
             f"starts={starts} and workers={workers} are 1 or more, and time_limit={time_limit} a positive number of s."
         )
-    began = time.monotonic()
-    seconds = np.inf if time_limit is None else time_limit
-    bounds = bounds_of(robot, limits, locked=locked, moved=moved, rest=rest)
-    if not len(bounds.moving):
-        raise OptionError("Every joint is locked; leave one that moves.")
-    probe = probe_states(robot, bounds)
-    _require_held(robot, bounds, probe[0])
-    options = {"friction": friction, "armature": armature, "noise": noise, "rate": rate, "after": after, "rows": rows}
-    options |= {"noise_share": noise_share}
-    goal = goal_of(robot, probe, criterion=criterion, focus=focus, weight=weight, **options)
-    scene = None
-    if limits.collisions or limits.floor is not None or limits.cartesian_speed is not None:
-        scene = scene_of(robot, probe[0].T, clearance=limits.clearance, floor=limits.floor, moving=~bounds.locked)
-    pose = None if start is None else _checked_start(robot, bounds, scene if limits.collisions else None, start)
-    curves = curves_of(duration, basis, harmonics, periods, points, ramp)
-    curves, coefficients = start_from(warm, robot, bounds, curves)
-    support = support_of(robot, bounds, limits.feet, margin=limits.balance) if limits.feet else None
-    problem = Problem(robot, goal, curves[0], bounds, scene, limits.cartesian_speed, pose, support=support)
-    if not limits.collisions and limits.floor is None:
-        problem = replace(problem, colliding=False)
-    opening = began + OPENING * seconds
-    runs = first_runs(problem, curves, seed=seed, kept=starts, warm=coefficients, deadline=opening)
-    before = condition_of(replace(runs[0], z=runs[0].first))
-    left = began + seconds - time.monotonic()
-    best = finished(runs[:starts], workers=workers, progress=progress, seconds=left)
-    best, said = aimed(best, target, seconds=began + seconds - time.monotonic())
-    if time.monotonic() > began + SHAPING * seconds:
-        said = (*said, f"The time limit of {seconds:g} s was reached; a longer one may find a better motion.")
-    if progress is not None:
-        progress("designed", 1.0)
-    return _design(best, goal, before, (*scene_notes(robot, scene, limits), *best.notes, *said))
 
 
 def _design(best: Finished, goal: Goal, before: float, notes) -> Design:
@@ -208,72 +221,3 @@ def _design(best: Finished, goal: Goal, before: float, notes) -> Design:
         history=best.run.history,
         notes=notes,
     )
-
-
-def probe_states(robot: Robot, bounds: Bounds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Random allowed states q (nq, n), v, a (nv, n) and their torques (nv, n)."""
-    from steelyard.dynamics.effects import friction_torque
-    from steelyard.dynamics.inverse import inverse_dynamics
-
-    rng = np.random.default_rng(0)
-    x = rng.uniform(bounds.lower, bounds.upper, size=(PROBES, robot.nv))
-    x[:, bounds.locked] = bounds.rest[bounds.locked]
-    q = bounds.positions(x.T).T
-    moves = ~bounds.locked
-    v = rng.uniform(-1, 1, size=x.shape) * bounds.velocity * moves
-    a = rng.uniform(-1, 1, size=x.shape) * np.where(np.isfinite(bounds.acceleration), bounds.acceleration, 10.0) * moves
-    tau = inverse_dynamics(robot, q, v, a) + friction_torque(robot, v)
-    return q.T, v.T, a.T, tau.T
-
-
-def _require_held(robot: Robot, bounds: Bounds, q):
-    """Raise OptionError where the motors cannot hold the robot in any of the poses q (nq, n)."""
-    from steelyard.dynamics.inverse import inverse_dynamics
-
-    still = np.zeros((q.shape[1], robot.nv))
-    held = np.abs(inverse_dynamics(robot, q.T, still, still)) / bounds.effort
-    pose = int(np.argmin(held[:, bounds.moving].max(axis=1)))
-    worst = bounds.moving[np.argmax(held[pose, bounds.moving])]
-    if held[pose, worst] > 1:
-        needed = held[pose, worst] * bounds.effort[worst]
-        raise OptionError(
-            f"The effort limit of joint '{robot.dof_names[worst]}', {bounds.effort[worst]:g} with the margin taken "
-            f"off, does not hold the robot in any of {len(held)} poses: at best {needed:.3g} is needed. Correct "
-            "masses, gravity or effort limits."
-        )
-
-
-def _checked_start(robot: Robot, bounds: Bounds, scene: Scene | None, start) -> np.ndarray:
-    start = np.asarray(start, dtype=float)
-    if start.shape != (robot.nv,) or not np.isfinite(start).all():
-        raise OptionError(f"start is a pose of {robot.nv} finite positions, {robot.dof_names}; got {start}.")
-    for i in bounds.moving:
-        if not bounds.lower[i] <= start[i] <= bounds.upper[i]:
-            raise OptionError(
-                f"The start pose puts joint '{robot.dof_names[i]}' at {start[i]:g}; limits and margin allow "
-                f"[{bounds.lower[i]:g}, {bounds.upper[i]:g}]. Move it inside, or take a smaller margin."
-            )
-    found = None if scene is None else scene.contacts(bounds.positions(start[:, None]).T)
-    if found is not None and len(found.sample):
-        k = int(np.argmin(found.room))
-        raise OptionError(
-            f"In the start pose {scene.name(found.first[k])} and {scene.name(found.second[k])} "  # type: ignore[union-attr]
-            f"miss {-found.room[k] * 1000:.0f} mm of the room that they need. Start elsewhere, leave start out, or "
-            "lower clearance or floor in Limits."
-        )
-    return start
-
-
-def scene_notes(robot: Robot, scene: Scene | None, limits: Limits) -> tuple[str, ...]:
-    """What is to be said of mimic joints and of geometry."""
-    followers = [f"{joint.name} follows {joint.mimics}" for joint in robot.joints if joint.mimics is not None]
-    said = (f"Mimic joints move along: {', '.join(followers)}.",) if followers else ()
-    return (*said, *_geometry_notes(robot, scene, limits))
-
-
-def _geometry_notes(robot: Robot, scene: Scene | None, limits: Limits) -> tuple[str, ...]:
-    if not limits.collisions:
-        return ()
-    if scene is None:
-        return (f"Robot '{robot.name}' has no geometry that could be read; collisions were not looked at.",)
-    return scene.notes

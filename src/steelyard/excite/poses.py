@@ -1,15 +1,16 @@
 """Static poses: what gravity alone shows, for robots that must not move fast."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.excite.experiment import probe_states, scene_notes
-from steelyard.excite.goal import Goal, goal_of
+from steelyard.excite.asked import Asked, goal_of
+from steelyard.excite.avoided import avoided, scene_notes
+from steelyard.excite.goal import Goal
 from steelyard.excite.limits import Limits, bounds_of
+from steelyard.excite.probe import probe_states
 from steelyard.excite.rows import base_rows
-from steelyard.excite.scene import scene_of
 from steelyard.model.robot import Robot
 
 CANDIDATES = 400
@@ -55,10 +56,8 @@ def poses(
     x = rng.uniform(bounds.lower, bounds.upper, size=(CANDIDATES, robot.nv))
     x[:, bounds.locked] = bounds.rest[bounds.locked]
     q = bounds.positions(x.T).T
-    scene = None
-    if limits.collisions or limits.floor is not None:
-        scene = scene_of(robot, states[0].T, clearance=limits.clearance, floor=limits.floor, moving=~bounds.locked)
-        q = q if scene is None else np.delete(q, np.unique(scene.contacts(q).sample), axis=0)
+    scene = avoided(robot, bounds, replace(limits, cartesian_speed=None), states[0].T)
+    q = q if scene is None else np.delete(q, np.unique(scene.contacts(q).sample), axis=0)
     if len(q) < count:
         raise OptionError(
             f"Of {CANDIDATES} random poses only {len(q)} are free of collisions; {count} are wanted. Widen the "
@@ -66,8 +65,8 @@ def poses(
         )
     still = np.zeros((robot.nv, len(q)))
     tau = states[3]
-    options = {"criterion": criterion, "focus": focus, "friction": friction, "noise": noise, "weight": weight}
-    goal = goal_of(robot, (q.T, still, still, tau), rate=1.0, **options)
+    asked = Asked(criterion, focus, friction=friction, noise=noise, rate=1.0, weight=weight)
+    goal = goal_of(robot, (q.T, still, still, tau), asked)
     rows = base_rows(robot, goal.layout, goal.basis, q.T, still, still, goal.coulomb_width)
     rows = np.moveaxis(rows / goal.noise[:, None], 2, 0)  # (n, r, nv)
     grams = rows @ np.swapaxes(rows, 1, 2)
