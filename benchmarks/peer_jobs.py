@@ -34,6 +34,7 @@ HIGHEST_CUTOFF = 10.0  # Hz, or a sixth of the rate; the same for all, and for t
 TRAINED = 0.7  # share of the log that the tools see
 UNLIMITED = '<limit lower="-20" upper="20" effort="1e4" velocity="1e3"/>'
 LIMIT = 90.0  # s for a tool
+FLAT = 1e-8  # of the smallest eigenvalue of a pseudo-inertia: what cone solvers leave
 PYTHON = os.environ.get("PEERS_PYTHON", sys.executable)  # of peers, where they need an environment of their own
 
 
@@ -102,7 +103,7 @@ def _judged(found: Found, case: Case, model: pin.Model, held: sy.Log) -> dict:
         "again, s": float(found.seconds[-1]) if len(found.seconds) > 1 else None,
         "held-out torque error": f"{np.linalg.norm(errors) / np.linalg.norm(held.tau):.2%}",
         "distance from the truth": distance,
-        "physical links": f"{np.count_nonzero(smallest > 0)} of {len(smallest)}",
+        "physical links": f"{np.count_nonzero(smallest > -FLAT)} of {len(smallest)}",
         "negative friction or armature": int(
             sum(np.count_nonzero(x < -1e-6) for x in (found.viscous, found.coulomb, found.armature))
         ),

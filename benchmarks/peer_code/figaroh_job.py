@@ -5,14 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from figaroh.data.trajectory import JOINT_TORQUE, TrajectoryData
 from figaroh.identification.base_identification import BaseIdentification
 from figaroh.tools.robot import Robot
 from scipy.signal import butter, filtfilt
 
+EDGE = 20  # samples at each end that filters and differences spoil
+
 
 class Identification(BaseIdentification):
-    file = ""
-    torque_filter = ()
+    file, names, torque_filter = "", (), ()
 
     def load_trajectory_data(self, data_source=None):
         with np.load(self.file) as log:
@@ -20,11 +22,9 @@ class Identification(BaseIdentification):
             q, tau = log["q"][first], log["tau"][first]
         even = np.arange(t[0], t[-1], np.median(np.diff(t)))
         q, tau = (np.stack([np.interp(even, t, column) for column in x.T], axis=1) for x in (q, tau))
-        return {"timestamps": even, "positions": q, "velocities": None, "accelerations": None, "torques": tau}
-
-    def process_torque_data(self):
-        self.processed_data["torques"] = filtfilt(*self.torque_filter, self.raw_data["torques"], axis=0)
-        return self.processed_data["torques"]
+        tau = filtfilt(*self.torque_filter, tau, axis=0)  # it filters positions only
+        inner = np.abs(np.arange(len(even)) - len(even) / 2) < len(even) / 2 - EDGE
+        return TrajectoryData(even, self.names, q, tau, effort_kind=JOINT_TORQUE, effort_unit="N m", mask=inner)
 
 
 def identify(urdf: str, file: str, cutoff: float):
@@ -48,7 +48,7 @@ def identify(urdf: str, file: str, cutoff: float):
         path = Path(folder) / "config.yaml"
         path.write_text(yaml.safe_dump(config))
         job = Identification(robot, str(path))
-    job.file, job.torque_filter = file, butter(4, cutoff, fs=rate)
+    job.file, job.names, job.torque_filter = file, tuple(names), butter(4, cutoff, fs=rate)
     index = np.arange(len(names))
     job.identif_config.update(act_idxq=index, act_idxv=index)
     job.initialize()

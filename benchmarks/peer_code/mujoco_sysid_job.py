@@ -56,6 +56,7 @@ def identify(urdf: str, file: str, cutoff: float):
     def inverse(m):
         d, force = mujoco.MjData(m), np.empty_like(tau)
         m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+        m.dof_damping[:] = 0.0  # of the file, which a column of its own replaces
         for k in range(len(q)):
             d.qpos[:], d.qvel[:], d.qacc[:] = q[k], v[k], acc[k]
             mujoco.mj_inverse(m, d)
