@@ -130,15 +130,15 @@ class Bench:
         return Job(str(self.model), (str(path),), accept=tuple(sorted(FATAL)), **words)
 
     def error(self, log: sy.Log, options=()) -> float:
-        """Torque error of the identified model on the motion to judge by; gravity as the robot feels it."""
+        """Torque error of what was identified, offsets included, on the motion to judge by; gravity as the robot feels
+        it."""
         try:
             estimate = identify(self.job(log, options)).estimate
         except sy.errors.SteelyardError as error:
             return float("nan") if str(error) else 0.0
-        known = estimate.robot.with_inertias(estimate.theta)
-        friction = {"damping": estimate.friction["viscous"], "frictionloss": estimate.friction["coulomb"]}
-        known = replace(known.with_joint_properties(**friction), gravity=self.truth.gravity)
-        return sy.validate(known, self.judge).relative_error
+        return sy.validate(
+            replace(estimate, robot=replace(estimate.robot, gravity=self.truth.gravity)), self.judge
+        ).relative_error
 
 
 def study(name: str) -> dict:

@@ -6,6 +6,7 @@ from functools import partial, reduce
 from operator import add
 from pathlib import Path
 
+from steelyard.clipped import Clipped, unclipped
 from steelyard.corrections import NOTHING, Corrections, corrected
 from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.finding import FATAL
@@ -126,8 +127,8 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     read, more = second_look(job, robot, read, options)
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
     whole = [each.log for each in read]
-    parts = [(split_blocks(each.log, validation=job.validation), each.independence) for each in read]
-    train, test = [(kept, share) for (kept, _), share in parts], [held for (_, held), _ in parts]
+    train = [(split_blocks(each.log, validation=job.validation)[0], each.independence) for each in read]
+    test = [split_blocks(each.unfilled or each.log, validation=job.validation)[1] for each in read]
     report("accumulating information", 0.65)
     if "sample_weights" in (weighed := weights_of(job, robot)):
         options |= weighed
@@ -169,13 +170,16 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
 class Ready:
     """A log as a job uses it. raw: as recorded, corrected and restamped; filtered: with v and a; log: the same on the
     tree of a robot with loops, away from clipped torques if asked. independence: share of its samples whose noise is
-    independent; findings: of the checks."""
+    independent; findings: of the checks; cutoff: of the filter, Hz. unfilled: what to judge a model by where `log` has
+    torques that a fit filled in."""
 
     raw: Log
     filtered: Log
     log: Log
     independence: float
     findings: tuple[Finding, ...]
+    cutoff: float
+    unfilled: Log | None = None
 
 
 def read_and_prepared(job: Job, robot: Robot, path) -> Ready:
@@ -199,7 +203,7 @@ def readied(job: Job, robot: Robot, log: Log) -> Ready:
         else filtered
     )
     log = on_tree(robot, log) if robot.loops else log
-    return Ready(raw, filtered, log, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0, found)
+    return Ready(raw, filtered, log, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0, found, cutoff)
 
 
 def weights_of(job: Job, robot: Robot) -> dict:
@@ -210,7 +214,7 @@ def weights_of(job: Job, robot: Robot) -> dict:
 
 
 def second_look(job: Job, robot: Robot, read: list[Ready], options: dict) -> tuple[list[Ready], tuple[str, ...]]:
-    """What takes a fit to be undone, drive gains and unknown delays; and notes."""
+    """What takes a fit to be undone, drive gains, unknown delays and clipped torques; and notes."""
     if job.loads and not job.drive_gains:
         raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
     notes: tuple[str, ...] = ()
@@ -225,7 +229,30 @@ def second_look(job: Job, robot: Robot, read: list[Ready], options: dict) -> tup
         logs, late = synchronised(robot, [each.log for each in read], independence=share, options=options)
         read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]
         notes = (*notes, late)
+    if job.corrections.saturation and _fillable(job, robot, read):
+        share = min(each.independence for each in read)
+        logs = unclipped(
+            robot,
+            [_clipped(job, each) for each in read],
+            validation=job.validation,
+            independence=share,
+            options=options | weights_of(job, robot),
+        )
+        read = [replace(each, log=log, unfilled=each.log) for each, log in zip(read, logs, strict=True)]
+        notes = (*notes, "Clipped torques were filled with what a fit to the others says, for the filter's sake.")
     return read, notes
+
+
+def _fillable(job: Job, robot: Robot, read: list[Ready]) -> bool:
+    """Whether torques are clipped, filtered, and all that a fit needs to fill them in is known by now."""
+    settled = not (job.drive_gains or job.corrections.automatic_delay or robot.loops)
+    return settled and all(each.cutoff for each in read) and any(saturated(each.raw).any() for each in read)
+
+
+def _clipped(job: Job, each: Ready) -> Clipped:
+    filtering = partial(prepared, cutoff=each.cutoff, smoother=job.smoother, coupling=job.coupling)
+    motion = filters.differentiate(each.raw, cutoff=each.cutoff, smoother=job.smoother, drop=0)
+    return Clipped(each.raw, each.log, motion, filtering)
 
 
 def require_acceptable(codes: tuple[str, ...]) -> None:

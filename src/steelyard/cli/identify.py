@@ -81,7 +81,7 @@ class TorqueOptions:
     """What the torques are, and which findings are no reason to stop."""
 
     saturation: Annotated[
-        bool, typer.Option("--saturation", help="Leave out samples with clipped torques, and their neighbours.")
+        bool, typer.Option("--saturation", help="Leave out clipped torques, and keep them out of the filter.")
     ] = False
     drive_gains: Annotated[
         bool, typer.Option("--drive-gains", help="Torques are motor currents: find each drive's gain, too.")
