@@ -114,8 +114,8 @@ class Bench:
         options = list(options)
         while options:
             word = options.pop(0)[2:].replace("-", "_")
-            if word == "cutoff":
-                words["cutoff"] = float(options.pop(0))
+            if word in ("cutoff", "torque_cutoff"):
+                words[word] = float(options.pop(0))
             elif word == "gravity":
                 words["gravity"] = tuple(float(options.pop(0)) for _ in range(3))
             elif word == "drive_gains":

@@ -32,6 +32,7 @@ def identify(
     floating: bool | None = Job.floating,
     gravity: tuple[float, float, float] | None = Job.gravity,
     cutoff: float | None = Job.cutoff,
+    torque_cutoff: float | None = Job.torque_cutoff,
     smoother: str = Job.smoother,
     friction: str | Sequence[str] = Job.friction,
     armature: bool = Job.armature,
@@ -57,7 +58,8 @@ def identify(
     model: path of a URDF or MJCF file. logs: path of a log or several. out: folder for the identified model (the
     model's file name with `_identified`), `summary.json`, `report.html`, `report.md` and `curves.npz` (to draw it
     again), which appear together or not at all; None writes nothing. progress: called with a stage and the share done,
-    0 to 1. cutoff: Hz, None chooses it from each log's spectrum, 0 takes v and a as recorded; smoother: butterworth,
+    0 to 1. cutoff: Hz, None chooses it from each log's spectrum, 0 takes v and a as recorded;
+    torque_cutoff: Hz, of torques, None: the same; smoother: butterworth,
     kalman or savgol. friction: any of viscous, coulomb, offset. validation: share of each log held out to measure the
     torque error. coupling: groups of joints with a common motor, see `accumulate`; rotors: whether the motors' rotors
     that the side file describes are bodies; side: that file, by default the model's name with `.steelyard.toml`.
@@ -73,6 +75,7 @@ def identify(
         floating=floating,
         gravity=gravity,
         cutoff=cutoff,
+        torque_cutoff=torque_cutoff,
         smoother=smoother,
         friction=(friction,) if isinstance(friction, str) else tuple(friction),
         armature=armature,

@@ -38,15 +38,16 @@ class Job:
     """Everything that decides a run; stored in `summary.json`, so that the run can be repeated.
 
     cutoff: low-pass cutoff of the differentiation, Hz; None chooses it from each log's spectrum (`filters.cutoff_for`);
-    0 takes v and a as recorded. smoother: that filters and differentiates: butterworth, kalman or savgol. coupling:
-    joints with a common motor, such as `joint5+joint6`; rotors: whether the motors' rotors are bodies; side: file that
-    describes them, beside the model by default. validation: share of the samples held out, in blocks. weight,
-    regularizer: of the prior, see `fit.consistent`. reversal_weight: of samples where a joint stands still, see
-    `reversal_weights`; 1 counts all samples alike. within: "geometry" holds the mass of every link inside what the
-    model shows of it, "consistent" asks for any positive mass. masses, fixed, tied: what else is known of links, in the
-    words of `fit.words`, such as `link7=0.73`, `link1=all`, `left=right:y`. corrections: mistakes of the logs to undo.
-    drive_gains: the torques are motor currents, whose gains are found, too; loads: further logs with a known load,
-    `LINK=KG:LOG`. accept: codes of fatal findings in spite of which to go on.
+    0 takes v and a as recorded. torque_cutoff: that of the torques, Hz; None: the same. smoother: that filters and
+    differentiates: butterworth, kalman or savgol. coupling: joints with a common motor, such as `joint5+joint6`;
+    rotors: whether the motors' rotors are bodies; side: file that describes them, beside the model by default.
+    validation: share of the samples held out, in blocks. weight, regularizer: of the prior, see `fit.consistent`.
+    reversal_weight: of samples where a joint stands still, see `reversal_weights`; 1 counts all samples alike. within:
+    "geometry" holds the mass of every link inside what the model shows of it, "consistent" asks for any positive mass.
+    masses, fixed, tied: what else is known of links, in the words of `fit.words`, such as `link7=0.73`, `link1=all`,
+    `left=right:y`. corrections: mistakes of the logs to undo. drive_gains: the torques are motor currents, whose gains
+    are found, too; loads: further logs with a known load, `LINK=KG:LOG`. accept: codes of fatal findings in spite of
+    which to go on.
     """
 
     model: str
@@ -54,6 +55,7 @@ class Job:
     floating: bool | None = None
     gravity: tuple[float, float, float] | None = None
     cutoff: float | None = None
+    torque_cutoff: float | None = None
     smoother: str = BUTTERWORTH
     friction: tuple[str, ...] = FRICTION
     armature: bool = True
@@ -112,6 +114,8 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
     layout_of(robot, **options)  # refuses what the robot does not have before any log is read
     order_of(job.smoother, None)
+    if job.cutoff == 0 and job.torque_cutoff is not None:
+        raise OptionError("With cutoff 0 nothing is filtered, torques neither: leave out the cutoff of torques.")
     require_acceptable(job.accept)
     findings: list[Finding] = []
     read = []
@@ -170,8 +174,8 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
 class Ready:
     """A log as a job uses it. raw: as recorded, corrected and restamped; filtered: with v and a; log: the same on the
     tree of a robot with loops, away from clipped torques if asked. independence: share of its samples whose noise is
-    independent; findings: of the checks; cutoff: of the filter, Hz. unfilled: what to judge a model by where `log` has
-    torques that a fit filled in."""
+    independent; findings: of the checks; cutoff: of positions, Hz; filtering: the filter that made `filtered`.
+    unfilled: what to judge a model by where `log` has torques that a fit filled in."""
 
     raw: Log
     filtered: Log
@@ -179,6 +183,7 @@ class Ready:
     independence: float
     findings: tuple[Finding, ...]
     cutoff: float
+    filtering: Callable[[Log], Log]
     unfilled: Log | None = None
 
 
@@ -196,14 +201,15 @@ def readied(job: Job, robot: Robot, log: Log) -> Ready:
     if any(finding.code == "repeated_sample" for finding in found):
         raw = filters.restamp(raw)
     cutoff = cutoff_for(raw, job.cutoff, smoother=job.smoother)
-    filtered = prepared(raw, cutoff, smoother=job.smoother, coupling=job.coupling)
+    filtering = partial(
+        prepared, cutoff=cutoff, torque_cutoff=job.torque_cutoff, smoother=job.smoother, coupling=job.coupling
+    )
+    filtered, band = filtering(raw), (job.torque_cutoff or cutoff) if cutoff else 0.0
     log = (
-        masked(filtered, raw, saturated(raw), cutoff, name="clipped torques")
-        if job.corrections.saturation
-        else filtered
+        masked(filtered, raw, saturated(raw), band, name="clipped torques") if job.corrections.saturation else filtered
     )
     log = on_tree(robot, log) if robot.loops else log
-    return Ready(raw, filtered, log, min(1.0, 2 * cutoff / log.rate) if cutoff else 1.0, found, cutoff)
+    return Ready(raw, filtered, log, min(1.0, 2 * band / log.rate) if band else 1.0, found, cutoff, filtering)
 
 
 def weights_of(job: Job, robot: Robot) -> dict:
@@ -250,9 +256,8 @@ def _fillable(job: Job, robot: Robot, read: list[Ready]) -> bool:
 
 
 def _clipped(job: Job, each: Ready) -> Clipped:
-    filtering = partial(prepared, cutoff=each.cutoff, smoother=job.smoother, coupling=job.coupling)
     motion = filters.differentiate(each.raw, cutoff=each.cutoff, smoother=job.smoother, drop=0)
-    return Clipped(each.raw, each.log, motion, filtering)
+    return Clipped(each.raw, each.log, motion, each.filtering)
 
 
 def require_acceptable(codes: tuple[str, ...]) -> None:
@@ -304,10 +309,17 @@ def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
     return told, tuple(f"{side.name}: {text}" for text in known.words()) if side is not None else ()
 
 
-def prepared(log: Log, cutoff: float | None = None, *, smoother: str = BUTTERWORTH, coupling=()) -> Log:
+def prepared(
+    log: Log,
+    cutoff: float | None = None,
+    *,
+    torque_cutoff: float | None = None,
+    smoother: str = BUTTERWORTH,
+    coupling=(),
+) -> Log:
     """A log with v and a: filtered and differentiated as by `filters.differentiate`, or as recorded for cutoff 0."""
     if cutoff == 0:
         if log.v is None or log.a is None:
             raise LogError(f"Log '{log.name}' has no recorded v or a; give a cutoff in Hz to differentiate positions.")
         return log
-    return filters.differentiate(log, cutoff=cutoff, smoother=smoother, coupling=coupling)
+    return filters.differentiate(log, cutoff=cutoff, torque_cutoff=torque_cutoff, smoother=smoother, coupling=coupling)

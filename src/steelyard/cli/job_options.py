@@ -31,6 +31,10 @@ class ModelOptions:
         str,
         typer.Option(metavar="HZ", help="Low-pass cutoff; auto: from each log's spectrum; 0: v and a as recorded."),
     ] = AUTO
+    torque_cutoff: Annotated[
+        float | None,
+        typer.Option(metavar="HZ", help="Cutoff of torques; 10 with coarse encoders. [default: that of positions]"),
+    ] = None
     smoother: Annotated[
         str, typer.Option(metavar="NAME", help="What filters and differentiates: butterworth, kalman or savgol.")
     ] = Job.smoother

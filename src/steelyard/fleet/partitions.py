@@ -22,7 +22,7 @@ MARGIN = 2048  # rows beside a piece that the filter looks at; 20 periods of 10 
 PARQUET = (".parquet", ".pq")
 # of a Job, what decides the sums of a log; the rest concerns fits
 OPTIONS = (
-    *("floating", "gravity", "cutoff", "smoother", "friction", "armature", "coupling", "rotors"),
+    *("floating", "gravity", "cutoff", "torque_cutoff", "smoother", "friction", "armature", "coupling", "rotors"),
     *("validation", "reversal_weight", "channels", "corrections", "accept"),
 )
 

@@ -175,11 +175,14 @@ def _resolution(
         if noise < NOISY * moving or noise == 0:
             continue
         stepped = step > signal.noise
+        wider = ("--torque-cutoff", f"{usual:.4g}")
         what = f"come in steps of {step:.3g}" if stepped else f"have noise of {signal.noise:.3g}"
         yield Finding(
             "coarse_position" if stepped else "noisy_position",
             "warning",
             f"Positions of {signal.joint} {what}: filtered at {usual:.3g} Hz, acceleration has noise of {noise:.2g} "
             f"beside {moving:.2g} of motion, {own:.2g} at {cutoff:.3g} Hz, therefore the cutoff. Log the motor's "
-            "encoder rather than rounded values, or move faster.",
+            "encoder rather than rounded values, or move faster; torques keep what that cutoff takes from them with "
+            f"{' '.join(wider)}.",
+            wider,
         )

@@ -49,7 +49,7 @@ def _options(job: Job) -> list[str]:
         words.append("--floating" if job.floating else "--fixed")
     if job.gravity is not None:
         words += ["--gravity", *(repr(float(g)) for g in job.gravity)]
-    for name in ("cutoff", "validation", "weight", "reversal_weight"):
+    for name in ("cutoff", "torque_cutoff", "validation", "weight", "reversal_weight"):
         if getattr(job, name) != default[name]:
             words += [f"--{name.replace('_', '-')}", repr(float(getattr(job, name)))]
     if tuple(job.friction) != default["friction"]:
