@@ -85,10 +85,14 @@ def motion(health: dict) -> Sheet:
         for each in health["motion"]
     ]
     columns = ("Span", "RMS speed", "RMS acceleration", "Moving", ("Tenths", "text"), "Reversals")
+    usual = (
+        " Torque late: clean logs of simulated arms show less than 1 ms; friction that no column describes looks like "
+        "up to 30 ms in measured ones. A delay worth undoing is named above."
+    )
     return sheet(
         f"Motion of {health['name']}",
         "In rad or m and seconds, after the filter. Moving: share of the time above 0.01 rad/s or m/s. Tenths: RMS "
-        "speed in each tenth of the log.",
+        f"speed in each tenth of the log.{usual if late else ''}",
         (("Joint", "text"), *columns, *(["Torque late [ms]"] if late else [])),
         rows,
         folded=f"motion of {len(rows)} joints in {health['name']}",
