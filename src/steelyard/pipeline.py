@@ -12,7 +12,8 @@ from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.finding import FATAL
 from steelyard.dynamics.closed_loop import with_motors
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.fit import Estimate, Tied, Uncertainty, consistent, uncertainty
+from steelyard.fit import Estimate, Tied, Uncertainty, uncertainty
+from steelyard.fit.shown import consistent_where_shown
 from steelyard.fit.volumes import GEOMETRY, OTHERS, WORDS
 from steelyard.fit.words import fixed_from, masses_from, tied_from
 from steelyard.identifiability.closed_log import on_tree
@@ -43,11 +44,11 @@ class Job:
     rotors: whether the motors' rotors are bodies; side: file that describes them, beside the model by default.
     validation: share of the samples held out, in blocks. weight, regularizer: of the prior, see `fit.consistent`.
     reversal_weight: of samples where a joint stands still, see `reversal_weights`; 1 counts all samples alike. within:
-    "geometry" holds the mass of every link inside what the model shows of it, "consistent" asks for any positive mass.
-    masses, fixed, tied: what else is known of links, in the words of `fit.words`, such as `link7=0.73`, `link1=all`,
-    `left=right:y`. corrections: mistakes of the logs to undo. drive_gains: the torques are motor currents, whose gains
-    are found, too; loads: further logs with a known load, `LINK=KG:LOG`. accept: codes of fatal findings in spite of
-    which to go on.
+    "geometry" holds the mass of every link inside what the model shows of it unless the data contradicts that
+    (`fit.shown`), "consistent" asks for any positive mass. masses, fixed, tied: what else is known of links, in the
+    words of `fit.words`, such as `link7=0.73`, `link1=all`, `left=right:y`. corrections: mistakes of the logs to undo.
+    drive_gains: the torques are motor currents, whose gains are found, too; loads: further logs with a known load,
+    `LINK=KG:LOG`. accept: codes of fatal findings in spite of which to go on.
     """
 
     model: str
@@ -142,7 +143,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         )
     blocks = [b for log, share in train for b in accumulate_blocks(robot, log, independence=share, **options)]
     report("fitting", 0.75)
-    estimate = consistent(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
+    estimate = consistent_where_shown(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
     report("looking for faults", 0.8)
     diagnosis = diagnose(estimate, whole, independence=min(share for _, share in train))
     require_no_fatal(diagnosis.faults, job.accept)

@@ -1,0 +1,68 @@
+"""Shapes of the model hold mass unless the data says that they do not: logs by MuJoCo of an arm whose file draws a link
+too small."""
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from robots import urdf
+from steelyard.fit.shown import consistent_where_shown
+from steelyard.inertia.realizability import is_realizable
+from steelyard.information import accumulate
+from steelyard.log.filters import differentiate
+from steelyard.model.geometry import bounding_ellipsoids
+from steelyard.simulate import Sensors, record, rich_motion
+
+ALL = {"all": "geometry"}
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """UR5, whose file has inertias that no mass inside its meshes has, and a good log of it."""
+    robot = sy.load(urdf("ur5_robot"))
+    log = record(robot, rich_motion(robot, duration=10.0, seed=1), seed=1, sensors=Sensors(torque_noise=0.01)).log
+    return robot, accumulate(robot, differentiate(log))
+
+
+def error(info, estimate):
+    return np.sqrt(info.base.residual_energy(estimate.base).sum() / info.energy.sum())
+
+
+def test_a_good_log_is_believed_rather_than_the_drawing(arm):
+    robot, info = arm
+    bound, free, found = (
+        sy.fit.consistent(info, within="geometry"),
+        sy.fit.consistent(info, within="consistent"),
+        consistent_where_shown(info, within=ALL),
+    )
+    assert error(info, bound) > 2 * error(info, free)  # the known-wrong variant
+    assert error(info, found) < 1.1 * error(info, free)
+    (note,) = (note for note in found.notes if note.startswith("The data contradicts"))
+    shapes = bounding_ellipsoids(robot)[0]
+    outside = [name for name in shapes if not is_realizable(robot.inertias[robot.body_names.index(name)], shapes[name])]
+    named = {name for name in shapes if f" {name}" in note.replace(":", " ").replace(",", " ")}
+    assert named and named <= set(outside)
+
+
+def test_shapes_that_hold_the_truth_stay(arm):
+    robot, _ = arm
+    theta = robot.inertias.copy()
+    for name, ellipsoid in bounding_ellipsoids(robot)[0].items():
+        i = robot.body_names.index(name)
+        second = theta[i, 0] * (np.outer(ellipsoid.center, ellipsoid.center) + ellipsoid.Q / 10)
+        theta[i, 1:4] = theta[i, 0] * ellipsoid.center
+        inertia = np.trace(second) * np.eye(3) - second
+        theta[i, 4:] = inertia[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
+    truth = robot.with_inertias(theta)
+    log = record(truth, rich_motion(truth, duration=10.0, seed=1), seed=1, sensors=Sensors(torque_noise=0.01)).log
+    info = accumulate(robot, differentiate(log))
+    found = consistent_where_shown(info, within=ALL)
+    assert not any(note.startswith("The data contradicts") for note in found.notes)
+    np.testing.assert_array_equal(found.parameters, sy.fit.consistent(info, within="geometry").parameters)
+
+
+def test_shapes_asked_for_by_name_are_kept(arm):
+    robot, info = arm
+    named = dict.fromkeys(robot.body_names, "geometry")
+    found = consistent_where_shown(info, within=named)
+    np.testing.assert_array_equal(found.parameters, sy.fit.consistent(info, within=named).parameters)
