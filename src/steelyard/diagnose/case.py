@@ -149,8 +149,12 @@ class Case:
 
     @property
     def gap(self) -> float:
-        """Log-likelihood per independent sample that physical consistency costs."""
-        return gain(self.physical_energy, self.free_energy)
+        """Log-likelihood per independent sample that physical consistency costs, beyond what noise alone explains.
+
+        Each free parameter wins half a nat by fitting noise, which counts where a robot has as many as samples.
+        """
+        noise = self.information.basis.count / (2 * len(self) * self.independence)
+        return gain(self.physical_energy, self.free_energy) - noise
 
     @property
     def error(self) -> np.ndarray:
