@@ -28,6 +28,7 @@ from steelyard.simulate import PERFECT, record
 ROBOTS = {"panda": "panda_description/urdf/panda.urdf", "ur10": "ur_description/urdf/ur10_robot.urdf"}
 FOLDER = Path(sys.prefix) / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 FOLDER = FOLDER / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
+DURATION = 20.0  # s of motion in a log
 LOAD = 2.5  # kg on the last link, in the log that fixes drive gains
 GAINS = (5.0, 25.0)  # N m per ampere, of the first and the last joint
 Case = tuple[str, sy.Log, str]  # mistake, log, code that is expected
@@ -57,6 +58,7 @@ def cases(log: sy.Log, raw: sy.Log, truth: sy.Robot, given: sy.Robot) -> Iterato
     tau = _column(log.tau, log.nv - 1, np.interp(log.t - 0.01, log.t, log.tau[:, -1]))
     yield f"{names[-1]} 10 ms late", log.replace(tau=tau), "delay"
     yield "15 Hz", log[::33], "slow_logging"
+    yield "15 Hz, 33 times as long", record(truth, duration=33 * DURATION).log[::33], "slow_logging"
     for step in (1e-3, 5e-3):
         yield f"encoder steps of {step:g} rad", log.replace(q=np.round(raw.q / step) * step), "coarse_position"
     for spread in (0.2, 0.5):
@@ -101,11 +103,11 @@ class Bench:
         self.given = mistaken(self.truth)
         self.model = folder / "given.urdf"
         save(self.given, self.model)
-        recording = record(self.truth, duration=20.0)
+        recording = record(self.truth, duration=DURATION)
         self.log, self.raw = recording.log, recording.truth
         theta = self.truth.inertias.copy()
         theta[-1] += from_com_inertia(LOAD, np.array([0.0, 0.02, 0.08]), 0.004 * np.eye(3))
-        self.loaded = record(self.truth.with_inertias(theta), duration=20.0, seed=5).log
+        self.loaded = record(self.truth.with_inertias(theta), duration=DURATION, seed=5).log
         self.judge = record(self.truth, duration=10.0, seed=99, sensors=PERFECT).log
 
     def job(self, log: sy.Log, options=()) -> Job:

@@ -151,9 +151,12 @@ class Case:
     def gap(self) -> float:
         """Log-likelihood per independent sample that physical consistency costs, beyond what noise alone explains.
 
-        Each free parameter wins half a nat by fitting noise, which counts where a robot has as many as samples.
+        A free parameter wins half a nat by fitting noise. With more of them than independent samples a free fit follows
+        the noise at will, and that is taken off; with fewer, the bodies of a right model are all possible, it costs
+        nothing, and taking it off would hide mistakes of light links.
         """
-        noise = self.information.basis.count / (2 * len(self) * self.independence)
+        count, samples = self.information.basis.count, len(self) * self.independence
+        noise = count / (2 * samples) if count > samples else 0.0
         return gain(self.physical_energy, self.free_energy) - noise
 
     @property

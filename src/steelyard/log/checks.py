@@ -103,7 +103,8 @@ def stamps(log: Log) -> Iterator[Finding]:
         yield warning(
             "slow_logging",
             f"Samples come at {1 / median:.3g} Hz: motion and reversals above {0.5 / median:.3g} Hz are folded into "
-            "slower ones, and few samples average the noise. Record at 100 Hz or more, or move slowly.",
+            "slower ones, and few samples average the noise. Record at 100 Hz or more, or, moving slowly, "
+            f"{100 * median:.2g} times as long as would do at 100 Hz.",
         )
     holes = gaps(log.t)
     if len(holes):
