@@ -1,12 +1,12 @@
 """Run the suite and write docs/conformance.md: `make conformance`, or `python -m conformance [NAME...]` for some.
 
-Names are parts of `package/model`; a run of some models prints their tables and leaves the page alone.
+Names are parts of `package/model`. Outcomes are kept in conformance/results.json as they come; a run of some models
+renews their rows, and the page is written from all that are kept.
 """
 
 import argparse
 import os
 import platform
-import time
 from pathlib import Path
 
 from benchmarks.run import installed
@@ -14,6 +14,7 @@ from benchmarks.run import installed
 from conformance.models import found
 from conformance.page import page, reasons, table
 from conformance.pool import run
+from conformance.stored import key, of_cases, read, write
 
 PAGE = Path(__file__).parents[1] / "docs" / "conformance.md"
 ENGINES = ("mujoco", "pin", "example-robot-data", "dm-control", "robosuite", "numpy")
@@ -25,22 +26,27 @@ def main():
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--stage-limit", type=float, default=120.0, help="seconds a stage may take")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds a robot may take")
+    parser.add_argument("--dry", action="store_true", help="keep nothing: only print what comes out")
     given = parser.parse_args()
-    cases = [c for c in found() if not given.names or any(n in f"{c.source}/{c.name}" for n in given.names)]
-    start, results = time.perf_counter(), {}
+    every = found()
+    cases = [case for case in every if not given.names or any(name in key(case) for name in given.names)]
+    results = read() if given.names else {}
+    done = {}
     for case, outcomes in run(cases, workers=given.workers, stage_limit=given.stage_limit, limit=given.limit):
-        results[case] = outcomes
+        done[case] = results[key(case)] = outcomes
         said = ", ".join(f"{stage} {outcome.status}" for stage, outcome in outcomes.items())
-        print(f"[{len(results)}/{len(cases)}] {case.source}/{case.name}: {said}", flush=True)
+        print(f"[{len(done)}/{len(cases)}] {key(case)}: {said}", flush=True)
+        if not given.dry:
+            write(results)
     if given.names:
-        print(table(results), reasons(results), sep="\n")
+        print(table(done), reasons(done), sep="\n")
+    if given.dry:
         return
+    kept = of_cases(results, every)
+    minutes = sum(outcome.seconds for outcomes in kept.values() for outcome in outcomes.values()) / 60
     versions = ", ".join(f"{name} {installed(name)}" for name in ENGINES)
-    minutes = (time.perf_counter() - start) / 60
-    PAGE.write_text(
-        page(results, f"{len(results)} models in {minutes:.0f} min, Python {platform.python_version()}, {versions}."),
-        encoding="utf-8",
-    )
+    machine = f"{len(kept)} models, {minutes:.0f} min of one process, Python {platform.python_version()}, {versions}."
+    PAGE.write_text(page(kept, machine), encoding="utf-8")
     print(f"{PAGE} written")
 
 
