@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import steelyard as sy
+from conformance.models import possible
 from conformance.outcome import GIVEN, Outcome, judged
 from conformance.recording import recorded
 from steelyard.pipeline import Job, load_with_side
@@ -24,7 +25,8 @@ def identification(path: Path) -> Outcome:
     """
     given = load_with_side(Job(model=str(path), logs=()))
     rng = np.random.default_rng(4)
-    truth = given.with_inertias(given.inertias * rng.uniform(1 - CHANGE, 1 + CHANGE, size=(given.nb, 1)))
+    truth = possible(given)
+    truth = truth.with_inertias(truth.inertias * rng.uniform(1 - CHANGE, 1 + CHANGE, size=(given.nb, 1)))
     scalar = all(joint.nq == 1 for joint in given.free_joints)
     log = recorded(truth, exact=not scalar)
     with TemporaryDirectory() as folder:

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+import steelyard as sy
 from robots import EXAMPLE_ROBOTS, URDFS
+from steelyard.fit.prior import consistent_prior
 
 FOLDERS = {  # package: folders in it whose MJCF files are robots, rather than parts of scenes
     "dm_control": ("suite", "locomotion/walkers/assets", "locomotion/soccer/assets", "third_party"),
@@ -36,6 +38,11 @@ def found() -> list[Case]:
             paths = sorted((root / folder).rglob("*.xml"))
             cases += [Case(package, _short(path, root / folder), path) for path in paths if _moves(path)]
     return cases
+
+
+def possible(robot: sy.Robot) -> sy.Robot:
+    """The robot with bodies that can exist: those of its file that cannot, as a fit would start from them."""
+    return robot.with_inertias(consistent_prior(None, robot, robot.nb)[0])
 
 
 def _moves(path: Path) -> bool:
