@@ -24,12 +24,12 @@ Every robot model of the packages at hand through the whole product, beside engi
   MuJoCo's inverse dynamics (MJCF, at most 1e-9).
 - **count, rank**: identifiable combinations by structure, to the letter of the file (`tolerance=0`), and the numeric
   rank of a stacked regression of Pinocchio's, or of MuJoCo's torques of point masses.
-- **error before, after, truth's own, ratio**: the robot's masses are changed by up to a quarter; 10 s of motion at
-  250 Hz are recorded in MuJoCo with 1 % torque noise, and `identify` starts from the file as it is. Bodies of the file that cannot exist move as the
-  nearest that can. Relative torque
-  errors on held-out samples of the file, of the result, and of the robot that moved (the noise floor, filter
-  included); the ratio of the last two is at most 1.5. Model, `summary.json` and report are written. Of robots with
-  free, ball or planar joints the motion is recorded exactly; of others through encoders.
+- **error before, after, truth's own, ratio**: the robot's masses are changed by up to a quarter (bodies of the file
+  that cannot exist become the nearest that can first); 10 s of motion at 250 Hz are recorded in MuJoCo with 1 % torque
+  noise, and `identify` starts from the file as it is. Relative torque errors on held-out samples of the file, of the
+  result, and of the robot that moved (the noise floor, filter included); the ratio of the last two is at most 1.5.
+  Model, `summary.json` and report are written. Of robots with free, ball or planar joints the motion is recorded
+  exactly; of others through encoders.
 - **urdf, mjcf**: largest relative difference of inertias when a changed robot is written and read back (at most 1e-9);
   MuJoCo compiles the file.
 - **check**: findings of the linter.

@@ -6,6 +6,8 @@ import pytest
 
 import steelyard as sy
 from robots import urdf
+from steelyard.errors import FitError
+from steelyard.fit import shown
 from steelyard.fit.shown import consistent_where_shown
 from steelyard.inertia.realizability import is_realizable
 from steelyard.information import accumulate
@@ -66,3 +68,21 @@ def test_shapes_asked_for_by_name_are_kept(arm):
     named = dict.fromkeys(robot.body_names, "geometry")
     found = consistent_where_shown(info, within=named)
     np.testing.assert_array_equal(found.parameters, sy.fit.consistent(info, within=named).parameters)
+
+
+def test_shapes_with_which_nothing_is_found_are_contradicted(arm, monkeypatch):
+    robot, info = arm
+    fit, shapes = shown.consistent, bounding_ellipsoids(robot)[0]
+
+    def without_digits(info, *, within, **options):
+        if all(within.get(name, "geometry") == "geometry" for name in shapes):
+            raise FitError("The cone solver found no solution.")
+        return fit(info, within=within, **options)
+
+    monkeypatch.setattr(shown, "consistent", without_digits)
+    found = consistent_where_shown(info, within=ALL)
+    assert error(info, found) < 1.1 * error(info, sy.fit.consistent(info, within="consistent"))
+    (note,) = (note for note in found.notes if note.startswith("The data contradicts"))
+    assert "no model explains the torques" in note
+    with pytest.raises(FitError, match="no solution"):
+        consistent_where_shown(info, within=dict.fromkeys(robot.body_names, "geometry"))

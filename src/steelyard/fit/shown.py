@@ -28,22 +28,23 @@ def consistent_where_shown(info: Information, *, within: Mapping[str, object], *
     ratio is beyond noise. Arguments and errors as those of `consistent`.
     """
     held = _Fits(info, within, options)
-    whole = held.without(())
     if within.get(OTHERS) != GEOMETRY:
-        return whole
+        return held.without(())
     shown = [name for name in volumes(within, info.robot).geometric if name not in within]
-    doubted = sorted(name for name in shown if f"{name} is inside its geometry" in whole.binding)
-    if not doubted:
+    whole = _tried(held, []) if shown else held.without(())
+    if whole is not None and not any(f"{name} is inside its geometry" in whole.binding for name in shown):
         return whole
     free = held.without(shown)
     if not _contradicts(info, whole, free):
         return whole
     freed = _necessary(held, free, [], shown)
     found = held.without(freed)
+    cost = "no model explains the torques"
+    if whole is not None:
+        cost = f"the torque residual is up to {_ratios(info, whole, found).max():.3g} times as large"
     note = (
-        f"The data contradicts the shape that the model shows of {choices(freed)}: with the mass inside, the torque "
-        f"residual is up to {_ratios(info, whole, found).max():.3g} times as large. It may lie anywhere there; the "
-        "model shows too little, or its shape is of another version."
+        f"The data contradicts the shape that the model shows of {choices(freed)}: with the mass inside, {cost}. It "
+        "may lie anywhere there; the model shows too little, or its shape is of another version."
     )
     return replace(found, notes=(*found.notes, note))
 
