@@ -93,7 +93,7 @@ class Case:
     @cached_property
     def information(self) -> Information:
         return Information(
-            gram=self.regression.gram,
+            squares=self.regression.squares,
             moment=np.squeeze(self.target[:, None] @ self.regression.rows, axis=1),
             energy=np.sum(self.target**2, axis=1),
             counts=np.broadcast_to(np.sum(self.regression.believed * np.ones((1, len(self))), axis=1), self.robot.nv),

@@ -67,7 +67,7 @@ class _Problem:
         rms = np.sqrt(info.energy / len(case))
         weight = 1 / (case.free[1] ** 2 + (TRUST * np.maximum(rms, 1e-9 * rms.max())) ** 2)
         self.regrouping = info.basis.regrouping
-        G, b = np.tensordot(weight, info.gram, axes=1), weight @ info.moment
+        G, b = info.squares.weighted(weight), weight @ info.moment
         base = self.regrouping @ self.given
         self.G, self.b, self.torque = G, b - G @ base, base
         self.start = float(weight @ info.energy - 2 * b @ base + base @ G @ base)

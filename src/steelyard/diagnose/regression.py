@@ -11,6 +11,7 @@ from steelyard.dynamics.inverse import inverse_dynamics
 from steelyard.dynamics.regressor import regressor_rows
 from steelyard.identifiability.basis import Basis
 from steelyard.identifiability.structure import regression_basis
+from steelyard.information.squares import Squares
 from steelyard.model.robot import Robot
 from steelyard.parameters import Extra, ParameterLayout
 
@@ -52,9 +53,11 @@ class Regression:
         return full[:, :, self.basis.columns] * self.believed[:, :, None]
 
     @cached_property
-    def gram(self) -> np.ndarray:
+    def squares(self) -> Squares:
         """(nv, r, r) sum over samples of each degree's outer products."""
-        return np.swapaxes(self.rows, 1, 2) @ self.rows
+        places = [np.flatnonzero(row.any(axis=0)) for row in self.rows]
+        own = [row[:, columns] for row, columns in zip(self.rows, places, strict=True)]
+        return Squares.joined(self.basis.count, places, [row.T @ row for row in own])
 
     def effect(self, term: str) -> np.ndarray:
         """(n, nv) torque per unit of a term."""

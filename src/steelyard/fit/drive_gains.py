@@ -82,9 +82,9 @@ def gains_by_model(info: Information) -> DriveGains:
 
 def _of_joints(info: Information, chosen: np.ndarray) -> Information:
     """The sums of some row groups alone. chosen: (g,) bool."""
-    kept = {name: getattr(info, name)[chosen] for name in ("gram", "moment", "energy", "counts", "weights")}
+    kept = {name: getattr(info, name)[chosen] for name in ("moment", "energy", "counts", "weights")}
     names = tuple(name for name, taken in zip(info.group_names, chosen, strict=True) if taken)
-    return replace(info, **kept, factors=None, group_names=names)
+    return replace(info, squares=info.squares.of_groups(chosen), **kept, factors=None, group_names=names)
 
 
 def _shares_of_links(info: Information) -> np.ndarray:
@@ -96,7 +96,7 @@ def _shares_of_links(info: Information) -> np.ndarray:
 
 
 def _left(info: Information, dof: int, directions) -> float:
-    G = directions.T @ info.gram[dof] @ directions
+    G = directions.T @ info.squares[dof] @ directions
     size = np.sqrt(np.maximum(np.diag(G), 1e-300))
     b = directions.T @ info.moment[dof] / size
     return float(info.energy[dof] - b @ np.linalg.pinv(G / size / size[:, None], rcond=1e-10, hermitian=True) @ b)
@@ -190,8 +190,8 @@ def _scaled_by_model(info: Information) -> _Part:
     Every joint counts alike; friction, armature and offsets may take what they can explain.
     """
     given = _of_links(info)
-    energy = np.maximum((info.gram @ given) @ given, 1e-12 * np.einsum("gii->g", info.gram))
-    G = np.tensordot(1 / energy, info.gram, axes=1)
+    size = np.array([np.trace(block) for block in info.squares.blocks])
+    G = info.squares.weighted(1 / np.maximum(info.squares.forms(given), 1e-12 * size))
     others = _span(info.basis.regrouping[:, info.layout.links.stop :])
     inner = np.linalg.pinv(others.T @ G @ others, hermitian=True)
     w = G @ (given - others @ (inner @ (others.T @ (G @ given))))
@@ -223,7 +223,7 @@ def _linear(parts: list[_Part]) -> tuple[np.ndarray, np.ndarray]:
     N, rhs = np.zeros((count + dofs, count + dofs)), np.zeros(count + dofs)
     for part in parts:
         info, B, w = part.info, part.unknown, part.known
-        G = info.gram.sum(axis=0)
+        G = info.squares.weighted(np.ones(dofs))
         N[:count, :count] += B.T @ G @ B
         N[:count, count:] -= B.T @ info.moment.T
         N[count:, count:] += np.diag(info.energy)
@@ -254,7 +254,7 @@ def _refined(parts: list[_Part], z, gains) -> tuple[np.ndarray, np.ndarray]:
 def _normal_equations(parts: list[_Part], z, inverse):
     count, dofs = len(z), len(inverse)
     betas = [part.known + part.unknown @ z for part in parts]
-    predicted = [part.info.gram @ beta for part, beta in zip(parts, betas, strict=True)]
+    predicted = [part.info.squares @ beta for part, beta in zip(parts, betas, strict=True)]
     squares, energy = np.zeros(dofs), np.zeros(dofs)
     for part, beta, Gb in zip(parts, betas, predicted, strict=True):
         squares += part.info.energy - 2 * inverse * (part.info.moment @ beta) + inverse**2 * (Gb @ beta)
@@ -266,7 +266,7 @@ def _normal_equations(parts: list[_Part], z, inverse):
         info, B = part.info, part.unknown
         weight = info.independence / variance
         error = info.moment - inverse[:, None] * Gb
-        N[:count, :count] += B.T @ np.tensordot(weight * inverse**2, info.gram, axes=1) @ B
+        N[:count, :count] += B.T @ info.squares.weighted(weight * inverse**2) @ B
         N[:count, count:] += B.T @ (weight * inverse * Gb.T)
         N[count:, count:] += np.diag(weight * (Gb @ beta))
         gradient[:count] += B.T @ (weight * inverse @ error)

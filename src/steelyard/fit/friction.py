@@ -224,8 +224,8 @@ class _Profile:
         basis = regression_basis(info.robot, layout)
         place = np.concatenate([np.arange(info.layout.extra.start), info.layout.extra.start + np.array(wanted, int)])
         keep = place[basis.columns]
-        gram, moment = info.gram[:, keep][:, :, keep], info.moment[:, keep]
-        return replace(info, gram=gram, moment=moment, columns=basis.columns, layout=layout, basis=basis)
+        squares, moment = info.squares.selected(keep), info.moment[:, keep]
+        return replace(info, squares=squares, moment=moment, columns=basis.columns, layout=layout, basis=basis)
 
 
 def _joint_friction(estimate: Estimate, joint: str, kept: Sequence[_Candidate]) -> JointFriction:

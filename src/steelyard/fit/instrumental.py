@@ -19,6 +19,7 @@ from steelyard.fit.estimate import Estimate
 from steelyard.fit.whitening import SINGULAR, weigh_by_noise, whiten
 from steelyard.information import Information, accumulate
 from steelyard.information.cross import products
+from steelyard.information.squares import Squares
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
 
@@ -76,7 +77,7 @@ def _stages(robot, logs, instruments, sample_weights, columns) -> tuple[Informat
     halves = [_half(ZZ, np.column_stack([ZY, Zt])) for ZZ, ZY, Zt in zip(sums.ZZ, sums.ZY, sums.Ztau, strict=True)]
     gram = np.stack([half[:, :-1].T @ half[:, :-1] for half in halves])
     moment = np.stack([half[:, :-1].T @ half[:, -1] for half in halves])
-    info = replace(plain, gram=gram, moment=moment)
+    info = replace(plain, squares=Squares.of(gram), moment=moment)
     for _ in range(ITERATIONS):
         x = whiten(weigh_by_noise(info)[0]).solve()
         energy = plain.residual_energy(x) + 2 * moment @ x - np.einsum("gij,i,j->g", gram, x, x)

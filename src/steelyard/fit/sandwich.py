@@ -113,7 +113,7 @@ def sandwich(blocks: Sequence[Information], *, noise=None) -> Sandwich:
     problem = whiten(weighted)
     kept = problem.directions[:, -problem.rank :]
     to_base = problem.scale[:, None] * kept / np.sqrt(problem.eigenvalues[-problem.rank :])
-    gram = np.stack([to_base.T @ np.tensordot(weighted.weights, b.base.gram, 1) @ to_base for b in blocks])
+    gram = np.stack([to_base.T @ b.base.squares.weighted(weighted.weights) @ to_base for b in blocks])
     moment = np.stack([(weighted.weights @ b.base.moment) @ to_base for b in blocks])
     solution = moment.sum(axis=0)
     score = moment - gram @ solution

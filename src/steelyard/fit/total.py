@@ -20,6 +20,7 @@ from steelyard.fit.weakness import weak_directions
 from steelyard.fit.whitening import Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information, accumulate
 from steelyard.information.cross import products
+from steelyard.information.squares import Squares
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
 
@@ -92,7 +93,7 @@ def compensated(info: Information, noise) -> Information:
         reduced = _reduced(info.weighted(weigh_by_noise(found)[0].weights), covariances)
         base = whiten(reduced).solve()
         energy = info.residual_energy(base) + 2 * info.moment @ base
-        found = replace(info, gram=reduced.gram, energy=energy - np.einsum("gij,i,j->g", reduced.gram, base, base))
+        found = replace(info, squares=reduced.squares, energy=energy - reduced.squares.forms(base))
     return found
 
 
@@ -145,4 +146,4 @@ def _reduced(info: Information, covariances) -> Information:
     B = _unit_directions(whiten(info))
     largest = np.linalg.eigvalsh(B.T @ _column_part(info, covariances) @ B)[-1]
     share = min(1.0, KEPT / largest) if largest > 0 else 1.0
-    return replace(info, gram=info.gram - share * info.counts[:, None, None] * covariances)
+    return replace(info, squares=Squares.of(info.gram - share * info.counts[:, None, None] * covariances))

@@ -19,6 +19,7 @@ from steelyard.fleet.population import FEWEST, Population
 from steelyard.fleet.study import Member, Study
 from steelyard.fleet.sums import RunSums
 from steelyard.information import Information
+from steelyard.information.squares import Squares
 from steelyard.pipeline import Progress, knowledge_of
 
 
@@ -95,7 +96,7 @@ def with_population(info: Information, people: Population) -> Information:
     prior = people.prior
     return replace(
         info,
-        gram=info.gram + share[:, None, None] * prior.precision,
+        squares=Squares.of(info.gram + share[:, None, None] * prior.precision),
         moment=info.moment + share[:, None] * prior.moment,
         energy=info.energy + share * (people.mean @ prior.moment),
         factors=None,

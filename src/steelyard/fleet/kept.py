@@ -14,6 +14,7 @@ from steelyard.fleet.evidence import Evidence, Fitness
 from steelyard.fleet.part import Head, Part, Samples
 from steelyard.fleet.partitions import FORMAT
 from steelyard.information.files import npz_bytes, packed, read_npz, require_shape, unpacked
+from steelyard.information.squares import Squares
 from steelyard.model.robot import Robot
 from steelyard.versions import require_readable
 
@@ -56,7 +57,8 @@ def load_part(path, robot: Robot) -> Part:
     try:
         for name, expected in {HELD + name: getattr(fitted, name) for name in SUMS}.items():
             require_shape(name, arrays[name], expected.shape)
-        held = replace(fitted, **{name: arrays[HELD + name] for name in SUMS})
+        sums = {name: arrays[HELD + name] for name in SUMS}
+        held = replace(fitted, squares=Squares.of(sums.pop("gram")), **sums)
         return Part(_head(about, arrays, fitted.basis.count, len(fitted.group_names)), fitted, held)
     except (KeyError, TypeError, ValueError) as error:
         raise FitError(

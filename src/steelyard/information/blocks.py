@@ -22,7 +22,7 @@ COLUMNS = ("friction", "armature", "coupling", "springs", "extra", "rotors")  # 
 # Blocks of a log: neighbours are merged afterwards until their residuals are independent. Very short blocks cost more
 # than they tell, as long as there are some to compare.
 MOST, FEWEST, SHORTEST = 64, 16, 32  # blocks, blocks, samples of a block
-ENTRIES = 3e7  # of all blocks' Gram matrices, some hundred megabytes: a humanoid has fewer blocks
+ENTRIES = 3e7  # of all blocks, what matrices of all columns for every degree would have: a humanoid has fewer blocks
 
 
 def accumulate_blocks(

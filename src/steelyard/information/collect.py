@@ -15,6 +15,7 @@ from steelyard.information.engines import CHUNK, Sums
 from steelyard.information.kinds import BASE, OF_JOINTS, WEAK, WRENCH, groups_of, link_of
 from steelyard.information.raw import Raw, raw_columns
 from steelyard.information.rows import Row, channels_of, recorded_direction, rows_of, weights_of, wrench_of
+from steelyard.information.squares import Squares
 from steelyard.information.stores import Grams, Triangles
 from steelyard.information.sums import Information
 from steelyard.information.windows import require_windows
@@ -124,9 +125,9 @@ class Collector:
 
     def _mixed(self, kind: str):
         """Sums of one kind in the columns asked for."""
-        gram, moment, energy, triangles, counts = self.others[kind].total()
+        squares, moment, energy, triangles, counts = self.others[kind].total()
         mixed = None if triangles is None else self.job.raw.mixed_factors(triangles)
-        return *self.job.raw.mixed(gram, moment), energy, mixed, counts
+        return *self.job.raw.mixed(squares, moment), energy, mixed, counts
 
     def information(self) -> Information:
         """What was collected. Raises LogError when that is nothing, or beyond the range of numbers."""
@@ -134,11 +135,12 @@ class Collector:
         if self.count == 0:
             raise LogError("No samples to accumulate: the log is empty.")
         totals = [self._mixed(kind) if kind in self.others else _of_engine(self.joints) for kind in job.kinds]
-        gram, moment, energy, triangles, counts = zip(*totals, strict=True)
-        if not all(np.isfinite(x).all() for x in (*gram, *energy)):
+        parts, moment, energy, triangles, counts = zip(*totals, strict=True)
+        squares = Squares.stacked(parts)
+        if not all(np.isfinite(x).all() for x in (squares.flat, *energy)):
             raise LogError("The sums are beyond the range of numbers: check units and outliers of the log.")
         return Information(
-            gram=np.concatenate(gram),
+            squares=squares,
             moment=np.concatenate(moment),
             energy=np.concatenate(energy),
             counts=np.concatenate(counts),

@@ -8,6 +8,7 @@ from steelyard.errors import FitError, LogError
 from steelyard.information.engines import CHUNK
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import channels_of, chunk_rows, direction_of, require_tree, rows_of, weights_of
+from steelyard.information.squares import Squares
 from steelyard.information.sums import Information
 from steelyard.log.log import Log
 
@@ -40,8 +41,9 @@ def products(info: Information, log: Log, other: Log, sample_weights=None) -> Pr
     q, v, a = other.require("q", "v", "a")
     moved = (q, v, a, measured[3], direction_of(other, width, layout))
     weights = weights_of(sample_weights, log)
-    r = len(raw.columns)
-    ZZ, ZY, Ztau = np.zeros((robot.nv, r, r)), np.zeros((robot.nv, r, r)), np.zeros((robot.nv, r))
+    places = [row.places for row in rows]
+    ZZ, ZY = ([np.zeros((len(each), len(each))) for each in places] for _ in range(2))
+    Ztau = np.zeros((robot.nv, len(raw.columns)))
     for start in range(0, len(log), CHUNK):
         part = slice(start, start + CHUNK)
         Y, Z = (
@@ -49,11 +51,14 @@ def products(info: Information, log: Log, other: Log, sample_weights=None) -> Pr
             for channels in (measured, moved)
         )
         for dof, ((y, tau), (z, _)) in enumerate(zip(Y, Z, strict=True)):
-            at, weighted = rows[dof].places, z if weights is None else z * weights[part, dof]
-            ZZ[dof][np.ix_(at, at)] += weighted @ z.T
-            ZY[dof][np.ix_(at, at)] += weighted @ y.T
-            Ztau[dof][at] += weighted @ tau
-    return Products(raw.mixed(ZZ, Ztau)[0], *raw.mixed(ZY, Ztau))
+            weighted = z if weights is None else z * weights[part, dof]
+            ZZ[dof] += weighted @ z.T
+            ZY[dof] += weighted @ y.T
+            Ztau[dof][places[dof]] += weighted @ tau
+    (squares, moment), (mixed, _) = (
+        raw.mixed(Squares.joined(Ztau.shape[1], places, blocks), Ztau) for blocks in (ZZ, ZY)
+    )
+    return Products(squares.dense, mixed.dense, moment)
 
 
 def require_same_samples(log: Log, other: Log):

@@ -10,6 +10,7 @@ from array_api_compat import is_jax_array
 from steelyard.dynamics.effects import extra_rows
 from steelyard.errors import OptionError
 from steelyard.information.rows import chunk_rows, rows_of
+from steelyard.information.stores import Grams
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
@@ -49,13 +50,11 @@ class Device:
         state = [np.asarray(x).T for x in (q, v, a)] if users else []
         return [extra_rows(self.sums.robot, extra, *state) for extra in users]
 
-    def unload(self, gram, moment, energy):
-        """Add to full arrays the squares of each row's `[columns, tau]`."""
+    def unload(self, grams: Grams):
+        """Add the squares of each row's `[columns, tau]`."""
         for dof, (row, square) in enumerate(zip(self.sums.rows, self.squares, strict=True)):
-            square, places = np.asarray(square), row.places
-            gram[dof][np.ix_(places, places)] += square[:-1, :-1]
-            moment[dof][places] += square[-1, :-1]
-            energy[dof] += square[-1, -1]
+            square = np.asarray(square)
+            grams.add_sums(dof, row.places, square[:-1, :-1], square[-1, :-1], square[-1, -1])
 
 
 @lru_cache(maxsize=16)

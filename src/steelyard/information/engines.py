@@ -10,6 +10,7 @@ from steelyard.dynamics import kernel_choice, kernel_plan
 from steelyard.information.device import Device
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import chunk_rows, effect_values, known_torque, rows_of
+from steelyard.information.stores import Grams
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
@@ -30,8 +31,7 @@ class Sums:
         self.rows = rows_of(self.robot, self.layout, self.kept)
         coulomb = "coulomb" in self.layout.terms or self.layout.coupled_coulomb
         self.directed = bool(coulomb or np.any(robot.frictionloss))
-        k = len(self.kept)
-        self.gram, self.moment, self.energy = np.zeros((robot.nv, k, k)), np.zeros((robot.nv, k)), np.zeros(robot.nv)
+        self.grams = Grams(robot.nv, len(self.kept))
         self.count, self.counts, self.before = 0, np.zeros(robot.nv), before
         self._asked, self._used = engine, []
         self._fused: Fused | None = None
@@ -85,20 +85,17 @@ class Sums:
         for dof, (y, tau) in enumerate(pairs):
             if roots is not None:
                 y, tau = y * roots[:, dof], tau * roots[:, dof]
-            places = self.rows[dof].places
-            self.gram[dof][np.ix_(places, places)] += y @ y.T
-            self.moment[dof][places] += y @ tau
-            self.energy[dof] += tau @ tau
+            self.grams.add_sums(dof, self.rows[dof].places, y @ y.T, y @ tau, tau @ tau)
 
     def total(self):
-        """gram (nv, k, k), moment (nv, k), energy (nv,)."""
+        """Squares, moment (nv, k), energy (nv,)."""
         if self._fused is not None:
-            self._fused.unload(self.gram, self.moment, self.energy)
+            self._fused.unload(self.grams)
             self._fused = None
         if self._device is not None:
-            self._device.unload(self.gram, self.moment, self.energy)
+            self._device.unload(self.grams)
             self._device = None
-        return *self.raw.mixed(self.gram, self.moment), self.energy
+        return *self.raw.mixed(self.grams.squares(), self.grams.moment), self.grams.energy
 
 
 class Fused:
@@ -147,8 +144,8 @@ class Fused:
         q, v, a, tau, roots = (np.array(x, order="C") for x in (q, v, a, tau, roots))
         self._kernel(self.plan, q, poses, v, a, tau, effects, roots, gram)
 
-    def unload(self, gram, moment, energy):
-        """Add to full arrays what the kernel has in compact lower triangles."""
+    def unload(self, grams: Grams):
+        """Add what the kernel has in lower triangles, in an order and with a padding of its own."""
         flat = np.sum(self.grams, axis=0)
         place = np.full(self.sums.layout.size, -1)
         place[self.sums.kept] = np.arange(len(self.sums.kept))
@@ -156,12 +153,11 @@ class Fused:
             size = self.plan.padded[dof]
             lower = np.tril(flat[self.plan.gram_start[dof] : self.plan.gram_start[dof + 1]].reshape(size, size))
             square = lower + np.tril(lower, -1).T
-            effects = row.places[len(row.in_block) :]
-            places = np.concatenate([place[own], effects]).astype(int)
-            k = len(places)
-            gram[dof][np.ix_(places, places)] += square[:k, :k]
-            moment[dof][places] += square[k, :k]
-            energy[dof] += square[k, k]
+            bodies, whole = len(row.in_block), len(row.places)
+            at = np.r_[np.searchsorted(row.places[:bodies], place[own]), bodies:whole]
+            k, gram, moment = len(at), np.zeros((whole, whole)), np.zeros(whole)
+            gram[np.ix_(at, at)], moment[at] = square[:k, :k], square[k, :k]
+            grams.add_sums(dof, row.places, gram, moment, square[k, k])
 
 
 def chosen(robot: Robot, rows, count: int) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from steelyard import storage
 from steelyard.errors import FitError, LogError, OptionError
 from steelyard.identifiability.basis import Basis
+from steelyard.information.squares import Squares
 from steelyard.information.sums import Information
 from steelyard.log.npz import members
 from steelyard.model.fingerprint import fingerprint
@@ -103,7 +104,8 @@ def _unpacked(about, arrays, robot, path) -> Information:
     layout = ParameterLayout(*names, extras=tuple(extras), rotor_names=rotors)
     _require_shapes(arrays, len(about["groups"]), layout.size)
     return Information(
-        **{name: arrays[name] for name in ARRAYS},
+        squares=Squares.of(arrays["gram"]),
+        **{name: arrays[name] for name in ARRAYS[1:]},
         group_names=tuple(about["groups"]),
         layout=layout,
         basis=Basis(*(arrays[f"basis_{name}"] for name in PARTS)),

@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.dynamics.geared import geared
 from steelyard.information import factors
+from steelyard.information.squares import Squares
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
@@ -26,11 +27,11 @@ class Raw:
         """(k',) parameters of the raw columns from those of the wanted ones (k,)."""
         return wanted if self.mixing is None else self.mixing @ wanted
 
-    def mixed(self, gram, moment):
-        """Sums (g, k, k) and (g, k) of the wanted columns from those of the raw ones."""
+    def mixed(self, squares: Squares, moment):
+        """Squares and moments (g, k) of the wanted columns from those of the raw ones."""
         if self.mixing is None:
-            return gram, moment
-        return self.mixing.T @ gram @ self.mixing, moment @ self.mixing
+            return squares, moment
+        return squares.mixed(self.mixing), moment @ self.mixing
 
     def mixed_factors(self, triangles):
         """Triangular factors (g, k + 1, k + 1) of the wanted columns and the torque, from those of the raw ones."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from steelyard.information import factors
+from steelyard.information.squares import Squares
 
 BLOCK = 256  # rows kept for the next triangularisation, at least
 
@@ -13,22 +14,31 @@ def scaled(y, target, weights):
 
 
 class Grams:
-    """Gram matrices of g row groups in k columns."""
+    """Gram matrices of g row groups in k columns, of the columns that each group has."""
 
     def __init__(self, g: int, k: int):
-        self.gram, self.moment, self.energy = np.zeros((g, k, k)), np.zeros((g, k)), np.zeros(g)
-        self.counts = np.zeros(g)
+        self.places, self.blocks = [np.zeros(0, dtype=int)] * g, [np.zeros((0, 0))] * g
+        self.moment, self.energy, self.counts = np.zeros((g, k)), np.zeros(g), np.zeros(g)
 
     def add(self, group: int, places, y, target, weights=None):
         self.counts[group] += len(target) if weights is None else weights.sum()
         y, target = scaled(y, target, weights)
-        self.gram[group][np.ix_(places, places)] += y @ y.T
-        self.moment[group][places] += y @ target
-        self.energy[group] += target @ target
+        self.add_sums(group, places, y @ y.T, y @ target, target @ target)
+
+    def add_sums(self, group: int, places, gram, moment, energy):
+        """Add sums over samples: (k_i, k_i), (k_i,) and a number, of the group's places (k_i,), always the same."""
+        if len(places) != len(self.places[group]):
+            self.places[group], self.blocks[group] = places, np.zeros(gram.shape)
+        self.blocks[group] += gram
+        self.moment[group][places] += moment
+        self.energy[group] += energy
+
+    def squares(self) -> Squares:
+        return Squares.joined(self.moment.shape[1], self.places, self.blocks)
 
     def total(self):
-        """gram (g, k, k), moment (g, k), energy (g,), factors, counts (g,)."""
-        return self.gram, self.moment, self.energy, None, self.counts
+        """Squares, moment (g, k), energy (g,), factors, counts (g,)."""
+        return self.squares(), self.moment, self.energy, None, self.counts
 
 
 class Triangles:
@@ -50,7 +60,7 @@ class Triangles:
         self.waiting[group] = [np.linalg.qr(np.concatenate(self.waiting[group]), mode="r")]
 
     def total(self):
-        """gram (g, k, k), moment (g, k), energy (g,), factors (g, k + 1, k + 1), counts (g,)."""
+        """Squares, moment (g, k), energy (g,), factors (g, k + 1, k + 1), counts (g,)."""
         stacked = np.zeros((len(self.places), self.size + 1, self.size + 1))
         for group, places in enumerate(self.places):
             if self.waiting[group]:
@@ -58,4 +68,5 @@ class Triangles:
                 triangle = self.waiting[group][0]
                 stacked[group][: len(triangle), [*places, -1]] = triangle
         triangles = factors.of_rows(np.swapaxes(stacked, 0, 1))
-        return *factors.sums_of(triangles), triangles, self.counts
+        gram, moment, energy = factors.sums_of(triangles)
+        return Squares.of(gram), moment, energy, triangles, self.counts

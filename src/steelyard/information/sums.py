@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.identifiability.basis import Basis, from_null_space
 from steelyard.information import factors as triangular
+from steelyard.information.squares import Squares
 from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH, ParameterLayout
 
@@ -24,14 +25,15 @@ MOST_SAMPLES = 2**53
 class Information:
     """Sums over samples of a regression `y theta = tau`, per row group.
 
-    gram: (g, k, k), moment: (g, k), energy: (g,), counts: (g,) for the k columns in `columns`; weights: (g,) of the
-    row groups, 1 / variance once known. layout: names of all p columns. basis: identifiable combinations of the p
-    columns. robot: the model they belong to, None for raw regressions. coulomb_width: smoothing of the Coulomb
-    columns, rad/s. independence: see `accumulate`. engine: which path made the sums, for information only. factors:
-    (g, k + 1, k + 1) upper triangular with `factors^T factors` the sums of `[y | tau]`, None where only sums were kept.
+    squares: the Gram matrices of g row groups, moment: (g, k), energy: (g,), counts: (g,) for the k columns in
+    `columns`; weights: (g,) of the row groups, 1 / variance once known. layout: names of all p columns. basis:
+    identifiable combinations of the p columns. robot: the model they belong to, None for raw regressions.
+    coulomb_width: smoothing of the Coulomb columns, rad/s. independence: see `accumulate`. engine: which path made the
+    sums, for information only. factors: (g, k + 1, k + 1) upper triangular with `factors^T factors` the sums of
+    `[y | tau]`, None where only sums were kept.
     """
 
-    gram: np.ndarray
+    squares: Squares
     moment: np.ndarray
     energy: np.ndarray
     counts: np.ndarray
@@ -52,9 +54,14 @@ class Information:
         return "gram" if self.factors is None else "qr"
 
     @property
+    def gram(self) -> np.ndarray:
+        """(g, k, k) Gram matrices with all their zeros, most of what they are: `squares` has them without."""
+        return self.squares.dense
+
+    @property
     def G(self) -> np.ndarray:
         """(k, k) weighted Gram matrix."""
-        return np.tensordot(self.weights, self.gram, axes=1)
+        return self.squares.weighted(self.weights)
 
     @property
     def b(self) -> np.ndarray:
@@ -93,8 +100,13 @@ class Information:
         """The same data counted `factor` (0, 1] times: `info = info.discounted(0.99) + new` forgets exponentially."""
         if not 0 < factor <= 1:
             raise OptionError(f"A forgetting factor lies in (0, 1]; got {factor!r}.")
-        sums = {name: factor * getattr(self, name) for name in ("gram", "moment", "energy", "counts")}
-        return replace(self, **sums, factors=None if self.factors is None else np.sqrt(factor) * self.factors)
+        sums = {name: factor * getattr(self, name) for name in ("moment", "energy", "counts")}
+        return replace(
+            self,
+            squares=self.squares * factor,
+            **sums,
+            factors=None if self.factors is None else np.sqrt(factor) * self.factors,
+        )
 
     def as_gram(self) -> "Information":
         """The same sums without triangular factors: what adding an Information without factors makes of it."""
@@ -117,7 +129,7 @@ class Information:
             factors = factors.copy()
             factors[..., -1] -= factors[..., :-1] @ x
         energy = self.residual_energy(x)
-        return replace(self, moment=self.moment - self.gram @ x, energy=energy, factors=factors)
+        return replace(self, moment=self.moment - self.squares @ x, energy=energy, factors=factors)
 
     @cached_property
     def base(self) -> "Information":
@@ -128,16 +140,15 @@ class Information:
             raise FitError("This Information holds neither all columns nor its base columns.")
         keep = self.basis.columns
         factors = None if self.factors is None else triangular.selected(self.factors, keep)
-        gram, moment = self.gram[:, keep][:, :, keep], self.moment[:, keep]
-        return replace(self, gram=gram, moment=moment, columns=keep, factors=factors)
+        squares, moment = self.squares.selected(keep), self.moment[:, keep]
+        return replace(self, squares=squares, moment=moment, columns=keep, factors=factors)
 
     def residual_energy(self, parameters) -> np.ndarray:
         """(g,) sum of squared residuals a row group. parameters: (k,) for this object's columns."""
         x = np.asarray(parameters)
         if self.factors is not None:
             return np.sum((self.factors @ np.append(-x, 1.0)) ** 2, axis=1)
-        quadratic = (self.gram @ x) @ x
-        return np.maximum(self.energy - 2 * self.moment @ x + quadratic, 0.0)
+        return np.maximum(self.energy - 2 * self.moment @ x + self.squares.forms(x), 0.0)
 
     def __add__(self, other: "Information") -> "Information":
         if not isinstance(other, Information):
@@ -146,7 +157,7 @@ class Information:
         both = self.factors is not None and other.factors is not None
         return replace(
             self,
-            gram=self.gram + other.gram,
+            squares=self.squares + other.squares,
             moment=self.moment + other.moment,
             energy=self.energy + other.energy,
             counts=_added_counts(self.counts, other.counts),
@@ -180,7 +191,7 @@ class Information:
         require_kind(sums)
         gram = np.einsum("ngi,ngj->gij", Y, Y, optimize=True)
         return cls(
-            gram=gram,
+            squares=Squares.of(gram),
             moment=np.einsum("ngi,ng->gi", Y, tau),
             energy=np.einsum("ng,ng->g", tau, tau),
             counts=np.full(groups, n),

@@ -94,8 +94,8 @@ def _own_columns(arm, info: Information, columns):
     x = arm.inertias.ravel()
     if len(x) != info.layout.size:
         raise LogError(f"the Information has {info.layout.size} columns, the arm {len(x)}: it belongs to another robot")
-    rest = info.moment - info.gram @ x
-    energy = info.energy - 2 * info.moment @ x + np.einsum("gij,i,j->g", info.gram, x, x)
+    rest = info.moment - info.squares @ x
+    energy = info.energy - 2 * info.moment @ x + info.squares.forms(x)
     return info.gram[:, columns, columns], rest[:, columns], energy
 
 
