@@ -1,12 +1,14 @@
 """Added columns and profiles against plain least squares of the whole regression."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import steelyard as sy
 from recordings_of_arms import arm, fitted, recorded, scaled
 from steelyard.diagnose.case import case_of, gain
-from steelyard.diagnose.hypothesis import add_columns, widened
+from steelyard.diagnose.hypothesis import add_columns, promises, widened
 from steelyard.diagnose.scale import _scale
 from steelyard.errors import FitError
 
@@ -46,6 +48,39 @@ def test_a_column_that_the_fit_has_already_adds_nothing(case):
     found = add_columns(case, case.regression.rows[:, :, 3:5])
     np.testing.assert_array_equal(found.coefficients, 0.0)
     assert gain(found.before, found.after) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_columns_alone_promise_what_each_wins_by_itself(case):
+    columns = np.random.default_rng(1).normal(size=(6, len(case), 3)) * 0.01
+    columns[:, :, 2] = case.regression.rows[:, :, 4]
+    coefficients, won = promises(case, columns)
+    for k in range(2):
+        found = add_columns(case, columns[:, :, [k]])
+        assert coefficients[k] == pytest.approx(found.coefficients[0], rel=1e-6)
+        assert won[k] == pytest.approx(0.5 * (found.before.sum() - found.after.sum()) / len(case), rel=1e-6)
+    assert coefficients[2] == 0 and won[2] == 0
+
+
+def test_the_space_is_orthonormal_and_holds_every_row(case):
+    space = case.space
+    np.testing.assert_allclose(space.T @ space, np.eye(space.shape[1]), atol=1e-8)
+    rows = case.weighted(case.regression.rows)
+    np.testing.assert_allclose(space @ (space.T @ rows), rows, atol=1e-6 * np.abs(rows).max())
+
+
+@pytest.mark.parametrize("options", [{}, {"springs": sy.library.puma560().joint_names[2:3]}, {"rotors": True}])
+def test_torque_that_positions_decide(options):
+    """Its change with a position is that of the whole regression; what does not change with it need not be there."""
+    robot, log = arm("puma560"), recorded("puma560")
+    log = fitted(robot, log).log
+    case = case_of(sy.fit.least_squares(sy.accumulate(robot, log, **options)), (log,))
+    here, moved = case.regression, case.regression.q.copy()
+    moved[:, 2] += 0.1
+    there, base = replace(here, q=moved), case.free[0]
+    expected = np.einsum("gni,i->gn", there.rows - here.rows, base)
+    found = there.of_position(base) - here.of_position(base)
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+    assert np.abs(expected[1:]).max() > 0.1
 
 
 def test_scale_profile_is_the_minimum_over_refits():

@@ -46,6 +46,26 @@ def test_a_good_log_is_believed_rather_than_the_drawing(arm):
     assert named and named <= set(outside)
 
 
+def test_only_links_outside_their_shape_are_tried(arm, monkeypatch):
+    """Half of the links of this file are outside; the search makes no fit that frees one of the others."""
+    robot, info = arm
+    shapes, free = bounding_ellipsoids(robot)[0], sy.fit.consistent(info, within="consistent")
+    outside = {name for name in shapes if not is_realizable(free.theta[robot.body_names.index(name)], shapes[name])}
+    freed = []
+
+    def watched(info, *, within, **options):
+        freed.append({name for name, each in within.items() if each == "consistent"})
+        return sy.fit.consistent(info, within=within, **options)
+
+    monkeypatch.setattr(shown, "consistent", watched)
+    found = consistent_where_shown(info, within=ALL)
+    assert 0 < len(outside) < len(shapes) and freed[0] == set() and freed[1] == set(shapes)
+    assert len(freed) > 3 and all(each <= outside for each in freed[2:])
+    alone = sy.fit.consistent(info, within={**ALL, **dict.fromkeys(outside, "consistent")})
+    np.testing.assert_allclose(alone.base, free.base, atol=1e-5 * np.abs(free.base).max())
+    assert error(info, found) < 1.1 * error(info, free)
+
+
 def test_shapes_that_hold_the_truth_stay(arm):
     robot, _ = arm
     theta = robot.inertias.copy()

@@ -94,7 +94,7 @@ class Case:
     def information(self) -> Information:
         return Information(
             squares=self.regression.squares,
-            moment=np.squeeze(self.target[:, None] @ self.regression.rows, axis=1),
+            moment=self.regression.moment(self.target),
             energy=np.sum(self.target**2, axis=1),
             counts=np.broadcast_to(np.sum(self.regression.believed * np.ones((1, len(self))), axis=1), self.robot.nv),
             weights=np.ones(self.robot.nv),
@@ -163,16 +163,30 @@ class Case:
     def error(self) -> np.ndarray:
         """(n, nv) torque that the physical fit leaves."""
         base = self.free[0] if self.physical is None else self.physical.base
-        return (self.target - self.regression.rows @ base).T
+        return (self.target - self.regression.predicted(base)).T
 
     @cached_property
     def space(self) -> np.ndarray:
-        """(nv n, k) orthonormal basis of what the free fit can explain, rows weighted by the noise of their degree."""
-        stacked = self.weighted(self.regression.rows)
-        size = np.linalg.norm(stacked, axis=0)
-        Q, R = np.linalg.qr(stacked / np.where(size > 0, size, 1.0))
-        U, s, _ = np.linalg.svd(R)
-        return Q @ U[:, s > RANK * s[0]]
+        """(nv n, k) orthonormal basis of what the free fit can explain, rows weighted by the noise of their degree.
+
+        Each degree has few of the columns: its rows are first reduced to a triangle of their own.
+        """
+        r, noise = self.regression.basis.count, self.free[1]
+        rows = [y / deviation for (_, y), deviation in zip(self.regression.own, noise, strict=True)]
+        places = [each for each, _ in self.regression.own]
+        size = np.zeros(r)
+        for at, y in zip(places, rows, strict=True):
+            size[at] += np.sum(y**2, axis=0)
+        scale = 1 / np.sqrt(np.where(size > 0, size, 1.0))
+        triangles = []
+        for at, y in zip(places, rows, strict=True):
+            small = np.linalg.qr(y * scale[at], mode="r")
+            triangles.append(np.zeros((len(small), r)))
+            triangles[-1][:, at] = small
+        _, s, axes = np.linalg.svd(np.linalg.qr(np.concatenate(triangles), mode="r"), full_matrices=False)
+        kept = s > RANK * s[0]
+        explained = scale[:, None] * axes[kept].T / s[kept]
+        return np.concatenate([y @ explained[at] for at, y in zip(places, rows, strict=True)])
 
     def explained(self, space=None) -> np.ndarray:
         """(k,) weighted torque in the coordinates of a space, by default that of the free fit."""

@@ -80,6 +80,16 @@ def promise(case: Case, dofs, columns, *, space=None) -> tuple[np.ndarray, float
     return coefficients, 0.5 * float(slope @ coefficients) / len(case)
 
 
+def promises(case: Case, columns) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (m,) and gains (m,) that each of columns (nv, n, m) promises when it is added alone."""
+    weighted = case.weighted(columns)
+    whole = np.sum(weighted**2, axis=0)
+    left = whole - np.sum((case.space.T @ weighted) ** 2, axis=0)
+    slope = weighted.T @ (case.weighted(case.target) - case.space @ case.explained())
+    coefficients = slope / np.where(left > PARALLEL**2 * whole, left, np.inf)
+    return coefficients, 0.5 * slope * coefficients / len(case)
+
+
 def widened(case: Case, columns) -> np.ndarray:
     """(nv n, k) orthonormal basis of what the free fit and columns (nv, n, m) can explain together."""
     weighted = case.weighted(columns)

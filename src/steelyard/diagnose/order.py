@@ -75,7 +75,7 @@ def _by_torque(case: Case) -> np.ndarray | None:
         return None
     left = np.empty((case.robot.nv, case.robot.nv))
     for dof in range(case.robot.nv):
-        rows = case.regression.rows[dof]
+        _, rows = case.regression.own[dof]
         size = np.linalg.norm(rows, axis=0)
         U, s, _ = np.linalg.svd(rows[:, size > 0] / size[size > 0], full_matrices=False)
         inside = U[:, s > RANK * s[0]].T @ case.target.T

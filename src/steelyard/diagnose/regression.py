@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
-from steelyard.dynamics.geared import geared_rows
+from steelyard.dynamics.effects import effect_column, extra_rows
 from steelyard.dynamics.inverse import inverse_dynamics
-from steelyard.dynamics.regressor import regressor_rows
 from steelyard.identifiability.basis import Basis
 from steelyard.identifiability.structure import regression_basis
+from steelyard.information.raw import raw_columns
+from steelyard.information.rows import chunk_rows, rows_of
 from steelyard.information.squares import Squares
 from steelyard.model.robot import Robot
 from steelyard.parameters import Extra, ParameterLayout
@@ -38,26 +38,51 @@ class Regression:
         return regression_basis(self.robot, self.layout)
 
     @cached_property
+    def own(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """Of each degree the base columns (k_i,) that its row has, and its rows (n, k_i) in them."""
+        raw = raw_columns(self.robot, self.layout, self.basis.columns)
+        rows = rows_of(raw.robot, raw.layout, raw.columns)
+        chunk = tuple(np.ascontiguousarray(x.T) for x in (self.q, self.v, self.a, self.v, self.direction))
+        believed, found = np.broadcast_to(self.believed, (self.robot.nv, len(self))), []
+        for dof, (y, _) in enumerate(chunk_rows(raw.robot, raw.layout, self.coulomb_width, rows, chunk)):
+            found.append(raw.mixed_rows(rows[dof].places, y.T * believed[dof, :, None]))
+        return tuple(found)
+
+    @property
     def rows(self) -> np.ndarray:
-        """(nv, n, r) regression in base columns."""
-        bodies = geared_rows if self.layout.rotor_names else regressor_rows
-        full = np.zeros((self.robot.nv, len(self), self.layout.size))
-        full[:, :, self.layout.inertial] = np.swapaxes(bodies(self.robot, self.q.T, self.v.T, self.a.T), 1, 2)
-        for term in self.layout.terms:
-            start, column = self.layout.term(term).start, self.effect(term)
-            for place, dof in enumerate(self.layout.dofs):
-                full[dof, :, start + place] = column[:, dof]
-        shared = shared_directions(self.layout, self.direction.T, self.robot.nv)
-        for i, extra in enumerate(self.layout.extras):
-            full[list(extra.dofs), :, self.layout.extra.start + i] = self.extra(extra, shared.get(i))
-        return full[:, :, self.basis.columns] * self.believed[:, :, None]
+        """(nv, n, r) the same with all zeros."""
+        dense = np.zeros((self.robot.nv, len(self), self.basis.count))
+        for row, (places, y) in zip(dense, self.own, strict=True):
+            row[:, places] = y
+        return dense
+
+    def predicted(self, base) -> np.ndarray:
+        """(nv, n) torque that base parameters (r,) explain."""
+        return np.stack([y @ base[places] for places, y in self.own])
 
     @cached_property
     def squares(self) -> Squares:
         """(nv, r, r) sum over samples of each degree's outer products."""
-        places = [np.flatnonzero(row.any(axis=0)) for row in self.rows]
-        own = [row[:, columns] for row, columns in zip(self.rows, places, strict=True)]
-        return Squares.joined(self.basis.count, places, [row.T @ row for row in own])
+        return Squares.joined(self.basis.count, [places for places, _ in self.own], [y.T @ y for _, y in self.own])
+
+    def moment(self, target) -> np.ndarray:
+        """(nv, r) sum over samples of each degree's rows times its target (nv, n)."""
+        found = np.zeros((self.robot.nv, self.basis.count))
+        for row, (places, y), wanted in zip(found, self.own, target, strict=True):
+            row[places] = wanted @ y
+        return found
+
+    def of_position(self, base) -> np.ndarray:
+        """(nv, n) what positions decide of the torque of base parameters (r,): friction and the like are left out."""
+        values = np.zeros(self.layout.size)
+        values[self.basis.columns] = base
+        robot = self.robot.with_inertias(values[self.layout.links])
+        if self.layout.rotor_names:
+            robot = robot.with_rotor_inertias(values[self.layout.rotors])
+        torque = self.torque(robot).T
+        for i, extra in enumerate(self.layout.extras):
+            torque[list(extra.dofs)] += values[self.layout.extra.start + i] * self.extra(extra)
+        return torque * self.believed
 
     def effect(self, term: str) -> np.ndarray:
         """(n, nv) torque per unit of a term."""

@@ -18,9 +18,9 @@ GRID = np.geomspace(0.1, 10.0, 921)  # half a per cent apart
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
     """The best scale of each joint alone."""
+    predicted = case.regression.predicted(case.free[0])
     for dof in case.dofs:
-        predicted = case.regression.rows[dof] @ case.free[0]
-        if promise(case, [dof], predicted[None, :, None])[1] < LEAST:
+        if promise(case, [dof], predicted[dof][None, :, None])[1] < LEAST:
             continue
         scale = _scale(case, dof)
         if max(scale, 1 / scale) < SMALLEST or scale in (GRID[0], GRID[-1]):

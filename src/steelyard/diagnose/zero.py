@@ -5,14 +5,14 @@ last link does as well, and an offset about a vertical first axis does nothing a
 torque that the identified model predicts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Hypothesis, promise
+from steelyard.diagnose.hypothesis import Hypothesis, promises
 
 STEP = 1e-3  # rad or m, of the difference quotient
 ROUNDS = 8  # of Gauss-Newton
@@ -27,17 +27,20 @@ MOST = 2  # joints pursued, those that promise most
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
     """The best offset of each joint alone."""
     places = case.robot.scalar_positions
-    steps = {dof: _step(case, dof) for dof in case.dofs if dof in places}
-    promised = {dof: step for dof, step in steps.items() if abs(step[0]) < SEEN}
-    for dof in sorted(promised, key=lambda dof: -promised[dof][1])[:MOST]:
-        step, won = promised[dof]
-        if won < LEAST:
+    dofs = [dof for dof in case.dofs if dof in places]
+    if not dofs:
+        return
+    steps, promised = _steps(case, dofs)
+    promised = np.where(np.abs(steps) < SEEN, promised, 0.0)
+    for place in np.argsort(-promised, kind="stable")[:MOST]:
+        dof, step = dofs[place], steps[place]
+        if promised[place] < LEAST:
             break
         offset, changed = 0.0, case
         for _ in range(ROUNDS):
             offset += float(np.clip(step, -LONGEST, LONGEST))
             changed = case.undone("position_offset", q=_moved(case, dof, offset))
-            step = _step(changed, dof)[0]
+            step = _steps(changed, [dof])[0][0]
             if abs(step) < SETTLED:
                 break
         if abs(offset) < SMALLEST:
@@ -65,10 +68,8 @@ def _moved(case: Case, dof: int, offset: float) -> np.ndarray:
     return q
 
 
-def _step(case: Case, dof: int) -> tuple[float, float]:
-    """Offset that least squares wants beside a change of all parameters, and the gain that it promises."""
-    base = case.free[0]
-    there = replace(case.regression, q=_moved(case, dof, STEP))
-    column = (there.rows - case.regression.rows) @ base / STEP
-    coefficients, won = promise(case, range(case.robot.nv), column[:, :, None])
-    return float(coefficients[0]), won
+def _steps(case: Case, dofs: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Offset of each degree alone that least squares wants beside a change of all parameters, and what it promises."""
+    base, here = case.free[0], case.regression.of_position(case.free[0])
+    there = (replace(case.regression, q=_moved(case, dof, STEP)).of_position(base) for dof in dofs)
+    return promises(case, np.stack([(each - here) / STEP for each in there], axis=-1))

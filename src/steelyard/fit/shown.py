@@ -12,8 +12,9 @@ import numpy as np
 from steelyard.errors import FitError, choices
 from steelyard.fit.consistent import consistent
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.volumes import CONSISTENT, GEOMETRY, OTHERS, volumes
+from steelyard.fit.volumes import CONSISTENT, GEOMETRY, OTHERS, Volumes, volumes
 from steelyard.fit.whitening import joint_noise
+from steelyard.inertia.realizability import is_realizable
 from steelyard.information import Information
 
 WORSE = 1.1  # residual of any joint, over that without the shapes, that noise and unmodelled friction do not explain
@@ -30,14 +31,15 @@ def consistent_where_shown(info: Information, *, within: Mapping[str, object], *
     held = _Fits(info, within, options)
     if within.get(OTHERS) != GEOMETRY:
         return held.without(())
-    shown = [name for name in volumes(within, info.robot).geometric if name not in within]
+    held_by = volumes(within, info.robot)
+    shown = [name for name in info.layout.body_names if name in held_by.geometric and name not in within]
     whole = _tried(held, []) if shown else held.without(())
     if whole is not None and not any(f"{name} is inside its geometry" in whole.binding for name in shown):
         return whole
     free = held.without(shown)
     if not _contradicts(info, whole, free):
         return whole
-    freed = _necessary(held, free, [], shown)
+    freed = _necessary(held, free, [], _outside(free, held_by, shown) or shown)
     found = held.without(freed)
     cost = "no model explains the torques"
     if whole is not None:
@@ -47,6 +49,15 @@ def consistent_where_shown(info: Information, *, within: Mapping[str, object], *
         "may lie anywhere there; the model shows too little, or its shape is of another version."
     )
     return replace(found, notes=(*found.notes, note))
+
+
+def _outside(free: Estimate, held_by: Volumes, names: list[str]) -> list[str]:
+    """Bodies whose mass lies outside their shape in the fit without shapes.
+
+    No other shape costs anything: with these alone freed, that fit is found again.
+    """
+    theta = dict(zip(free.layout.body_names, free.theta, strict=True))
+    return [name for name in names if not is_realizable(theta[name], held_by.sets[name])]
 
 
 @dataclass(frozen=True, eq=False)

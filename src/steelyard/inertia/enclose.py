@@ -89,13 +89,14 @@ def _interior_point(x, tolerance):
     p, dual = np.zeros(9), np.ones(n)  # y = D p = A x + b, one constraint |y|^2 <= 1 and one multiplier a point
     p[:3] = 0.5 / np.linalg.norm(x, axis=1).max()
     for _ in range(STEPS):
-        gradient, hessian, push, slack = _derivatives(p, D, dual)
+        gradient, push, slack = _derivatives(p, D)
         gap = dual @ slack
         stationary = np.linalg.norm(gradient + push.T @ dual)
         if gap <= tolerance and stationary <= tolerance:
             break
         center = 0.1 * gap / n
-        step = -np.linalg.solve(hessian + (push.T * (dual / slack)) @ push, gradient + push.T @ (center / slack))
+        hessian = _hessian(p, D, dual) + (push.T * (dual / slack)) @ push
+        step = -np.linalg.solve(hessian, gradient + push.T @ (center / slack))
         dual_step = (center + dual * (push @ step)) / slack - dual
         length = _step_length(p, step, dual, dual_step, D, center)
         if length < SHORTEST:
@@ -104,14 +105,19 @@ def _interior_point(x, tolerance):
     return _matrix(p), p[6:]
 
 
-def _derivatives(p, D, dual):
-    """Gradient of `-log det A`, Hessian of the Lagrangian, gradients (n, 9) of `|y|^2 - 1`, and slacks (n,)."""
+def _derivatives(p, D):
+    """Gradient of `-log det A`, gradients (n, 9) of `|y|^2 - 1`, and slacks (n,)."""
     y = D @ p
+    gradient = np.append(-_SYMMETRIC.reshape(6, 9) @ np.linalg.inv(_matrix(p)).ravel(), np.zeros(3))
+    return gradient, 2 * np.einsum("nik,ni->nk", D, y), 1 - (y * y).sum(axis=1)
+
+
+def _hessian(p, D, dual):
+    """(9, 9) of the Lagrangian."""
     along = np.linalg.inv(_matrix(p)) @ _SYMMETRIC
-    gradient = np.append(-np.trace(along, axis1=1, axis2=2), np.zeros(3))
     hessian = 2 * (D * dual[:, None, None]).reshape(-1, 9).T @ D.reshape(-1, 9)
     hessian[:6, :6] += np.einsum("kij,lji->kl", along, along)
-    return gradient, hessian, 2 * np.einsum("nik,ni->nk", D, y), 1 - (y * y).sum(axis=1)
+    return hessian
 
 
 def _step_length(p, step, dual, dual_step, D, center):
@@ -131,7 +137,7 @@ def _residual(p, dual, D, center):
     """Norm of stationarity and centrality; infinite where a point or the ellipsoid's orientation leaves the domain."""
     if np.linalg.eigvalsh(_matrix(p))[0] <= 0:
         return np.inf
-    gradient, _, push, slack = _derivatives(p, D, dual)
+    gradient, push, slack = _derivatives(p, D)
     if slack.min() <= 0:
         return np.inf
     return np.hypot(np.linalg.norm(gradient + push.T @ dual), np.linalg.norm(dual * slack - center))

@@ -33,6 +33,14 @@ class Raw:
             return squares, moment
         return squares.mixed(self.mixing), moment @ self.mixing
 
+    def mixed_rows(self, places, rows):
+        """Places (m',) and rows (n, m') in the wanted columns, from those of the raw ones: (m,) and (n, m)."""
+        if self.mixing is None:
+            return places, rows
+        among = self.mixing[places]
+        wanted = np.flatnonzero(among.any(axis=0))
+        return wanted, rows @ among[:, wanted]
+
     def mixed_factors(self, triangles):
         """Triangular factors (g, k + 1, k + 1) of the wanted columns and the torque, from those of the raw ones."""
         if self.mixing is None:

@@ -1,5 +1,6 @@
 """Where the mass of a body can be: volumes around everything that its links show in the model file."""
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -26,15 +27,22 @@ def bounding_ellipsoids(robot: Robot, *, inflate: float = INFLATE) -> tuple[dict
     """
     if not (np.isfinite(inflate) and inflate >= 1):
         raise ModelError(f"inflate is {inflate!r}; expected a factor of at least 1 for the semi-axes.")
+    tight, gaps = _tightest(robot)
+    found = {name: Ellipsoid(each.center, each.Q * inflate**2) for name, each in tight.items()}
+    return found, {name: gaps[name] for name in robot.body_names if name in gaps}
+
+
+@lru_cache(maxsize=16)
+def _tightest(robot: Robot) -> tuple[dict[str, Ellipsoid], dict[str, str]]:
+    """The smallest ellipsoids, and why other bodies have none. A robot stays as it was read, and so does its shape."""
     clouds, gaps = body_points(robot)
     found = {}
     for name, points in clouds.items():
         try:
-            tight = minimum_volume_ellipsoid(points, tolerance=LOOSE)
-            found[name] = Ellipsoid(tight.center, tight.Q * inflate**2)
+            found[name] = minimum_volume_ellipsoid(points, tolerance=LOOSE)
         except InertiaError:
             gaps[name] = "its geometry is flat"
-    return found, {name: gaps[name] for name in robot.body_names if name in gaps}
+    return found, gaps
 
 
 def body_points(robot: Robot) -> tuple[dict[str, np.ndarray], dict[str, str]]:
