@@ -68,7 +68,7 @@ def differentiate(
 
     cutoff: -3 dB frequency, Hz, the same for every channel; None chooses it from the log (`cutoff_for`).
     smoother: "butterworth", "kalman" or "savgol". order: of the Butterworth filter, run both ways (4); degree of the
-        Savitzky-Golay filter's polynomials (4).
+        Savitzky-Golay filter's polynomials (6).
     drop: samples left out at either end of every stretch between gaps (steps over 5 median steps), where the filter has
         only one side to look at; by default one period of the cutoff, `round(rate / cutoff)`.
     filter_torque: False leaves tau and wrenches as measured. torque_cutoff: Hz, of tau, wrenches and the direction of

@@ -1,9 +1,14 @@
-"""Savitzky and Golay's filter at any time stamps: at each sample the polynomial that fits its neighbours best.
+"""Savitzky and Golay's acceleration, with the value and rate that belong to it, at any time stamps.
 
 Savitzky and Golay, "Smoothing and differentiation of data by simplified least squares procedures", Anal. Chem. 36,
-1964. The window is a length of time: samples at its rim count by the share of their step that lies inside it, so the
-cutoff can be had exactly, and where all of them count fully the weights are the classical ones. At the ends of the data
-the last full window's polynomial is used.
+1964: at each sample the second derivative of the polynomial that fits its neighbours best. Their value and rate are
+filters of other responses, which would break `tau = Y theta`. Here they are the integrals of that acceleration: in a
+window -1 < u < 1 these are again fits of polynomials, with weights (1 - u^2)^2 and 1 - u^2 and two degrees and one less
+(Legendre's kernels integrate to Jacobi's; Gasser, Mueller and Mammitzsch 1985). So the three have one response.
+
+The window is a length of time: samples at its rim count by the share of their step that lies inside it, so the cutoff
+can be had exactly, and where all of them count fully the acceleration's weights are the classical ones. At the ends of
+the data the last full window's polynomial is used.
 """
 
 from math import sqrt
@@ -14,38 +19,42 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 
-DEGREES = range(2, 9)
+SMOOTH = 2  # derivatives that the one curve has
 _CHUNK = 2_000_000  # numbers of a window matrix worked on at a time
 _EVEN = 1e-6  # of a step that stamps may be off, for all windows to be one filter
 
 
 def derivatives(t: NDArray, x: NDArray, cutoff: float, degree: int, count: int) -> NDArray[np.float64]:
-    """(count + 1, n, k): x (n, k) at increasing times t (n,), s, filtered, and its first `count` derivatives.
+    """(count + 1, n, k): x (n, k) at increasing times t (n,), s, filtered, and its first `count` derivatives, two at
+    most.
 
-    cutoff: -3 dB of the value's filter, Hz, at the median step. Raises LogError where windows hold too few samples.
+    cutoff: -3 dB of each, Hz, at the median step. degree: of the polynomials of the acceleration. Raises LogError where
+    windows hold too few samples.
     """
+    return np.stack([_derivative(t - t[0], x, cutoff, degree, each) for each in range(count + 1)])
+
+
+def _derivative(t: NDArray, x: NDArray, cutoff: float, degree: int, derivative: int) -> NDArray[np.float64]:
+    """(n, k): one of them."""
     step = float(np.median(np.diff(t)))
-    half = half_width(cutoff, degree, step)
-    t = t - t[0]
+    half = half_width(cutoff, degree, step, derivative)
     if t[-1] < 2 * half:
         raise LogError(f"a window of {2 * half:.3g} s does not fit into {t[-1]:.3g} s; use a higher cutoff")
     reach = int(np.ceil(half / step + 0.5))
     inner = slice(reach, len(t) - reach)
     if inner.start >= inner.stop or np.abs(np.diff(t) - step).max() > _EVEN * step:
-        return _at(t, x, np.arange(len(t)), half, step, degree, count)
+        return _at(t, x, np.arange(len(t)), half, step, degree, derivative)
     from scipy.signal import oaconvolve
 
-    result = np.empty((count + 1, *x.shape))
-    for each in range(count + 1):
-        kernel = _even(half, step, degree, each)[1][::-1, None]
-        result[each, inner] = oaconvolve(x, kernel, mode="valid", axes=0)
+    result = np.empty(x.shape)
+    result[inner] = oaconvolve(x, _even(half, step, degree, derivative)[1][::-1, None], mode="valid", axes=0)
     ends = np.r_[: inner.start, inner.stop : len(t)]
-    result[:, ends] = _at(t, x, ends, half, step, degree, count)
+    result[ends] = _at(t, x, ends, half, step, degree, derivative)
     return result
 
 
 def _at(
-    t: NDArray, x: NDArray, samples: NDArray, half: float, step: float, degree: int, count: int
+    t: NDArray, x: NDArray, samples: NDArray, half: float, step: float, degree: int, derivative: int
 ) -> NDArray[np.float64]:
     """The same at some of the samples, each with a window of its own."""
     centres = np.clip(t[samples], half, t[-1] - half)
@@ -56,8 +65,7 @@ def _at(
             f"windows of {2 * half:.3g} s hold fewer than {degree + 1} samples; use a lower cutoff or degree"
         )
     columns = np.arange(int((stop - first).max()))
-    scale = half ** -np.arange(count + 1.0)[:, None, None]
-    result = np.empty((count + 1, len(samples), x.shape[1]))
+    result = np.empty((len(samples), x.shape[1]))
     size = max(1, _CHUNK // (len(columns) * (degree + 1)))
     for start in range(0, len(samples), size):
         part = slice(start, start + size)
@@ -65,40 +73,44 @@ def _at(
         offset = t[rows] - centres[part, None]
         inside = np.where(columns < (stop - first)[part, None], _inside(offset, half, step), 0.0)
         at = (t[samples[part]] - centres[part]) / half
-        kernels = _kernels(offset / half, inside, at, degree, count) * scale
-        result[:, part] = np.einsum("dnl,nlk->dnk", kernels, x[rows], optimize=True)
+        kernels = _kernels(offset / half, inside, at, degree, derivative) / half**derivative
+        result[part] = np.einsum("nl,nlk->nk", kernels, x[rows], optimize=True)
     return result
 
 
 def response(frequency: NDArray, step: float, cutoff: float, degree: int, derivative: int = 0) -> NDArray[np.float64]:
     """Gain at frequencies (m,), Hz, of the filter for a derivative, relative to the exact one; real: its phase is zero.
-    step: s between samples."""
-    half = half_width(cutoff, degree, step)
+    The derivatives' differ by what a window of few samples shows of its rim. step: s between samples."""
+    return _gain(
+        np.asarray(frequency, dtype=float), half_width(cutoff, degree, step, derivative), step, degree, derivative
+    )
+
+
+def _gain(frequency: NDArray, half: float, step: float, degree: int, derivative: int) -> NDArray[np.float64]:
     offset, kernel = _even(half, step, degree, derivative)
-    phase = 2 * np.pi * np.multiply.outer(np.asarray(frequency, dtype=float), offset)
-    exact = (2 * np.pi * np.asarray(frequency)) ** derivative
+    phase = 2 * np.pi * np.multiply.outer(frequency, offset)
+    exact = (2 * np.pi * frequency) ** derivative
     wave = np.sin(phase) if derivative % 2 else np.cos(phase)
     sign = -1.0 if derivative % 4 >= 2 else 1.0
     return np.where(exact == 0, 1.0, sign * (wave @ kernel) / np.where(exact == 0, 1.0, exact))  # polynomials stay
 
 
-def half_width(cutoff: float, degree: int, step: float) -> float:
-    """Half the window, s, that puts -3 dB of the value's filter at the cutoff, Hz, below half the rate."""
+def half_width(cutoff: float, degree: int, step: float, derivative: int = 0) -> float:
+    """Half the window, s, that puts -3 dB of a derivative's filter at the cutoff, Hz, below half the rate."""
     from scipy.optimize import root_scalar
 
     def gain(half):
-        offset, kernel = _even(half, step, degree, 0)
-        return float(np.cos(2 * np.pi * cutoff * offset) @ kernel) - sqrt(0.5)
+        return float(_gain(np.array([cutoff]), half, step, degree, derivative)[0]) - sqrt(0.5)
 
-    smallest, guess = (
-        (degree // 2 + 0.5 + 1e-9) * step,
-        (degree + 2) / (6.4 * cutoff),
-    )  # Schafer 2011, eq. 9, for long windows
+    samples = (degree - SMOOTH + derivative + 1) // 2 * 2 + 1  # that the polynomials pass through
+    smallest, guess = samples / 2 * step, (degree / 6 + 0.04) / cutoff  # the latter for long windows
+    if gain(smallest) <= 0:  # of an acceleration, above a third of the rate
+        return smallest
     high = max(guess, smallest)
     while gain(high) > 0:
         high *= 1.1
     low = high
-    while low > smallest and gain(low) <= 0:  # ends at the shortest window, which keeps all there is
+    while gain(low) <= 0:
         low = max(low / 1.1, smallest)
     return float(root_scalar(gain, bracket=(low, high), method="brentq", xtol=1e-12 * high).root)
 
@@ -108,7 +120,7 @@ def _even(half: float, step: float, degree: int, derivative: int) -> tuple[NDArr
     reach = int(np.ceil(half / step + 0.5))
     offset = step * np.arange(-reach, reach + 1)
     inside = _inside(offset, half, step)
-    kernel = _kernels(offset[None] / half, inside[None], np.zeros(1), degree, derivative)[derivative, 0]
+    kernel = _kernels(offset[None] / half, inside[None], np.zeros(1), degree, derivative)[0]
     return offset, kernel / half**derivative
 
 
@@ -117,13 +129,13 @@ def _inside(offset: NDArray, half: float, step: float) -> NDArray:
     return np.clip((half - np.abs(offset)) / step + 0.5, 0.0, 1.0)
 
 
-def _kernels(u: NDArray, inside: NDArray, at: NDArray, degree: int, count: int) -> NDArray[np.float64]:
-    """(count + 1, n, l): weights of samples at u (n, l) in the value and derivatives at `at` (n,) of the polynomials
-    that fit them best; all in units of half a window. Legendre polynomials keep the normal equations well posed."""
-    basis = legendre.legvander(u, degree)
-    weighted = basis * inside[..., None]
+def _kernels(u: NDArray, inside: NDArray, at: NDArray, degree: int, derivative: int) -> NDArray[np.float64]:
+    """(n, l): weights of samples at u (n, l) in a derivative at `at` (n,) of the polynomials that fit them best; all in
+    units of half a window. Legendre polynomials keep the normal equations well posed."""
+    less = SMOOTH - derivative
+    basis = legendre.legvander(u, degree - less)
+    weighted = basis * (inside * np.maximum(1 - u**2, 0.0) ** less)[..., None]
     normal = np.swapaxes(weighted, 1, 2) @ basis
-    unit = np.eye(degree + 1)
-    wanted = np.stack([legendre.legval(at, legendre.legder(unit, d)).T for d in range(count + 1)], axis=-1)
-    solved = np.linalg.solve(normal, wanted)
-    return np.moveaxis(weighted @ solved, -1, 0)
+    unit = np.eye(degree - less + 1)
+    wanted = legendre.legval(at, legendre.legder(unit, derivative)).T
+    return np.einsum("nlp,np->nl", weighted, np.linalg.solve(normal, wanted[..., None])[..., 0])

@@ -1,7 +1,7 @@
 """The smoothers to choose from, in one form: signals and their derivatives at their own time stamps, and responses.
 
-`butterworth` (a smoothing spline) and `kalman` give derivatives of one curve: what they do to a signal they do to its
-derivatives, so `tau = Y theta` holds after them. `savgol` has a filter of its own for each derivative.
+They give derivatives of one curve: what they do to a signal they do to its derivatives, so `tau = Y theta` holds after
+them.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from steelyard.errors import OptionError, choices
 BUTTERWORTH, KALMAN, SAVGOL = "butterworth", "kalman", "savgol"
 SMOOTHERS = (BUTTERWORTH, KALMAN, SAVGOL)
 ORDERS = {BUTTERWORTH: range(1, 7), KALMAN: range(3, 4), SAVGOL: range(2, 9)}
-DEFAULT_ORDERS = {BUTTERWORTH: 4, KALMAN: 3, SAVGOL: 4}
+DEFAULT_ORDERS = {BUTTERWORTH: 4, KALMAN: 3, SAVGOL: 6}
 
 
 def order_of(smoother: str, order: int | None) -> int:
