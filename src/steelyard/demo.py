@@ -12,7 +12,7 @@ from steelyard.log import write_csv
 from steelyard.model import Robot, library
 from steelyard.model.save import save
 from steelyard.pipeline import Job, Progress
-from steelyard.report.outputs import require_folder
+from steelyard.storage import require_folder
 
 MODEL, LOG = "puma560.urdf", "puma560_run.csv"
 DURATION = 20.0  # s of recorded motion
@@ -39,7 +39,6 @@ def demo(out, *, progress: Progress | None = None, seed: int = 0) -> Demo:
     report("recording the motion in MuJoCo", 0.0)
     recording = simulate.record(truth, duration=DURATION, seed=seed)
     report("writing the wrong model and the log", 0.35)
-    out.mkdir(parents=True, exist_ok=True)
     save(mistaken(truth, seed=seed), out / MODEL)
     write_csv(recording.log, out / LOG)
     job = Job(model=str(out / MODEL), logs=(str(out / LOG),))

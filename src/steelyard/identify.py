@@ -17,7 +17,8 @@ from steelyard.pipeline import Job, Progress, Result, run, side_of
 from steelyard.report import Record, summary, write
 from steelyard.report.curves import curves
 from steelyard.report.files import FILES
-from steelyard.report.outputs import require_folder, staged
+from steelyard.report.outputs import staged
+from steelyard.storage import require_folder
 from steelyard.validate import validate
 
 SUFFIX = "_identified"

@@ -4,15 +4,18 @@ A file appears whole or not at all: local files are renamed into place, object s
 """
 
 import glob
+import os
 import secrets
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from steelyard.errors import OptionError
 
 URL = "://"
+OLD = 3600.0  # s: drafts that nothing was written to for so long were left by killed processes
 
 
 def is_url(path) -> bool:
@@ -35,21 +38,57 @@ def write_bytes(path, content: bytes):
         system.pipe_file(inner, content)
         return
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as draft:
+    with folders_above(path), whole(path) as draft:
         draft.write_bytes(content)
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A name beside `path`, of the same suffix, for a file that takes its place when the block ends, and is removed if
-    the block fails."""
-    draft = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.part{path.suffix}")
+    """A draft of `path`, for a file that takes its place when the block ends, and is removed if the block fails."""
+    draft = draft_of(path)
     try:
         yield draft
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def draft_of(path: Path) -> Path:
+    """A hidden name beside `path`, of the same suffix. Drafts that killed processes left there are removed."""
+    words = [glob.escape(each) for each in (path.stem, path.suffix)]
+    with suppress(OSError):  # a folder that may be written to and not read
+        for left in path.parent.glob(f".{words[0]}.{'[0-9a-f]' * 8}.part{words[1]}"):
+            if time.time() - left.stat().st_mtime > OLD:
+                left.unlink()
+    return path.with_name(f".{path.stem}.{secrets.token_hex(4)}.part{path.suffix}")
+
+
+@contextmanager
+def folders_above(path: Path) -> Iterator[None]:
+    """Makes the folders above a path; those made go again if the block fails. Raises OSError."""
+    missing = [folder for folder in path.parents if not folder.exists()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):  # another run may have put something there by now
+                folder.rmdir()
+        raise
+
+
+def require_folder(out) -> Path:
+    """Absolute path of a folder that exists or can be made. Raises OptionError when something else is in its place."""
+    out = Path(os.path.realpath(out))
+    try:
+        existing = next(folder for folder in (out, *out.parents) if folder.exists())
+    except OSError as error:  # a name the file system cannot have
+        raise OptionError(f"Output folder {out} cannot be made: {error.strerror}. Choose another folder.") from error
+    if not existing.is_dir():
+        raise OptionError(f"Output folder {out} cannot be made: {existing} is a file. Choose another folder.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise OptionError(f"Output folder {out} cannot be written: no permission in {existing}. Choose another folder.")
+    return out
 
 
 def join(folder, *names: str) -> str:

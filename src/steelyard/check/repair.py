@@ -1,6 +1,5 @@
 """Repair: a copy of the model with mended inertials, verified before it appears."""
 
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard import storage
 from steelyard.check.catalog import selected
 from steelyard.check.edits import edited
 from steelyard.check.effect import Effect, effect
@@ -79,11 +79,10 @@ def _require_written(sketch: Sketch, changes: dict[int, Change]):
 
 
 def _write(sketch: Sketch, mended: Sketch, inertials: dict[int, Inertial], out: Path) -> tuple[Path, ...]:
-    trial = out.with_name(f".{out.stem}.{secrets.token_hex(4)}{out.suffix}")
     final = edited(sketch, inertials, out)
-    with _temporary_files() as temporary:
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with storage.folders_above(out), _temporary_files() as temporary:
+            trial = storage.draft_of(out)
             for name, content in edited(sketch, inertials, trial):
                 temporary.append(name)
                 name.write_bytes(content)
@@ -91,8 +90,8 @@ def _write(sketch: Sketch, mended: Sketch, inertials: dict[int, Inertial], out: 
             for (target, content), name in zip(final, temporary, strict=True):
                 name.write_bytes(content)
                 name.replace(target)
-        except OSError as error:
-            raise ModelError(f"{out} cannot be written: {error.strerror or error}.") from error
+    except OSError as error:
+        raise ModelError(f"{out} cannot be written: {error.strerror or error}.") from error
     return tuple(target for target, _ in final)
 
 

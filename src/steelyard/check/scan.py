@@ -26,12 +26,14 @@ def scan(path, *, meshes: bool = True) -> Sketch:
 def models_in(path) -> list[Path]:
     """The model files a path stands for: itself, or for a folder every URDF and MJCF model in it.
 
-    Parts of models and XML files that are no models are left out. Raises ModelError for a folder without models.
+    Hidden files, parts of models and XML files that are no models are left out. Raises ModelError for a folder without
+    models.
     """
     path = Path(path)
     if not path.is_dir():
         return [path]
-    found = [each for suffix in SUFFIXES for each in sorted(path.rglob(f"*{suffix}")) if each.is_file()]
+    found = [each for suffix in SUFFIXES for each in sorted(path.rglob(f"*{suffix}"))]
+    found = [each for each in found if each.is_file() and not each.name.startswith(".")]
     models = [each for each in found if each.suffix == ".urdf" or _is_model(each)]
     if not models:
         raise ModelError(f"Folder {path} holds no .urdf and no MJCF .xml file.")

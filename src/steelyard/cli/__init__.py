@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from steelyard.cli import analyze, check, demo, excite, fleet, identify, inspect, mesh, payload, report, view
+from steelyard.cli.endings import endings
 from steelyard.cli.terminal import DONE, FINDINGS, REFUSED
 
 __all__ = ["DONE", "FINDINGS", "REFUSED", "app", "main"]
@@ -32,7 +33,8 @@ app = typer.Typer(
 
 def main():
     """Entry point of `steelyard` and `python -m steelyard`."""
-    app()
+    with endings():
+        app()
 
 
 def show_version(wanted: bool):

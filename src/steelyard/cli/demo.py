@@ -1,13 +1,12 @@
 """`steelyard demo`: the main job on a bundled robot."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from steelyard.cli.options import Json, Quiet
-from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals
+from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals, show_json
 
 
 def demo(
@@ -22,7 +21,7 @@ def demo(
         done = run_demo(out, progress=progress)
     summary = done.outcome.summary
     if as_json:
-        typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
+        show_json(summary)
     elif not quiet:
         from steelyard.report.tables import overview
         from steelyard.report.truth import truth_tables

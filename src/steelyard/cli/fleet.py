@@ -1,6 +1,5 @@
 """`steelyard fleet`: logs of many robots in; who differs, what changed and a model of each out."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ import typer
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions, ModelOptions, WorkOptions
 from steelyard.cli.options import Json, Model, Quiet
-from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals
+from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals, show_json
 from steelyard.pipeline import Job
 
 FALSE_ALARM = 0.05
@@ -63,7 +62,7 @@ def ask(job: Job, runs, out, work: WorkOptions, *, false_alarm: float = FALSE_AL
     """The summary of a fleet, its files written where `out` names a folder."""
     from steelyard.fleet import fits, study, summary, write
     from steelyard.fleet.accumulate import carried_out
-    from steelyard.report.outputs import require_folder
+    from steelyard.storage import require_folder
 
     if out is not None:
         require_folder(out)  # before the work, not after
@@ -78,7 +77,7 @@ def show(found: dict, *, as_json: bool, quiet: bool):
     from steelyard.fleet.tables import overview
 
     if as_json:
-        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        show_json(found)
     elif not quiet:
         console().print(overview(found))
     raise typer.Exit(FINDINGS if needs_a_look(found) else DONE)

@@ -1,6 +1,5 @@
 """`steelyard identify`: model and logs in, identified model and report out."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from steelyard.cli.fleet import alone, ask, show
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions, ModelOptions, WorkOptions
 from steelyard.cli.options import Json, Model, Quiet
-from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals
+from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals, show_json
 from steelyard.errors import OptionError
 from steelyard.pipeline import Job
 
@@ -146,7 +145,7 @@ def identify(
     if many is not None:
         show(found, as_json=as_json, quiet=quiet)
     if as_json:
-        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        show_json(found)
     elif not quiet:
         from steelyard.report.tables import overview
 

@@ -1,6 +1,5 @@
 """`steelyard inspect`: the health of a log."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ import typer
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions
 from steelyard.cli.options import Gravity, Json
-from steelyard.cli.terminal import DONE, FINDINGS, console, refusals
+from steelyard.cli.terminal import DONE, FINDINGS, console, refusals, show_json
 
 EXAMPLES = """
 Examples:
@@ -58,7 +57,7 @@ def inspect(
     if as_json:
         from steelyard.report.jsonable import jsonable
 
-        typer.echo(json.dumps(jsonable(found.as_json()), indent=1, ensure_ascii=False))
+        show_json(jsonable(found.as_json()))
     else:
         from steelyard.report.health import overview
 

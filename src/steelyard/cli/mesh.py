@@ -1,13 +1,12 @@
 """`steelyard mesh`: inertial parameters of a solid."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from steelyard.cli.options import Json
-from steelyard.cli.terminal import DONE, FINDINGS, refusals
+from steelyard.cli.terminal import DONE, FINDINGS, refusals, show_json
 
 EXAMPLES = """
 Examples:
@@ -39,5 +38,8 @@ def mesh(
             page.draw(found, draw)
     for text in found.warnings:
         typer.echo(f"warning: {text}", err=True)
-    typer.echo(json.dumps(page.as_dict(found), indent=1) if as_json else page.as_text(found))
+    if as_json:
+        show_json(page.as_dict(found))
+    else:
+        typer.echo(page.as_text(found))
     raise typer.Exit(FINDINGS if found.warnings else DONE)

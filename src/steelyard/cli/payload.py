@@ -1,13 +1,12 @@
 """`steelyard payload`: what a robot holds."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from steelyard.cli.options import Json, words
-from steelyard.cli.terminal import DONE, FINDINGS, refusals
+from steelyard.cli.terminal import DONE, FINDINGS, refusals, show_json
 
 EXAMPLES = """
 Examples:
@@ -78,7 +77,7 @@ def payload(
             write_payload(outcome, request, exports, out)
     texts = [f"# {name}\n{text}" for name, text in exports.items()]
     if as_json:
-        typer.echo(json.dumps(found.as_dict() | {"export": "\n\n".join(texts)}, indent=1, ensure_ascii=False))
+        show_json(found.as_dict() | {"export": "\n\n".join(texts)})
     else:
         typer.echo("\n\n".join([found.summary(), *texts]))
     raise typer.Exit(DONE if found.status.usable and not found.findings else FINDINGS)

@@ -1,13 +1,12 @@
 """`steelyard report`: results drawn again, or side by side."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from steelyard.cli.options import Json, Quiet
-from steelyard.cli.terminal import DONE, console, refusals
+from steelyard.cli.terminal import DONE, console, refusals, show_json
 
 EXAMPLES = """
 Examples:
@@ -37,7 +36,7 @@ def report(
 
         shown = again(results, out)
     if as_json:
-        typer.echo(json.dumps(shown.summary, indent=1, ensure_ascii=False))
+        show_json(shown.summary)
     elif not quiet:
         from steelyard.report.tables import of_view
 

@@ -1,5 +1,7 @@
 """What every subcommand does with the terminal: exit statuses, refusals, progress, tables."""
 
+import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -33,6 +35,16 @@ def progress_bar(*, silent: bool):
     with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=screen, transient=True) as bar:
         task = bar.add_task("starting", total=1.0)
         yield lambda stage, share: bar.update(task, description=stage, completed=share)
+
+
+def show_json(found: dict) -> None:
+    """JSON on standard output; characters that it cannot take become the escapes of JSON."""
+    text = json.dumps(found, indent=1, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        text = json.dumps(found, indent=1)
+    typer.echo(text)
 
 
 def console() -> Console:

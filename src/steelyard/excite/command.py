@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from steelyard import storage
 from steelyard.errors import OptionError
 from steelyard.excite.experiment import Design, design
 from steelyard.excite.files import FORMATS, write
@@ -40,6 +41,7 @@ def command(
             raise OptionError(
                 f"--out {path}: a motion is written to {', '.join(FORMATS)}; choose one of these suffixes."
             )
+        storage.require_folder(path.parent)  # before the work, not after
     robot = load(model, floating=False if held else None, gravity=gravity)
     terms = {name: options[name] for name in ("friction", "armature")}
     terms["rows"] = measured_kinds(robot, options["rows"])

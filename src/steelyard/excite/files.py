@@ -31,14 +31,14 @@ def write(design: Design, path, *, rate: float | None = None) -> Path:
     if rate is not None and not rate > 0:
         raise OptionError(f"rate is a positive number of Hz; got {rate}.")
     rate = RATES[suffix] if rate is None else rate
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if suffix == ".csv":
-        return write_csv(design.log(rate), path)
-    if suffix == ".npz":
-        return write_npz(design.log(rate), path)
-    text = _ros(design, rate) if suffix == ".yaml" else _keyframes(design, rate)
     try:
-        storage.write_bytes(path, text.encode())
+        with storage.folders_above(path):
+            if suffix == ".csv":
+                return write_csv(design.log(rate), path)
+            if suffix == ".npz":
+                return write_npz(design.log(rate), path)
+            text = _ros(design, rate) if suffix == ".yaml" else _keyframes(design, rate)
+            storage.write_bytes(path, text.encode())
     except OSError as error:
         raise OptionError(f"Motion {path} cannot be written: {error.strerror or error}.") from error
     return path

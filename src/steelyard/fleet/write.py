@@ -33,8 +33,8 @@ def write(study: Study, fits: Fits, out) -> dict:
         save_information(sums.fitted, stage / SUMS)
         found = summary(study, fits, files=[*files, SUMS, SUMMARY, REPORT]) | {"out": str(out)}
         text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
-        (stage / SUMMARY).write_text(text + "\n", encoding="utf-8")
-        (stage / REPORT).write_text(page(found), encoding="utf-8")
+        (stage / SUMMARY).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+        (stage / REPORT).write_text(page(found), encoding="utf-8", errors="backslashreplace")
     return found
 
 

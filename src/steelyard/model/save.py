@@ -4,7 +4,6 @@ The file appears only after its text, written beside it under a temporary name, 
 """
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard import storage
 from steelyard.errors import ModelError
 from steelyard.model import mjcf_new, mjcf_write, urdf_new, urdf_write
 from steelyard.model.compare import structure_difference, value_difference
@@ -56,7 +56,7 @@ def save(robot: Robot, path) -> SaveReport:
 
     final = draft(path)
     with _folder(path), _temporary_files() as temporary:
-        trial = draft(path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}"))
+        trial = draft(storage.draft_of(path))
         for name, content in trial.files:
             temporary.append(name)
             name.write_bytes(content)
@@ -131,22 +131,11 @@ def _notes(robot: Robot, reference: Robot | None) -> list[str]:
 @contextmanager
 def _folder(path: Path) -> Iterator[None]:
     """Make the folders above a path; take those made away again when something fails."""
-    missing = [folder for folder in path.parents if not folder.exists()]
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield
+        with storage.folders_above(path):
+            yield
     except OSError as error:
-        _remove_folders(missing)
         raise ModelError(f"{path} cannot be written: {error.strerror or error}.") from error
-    except BaseException:
-        _remove_folders(missing)
-        raise
-
-
-def _remove_folders(folders: list[Path]):
-    for folder in folders:
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
 
 
 @contextmanager

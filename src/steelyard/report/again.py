@@ -20,13 +20,14 @@ def again(folders: Sequence[Path], out=None) -> View:
     folders: of results. out: of the report; by default that of the result itself, and none for a comparison. Raises
     OptionError for folders without result and damaged ones.
     """
-    records = [read(folder) for folder in folders]
     with _whole_summaries(folders):
-        if len(records) == 1:
-            view = view_of(records[0])
+        if len(folders) == 1:
+            read(folders[0])  # refused before a folder is made
             with staged(folders[0] if out is None else out) as stage:
-                render(records[0], stage, source=folders[0])
-            return view
+                record = read(folders[0])
+                render(record, stage, source=folders[0])
+            return view_of(record)
+        records = [read(folder) for folder in folders]
         found = comparison(records, list(folders), out=out, files=COMPARED if out is not None else ())
         view = view_of_comparison(found)
         if out is not None:

@@ -4,28 +4,14 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from steelyard import storage
 from steelyard.errors import OptionError
 from steelyard.report.locks import locked, sweep
 
-SEAL = "summary.json"
-
-
-def require_folder(out) -> Path:
-    """Absolute path of a folder that exists or can be made. Raises OptionError when something else is in its place."""
-    out = Path(os.path.realpath(out))
-    try:
-        existing = next(folder for folder in (out, *out.parents) if folder.exists())
-    except OSError as error:  # a name the file system cannot have
-        raise OptionError(f"Output folder {out} cannot be made: {error.strerror}. Choose another folder.") from error
-    if not existing.is_dir():
-        raise OptionError(f"Output folder {out} cannot be made: {existing} is a file. Choose another folder.")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise OptionError(f"Output folder {out} cannot be written: no permission in {existing}. Choose another folder.")
-    return out
+SEALS = ("fleet.json", "summary.json")
 
 
 def write_file(path, content: bytes, *, what: str, inputs: Sequence[Path] = ()) -> Path:
@@ -45,30 +31,35 @@ def write_file(path, content: bytes, *, what: str, inputs: Sequence[Path] = ()) 
 def staged(out, *, inputs: Sequence[Path] = ()) -> Iterator[Path]:
     """A new folder beside `out` whose files move to `out` when the block ends well; otherwise `out` stays as it was.
 
-    Files of the same name in `out` are replaced, but never one of `inputs`. A `summary.json` goes first and comes last:
-    a folder that has one holds files of one run, even where the process was killed between two files. Runs that write
-    one folder at the same time take turns. Raises OptionError when the files cannot be written.
+    Files of the same name in `out` are replaced, but never one of `inputs`. A summary goes first and comes last: a
+    folder that has one holds files of one run, even where the process was killed between two files. Runs that write
+    one folder at the same time take turns; files beside a summary are refused where another run replaced it during the
+    block. Raises OptionError when the files cannot be written.
     """
-    out = require_folder(out)
-    made = [folder for folder in (out.parent, *out.parent.parents) if not folder.exists()]
+    out = storage.require_folder(out)
     stage = out.parent / f".{out.name}.{secrets.token_hex(4)}.part"
+    before = _summaries(out)
     try:
-        stage.mkdir(parents=True)
-        with locked(stage):
-            sweep(out)
-            yield stage
-            _publish(stage, out, [Path(os.path.realpath(path)) for path in inputs])
+        with storage.folders_above(stage):
+            try:
+                stage.mkdir()
+                with locked(stage):
+                    sweep(out)
+                    yield stage
+                    _publish(stage, out, [Path(os.path.realpath(path)) for path in inputs], before)
+            finally:
+                shutil.rmtree(stage, ignore_errors=True)
     except OSError as error:
         raise OptionError(f"Output folder {out} cannot be written: {error.strerror or error}.") from error
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        if not out.exists():
-            for folder in made:
-                with suppress(OSError):  # another run may have put something there by now
-                    folder.rmdir()
 
 
-def _publish(stage: Path, out: Path, inputs: Sequence[Path]):
+def _summaries(out: Path) -> list[tuple]:
+    """What tells the summaries in a folder from others of the same name."""
+    states = [(out / name).stat() for name in SEALS if (out / name).exists()]
+    return [(state.st_ino, state.st_mtime_ns) for state in states]
+
+
+def _publish(stage: Path, out: Path, inputs: Sequence[Path], before: list[tuple]):
     if not out.exists():
         try:
             stage.rename(out)
@@ -79,6 +70,10 @@ def _publish(stage: Path, out: Path, inputs: Sequence[Path]):
     with locked(out):
         files = sorted(path for path in stage.rglob("*") if path.is_file())
         moves = [(path, out / path.relative_to(stage)) for path in files]
+        if not any(path.name in SEALS for path in files) and _summaries(out) != before:
+            raise OptionError(
+                f"Another run wrote {out} in the meantime, so these files would not be of its result. Try again."
+            )
         for _, target in moves:
             if Path(os.path.realpath(target)) in inputs:
                 raise OptionError(f"{target} is an input of this run and would be overwritten. Choose another folder.")
@@ -89,7 +84,7 @@ def _publish(stage: Path, out: Path, inputs: Sequence[Path]):
 
 def _replace(moves: list[tuple[Path, Path]], kept: Path):
     """Put every file at its target; what was there goes to the folder `kept`, and comes back if anything fails."""
-    moves = sorted(moves, key=lambda move: move[1].name == SEAL)
+    moves = sorted(moves, key=lambda move: move[1].name in SEALS)
     kept.mkdir()
     undo: list[tuple[Path, Path]] = []
     try:

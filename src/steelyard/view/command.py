@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from steelyard import storage
 from steelyard.errors import DrawingError, OptionError
 from steelyard.model import Robot, load
 from steelyard.view.motion import motion_of
@@ -21,11 +22,11 @@ def command(model, *, estimate=None, trajectory=None, out, movie=None) -> list[s
 
 
 def require_outputs(page: Path | None, movie: Path | None):
-    """Raise OptionError for names that are no page and no film: before long work, not after."""
+    """Raise OptionError for names that are no page and no film, and places that cannot be: before work, not after."""
     if page is not None:
-        require_page(page)
+        storage.require_folder(require_page(page).parent)
     if movie is not None:
-        require_film(movie)
+        storage.require_folder(require_film(movie).parent)
 
 
 def written(robot: Robot, *, motion, estimate=None, page=None, movie=None) -> Iterator[str]:

@@ -36,8 +36,11 @@ def film(robot: Robot, motion: Motion, path, *, width: int = WIDTH, height: int 
     write = _gif if suffix == ".gif" else _mp4
     played = motion.at(RATES[suffix])
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with storage.whole(path) as draft, stage(robot, played.q, width=width, height=height) as picture:
+        with (
+            storage.folders_above(path),
+            storage.whole(path) as draft,
+            stage(robot, played.q, width=width, height=height) as picture,
+        ):
             write((picture(pose) for pose in played.q), draft, RATES[suffix], width, height)
     except OSError as error:
         raise OptionError(f"Film {path} cannot be written: {error.strerror or error}.") from error
