@@ -11,7 +11,25 @@ from collections.abc import Callable
 RAW = 0.2  # share of the mutations that are of the text as bytes
 VALUES = (None, True, False, 0, -1, 1, 1e308, -1e-320, 2**70, float("nan"), float("inf"), "", "x", "é\ud800", [], {})
 WORDS = (
-    *("", " ", "0", "-1", "1", "nan", "inf", "1e999", "1e308", "1e-320", "0 0 0", "0 0 1", "1 2", "1 2 3 4", "x", "é"),
+    *(
+        "",
+        " ",
+        "0",
+        "-1",
+        "1",
+        "1000000000",
+        "nan",
+        "inf",
+        "1e999",
+        "1e308",
+        "1e-320",
+        "0 0 0",
+        "0 0 1",
+        "1 2",
+        "1 2 3 4",
+        "x",
+        "é",
+    ),
     *("../../../../etc/passwd", "/dev/zero", "/", ".", "package://x/y", "file:///dev/null", "http://x/y", "a" * 5000),
 )
 

@@ -29,6 +29,11 @@ MJCF_LOOP = """<mujoco model="loop"><default><joint armature="0.1" damping="1"/>
 </body><body name="c" pos="0 1 0"><freejoint/><geom size=".1 .2 .3" type="box"/></body></worldbody>
 <equality><connect body1="b" body2="c" anchor="0 0 0"/></equality><actuator><motor joint="ja"/></actuator></mujoco>
 """
+MJCF_MADE = """<mujoco model="made"><asset><texture name="t" type="2d" builtin="checker" width="8" height="8"/>
+<hfield name="h" nrow="4" ncol="4" size="1 1 1 .1"/><material name="m" texture="t"/></asset><worldbody>
+<geom type="hfield" hfield="h"/><body name="a"><joint name="j"/><replicate count="3" offset="0 0 .1"><geom size=".1"/>
+</replicate></body></worldbody></mujoco>
+"""
 SIDE = """version = 1
 actuated = ["shoulder", "elbow"]
 [[rotor]]
@@ -112,7 +117,7 @@ def urdf() -> list[bytes]:
 
 
 def mjcf() -> list[bytes]:
-    return [MJCF.encode(), MJCF_LOOP.encode()]
+    return [MJCF.encode(), MJCF_LOOP.encode(), MJCF_MADE.encode()]
 
 
 def side() -> list[bytes]:

@@ -148,3 +148,16 @@ def test_ellipsoid_and_hull_hold_the_shape():
 def test_unit_masses_by_hand():
     theta = unit_masses(np.array([[1.0, 2.0, 3.0]]))[:, 0]
     np.testing.assert_allclose(theta, [1, 1, 2, 3, 13, -2, 10, -3, -6, 5])
+
+
+def test_shapes_that_no_lattice_fits(tmp_path):
+    """A needle across its box asked for gigabytes of lattice."""
+    sliver = [[0, 0, 0], [1, 1, 1], [1e-5, 0, 0], [0, 1e-5, 0]]
+    with pytest.raises(InertiaError, match="of its bounding box"):
+        solid_of((np.array(sliver), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])))
+
+
+def test_a_fine_mesh_is_filled_as_a_coarse_one():
+    """Faces much smaller than the lattice, which are looked at in many parts."""
+    coarse, fine = (solid_of(mesh) for mesh in (BOX, BOX.subdivide().subdivide().subdivide().subdivide()))
+    np.testing.assert_allclose(fine.points, coarse.points, rtol=0, atol=1e-12)

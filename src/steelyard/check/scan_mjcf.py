@@ -4,7 +4,6 @@ MuJoCo refuses files with impossible inertias, so a copy of its parsed model get
 what then still fails is a fault. Without a compiled model, the written bodies and inertials are checked alone.
 """
 
-import warnings
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from steelyard.check.parts import Fault, Inertial, Joint, Part, Place, Sketch
 from steelyard.check.reading import FILE_RULES, Reader
 from steelyard.errors import ModelError
 from steelyard.model.meshes import Meshes
+from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
 from steelyard.model.xml_edit import Document
 from steelyard.spatial import rotation_from_quaternion
@@ -137,29 +137,25 @@ def _inertial(body: Body, readers, number: int) -> Inertial | None:
 
 def _compiled(path: Path, faults):
     """MuJoCo's compiled model with harmless inertias, or None; and what MuJoCo complains about, if anything new."""
-    import mujoco
-
     broken = any(fault.code in ("SY104", "SY105") for fault in faults)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            spec = mujoco.MjSpec.from_file(str(path))
-            for body in spec.bodies:
-                if body.explicitinertial:
-                    if np.isfinite(body.fullinertia).all():
-                        body.fullinertia = np.full(6, np.nan)
-                    body.mass, body.inertia = 1.0, np.ones(3)
-                elif body.joints and not _weighs(body):
-                    body.explicitinertial, body.mass, body.inertia, body.ipos = (
-                        True,
-                        1e-9,
-                        np.full(3, 1e-9),
-                        np.zeros(3),
-                    )
-            return spec.compile(), None
-        except (ValueError, RuntimeError) as error:
-            text = " ".join(str(error).split())
-            return None, None if broken else f"MuJoCo refuses the file: {text}."
+    try:
+        return compile_file(path, _make_harmless)[0], None
+    except ModelError as error:
+        if error.__cause__ is None:  # not MuJoCo's
+            raise
+        text = " ".join(str(error.__cause__).split())
+        return None, None if broken else f"MuJoCo refuses the file: {text}."
+
+
+def _make_harmless(spec):
+    """Give the bodies of an MjSpec inertials that MuJoCo takes."""
+    for body in spec.bodies:
+        if body.explicitinertial:
+            if np.isfinite(body.fullinertia).all():
+                body.fullinertia = np.full(6, np.nan)
+            body.mass, body.inertia = 1.0, np.ones(3)
+        elif body.joints and not _weighs(body):
+            body.explicitinertial, body.mass, body.inertia, body.ipos = True, 1e-9, np.full(3, 1e-9), np.zeros(3)
 
 
 def _weighs(body) -> bool:
@@ -185,17 +181,13 @@ def _joint_places(listed: list[Body], readers) -> dict[str, Place]:
 
 def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], tuple[Joint, ...]]:
     """Parts as written, without geometry; used when MuJoCo compiles nothing."""
-    index = {body.node.element: i for i, body in enumerate(listed)}
     parts, joints = [], []
     for number, (body, inertial) in enumerate(zip(listed, inertials, strict=True), 1):
-        above = body.node.element.parent
-        while above is not None and above not in index:
-            above = above.parent
-        place, parent = body_place(body, readers, number), None if above is None else index[above]
+        place = body_place(body, readers, number)
         weighs = 1e-3 if any(e.tag == "geom" for e in body.node.element.children) else 0.0
         inferred = weighs if inertial is None else 0.0
         name = body_name(body, number)
-        parts.append(Part(name, place, parent, np.eye(3), np.zeros(3), bool(body.joints), inertial, (), inferred))
+        parts.append(Part(name, place, body.parent, np.eye(3), np.zeros(3), bool(body.joints), inertial, (), inferred))
         joints += [_bare_joint(joint, readers, name, i, number - 1) for i, joint in enumerate(body.joints)]
     return tuple(parts), tuple(joints)
 

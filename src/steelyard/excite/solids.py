@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.check.scan import scan
+from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.robot import Robot
 
 FEW_CORNERS = 4  # vertices of the least solid
@@ -61,7 +62,7 @@ def surroundings(robot: Robot) -> list[dict]:
 
     if robot.source is None or robot.source.format != "mjcf" or not robot.source.path.exists():
         return []
-    m = mujoco.MjModel.from_xml_path(str(robot.source.path))
+    m, _ = compile_file(robot.source.path)
     found = []
     for g in np.flatnonzero((m.geom_bodyid == 0) & ((m.geom_contype | m.geom_conaffinity) != 0)):
         place = {"pos": m.geom_pos[g].copy(), "quat": m.geom_quat[g].copy()}

@@ -8,6 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from steelyard.errors import InertiaError, choices
+from steelyard.inertia.mesh_size import require_bounded
 
 # What trimesh's readers stumble over in damaged files: fuzzing met most of these (docs/fuzzing.md).
 BROKEN = (
@@ -102,6 +103,7 @@ def _read(path, extract):
         )
     if path.stat().st_size == 0:
         raise InertiaError(f"{path.name}: the file is empty (0 bytes). Export the mesh again")
+    require_bounded(path)
     try:
         found = extract(trimesh.load_scene(path))
     except (*BROKEN, *_collada_errors(suffix)) as error:

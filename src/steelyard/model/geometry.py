@@ -8,8 +8,9 @@ import numpy as np
 from steelyard.errors import InertiaError, ModelError
 from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.enclose import corners, minimum_volume_ellipsoid
-from steelyard.model.mjcf import body_name, compile_file
+from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.mjcf_geoms import geom_solid
+from steelyard.model.mjcf_names import body_name
 from steelyard.model.robot import Link, Robot
 from steelyard.model.urdf_geometry import LinkGeometry, link_geometry
 

@@ -1,6 +1,5 @@
 """MJCF reading through MuJoCo's own compiler, so that every default means what MuJoCo means."""
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from steelyard.errors import ModelError
 from steelyard.inertia.parameters import from_com_inertia
 from steelyard.model.assemble import Part, assemble, free_joint
 from steelyard.model.joint import Joint, prismatic_subspace, revolute_subspace, spherical_subspace, unlimited
+from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.mjcf_loops import actuated_joints, closures, loops
 from steelyard.model.mjcf_names import body_name, compiled_rotation, joint_name
 from steelyard.model.robot import WORLD, Robot, Source
@@ -25,6 +25,7 @@ def load(path, *, floating=None, gravity=None) -> Robot:
             f"{path}:{root.sourceline}: the root element is <{root.tag}>; an MJCF model starts with <mujoco>."
         )
     m, warned = compile_file(path)
+    _require_finite(m, path)
     robot = assemble(
         m.names[: m.names.index(b"\0")].decode() or path.stem,
         _parts(m),
@@ -37,17 +38,21 @@ def load(path, *, floating=None, gravity=None) -> Robot:
     return replace(robot, loops=closed, actuated=actuated_joints(m, robot) if closed else ())
 
 
-def compile_file(path):
-    """MuJoCo model of an MJCF file and MuJoCo's warnings about it. Raises ModelError."""
-    import mujoco
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            m = mujoco.MjSpec.from_file(str(path)).compile()
-        except (ValueError, RuntimeError) as error:  # the latter where MuJoCo fails within
-            raise ModelError(f"MuJoCo cannot compile {path}: {str(error).strip()}") from error
-    return m, [str(each.message) for each in caught]
+def _require_finite(m, path: Path):
+    """Raise ModelError for what MuJoCo compiles although it is no number, such as a size or an armature of "inf"."""
+    bodies = {"mass": m.body_mass, "inertia": m.body_inertia, "inertial pos": m.body_ipos, "pos": m.body_pos}
+    joints = {"pos": m.jnt_pos, "axis": m.jnt_axis}
+    dofs = {"armature": m.dof_armature, "damping": m.dof_damping, "frictionloss": m.dof_frictionloss}
+    named = [(values, name, lambda i: f"body '{body_name(m, i)}'") for name, values in bodies.items()]
+    named += [(values, name, lambda i: f"joint '{joint_name(m, i)}'") for name, values in joints.items()]
+    named += [(values, name, lambda i: f"joint '{joint_name(m, m.dof_jntid[i])}'") for name, values in dofs.items()]
+    for values, name, owner in named:
+        wrong = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
+        if len(wrong):
+            raise ModelError(
+                f"{path}: {owner(wrong[0])} has {name} {values[wrong[0]].tolist()} once MuJoCo has compiled it; "
+                "expected finite numbers. Correct its attributes, and the sizes of its geoms."
+            )
 
 
 def _gravity(m):

@@ -24,9 +24,12 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A `<body>`: its `<inertial>` when it has one, and its joints in order."""
+    """A `<body>`: its `<inertial>` when it has one, and its joints in order. parent: place in the list of bodies of the
+    one that it is in, through `<frame>` and `<include>`; None in the world.
+    """
 
     node: Node
+    parent: int | None
     inertial: Node | None
     joints: tuple[Node, ...]
 
@@ -83,16 +86,17 @@ def bodies(files: Files) -> tuple[list[Body], Node | None]:
     The order is known only up to that element, so the list ends there.
     """
     found: list[Body] = []
-    stack = [child for world in files.sections("worldbody") for child in files.children(world)][::-1]
+    stack = [(child, None) for world in files.sections("worldbody") for child in files.children(world)][::-1]
     while stack:
-        node = stack.pop()
+        node, parent = stack.pop()
         tag = node.element.tag
         if tag in GENERATORS and _makes_bodies(files, node):
             return found, node
         if tag == "body":
-            found.append(_body(files, node))
+            found.append(_body(files, node, parent))
+            parent = len(found) - 1
         if tag == "body" or tag in WRAPPERS:
-            stack += list(files.children(node))[::-1]
+            stack += [(child, parent) for child in files.children(node)][::-1]
     return found, None
 
 
@@ -104,7 +108,7 @@ def _makes_bodies(files: Files, node: Node) -> bool:
     return any(n.element.tag == "body" or n.element.tag in WRAPPERS + GENERATORS for n in inside)
 
 
-def _body(files: Files, node: Node) -> Body:
+def _body(files: Files, node: Node, parent: int | None) -> Body:
     inertials, joints = [], []
     stack = list(files.children(node))[::-1]
     while stack:
@@ -115,9 +119,9 @@ def _body(files: Files, node: Node) -> Body:
             joints.append(part)
         elif part.element.tag in WRAPPERS:
             stack += list(files.children(part))[::-1]
-    for part, parent in inertials:
-        if parent is not None and parent.tag in WRAPPERS:
+    for part, around in inertials:
+        if around is not None and around.tag in WRAPPERS:
             raise ModelError(
                 f"{part} stands inside a <frame>, so its numbers are not in the body's axes. Move it out of the frame."
             )
-    return Body(node, inertials[0][0] if inertials else None, tuple(joints))
+    return Body(node, parent, inertials[0][0] if inertials else None, tuple(joints))

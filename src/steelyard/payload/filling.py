@@ -4,7 +4,9 @@ import numpy as np
 
 from steelyard.errors import InertiaError
 
-CHUNK = 1 << 21  # pairs of face and line at a time
+CHUNK = 1 << 19  # pairs of face and line at a time
+MOST_PAIRS = 1 << 27
+MOST_LINES, MOST_CELLS = 1 << 20, 1 << 27  # of a lattice
 NEIGHBOURS = 7  # of a cloud's point, whose distance sets the size of voxels that leave no gaps on its surface
 SPREAD = 0.98  # share of the points whose neighbours must be that near
 LEAK = 1.02  # filled over occupied voxels below which the cloud encloses nothing
@@ -43,36 +45,59 @@ def _lattice_inside(vertices, faces, spacing, rng):
     The lattice divides the bounding box evenly; a minute random offset keeps its lines off edges.
     """
     lower, upper = vertices.min(axis=0), vertices.max(axis=0)
-    counts = np.maximum(1, np.ceil((upper - lower) / spacing - 0.5)).astype(int)
+    sides = np.maximum(1.0, np.ceil((upper - lower) / spacing - 0.5))
+    if sides[0] * sides[1] > MOST_LINES or np.prod(sides) > MOST_CELLS:
+        share = abs(volume(vertices, faces)) / np.prod(upper - lower)
+        raise InertiaError(
+            f"the shape fills {share:.1g} of its bounding box, too little for points that are spread evenly: turn it "
+            "so that its sides are along the axes, ask for fewer points, or give thin sheets a thickness"
+        )
+    counts = sides.astype(int)
     steps = (upper - lower) / counts
     axes = [
         low + step * (np.arange(count) + 0.5 + rng.uniform(-OFFSET, OFFSET))
         for low, step, count in zip(lower, steps, counts, strict=True)
     ]
-    x, y = (grid.ravel() for grid in np.meshgrid(axes[0], axes[1], indexing="ij"))
-    flips = np.zeros((len(x), len(axes[2]) + 1), dtype=np.int32)
-    corners = vertices[faces]
-    chunk = max(1, CHUNK // len(x))
-    for start in range(0, len(corners), chunk):
-        line, height = _crossings(corners[start : start + chunk], x, y)
+    # only whether a number of crossings is odd counts, which bytes that overflow still tell
+    flips = np.zeros((counts[0] * counts[1], counts[2] + 1), dtype=np.int8)
+    for line, height in _crossings(vertices[faces], axes[0], axes[1]):
         np.add.at(flips, (line, np.searchsorted(axes[2], height)), 1)
-    line, level = np.nonzero(np.cumsum(flips, axis=1)[:, :-1] % 2)
-    return np.stack([x[line], y[line], axes[2][level]], axis=1), steps
+    line, level = np.nonzero(np.cumsum(flips, axis=1, dtype=np.int8)[:, :-1] & 1)
+    return np.stack([axes[0][line // counts[1]], axes[1][line % counts[1]], axes[2][level]], axis=1), steps
 
 
 def _crossings(corners, x, y):
-    """Which vertical lines (x, y) cross which faces (f, 3, 3): index of the line, and height of the crossing."""
-    a, b, c = (corners[:, k, None] for k in range(3))
-    ux, uy, vx, vy = b[..., 0] - a[..., 0], b[..., 1] - a[..., 1], c[..., 0] - a[..., 0], c[..., 1] - a[..., 1]
+    """Which vertical lines of the grid x, y cross which faces (f, 3, 3): index of the line and height of the crossing,
+    some faces at a time. Raises InertiaError for faces that lie above each other a thousand times.
+    """
+    lower, upper = corners[:, :, :2].min(axis=1), corners[:, :, :2].max(axis=1)
+    first = np.stack([np.searchsorted(grid, lower[:, k]) for k, grid in enumerate((x, y))], axis=1)
+    spans = np.stack([np.searchsorted(grid, upper[:, k], "right") for k, grid in enumerate((x, y))], axis=1) - first
+    ends = np.cumsum(spans.prod(axis=1))
+    if ends[-1] > MOST_PAIRS:
+        raise InertiaError("the shape folds over itself too often to be filled: repair the mesh, or pass points")
+    edges = np.searchsorted(ends, np.arange(CHUNK, ends[-1], CHUNK))
+    for faces in np.split(np.arange(len(corners)), np.unique(edges)):
+        pairs = spans[faces].prod(axis=1)
+        face = np.repeat(faces, pairs)
+        within = np.arange(len(face)) - np.repeat(np.cumsum(pairs) - pairs, pairs)
+        across, along = np.divmod(within, np.maximum(spans[face, 1], 1))
+        i, j = first[face, 0] + across, first[face, 1] + along
+        hit, height = _crossing(corners[face], x[i], y[j])
+        yield (i * len(y) + j)[hit], height
+
+
+def _crossing(corners, x, y):
+    """Which triangles (n, 3, 3) are crossed by the vertical line through x, y (n,) each, and the heights of those."""
+    a, b, c = (corners[:, k] for k in range(3))
+    ux, uy, vx, vy = b[:, 0] - a[:, 0], b[:, 1] - a[:, 1], c[:, 0] - a[:, 0], c[:, 1] - a[:, 1]
     area = ux * vy - uy * vx
     scale = 1 / np.where(area == 0, np.inf, area)
-    px, py = x - a[..., 0], y - a[..., 1]
+    px, py = x - a[:, 0], y - a[:, 1]
     s, t = (px * vy - py * vx) * scale, (ux * py - uy * px) * scale
     hit = (s >= 0) & (t >= 0) & (s + t < 1) & (area != 0)
-    face, line = np.nonzero(hit)
-    z = corners[:, :, 2]
-    height = z[face, 0] + s[face, line] * (z[face, 1] - z[face, 0]) + t[face, line] * (z[face, 2] - z[face, 0])
-    return line, height
+    z, s, t = corners[hit, :, 2], s[hit], t[hit]
+    return hit, z[:, 0] + s * (z[:, 1] - z[:, 0]) + t * (z[:, 2] - z[:, 0])
 
 
 def fill_cloud(points, spacing, target, rng):

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import solids
 from steelyard.model.meshes import Meshes, read_colored
-from steelyard.model.mjcf import compile_file
+from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.mjcf_geoms import geom_shape
 from steelyard.model.mjcf_names import body_name, compiled_rotation
 from steelyard.model.references import Resolved
@@ -118,6 +118,8 @@ def _of_mjcf(path: Path) -> Looks:
         if solid is None:
             continue  # planes and height fields are the surroundings
         try:
+            if not all(np.isfinite(each[geom]).all() for each in (m.geom_size, m.geom_pos, m.geom_quat, m.geom_rgba)):
+                raise ModelError("a geom with sizes or a place that are no numbers")
             faces = solid.faces
             index = shapes.place(
                 solid.source,
