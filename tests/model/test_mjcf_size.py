@@ -73,6 +73,7 @@ def test_counts_are_those_of_mujoco(tmp_path, monkeypatch):
         ('<geom size=".1"/><joint name="j" armature="nan"/>', "joint 'j' has armature nan"),
         ('<geom size=".1"/><joint name="j" damping="inf"/>', "joint 'j' has damping"),
         ('<geom size=".1"/><joint name="j" pos="0 inf 0"/>', "joint 'j' has pos"),
+        ('<geom size=".1"/><joint name="j" ref="inf"/>', "joint 'j' has ref"),
     ],
 )
 def test_numbers_that_are_none_are_named(element, message, tmp_path):

@@ -41,11 +41,14 @@ def load(path, *, floating=None, gravity=None) -> Robot:
 def _require_finite(m, path: Path):
     """Raise ModelError for what MuJoCo compiles although it is no number, such as a size or an armature of "inf"."""
     bodies = {"mass": m.body_mass, "inertia": m.body_inertia, "inertial pos": m.body_ipos, "pos": m.body_pos}
-    joints = {"pos": m.jnt_pos, "axis": m.jnt_axis}
+    joints = {"pos": m.jnt_pos, "axis": m.jnt_axis, "ref": m.qpos0[m.jnt_qposadr]}
     dofs = {"armature": m.dof_armature, "damping": m.dof_damping, "frictionloss": m.dof_frictionloss}
+    closed = closures(m)
     named = [(values, name, lambda i: f"body '{body_name(m, i)}'") for name, values in bodies.items()]
     named += [(values, name, lambda i: f"joint '{joint_name(m, i)}'") for name, values in joints.items()]
     named += [(values, name, lambda i: f"joint '{joint_name(m, m.dof_jntid[i])}'") for name, values in dofs.items()]
+    named.append((m.eq_data[closed, :10], "anchor and pose", lambda i: f"equality {closed[i]}"))
+    named.append((m.opt.gravity[None], "gravity", lambda i: "<option>"))
     for values, name, owner in named:
         wrong = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
         if len(wrong):

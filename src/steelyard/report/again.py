@@ -1,17 +1,13 @@
 """`steelyard report`: the report of one result drawn again, or several results compared."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard.errors import OptionError, choices
 from steelyard.report.comparison import comparison
 from steelyard.report.files import COMPARED, render, write_comparison
 from steelyard.report.outputs import staged
 from steelyard.report.record import SUMMARY, read
 from steelyard.report.view import View, view_of, view_of_comparison
-
-DAMAGED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def again(folders: Sequence[Path], out=None) -> View:
@@ -20,32 +16,16 @@ def again(folders: Sequence[Path], out=None) -> View:
     folders: of results. out: of the report; by default that of the result itself, and none for a comparison. Raises
     OptionError for folders without result and damaged ones.
     """
-    with _whole_summaries(folders):
-        if len(folders) == 1:
-            read(folders[0])  # refused before a folder is made
-            with staged(folders[0] if out is None else out) as stage:
-                record = read(folders[0])
-                render(record, stage, source=folders[0])
-            return view_of(record)
-        records = [read(folder) for folder in folders]
-        found = comparison(records, list(folders), out=out, files=COMPARED if out is not None else ())
-        view = view_of_comparison(found)
-        if out is not None:
-            with staged(out, inputs=[folder / SUMMARY for folder in folders]) as stage:
-                write_comparison(view, stage)
-        return view
-
-
-@contextmanager
-def _whole_summaries(folders: Sequence[Path]) -> Iterator[None]:
-    """Summaries are drawn as they are, without another check of their hundreds of values: what is missing or of another
-    type shows where it is used. Raises OptionError for it."""
-    from jinja2 import TemplateError
-
-    try:
-        yield
-    except (*DAMAGED, TemplateError) as error:
-        raise OptionError(
-            f"A summary in {choices(map(str, folders))} is damaged ({type(error).__name__}: {str(error)[:200]}): it is "
-            "not as its schema says. Write the result again with --out."
-        ) from error
+    if len(folders) == 1:
+        read(folders[0])  # refused before a folder is made
+        with staged(folders[0] if out is None else out) as stage:
+            record = read(folders[0])
+            render(record, stage, source=folders[0])
+        return view_of(record)
+    records = [read(folder) for folder in folders]
+    found = comparison(records, list(folders), out=out, files=COMPARED if out is not None else ())
+    view = view_of_comparison(found)
+    if out is not None:
+        with staged(out, inputs=[folder / SUMMARY for folder in folders]) as stage:
+            write_comparison(view, stage)
+    return view

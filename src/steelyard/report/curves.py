@@ -27,6 +27,8 @@ MOST_POINTS = 120_000  # of torques in all figures together: a megabyte or so of
 PARTS, CLOUD = 500, 400  # samples of contributions and of friction clouds, a joint
 MANY = 8  # joints from which on each has fewer samples there
 VISIBLE = 1e-3  # of the largest torque, below which a part cannot be seen
+LINES = ("measured", "given", "identified")
+SERIES = {"torque": LINES, "friction": LINES, "wrench": ("measured", "explained")}
 RUBBING = ("viscous", "coulomb", "offset")
 
 
@@ -107,11 +109,21 @@ def load_curves(path) -> Curves:
     """Curves of an NPZ file. Raises OptionError for a file of another kind."""
     try:
         with members(Path(path)) as file:
-            return {_key(name): _pairs(value) for name, value in file.everything().items()}
+            found = {_key(name): _pairs(value) for name, value in file.everything().items()}
+            _require_whole(found)
+            return found
     except (LogError, ValueError) as error:
         raise OptionError(
             f"{path} holds no curves of a report: {error}. Run the identification again with --out."
         ) from error
+
+
+def _require_whole(found: Curves) -> None:
+    """Raises ValueError for a figure that lacks a signal."""
+    for kind, index, _ in found:
+        missing = [name for name in SERIES.get(kind, ()) if (kind, index, name) not in found]
+        if missing:
+            raise ValueError(f"'{kind}/{index}' has no '{missing[0]}'")
 
 
 def _pairs(value: np.ndarray) -> np.ndarray:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from steelyard.errors import OptionError, choices
 from steelyard.pipeline import Result
+from steelyard.report.conform import difference
 from steelyard.report.curves import Curves, curves, load_curves, save_curves
+from steelyard.report.schema import schema
 from steelyard.report.summary import SCHEMA_VERSION, summary
 
 KINDS = ("identification", "payload")
@@ -34,7 +36,7 @@ def record_of(run: "Record | Result | str | Path") -> Record:
 
 
 def read(folder) -> Record:
-    """Record in a result folder. Raises OptionError for one without, or from a newer version."""
+    """Record in a result folder. Raises OptionError for one without, a damaged one, or one from a newer version."""
     folder = Path(folder)
     path = folder / SUMMARY
     try:
@@ -57,6 +59,9 @@ def read(folder) -> Record:
             f"{path} is of kind {str(found.get('kind'))[:80]!r}; a report is drawn of {choices(KINDS)}. Give a folder "
             "that steelyard identify or steelyard payload wrote."
         )
+    damage = difference(found, schema(found["kind"]))
+    if damage:
+        raise OptionError(f"{path} is damaged: {damage}. Write the result again with --out.")
     held = folder / CURVES
     return Record(found, load_curves(held) if held.is_file() else {})
 

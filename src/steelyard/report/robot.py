@@ -16,11 +16,13 @@ def robot_view(summary: dict, folder) -> str:
         return ""
     from steelyard.view import embed
 
-    given = next(each for each in summary["provenance"]["inputs"] if each["role"] == "model")
+    given = next((each for each in summary["provenance"]["inputs"] if each["role"] == "model"), None)
+    if given is None:
+        return ""
     path = Path(summary["provenance"]["folder"]) / given["path"]
     if not path.is_file() or digest(path) != given["sha256"]:
         return ""
-    job = Job(**summary["job"] | {"model": str(path)})
+    job = Job(str(path), (), **{key: summary["job"][key] for key in ("floating", "gravity", "side", "rotors")})
     try:
         return embed(load_with_side(job), estimate=folder)
     except SteelyardError:  # its side file or a mesh is gone

@@ -43,7 +43,8 @@ def mass_of(theta, center_covariance=None) -> dict:
     None for what there is not. theta: (10,).
     """
     theta = np.asarray(theta, dtype=float)
-    if not theta[0] > 0:
+    com = theta[1:4] / theta[0] if theta[0] > 0 else np.full(3, np.nan)
+    if not np.isfinite(com).all():  # without mass, or with 1e-320 kg
         return {"mass": float(theta[0]), "com": None, "ellipsoid": None, "region": None}
     try:
         lengths, axes = covariance_ellipsoid(theta).semi_axes
@@ -54,4 +55,4 @@ def mass_of(theta, center_covariance=None) -> dict:
     if center_covariance is not None and np.isfinite(center_covariance).all():
         squares, axes = np.linalg.eigh(center_covariance)
         region = (REGION * axes * np.sqrt(np.maximum(squares, 0.0))).ravel().tolist()
-    return {"mass": float(theta[0]), "com": (theta[1:4] / theta[0]).tolist(), "ellipsoid": ellipsoid, "region": region}
+    return {"mass": float(theta[0]), "com": com.tolist(), "ellipsoid": ellipsoid, "region": region}

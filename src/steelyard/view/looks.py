@@ -39,9 +39,11 @@ class _Shapes:
     places: dict = field(default_factory=dict)
 
     def place(self, key, make) -> int:
-        """Index of the shape called `key`, made by `make()` when it is met first."""
+        """Index of the shape called `key`, made by `make()` when it is met first. Raises ModelError for a vast one."""
         if key not in self.places:
             shape = make()
+            if not np.isfinite(shape.size):
+                raise ModelError("the shape is too large to be shown")
             self.places[key] = len(self.found)
             self.found.append(shape)
         return self.places[key]

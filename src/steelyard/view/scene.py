@@ -1,5 +1,7 @@
 """A robot as one JSON-ready dictionary: joint tree, shapes, masses, a motion. The page knows nothing else."""
 
+import numpy as np
+
 from steelyard.model.robot import WORLD, Robot
 from steelyard.view.bodies import Found, mass_of
 from steelyard.view.decimate import within_budget
@@ -19,16 +21,18 @@ def scene(
     """What is to be seen of a robot (docs/view.md has the fields). triangles: of all shapes together, about."""
     seen = looks(robot)
     links = {link.name: link for link in robot.links}
+    parts = [_placed(part, links, robot) for part in seen.parts if part.link in links]
+    far = [part["link"] for part in parts if not np.isfinite(part["frame"]).all()]
     return {
         "version": VERSION,
         "name": robot.name,
         "joints": joint_tree(robot),
         "q": start_pose(robot).tolist() if motion is None else motion.q[0].tolist(),
         "shapes": [packed_shape(shape) for shape in within_budget(seen.shapes, triangles)],
-        "parts": [_placed(part, links, robot) for part in seen.parts if part.link in links],
+        "parts": [part for part in parts if np.isfinite(part["frame"]).all()],
         "bodies": [_body(robot, i, found) for i in range(robot.nb)],
         "motion": None if motion is None else _packed_motion(motion),
-        "notes": [*seen.gaps, *_loop_notes(robot)],
+        "notes": [*seen.gaps, *(f"A part of {link} is too far away to be shown." for link in far), *_loop_notes(robot)],
     }
 
 
