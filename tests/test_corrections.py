@@ -8,6 +8,8 @@ import steelyard as sy
 from small_runs import JOINTS, motion, write_model
 from steelyard.corrections import Corrections, corrected, corrections_from
 from steelyard.errors import OptionError
+from steelyard.log import checks
+from steelyard.pipeline import Job
 from steelyard.report.command import repeat_command
 
 
@@ -50,12 +52,10 @@ def test_stamps_that_wander():
     found = undone(log.replace(t=log.t + 0.002 * rng.normal(size=len(log.t))), even_stamps=True)
     assert np.abs(found.t - log.t).max() < 4e-4
     (finding,) = [
-        f
-        for f in sy.log.checks.check(log.replace(t=log.t + 0.001 * rng.normal(size=600), v=None))
-        if f.code == "stamp_jitter"
+        f for f in checks.check(log.replace(t=log.t + 0.001 * rng.normal(size=600), v=None)) if f.code == "stamp_jitter"
     ]
     assert finding.options == ("--even-stamps",)
-    true = sy.log.checks.check(log_of(t=log.t, v=None))
+    true = checks.check(log_of(t=log.t, v=None))
     assert "stamp_jitter" not in [f.code for f in true]
 
 
@@ -64,7 +64,7 @@ def test_irregular_samples_with_true_stamps_are_left_alone():
     t = np.sort(np.arange(600) / 100 + 0.003 * rng.uniform(-1, 1, size=600))
     q = np.stack([np.sin(2 * t), np.cos(t), 0.1 * np.sin(3 * t)], axis=1)
     log = sy.Log(t=t, q=q, tau=q + 0.01 * rng.normal(size=q.shape), joint_names=JOINTS)
-    assert [f.code for f in sy.log.checks.check(log)] == ["jitter"]
+    assert [f.code for f in checks.check(log)] == ["jitter"]
 
 
 def test_gravity_of_the_given_model(tmp_path):
@@ -99,7 +99,7 @@ def test_words_that_say_nothing(words, message):
 
 def test_the_command_repeats_corrections():
     told = corrections_from({"unit": "q=deg", "scale": ["tau:a=-1", "b=2"], "delay": "auto", "saturation": True})
-    job = sy.pipeline.Job("arm.urdf", ("run.csv",), corrections=told, drive_gains=True, loads=("hand=2:l.csv",))
+    job = Job("arm.urdf", ("run.csv",), corrections=told, drive_gains=True, loads=("hand=2:l.csv",))
     words = repeat_command(job)
     expected = "--unit q=deg --scale tau:a=-1 --scale b=2 --delay auto --saturation --drive-gains --load hand=2:l.csv"
     assert expected in words and told.units == {"q": "deg"} and told.automatic_delay

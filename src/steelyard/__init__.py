@@ -1,95 +1,89 @@
 """Steelyard: the inertial parameters of robots and of what they carry, from a model and recorded motion.
 
 model + log -> information -> identifiability -> fit -> validated model + report
+
+Names are loaded on first use, so that a program pays for the parts it needs; `__init__.pyi` has their types.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 
-from steelyard import diagnose, errors, fit, inertia, simulate
-from steelyard.calibration import calibrate
-from steelyard.dynamics import (
-    base_wrench_regressor,
-    body_regressor,
-    closed_loop,
-    energy_regressor,
-    inverse_dynamics,
-    inverse_dynamics_derivatives,
-    momentum_drift_regressor,
-    momentum_regressor,
-    power_regressor,
-    regressor,
-    wrench_regressor,
-)
-from steelyard.errors import SteelyardError
-from steelyard.identifiability.analyze import identifiability
-from steelyard.identify import identify
-from steelyard.information import (
-    Information,
-    accumulate,
-    accumulate_blocks,
-    load_information,
-    reversal_weights,
-    save_information,
-)
-from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
-from steelyard.model import Robot, library, load
-from steelyard.model.save import save
-from steelyard.parameters import UserColumn
-from steelyard.validate import validate
-from steelyard.view import view
+_HOMES = {
+    "accumulate": "information",
+    "accumulate_blocks": "information",
+    "base_wrench_regressor": "dynamics",
+    "body_regressor": "dynamics",
+    "calibrate": "calibration",
+    "energy_regressor": "dynamics",
+    "identifiability": "identifiability.analyze",
+    "identify": "identify",
+    "Information": "information",
+    "inverse_dynamics": "dynamics",
+    "inverse_dynamics_derivatives": "dynamics",
+    "load": "model",
+    "load_information": "information",
+    "Log": "log",
+    "momentum_drift_regressor": "dynamics",
+    "momentum_regressor": "dynamics",
+    "power_regressor": "dynamics",
+    "read_log": "log",
+    "regressor": "dynamics",
+    "reversal_weights": "information",
+    "Robot": "model",
+    "save": "model.save",
+    "save_information": "information",
+    "split_blocks": "log",
+    "SteelyardError": "errors",
+    "UserColumn": "parameters",
+    "validate": "validate",
+    "view": "view",
+    "wrench_regressor": "dynamics",
+    "WrenchLog": "payload.wrench_log",
+    "write_csv": "log",
+    "write_npz": "log",
+}
+_MODULES = {
+    "check": "check",
+    "closed_loop": "dynamics.closed_loop",
+    "diagnose": "diagnose",
+    "errors": "errors",
+    "excite": "excite",
+    "filters": "log.filters",
+    "fit": "fit",
+    "fleet": "fleet",
+    "inertia": "inertia",
+    "library": "model.library",
+    "payload": "payload",
+    "plot": "plot",
+    "simulate": "simulate",
+}
+__all__ = sorted({*_HOMES, *_MODULES})  # pyright: ignore[reportUnsupportedDunderAll]  # the stub lists them
 
-__all__ = [
-    "Information",
-    "Log",
-    "Robot",
-    "SteelyardError",
-    "UserColumn",
-    "accumulate",
-    "accumulate_blocks",
-    "base_wrench_regressor",
-    "body_regressor",
-    "calibrate",
-    "closed_loop",
-    "diagnose",
-    "energy_regressor",
-    "errors",
-    "filters",
-    "fit",
-    "identifiability",
-    "identify",
-    "inertia",
-    "inverse_dynamics",
-    "inverse_dynamics_derivatives",
-    "library",
-    "load",
-    "load_information",
-    "momentum_drift_regressor",
-    "momentum_regressor",
-    "power_regressor",
-    "read_log",
-    "regressor",
-    "reversal_weights",
-    "save",
-    "save_information",
-    "simulate",
-    "split_blocks",
-    "validate",
-    "view",
-    "wrench_regressor",
-    "write_csv",
-    "write_npz",
-]
+
+class _Package(ModuleType):
+    """This package: `identify`, `view` and others are functions, also once the modules of the same names are loaded."""
+
+    def __setattr__(self, name: str, value):
+        if isinstance(value, ModuleType) and name in _HOMES:  # the import of a submodule binds its name here
+            return
+        super().__setattr__(name, value)
 
 
 def __getattr__(name: str):
-    if name in (
-        "check",
-        "excite",
-        "fleet",
-        "payload",
-        "plot",
-    ):  # loaded on first use: they bring SciPy, which a plain import does not need
-        return import_module(f"steelyard.{name}")
-    if name == "WrenchLog":
-        return import_module("steelyard.payload.wrench_log").WrenchLog
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _MODULES:
+        value = import_module(f"{__name__}.{_MODULES[name]}")
+    elif name in _HOMES:
+        home = _HOMES[name]
+        value = getattr(import_module(f"{__name__}.{home}"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
+
+
+sys.modules[__name__].__class__ = _Package

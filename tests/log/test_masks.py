@@ -5,7 +5,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import LogError
-from steelyard.log import masks
+from steelyard.log import joined, masks
 
 NAMES = ("a", "b", "c")
 T = np.arange(600) / 100
@@ -30,7 +30,7 @@ def test_clipped_torques_count_for_nothing_in_their_joint_only():
     assert masks.masked(filtered, log, masks.saturated(log), 5.0) is filtered
     np.testing.assert_array_equal(found[10:50].weights, found.weights[10:50])
     np.testing.assert_array_equal(found.select(["b"]).weights, found.weights[:, [1]])
-    both = sy.log.joined([found, filtered])
+    both = joined([found, filtered])
     np.testing.assert_array_equal(both.weights, np.concatenate([found.weights, np.ones_like(found.weights)]))
     with pytest.raises(LogError, match=r"shape \(599, 3\), expected \(600, 3\)"):
         masks.masked(filtered, clipped, masks.saturated(clipped)[1:], 5.0)
