@@ -1,5 +1,6 @@
 """The same job, from a model with wrong masses and a raw log to link parameters and friction, by four tools.
-Where FIGAROH's physical fit finds no optimum, its least-squares base parameters stand for its links, which are then not
+Columns "/ ours" hold a tool's number over Steelyard's of the same job: above 1, ours is faster or nearer. Where
+FIGAROH's physical fit finds no optimum, its least-squares base parameters stand for its links, which are then not
 physical.
 
 Each file of `benchmarks/peer_code` is what a user of that tool would write; its lines are counted without comments and
@@ -24,8 +25,9 @@ from steelyard.inertia import pseudo
 from steelyard.pipeline import prepared
 
 CODE = Path(__file__).parent / "peer_code"
+OURS = "Steelyard"
 TOOLS = {
-    "Steelyard": "steelyard_job",
+    OURS: "steelyard_job",
     "Pinocchio + cvxpy": "cvxpy_job",
     "FIGAROH": "figaroh_job",
     "mujoco.sysid": "mujoco_sysid_job",
@@ -50,6 +52,19 @@ class Found:
     seconds: np.ndarray
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What a result is worth: seconds of the first and of later calls, relative error of held-out torques, relative
+    distance from the truth in base parameters where that is known, links that can exist, negative coefficients."""
+
+    first: float
+    again: float | None
+    error: float
+    distance: float | None
+    physical: str
+    negative: int
+
+
 def run() -> dict:
     rows = {}
     for case in cases():
@@ -70,13 +85,36 @@ def _rows(case: Case, folder: Path) -> dict[str, dict]:
     file, cutoff = sy.write_npz(train, folder / "train.npz"), min(HIGHEST_CUTOFF, case.log.rate / 6)
     held = prepared(sy.filters.restamp(held), cutoff)
     model = pin.buildModelFromUrdf(str(urdf))
-    rows = {}
+    judged: dict[str, Judged | str] = {}
     for tool, module in TOOLS.items():
         found = _found(module, urdf, file, cutoff, folder / f"{module}.npz")
-        code = {"lines of code": _lines(CODE / f"{module}.py")}
-        rows[tool] = code | ({"note": found} if isinstance(found, str) else _judged(found, case, model, held))
-        print(case.name, tool, rows[tool], flush=True)
-    return rows
+        judged[tool] = found if isinstance(found, str) else _judged(found, case, model, held)
+        print(case.name, tool, judged[tool], flush=True)
+    code = {tool: {"lines of code": _lines(CODE / f"{module}.py")} for tool, module in TOOLS.items()}
+    return {tool: code[tool] | _row(each, judged[OURS]) for tool, each in judged.items()}
+
+
+def _row(judged: Judged | str, ours: Judged | str) -> dict:
+    """Columns of a tool: its figures, and those of speed and accuracy over ours."""
+    if isinstance(judged, str):
+        return {"note": judged}
+    row = {
+        "first call, s": judged.first,
+        "again, s": judged.again,
+        "held-out torque error": f"{judged.error:.2%}",
+        "distance from the truth": None if judged.distance is None else f"{judged.distance:.2%}",
+        "physical links": judged.physical,
+        "negative friction or armature": judged.negative,
+    }
+    if judged is ours or isinstance(ours, str):
+        return row
+    pairs = {
+        "first call / ours": (judged.first, ours.first),
+        "again / ours": (judged.again, ours.again),
+        "error / ours": (judged.error, ours.error),
+        "distance / ours": (judged.distance, ours.distance),
+    }
+    return row | {name: f"{theirs / mine:.3g}" for name, (theirs, mine) in pairs.items() if theirs and mine}
 
 
 def _found(module: str, urdf: Path, file: Path, cutoff: float, out: Path) -> Found | str:
@@ -93,21 +131,18 @@ def _found(module: str, urdf: Path, file: Path, cutoff: float, out: Path) -> Fou
         return Found(**arrays)
 
 
-def _judged(found: Found, case: Case, model: pin.Model, held: sy.Log) -> dict:
+def _judged(found: Found, case: Case, model: pin.Model, held: sy.Log) -> Judged:
     """Held-out torque error, distance from the truth in torques, physical links and times of what was found."""
     errors = held.tau - _torque(found, case.given, model, held.q, held.v, held.a, held.direction)
     smallest = np.linalg.eigvalsh(pseudo.to_matrix(found.theta)).min(axis=-1)
-    distance = "" if case.truth is None else f"{_distance(found, case.truth, model):.2%}"
-    return {
-        "first call, s": float(found.seconds[0]),
-        "again, s": float(found.seconds[-1]) if len(found.seconds) > 1 else None,
-        "held-out torque error": f"{np.linalg.norm(errors) / np.linalg.norm(held.tau):.2%}",
-        "distance from the truth": distance,
-        "physical links": f"{np.count_nonzero(smallest > -FLAT)} of {len(smallest)}",
-        "negative friction or armature": int(
-            sum(np.count_nonzero(x < -1e-6) for x in (found.viscous, found.coulomb, found.armature))
-        ),
-    }
+    return Judged(
+        first=float(found.seconds[0]),
+        again=float(found.seconds[-1]) if len(found.seconds) > 1 else None,
+        error=float(np.linalg.norm(errors) / np.linalg.norm(held.tau)),
+        distance=None if case.truth is None else _distance(found, case.truth, model),
+        physical=f"{np.count_nonzero(smallest > -FLAT)} of {len(smallest)}",
+        negative=sum(int(np.count_nonzero(x < -1e-6)) for x in (found.viscous, found.coulomb, found.armature)),
+    )
 
 
 def _torque(found: Found, robot, model, q, v, a, direction) -> np.ndarray:

@@ -1,13 +1,13 @@
 """The job with Steelyard."""
 
-import steelyard as sy
+from steelyard import accumulate, filters, fit, load, read_log
 
 
 def identify(urdf: str, file: str, cutoff: float):
-    robot = sy.load(urdf)
-    log = sy.filters.differentiate(sy.filters.restamp(sy.read_log(file, robot)), cutoff=cutoff)
-    info = sy.accumulate(robot, log, armature=True, independence=min(1.0, 2 * cutoff / log.rate))
-    estimate = sy.fit.consistent(info)
+    robot = load(urdf)
+    log = filters.differentiate(filters.restamp(read_log(file, robot)), cutoff=cutoff)
+    info = accumulate(robot, log, armature=True, independence=min(1.0, 2 * cutoff / log.rate))
+    estimate = fit.consistent(info)
     friction = estimate.friction
     return (
         *(estimate.robot.inertias, friction["viscous"], friction["coulomb"]),
