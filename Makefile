@@ -32,10 +32,12 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
+	PYTHONPATH=tests:. $(BIN)/python -m tools.claims --page
 
 # Every model of the test packages, and of robosuite where it is installed, through everything: docs/conformance.md.
 conformance: $(VENV)/.dev
 	PYTHONPATH=tests:. $(BIN)/python -m conformance
+	PYTHONPATH=tests:. $(BIN)/python -m tools.claims --page
 
 $(VENV)/.peers: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,peers]'
@@ -44,6 +46,7 @@ $(VENV)/.peers: $(VENV)/.dev
 # The same jobs by other tools, at the versions that pyproject.toml pins: their section of benchmarks/RESULTS.md.
 peers: $(VENV)/.peers
 	PYTHONPATH=tests:. $(BIN)/python -m benchmarks.run peer_jobs
+	PYTHONPATH=tests:. $(BIN)/python -m tools.claims --page
 
 # What the project claims, each claim with the tests that prove it: docs/claims.md.
 claims: $(VENV)/.dev

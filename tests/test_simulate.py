@@ -13,7 +13,7 @@ ROBOTS = {"puma560": sy.library.puma560, "scara": sy.library.scara, "cheetah3_le
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_noise_free_logs_return_the_truth(name):
+def test_noise_free_logs_return_the_truth(name, record_property):
     truth = ROBOTS[name]()
     recording = record(truth, sensors=PERFECT, duration=8.0)
     assert sy.validate(truth, recording.log).relative_error < 1e-10
@@ -21,13 +21,15 @@ def test_noise_free_logs_return_the_truth(name):
     expected = true_base(info, truth)
     given = truth.with_inertias(truth.inertias * 1.2)
     for estimate in (sy.fit.least_squares(info), sy.fit.consistent(info, prior=given)):
-        assert np.abs(estimate.base - expected).max() < 1e-6 * np.abs(expected).max()
+        difference = np.abs(estimate.base - expected).max() / np.abs(expected).max()
+        record_property("base parameters without noise differ by", difference)
+        assert difference < 1e-6
         resolved = np.abs(expected) > 1e-3 * np.abs(expected).max()
         np.testing.assert_allclose(estimate.base[resolved], expected[resolved], rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_noisy_logs_are_predicted_as_well_as_by_the_truth(name):
+def test_noisy_logs_are_predicted_as_well_as_by_the_truth(name, record_property):
     truth = ROBOTS[name]()
     given = truth.with_inertias(truth.inertias * np.array([1.3] + [0.8] * 3 + [1.4] * 6))
     given = given.with_inertias(sy.fit.prior.consistent_prior(given, given, given.nb)[0])
@@ -35,7 +37,9 @@ def test_noisy_logs_are_predicted_as_well_as_by_the_truth(name):
     train, test = sy.split_blocks(log)
     estimate = sy.fit.consistent(sy.accumulate(truth, train, armature=True), prior=given)
     floor = sy.validate(truth, test).relative_error
-    assert sy.validate(estimate, test).relative_error < 1.05 * floor
+    error = sy.validate(estimate, test).relative_error
+    record_property("error over the truth's own", error / floor)
+    assert error < 1.05 * floor
     assert floor < 3 * 0.02 * np.sqrt(2 * 10.0 / log.rate)  # the torque noise that the filter leaves
     assert sy.validate(given, test).relative_error > 3 * floor
 

@@ -1,102 +1,81 @@
-"""Run the proofs of every claim of `claim_list.py` and write docs/claims.md: `make claims`.
+"""Run the proofs of the claims of `claim_list` and write docs/claims.md: `make claims`.
 
-One run of pytest over all of them; what it says of each file or test decides. `--list` writes the page from an earlier
-run's JUnit file instead: `python -m tools.claims --junit FILE`.
+One run of pytest over all of them, or over those of some topics (`--topic fit`), whose outcomes are kept in
+`claims_run.json`; measured figures are read from the tables that benchmarks write. `--page` writes the page from both
+without running anything, `--junit FILE` takes the outcomes of an earlier run of pytest.
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from collections import Counter
 from pathlib import Path
 
-from tools.claim_list import CLAIMS, Claim
+from tools.claim_list import CLAIMS
+from tools.claim_page import FAILS, Outcome, page, status
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "claims.md"
-HEAD = """# Capability claims and their proofs
-
-What the library claims to do, and the tests that show it. Written by `make claims`, which runs them; not by hand. A
-claim *holds* when all its tests pass; what falls short of it, or limits it, is in the last column.
-"""
+KEPT = ROOT / "tools" / "claims_run.json"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--junit", type=Path, help="outcome of an earlier run, as pytest's --junit-xml writes it")
+    parser.add_argument("--topic", action="append", help="prove the claims of this topic only; may be repeated")
+    parser.add_argument("--page", action="store_true", help="write the page from the outcomes that are kept")
+    parser.add_argument("--junit", type=Path, help="outcomes of an earlier run, as pytest's --junit-xml writes them")
     parser.add_argument("--workers", default="auto", help="processes that run the tests")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        outcome = given.junit or Path(folder) / "outcome.xml"
-        if given.junit is None:
-            prove(outcome, given.workers)
-        found = results(outcome)
-    PAGE.write_text(page(found), encoding="utf-8")
+    if not given.page:
+        with tempfile.TemporaryDirectory() as folder:
+            file = given.junit or Path(folder) / "outcome.xml"
+            if given.junit is None:
+                prove(file, given.workers, given.topic)
+            keep(results(file))
+    found = kept()
+    PAGE.write_text(page(CLAIMS, found), encoding="utf-8")
     print(f"{PAGE} written")
-    return int(any(verdict(claim, found) == "FAILS" for claim in CLAIMS))
+    return int(any(status(claim, found) == FAILS for claim in CLAIMS))
 
 
-def prove(outcome: Path, workers: str):
-    """Run all proofs, each file or test once."""
-    wanted = sorted({f"tests/{test}" for claim in CLAIMS for test in claim.tests})
-    whole = [test for test in wanted if "::" not in test]
-    wanted = whole + [test for test in wanted if "::" in test and test.split("::")[0] not in whole]
+def prove(outcome: Path, workers: str, topics: list[str] | None):
+    """Run all proofs, or those of some topics, each file or test once."""
+    proofs = {f"tests/{test}" for claim in CLAIMS if not topics or claim.topic in topics for test in claim.tests}
+    wanted = sorted(proof for proof in proofs if proof.split("::")[0] not in proofs or "::" not in proof)
     command = [sys.executable, "-m", "pytest", "-q", "-n", workers, f"--junit-xml={outcome}", *wanted]
     environment = {"OPENBLAS_NUM_THREADS": "1"} | os.environ
     subprocess.run(command, cwd=ROOT, check=False, env=environment)
 
 
-def results(outcome: Path) -> dict[str, Counter]:
-    """Passed, skipped and failed of each `file::test` under tests/, parameters together."""
-    found: dict[str, Counter] = {}
-    for case in ElementTree.parse(outcome).iter("testcase"):
+def results(file: Path) -> dict[str, Outcome]:
+    """Outcome of each proof of the claims of which anything ran: parameters, and the tests of a file, together."""
+    found = {proof: Outcome() for claim in CLAIMS for proof in claim.tests}
+    for case in ElementTree.parse(file).iter("testcase"):
         parts = case.get("classname", "").split(".")
-        file = "/".join(parts[1:] if parts[0] == "tests" else parts) + ".py"
+        path = "/".join(parts[1:] if parts[0] == "tests" else parts) + ".py"
         state = next((child.tag for child in case if child.tag in ("failure", "error", "skipped")), "passed")
-        name = f"{file}::{case.get('name', '').split('[')[0]}"
-        found.setdefault(name, Counter())[state] += 1
-    return found
+        measured = [(each.get("name", ""), float(each.get("value", ""))) for each in case.iter("property")]
+        for proof in (path, f"{path}::{case.get('name', '').split('[')[0]}"):
+            if proof in found:
+                found[proof].add(state, measured)
+    return {proof: outcome for proof, outcome in found.items() if outcome.states}
 
 
-def of_claim(claim: Claim, found: dict[str, Counter]) -> Counter:
-    """Outcomes of all tests of a claim; `absent` counts the proofs of which nothing ran."""
-    total = Counter()
-    for proof in claim.tests:
-        mine = [count for name, count in found.items() if name == proof or name.startswith(f"{proof}::")]
-        total.update(sum(mine, Counter()) if mine else {"absent": 1})
-    return total
+def kept() -> dict[str, Outcome]:
+    """Outcomes of the last run of each proof."""
+    stored = json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
+    return {proof: Outcome(each["states"], each["measured"]) for proof, each in stored.items()}
 
 
-def verdict(claim: Claim, found: dict[str, Counter]) -> str:
-    total = of_claim(claim, found)
-    if total["failure"] or total["error"]:
-        return "FAILS"
-    if total["absent"] or (claim.tests and not total["passed"]):
-        return "not run"
-    if not claim.tests:
-        return "measured, falls short" if claim.short else "measured"
-    return "holds, with limits" if claim.short else "holds"
-
-
-def page(found: dict[str, Counter]) -> str:
-    counts = Counter(verdict(claim, found) for claim in CLAIMS)
-    lines = [HEAD, ", ".join(f"{number} {word}" for word, number in counts.most_common()) + ".\n"]
-    for topic in dict.fromkeys(claim.topic for claim in CLAIMS):
-        lines += [f"## {topic.capitalize()}\n", "| claim | | tests | proof | short of it |", "|---|---|---|---|---|"]
-        lines += [row(claim, found) for claim in CLAIMS if claim.topic == topic]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def row(claim: Claim, found: dict[str, Counter]) -> str:
-    total = of_claim(claim, found)
-    ran = ", ".join(f"{total[state]} {state}" for state in ("passed", "skipped", "failure", "error") if total[state])
-    proofs = [f"[{proof.split('::')[-1]}](../tests/{proof.split('::')[0]})" for proof in claim.tests]
-    proofs += [f"[{Path(table).name}]({os.path.relpath(table, 'docs')})" for table in claim.tables]
-    return f"| {claim.says} | {verdict(claim, found)} | {ran} | {', '.join(proofs)} | {claim.short} |"
+def keep(found: dict[str, Outcome]):
+    """Keep outcomes with those of other proofs; proofs of no claim are dropped."""
+    wanted = sorted({proof for claim in CLAIMS for proof in claim.tests})
+    both = kept() | found
+    stored = {proof: vars(both[proof]) for proof in wanted if proof in both}
+    KEPT.write_text(json.dumps(stored, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,13 @@ import numpy as np
 SCRIPT = Path(__file__).parents[2] / "examples" / "41_calibrate_axes.py"
 
 
-def test_what_the_example_promises():
+def test_what_the_example_promises(record_property):
     found, validations, tilts = runpy.run_path(str(SCRIPT), run_name="example")["compare"]()
     assert found.converged and found.estimate.physical
     place = [found.directions.names.index(name) for name in tilts]
     wrong = np.degrees(found.values[place] - list(tilts.values()))
+    record_property("largest axis error, degrees", np.abs(wrong).max())
+    record_property("share of the residual left", np.linalg.norm(found.rms) / np.linalg.norm(found.rms_before))
     assert np.abs(wrong).max() < 0.15 and found.measured[place].all()
     assert np.abs(wrong / np.degrees(found.deviation[place])).max() < 4
     # every joint by its own noise, and all together

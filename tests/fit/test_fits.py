@@ -130,12 +130,13 @@ def test_unconstrained_optimum_is_not_feasible_there(arm):
 
 @pytest.mark.parametrize("regularizer", ["pullback", "euclidean"])
 @pytest.mark.parametrize("samples", [12, 40, 400])
-def test_every_consistent_fit_is_certified(arm, samples, regularizer):
+def test_every_consistent_fit_is_certified(arm, samples, regularizer, record_property):
     model, truth, torque = arm
     log = random_log(truth, np.random.default_rng(20), samples=samples, noise=0.5, torque=torque)
     estimate = fit.consistent(accumulate(model, log, armature=True), regularizer=regularizer)
     assert estimate.physical
     assert estimate.smallest_eigenvalues.min() > 0
+    record_property("duality gap", estimate.certificate.duality_gap)
     assert estimate.certificate.smallest_eigenvalue >= EPS
     assert estimate.certificate.smallest_slack >= -1e-9
     assert estimate.certificate.duality_gap < 1e-8

@@ -221,12 +221,14 @@ def test_static_poses_with_a_bias():
     assert errors(found.theta, THING.theta, THING.sides).percent[:2] == pytest.approx([0, 0], abs=0.05)
 
 
-def test_stop_and_go():
+def test_stop_and_go(record_property):
     """E, section V-C: poses recorded at rest give mass and centre of mass to better than 0.1 %, with PMD and ours."""
     rest = static(THING.theta, poses=150)
     for method in ("pmd", "density"):
         found = identify(rest, method, shape=THING.solid)
         e = errors(found.theta, THING.theta, THING.sides)
+        record_property("mass, %", e.mass)
+        record_property("centre, %", e.com)
         assert e.mass < 0.1 and e.com < 0.1
 
 

@@ -37,16 +37,17 @@ def models(tmp_path_factory):
     return paths
 
 
-def test_panda_held_out_error(models, tmp_path):
+def test_panda_held_out_error(models, tmp_path, record_property):
     job = Job(model=str(models["panda"]), logs=(str(SHARED_DATA / "panda_unisa_30Hz.npz"),), validation=0.3)
     result = run(job)
+    record_property("Panda, %", 100 * result.after.relative_error)
     assert result.after.relative_error < 0.03
     assert result.before.relative_error > 10 * result.after.relative_error
     save(result.robot, tmp_path / "panda.urdf")
     assert_loadable(result.robot, tmp_path / "panda.urdf")
 
 
-def test_tx40_blocked_cross_validation(models, tmp_path):
+def test_tx40_blocked_cross_validation(models, tmp_path, record_property):
     robot = sy.load(models["tx40"])
     log = prepared(sy.read_log(SHARED_DATA / "tx40_100Hz.npz", robot), None)
     error, signal = 0.0, 0.0
@@ -55,6 +56,7 @@ def test_tx40_blocked_cross_validation(models, tmp_path):
         assert estimate.smallest_eigenvalues.min() > 0
         validation = sy.validate(estimate, test)
         error, signal = error + (validation.error**2).sum(), signal + (validation.measured**2).sum()
+    record_property("TX40, %", 100 * np.sqrt(error / signal))
     assert np.sqrt(error / signal) < 0.15
     save(estimate.robot, tmp_path / "tx40.urdf")
     assert_loadable(estimate.robot, tmp_path / "tx40.urdf")
@@ -74,7 +76,7 @@ def test_ur10_mass_inside_its_meshes():
 
 
 @pytest.mark.parametrize("fit", [sy.fit.consistent, sy.fit.least_squares])
-def test_tx40_coupled_wrist(models, fit):
+def test_tx40_coupled_wrist(models, fit, record_property):
     """40 base parameters, 18 of friction and offset, 3 of the motor that joints 5 and 6 share."""
     robot = sy.load(models["tx40"])
     raw = sy.read_log(SHARED_DATA / "tx40_100Hz.npz", robot)
@@ -90,7 +92,9 @@ def test_tx40_coupled_wrist(models, fit):
             assert info.basis.count == 61
             validation = sy.validate(fit(info), test)
             error, signal = error + (validation.error**2).sum(axis=0), signal + (validation.measured**2).sum(axis=0)
-        assert np.sqrt(error.sum() / signal.sum()) < 0.09
+        whole = np.sqrt(error.sum() / signal.sum())
+        record_property("TX40 with coupling, %", 100 * whole)
+        assert whole < 0.09
         errors.append(np.sqrt(error / signal))
     unfiltered, filtered = errors
     assert (filtered[4:] < 0.99 * unfiltered[4:]).all()
