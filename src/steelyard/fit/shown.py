@@ -37,7 +37,7 @@ def consistent_where_shown(info: Information, *, within: Mapping[str, object], *
     if whole is not None and not any(f"{name} is inside its geometry" in whole.binding for name in shown):
         return whole
     free = held.without(shown)
-    if not _contradicts(info, whole, free):
+    if whole is not None and not _contradicts(info, whole, free):
         return whole
     freed = _necessary(held, free, [], _outside(free, held_by, shown) or shown)
     found = held.without(freed)
