@@ -6,19 +6,15 @@ import typer
 
 from steelyard.cli import analyze, check, demo, excite, fleet, identify, inspect, mesh, payload, report, view
 from steelyard.cli.endings import endings
-from steelyard.cli.terminal import DONE, FINDINGS, REFUSED
+from steelyard.cli.terminal import DONE, FINDINGS, REFUSED, examples
 
 __all__ = ["DONE", "FINDINGS", "REFUSED", "app", "main"]
 
-EXAMPLES = """
-Examples:
-
-  steelyard demo --out demo-out
-
-  steelyard identify arm.urdf run1.csv run2.npz --out result
-
-  steelyard identify quadruped.xml trot.npz --floating --cutoff 15 -o result
-"""
+EXAMPLES = examples(
+    "steelyard demo --out demo-out",
+    "steelyard identify arm.urdf run1.csv run2.npz --out result",
+    "steelyard identify quadruped.xml trot.npz --floating --cutoff 15 -o result",
+)
 
 app = typer.Typer(
     name="steelyard",

@@ -6,18 +6,14 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import Coupling, Friction, Gravity, Model, Side, friction_of, words
-from steelyard.cli.terminal import refusals
+from steelyard.cli.terminal import console, examples, refusals
 from steelyard.errors import OptionError
 
-EXAMPLES = """
-Examples:
-
-  steelyard analyze arm.urdf
-
-  steelyard analyze quadruped.urdf --floating --explain all
-
-  steelyard analyze arm.urdf --motors --friction viscous,coulomb,offset --format markdown
-"""
+EXAMPLES = examples(
+    "steelyard analyze arm.urdf",
+    "steelyard analyze quadruped.urdf --floating --explain all",
+    "steelyard analyze arm.urdf --motors --friction viscous,coulomb,offset --format markdown",
+)
 
 
 def analyze(
@@ -59,6 +55,7 @@ def analyze(
         text = analyze_report(
             robot,
             format=format,
+            width=screen.width if (screen := console()).is_terminal else None,
             explain="all" if explain == "all" else words(explain),
             log=None if log is None else prepared(read_log(log, robot)),
             base="floating" if floating else "planar" if planar else None,

@@ -6,18 +6,14 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import words
+from steelyard.cli.terminal import examples
 
-EXAMPLES = """
-Examples:
-
-  steelyard check robot.urdf
-
-  steelyard check models/ --select SY1,SY2 --format sarif > models.sarif
-
-  steelyard check robot.urdf --fix robot_fixed.urdf
-
-Exit status: 0 clean; 1 findings (with --fix: those that remain); 2 a model could not be checked.
-"""
+EXAMPLES = examples(
+    "steelyard check robot.urdf",
+    "steelyard check models/ --select SY1,SY2 --format sarif > models.sarif",
+    "steelyard check robot.urdf --fix robot_fixed.urdf",
+    status="0 clean; 1 findings (with --fix: those that remain); 2 a model could not be checked.",
+)
 
 
 def check(

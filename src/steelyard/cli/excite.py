@@ -8,21 +8,15 @@ import typer
 from steelyard.cli.excite_options import AimOptions, LimitOptions, MotionOptions, SearchOptions
 from steelyard.cli.groups import grouped
 from steelyard.cli.options import Gravity, Model, Quiet
-from steelyard.cli.terminal import DONE, FINDINGS, progress_bar, refusals
+from steelyard.cli.terminal import DONE, FINDINGS, examples, progress_bar, refusals
 
-EXAMPLES = """
-Examples:
-
-  steelyard excite arm.urdf --duration 10 --speed 0.5 -o traj.csv
-
-  steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain
-
-  steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif
-
-  steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz
-
-  steelyard excite humanoid.xml --held --move "*arm*" --feet left_foot,right_foot -o traj.csv
-"""
+EXAMPLES = examples(
+    "steelyard excite arm.urdf --duration 10 --speed 0.5 -o traj.csv",
+    "steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain",
+    "steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif",
+    "steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz",
+    'steelyard excite humanoid.xml --held --move "*arm*" --feet left_foot,right_foot -o traj.csv',
+)
 
 
 @grouped

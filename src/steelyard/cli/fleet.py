@@ -8,21 +8,16 @@ import typer
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions, ModelOptions, WorkOptions
 from steelyard.cli.options import Json, Model, Quiet
-from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals, show_json
+from steelyard.cli.terminal import DONE, FINDINGS, console, examples, progress_bar, refusals, show_json
 from steelyard.pipeline import Job
 
 FALSE_ALARM = 0.05
-EXAMPLES = """
-Examples:
-
-  steelyard fleet arm.urdf logs/ -o result
-
-  steelyard fleet arm.urdf robots.csv -o result --scheduler local --workers 8 --keep work
-
-  steelyard fleet arm.urdf s3://plant/runs.toml -o result --scheduler tcp://head:8786 --keep s3://plant/work
-
-Exit status: 0 nothing to look at; 1 changes, outliers, robots that need a motion or failed logs; 2 refused.
-"""
+EXAMPLES = examples(
+    "steelyard fleet arm.urdf logs/ -o result",
+    "steelyard fleet arm.urdf robots.csv -o result --scheduler local --workers 8 --keep work",
+    "steelyard fleet arm.urdf s3://plant/runs.toml -o result --scheduler tcp://head:8786 --keep s3://plant/work",
+    status="0 nothing to look at; 1 changes, outliers, robots that need a motion or failed logs; 2 refused.",
+)
 
 
 @grouped

@@ -10,31 +10,21 @@ from steelyard.cli.fleet import alone, ask, show
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions, ModelOptions, WorkOptions
 from steelyard.cli.options import Json, Model, Quiet
-from steelyard.cli.terminal import DONE, FINDINGS, console, progress_bar, refusals, show_json
+from steelyard.cli.terminal import DONE, FINDINGS, console, examples, progress_bar, refusals, show_json
 from steelyard.errors import OptionError
 from steelyard.pipeline import Job
 
-EXAMPLES = """
-Examples:
-
-  steelyard identify arm.urdf run.csv -o result
-
-  steelyard identify arm.urdf run.csv -o result --friction viscous,coulomb --no-armature
-
-  steelyard identify arm.urdf run.csv -o result --coupling joint5+joint6 --rotors
-
-  steelyard identify arm.urdf run.csv -o result --mass hand=0.73 --mass all=18 --fix base=all --tie left=right:y
-
-  steelyard identify arm.xml run.npz -o result --gravity 0 0 0 --cutoff 0
-
-  steelyard identify arm.urdf run.csv -o result --channels '{"tau": ["current1", "current2"]}'
-
-  steelyard identify arm.urdf run.csv -o result --unit q=deg --scale tau:joint3=-1 --delay auto
-
-  steelyard identify arm.urdf run.csv --json | jq .verdict
-
-  steelyard identify arm.urdf --logs 'week1/**/*.parquet' --scheduler local --keep work -o result
-"""
+EXAMPLES = examples(
+    "steelyard identify arm.urdf run.csv -o result",
+    "steelyard identify arm.urdf run.csv -o result --friction viscous,coulomb --no-armature",
+    "steelyard identify arm.urdf run.csv -o result --coupling joint5+joint6 --rotors",
+    "steelyard identify arm.urdf run.csv -o result --mass hand=0.73 --mass all=18 --fix base=all --tie left=right:y",
+    "steelyard identify arm.xml run.npz -o result --gravity 0 0 0 --cutoff 0",
+    r"""steelyard identify arm.urdf run.csv -o result --channels '{"tau": ["current1", "current2"]}'""",
+    "steelyard identify arm.urdf run.csv -o result --unit q=deg --scale tau:joint3=-1 --delay auto",
+    "steelyard identify arm.urdf run.csv --json | jq .verdict",
+    "steelyard identify arm.urdf --logs 'week1/**/*.parquet' --scheduler local --keep work -o result",
+)
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,15 @@ import typer
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions
 from steelyard.cli.options import Gravity, Json
-from steelyard.cli.terminal import DONE, FINDINGS, console, refusals, show_json
+from steelyard.cli.terminal import DONE, FINDINGS, console, examples, refusals, show_json
 
-EXAMPLES = """
-Examples:
-
-  steelyard inspect run.mcap
-
-  steelyard inspect run.csv --model arm.urdf --html health.html
-
-  steelyard inspect run.parquet --model arm.urdf --json
-
-  steelyard inspect run.h5 --channels '{"q": "arm/angles"}'
-
-Exit status: 0 healthy; 1 findings; 2 refused.
-"""
+EXAMPLES = examples(
+    "steelyard inspect run.mcap",
+    "steelyard inspect run.csv --model arm.urdf --html health.html",
+    "steelyard inspect run.parquet --model arm.urdf --json",
+    r"""steelyard inspect run.h5 --channels '{"q": "arm/angles"}'""",
+    status="0 healthy; 1 findings; 2 refused.",
+)
 
 
 @grouped

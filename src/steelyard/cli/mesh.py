@@ -6,15 +6,12 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import Json
-from steelyard.cli.terminal import DONE, FINDINGS, refusals, show_json
+from steelyard.cli.terminal import DONE, FINDINGS, examples, refusals, show_json
 
-EXAMPLES = """
-Examples:
-
-  steelyard mesh bracket.stl --density 2700
-
-  steelyard mesh gripper.stl --scale 0.001 --mass 0.85 --draw gripper.png
-"""
+EXAMPLES = examples(
+    "steelyard mesh bracket.stl --density 2700",
+    "steelyard mesh gripper.stl --scale 0.001 --mass 0.85 --draw gripper.png",
+)
 
 
 def mesh(

@@ -6,19 +6,14 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import Json, words
-from steelyard.cli.terminal import DONE, FINDINGS, refusals, show_json
+from steelyard.cli.terminal import DONE, FINDINGS, examples, refusals, show_json
 
-EXAMPLES = """
-Examples:
-
-  steelyard payload held.npz --shape hammer.stl --out result
-
-  steelyard payload held.csv --arm arm.urdf --frame flange --hand empty.csv --export franka,ur
-
-  steelyard payload joints.csv --torques --arm arm_identified.urdf --frame flange --json
-
-Exit status: 0 done; 1 done, but look at the status and findings first; 2 refused.
-"""
+EXAMPLES = examples(
+    "steelyard payload held.npz --shape hammer.stl --out result",
+    "steelyard payload held.csv --arm arm.urdf --frame flange --hand empty.csv --export franka,ur",
+    "steelyard payload joints.csv --torques --arm arm_identified.urdf --frame flange --json",
+    status="0 done; 1 done, but look at the status and findings first; 2 refused.",
+)
 
 
 def payload(

@@ -6,17 +6,13 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import Json, Quiet
-from steelyard.cli.terminal import DONE, console, refusals, show_json
+from steelyard.cli.terminal import DONE, console, examples, refusals, show_json
 
-EXAMPLES = """
-Examples:
-
-  steelyard report result
-
-  steelyard report march/ april/ may/ --out drift
-
-  steelyard report robot-1/ robot-2/ --json
-"""
+EXAMPLES = examples(
+    "steelyard report result",
+    "steelyard report march/ april/ may/ --out drift",
+    "steelyard report robot-1/ robot-2/ --json",
+)
 
 
 def report(

@@ -1,6 +1,7 @@
 """What every subcommand does with the terminal: exit statuses, refusals, progress, tables."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,26 @@ from rich.console import Console
 from steelyard.errors import SteelyardError
 
 DONE, FINDINGS, REFUSED = 0, 1, 2
+NARROW = 76  # characters of an example, which help indents by two
+
+
+def examples(*commands: str, status: str = "") -> str:
+    """The text below a help: commands as they can be copied, those too long for a line broken before an option, and
+    what the exit status says."""
+    copied = ("\b\n" + " \\\n    ".join(_broken(command)) for command in commands)
+    return "\n\n".join(["Examples:", *copied, *([f"Exit status: {status}"] if status else [])])
+
+
+def _broken(command: str) -> Iterator[str]:
+    """Pieces of a command that fit on a line together with the indentation and the mark of a line that goes on."""
+    line, *options = re.split(r" (?=-|\| |> )", command)
+    for option in options:
+        if len(f"    {line} {option} \\") > NARROW:
+            yield line
+            line = option
+        else:
+            line = f"{line} {option}"
+    yield line
 
 
 @contextmanager

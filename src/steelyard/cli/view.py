@@ -6,17 +6,13 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import Model, Quiet
-from steelyard.cli.terminal import DONE, refusals
+from steelyard.cli.terminal import DONE, examples, refusals
 
-EXAMPLES = """
-Examples:
-
-  steelyard view arm.urdf
-
-  steelyard view arm.urdf --estimate result --trajectory traj.csv -o view.html --no-open
-
-  steelyard view arm.urdf --trajectory traj.csv --movie traj.gif
-"""
+EXAMPLES = examples(
+    "steelyard view arm.urdf",
+    "steelyard view arm.urdf --estimate result --trajectory traj.csv -o view.html --no-open",
+    "steelyard view arm.urdf --trajectory traj.csv --movie traj.gif",
+)
 
 
 def view(
