@@ -103,6 +103,15 @@ def test_report(format):
         analyze_report(ROBOT, format="pdf")
 
 
+def test_long_lines_of_the_report_go_on_indented():
+    whole, narrow = (analyze_report(ROBOT, explain="link2", width=width) for width in (None, 80))
+    lines = narrow.partition("Base parameters")[2].splitlines()
+    assert max(map(len, whole.splitlines())) > 120 > 80 >= max(map(len, lines))
+    assert "".join(whole.split()) == "".join(narrow.split())
+    sums = [line for line in lines[: lines.index("link2")] if line.startswith("    ")]
+    assert sums and all(line[4] in "+-" for line in sums)  # broken before the sign of a term
+
+
 def test_report_escapes_names():
     from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """The analysis of a robot as one document, for the command line and for reports."""
 
+import re
+import textwrap
 from collections.abc import Iterable
 from html import escape
 
@@ -10,6 +12,7 @@ from steelyard.identifiability.shared import coupled_motors
 from steelyard.model.robot import Robot
 
 FORMATS = ("text", "markdown", "html", "latex")
+KEPT = "\N{NO-BREAK SPACE}"
 
 
 def analyze_report(
@@ -20,13 +23,15 @@ def analyze_report(
     expressions: bool = True,
     log=None,
     coupling=(),
+    width: int | None = None,
     **options,
 ) -> str:
     """Table, base parameters, explanations of some links and the excitation of a log.
 
     format: "text", "markdown", "html" (a fragment) or "latex". explain: links, or "all". log: a Log (or several) with
-    q, v and a of this robot. coupling: joints that share a motor, see `coupled_motors`. options: of `identifiability`.
-    Raises its errors, and OptionError for an unknown format.
+    q, v and a of this robot. coupling: joints that share a motor, see `coupled_motors`. width: characters of a line
+    below the table, longer ones go on indented; None keeps each whole. options: of `identifiability`. Raises its
+    errors, and OptionError for an unknown format.
     """
     if format not in FORMATS:
         raise OptionError(f"format is one of {choices(FORMATS)}; got '{format}'.")
@@ -34,8 +39,11 @@ def analyze_report(
     links = (
         result.mechanism.layout.body_names if explain == "all" else (explain,) if isinstance(explain, str) else explain
     )
-    sections = [("Base parameters", list(result.expressions()))] if expressions else []
-    sections += [(link, result.explain(link).splitlines()) for link in links]
+    sums = [_folded(line, width, sum=True) for line in result.expressions()] if expressions else []
+    sections = [("Base parameters", sums)] if expressions else []
+    for link in links:
+        lines = result.explain(link).splitlines()  # sums are indented there, and sentences with a colon
+        sections.append((link, [_folded(line, width, sum=line.startswith(" ") and ":" not in line) for line in lines]))
     if coupling:
         sections.append(("Motors shared by joints", list(coupled_motors(result, coupling))))
     if log is not None:
@@ -53,3 +61,12 @@ def _section(title: str, lines: list[str], format: str) -> str:
     if format == "latex":
         return f"\\paragraph{{{title.replace('_', chr(92) + '_')}}}\n\\begin{{verbatim}}\n{body}\n\\end{{verbatim}}"
     return f"{title}\n{body}"
+
+
+def _folded(line: str, width: int | None, *, sum: bool = False) -> str:
+    """A line in several, indented from the second: at blanks, or of a sum before the sign of a term."""
+    if width is None:
+        return line
+    bound = re.sub(r"(?<=\S) (?![-+] )", KEPT, line) if sum else line
+    folded = textwrap.fill(bound, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return folded.replace(KEPT, " ")
