@@ -25,10 +25,10 @@ SUFFIX = "_identified"
 
 
 def identify(
-    model,
-    logs,
+    model: str | Path,
+    logs: str | Path | Sequence[str | Path],
     *,
-    out=None,
+    out: str | Path | None = None,
     progress: Progress | None = None,
     floating: bool | None = Job.floating,
     gravity: tuple[float, float, float] | None = Job.gravity,
@@ -39,7 +39,7 @@ def identify(
     armature: bool = Job.armature,
     coupling=Job.coupling,
     rotors: bool = Job.rotors,
-    side=Job.side,
+    side: str | Path | None = Job.side,
     validation: float = Job.validation,
     weight: float = Job.weight,
     reversal_weight: float = Job.reversal_weight,
@@ -58,17 +58,17 @@ def identify(
 
     model: path of a URDF or MJCF file. logs: path of a log or several. out: folder for the identified model (the
     model's file name with `_identified`), `summary.json`, `report.html`, `report.md` and `curves.npz` (to draw it
-    again), which appear together or not at all; None writes nothing. progress: called with a stage and the share done,
-    0 to 1. cutoff: Hz, None chooses it from each log's spectrum, 0 takes v and a as recorded;
-    torque_cutoff: Hz, of torques, None: the same; smoother: butterworth,
-    kalman or savgol. friction: any of viscous, coulomb, offset. validation: share of each log held out to measure the
-    torque error. coupling: groups of joints with a common motor, see `accumulate`; rotors: whether the motors' rotors
-    that the side file describes are bodies; side: that file, by default the model's name with `.steelyard.toml`.
-    weight, regularizer: of the model as prior; within: "geometry" or "consistent"; masses, fixed, tied: what else is
-    known of links, as for `fit.consistent` or in words such as `link7=0.73`. reversal_weight: of samples where a joint
-    stands still, see `reversal_weights`. floating, gravity: see `load`. channels: see `read_log`. corrections: mistakes
-    of the logs to undo, see `Corrections`; drive_gains, loads: the torques are motor currents, see `Job`; accept: codes
-    of fatal findings in spite of which to go on. Raises SteelyardError with a remedy; input files are never changed.
+    again), which appear together or not at all; None writes nothing. progress: called with a stage and the share
+    done, 0 to 1. cutoff: Hz, None chooses it from each log's spectrum, 0 takes v and a as recorded; torque_cutoff:
+    Hz, of torques, None: the same; smoother: butterworth, kalman or savgol. friction: any of viscous, coulomb,
+    offset. validation: share of each log held out to measure the torque error. coupling: groups of joints with a
+    common motor, see `accumulate`; rotors: whether the motors' rotors that the side file describes are bodies; side:
+    that file, by default the model's name with `.steelyard.toml`. weight, regularizer: of the model as prior; within:
+    "geometry" or "consistent"; masses, fixed, tied: what else is known of links, as for `fit.consistent` or in words
+    such as `link7=0.73`. reversal_weight: of samples where a joint stands still, see `reversal_weights`. floating,
+    gravity: see `load`. channels: see `read_log`. corrections: mistakes of the logs to undo, see `Corrections`;
+    drive_gains, loads: the torques are motor currents, see `Job`; accept: codes of fatal findings in spite of which
+    to go on. Raises SteelyardError with a remedy; input files are never changed.
     """
     job = Job(
         model=str(model),

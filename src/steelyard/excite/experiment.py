@@ -12,7 +12,7 @@ from steelyard.excite.avoided import avoided, scene_notes
 from steelyard.excite.curves import Curve
 from steelyard.excite.finish import SHAPING, Finished, aimed, finished
 from steelyard.excite.goal import Goal
-from steelyard.excite.limits import Limits, bounds_of
+from steelyard.excite.limits import Bounds, Limits, bounds_of
 from steelyard.excite.margins import Margin
 from steelyard.excite.optimise import Progress, condition_of, curves_of, first_runs
 from steelyard.excite.probe import checked_start, probe_states, require_held
@@ -132,13 +132,12 @@ def design(
     (harmonics, periods or the best of 1 to 3, ramp in s) or "spline" (points). start: (nv,) first pose, free by
     default. locked: joints that stay at `rest` (nv,) or (nq,), neutral by default, or moved: those that alone do not;
     by name or pattern (`left_*`). rows: what is measured, "joints" by default, any of "joints", "base" and
-    "wrench:LINK" as in `accumulate`.
-    friction, armature: unknown terms, as in `accumulate`. noise: (nv,) standard deviation of torques, by default 1 % of
-    each effort limit, or of the typical torque, and noise_share: further noise, as a share of the RMS torque of the
-    motion; rate: independent samples a second. after: Information of earlier logs, whose weakest directions then count
-    most; weight: of the prior, as in `fit.consistent`. target: condition number to reach, by another criterion if
-    need be; a miss is explained in `notes`. warm: a design or a log to start from. seed: of random starts; starts: how
-    many of them are optimised to the end, by so many processes (workers).
+    "wrench:LINK" as in `accumulate`. friction, armature: unknown terms, as there. noise: (nv,) standard deviation of
+    torques, by default 1 % of each effort limit, or of the typical torque, and noise_share: further noise, as a share
+    of the RMS torque of the motion; rate: independent samples a second. after: Information of earlier logs, whose
+    weakest directions then count most; weight: of the prior, as in `fit.consistent`. target: condition number to
+    reach, by another criterion if need be; a miss is explained in `notes`. warm: a design or a log to start from.
+    seed: of random starts; starts: how many of them are optimised to the end, by so many processes (workers).
     time_limit: s after which the best motion so far is made to keep the limits and returned. Without it the result is
     the same for the same seed. progress(stage, share): called between rounds.
 
@@ -151,17 +150,10 @@ def design(
     bounds = bounds_of(robot, limits, locked=locked, moved=moved, rest=rest)
     if not len(bounds.moving):
         raise OptionError("Every joint is locked; leave one that moves.")
-    probe = probe_states(robot, bounds)
-    require_held(robot, bounds, probe[0])
     asked = Asked(criterion, focus, rows, friction, armature, noise, noise_share, rate, after, weight)
-    goal = goal_of(robot, probe, asked)
-    scene = avoided(robot, bounds, limits, probe[0].T)
-    pose = None if start is None else checked_start(robot, bounds, scene if limits.collisions else None, start)
     curves = curves_of(duration, basis, harmonics, periods, points, ramp)
     curves, coefficients = start_from(warm, robot, bounds, curves)
-    support = support_of(robot, bounds, limits.feet, margin=limits.balance) if limits.feet else None
-    colliding = limits.collisions or limits.floor is not None
-    problem = Problem(robot, goal, curves[0], bounds, scene, limits.cartesian_speed, pose, colliding, support)
+    problem = _problem(robot, limits, bounds, asked, curves[0], start)
     runs = first_runs(problem, curves, seed=seed, kept=starts, warm=coefficients, deadline=clock.after(OPENING))
     before = condition_of(replace(runs[0], z=runs[0].first))
     best = finished(runs[:starts], workers=workers, progress=progress, seconds=clock.left)
@@ -170,7 +162,19 @@ def design(
         said = (*said, f"The time limit of {clock.seconds:g} s was reached; a longer one may find a better motion.")
     if progress is not None:
         progress("designed", 1.0)
-    return _design(best, goal, before, (*scene_notes(robot, scene, limits), *best.notes, *said))
+    return _design(best, problem.goal, before, (*scene_notes(robot, problem.scene, limits), *best.notes, *said))
+
+
+def _problem(robot: Robot, limits: Limits, bounds: Bounds, asked: Asked, curve, start) -> Problem:
+    """What is optimised. Raises OptionError for what no motion can do: reveal, hold, stand or start there."""
+    probe = probe_states(robot, bounds)
+    require_held(robot, bounds, probe[0])
+    goal = goal_of(robot, probe, asked)
+    scene = avoided(robot, bounds, limits, probe[0].T)
+    pose = None if start is None else checked_start(robot, bounds, scene if limits.collisions else None, start)
+    support = support_of(robot, bounds, limits.feet, margin=limits.balance) if limits.feet else None
+    colliding = limits.collisions or limits.floor is not None
+    return Problem(robot, goal, curve, bounds, scene, limits.cartesian_speed, pose, colliding, support)
 
 
 @dataclass(frozen=True)

@@ -66,16 +66,16 @@ def consistent(
     what unconstrained least squares leaves, or what the constrained fit leaves where that is clearly more.
 
     within: sets that hold a body's mass, by name: an `Ellipsoid`, a list of ellipsoids (their union), or any set of
-    `sy.inertia.sets` and `sy.inertia.hull`; others are physically consistent (`J >= eps J0`). "geometry" stands for an
-    ellipsoid around what the model file shows of a body (`model.geometry`): within="geometry" for all bodies, or
-    {"all": "geometry", "link3": ellipsoid, "link4": "consistent"}; bodies of which nothing is shown are noted. masses:
-    known masses, {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0} kg. fixed: what keeps the prior's values,
-    {"link1": "mass", "link2": ("com", "inertia"), "link3": "all"}. tied: bodies that are equal or mirrored, see `Tied`.
-    bounds:
-    {"joint1.viscous": (0, 5), "offset": (-1, 1)}; viscous and Coulomb friction and armature are not negative unless
-    bounds say so. regularizer: "pullback" (quadratic, coordinate invariant), "entropic" (its barrier: never on the
-    boundary) or "euclidean" (on theta in SI units). Raises OptionError for knowledge about things that are not there,
-    FitError when pieces of it contradict each other (they are named) or no verified solution is found.
+    `sy.inertia.sets` and `sy.inertia.hull`; others are physically consistent (`J >= eps J0`). "geometry" stands for
+    an ellipsoid around what the model file shows of a body (`model.geometry`): within="geometry" for all bodies, or
+    {"all": "geometry", "link3": ellipsoid, "link4": "consistent"}; bodies of which nothing is shown are noted.
+    masses: known masses, {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0} kg. fixed: what keeps the prior's
+    values, {"link1": "mass", "link2": ("com", "inertia"), "link3": "all"}. tied: bodies that are equal or mirrored,
+    see `Tied`. bounds: {"joint1.viscous": (0, 5), "offset": (-1, 1)}; viscous and Coulomb friction and armature are
+    not negative unless bounds say so. regularizer: "pullback" (quadratic, coordinate invariant), "entropic" (its
+    barrier: never on the boundary) or "euclidean" (on theta in SI units). Raises OptionError for knowledge about
+    things that are not there, FitError when pieces of it contradict each other (they are named) or no verified
+    solution is found.
     """
     if regularizer not in REGULARIZERS:
         raise OptionError(f"Unknown regularizer {regularizer!r}. Choose from {choices(REGULARIZERS)}.")
@@ -85,14 +85,7 @@ def consistent(
     theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
     held = around_prior(volumes(within, info.robot), theta0, info.layout.bodies, fixed or {})
     known = _known(info, theta0, held, masses or {}, fixed or {}, tied, bounds or {})
-    noise = _first_noise(info)
-    problem, program, solution = _solved(info, noise, theta0, known, regularizer, weight)
-    for _ in range(REWEIGHINGS):
-        residual = joint_noise(info.base, info.basis.regroup(program.parameters(solution.w)))
-        if (residual < OVERFITTED * noise).all():
-            break
-        noise = np.maximum(noise, residual)
-        problem, program, solution = _solved(info, noise, theta0, known, regularizer, weight)
+    noise, problem, program, solution = _reweighed(info, theta0, known, regularizer, weight)
     parameters = _onto_bounds(known, program.parameters(solution.w))
     depths = _depths(known, parameters, solution)
     certificate = _certificate(info.layout, theta0, known, parameters, depths, solution.gap)
@@ -121,6 +114,21 @@ def consistent(
         ),
         notes=(*notes, *held.notes),
     )
+
+
+def _reweighed(
+    info: Information, theta0, known, regularizer: str, weight: float
+) -> tuple[np.ndarray, Whitened, Program, Solution]:
+    """Noise (g,), whitened data, program and solution, once the noise is no less than what the fit leaves."""
+    noise = _first_noise(info)
+    problem, program, solution = _solved(info, noise, theta0, known, regularizer, weight)
+    for _ in range(REWEIGHINGS):
+        residual = joint_noise(info.base, info.basis.regroup(program.parameters(solution.w)))
+        if (residual < OVERFITTED * noise).all():
+            break
+        noise = np.maximum(noise, residual)
+        problem, program, solution = _solved(info, noise, theta0, known, regularizer, weight)
+    return noise, problem, program, solution
 
 
 def _first_noise(info: Information) -> np.ndarray:

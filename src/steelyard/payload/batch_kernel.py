@@ -78,6 +78,33 @@ def _step_to(target, point, scaling, factor, residual, row, column, dW, dS, room
 
 
 @njit(**OPTIONS)
+def _scale(L, axes, point, scaling, back):
+    """scaling = diag(sqrt(point)) axes^T L^-1, and its inverse: both sides of a pair become diag(point)."""
+    for i in range(4):
+        root = np.sqrt(point[i])
+        for j in range(3, -1, -1):
+            total = axes[j, i] * root
+            for k in range(j + 1, 4):
+                total -= L[k, j] * scaling[i, k]
+            scaling[i, j] = total / L[j, j]
+    product(L, False, axes, back)
+    for i in range(4):
+        for j in range(4):
+            back[i, j] /= np.sqrt(point[j])
+
+
+@njit(**OPTIONS)
+def _gap_after(point, dW, dS, length):
+    """Mean gap of the scaled pair after a step."""
+    after = 0.0
+    for i in range(4):
+        for j in range(4):
+            own = point[i] if i == j else 0.0
+            after += 0.25 * (own + length * dW[i, j]) * (own + length * dS[i, j])
+    return after
+
+
+@njit(**OPTIONS)
 def _central_point(gram, pull, w, row, column, H, K, work):
     """`geo._central_point` in place: w starts and ends as a triangle. Returns the distance from the central path."""
     W, S, L, M, axes = work[0], work[1], work[2], work[3], work[4]
@@ -107,18 +134,8 @@ def _central_point(gram, pull, w, row, column, H, K, work):
             point[i] = np.sqrt(values[i])
         if not distance < np.inf or distance < CENTERED:
             return distance
-        for i in range(4):  # scaling = diag(root) axes^T L^-1, and its inverse
-            root = np.sqrt(point[i])
-            for j in range(3, -1, -1):
-                total = axes[j, i] * root
-                for k in range(j + 1, 4):
-                    total -= L[k, j] * scaling[i, k]
-                scaling[i, j] = total / L[j, j]
+        _scale(L, axes, point, scaling, back)
         product(scaling, True, scaling, M)
-        product(L, False, axes, back)
-        for i in range(4):
-            for j in range(4):
-                back[i, j] /= np.sqrt(point[j])
         _hessian(gram, M, row, column, H)
         if not cholesky(H, K, 10):
             return np.inf
@@ -129,11 +146,7 @@ def _central_point(gram, pull, w, row, column, H, K, work):
             target[i, i] = 1.0 / point[i]
         _step_to(target, point, scaling, K, residual, row, column, dW, dS, room)
         length = _length(point, dW, dS, 1.0, room)
-        after = 0.0
-        for i in range(4):
-            for j in range(4):
-                own = point[i] if i == j else 0.0
-                after += 0.25 * (own + length * dW[i, j]) * (own + length * dS[i, j])
+        after = _gap_after(point, dW, dS, length)
         shrink = min(1.0, max(0.0, after - 1.0) / (gap - 1.0)) ** 3 if gap > 1.0 else 0.0
         product(dW, False, dS, M)
         for i in range(4):

@@ -157,6 +157,67 @@ def _surprise(rows, w, r, L, ready, S):
 
 
 @njit(**OPTIONS)
+def _watch(level, t, config, state, G, h):
+    """Has the payload changed? Sums up how surprising samples are; at an alarm, sums of the new payload begin."""
+    excess = level / state[USUAL] - 1.0 - config[DRIFT] if state[AGE] > config[SETTLE] else 0.0
+    excess = min(excess, config[THRESHOLD] / 3)  # one wild sample is no change
+    if state[ALARM] < ONSET_SHARE * config[THRESHOLD]:
+        state[ONSET] = t
+    state[ALARM] = max(0.0, state[ALARM] + excess)
+    if state[ALARM] > config[THRESHOLD]:
+        state[BEFORE], state[LAST] = state[HELD], state[ONSET]
+        state[BEFORE_MOMENT : BEFORE_MOMENT + 3] = state[HELD_MOMENT : HELD_MOMENT + 3]
+        G[:, :] = 0.0
+        h[:] = 0.0
+        state[FELT] = state[PULLED] = state[COUNT] = state[AGE] = state[ALARM] = 0.0
+
+
+@njit(**OPTIONS)
+def _add(rows, r, felt, wrench, trust, forget, state, G, h):
+    """Add a sample to the sums, in which a wild one counts little and old ones are forgotten."""
+    strength = force = 0.0
+    for i in range(3):
+        strength += felt[i] * felt[i]
+        force += felt[i] * wrench[i]
+    state[FELT] = forget * state[FELT] + trust * strength
+    state[PULLED] = forget * state[PULLED] + trust * force
+    state[COUNT] = forget * state[COUNT] + 1
+    for i in range(10):
+        total = 0.0
+        for m in range(6):
+            total += rows[m, i] * r[m]
+        h[i] = forget * h[i] + trust * total
+        for j in range(10):
+            total = 0.0
+            for m in range(6):
+                total += rows[m, i] * rows[m, j]
+            G[i, j] = forget * G[i, j] + trust * total
+
+
+@njit(**OPTIONS)
+def _start(w, mass, row, column):
+    """The body from which Newton's steps start: a multiple of the unit."""
+    for i in range(10):
+        w[i] = mass if row[i] == column[i] else 0.0
+
+
+@njit(**OPTIONS)
+def _change(mass, theta, config, state):
+    """What has happened to the payload, now that the new sums have settled: a kind of `advance`, 0 for nothing."""
+    was, now = state[BEFORE] > config[EMPTY], mass > config[EMPTY]
+    if state[LAST] < 0:
+        return 0.0
+    kind = 1.0 if now and not was else 3.0 if was and not now else 2.0 if was else 0.0
+    if kind == 2.0 and abs(mass - state[BEFORE]) < config[EMPTY]:
+        moved = 0.0
+        for i in range(3):
+            moved += (theta[1 + i] - state[BEFORE_MOMENT + i]) ** 2
+        if np.sqrt(moved) < SAME * config[EMPTY]:
+            return 0.0  # the same payload: a disturbance
+    return kind
+
+
+@njit(**OPTIONS)
 def advance(
     t, R, wrench, twist, acceleration, gravity, basis, Q, row, column, config, state, G, h, w, H, L, thetas, events
 ):
@@ -174,50 +235,19 @@ def advance(
             for j in range(10):
                 Y[i, j] *= scale
         _times_basis(Y, basis, rows)
-        # has the payload changed?
         surprise = _surprise(rows, w, r, L, state[AGE] > 0, S)
         state[AGE] += 1
         level = surprise / 6.0
-        excess = level / state[USUAL] - 1.0 - config[DRIFT] if state[AGE] > config[SETTLE] else 0.0
-        excess = min(excess, config[THRESHOLD] / 3)  # one wild sample is no change
-        if state[ALARM] < ONSET_SHARE * config[THRESHOLD]:
-            state[ONSET] = t[k]
-        state[ALARM] = max(0.0, state[ALARM] + excess)
-        if state[ALARM] > config[THRESHOLD]:
-            state[BEFORE], state[LAST] = state[HELD], state[ONSET]
-            state[BEFORE_MOMENT : BEFORE_MOMENT + 3] = state[HELD_MOMENT : HELD_MOMENT + 3]
-            G[:, :] = 0.0
-            h[:] = 0.0
-            state[FELT] = state[PULLED] = state[COUNT] = state[AGE] = state[ALARM] = 0.0
-        # sums, in which a wild sample counts little
+        _watch(level, t[k], config, state, G, h)
         trust = min(1.0, WILD * state[USUAL] / max(surprise, 1e-300)) if state[AGE] > config[SETTLE] else 1.0
-        f = config[FORGET]
-        strength = force = 0.0
-        for i in range(3):
-            strength += felt[i] * felt[i]
-            force += felt[i] * wrench[k, i]
-        state[FELT] = f * state[FELT] + trust * strength
-        state[PULLED] = f * state[PULLED] + trust * force
-        state[COUNT] = f * state[COUNT] + 1
-        for i in range(10):
-            total = 0.0
-            for m in range(6):
-                total += rows[m, i] * r[m]
-            h[i] = f * h[i] + trust * total
-            for j in range(10):
-                total = 0.0
-                for m in range(6):
-                    total += rows[m, i] * rows[m, j]
-                G[i, j] = f * G[i, j] + trust * total
+        _add(rows, r, felt, wrench[k], trust, config[FORGET], state, G, h)
         mass = state[PULLED] / state[FELT]
         held = max(mass, 0.3 * config[EMPTY])
         if state[AGE] == 0:
-            for i in range(10):
-                w[i] = held if row[i] == column[i] else 0.0
+            _start(w, held, row, column)
         steps = YOUNG_STEPS if state[AGE] < YOUNG else NEWTON_STEPS
         if not _newton(G, h, Q, w, held, config[KAPPA], row, column, H, L, steps):
-            for i in range(10):
-                w[i] = held if row[i] == column[i] else 0.0
+            _start(w, held, row, column)
         for i in range(10):
             total = 0.0
             for j in range(10):
@@ -228,16 +258,7 @@ def advance(
             state[USUAL] = max(1.0, state[USUAL] + (min(level, TYPICAL) - state[USUAL]) / LEARNING)
         # a change is named once the new sums have settled
         if state[AGE] == config[SETTLE]:
-            was, now = state[BEFORE] > config[EMPTY], mass > config[EMPTY]
-            kind = 0.0
-            if state[LAST] >= 0:
-                kind = 1.0 if now and not was else 3.0 if was and not now else 2.0 if was else 0.0
-            if kind == 2.0 and abs(mass - state[BEFORE]) < config[EMPTY]:
-                moved = 0.0
-                for i in range(3):
-                    moved += (thetas[k, 1 + i] - state[BEFORE_MOMENT + i]) ** 2
-                if np.sqrt(moved) < SAME * config[EMPTY]:
-                    kind = 0.0  # the same payload: a disturbance
+            kind = _change(mass, thetas[k], config, state)
             if kind > 0:
                 events[count, 0], events[count, 1] = state[LAST], kind
                 events[count, 2], events[count, 3] = state[BEFORE], mass
