@@ -1,6 +1,5 @@
 """Robots and raw logs of the jobs in `peer_jobs`: simulated in MuJoCo with known truth, and measured."""
 
-import re
 import runpy
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import numpy as np
 
 import steelyard as sy
 from recordings_of_arms import arm
-from robots import SHARED_DATA, urdf
+from robots import SHARED_DATA
 from steelyard.simulate import Sensors, record
 
 MEASURED = {"panda": "panda_unisa_30Hz", "ur10": "ur10_unisa_125Hz", "tx40": "tx40_100Hz"}
@@ -31,7 +30,7 @@ class Case:
 
 def cases() -> Iterator[Case]:
     """Simulated logs of two arms, and measured ones where the data is at hand."""
-    for name, given in (("UR10", _ur10()), ("Panda", arm("panda"))):
+    for name, given in (("UR10", arm("ur10")), ("Panda", arm("panda"))):
         factors = np.random.default_rng(2).uniform(1 - CHANGE, 1 + CHANGE, size=(given.nb, 1))
         truth = given.with_inertias(given.inertias * factors)
         log = record(truth, duration=20.0, seed=3, sensors=Sensors(rate=250.0)).log
@@ -45,14 +44,3 @@ def cases() -> Iterator[Case]:
             path.write_text(model_text(SHARED_DATA / "models.json", name))
             given = sy.load(path)
         yield Case(f"{name} measured", given, sy.read_log(SHARED_DATA / f"{file}.npz", given))
-
-
-def _ur10() -> sy.Robot:
-    """The UR10 of example-robot-data without its meshes, with friction and armature."""
-    text = re.sub(r"<(visual|collision)>.*?</\1>", "", urdf("ur10_robot").read_text("utf-8"), flags=re.DOTALL)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "ur10.urdf"
-        path.write_text(text, encoding="utf-8")
-        robot = sy.load(path)
-    ones = np.ones(robot.nv)
-    return robot.with_joint_properties(damping=2.0 * ones, frictionloss=3.0 * ones, armature=0.1 * ones)

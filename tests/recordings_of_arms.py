@@ -15,23 +15,27 @@ from steelyard.pipeline import prepared
 from steelyard.simulate import Sensors, record
 
 ARMS = ("puma560", "panda")
+FRICTION = {  # file, and what the model file does not state
+    "panda": ("panda", {"damping": 0.5, "frictionloss": 0.4, "armature": 0.05}),
+    "ur10": ("ur10_robot", {"damping": 2.0, "frictionloss": 3.0, "armature": 0.1}),
+}
 PAYLOAD = from_com_inertia(2.0, np.array([0.0, 0.02, 0.1]), 0.004 * np.eye(3))
 
 
 @lru_cache
 def arm(name: str) -> sy.Robot:
-    """The bundled PUMA 560, or a Panda with its fingers fixed and with friction and armature."""
+    """The bundled PUMA 560, or a Panda with its fingers fixed, or a UR10: these without meshes, with friction."""
     if name == "puma560":
         return sy.library.puma560()
-    text = urdf("panda").read_text("utf-8")
+    file, friction = FRICTION[name]
+    text = urdf(file).read_text("utf-8")
     text = re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', text)
     text = re.sub(r"<mimic[^>]*/>|<(visual|collision)>.*?</\1>", "", text, flags=re.DOTALL)
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "panda.urdf"
+        path = Path(folder) / f"{name}.urdf"
         path.write_text(text, encoding="utf-8")
         robot = sy.load(path)
-    ones = np.ones(robot.nv)
-    return robot.with_joint_properties(damping=0.5 * ones, frictionloss=0.4 * ones, armature=0.05 * ones)
+    return robot.with_joint_properties(**{each: np.full(robot.nv, value) for each, value in friction.items()})
 
 
 @lru_cache

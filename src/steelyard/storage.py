@@ -91,6 +91,17 @@ def require_folder(out) -> Path:
     return out
 
 
+@contextmanager
+def temporary_files() -> Iterator[list[Path]]:
+    """A list of files that are gone afterwards, whatever happens."""
+    names: list[Path] = []
+    try:
+        yield names
+    finally:
+        for name in names:
+            name.unlink(missing_ok=True)
+
+
 def join(folder, *names: str) -> str:
     """A path below a folder or URL."""
     return "/".join([str(folder).rstrip("/"), *names]) if is_url(folder) else str(Path(folder, *names))

@@ -1,7 +1,5 @@
 """Repair: a copy of the model with mended inertials, verified before it appears."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,7 +79,7 @@ def _require_written(sketch: Sketch, changes: dict[int, Change]):
 def _write(sketch: Sketch, mended: Sketch, inertials: dict[int, Inertial], out: Path) -> tuple[Path, ...]:
     final = edited(sketch, inertials, out)
     try:
-        with storage.folders_above(out), _temporary_files() as temporary:
+        with storage.folders_above(out), storage.temporary_files() as temporary:
             trial = storage.draft_of(out)
             for name, content in edited(sketch, inertials, trial):
                 temporary.append(name)
@@ -112,14 +110,3 @@ def _same(a: Inertial | None, b: Inertial | None) -> bool:
         np.allclose(x, y, rtol=SAME, atol=SAME * float(np.nanmax(np.abs(x), initial=0.0)), equal_nan=True)
         for x, y in pairs
     )
-
-
-@contextmanager
-def _temporary_files() -> Iterator[list[Path]]:
-    """A list of files that are gone afterwards, whatever happens."""
-    names: list[Path] = []
-    try:
-        yield names
-    finally:
-        for name in names:
-            name.unlink(missing_ok=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from steelyard.fit.estimate import Estimate, Status, identified_robot
 from steelyard.fit.weakness import weak_directions
-from steelyard.fit.whitening import require_enough_samples, weigh_by_noise, whiten
+from steelyard.fit.whitening import Whitened, require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information
 
 
@@ -18,13 +18,17 @@ def least_squares(info: Information) -> Estimate:
     require_enough_samples(info)
     weighted, noise = weigh_by_noise(info)
     problem = whiten(weighted)
-    base = problem.solve()
+    return unconstrained("least squares", info, problem, problem.solve(), noise)
+
+
+def unconstrained(method: str, info: Information, problem: Whitened, base, noise) -> Estimate:
+    """The Estimate of base parameters (r,) that whitened data alone decided, at a noise (g,) of the row groups."""
     robot = info.robot
     prior = None if robot is None else model_parameters(robot, info.layout)
     parameters = info.basis.lift(base, prior)
     weakest = weak_directions(problem, info.layout, info.basis)
     return Estimate(
-        method="least squares",
+        method=method,
         layout=info.layout,
         basis=info.basis,
         parameters=parameters,

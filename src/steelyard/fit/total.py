@@ -14,9 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.fit.estimate import Estimate, Status, identified_robot
-from steelyard.fit.least_squares import model_parameters
-from steelyard.fit.weakness import weak_directions
+from steelyard.fit.estimate import Estimate
+from steelyard.fit.least_squares import unconstrained
 from steelyard.fit.whitening import Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information, accumulate
 from steelyard.information.cross import products
@@ -60,25 +59,7 @@ def total(info: Information, noise, *, torque_noise=None) -> Estimate:
         spread = np.sqrt(torque + through)
         weighted = info.weighted(info.independence / spread**2)
         base = _solution(weighted, covariances, torque)
-    parameters = info.basis.lift(base, None if info.robot is None else model_parameters(info.robot, info.layout))
-    problem = whiten(_reduced(weighted, covariances))
-    weakest = weak_directions(problem, info.layout, info.basis)
-    return Estimate(
-        method="total least squares",
-        layout=info.layout,
-        basis=info.basis,
-        parameters=parameters,
-        covariance=problem.covariance(),
-        noise=spread,
-        group_names=info.group_names,
-        samples=info.n,
-        status=Status.WEAK_EXCITATION if weakest else Status.OK,
-        coulomb_width=info.coulomb_width,
-        prior=info.robot,
-        robot=identified_robot(info.robot, info.layout, parameters),
-        weakest=weakest,
-        notes=("Full parameters are base parameters lifted to the nearest model; they need not be physical.",),
-    )
+    return unconstrained("total least squares", info, whiten(_reduced(weighted, covariances)), base, spread)
 
 
 def compensated(info: Information, noise) -> Information:

@@ -18,30 +18,31 @@ from steelyard.inertia.body_set import EPS, MOMENTS, UNITS, BodySet, ball_frame,
 from steelyard.inertia.ellipsoid import Ellipsoid
 
 
-def _require_length(length):
-    if not (np.isfinite(length) and length > 0):
-        raise InertiaError(
-            f"length is {length!r}, expected a positive number of metres: the typical size of the bodies meant"
-        )
+@dataclass(frozen=True, eq=False)
+class _OfLength(BodySet):
+    """A set of bodies anywhere, of a typical size length in m."""
+
+    length: float = 0.1
+
+    def __post_init__(self):
+        if not (np.isfinite(self.length) and self.length > 0):
+            raise InertiaError(
+                f"length is {self.length!r}, expected a positive number of metres: the typical size of the bodies meant"
+            )
+
+    @property
+    def frame(self):
+        return ball_frame(np.zeros(3), self.length)
 
 
 @dataclass(frozen=True, eq=False)
-class SemiConsistent(BodySet):
+class SemiConsistent(_OfLength):
     """Bodies of positive kinetic energy: spatial inertia `M > 0` (B, definition of semi-consistency); triangle
     inequalities may fail.
 
     length: typical size of a body in m, the scale of violations and of eps (linear velocity against length times
     angular).
     """
-
-    length: float = 0.1
-
-    def __post_init__(self):
-        _require_length(self.length)
-
-    @property
-    def frame(self):
-        return ball_frame(np.zeros(3), self.length)
 
     def cone_rows(self, eps=EPS):
         D = np.diag([1.0] * 3 + [1 / self.length] * 3)
@@ -50,21 +51,12 @@ class SemiConsistent(BodySet):
 
 
 @dataclass(frozen=True, eq=False)
-class Consistent(BodySet):
+class Consistent(_OfLength):
     """Bodies that some positive mass distribution has: pseudo-inertia `J > 0` (B, Theorem 3). Exact.
 
     length: typical size of a body in m; with eps, the root-mean-square thickness about the centre of mass is at least
     `sqrt(eps) length`.
     """
-
-    length: float = 0.1
-
-    def __post_init__(self):
-        _require_length(self.length)
-
-    @property
-    def frame(self):
-        return ball_frame(np.zeros(3), self.length)
 
     def cone_rows(self, eps=EPS):
         return definite_rows(self.frame, eps)

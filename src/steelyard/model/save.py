@@ -55,7 +55,7 @@ def save(robot: Robot, path) -> SaveReport:
         return WRITERS[format](robot, target) if reference is None else EDITORS[format](robot, reference, target)
 
     final = draft(path)
-    with _folder(path), _temporary_files() as temporary:
+    with _folder(path), storage.temporary_files() as temporary:
         trial = draft(storage.draft_of(path))
         for name, content in trial.files:
             temporary.append(name)
@@ -136,14 +136,3 @@ def _folder(path: Path) -> Iterator[None]:
             yield
     except OSError as error:
         raise ModelError(f"{path} cannot be written: {error.strerror or error}.") from error
-
-
-@contextmanager
-def _temporary_files() -> Iterator[list[Path]]:
-    """A list of files that are gone afterwards, whatever happens."""
-    names: list[Path] = []
-    try:
-        yield names
-    finally:
-        for name in names:
-            name.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from steelyard.model.urdf import origin
 from steelyard.model.xml import floats, parse
 
 ROLES = ("collision", "visual")
+MESH = "mesh"  # the kind of geometry that is a file
 # bytes: a picture above is left out where collision geometry stands for it; a mesh above is not read at all.
 PICTURE, LARGEST = 4 * 2**20, 32 * 2**20
 
@@ -56,19 +57,26 @@ def _of_link(link, path: Path, source: Meshes) -> LinkGeometry:
 
 def _points(element, path: Path, source: Meshes, largest: int) -> np.ndarray:
     """Points (n, 3) of a <collision> or <visual>. Raises ModelError where they cannot be known."""
+    kind, mesh, size = shape_of(element, path)
+    R, p = origin(element, path)
+    local = _mesh(mesh, source, largest) * size if kind == MESH else solids.from_urdf(kind, size)
+    return local @ R.T + p
+
+
+def shape_of(element, path: Path) -> tuple[str, str, np.ndarray]:
+    """Kind, name of the mesh file, and size (scale of a mesh) of a <collision> or <visual>.
+
+    Raises ModelError for one without geometry, or with one that URDF does not know.
+    """
     solid = element.find("geometry/*")  # a comment is no element
     if solid is None:
         raise ModelError(f"<{element.tag}> without geometry")
-    R, p = origin(element, path)
-    if solid.tag in solids.URDF_SIZES:
-        size = [floats(solid, name, count, path) for name, count in solids.URDF_SIZES[solid.tag].items()]
-        local = solids.from_urdf(solid.tag, np.concatenate(size))
-    elif solid.tag == "mesh":
-        scale = floats(solid, "scale", 3, path, default=np.ones(3))
-        local = _mesh(solid.get("filename", "").strip(), source, largest) * scale
-    else:
+    if solid.tag == MESH:
+        return MESH, solid.get("filename", "").strip(), floats(solid, "scale", 3, path, default=np.ones(3))
+    if solid.tag not in solids.URDF_SIZES:
         raise ModelError(f"<{solid.tag}> is no geometry of URDF")
-    return local @ R.T + p
+    sizes = [floats(solid, name, count, path) for name, count in solids.URDF_SIZES[solid.tag].items()]
+    return solid.tag, "", np.concatenate(sizes)
 
 
 def _mesh(name: str, source: Meshes, largest: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from steelyard.model.mjcf_names import body_name, compiled_rotation
 from steelyard.model.references import Resolved
 from steelyard.model.robot import Robot
 from steelyard.model.urdf import origin
-from steelyard.model.urdf_geometry import ROLES
+from steelyard.model.urdf_geometry import MESH, ROLES, shape_of
 from steelyard.model.xml import floats, parse
 from steelyard.view.shape import Looks, Part, Shape, hull_shape
 
@@ -71,20 +71,13 @@ def _said(gaps: dict[str, list[str]]) -> Iterator[str]:
 
 
 def _part(element, link: str, path: Path, source: Meshes, shapes: _Shapes, named) -> Part:
-    solid = element.find("geometry/*")  # a comment is no element
-    if solid is None:
-        raise ModelError(f"<{element.tag}> without geometry")
+    kind, mesh, size = shape_of(element, path)
     R, p = origin(element, path)
-    if solid.tag in solids.URDF_SIZES:
-        size = [floats(solid, name, count, path) for name, count in solids.URDF_SIZES[solid.tag].items()]
-        numbers = tuple(np.concatenate(size))
-        key, make = (solid.tag, *numbers), lambda: hull_shape(solids.from_urdf(solid.tag, numbers))
-    elif solid.tag == "mesh":
-        name = solid.get("filename", "").strip()
-        scale = floats(solid, "scale", 3, path, default=np.ones(3))
-        key, make = (name, *scale), lambda: _mesh(name, source, scale)
-    else:
-        raise ModelError(f"<{solid.tag}> is no geometry of URDF")
+    key = (mesh if kind == MESH else kind, *size)
+
+    def make():
+        return _mesh(mesh, source, size) if kind == MESH else hull_shape(solids.from_urdf(kind, size))
+
     material = element.find("material")
     color = None if material is None else _rgba(material, path) or named.get(material.get("name"))
     return Part(link, shapes.place(key, make), R, p, element.tag, color)
