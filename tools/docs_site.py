@@ -22,6 +22,7 @@ SCHEMAS = "src/steelyard/report/schemas"
 def gather(folder: Path) -> None:
     """Every page of the site as a Markdown file."""
     shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("conf.py", "__pycache__"), dirs_exist_ok=True)
+    (folder / "README.md").unlink()  # the navigation of readers without a site
     for page, source in FROM_ROOT.items():
         (folder / f"{page}.md").write_text(as_page((ROOT / source).read_text("utf-8")), "utf-8")
     with (folder / "index.md").open("a", encoding="utf-8") as index:
@@ -50,7 +51,7 @@ def as_page(text: str) -> str:
     """A Markdown file of the root folder as it would be in docs/."""
     for page, source in FROM_ROOT.items():
         text = text.replace(f"]({source}", f"]({page}.md")
-    return text.replace("](docs/", "](")
+    return text.replace("](docs/README.md", "](index.md").replace("](docs/", "](")
 
 
 def beside_docs(text: str) -> str:

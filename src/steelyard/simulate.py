@@ -65,7 +65,8 @@ class Recording:
 def rich_motion(robot: Robot, *, duration: float = 20.0, seed: int = 0, harmonics: int = 6) -> Trajectory:
     """A random periodic motion that stays inside position and velocity limits and moves every joint.
 
-    Sums of sines with whole periods, amplitudes falling with frequency; the period is half the duration, at most 10 s.
+    Sums of sines with whole periods, amplitudes falling with frequency, `harmonics` of them a joint; the period is half
+    the duration, at most 10 s. seed: of amplitudes and phases.
     Raises OptionError for robots with spherical, planar or free joints (pass a trajectory of your own).
     """
     composite = [j.name for j in robot.free_joints if j.nq != 1]

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import data_flow
+import docs_index
 import pytest
 from check_site import problems
 from docs_site import public_names
@@ -52,9 +53,14 @@ def test_every_page_is_in_the_navigation():
     shown = [page for pages in NAVIGATION.values() for page in pages]
     made = {*FROM_ROOT, "api/index"}
     written = {str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")}
+    written -= {"README"}  # the same order for readers of the folder
     written -= {page for page in written if any(page.startswith(f"{first.split('/')[0]}/") for first in FOLDERS)}
     assert len(shown) == len(set(shown))
     assert set(shown) | {"index"} == written | made | set(FOLDERS)
+
+
+def test_the_index_of_the_folder_is_the_navigation():
+    assert docs_index.INDEX.read_text("utf-8") == docs_index.index(), "run `python tools/docs_index.py`"
 
 
 def test_every_public_package_has_a_page():

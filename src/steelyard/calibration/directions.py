@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from math import factorial
+from math import factorial, radians
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from steelyard.model.robot import Robot
 from steelyard.model.screw import screw
 from steelyard.spatial import crm
 
-TILT, SHIFT = np.radians(3.0), 0.01  # standard deviations before any log: rad, m
+TILT, SHIFT = radians(3.0), 0.01  # standard deviations before any log: rad, m
 TERMS = 8  # of the series of the exponential's derivative: exact to rounding for axes within a radian
 
 

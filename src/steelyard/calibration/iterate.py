@@ -56,7 +56,8 @@ def calibrate(
     log: one or several, with q, v, a and tau, rich enough for both. joints: whose axes to correct, all joints of one
     degree by default. tilt [rad], shift [m]: how wrong axes may be, one standard deviation; 0 keeps them. prior,
     weight: of the inertial parameters, as in `fit.consistent`; friction, armature, independence, sample_weights (a
-    function of a log): as in `accumulate`.
+    function of a log): as in `accumulate`. iterations: steps at most.
+
     Raises OptionError for unknown joints, FitError and LogError as the fit inside does.
     """
     if iterations < 1:

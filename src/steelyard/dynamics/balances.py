@@ -20,7 +20,8 @@ def energy_regressor(robot: Robot, q, v, *, kind: str = "total"):
     """Regressor of energy: `1/2 V^T M V` and `-(m p + R h)^T g` of all bodies.
 
     q: (..., nq), v: (..., nv). kind: "kinetic", "potential" (zero with all mass at the world origin) or "total".
-    Returns (..., 10 nb) with `energy = row @ robot.inertias.ravel()` in J, armature left aside.
+    Returns (..., 10 nb) with `energy = row @ robot.inertias.ravel()` in J, armature left aside. Raises OptionError for
+    another kind.
     """
     if kind not in ENERGIES:
         raise OptionError(f"kind is one of {choices(ENERGIES)}; got {kind!r}.")

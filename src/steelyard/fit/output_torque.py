@@ -36,7 +36,7 @@ def output_torque(
     simulated: called with a physically consistent Estimate and a measured log, returns q, v and a of the model's motion
     at the log's time stamps, filtered like it (`simulate.follow` and `filters.differentiate`). fit: "least_squares",
     "consistent" or a function of an Information. columns: options of `accumulate`. Starts from a fit of the measured
-    motion. Raises LogError when samples do not match.
+    motion; iterations: passes at most. Raises LogError when samples do not match.
     """
     solve, measured = fit_of(fit), listed(logs)
     if iterations < 1:

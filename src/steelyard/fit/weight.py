@@ -63,7 +63,7 @@ def choose_weight(
     blocks: Informations of contiguous blocks of the logs, in order of time, such as `accumulate_blocks` makes. method:
     "cv" fits all folds but one and takes the least held-out residual, joints weighted by their noise; "lcurve" fits
     everything and takes the corner of residual against distance from the prior in logarithms (no held-out data is
-    needed; it says nothing about prediction). folds: contiguous groups of blocks, at least two.
+    needed; it says nothing about prediction). weights: candidates. folds: contiguous groups of blocks, at least two.
     knowledge: options of `consistent`. Raises OptionError for unknown methods or too few blocks, and what `consistent`
     raises.
     """

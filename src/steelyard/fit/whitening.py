@@ -98,7 +98,7 @@ def parameters_per_row(info: Information) -> float:
 
 
 def weigh_by_noise(info: Information, *, iterations: int = 4) -> tuple[Information, np.ndarray]:
-    """Row weights 1 / variance from the residuals of a weighted fit, repeated.
+    """Row weights 1 / variance from the residuals of a weighted fit, repeated (iterations).
 
     Returns the weighted Information and noise (g,).
     """

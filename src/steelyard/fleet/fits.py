@@ -42,7 +42,10 @@ class Fits:
 
 
 def fits(study: Study, *, progress: Progress | None = None) -> Fits:
-    """Fit the fleet and each robot. Raises FitError when the fleet as a whole cannot be fitted."""
+    """Fit the fleet and each robot of a study. progress: called with a stage and the share done.
+
+    Raises FitError when the fleet as a whole cannot be fitted.
+    """
     report = progress or (lambda stage, share: None)
     sums = study.accumulation
     known, _ = knowledge_of(sums.job, sums.robot)

@@ -58,8 +58,9 @@ def identify(
     tool: from `calibrate`, taken off first. bias: estimate a constant wrench beside (for a sensor that was not tared).
     noise: known standard deviations of force [N] and torque [N m]; by default from the residuals. points, c1, weight:
     number of points, c1 and lambda of "pmd"; weight is also the prior's in "geo", "ellipsoid", "hull", "consistent".
-    smooth: fuse twist and acceleration first; by default for all but the published methods (ols, rtls, geo, pmd) when
-    the acceleration is noisy. Logs without motion signals are static: they show mass and centre of mass only.
+    seed: of the points. smooth: fuse twist and acceleration first; by default for all but the published methods (ols,
+    rtls, geo, pmd) when the acceleration is noisy. Logs without motion signals are static: they show mass and centre of
+    mass only.
 
     Raises OptionError for unknown options, LogError for an unusable log, InertiaError for an unusable shape or prior.
     Data that only looks wrong is reported in `findings`.

@@ -25,7 +25,10 @@ def embed(model, *, estimate=None, trajectory=None) -> str:
 
 
 def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
-    """Write the 3D view of a robot as a page of its own. path: of the HTML file, returned. Otherwise as `embed`."""
+    """Write the 3D view of a robot as a page of its own.
+
+    path: of the HTML file, returned. Other arguments and errors as of `embed`.
+    """
     from steelyard.view.page import page
 
     path = require_page(path)
