@@ -5,6 +5,7 @@ pages are looked at once more: no link without its target, and nothing that a br
 """
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -55,9 +56,10 @@ def as_page(text: str) -> str:
 
 
 def beside_docs(text: str) -> str:
-    """Links of docs/ to files beside it lead to their pages."""
+    """Links of docs/ to files beside it lead to their pages; tests have none, and are named."""
     for page, source in FROM_ROOT.items():
         text = text.replace(f"](../{source}", f"]({page}.md")
+    text = re.sub(r"\[([^\]]+)\]\(\.\./tests/[^)]*\)", r"`\1`", text)
     return text.replace(f"](../{SCHEMAS}/", "](schemas/")
 
 

@@ -9,7 +9,7 @@ import data_flow
 import docs_index
 import pytest
 from check_site import problems
-from docs_site import public_names
+from docs_site import beside_docs, public_names
 from docstring_markdown import restructured
 from site_pages import API, FOLDERS, FROM_ROOT, NAVIGATION
 
@@ -57,6 +57,12 @@ def test_every_page_is_in_the_navigation():
     written -= {page for page in written if any(page.startswith(f"{first.split('/')[0]}/") for first in FOLDERS)}
     assert len(shown) == len(set(shown))
     assert set(shown) | {"index"} == written | made | set(FOLDERS)
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
+def test_no_link_of_the_site_leaves_it(path):
+    text = path.read_text("utf-8")
+    assert path.name == "README.md" or "](../" not in beside_docs(text)
 
 
 def test_the_index_of_the_folder_is_the_navigation():
