@@ -3,13 +3,16 @@
 import copy
 import json
 
+import jsonschema
 import pytest
 
 from small_runs import write_case
 from steelyard.errors import OptionError
 from steelyard.identify import identify
+from steelyard.log.finding import fatal
 from steelyard.report import again as drawing
-from steelyard.report.conform import difference
+from steelyard.report.conform import difference, opened
+from steelyard.report.jsonable import jsonable
 from steelyard.report.schema import schema
 
 
@@ -30,6 +33,23 @@ def test_damages_are_named(found, damage, said):
     wrong = json.loads(json.dumps(found))
     damage(wrong)
     assert said in difference(wrong, schema("identification"))
+
+
+def test_findings_of_logs_are_in_the_schema(found):
+    """They name the option that undoes a mistake."""
+    more = json.loads(json.dumps(found))
+    more["findings"].append(jsonable(vars(fatal("degrees", "q is in degrees", options=["--unit", "q=deg"]))))
+    jsonschema.Draft202012Validator(schema("identification")).validate(more)
+
+
+def test_further_keys_may_be_read(found):
+    """Of a later version; what is known has to be right all the same."""
+    more = json.loads(json.dumps(found))
+    more["bodies"][0]["surprise"] = more["surprise"] = 1
+    assert "'surprise' was unexpected" in difference(more, schema("identification"))
+    assert difference(more, opened(schema("identification"))) is None
+    more["bodies"][0]["identified"]["mass"] = "much"
+    assert difference(more, opened(schema("identification"))).startswith("bodies[0].identified.mass: 'much'")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,14 @@ def difference(value, schema: dict) -> str | None:
     return f"{place}: {words}" if place else words
 
 
+def opened(schema):
+    """The same schema for values that may have further keys, such as those of a later version."""
+    if isinstance(schema, dict):
+        kept = {key: opened(each) for key, each in schema.items()}
+        return {key: each for key, each in kept.items() if (key, each) != ("additionalProperties", False)}
+    return [opened(each) for each in schema] if isinstance(schema, list) else schema
+
+
 @cache
 def _validator():
     from jsonschema import Draft202012Validator

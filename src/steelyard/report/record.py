@@ -6,7 +6,7 @@ from pathlib import Path
 
 from steelyard.errors import OptionError, choices
 from steelyard.pipeline import Result
-from steelyard.report.conform import difference
+from steelyard.report.conform import difference, opened
 from steelyard.report.curves import Curves, curves, load_curves, save_curves
 from steelyard.report.schema import schema
 from steelyard.report.summary import SCHEMA_VERSION, summary
@@ -59,7 +59,7 @@ def read(folder) -> Record:
             f"{path} is of kind {str(found.get('kind'))[:80]!r}; a report is drawn of {choices(KINDS)}. Give a folder "
             "that steelyard identify or steelyard payload wrote."
         )
-    damage = difference(found, schema(found["kind"]))
+    damage = difference(found, opened(schema(found["kind"])))
     if damage:
         raise OptionError(f"{path} is damaged: {damage}. Write the result again with --out.")
     held = folder / CURVES
