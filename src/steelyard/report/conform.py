@@ -2,6 +2,7 @@
 
 from functools import cache
 from math import isfinite
+from typing import Any
 
 SHOWN = 160  # characters of what is wrong
 
@@ -21,7 +22,7 @@ def difference(value, schema: dict) -> str | None:
     return f"{place}: {words}" if place else words
 
 
-def opened(schema):
+def opened(schema: Any) -> Any:
     """The same schema for values that may have further keys, such as those of a later version."""
     if isinstance(schema, dict):
         kept = {key: opened(each) for key, each in schema.items()}
