@@ -53,7 +53,7 @@ def _gltf(path: Path) -> None:
 
 
 def _collada(path: Path) -> None:
-    root = _parsed(path, path)
+    root = _parsed(path, path.read_bytes())
     if root is None:
         return
     nodes = {each.get("id"): each for each in root.iter("{*}node")}
@@ -77,8 +77,7 @@ def _archive(path: Path) -> None:
                 )
             models = [name for name in archive.namelist() if name.lower().endswith(".model")]
             for name in models:
-                with archive.open(name) as file:
-                    _components(path, _parsed(path, file))
+                _components(path, _parsed(path, archive.read(name)))
     except DAMAGED:
         return
 
@@ -95,18 +94,18 @@ def _components(path: Path, root) -> None:
     _require_few(path, items, parts)
 
 
-def _parsed(path: Path, source):
+def _parsed(path: Path, content: bytes):
     """Root element of XML; None for what is none."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
     try:
-        tree = etree.parse(source, parser)
+        root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError:
         return None
-    if tree.docinfo.internalDTD is not None:
+    if root.getroottree().docinfo.internalDTD is not None:
         raise InertiaError(f"{path.name}: document type declarations and entities are not read. Remove <!DOCTYPE>")
-    return tree.getroot()
+    return root
 
 
 def _require_few(path: Path, roots: Iterable, parts: Callable[..., Iterable]) -> None:
