@@ -50,8 +50,9 @@ class Validation:
 
     @cached_property
     def relative_error(self) -> float:
-        root = 1.0 if self.weights is None else np.sqrt(self.weights)
-        return float(np.linalg.norm(root * self.error) / np.linalg.norm(root * self.measured))
+        weights = 1.0 if self.weights is None else self.weights
+        # a sum, not a norm: BLAS would add in another order with another number of threads
+        return float(np.sqrt(np.sum(weights * self.error**2) / np.sum(weights * self.measured**2)))
 
     def _mean(self, x) -> np.ndarray:
         """(nv,) weighted means; 0 for a joint none of whose samples count."""

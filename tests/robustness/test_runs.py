@@ -91,20 +91,3 @@ def test_names_beyond_ascii_under_a_plain_locale(tmp_path):
     found = json.loads((folder / "ausgäbe" / "summary.json").read_text("utf-8"))
     assert os.fsencode(found["files"][0]) == b"\xc3\x84rm_identified.urdf"
     assert found["bodies"][0]["name"] == "Oberarm Ø"
-
-
-def stable(summary: dict) -> dict:
-    """Without what says when, for how long and where a run was."""
-    return {key: value for key, value in summary.items() if key not in ("provenance", "out", "command")}
-
-
-def test_the_same_bytes_whatever_the_number_of_threads(case, tmp_path):
-    runs = []
-    for k, threads in enumerate("12"):
-        words = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), threads)
-        runs.append(started(case, tmp_path / str(k), env={**os.environ, **words}))
-    assert [run.communicate()[1] for run in runs] == [""] * 2
-    texts = [json.dumps(stable(json.loads((tmp_path / str(k) / "summary.json").read_text("utf-8")))) for k in range(2)]
-    assert texts[0] == texts[1]
-    models = [(tmp_path / str(k) / "arm_identified.urdf").read_bytes() for k in range(2)]
-    assert models[0] == models[1]

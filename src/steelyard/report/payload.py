@@ -41,9 +41,9 @@ def payload_record(
     """Record of a payload run. export: settings for controllers, by format. out, files: as of `summary`."""
     payload, signals, exports = outcome.payload, outcome.signals, dict(export or {})
     weight = 1 / np.maximum(_noise(payload, signals), 1e-300)
-    relative = float(np.linalg.norm(signals.error * weight)) / max(
-        float(np.linalg.norm(signals.measured * weight)), 1e-300
-    )
+    # sums, not norms: BLAS would add in another order with another number of threads
+    error, measured = (float(np.sqrt(np.sum((x * weight) ** 2))) for x in (signals.error, signals.measured))
+    relative = error / max(measured, 1e-300)
     channels = list(_channels(signals))
     summary = {
         "schema_version": SCHEMA_VERSION,
