@@ -9,9 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import steelyard as sy
 from payload_logs import swing
+from problems import random_log
 from small_fleets import individuals, write_fleet
 from small_runs import write_case
+from steelyard.dynamics import kernel_choice
 
 WORK = """
 import json, sys
@@ -92,6 +95,20 @@ FILES = (
 def test_files_are_the_same_bytes(made, file):
     first, *others = [stable(folder / file) for folder in made.values()]
     assert len(first) > 100 and all(other == first for other in others)
+
+
+def test_sums_of_the_kernel_are_the_same_bits_on_any_number_of_threads_and_when_compiled(monkeypatch):
+    robot = sy.library.puma560()
+    log = random_log(
+        robot, np.random.default_rng(0), samples=9000, torque=lambda *state: sy.inverse_dynamics(robot, *state)
+    )
+    found = []
+    for threads in (1, 3, 2):  # the first compiles or loads the kernel
+        monkeypatch.setattr(kernel_choice, "threads", lambda threads=threads: threads)
+        found.append(sy.accumulate(robot, log, engine="numba"))
+    assert all(np.array_equal(found[0].gram, other.gram) for other in found[1:])
+    plain = sy.accumulate(robot, log, engine="numpy")
+    np.testing.assert_allclose(found[0].gram, plain.gram, rtol=1e-12, atol=1e-12 * np.abs(plain.gram).max())
 
 
 def test_a_calibration_is_the_same_to_rounding(made):

@@ -99,7 +99,8 @@ class Sums:
 
 
 class Fused:
-    """Sums of the fused kernel, one set a thread."""
+    """Sums of the fused kernel, one set a share of the samples. Shares depend on their number alone, so that sums have
+    the same bits on any number of threads."""
 
     def __init__(self, sums: Sums):
         self.sums = sums
@@ -107,7 +108,7 @@ class Fused:
         effects = [range(start[dof], start[dof + 1]) for dof in range(len(sums.rows))]
         bodies = sums.kept[sums.kept < sums.layout.inertial.stop]
         self.plan, self.own = kernel_plan.fused_plan(sums.robot, bodies, effects)
-        self.grams = [np.zeros(self.plan.gram_start[-1]) for _ in range(kernel_choice.threads())]
+        self.grams: list[np.ndarray] = []
 
     @cached_property
     def _kernel(self):
@@ -117,16 +118,20 @@ class Fused:
 
     def add(self, *channels):
         n = len(channels[0])
-        edges = np.linspace(0, n, (len(self.grams) if n > FUSED_CHUNK else 1) + 1).astype(int)
+        count = min(kernel_choice.MOST_THREADS, -(-n // FUSED_CHUNK))
+        self.grams += [self._empty() for _ in range(count - len(self.grams))]
+        edges = np.linspace(0, n, count + 1).astype(int)
         jobs = list(zip(self.grams, edges[:-1], edges[1:], strict=False))
-        if len(jobs) == 1:
+        if count == 1:
             self._share(channels, *jobs[0])
             return
-        if not self._kernel.signatures:  # compiled by a first sample, before threads share it
-            self._share(channels, self.grams[0], 0, 1)
-            jobs[0] = (self.grams[0], 1, edges[1])
-        with ThreadPoolExecutor(len(jobs)) as pool:
+        if not self._kernel.signatures:  # compiled by a first sample that does not count, before threads share it
+            self._share(channels, self._empty(), 0, 1)
+        with ThreadPoolExecutor(min(count, kernel_choice.threads())) as pool:
             list(pool.map(lambda job: self._share(channels, *job), jobs))
+
+    def _empty(self) -> np.ndarray:
+        return np.zeros(self.plan.gram_start[-1])
 
     def _share(self, channels, gram, begin, end):
         for start in range(begin, end, FUSED_CHUNK):
