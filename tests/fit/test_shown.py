@@ -8,6 +8,7 @@ import steelyard as sy
 from robots import urdf
 from steelyard.errors import FitError
 from steelyard.fit import shown
+from steelyard.fit.consistent import nearest
 from steelyard.fit.shown import consistent_where_shown
 from steelyard.inertia.realizability import is_realizable
 from steelyard.information import accumulate
@@ -55,15 +56,25 @@ def test_only_links_outside_their_shape_are_tried(arm, monkeypatch):
 
     def watched(info, *, within, **options):
         freed.append({name for name, each in within.items() if each == "consistent"})
-        return sy.fit.consistent(info, within=within, **options)
+        return nearest(info, within=within, **options)
 
-    monkeypatch.setattr(shown, "consistent", watched)
+    monkeypatch.setattr(shown, "nearest", watched)
     found = consistent_where_shown(info, within=ALL)
-    assert 0 < len(outside) < len(shapes) and freed[0] == set() and freed[1] == set(shapes)
-    assert len(freed) > 3 and all(each <= outside for each in freed[2:])
+    assert 0 < len(outside) < len(shapes) and freed[0] == set(shapes) and freed[1] == set()
+    assert len(freed) > 3 and all(each <= outside for each in freed[1:])
     alone = sy.fit.consistent(info, within={**ALL, **dict.fromkeys(outside, "consistent")})
     np.testing.assert_allclose(alone.base, free.base, atol=1e-5 * np.abs(free.base).max())
     assert error(info, found) < 1.1 * error(info, free)
+
+
+def test_many_doubted_bodies_are_freed_in_groups(arm, monkeypatch):
+    robot, info = arm
+    monkeypatch.setattr(shown, "GROUPS", 1)
+    found = consistent_where_shown(info, within=ALL)
+    free = sy.fit.consistent(info, within="consistent")
+    shapes = bounding_ellipsoids(robot)[0]
+    outside = [name for name in shapes if not is_realizable(free.theta[robot.body_names.index(name)], shapes[name])]
+    assert all(f" {name}" in found.notes[-1].replace(":", " ").replace(",", " ") for name in outside)
 
 
 def test_shapes_that_hold_the_truth_stay(arm):
@@ -92,14 +103,18 @@ def test_shapes_asked_for_by_name_are_kept(arm):
 
 def test_shapes_with_which_nothing_is_found_are_contradicted(arm, monkeypatch):
     robot, info = arm
-    fit, shapes = shown.consistent, bounding_ellipsoids(robot)[0]
+    shapes = bounding_ellipsoids(robot)[0]
 
-    def without_digits(info, *, within, **options):
-        if all(within.get(name, "geometry") == "geometry" for name in shapes):
-            raise FitError("The cone solver found no solution.")
-        return fit(info, within=within, **options)
+    def without_digits(fit):
+        def tried(info, *, within, **options):
+            if all(within.get(name, "geometry") == "geometry" for name in shapes):
+                raise FitError("The cone solver found no solution.")
+            return fit(info, within=within, **options)
 
-    monkeypatch.setattr(shown, "consistent", without_digits)
+        return tried
+
+    for fit in (sy.fit.consistent, nearest):
+        monkeypatch.setattr(shown, fit.__name__, without_digits(fit))
     found = consistent_where_shown(info, within=ALL)
     assert error(info, found) < 1.1 * error(info, sy.fit.consistent(info, within="consistent"))
     (note,) = (note for note in found.notes if note.startswith("The data contradicts"))

@@ -51,8 +51,8 @@ class Shortest:
         return float(np.linalg.norm(self.u))
 
 
-def shortest_step(bounded: Bounded, scale: float | None = None) -> Shortest:
-    """The shortest step, found in units of its own length, as far as that brings digits.
+def shortest_step(bounded: Bounded, scale: float | None = None, *, proof: bool = True) -> Shortest:
+    """The shortest step; with proof, found in units of its own length and others, as far as that brings digits.
 
     scale: a guess of the length; that onto the nearest bounds otherwise. Raises Infeasible where no scale leads
     anywhere: there may be no such step, or no digits.
@@ -61,13 +61,14 @@ def shortest_step(bounded: Bounded, scale: float | None = None) -> Shortest:
     scale = scale or _distance_to_bounds(spanned)
     for factor in SCALES:
         try:
-            step = _step(spanned, factor * scale)
+            step = _step(spanned, factor * scale, proof=proof)
             break
         except (Infeasible, NoDigits):
             continue
     else:
         raise Infeasible(NO_DIGITS)
-    step = _refined(spanned, step, factor * scale)
+    if proof:
+        step = _refined(spanned, step, factor * scale)
     return step if basis is None else replace(step, u=basis @ step.u)
 
 
@@ -114,11 +115,11 @@ def _distance_to_bounds(bounded: Bounded) -> float:
     return float(np.linalg.norm(np.linalg.lstsq(bounded.M, -out, rcond=UNREACHABLE)[0])) or 1.0
 
 
-def _step(bounded: Bounded, scale: float) -> Shortest:
+def _step(bounded: Bounded, scale: float, *, proof: bool = True) -> Shortest:
     """The shortest step, in units of scale.
 
     The solver is kept inside every cone by more than its tolerance, 1e-10 where it has all digits; the gap is to the
-    best of all points so far inside. Raises Infeasible, NoDigits.
+    best of all points so far inside, without proof to the first. Raises Infeasible, NoDigits.
     """
     from scipy import sparse
 
@@ -144,7 +145,7 @@ def _step(bounded: Bounded, scale: float) -> Shortest:
             gap = _duality_gap(u, aux, M, M_aux, tightened, rows.inside(multipliers))
             if best is None or scale**2 * gap < best.gap:
                 best = Shortest(scale * u, parts, scale**2 * gap)
-            if gap < ENOUGH * float(u @ u):
+            if gap < ENOUGH * float(u @ u) or not proof:
                 break
     if best is None:
         raise NoDigits("The cone solver met none of its tolerances.")

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.fit.constraints import Constraint
+from steelyard.fit.constraints import EPS, Constraint
 from steelyard.inertia import cones
 from steelyard.inertia.solver import COARSE, minimise
 
-YIELDS = 1e-5  # how far a constraint must give way to be named, relative to the size of what it bounds
+# How far a constraint must give way to be named, relative to its size: a mass that must vanish does.
+YIELDS = 0.5 * EPS
 
 
 def conflicting(start, directions, known: Sequence[Constraint]) -> tuple[str, ...]:

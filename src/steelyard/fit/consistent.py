@@ -5,6 +5,8 @@ What is known about bodies and friction becomes constraints (`constraints.py`), 
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +27,7 @@ from steelyard.fit.least_squares import model_parameters
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.program import Infeasible, Program, congruence, met
 from steelyard.fit.rows import Rows
-from steelyard.fit.solve import NO_DIGITS, Solution, solve
+from steelyard.fit.solve import NO_DIGITS, Solution, proven, solve
 from steelyard.fit.volumes import Volumes, around_prior, volumes
 from steelyard.fit.weakness import weak_directions
 from steelyard.fit.whitening import Whitened, joint_noise, require_enough_samples, weigh_by_noise, whiten
@@ -77,15 +79,20 @@ def consistent(
     things that are not there, FitError when pieces of it contradict each other (they are named) or no verified
     solution is found.
     """
-    if regularizer not in REGULARIZERS:
-        raise OptionError(f"Unknown regularizer {regularizer!r}. Choose from {choices(REGULARIZERS)}.")
-    if not (np.isfinite(weight) and weight > 0):
-        raise OptionError(f"weight is a positive number (it decides what the data leaves open); got {weight!r}.")
-    require_enough_samples(info)
-    theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
-    held = around_prior(volumes(within, info.robot), theta0, info.layout.bodies, fixed or {})
-    known = _known(info, theta0, held, masses or {}, fixed or {}, tied, bounds or {})
-    noise, problem, program, solution = _reweighed(info, theta0, known, regularizer, weight)
+    asked = _asked(
+        info,
+        prior=prior,
+        within=within,
+        masses=masses,
+        fixed=fixed,
+        tied=tied,
+        bounds=bounds,
+        regularizer=regularizer,
+        weight=weight,
+    )
+    theta0, known = asked.theta0, asked.known
+    noise, fitted = _reweighed(info, asked)
+    problem, program, solution = fitted.problem, fitted.program, fitted.solution
     parameters = _onto_bounds(known, program.parameters(solution.w))
     depths = _depths(known, parameters, solution)
     certificate = _certificate(info.layout, theta0, known, parameters, depths, solution.gap)
@@ -112,23 +119,64 @@ def consistent(
         binding=tuple(
             each.label for each, depth in zip(known, depths, strict=True) if not each.equality and depth < ON_BOUND
         ),
-        notes=(*notes, *held.notes),
+        notes=asked.notes,
     )
 
 
-def _reweighed(
-    info: Information, theta0, known, regularizer: str, weight: float
-) -> tuple[np.ndarray, Whitened, Program, Solution]:
-    """Noise (g,), whitened data, program and solution, once the noise is no less than what the fit leaves."""
+def _reweighed(info: Information, asked: "_Asked") -> tuple[np.ndarray, "_Fitted"]:
+    """Noise (g,), and the fit with its proof, once the noise is no less than what the fit leaves."""
     noise = _first_noise(info)
-    problem, program, solution = _solved(info, noise, theta0, known, regularizer, weight)
+    fitted = _solved(info, noise, asked)
     for _ in range(REWEIGHINGS):
-        residual = joint_noise(info.base, info.basis.regroup(program.parameters(solution.w)))
+        residual = joint_noise(info.base, info.basis.regroup(fitted.parameters))
         if (residual < OVERFITTED * noise).all():
             break
         noise = np.maximum(noise, residual)
-        problem, program, solution = _solved(info, noise, theta0, known, regularizer, weight)
-    return noise, problem, program, solution
+        fitted = _solved(info, noise, asked)
+    with _conflicts_named(fitted.start, fitted.directions, asked.known):
+        return noise, replace(fitted, solution=proven(fitted.program, fitted.solution))
+
+
+def nearest(info: Information, *, within, **options) -> np.ndarray:
+    """(p,) parameters of `consistent` at the noise that least squares leaves, without proof: enough to see how well
+    knowledge and data agree, at a fraction of the cost. Arguments and errors as there.
+    """
+    return _solved(info, _first_noise(info), _asked(info, within=within, **options)).parameters
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What a fit is asked for: prior theta0 (nb, 10), what is known, what was assumed, and how the prior counts."""
+
+    theta0: np.ndarray
+    known: tuple[Constraint, ...]
+    notes: tuple[str, ...]
+    regularizer: str
+    weight: float
+
+
+def _asked(
+    info: Information,
+    *,
+    prior=None,
+    within=None,
+    masses=None,
+    fixed=None,
+    tied=(),
+    bounds=None,
+    regularizer: str = "pullback",
+    weight: float = 1.0,
+) -> _Asked:
+    """Options of `consistent` checked and read."""
+    if regularizer not in REGULARIZERS:
+        raise OptionError(f"Unknown regularizer {regularizer!r}. Choose from {choices(REGULARIZERS)}.")
+    if not (np.isfinite(weight) and weight > 0):
+        raise OptionError(f"weight is a positive number (it decides what the data leaves open); got {weight!r}.")
+    require_enough_samples(info)
+    theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
+    held = around_prior(volumes(within, info.robot), theta0, info.layout.bodies, fixed or {})
+    known = _known(info, theta0, held, masses or {}, fixed or {}, tied, bounds or {})
+    return _Asked(theta0, known, (*notes, *held.notes), regularizer, weight)
 
 
 def _first_noise(info: Information) -> np.ndarray:
@@ -139,12 +187,34 @@ def _first_noise(info: Information) -> np.ndarray:
     return np.maximum(noise, UNTOLD * np.sqrt(info.energy / np.maximum(info.counts, 1)))
 
 
-def _solved(info: Information, noise, theta0, known, regularizer, weight) -> tuple[Whitened, Program, Solution]:
-    """Whitened data, program and solution at a noise (g,). Raises FitError that names what contradicts what."""
-    problem, weighted, start, directions = _at_noise(info, noise, theta0, weight)
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """Whitened data, start and directions of the unknowns, the program in them, and its solution."""
+
+    problem: Whitened
+    start: np.ndarray
+    directions: np.ndarray
+    program: Program
+    solution: Solution
+
+    @property
+    def parameters(self) -> np.ndarray:
+        return self.program.parameters(self.solution.w)
+
+
+def _solved(info: Information, noise, asked: _Asked) -> _Fitted:
+    """The fit at a noise (g,), without a proof. Raises FitError that names what contradicts what."""
+    problem, weighted, start, directions = _at_noise(info, noise, asked.theta0, asked.weight)
+    with _conflicts_named(start, directions, asked.known):
+        program = _assembled(problem, weighted, start, directions, asked.known, asked.regularizer, asked.weight)
+        return _Fitted(problem, start, directions, program, solve(program, proof=False))
+
+
+@contextmanager
+def _conflicts_named(start, directions, known):
+    """Raise FitError that names what contradicts what instead of Infeasible."""
     try:
-        program = _assembled(problem, weighted, start, directions, known, regularizer, weight)
-        return problem, program, solve(program)
+        yield
     except Infeasible as error:
         labels = conflicting(start, directions, known)
         if not labels:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.errors import FitError, choices
-from steelyard.fit.consistent import consistent
+from steelyard.fit.consistent import consistent, nearest
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.volumes import CONSISTENT, GEOMETRY, OTHERS, Volumes, volumes
 from steelyard.fit.whitening import joint_noise
@@ -18,6 +18,7 @@ from steelyard.inertia.realizability import is_realizable
 from steelyard.information import Information
 
 WORSE = 1.1  # residual of any joint, over that without the shapes, that noise and unmodelled friction do not explain
+GROUPS = 8  # of doubted bodies, neighbours in the tree: more than so many are freed several at a time
 EVIDENCE = 9.0  # nats in all: noise alone costs that much in 2e-5 of all tests of one number (chi-square)
 
 
@@ -28,69 +29,76 @@ def consistent_where_shown(info: Information, *, within: Mapping[str, object], *
     contradicted where holding the mass inside raises the residual of a joint by more than a tenth and the likelihood
     ratio is beyond noise. Arguments and errors as those of `consistent`.
     """
-    held = _Fits(info, within, options)
     if within.get(OTHERS) != GEOMETRY:
-        return held.without(())
+        return consistent(info, within=within, **options)
     held_by = volumes(within, info.robot)
+    tried = _Tried(info, within, options)
     shown = [name for name in info.layout.body_names if name in held_by.geometric and name not in within]
-    whole = _tried(held, []) if shown else held.without(())
-    if whole is not None and not any(f"{name} is inside its geometry" in whole.binding for name in shown):
-        return whole
-    free = held.without(shown)
-    if whole is not None and not _contradicts(info, whole, free):
-        return whole
-    freed = _necessary(held, free, [], _outside(free, held_by, shown) or shown)
-    found = held.without(freed)
+    free = tried.without(shown)
+    outside = [] if free is None else _outside(info, free, held_by, shown)
+    freed = _necessary(tried, free, [], outside, size=-(-len(outside) // GROUPS))
+    try:
+        found = consistent(info, within=tried.within(freed), **options)
+    except FitError:
+        if freed == shown:
+            raise
+        freed = shown  # shapes so far from the data that nothing is found
+        found = consistent(info, within=tried.within(freed), **options)
+    if not freed:
+        return found
+    bound = tried.without([])
     cost = "no model explains the torques"
-    if whole is not None:
-        cost = f"the torque residual is up to {_ratios(info, whole, found).max():.3g} times as large"
+    if bound is not None and free is not None:
+        cost = f"the torque residual is up to {_ratios(info, bound, free).max():.3g} times as large"
     note = (
-        f"The data contradicts the shape that the model shows of {choices(freed)}: with the mass inside, {cost}. It "
-        "may lie anywhere there; the model shows too little, or its shape is of another version."
+        f"The data contradicts the shape that the model shows of {choices(freed)}: with the mass inside, {cost}. It may "
+        "lie anywhere there; the model shows too little, or its shape is of another version."
     )
     return replace(found, notes=(*found.notes, note))
 
 
-def _outside(free: Estimate, held_by: Volumes, names: list[str]) -> list[str]:
-    """Bodies whose mass lies outside their shape in the fit without shapes.
+def _outside(info: Information, free, held_by: Volumes, names: list[str]) -> list[str]:
+    """Bodies whose mass lies outside their shape in the fit without shapes, free (p,).
 
     No other shape costs anything: with these alone freed, that fit is found again.
     """
-    theta = dict(zip(free.layout.body_names, free.theta, strict=True))
+    theta = dict(zip(info.layout.body_names, free[info.layout.links].reshape(-1, 10), strict=True))
     return [name for name in names if not is_realizable(theta[name], held_by.sets[name])]
 
 
 @dataclass(frozen=True, eq=False)
-class _Fits:
+class _Tried:
+    """Fits at one noise and without a proof, (p,) parameters: enough to see what a shape costs."""
+
     info: Information
-    within: Mapping[str, object]
+    bounds: Mapping[str, object]
     options: dict
 
-    def without(self, names) -> Estimate:
-        """The fit without the shapes of some bodies."""
-        return consistent(self.info, within={**self.within, **dict.fromkeys(names, CONSISTENT)}, **self.options)
+    def within(self, names) -> dict[str, object]:
+        """Where mass may be, without the shapes of some bodies."""
+        return {**self.bounds, **dict.fromkeys(names, CONSISTENT)}
+
+    def without(self, names) -> np.ndarray | None:
+        """The fit without these shapes; None where there is none: shapes so far from the data that they cannot stay."""
+        try:
+            return nearest(self.info, within=self.within(names), **self.options)
+        except FitError:
+            return None
 
 
-def _necessary(held: _Fits, free: Estimate, kept: list[str], names: list[str]) -> list[str]:
-    """Of bodies that may be freed, those that must be when `kept` are freed too; halves are tried first."""
-    if not _contradicts(held.info, _tried(held, kept), free):
+def _necessary(tried: _Tried, free, kept: list[str], names: list[str], *, size: int) -> list[str]:
+    """Of bodies that may be freed, those that must be when `kept` are freed too, by halves down to a size."""
+    if not names or not _contradicts(tried.info, tried.without(kept), free):
         return []
-    if len(names) == 1:
+    if len(names) <= size:
         return names
     first, second = names[: len(names) // 2], names[len(names) // 2 :]
-    needed = _necessary(held, free, [*kept, *second], first)
-    return [*needed, *_necessary(held, free, [*kept, *needed], second)]
+    needed = _necessary(tried, free, [*kept, *second], first, size=size)
+    return [*needed, *_necessary(tried, free, [*kept, *needed], second, size=size)]
 
 
-def _tried(held: _Fits, freed: list[str]) -> Estimate | None:
-    try:
-        return held.without(freed)
-    except FitError:  # no digits: shapes so far from the data that they cannot stay
-        return None
-
-
-def _contradicts(info: Information, bound: Estimate | None, free: Estimate) -> bool:
-    """Whether the data is explained clearly worse by `bound` than by `free`."""
+def _contradicts(info: Information, bound, free) -> bool:
+    """Whether the data is explained clearly worse by the parameters `bound` (p,) than by `free`."""
     if bound is None:
         return True
     ratios = _ratios(info, bound, free)
@@ -99,7 +107,7 @@ def _contradicts(info: Information, bound: Estimate | None, free: Estimate) -> b
     return bool(nats[worst].sum() > EVIDENCE)
 
 
-def _ratios(info: Information, bound: Estimate, free: Estimate) -> np.ndarray:
-    """(g,) residual of each row group in one fit over that in the other."""
-    before, after = (joint_noise(info.base, each.base) for each in (bound, free))
+def _ratios(info: Information, bound, free) -> np.ndarray:
+    """(g,) residual of each row group with some parameters (p,) over that with others."""
+    before, after = (joint_noise(info.base, info.basis.regroup(each)) for each in (bound, free))
     return before / after
