@@ -47,6 +47,7 @@ def point_mass_columns(m, qpos, qvel, qacc, rng):
     m.body_mass[:] = 0
     m.body_inertia[:] = 0
     m.dof_armature[:] = 0
+    m.dof_M0[:] = 0  # which MuJoCo takes for the degrees of simple bodies without looking at masses
     m.body_subtreemass[:] = 0  # MuJoCo then takes moments about the bodies, not about a centre of masses that are gone
     m.body_sameframe[:] = 0  # centres of mass no longer coincide with frames, which MuJoCo would not look up otherwise
     columns = []
