@@ -29,11 +29,11 @@ def consistent_where_shown(info: Information, *, within: Mapping[str, object], *
     contradicted where holding the mass inside raises the residual of a joint by more than a tenth and the likelihood
     ratio is beyond noise. Arguments and errors as those of `consistent`.
     """
-    if within.get(OTHERS) != GEOMETRY:
-        return consistent(info, within=within, **options)
     held_by = volumes(within, info.robot)
-    tried = _Tried(info, within, options)
     shown = [name for name in info.layout.body_names if name in held_by.geometric and name not in within]
+    if within.get(OTHERS) != GEOMETRY or not shown:
+        return consistent(info, within=within, **options)
+    tried = _Tried(info, within, options)
     free = tried.without(shown)
     outside = [] if free is None else _outside(info, free, held_by, shown)
     freed = _necessary(tried, free, [], outside, size=-(-len(outside) // GROUPS))
@@ -51,8 +51,8 @@ def consistent_where_shown(info: Information, *, within: Mapping[str, object], *
     if bound is not None and free is not None:
         cost = f"the torque residual is up to {_ratios(info, bound, free).max():.3g} times as large"
     note = (
-        f"The data contradicts the shape that the model shows of {choices(freed)}: with the mass inside, {cost}. It may "
-        "lie anywhere there; the model shows too little, or its shape is of another version."
+        f"The data contradicts the shape that the model shows of {choices(freed)}: with the mass inside, {cost}. It "
+        "may lie anywhere there; the model shows too little, or its shape is of another version."
     )
     return replace(found, notes=(*found.notes, note))
 
