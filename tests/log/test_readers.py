@@ -231,7 +231,7 @@ def test_table_without_header(tmp_path):
         ("t,q_a,q_b\n0,1,2\n1,,3\n", r"line 3, column 'q_a': an empty cell is not a number"),
         ("t;q_a\n0;1.0\n1;1,5\n", r"line 3, column 'q_a': '1,5' is not a number; decimals need a point"),
         ("t,q_a,q_b\n0,1,2\n1,1\n", r"line 3: 2 cells, but column 'q_b' is number 3"),
-        ("t,q_a,position_a\n0,1,1\n1,2,2\n", "both look like q of a; choose with channels="),
+        ("t,q_a,position_a\n0,1,1\n1,2,2\n", "both look like q of a; choose with --channels"),
         ("x,q_a\n0,1\n1,2\n", "no column for time"),
         ("t,tau_a\n0,1\n1,2\n", "no column for joint positions"),
         ("t,q_a\n", "holds no samples"),
@@ -247,7 +247,7 @@ def test_bad_tables(tmp_path, text, message):
 def test_binary_table(tmp_path):
     path = tmp_path / "log.csv"
     path.write_bytes(b"\xff\xfe\x00binary")
-    with pytest.raises(LogError, match="not a UTF-8 text file"):
+    with pytest.raises(LogError, match="is not a UTF-8 text file"):
         read_log(path)
 
 

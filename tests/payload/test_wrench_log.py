@@ -100,12 +100,40 @@ def test_files_that_lack_something(tmp_path, arrays, words):
         read_wrench_log(tmp_path / "log.npz")
 
 
+def test_tables_as_controllers_write_them(mujoco_log, tmp_path):
+    """Semicolons, decimal commas, units, other words, time since 1970."""
+    robot, channels, _, _ = mujoco_log
+    names = ["Timestamp [ms]", *(f"Force_{x} [N]" for x in "XYZ"), *(f"Torque_{x} [mNm]" for x in "XYZ")]
+    names += [f"{joint} actual position [deg]" for joint in ("j1", "j2", "j3")]
+    wrench = channels["wrench"] * [1, 1, 1, 1e3, 1e3, 1e3]
+    table = np.column_stack([channels["t"] * 1e3 + 1.7637e12, wrench, np.degrees(channels["q"])])
+    lines = [";".join(names)] + [";".join(f"{x:.17g}".replace(".", ",") for x in row) for row in table]
+    (tmp_path / "log.csv").write_bytes(("\r\n".join(lines) + "\r\n").encode("cp1252"))
+    log = read_wrench_log(tmp_path / "log.csv", robot, frame="held")
+    np.testing.assert_allclose(log.wrench, channels["wrench"], rtol=1e-12)
+    np.testing.assert_allclose(np.diff(log.t), 0.01, atol=1e-6)
+    held = carried_log(robot, **{key: channels[key] for key in ("t", "q", "v", "a", "wrench")}, frame="held")
+    assert log.rotation.shape == held.rotation.shape and log.moving
+
+
+def test_a_sensor_that_never_turns_is_no_crash(tmp_path):
+    """Its angular acceleration is exactly zero, which no smoother needs to look at."""
+    t = np.arange(200) * 0.01
+    wrench = np.tile([0, 0, 9.81, 0, 0.1, 0], (200, 1)) + np.random.default_rng(0).normal(size=(200, 6)) * 0.01
+    position = np.stack([0.1 * np.sin(3 * t), 0.1 * np.cos(2 * t), 0.1 * np.sin(5 * t)], axis=1)
+    turned = np.tile([0.0, 0, 0, 1], (200, 1))
+    names = "t,fx,fy,fz,nx,ny,nz,qx,qy,qz,qw,px,py,pz"
+    np.savetxt(tmp_path / "log.csv", np.c_[t, wrench, turned, position], delimiter=",", header=names, comments="")
+    found = identify(read_wrench_log(tmp_path / "log.csv"))
+    assert found.status.name == "WEAK"
+
+
 def test_files_that_are_none(tmp_path):
     (tmp_path / "log.npz").write_bytes(b"no archive")
     (tmp_path / "log.csv").write_text("t,fx\n1,two\n")
     for name, words in (
         ("log.npz", "not a whole .npz archive"),
-        ("log.csv", "expected a header"),
+        ("log.csv", "no wrench: expected columns fx, fy, .*, found t, fx. For a log of joint torques .* --torques"),
         ("log.bag", "no wrench log"),
     ):
         with pytest.raises(LogError, match=words):

@@ -46,7 +46,7 @@ def build(arrays: Arrays, request: Request) -> Raw:
         if key not in used:
             raise LogError(
                 f"{arrays.path} has no array for {what} ({key}); it has {choices(keys)}. "
-                f'Say which is which: channels={{"{key}": "key", ...}}'
+                f'Say which is which: --channels \'{{"{key}": "key", ...}}\', in Python channels='
             )
     values = {key: _numbers(arrays, key, found, request, notes) for key, found in used.items()}
     named = next((lower[word] for word in NAME_WORDS if word in lower), None)

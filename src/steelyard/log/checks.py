@@ -23,6 +23,11 @@ STILL = 1e-3
 """A joint whose position spans less (rad or m) counts as never moved."""
 JITTER = 0.05
 """Standard deviation of the steps, relative to the median step, above which time stamps count as irregular."""
+NO_TORQUE = (
+    "nothing can be identified from motion alone. Name the columns tau_JOINT, or say which they are: "
+    '--channels \'{"tau": ["column", ...]}\'; motor currents will do, with --drive-gains.'
+)
+"""What is missing without torques, and where they may be."""
 CLOCK = "t: the clock of"
 """How readers start the note on a topic whose clock drifts."""
 
@@ -69,7 +74,8 @@ def finite(log: Log) -> Iterator[Finding]:
         yield fatal(
             "not_finite",
             f"{key}{where} is {values[first]} at sample {first[0]} (t = {log.t[first[0]]:.6g} s); {int(bad.sum())} "
-            f"such values in {key}. Leave these samples out: log[numpy.isfinite(log.{key}){'.all(1)' * (key != 't')}].",
+            f"such values in {key}. Leave these samples out: delete the lines, or in Python "
+            f"log[numpy.isfinite(log.{key}){'.all(1)' * (key != 't')}].",
         )
 
 
@@ -96,8 +102,9 @@ def stamps(log: Log) -> Iterator[Finding]:
     if median >= 1:
         yield warning(
             "time_unit",
-            f"The median time step is {median:.6g} s; if stamps are not in seconds, say "
-            'units={"t": "ms"} (or "us", "ns").',
+            f"The median time step is {median:.6g} s; if stamps are not in seconds, say --unit t=ms (or us, ns), in "
+            'Python units={"t": "ms"}.',
+            options=("--unit", "t=ms"),
         )
     if SLOWEST > 1 / median > 1:
         yield warning(
@@ -134,12 +141,12 @@ def clocks(log: Log) -> Iterator[Finding]:
 def torque(log: Log) -> Iterator[Finding]:
     """Torque is there, is not zero, is not clipped."""
     if log.tau is None:
-        yield fatal("no_torque", "It has no torque channel (tau); nothing can be identified from motion alone.")
+        yield fatal("no_torque", f"It has no torque channel (tau); {NO_TORQUE}")
         return
     dead = ~np.any(log.tau, axis=0)
     if dead.all():
         yield fatal(
-            "zero_torque", "Torque is zero in every sample of every joint; check the torque columns (channels=)."
+            "zero_torque", "Torque is zero in every sample of every joint; check the torque columns (--channels)."
         )
         return
     for j in np.flatnonzero(dead):

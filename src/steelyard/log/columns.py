@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.raw import Channel, Raw, Request
+from steelyard.log.raw import HOW, Channel, Raw, Request
 from steelyard.log.units import SI, factor, is_si
-from steelyard.log.vocabulary import CHANNEL_OF, WORDS
+from steelyard.log.vocabulary import CHANNEL_OF, MEASURED, UNIT_ENDS, WORDS
 
 _UNIT = re.compile(r"^(?P<name>.*?)\s*[\[(]\s*(?P<unit>[^\[\]()]*[^\[\]()\d\s][^\[\]()]*)[\])]$")
 _TIME = re.compile(rf"^({'|'.join(map(re.escape, WORDS['t']))})_(?P<unit>s|sec|ms|us|ns)$", re.IGNORECASE)
 _SEPARATORS = "_./: -"
+_MEASURED = re.compile(rf"(^|[{_SEPARATORS}])({'|'.join(MEASURED)})(?=[{_SEPARATORS}]|$)", re.IGNORECASE)
+_ENDS = re.compile(rf"^(?P<name>.+)[_ ](?P<unit>{'|'.join(sorted(UNIT_ENDS, key=len, reverse=True))})$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,11 @@ class Layout:
 def layout(headers: Sequence[str], request: Request) -> Layout:
     """Assign the columns of a table. Raises LogError naming the columns found when time or positions are not among
     them, when two columns claim the same place, or when a unit is unknown."""
-    stated = [_split_unit(header) for header in headers]
-    named = _inferred(_without_common_path([name for name, _ in stated]), request.known)
+    stated, named = _understood([split_unit(header) for header in headers], request.known)
     chosen: list[tuple[int, str, str]] = []
     for key, wanted in request.channels.items():
-        chosen += [(index, key, joint) for index, joint in _explicit(key, wanted, headers, stated, named)]
+        told = _explicit(key, wanted, headers, stated, named, request.known)
+        chosen += [(index, key, joint) for index, joint in told]
     taken = {index for index, _, _ in chosen}
     chosen += [(i, *hit) for i, hit in enumerate(named) if hit and hit[0] not in request.channels and i not in taken]
     columns = [
@@ -84,7 +86,8 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
     return Layout(tuple(ordered), names, tuple(_notes(ordered, headers, request)))
 
 
-def _split_unit(header: str) -> tuple[str, str | None]:
+def split_unit(header: str) -> tuple[str, str | None]:
+    """Name and unit of a header such as `q_elbow [deg]`, None where it states no unit."""
     found = _UNIT.match(header.strip())
     name, unit = (found["name"], found["unit"].strip()) if found else (header.strip(), None)
     timed = _TIME.match(name)
@@ -102,16 +105,35 @@ def _without_common_path(names: list[str]) -> list[str]:
     return ["/".join(name.split("/")[shared:]) if "/" in name else name for name in names]
 
 
-def _inferred(names: list[str], known: Iterable[str]) -> list[tuple[str, str] | None]:
-    """(channel, joint) of each column in the style that explains the header best, None where nothing fits."""
+def _understood(stated: list[tuple[str, str | None]], known: Iterable[str]):
+    """(name, unit) and (channel, joint) of each column, the latter None where nothing fits, as the style has it that
+    explains the header best: channel before or behind the joint, and both once more with what only decorates left out.
+    """
     expected = set(known)
+    bare = [_undecorated(name, unit) for name, unit in stated]
+    readings = [(each, _read_as(each, style)) for each in (stated, bare) for style in (_prefixed, _suffixed)]
 
-    def worth(hits: list[tuple[str, str] | None]):
-        found = [hit for hit in hits if hit]
-        return sum(joint in expected for _, joint in found), len(found), len({key for key, _ in found})
+    def worth(reading):
+        found = [hit for hit in reading[1] if hit]
+        joints = {joint for key, joint in found if key != "t"}
+        if reading[0] is bare and (len(set(found)) < len(found) or ("" in joints and len(joints) > 1)):
+            return (-1,)  # two signals became one, or one lost its name: the words told them apart
+        return sum(joint in expected for _, joint in found), len(found), len({key for key, _ in found}), -len(joints)
 
-    prefix, suffix = ([_time(name) or style(name) for name in names] for style in (_prefixed, _suffixed))
-    return max(prefix, suffix, key=worth)  # the first of equals: prefix
+    return max(readings, key=worth)  # the first of equals: as it is written, prefix
+
+
+def _read_as(stated, style) -> list[tuple[str, str] | None]:
+    names = _without_common_path([name for name, _ in stated])
+    return [_time(name) or style(name) for name in names]
+
+
+def _undecorated(name: str, unit: str | None) -> tuple[str, str | None]:
+    """A name without words such as `actual`, and without the unit at its end: `actual_q_0`, `q_elbow_deg`."""
+    ends = _ENDS.match(name) if unit is None else None
+    if ends:
+        name, unit = ends["name"], UNIT_ENDS[ends["unit"].lower()]
+    return _MEASURED.sub("", name).lstrip(_SEPARATORS) or name, unit
 
 
 def _time(name: str) -> tuple[str, str] | None:
@@ -144,9 +166,9 @@ def _suffixed(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _explicit(key, wanted, headers, stated, named) -> list[tuple[int, str]]:
+def _explicit(key, wanted, headers, stated, named, known) -> list[tuple[int, str]]:
     """(column index, joint or "") of what `channels=` asks for: a header, a column number, a list of them, or a dict
-    joint -> column."""
+    joint -> column. A list is in the order of the robot where none of its names is a joint of the robot."""
     if wanted is None:
         return []
     if isinstance(wanted, Mapping):
@@ -156,7 +178,7 @@ def _explicit(key, wanted, headers, stated, named) -> list[tuple[int, str]]:
         wanted = [header for header in headers if re.fullmatch(re.escape(str(wanted[0])) + r"\[\d+\]", header)]
     indices = [_find(key, column, headers, stated) for column in wanted]
     hits = [named[index] for index in indices]
-    if all(hit and hit[1] for hit in hits):
+    if all(hit and hit[1] for hit in hits) and (not known or any(hit[1] in known for hit in hits)):
         return [(index, hit[1]) for index, hit in zip(indices, hits, strict=True) if hit]
     return [(index, str(place)) for place, index in enumerate(indices)]
 
@@ -168,7 +190,7 @@ def _find(key: str, column: str | int, headers: Sequence[str], stated) -> int:
         if isinstance(column, str) and column in names:
             return names.index(column)
     raise LogError(
-        f"channels= wants column {column!r} for {key}, which the file does not have; it has {choices(headers)}"
+        f"--channels wants column {column!r} for {key}, which the file does not have; it has {choices(headers)}"
     )
 
 
@@ -177,16 +199,14 @@ def _require_usable(columns: Sequence[Column], headers: Sequence[str]) -> None:
         if not any(column.channel == key for column in columns):
             raise LogError(
                 f"no column for {what} among {choices(headers)}. Name columns t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT, "
-                f'or say which is which: channels={{"t": "column", "q": ["column", ...], "tau": [...]}}'
+                f"or say which is which: {HOW}"
             )
     seen: dict[tuple[str, str], Column] = {}
     for column in columns:
         twin = seen.setdefault((column.channel, column.joint), column)
         if twin is not column:
             place = f"{column.channel} of {column.joint or 'the only joint'}" if column.channel != "t" else "time"
-            raise LogError(
-                f"columns {twin.header!r} and {column.header!r} both look like {place}; choose with channels="
-            )
+            raise LogError(f"columns {twin.header!r} and {column.header!r} both look like {place}; choose with {HOW}")
 
 
 def _ordered(group: list[Column], request: Request) -> tuple[list[Column], tuple[str, ...] | None]:
@@ -219,5 +239,5 @@ def _notes(columns: Sequence[Column], headers: Sequence[str], request: Request) 
 
 
 def _own_spelling(column: Column) -> bool:
-    name = _split_unit(column.header)[0]
+    name = split_unit(column.header)[0]
     return name in (column.channel, f"{column.channel}_{column.joint}", f"{column.channel}{column.joint}")

@@ -1,10 +1,12 @@
 """From channels as a file has them to a `Log` in the order of a robot's joints."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from steelyard.errors import LogError, choices
 from steelyard.log.log import Log
-from steelyard.log.raw import Channel, Raw, RobotNames
+from steelyard.log.raw import HOW, Channel, Raw, RobotNames
 
 
 def to_log(raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None, name: str) -> Log:
@@ -59,11 +61,11 @@ def _agreed(channels: dict[str, Channel], notes: list[str]) -> tuple[dict[str, C
     every = list(dict.fromkeys(name for channel in named.values() for name in channel.names or ()))
     if not common:
         listed = "; ".join(f"{key}: {choices(channel.names or ())}" for key, channel in named.items())
-        raise LogError(f"no joint has all of {choices(named)}. Found {listed}. Choose with channels=")
+        raise LogError(f"no joint has all of {choices(named)}. Found {listed}. Choose with {HOW}")
     partial = [name for name in every if name not in common]
     if partial and len(named) < len(channels):
         bare = choices(key for key in channels if key not in named)
-        raise LogError(f"{bare} has no joint names, and joints {choices(partial)} lack some channel; use channels=")
+        raise LogError(f"{bare} has no joint names, and joints {choices(partial)} lack some channel; use {HOW}")
     if partial:
         notes.append(f"joints not used, as not every channel has them: {choices(partial)}")
     order = tuple(name for name in every if name in common)
@@ -88,7 +90,7 @@ def _matched(
     per_freedom = len(names) == nv  # otherwise a joint has several columns, and only their order can be used
     matched: dict[str, Channel] = {}
     reported: set[str] = set()
-    for key, channel in channels.items():
+    for key, channel in _respelled(channels, names, notes).items():
         width = nq if key == "q" else nv
         if channel.names and per_freedom and width == nv:
             matched[key] = _by_name(key, channel, names, robot, notes, reported)
@@ -97,11 +99,50 @@ def _matched(
         if found != width:
             raise LogError(
                 f"{key} has {found} columns without usable joint names, the robot needs {width} "
-                f"({choices(names)}); name the columns, or choose them with channels="
+                f"({choices(names)}); name the columns, or choose them with {HOW}"
             )
         notes.append(f"{key}: columns taken in the order of the robot's joints")
         matched[key] = Channel(channel.values)
     return matched, names if per_freedom else ()
+
+
+def _respelled(channels: dict[str, Channel], names: Sequence[str], notes: list[str]) -> dict[str, Channel]:
+    """Channels with the robot's spelling of its joints: names that differ by capitals and separators only, and names
+    that only count (`axis1`, `A1`) where the robot has none of them."""
+    held = {name for channel in channels.values() for name in channel.names or ()}
+    if not held or held & set(names):
+        return channels
+    alike = {_folded(name): name for name in names}
+    found = {name: alike[_folded(name)] for name in held if _folded(name) in alike}
+    if len(alike) == len(names) == len(set(found.values())) == len(found):
+        notes.append(f"joints met whatever their capitals and separators: {choices(sorted(found))}")
+        return {key: _with_names(channel, found) for key, channel in channels.items()}
+    counted = _counted(held, len(names))
+    if counted is None or any(c.names is not None and set(c.names) != held for c in channels.values()):
+        return channels
+    notes.append(f"joints {choices(counted)} taken as the robot's, in its order: {choices(names)}")
+    return {key: _with_names(channel, dict(zip(counted, names, strict=True))) for key, channel in channels.items()}
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[\s_./:-]", "", name).lower()
+
+
+def _with_names(channel: Channel, spelled: dict[str, str]) -> Channel:
+    if channel.names is None:
+        return channel
+    return replace(channel, names=tuple(spelled.get(name, name) for name in channel.names))
+
+
+def _counted(held: set[str], count: int) -> list[str] | None:
+    """The names in order, if they are one word with numbers from 0 or 1 on behind it, as many as wanted."""
+    parts = {name: re.fullmatch(r"(\D*)(\d+)", name) for name in held}
+    numbers = {name: int(part[2]) for name, part in parts.items() if part}
+    ordered = sorted(numbers, key=lambda name: numbers[name])
+    first = min(numbers.values(), default=None)
+    alike = len({part[1] for part in parts.values() if part}) == 1
+    right = first in (0, 1) and sorted(numbers.values()) == list(range(first, first + count))
+    return ordered if alike and right and len(held) == count else None
 
 
 def _by_name(key, channel: Channel, names, robot, notes: list[str], reported: set[str]) -> Channel:
@@ -109,7 +150,7 @@ def _by_name(key, channel: Channel, names, robot, notes: list[str], reported: se
     if missing:
         raise LogError(
             f"{key} of joints {choices(missing)} is not in the log. The log has {choices(channel.names or ())}; the "
-            f"robot has {choices(names)}. Rename columns, map them with channels=, or name them all with joint_names="
+            f"robot has {choices(names)}. Rename columns, or list those of each channel in the robot's order: {HOW}"
         )
     extra = [name for name in channel.names or () if name not in names and name not in reported]
     reported.update(extra)

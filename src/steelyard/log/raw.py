@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.units import SI
 
+HOW = """--channels '{"t": "column", "q": ["column", ...], "tau": [...]}', in Python channels={"t": "column", ...}"""
+"""How to say which column is which, for the end of a message."""
+
 
 @dataclass(frozen=True)
 class Request:

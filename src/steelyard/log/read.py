@@ -53,7 +53,7 @@ def read_log(
     """
     path = Path(path)
     if not path.exists():
-        raise LogError(f"no log at {path}")
+        raise LogError(f"There is no log at {path}. Give the path of a file, or of the folder of a ROS 2 bag.")
     reader = _reader(path)
     if reader is None:
         raise LogError(
@@ -64,7 +64,10 @@ def read_log(
         raise LogError(f"{path}: rows= reads parts of Parquet tables; this format is read as a whole. Convert it first")
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
     raw = reader(path, Request(channels or {}, units or {}, known, rows))
-    return to_log(raw, robot, joint_names, path.stem)
+    try:
+        return to_log(raw, robot, joint_names, path.stem)
+    except LogError as error:
+        raise LogError(f"{path}: {error}") from error
 
 
 def _reader(path: Path) -> Callable[[Path, Request], Raw] | None:

@@ -32,6 +32,12 @@ def factor(channel: str, unit: str) -> float:
     return found
 
 
+def is_unit(text: str) -> bool:
+    """Whether a text, perhaps in brackets, is a unit of any channel."""
+    spelled = text.strip(" []()").translate(_SPELLING).lower()
+    return any(spelled in known for known in _FACTORS.values())
+
+
 def is_si(channel: str, unit: str) -> bool:
     """Whether `unit` needs no conversion."""
     return factor(channel, unit) == 1.0

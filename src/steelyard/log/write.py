@@ -11,7 +11,7 @@ import numpy as np
 from steelyard import storage
 from steelyard.errors import LogError, choices
 from steelyard.log.columns import layout
-from steelyard.log.csv import parse_header
+from steelyard.log.csv_header import parse_header
 from steelyard.log.log import Log
 from steelyard.log.raw import Request
 from steelyard.log.units import SI
@@ -63,7 +63,7 @@ def _require_readable(log: Log, line: str, present: list[str]) -> None:
     """The header must read back as the names it was made from."""
     expected = {key: log.joint_names if _named(log, key) else None for key in present}
     try:
-        headers, _ = parse_header(line) if len(line.splitlines()) == 1 else ([], None)
+        headers = parse_header(line) if len(line.splitlines()) == 1 else []
         found = layout(headers, Request())
         same = found.indices == list(range(len(headers))) and expected.items() <= found.names.items()
     except LogError:

@@ -5,8 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.log.csv import parse_header
+from steelyard.log.columns import split_unit
+from steelyard.log.csv import decoded, numbers
+from steelyard.log.csv_header import Head
 from steelyard.log.npz import members
+from steelyard.log.read import read_log
+from steelyard.log.units import factor
+from steelyard.log.vocabulary import WORDS
 from steelyard.model.robot import Robot
 from steelyard.payload.carried import carried_log
 from steelyard.payload.motion import filter_motion
@@ -29,19 +34,20 @@ ARRAYS = {
     "a": ("a", "qdd", "ddq", "joint_acceleration"),
     "gravity": ("gravity",),
 }
-FORCE = ("fx", "fy", "fz")
 COLUMNS = {
-    "t": (("t",), ("time",), ("stamp",)),
+    "t": tuple((word,) for word in WORDS["t"]),
     "wrench": (
         ("fx", "fy", "fz", "nx", "ny", "nz"),
         ("fx", "fy", "fz", "tx", "ty", "tz"),
         ("fx", "fy", "fz", "mx", "my", "mz"),
+        ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z"),
     ),
     "quaternion": (("qx", "qy", "qz", "qw"),),
     "position": (("px", "py", "pz"), ("x", "y", "z")),
     "twist": (("vx", "vy", "vz", "wx", "wy", "wz"),),
     "acceleration": (("ax", "ay", "az", "alx", "aly", "alz"), ("ax", "ay", "az", "alphax", "alphay", "alphaz")),
 }
+UNIT_OF = {"t": "t", "wrench": "tau", "position": "q", "twist": "v", "acceleration": "a"}  # channel with its units
 AXES = ("sensor", "world")
 SLOWEST = 0.2  # s between samples of one motion
 
@@ -116,7 +122,10 @@ def _wrench(path, found):
         return found["wrench"]
     if "force" in found and "torque" in found:
         return np.concatenate([found["force"], found["torque"]], axis=1)
-    raise LogError(f"{path} has no wrench; expected `wrench` (n, 6), `force` and `torque`, or columns fx ... nz")
+    raise LogError(
+        f"{path} has no wrench; expected `wrench` (n, 6), `force` and `torque`, or columns fx ... nz. "
+        "For a log of joint torques without a sensor: --torques --arm MODEL"
+    )
 
 
 def _pose(path, found):
@@ -147,25 +156,36 @@ def _npz(path, robot) -> dict[str, np.ndarray]:
 
 
 def _table(path, robot) -> dict[str, np.ndarray]:
+    found = decoded(path, _columns)
+    if robot is None or "wrench" not in found:
+        return found
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            names, delimiter = parse_header(file.readline())
-            values = np.loadtxt(file, delimiter=delimiter, ndmin=2)
-    except (UnicodeDecodeError, ValueError) as error:
+        log = read_log(path, robot)
+    except LogError:
+        if "quaternion" in found:  # poses will do
+            return found
+        raise
+    return found | {key: value for key in ("q", "v", "a") if (value := getattr(log, key)) is not None}
+
+
+def _columns(head: Head) -> dict[str, np.ndarray]:
+    """The columns of a table that are known by name, each signal (n, k) in SI."""
+    named = [split_unit(header) for header in head.headers]
+    at = {name.lower(): i for i, (name, _) in enumerate(named)}
+    words = {
+        key: next((each for each in spelled if all(word in at for word in each)), ())
+        for key, spelled in COLUMNS.items()
+    }
+    used = {key: [at[word] for word in each] for key, each in words.items() if each}
+    if "wrench" not in used:
         raise LogError(
-            f"{path}: {error}; expected a header line such as t,fx,...,nz,qx,qy,qz,qw and numbers"
-        ) from error
-    at = {name.strip().split("[")[0].strip().lower(): i for i, name in enumerate(names)}
-    if values.shape[1] != len(names):
-        raise LogError(f"{path}: {len(names)} names in the header, but {values.shape[1]} columns")
-    found = {}
-    for key, spellings in COLUMNS.items():
-        chosen = next((words for words in spellings if all(word in at for word in words)), None)
-        if chosen is not None:
-            found[key] = values[:, [at[word] for word in chosen]]
-    if robot is not None:
-        for key in ("q", "v", "a"):
-            columns = [f"{key}_{joint}".lower() for joint in robot.joint_names]
-            if all(column in at for column in columns):
-                found[key] = values[:, [at[column] for column in columns]]
-    return found
+            f"{head.path} has no wrench: expected columns fx, fy, fz, nx, ny, nz (also tx or mx; force_x, torque_x), "
+            f"found {choices(head.headers)}. For a log of joint torques without a sensor: --torques --arm MODEL"
+        )
+    columns = sorted({index for each in used.values() for index in each})
+    values = dict(zip(columns, numbers(head, columns)[0], strict=True))
+    for key, channel in UNIT_OF.items():
+        for index in used.get(key, ()):
+            unit = named[index][1]
+            values[index] = values[index] * (1.0 if unit is None else factor(channel, unit))
+    return {key: np.stack([values[index] for index in each], axis=1) for key, each in used.items()}

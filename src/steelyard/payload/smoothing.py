@@ -10,7 +10,7 @@ alone.
 import numpy as np
 
 from steelyard.log.gaps import segments
-from steelyard.payload.motion import roughness
+from steelyard.payload.motion import QUIETEST, roughness
 from steelyard.payload.wrench_log import WrenchLog
 
 STIFFNESS = np.logspace(-4, 4, 9)  # tried densities of the jerk's change, relative to the acceleration's RMS per s^2
@@ -30,7 +30,7 @@ def smooth_motion(log: WrenchLog) -> WrenchLog:
     for half, unit in ((slice(0, 3), "m/s^2"), (slice(3, 6), "rad/s^2")):
         rough_a, rough_v = roughness(log.acceleration[:, half]), roughness(log.twist[:, half])
         size = float(np.sqrt(np.mean(log.acceleration[:, half] ** 2)))
-        if rough_a < WORTH * size or _colored(log.acceleration[:, half], rough_a):
+        if size < QUIETEST or rough_a < WORTH * size or _colored(log.acceleration[:, half], rough_a):
             continue
         step = float(np.median(np.diff(log.t)))
         noise = (max(rough_v, FLOOR * size * step), rough_a)
