@@ -275,3 +275,40 @@ def test_a_log_that_names_more_joints_says_so(tmp_path):
     log.write_text("\n".join(["q_gripper," + lines[0], *("0.5," + line for line in lines[1:])]))
     done = run("identify", model, log)
     assert "gripper" in done.stdout
+
+
+def test_model_and_log_the_wrong_way_round(case, tmp_path):
+    model, log = case
+    done = run("identify", log, model, "-o", tmp_path / "out")
+    assert done.exit_code == REFUSED and f"{log} is a log and {model} a model: the model comes first" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_robot_that_never_moves_is_refused_but_poses_are_not(case, tmp_path):
+    """One torque a joint is met by any model: a held-out error of nothing would be no merit."""
+    model, _ = case
+
+    def at_rest(k):
+        def change(t, q, tau):
+            noise = 0.05 * np.random.default_rng(k).normal(size=tau.shape)
+            return t, np.tile(q[k], (len(t), 1)), tau[k] + noise
+
+        return change
+
+    logs = [write_log(tmp_path / f"pose{k}.csv", model, change=at_rest(k)) for k in (0, 100)]
+    done = run("identify", model, logs[0], "-o", tmp_path / "out")
+    assert done.exit_code == REFUSED and "No joint moves in pose0.csv" in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert "No joint moves" not in run("identify", model, *logs).stderr
+
+
+@pytest.mark.parametrize(("name", "words"), [("arm.urdf.xacro", "xacro robot.urdf.xacro >"), ("arm.sdf", "Convert it")])
+def test_files_of_robots_that_are_no_models_yet(case, tmp_path, name, words):
+    shutil.copy(case[0], tmp_path / name)
+    done = run("identify", tmp_path / name, case[1])
+    assert done.exit_code == REFUSED and words in done.stderr
+
+
+def test_help_says_of_each_command_what_it_does_in_whole_words():
+    shown = run("--help").stdout.split("Commands:")[1]
+    assert "..." not in shown and "validate" in shown and "Identify a robot from a model and logs." in shown

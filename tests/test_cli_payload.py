@@ -116,3 +116,13 @@ def test_joint_torques(tmp_path):
     found = json.loads(done.stdout)
     assert found["mass"] == pytest.approx(0.5, rel=0.1) and found["method"] == "geo"
     assert run(tmp_path / "joints.npz", "--torques", "--arm", path, "--method", "pmd").exit_code == 2
+
+
+def test_numbers_of_no_body_are_shown_and_not_exported(folder):
+    done = run(folder / "held.npz", "--negate", "--export", "ur")
+    assert done.exit_code == 1 and "! not exported" in done.output and "set_target_payload" not in done.output
+
+
+def test_an_unknown_controller_is_refused_before_anything_is_read(folder):
+    done = run(folder / "missing.npz", "--export", "ab")
+    assert done.exit_code == 2 and "--export has no ab" in done.stderr

@@ -76,6 +76,8 @@ def __getattr__(name: str):
     elif name in _HOMES:
         home = _HOMES[name]
         value = getattr(import_module(f"{__name__}.{home}"), name)
+    elif name == "__version__":
+        value = import_module("importlib.metadata").version(__name__)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value

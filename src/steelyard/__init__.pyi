@@ -34,6 +34,7 @@ from steelyard.payload.wrench_log import WrenchLog
 from steelyard.validate import validate
 from steelyard.view import view
 
+__version__: str
 __all__ = [
     "Information",
     "Log",

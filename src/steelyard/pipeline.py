@@ -6,6 +6,8 @@ from functools import partial, reduce
 from operator import add
 from pathlib import Path
 
+import numpy as np
+
 from steelyard.clipped import Clipped, unclipped
 from steelyard.corrections import NOTHING, Corrections, corrected
 from steelyard.diagnose import Diagnosis, Fault, diagnose
@@ -23,6 +25,7 @@ from steelyard.inspect import Inspection, cutoff_of, health
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
 from steelyard.log.bandwidth import cutoff_for
 from steelyard.log.masks import masked, saturated
+from steelyard.log.read import READERS
 from steelyard.log.smoothers import BUTTERWORTH, order_of
 from steelyard.model import Robot, load
 from steelyard.model.side import read_known, read_side, side_path
@@ -109,6 +112,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     if not job.logs:
         raise OptionError("At least one log is needed.")
     report("reading the model", 0.0)
+    require_model_first(job)
     robot = load_with_side(job)
     robot = with_motors(robot) if robot.loops else robot
     known, said = knowledge_of(job, robot)
@@ -129,6 +133,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         health(each.raw, findings=each.findings, ready=each.filtered, cutoff=cutoff_of(each.raw, each.findings))
         for each in read
     )
+    require_motion([each.raw for each in read], job)
     read, more = second_look(job, robot, read, options)
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
     whole = [each.log for each in read]
@@ -259,6 +264,24 @@ def _fillable(job: Job, robot: Robot, read: list[Ready]) -> bool:
 def _clipped(job: Job, each: Ready) -> Clipped:
     motion = filters.differentiate(each.raw, cutoff=each.cutoff, smoother=job.smoother, drop=0)
     return Clipped(each.raw, each.log, motion, each.filtering)
+
+
+def require_model_first(job: Job) -> None:
+    """Raise OptionError where model and log are the wrong way round."""
+    models = [path for path in job.logs if Path(path).suffix.lower() in (".urdf", ".xml")]
+    if models and Path(job.model).suffix.lower() in READERS:
+        raise OptionError(f"{job.model} is a log and {models[0]} a model: the model comes first, then the logs.")
+
+
+def require_motion(logs: list[Log], job: Job) -> None:
+    """Raise LogError where no joint moves in any of the logs, nor from one to another."""
+    q = np.concatenate([log.q for log in logs])
+    if np.ptp(q, axis=0).max() < checks.STILL:
+        raise LogError(
+            f"No joint moves in {choices(Path(path).name for path in job.logs)}: a robot at rest in one pose shows one "
+            "torque a joint, which any model can be made to meet. Record a motion, such as one that `steelyard excite` "
+            "designs, or poses in several logs. If it did move, choose the columns of measured positions: --channels."
+        )
 
 
 def require_acceptable(codes: tuple[str, ...]) -> None:

@@ -71,6 +71,21 @@ def test_the_two_informations_of_an_arm_that_is_not_quite_known(panda, logs):
     assert np.abs(both.com - COM).max() < 2e-3
 
 
+def test_the_noise_of_both_runs_counts(panda, logs):
+    """Errors over their stated deviations, with the empty runs of a model that is right: about one. Where the empty
+    run's noise is left out they are too large."""
+    found = [
+        identify_from_torques(
+            panda, log, without=recorded(panda, np.zeros(10), 20 + k), frame=FRAME, independence=SHARE
+        )
+        for k, log in enumerate(logs)
+    ]
+    alone = identify_from_torques(panda, logs[0], frame=FRAME, independence=SHARE)
+    off = np.array([(each.com - COM) / each.com_deviation for each in found])
+    assert np.sqrt(np.mean(off**2)) < 2
+    assert 1.2 < found[0].com_deviation.max() / alone.com_deviation.max() < 2.2  # two runs of the same length: sqrt(2)
+
+
 def test_a_shape_sharpens_the_inertia(panda, logs):
     solid = solid_of(COM + np.array(np.meshgrid([-0.1, 0.1], [-0.08, 0.08], [-0.1, 0.1])).reshape(3, -1).T)
     found = identify_from_torques(panda, logs[0], frame=FRAME, shape=solid, independence=SHARE)

@@ -94,6 +94,7 @@ def test_terminal_shows_the_numbers_of_the_summary(found):
     for body in found["bodies"]:
         assert f"{number(body['prior']['mass'])} -> {number(body['identified']['mass'])}" in shown
     assert "summary.json" in shown
+    assert "mass [kg]" in shown and "com x [m]" in shown  # brackets are units here, not markup
 
 
 def test_markup_in_names_is_shown_and_not_obeyed(found):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli import analyze, check, demo, excite, fleet, identify, inspect, mesh, payload, report, view
+from steelyard.cli import analyze, check, demo, excite, fleet, identify, inspect, mesh, payload, report, validate, view
 from steelyard.cli.endings import endings
 from steelyard.cli.terminal import DONE, FINDINGS, REFUSED, examples
 
@@ -50,14 +50,19 @@ def options(
     """Find the inertial parameters of robots, from a model and recorded motion."""
 
 
-app.command(epilog=identify.EXAMPLES)(identify.identify)
-app.command(epilog=fleet.EXAMPLES)(fleet.fleet)
-app.command()(demo.demo)
-app.command(epilog=analyze.EXAMPLES)(analyze.analyze)
-app.command(epilog=inspect.EXAMPLES)(inspect.inspect)
-app.command(epilog=mesh.EXAMPLES)(mesh.mesh)
-app.command(epilog=payload.EXAMPLES)(payload.payload)
-app.command(epilog=excite.EXAMPLES)(excite.excite)
-app.command(epilog=report.EXAMPLES)(report.report)
-app.command(epilog=check.EXAMPLES)(check.check)
-app.command(epilog=view.EXAMPLES)(view.view)
+for command, words in (
+    (identify, "Identify a robot from a model and logs."),
+    (fleet, "Ask a fleet who differs, and what changed."),
+    (validate, "Say how well a model meets other logs."),
+    (demo, "Identify a PUMA 560 whose model is wrong."),
+    (analyze, "Say what an experiment can reveal."),
+    (inspect, "Say how good a log is."),
+    (mesh, "Inertia of a mesh."),
+    (payload, "Identify what a robot holds."),
+    (excite, "Design a motion that shows the parameters."),
+    (report, "Draw a report again, or compare results."),
+    (check, "Find and mend wrong models."),
+    (view, "Look at a robot in 3D."),
+):
+    name = command.__name__.rpartition(".")[2]
+    app.command(name, short_help=words, epilog=getattr(command, "EXAMPLES", None))(getattr(command, name))

@@ -64,15 +64,18 @@ def payload(
         request = command.Request(
             log, method, shape, scale, shape_pose, arm, frame, torques, cutoff, hand, bias, axes, negate, gravity
         )
+        formats = words(export)
+        command.require_formats(formats)
         outcome = command.identify_files(request)
-        found, exports = outcome.payload, command.exports(outcome.payload, words(export))
+        found, exports = outcome.payload, command.exports(outcome.payload, formats)
         if out is not None:
             from steelyard.report.payload_files import write_payload
 
             write_payload(outcome, request, exports, out)
+    left_out = ["! not exported: no body can have these numbers"] if formats and not exports else []
     texts = [f"# {name}\n{text}" for name, text in exports.items()]
     if as_json:
         show_json(found.as_dict() | {"export": "\n\n".join(texts)})
     else:
-        typer.echo("\n\n".join([found.summary(), *texts]))
-    raise typer.Exit(DONE if found.status.usable and not found.findings else FINDINGS)
+        typer.echo("\n\n".join([found.summary(), *left_out, *texts]))
+    raise typer.Exit(DONE if found.status.usable and not found.findings and not left_out else FINDINGS)

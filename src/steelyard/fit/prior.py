@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from steelyard.errors import FitError
+from steelyard.errors import FitError, choices
 from steelyard.inertia import pseudo
 from steelyard.inertia.parameters import from_com_inertia
 from steelyard.model.robot import Robot
@@ -34,12 +34,12 @@ def consistent_prior(prior, robot: Robot | None, body_count: int) -> tuple[np.nd
     names = [f"body {i}" for i in range(body_count)]
     if robot is not None:
         names = [*robot.body_names, *(rotor.name for rotor in rotors)]
-    repaired, notes = np.empty_like(theta), []
+    repaired, notes = np.empty_like(theta), {}
     for i, (name, each) in enumerate(zip(names, theta, strict=True)):
         repaired[i], note = _repaired(each, *(NOMINAL_ROTOR if i >= links else (NOMINAL_MASS, NOMINAL_RADIUS)))
         if note:
-            notes.append(f"Prior of {name}: {note}")
-    return repaired, tuple(notes)
+            notes.setdefault(note, []).append(name)
+    return repaired, tuple(f"Prior of {choices(named)}: {note}" for note, named in notes.items())
 
 
 def _repaired(theta, nominal_mass: float, nominal_radius: float) -> tuple[np.ndarray, str | None]:

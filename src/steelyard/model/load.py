@@ -7,6 +7,13 @@ from steelyard.model import mjcf, urdf
 from steelyard.model.robot import Robot
 from steelyard.model.xml import parse
 
+REMEDIES = {
+    ".xacro": " Expand it first: xacro robot.urdf.xacro > robot.urdf.",
+    ".sdf": " Convert it to one of them first.",
+    ".mjcf": " Name MJCF files .xml.",
+}
+"""What to do about other files of robots."""
+
 
 def load(path, *, floating: bool | None = None, gravity=None) -> Robot:
     """Read a robot from a URDF (`.urdf`) or MJCF (`.xml`) file.
@@ -20,6 +27,7 @@ def load(path, *, floating: bool | None = None, gravity=None) -> Robot:
     if path.suffix.lower() not in readers:
         raise ModelError(
             f"Model file {path} has suffix '{path.suffix}'; robots are read from .urdf and MJCF .xml files."
+            f"{REMEDIES.get(path.suffix.lower(), '')}"
         )
     # both formats are met as .xml: the root element tells
     reader = readers[path.suffix.lower()] or (urdf if parse(path).tag == "robot" else mjcf)

@@ -99,9 +99,15 @@ def _from_torques(request: Request) -> Outcome:
     return Outcome(found, torque_signals(arm, filtered, found, frame=request.frame))
 
 
-def exports(payload: Payload, formats: tuple[str, ...]) -> dict[str, str]:
-    """The payload in each of the formats. Raises OptionError for an unknown one."""
+def require_formats(formats: tuple[str, ...]) -> None:
+    """Raise OptionError for a format that a payload is not exported in."""
     unknown = [each for each in formats if each not in FORMATS]
     if unknown:
         raise OptionError(f"--export has no {choices(unknown)}; it has {choices(FORMATS)}")
+
+
+def exports(payload: Payload, formats: tuple[str, ...]) -> dict[str, str]:
+    """The payload in each of the formats; none for numbers that no body can have."""
+    if not payload.consistent:
+        return {}
     return {each: export(payload.theta, each) for each in formats}

@@ -15,6 +15,7 @@ from steelyard.spatial import cross
 LOOKED_AT = 2000  # samples of a long log
 BETTER = 0.25  # of the residual: a reading this much better is the right one
 FIT = 0.2  # residual over signal below which the log is well explained as it is
+UNEXPLAINED = 0.5  # residual over signal above which a reading explains nothing
 SATURATED = 0.02  # share of samples at exactly the extreme value of a channel
 TILT = np.radians(5.0)  # spread of gravity's direction in the sensor below which the pose counts as constant
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
@@ -23,7 +24,7 @@ OUTSIDE = 0.1  # of the shape's diagonal, that a centre of mass may lie outside 
 _READINGS = {
     "sensor": "",
     "world": "wrench and motion are in world axes: use WrenchLog.from_world_axes (it also takes the classical "
-    "acceleration)",
+    "acceleration; --axes world)",
     "inverse": "rotation is sensor_from_world: pass its transpose, world_from_sensor",
 }
 
@@ -60,12 +61,12 @@ def _signs(log):
         residual, candidate_mass = _explained(candidate)
         if candidate_mass > 0 and residual < (BETTER * best if reading is None and mass > 0 else 0.98 * best):
             best, reading = residual, (axes, flip, negate)
-    if reading is None:
-        if mass <= 0:
-            yield (
-                f"the forces give a mass of {mass:.4g} kg: nothing is held, the sensor was not tared, or the signs are "
-                "wrong in a way that no usual mistake explains"
-            )
+    if mass <= 0 and (reading is None or best > UNEXPLAINED):
+        yield (
+            f"the forces give a mass of {mass:.4g} kg, and no usual mistake of signs or axes explains it: nothing is "
+            "held, the sensor was not tared, or the frame of the sensor is another (--frame)"
+        )
+    if reading is None or (mass <= 0 and best > UNEXPLAINED):
         return
     axes, flip, negate = reading
     words = [_READINGS[axes]] if _READINGS[axes] else []
@@ -73,7 +74,7 @@ def _signs(log):
         g = ", ".join(f"{x:g}" for x in 0.0 - np.asarray(log.gravity))
         words.append(f"gravity is flipped: pass gravity=({g})")
     if negate:
-        words.append("the wrench is the reaction of the payload on the hand: pass -wrench")
+        words.append("the wrench is the reaction of the payload on the hand: pass -wrench (--negate)")
     got = f"a negative mass of {mass:.4g} kg" if mass <= 0 else f"a residual of {100 * given:.0f} % of the signal"
     yield (
         f"read as given, the log fits with {got}; it is explained to {100 * best:.2g} % if {' and '.join(words)}"

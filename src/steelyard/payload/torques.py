@@ -51,19 +51,13 @@ def identify_from_torques(
     body, R, p = _frame(arm, frame)
     loaded = with_payload if isinstance(with_payload, Information) else carried_information(arm, with_payload)
     columns = slice(10 * body, 10 * body + 10)
-    gram, moment, energy = _own_columns(arm, loaded, columns)
+    to_body = parameters.transform_matrix(R, p)  # theta in the frame to theta in the body
+    noise, theta, G, b = _weighed(_own_columns(arm, loaded, columns), loaded.counts, to_body, independence)
     if without is not None:
         empty = without if isinstance(without, Information) else carried_information(arm, without)
-        offset = _solve(*(x.sum(axis=0) for x in _own_columns(arm, empty, columns)[:2]))
-        shift = np.einsum("gij,j->gi", gram, offset)
-        energy = energy - 2 * moment @ offset + shift @ offset
-        moment = moment - shift
-    to_body = parameters.transform_matrix(R, p)  # theta in the frame to theta in the body
-    gram = to_body.T @ gram @ to_body
-    moment = moment @ to_body
-    noise, theta = _noise(gram, moment, energy, loaded.counts)
-    weights = independence / noise**2
-    A, b = _factor(np.tensordot(weights, gram, axes=1), weights @ moment)
+        _, apparent, *other = _weighed(_own_columns(arm, empty, columns), empty.counts, to_body, independence)
+        theta, (G, b) = theta - apparent, _less(G, b, *other)
+    A, b = _factor(G, b)
     mass = float(theta[0])
     if not mass > 0:
         raise FitError(
@@ -85,6 +79,27 @@ def identify_from_torques(
         samples=loaded.n,
         why=f"joint torques of {arm.name}, its own model frozen and taken off",
     )
+
+
+def _weighed(sums, counts, to_body, independence):
+    """noise (g,), theta (10,) of weighted least squares, and its normal equations (10, 10), (10,), in the frame."""
+    gram, moment, energy = sums
+    gram, moment = to_body.T @ gram @ to_body, moment @ to_body
+    noise, theta = _noise(gram, moment, energy, counts)
+    weights = independence / noise**2
+    return noise, theta, np.tensordot(weights, gram, axes=1), weights @ moment
+
+
+def _less(G, b, G_empty, b_empty):
+    """Normal equations of a payload beside an apparent one that the empty run measures, the latter eliminated.
+
+    `G (x + o) = b` and `G_empty o = b_empty` leave for x the parallel sum `G S G_empty`, `S = (G + G_empty)^+`: what
+    either run does not show is not known of their difference, and the noise of both counts.
+    """
+    scale = 1 / np.sqrt(np.where((both := np.diag(G + G_empty)) > 0, both, 1.0))
+    S = scale[:, None] * np.linalg.pinv(scale[:, None] * (G + G_empty) * scale, rcond=1e-12, hermitian=True) * scale
+    parallel = G @ S @ G_empty
+    return (parallel + parallel.T) / 2, G_empty @ S @ b - G @ S @ b_empty
 
 
 def _own_columns(arm, info: Information, columns):

@@ -68,7 +68,7 @@ def facts(summary: dict) -> str:
     cutoff = "no cutoff can be told" if summary["cutoff"] is None else f"cutoff {number(summary['cutoff'])} Hz"
     return (
         f"{plural(summary['samples'], 'sample')}, {number(summary['duration'])} s at {number(summary['rate'])} Hz, "
-        f"steps spread by {share(summary['jitter'])}, {plural(len(summary['gaps']), 'gap')}, {cutoff}"
+        f"steps spread by {share(round(summary['jitter'], 6))}, {plural(len(summary['gaps']), 'gap')}, {cutoff}"
     )
 
 
@@ -118,7 +118,7 @@ def _verdict(summary: dict) -> dict:
             ),
             _answer(
                 "How even?",
-                share(summary["jitter"]),
+                share(round(summary["jitter"], 6)),
                 f"Spread of the time steps; {plural(len(summary['gaps']), 'gap')}.",
             ),
             _answer(

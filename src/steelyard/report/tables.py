@@ -73,7 +73,7 @@ def shown(sheet: Sheet) -> Table:
         expand=False,
     )
     for column in sheet.columns:
-        table.add_column(column.title, justify="right" if column.kind == "number" else "left", overflow="fold")
+        table.add_column(Text(column.title), justify="right" if column.kind == "number" else "left", overflow="fold")
     for row in sheet.rows:
         table.add_row(*(Text(_words(cell)) for cell in row))
     return table
@@ -88,7 +88,7 @@ def body_table(summary: dict) -> Table:
     """Mass and centre of mass of each link, given and identified; in brackets where the data has no say."""
     table = _table("Links: given -> identified (in brackets: no motion shows it)", "link")
     for column in ("mass [kg]", "com x [m]", "com y [m]", "com z [m]"):
-        table.add_column(column, justify="right")
+        table.add_column(Text(column), justify="right")
     for body in summary["bodies"]:
         known = body["knowledge"]
         was, now = ([body[key]["mass"], *(body[key]["com"] or [None] * 3)] for key in ("prior", "identified"))
@@ -111,5 +111,5 @@ def determined(summary: dict) -> str:
 
 def _table(title: str, first: str) -> Table:
     table = Table(title=Text(title, style="bold"), title_justify="left", header_style="bold", expand=False)
-    table.add_column(first, overflow="fold")
+    table.add_column(Text(first), overflow="fold")
     return table

@@ -14,6 +14,8 @@ from steelyard.report.summary import spelled_out
 
 COLUMNS = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]", "Ixx [kg m²]", "Iyy [kg m²]", "Izz [kg m²]")
 
+DUST = 1e-6
+
 
 def truth_tables(truth: Robot, result: Result) -> Group:
     """True, given and identified parameters: of every link, then of the combinations the data determines."""
@@ -27,7 +29,7 @@ def link_table(truth: Robot, result: Result) -> Table:
     table.add_column("link")
     table.add_column("model")
     for column in COLUMNS:
-        table.add_column(column, justify="right")
+        table.add_column(Text(column), justify="right")
     estimate = result.estimate
     known = knowledge(estimate.basis)
     models = {"true": truth.inertias, "given": result.prior.inertias, "identified": estimate.theta}
@@ -68,7 +70,13 @@ def combination_table(truth: Robot, result: Result) -> Table:
     for k, column in enumerate(basis.columns):
         table.add_row(
             Text(layout.names[column]),
-            *(number(float(each[k])) for each in (true, given, estimate.base, deviation)),
+            *(number(_cleared(each[k], deviation[k])) for each in (true, given, estimate.base)),
+            number(float(deviation[k])),
             units[column].replace("^2", "²"),
         )
     return table
+
+
+def _cleared(value, deviation) -> float:
+    """A value, or zero for one that is rounding error beside its deviation."""
+    return float(value) if abs(value) > DUST * deviation else 0.0
