@@ -60,7 +60,7 @@ def identify(
     model's file name with `_identified`), `summary.json`, `report.html`, `report.md` and `curves.npz` (to draw it
     again), which appear together or not at all; None writes nothing. progress: called with a stage and the share
     done, 0 to 1. cutoff: Hz, None chooses it from each log's spectrum, 0 takes v and a as recorded; torque_cutoff:
-    Hz, of torques, None: the same; smoother: butterworth, kalman or savgol. friction: any of viscous, coulomb,
+    Hz, of torques, None: the same, or 10 where the log chooses the cutoff; smoother: butterworth, kalman or savgol. friction: any of viscous, coulomb,
     offset. validation: share of each log held out to measure the torque error. coupling: groups of joints with a
     common motor, see `accumulate`; rotors: whether the motors' rotors that the side file describes are bodies; side:
     that file, by default the model's name with `.steelyard.toml`. weight, regularizer: of the model as prior; within:

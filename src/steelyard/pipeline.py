@@ -23,7 +23,7 @@ from steelyard.information import accumulate_blocks, reversal_weights
 from steelyard.information.reversals import REVERSAL_WEIGHT
 from steelyard.inspect import Inspection, cutoff_of, health
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
-from steelyard.log.bandwidth import cutoff_for
+from steelyard.log.bandwidth import cutoff_for, torque_cutoff_for
 from steelyard.log.masks import masked, saturated
 from steelyard.log.read import READERS
 from steelyard.log.smoothers import BUTTERWORTH, order_of
@@ -42,9 +42,10 @@ class Job:
     """Everything that decides a run; stored in `summary.json`, so that the run can be repeated.
 
     cutoff: low-pass cutoff of the differentiation, Hz; None chooses it from each log's spectrum (`filters.cutoff_for`);
-    0 takes v and a as recorded. torque_cutoff: that of the torques, Hz; None: the same. smoother: that filters and
-    differentiates: butterworth, kalman or savgol. coupling: joints with a common motor, such as `joint5+joint6`;
-    rotors: whether the motors' rotors are bodies; side: file that describes them, beside the model by default.
+    0 takes v and a as recorded. torque_cutoff: that of the torques, Hz; None: the same, or where each log chooses the
+    cutoff, 10 Hz and at most a sixth of the rate. smoother: that filters and differentiates: butterworth, kalman or
+    savgol. coupling: joints with a common motor, such as `joint5+joint6`; rotors: whether the motors' rotors are
+    bodies; side: file that describes them, beside the model by default.
     validation: share of the samples held out, in blocks. weight, regularizer: of the prior, see `fit.consistent`.
     reversal_weight: of samples where a joint stands still, see `reversal_weights`; 1 counts all samples alike. within:
     "geometry" holds the mass of every link inside what the model shows of it unless the data contradicts that
@@ -207,10 +208,9 @@ def readied(job: Job, robot: Robot, log: Log) -> Ready:
     if any(finding.code == "repeated_sample" for finding in found):
         raw = filters.restamp(raw)
     cutoff = cutoff_for(raw, job.cutoff, smoother=job.smoother)
-    filtering = partial(
-        prepared, cutoff=cutoff, torque_cutoff=job.torque_cutoff, smoother=job.smoother, coupling=job.coupling
-    )
-    filtered, band = filtering(raw), (job.torque_cutoff or cutoff) if cutoff else 0.0
+    band = torque_cutoff_for(raw, job.cutoff, job.torque_cutoff)
+    filtering = partial(prepared, cutoff=cutoff, torque_cutoff=band, smoother=job.smoother, coupling=job.coupling)
+    filtered = filtering(raw)
     log = (
         masked(filtered, raw, saturated(raw), band, name="clipped torques") if job.corrections.saturation else filtered
     )

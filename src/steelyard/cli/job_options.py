@@ -33,7 +33,7 @@ class ModelOptions:
     ] = AUTO
     torque_cutoff: Annotated[
         float | None,
-        typer.Option(metavar="HZ", help="Cutoff of torques; 10 with coarse encoders. [default: that of positions]"),
+        typer.Option(metavar="HZ", help="Cutoff of torques. [default: --cutoff; with auto 10]"),
     ] = None
     smoother: Annotated[
         str, typer.Option(metavar="NAME", help="What filters and differentiates: butterworth, kalman or savgol.")

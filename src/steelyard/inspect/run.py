@@ -13,7 +13,7 @@ from steelyard.information import accumulate
 from steelyard.inspect.excitation import idle_ends, shares
 from steelyard.inspect.signal import Signal, signals
 from steelyard.log import Finding, Log, checks, filters
-from steelyard.log.bandwidth import acceleration_noise, cutoff_for, highest_cutoff
+from steelyard.log.bandwidth import acceleration_noise, cutoff_for, highest_cutoff, torque_cutoff_for
 from steelyard.log.gaps import gaps
 from steelyard.log.masks import masked, saturated
 from steelyard.model import Robot
@@ -41,8 +41,9 @@ class Motion:
 class Inspection:
     """name, samples, duration [s], rate [Hz], jitter (spread of the steps over their median), gaps (start, length), s.
 
-    cutoff: Hz that the spectrum asks for, None when it cannot be told. delays: s by joint, positive for torque that
-    comes late; with a model only. findings: mistakes in words with what to do; faults: those that a model shows.
+    cutoff: Hz that the spectrum asks for, torque_cutoff: Hz of torques beside it; None when they cannot be told.
+    delays: s by joint, positive for torque that comes late; with a model only. findings: mistakes in words with what
+    to do; faults: those that a model shows.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Inspection:
     jitter: float
     gaps: tuple[tuple[float, float], ...]
     cutoff: float | None
+    torque_cutoff: float | None
     signals: tuple[Signal, ...]
     motion: tuple[Motion, ...]
     delays: dict[str, float]
@@ -75,13 +77,14 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
     cutoff = cutoff_of(log, findings)
     if cutoff is not None:
         try:
-            ready = filters.differentiate(log, cutoff=cutoff)
+            ready = filters.differentiate(log, cutoff=cutoff, torque_cutoff=torque_cutoff_for(log))
         except LogError as error:
             notes.append(f"motion not analysed: {error}")
     if ready is not None and cutoff is not None and robot is not None and log.tau is not None:
-        clear = masked(ready, log, saturated(log), cutoff)  # clipped torques look like many other mistakes
+        band = torque_cutoff_for(log)
+        clear = masked(ready, log, saturated(log), band)  # clipped torques look like many other mistakes
         if len(clear):
-            late, faults = _against(robot, clear, min(1.0, 2 * cutoff / log.rate), notes)
+            late, faults = _against(robot, clear, min(1.0, 2 * band / log.rate), notes)
     found = health(log, findings=findings, ready=ready, cutoff=cutoff)
     return replace(found, delays=late, faults=faults, notes=(*found.notes, *notes))
 
@@ -101,6 +104,7 @@ def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, c
         jitter=float(np.std(np.delete(steps, holes)) * rate),
         gaps=tuple((float(log.t[i]), float(steps[i])) for i in holes),
         cutoff=cutoff,
+        torque_cutoff=None if cutoff is None else torque_cutoff_for(log),
         signals=channels,
         motion=moved,
         delays={},
@@ -175,14 +179,11 @@ def _resolution(
         if noise < NOISY * moving or noise == 0:
             continue
         stepped = step > signal.noise
-        wider = ("--torque-cutoff", f"{usual:.4g}")
         what = f"come in steps of {step:.3g}" if stepped else f"have noise of {signal.noise:.3g}"
         yield Finding(
             "coarse_position" if stepped else "noisy_position",
             "warning",
             f"Positions of {signal.joint} {what}: filtered at {usual:.3g} Hz, acceleration has noise of {noise:.2g} "
             f"beside {moving:.2g} of motion, {own:.2g} at {cutoff:.3g} Hz, therefore the cutoff. Log the motor's "
-            "encoder rather than rounded values, or move faster; torques keep what that cutoff takes from them with "
-            f"{' '.join(wider)}.",
-            wider,
+            "encoder rather than rounded values, or move faster.",
         )

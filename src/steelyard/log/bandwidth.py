@@ -6,9 +6,13 @@ the encoder is known by its shape and its level at high frequencies, what is abo
 
 The cutoff minimises the expected squared error of what least squares makes of the filtered acceleration, the signal
 that suffers most. With energies relative to the motion's, D lost to the filter and N of noise that passes: motion that
-is lost distorts the equation by sqrt(D); noise in the regressors attenuates the parameters by N (errors in variables;
-Fuller 1987) and scatters them by sqrt(N / n), n the independent samples, 2 cutoff duration. The sum of their squares
-has a flat minimum, so the choice need not be exact.
+is lost distorts the equation by sqrt(D); noise in the regressors attenuates the parameters by N / (1 + N) (errors in
+variables; Fuller 1987) and scatters them by sqrt(N / n), n the independent samples, 2 cutoff duration. Combinations of
+parameters that the motion excites less than the average are attenuated more, `WEAK` times. The sum of the squares, over
+joints, each relative to its own motion, has a flat minimum, so the choice need not be exact.
+
+Torques are filtered less, `torque_cutoff_for`. A common cutoff close above the motion would take the torques' harmonics
+(gravity is a sine of q, Coriolis forces are products of velocities), which regressors at filtered positions have.
 """
 
 from dataclasses import dataclass
@@ -27,7 +31,9 @@ FLOOR = 0.25  # share of the sampling rate above which there is nothing but nois
 SHORTEST, LONGEST = 64, 2**16  # samples: fewer show no spectrum, more show no other
 LOWEST = 8  # candidates start at this many periods of the log
 BINS = 2000  # frequencies that candidates are compared at: a long log's are added up in bins
-CANDIDATES = {True: 60, False: 400}  # whether their response is a sum over a window
+CANDIDATES = 400
+WINDOWED = np.linspace(0, 50, 2001)  # frequencies over the cutoff at which a sum over a window has its response drawn
+WEAK = 4.0  # attenuation over that of the average; errors of identified arms are flat from 3 to 6
 HIGHEST = 10.0  # Hz: arms and legs move below it, structural vibration and noise lie above
 SAMPLES_A_PERIOD = 6.0  # of the cutoff frequency: with fewer, derivatives are visibly wrong
 
@@ -56,6 +62,14 @@ def cutoff_for(
     if part.stop - part.start < SHORTEST:
         return highest
     return min(highest, bandwidth(log, smoother=smoother, order=order).cutoff)
+
+
+def torque_cutoff_for(log: Log, cutoff: float | None = None, torque_cutoff: float | None = None) -> float:
+    """The cutoff of torques, Hz: the one asked for; for None that of positions, or where the log is to choose that,
+    the highest. cutoff: of positions, as asked for. See `bandwidth` for why the two differ."""
+    if torque_cutoff is not None:
+        return torque_cutoff
+    return highest_cutoff(log) if cutoff is None else cutoff
 
 
 def highest_cutoff(log: Log) -> float:
@@ -108,14 +122,20 @@ def of_signal(
     noise = np.sqrt(level * 0.5 / step)
     floor = level * shape
     binned = _binned(frequency, _motion(spectrum, floor), floor)
-    candidates = np.geomspace(LOWEST / (even[-1] - even[0]), 0.45 / step, CANDIDATES[smoother == SAVGOL])
-    gains = (response(smoother, binned[0], step, cutoff, order, derivatives) for cutoff in candidates)
-    whole = max(float(np.sum(binned[1])), 1e-300)
-    lost, noisy = (
-        np.array([(np.sum((1 - gain) ** 2 * binned[1]), np.sum(gain**2 * binned[2])) for gain in gains]).T / whole
-    )
-    cost = lost + noisy**2 + noisy / (2 * candidates * (even[-1] - even[0]))
+    candidates = np.geomspace(LOWEST / (even[-1] - even[0]), 0.45 / step, CANDIDATES)
+    gains = _gains(smoother, binned[0] / candidates[:, None], order, derivatives)
+    lost, noisy = (1 - gains) ** 2 @ binned[1], gains**2 @ binned[2]
+    scatter = noisy / (2 * candidates[:, None] * (even[-1] - even[0]))
+    cost = np.sum(lost + (WEAK * noisy / (1 + WEAK * noisy)) ** 2 + scatter / (1 + scatter), axis=1)
     return Bandwidth(float(candidates[int(np.argmin(cost))]), noise, frequency, spectrum, floor)
+
+
+def _gains(smoother: str, over: NDArray, order: int, derivatives: int) -> NDArray[np.float64]:
+    """Gains at frequencies over the cutoff, of a filter that sees many samples in a period of it."""
+    if smoother != SAVGOL:
+        return response(smoother, over, 0.0, 1.0, order, derivatives)
+    drawn = response(smoother, WINDOWED, 0.5 / WINDOWED[-1], 1.0, order, derivatives)
+    return np.interp(over, WINDOWED, drawn, right=0.0)
 
 
 def _spectrum(x: NDArray, step: float) -> tuple[NDArray, NDArray]:
@@ -135,10 +155,12 @@ def _motion(spectrum: NDArray, floor: NDArray) -> NDArray:
 
 
 def _binned(frequency: NDArray, motion: NDArray, floor: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Frequency, motion and noise, each (m,): the joints together, each relative to its motion."""
+    """Frequency (m,), motion and noise (m, k) of the joints that move, each relative to its motion."""
     whole = np.sum(motion, axis=0)
     moving = whole > 0
-    motion, floor = (np.sum(each[:, moving] / whole[moving], axis=1) for each in (motion, floor))
+    motion, floor = (each[:, moving] / whole[moving] for each in (motion, floor))
     edges = np.unique(np.geomspace(1, len(frequency), BINS).astype(int)) - 1
     count = np.diff(np.append(edges, len(frequency)))
-    return np.add.reduceat(frequency, edges) / count, np.add.reduceat(motion, edges), np.add.reduceat(floor, edges)
+    return np.add.reduceat(frequency, edges) / count, *(
+        np.add.reduceat(each, edges, axis=0) for each in (motion, floor)
+    )

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.coupling import motor_of, ratios_of
 from steelyard.errors import LogError, OptionError
 from steelyard.log import checks
-from steelyard.log.bandwidth import cutoff_for
+from steelyard.log.bandwidth import cutoff_for, torque_cutoff_for
 from steelyard.log.decimate import decimate
 from steelyard.log.gaps import segments
 from steelyard.log.log import Log
@@ -21,7 +21,7 @@ from steelyard.log.repeats import restamp
 from steelyard.log.smoothers import BUTTERWORTH, derivatives, describe, order_of
 from steelyard.parameters import COULOMB_WIDTH
 
-__all__ = ["cutoff_for", "decimate", "differentiate", "lowpass", "restamp"]
+__all__ = ["cutoff_for", "decimate", "differentiate", "lowpass", "restamp", "torque_cutoff_for"]
 
 _WRENCH = "wrench:"  # in front of a link's name, where wrenches are filtered among other channels
 
@@ -66,14 +66,15 @@ def differentiate(
 ) -> Log:
     """Filter a log and fill in velocity and acceleration, at the log's own time stamps.
 
-    cutoff: -3 dB frequency, Hz, the same for every channel; None chooses it from the log (`cutoff_for`).
+    cutoff: -3 dB frequency, Hz, of positions and velocities; None chooses it from the log (`cutoff_for`).
     smoother: "butterworth", "kalman" or "savgol". order: of the Butterworth filter, run both ways (4); degree of the
         Savitzky-Golay filter's polynomials (6).
     drop: samples left out at either end of every stretch between gaps (steps over 5 median steps), where the filter has
         only one side to look at; by default one period of the cutoff, `round(rate / cutoff)`.
     filter_torque: False leaves tau and wrenches as measured. torque_cutoff: Hz, of tau, wrenches and the direction of
-        motion; None: `cutoff`. Torques hold harmonics of the motion, which a cutoff close above it takes from them
-        and not from the regressor: with coarse encoders give the usual 10 Hz here.
+        motion; None: `cutoff`, or, where the log chooses that, 10 Hz and at most a sixth of the rate
+        (`torque_cutoff_for`). Torques hold harmonics of the motion, which a cutoff close above it takes from them and
+        not from the regressor.
     coulomb_width: half-width of standstill for the direction of motion.
     coupling: joints that share a motor, as in `accumulate`, so that its direction is filtered, too.
 
@@ -85,9 +86,9 @@ def differentiate(
     """
     _require_filterable(log)
     order = order_of(smoother, order)
+    torque_cutoff = torque_cutoff_for(log, cutoff, torque_cutoff)
     cutoff = cutoff_for(log, cutoff, smoother=smoother, order=order)
     _require_cutoff(log.t, cutoff)
-    torque_cutoff = cutoff if torque_cutoff is None else torque_cutoff
     _require_cutoff(log.t, torque_cutoff)
     shared = _shared(log, coupling)
     drop = round(log.rate / cutoff) if drop is None else drop

@@ -64,8 +64,9 @@ def overview(found: Inspection) -> Group:
 
 
 def facts(summary: dict) -> str:
-    """Time and cutoff in one line."""
-    cutoff = "no cutoff can be told" if summary["cutoff"] is None else f"cutoff {number(summary['cutoff'])} Hz"
+    """Time and cutoffs in one line."""
+    both = [number(summary[key]) for key in ("cutoff", "torque_cutoff")]
+    cutoff = "no cutoff can be told" if summary["cutoff"] is None else f"cutoff {both[0]} Hz, of torques {both[1]} Hz"
     return (
         f"{plural(summary['samples'], 'sample')}, {number(summary['duration'])} s at {number(summary['rate'])} Hz, "
         f"steps spread by {share(round(summary['jitter'], 6))}, {plural(len(summary['gaps']), 'gap')}, {cutoff}"
@@ -124,7 +125,8 @@ def _verdict(summary: dict) -> dict:
             _answer(
                 "What cutoff?",
                 f"{number(summary['cutoff'])} Hz",
-                "What the spectrum of the positions asks for (--cutoff).",
+                "What the spectrum of the positions asks for (--cutoff); "
+                f"{number(summary['torque_cutoff'])} Hz for torques.",
             ),
             _answer(
                 "What moves?",
