@@ -304,6 +304,7 @@ VARIABLES = {
     "reference": reference,
     "controller": lambda s: None,
     "cutoff": lambda s: 10.0,
+    "torque_cutoff": lambda s: 10.0,
     "info": Supplies.information,
     "estimate": lambda s: sy.fit.consistent(s.information()),
     "theta": lambda s: s.robot().inertias,

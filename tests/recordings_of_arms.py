@@ -11,6 +11,7 @@ import numpy as np
 import steelyard as sy
 from robots import urdf
 from steelyard.inertia.parameters import from_com_inertia
+from steelyard.log.filters import torque_cutoff_for
 from steelyard.pipeline import prepared
 from steelyard.simulate import Sensors, record
 
@@ -81,9 +82,8 @@ class Fitted:
 
 
 def fitted(robot: sy.Robot, log: sy.Log, *, fit=sy.fit.consistent, **options) -> Fitted:
-    cutoff = min(10.0, log.rate / 6)  # the spectrum asks for 2 Hz here, where repairs of q are told apart less well
-    share = min(1.0, 2 * cutoff / log.rate)
-    filtered = prepared(log, cutoff)
+    share = min(1.0, 2 * torque_cutoff_for(log) / log.rate)
+    filtered = prepared(log)
     info = sy.accumulate(robot, filtered, armature=True, independence=share, **options)
     return Fitted(fit(info), filtered, share)
 
