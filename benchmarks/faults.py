@@ -1,21 +1,27 @@
 """Mistakes made with logs of simulated arms: what `inspect` names, and torque error of the identified model on a motion
 of its own, from the clean log, from the log with the mistake, and with the option that the finding gives.
 
-The given model is wrong by tens of percent (`demo.mistaken`). Fatal mistakes are accepted to see what they cost.
-`python -m benchmarks.faults` prints the table of docs/logs.md.
+The given model is wrong by tens of percent (`demo.mistaken`). Fatal mistakes are accepted to see what they cost. Errors
+with an option are RMS over draws of the noise, clean ones over the same; beside them stands what the log still tells
+(`fault_bounds`), as far as a mistake loses something. A robot whose zero is off reads the motion that judges it alike;
+`at true positions` is the same model for a robot that was put right. `python -m benchmarks.faults` prints the table of
+docs/logs.md.
 """
 
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 import steelyard as sy
-from steelyard.corrections import Corrections, corrections_from
+from benchmarks.fault_bounds import Bounds
+from steelyard.corrections import Corrections, corrected, corrections_from
 from steelyard.demo import mistaken
 from steelyard.diagnose.finding import FATAL
 from steelyard.inertia.parameters import from_com_inertia
@@ -23,7 +29,7 @@ from steelyard.inspect import inspect
 from steelyard.model.save import save
 from steelyard.pipeline import Job
 from steelyard.pipeline import run as identify
-from steelyard.simulate import PERFECT, record
+from steelyard.simulate import PERFECT, Sensors, _sensed, record
 
 ROBOTS = {"panda": "panda_description/urdf/panda.urdf", "ur10": "ur_description/urdf/ur10_robot.urdf"}
 FOLDER = Path(sys.prefix) / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
@@ -31,7 +37,22 @@ FOLDER = FOLDER / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
 DURATION = 20.0  # s of motion in a log
 LOAD = 2.5  # kg on the last link, in the log that fixes drive gains
 GAINS = (5.0, 25.0)  # N m per ampere, of the first and the last joint
-Case = tuple[str, sy.Log, str]  # mistake, log, code that is expected
+DRAWS = 2  # of the noise, where a mistake loses nothing
+LOSSY = 6  # where it does
+SLOW = 33  # samples of which one is kept
+ZERO = 0.05  # rad
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A mistake, the log with it and the code expected. bound: over the clean log's error, of what is left (float or a
+    function of no argument); zero: joint whose positions are off."""
+
+    mistake: str
+    log: sy.Log
+    code: str
+    bound: object = None
+    zero: int | None = None
 
 
 def arm(name: str, folder: Path) -> sy.Robot:
@@ -46,47 +67,58 @@ def arm(name: str, folder: Path) -> sy.Robot:
     return robot.with_joint_properties(damping=0.5 * ones, frictionloss=0.4 * ones, armature=0.05 * ones)
 
 
-def cases(log: sy.Log, raw: sy.Log, truth: sy.Robot, given: sy.Robot) -> Iterator[Case]:
-    """Mistakes with a clean log. raw: the same without noise of the sensors."""
-    rng, names = np.random.default_rng(0), log.joint_names
+def cases(bench: "Bench", draw: int) -> Iterator[Case]:
+    """Mistakes with a clean log."""
+    log, raw, bounds = bench.log(draw), bench.raw, bench.bounds
+    rng, names = np.random.default_rng(draw), log.joint_names
     for joint in (1, 3):
         for delay in (0.001, 0.003, 0.01, 0.03):
             tau = _column(log.tau, joint, np.interp(log.t - delay, log.t, log.tau[:, joint]))
-            yield f"{names[joint]} {1000 * delay:g} ms late", log.replace(tau=tau), "delay"
+            yield Case(f"{names[joint]} {1000 * delay:g} ms late", log.replace(tau=tau), "delay")
     late = np.stack([np.interp(log.t - 0.01, log.t, x) for x in log.tau.T], axis=1)
-    yield "all torques 10 ms late", log.replace(tau=late), "delay"
+    yield Case("all torques 10 ms late", log.replace(tau=late), "delay")
     tau = _column(log.tau, log.nv - 1, np.interp(log.t - 0.01, log.t, log.tau[:, -1]))
-    yield f"{names[-1]} 10 ms late", log.replace(tau=tau), "delay"
-    yield "15 Hz", log[::33], "slow_logging"
-    yield "15 Hz, 33 times as long", record(truth, duration=33 * DURATION).log[::33], "slow_logging"
+    yield Case(f"{names[-1]} 10 ms late", log.replace(tau=tau), "delay")
+    slow, times = "slow_logging", f"times as long at {500 / SLOW:.0f} Hz"
+    yield Case(f"{500 / SLOW:.0f} Hz", log[::SLOW], slow, partial(bounds.kept, raw[::SLOW]))
+    for longer in (20, SLOW):
+        part = bench.long[: longer * len(raw) : SLOW]
+        yield Case(f"{longer} {times}", _sensed(part, Sensors(), rng), slow, partial(bounds.kept, part))
     for step in (1e-3, 5e-3):
-        yield f"encoder steps of {step:g} rad", log.replace(q=np.round(raw.q / step) * step), "coarse_position"
+        yield Case(f"encoder steps of {step:g} rad", log.replace(q=np.round(raw.q / step) * step), "coarse_position")
     for spread in (0.2, 0.5):
         t = np.sort(log.t + spread * 0.002 * rng.uniform(-1, 1, size=len(log)))
-        yield f"stamps off by up to {100 * spread:g} % of a step", log.replace(t=t), "stamp_jitter"
+        yield Case(f"stamps off by up to {100 * spread:g} % of a step", log.replace(t=t), "stamp_jitter")
     for i, j in ((1, 2), (3, 4)):
         swapped = np.arange(log.nv)
         swapped[[i, j]] = j, i
-        yield f"torques of {names[i]}, {names[j]} exchanged", log.replace(tau=log.tau[:, swapped]), "joint_order"
+        yield Case(f"torques of {names[i]}, {names[j]} exchanged", log.replace(tau=log.tau[:, swapped]), "joint_order")
         both = log.replace(q=log.q[:, swapped], tau=log.tau[:, swapped])
-        yield f"{names[i]}, {names[j]} exchanged", both, "joint_order"
+        yield Case(f"{names[i]}, {names[j]} exchanged", both, "joint_order")
     for joint in (1, log.nv - 1):
         turned = np.where(np.arange(log.nv) == joint, -1.0, 1.0)
-        yield f"torque of {names[joint]} negated", log.replace(tau=log.tau * turned), "torque_sign"
-        yield f"position of {names[joint]} negated", log.replace(q=log.q * turned), "position_sign"
-    yield "degrees", log.replace(q=np.degrees(log.q)), "degrees"
-    yield "mN m", log.replace(tau=1000 * log.tau), "torque_unit"
+        yield Case(f"torque of {names[joint]} negated", log.replace(tau=log.tau * turned), "torque_sign")
+        yield Case(f"position of {names[joint]} negated", log.replace(q=log.q * turned), "position_sign")
+    yield Case("degrees", log.replace(q=np.degrees(log.q)), "degrees")
+    yield Case("mN m", log.replace(tau=1000 * log.tau), "torque_unit")
     still = np.zeros_like(log.q)
-    for what, robot in (("given", given), ("true", truth)):
+    for what, robot in (("given", bench.given), ("true", bench.truth)):
         gravity = sy.inverse_dynamics(robot, log.q, still, still)
-        yield f"gravity of the {what} model taken off", log.replace(tau=log.tau - gravity), "gravity_compensated"
+        exact = raw.replace(q=raw.q, v=None, a=None, tau=raw.tau - gravity)
+        bound = partial(bench.exact, exact, ("--gravity", "0", "0", "0")) if what == "true" else None
+        name = f"gravity of the {what} model taken off"
+        yield Case(name, log.replace(tau=log.tau - gravity), "gravity_compensated", bound)
     for share in (0.9, 0.7):
         most = share * np.abs(log.tau).max(axis=0)
-        yield f"torques clipped at {100 * share:g} %", log.replace(tau=np.clip(log.tau, -most, most)), "saturation"
-    yield "motor currents", log.replace(tau=log.tau / np.linspace(*GAINS, log.nv)), "motor_current"
+        bound = partial(bounds.kept, raw, (np.abs(log.tau) < most).astype(float))
+        name = f"torques clipped at {100 * share:g} %"
+        yield Case(name, log.replace(tau=np.clip(log.tau, -most, most)), "saturation", bound)
+    gains = np.linspace(*GAINS, log.nv)
+    bound = partial(bounds.currents, gains, bench.loaded_raw, LOAD)
+    yield Case("motor currents", log.replace(tau=log.tau / gains), "motor_current", bound)
     for joint in range(log.nv):
-        q = _column(log.q, joint, log.q[:, joint] + 0.05)
-        yield f"zero of {names[joint]} off by 0.05 rad", log.replace(q=q), "position_offset"
+        q, bound = _column(log.q, joint, log.q[:, joint] + ZERO), partial(bounds.offset, joint)
+        yield Case(f"zero of {names[joint]} off by {ZERO:g} rad", log.replace(q=q), "position_offset", bound, joint)
 
 
 def _column(x, joint: int, column) -> np.ndarray:
@@ -103,14 +135,32 @@ class Bench:
         self.given = mistaken(self.truth)
         self.model = folder / "given.urdf"
         save(self.given, self.model)
-        recording = record(self.truth, duration=DURATION)
-        self.log, self.raw = recording.log, recording.truth
+        self.raw, self.long = (record(self.truth, duration=x * DURATION).truth for x in (1, SLOW))
         theta = self.truth.inertias.copy()
         theta[-1] += from_com_inertia(LOAD, np.array([0.0, 0.02, 0.08]), 0.004 * np.eye(3))
-        self.loaded = record(self.truth.with_inertias(theta), duration=DURATION, seed=5).log
+        self.loaded_raw = record(self.truth.with_inertias(theta), duration=DURATION, seed=5).truth
         self.judge = record(self.truth, duration=10.0, seed=99, sensors=PERFECT).log
+        self.bounds = Bounds(self.truth, self.raw, self.judge)
+        self.cleans = [self.error(self.log(draw)) for draw in range(LOSSY)]
 
-    def job(self, log: sy.Log, options=()) -> Job:
+    def log(self, draw: int) -> sy.Log:
+        return _sensed(self.raw, Sensors(), np.random.default_rng([draw, 1]))
+
+    def loaded(self, draw: int) -> sy.Log:
+        return _sensed(self.loaded_raw, Sensors(), np.random.default_rng([draw, 2]))
+
+    def clean(self, draws: int) -> float:
+        return self.rms(self.cleans[:draws])
+
+    def exact(self, log: sy.Log, options) -> float:
+        """Error over the clean log's of a log without noise."""
+        return self.error(log, options) / self.clean(LOSSY)
+
+    @staticmethod
+    def rms(errors) -> float:
+        return float(np.sqrt(np.mean(np.square(list(errors)))))
+
+    def job(self, log: sy.Log, options=(), draw: int = 0) -> Job:
         path = sy.write_npz(log, self.folder / "run.npz")
         words: dict = {"corrections": {}}
         options = list(options)
@@ -121,7 +171,8 @@ class Bench:
             elif word == "gravity":
                 words["gravity"] = tuple(float(options.pop(0)) for _ in range(3))
             elif word == "drive_gains":
-                loaded = self.loaded.replace(tau=self.loaded.tau / np.linspace(*GAINS, self.loaded.nv))
+                loaded = self.loaded(draw)
+                loaded = loaded.replace(tau=loaded.tau / np.linspace(*GAINS, loaded.nv))
                 load = sy.write_npz(loaded, self.folder / "loaded.npz")
                 words |= {"drive_gains": True, "loads": (f"{self.truth.body_names[-1]}={LOAD}:{load}",)}
             elif isinstance(getattr(Corrections, word), bool):
@@ -131,45 +182,73 @@ class Bench:
         words["corrections"] = corrections_from(words["corrections"])
         return Job(str(self.model), (str(path),), accept=tuple(sorted(FATAL)), **words)
 
-    def error(self, log: sy.Log, options=()) -> float:
+    def error(self, log: sy.Log, options=(), *, draw: int = 0, zero: int | None = None) -> float:
         """Torque error of what was identified, offsets included, on the motion to judge by; gravity as the robot feels
-        it."""
+        it. zero: joint whose position is off there, too, as far as no option puts it right."""
+        job = self.job(log, options, draw)
         try:
-            estimate = identify(self.job(log, options)).estimate
-        except sy.errors.SteelyardError as error:
-            return float("nan") if str(error) else 0.0
-        return sy.validate(
-            replace(estimate, robot=replace(estimate.robot, gravity=self.truth.gravity)), self.judge
-        ).relative_error
+            estimate = identify(job).estimate
+        except sy.errors.SteelyardError:
+            return float("nan")
+        judge = self.judge
+        if zero is not None:
+            judge = judge.replace(q=_column(judge.q, zero, judge.q[:, zero] + ZERO), v=judge.v, a=judge.a)
+            judge = corrected(None, judge, Corrections(offset=job.corrections.offset))
+        felt = replace(estimate, robot=replace(estimate.robot, gravity=self.truth.gravity))
+        return sy.validate(felt, judge).relative_error
 
 
 def study(name: str) -> dict:
     """Rows of one arm."""
+    rows = {}
     with TemporaryDirectory() as folder:
         bench = Bench(name, Path(folder))
-        clean = bench.error(bench.log)
-        rows = {f"{name}: clean": {"with it": clean}}
-        for mistake, log, code in cases(bench.log, bench.raw, bench.truth, bench.given):
-            found = inspect(log, bench.given)
-            items = (*found.findings, *found.faults)
-            named = [item for item in items if item.code == code]
-            options = [word for told in dict.fromkeys(item.options for item in items) for word in told]
-            before, after = bench.error(log), bench.error(log, options)
-            others = sorted({item.code for item in items} - {code})
-            rows[f"{name}: {mistake}"] = {
-                "named": code if named else "no",
-                "also": ", ".join(others),
-                "option": " ".join(options[:2]) + (" ..." if len(options) > 2 else ""),
-                "with it": before,
-                "undone": after,
-                "over clean": after / clean,
-            }
-            print(f"{name}: {mistake}", rows[f"{name}: {mistake}"], flush=True)
+        rows[f"{name}: clean"] = {"with it": bench.clean(LOSSY)}
+        for draws in zip(*(cases(bench, draw) for draw in range(LOSSY)), strict=True):
+            draws = draws if draws[0].bound is not None and draws[0].zero is None else draws[:DRAWS]
+            row = f"{name}: {draws[0].mistake}"
+            rows[row] = judged(bench, draws)
+            print(row, rows[row], flush=True)
     return rows
 
 
+def judged(bench: Bench, draws: tuple[Case, ...]) -> dict:
+    """Row of one mistake, with several draws of the noise."""
+    named, others, options = 0, set(), []
+    for case in draws:
+        found = inspect(case.log, bench.given)
+        items = (*found.findings, *found.faults)
+        named += any(item.code == case.code for item in items)
+        others |= {item.code for item in items} - {case.code}
+        options.append([word for told in dict.fromkeys(item.options for item in items) for word in told])
+    first, told = draws[0], list(zip(draws, options, range(len(draws)), strict=True))
+    clean = bench.clean(len(draws))
+    before = bench.error(first.log, zero=first.zero)
+    after = bench.rms(bench.error(case.log, words, draw=k, zero=case.zero) for case, words, k in told)
+    bound = first.bound() if callable(first.bound) else None
+    row = {
+        "named": f"{first.code}, {named} of {len(draws)}" if named else "no",
+        "also": ", ".join(sorted(others)),
+        "option": " ".join(options[0][:2]) + (" ..." if len(options[0]) > 2 else ""),
+        "with it": before,
+        "undone": after,
+        "over clean": after / clean,
+        "bound": bound[0] if isinstance(bound, tuple) else bound,
+    }
+    if first.zero is not None and isinstance(bound, tuple):
+        true = bench.rms(bench.error(case.log, words, draw=k) for case, words, k in told)
+        row |= {
+            "at true positions": bench.error(first.log),
+            "undone there": true,
+            "over clean there": true / clean,
+            "bound there": bound[1],
+        }
+    return row
+
+
 def run() -> dict:
-    return {row: values for name in ROBOTS for row, values in study(name).items()}
+    with ProcessPoolExecutor(max_workers=len(ROBOTS)) as pool:
+        return {row: values for rows in pool.map(study, ROBOTS) for row, values in rows.items()}
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 from steelyard.dynamics.kernel_choice import threads
 
 FOLDER = Path(__file__).parent
-SHARED = ("__init__", "run", "peers", "peer_cases", "timing", "real_logs")  # no benchmarks
+SHARED = ("__init__", "run", "peers", "peer_cases", "timing", "real_logs", "fault_bounds")  # no benchmarks
 # many minutes each; their tables are in docs/
 STUDIES = (
     "coverage",

@@ -9,6 +9,7 @@ from small_runs import JOINTS, motion, write_model
 from steelyard.corrections import Corrections, corrected, corrections_from
 from steelyard.errors import OptionError
 from steelyard.log import checks
+from steelyard.log.saturation import saturated
 from steelyard.pipeline import Job
 from steelyard.report.command import repeat_command
 
@@ -45,6 +46,29 @@ def test_each_word_undoes_its_mistake():
     moved = log.replace(q=log.q[:, mixed], v=log.v[:, mixed])
     same(undone(moved, order=f"q:{names}"), log)
     same(undone(moved.replace(tau=log.tau[:, mixed]), order=names), log)
+
+
+def test_clipped_torques_are_still_told_once_they_were_shifted():
+    """A spline between clipped samples would be anything but the limit."""
+    t = np.arange(600) / 100
+    tau = np.stack([3 * np.sin(2 * t), np.cos(3 * t), np.sin(t) + 0.5], axis=1)
+    late = log_of(tau=np.stack([np.clip(tau[:, 0], -2, 2), np.cos(3 * (t - 0.017)), tau[:, 2]], axis=1))
+    assert saturated(late)[:, 0].mean() > 0.4
+    found = undone(late, delay=["shoulder=0.013", "elbow=0.017"])
+    assert [f.code for f in sy.log.checks.check(found)] == ["saturation"]
+    where, expected = saturated(found), np.interp(t + 0.013, t, saturated(late)[:, 0])
+    assert (where[:, 0] >= (expected == 1)).all() and not where[expected == 0, 0].any() and not where[:, 1:].any()
+    assert np.abs(found.tau[:, 0]).max() == 2.0
+    np.testing.assert_allclose(found.tau[:-3, 1], tau[:-3, 1], atol=1e-7)
+    np.testing.assert_array_equal(found.tau[:, 2], late.tau[:, 2])
+
+
+def test_torques_that_do_not_count_move_with_a_delay():
+    weights = np.ones((600, 3))
+    weights[100:120] = 0.0
+    found = undone(log_of(weights=weights), delay="elbow=0.055")
+    assert np.flatnonzero(found.weights[:, 1] == 0).tolist() == list(range(94, 115))
+    np.testing.assert_array_equal(found.weights[:, [0, 2]], weights[:, [0, 2]])
 
 
 def test_stamps_that_wander():

@@ -14,6 +14,7 @@ from steelyard.diagnose.curves import Curves
 from steelyard.dynamics.inverse import inverse_dynamics
 from steelyard.errors import OptionError, choices
 from steelyard.log import Log
+from steelyard.log.saturation import saturated
 from steelyard.log.stamps import even_stamps
 from steelyard.model.robot import Robot
 
@@ -124,9 +125,21 @@ def delays_of(log: Log, words: Sequence[str]) -> np.ndarray:
 
 def shifted(log: Log, delay: np.ndarray) -> Log:
     """The log with torques that came `delay` (nv,) s late put back to their time, by cubic splines within each stretch
-    without a gap. Samples whose torque lies beyond the end of a stretch keep the last one."""
+    without a gap. Samples whose torque lies beyond the end of a stretch keep the last one. Torques between samples that
+    are clipped stay at the limit, so that they can be told, and those between weights of zero get none."""
     text = ", ".join(f"{name} {1000 * x:.1f} ms" for name, x in zip(log.labels, delay, strict=True) if x)
-    return log.replace(tau=Curves([log], 1).at(delay)).noted(f"tau taken later: {text}")
+    (tau,) = log.require("tau")
+    moved, clipped = Curves([log], 1).at(delay), saturated(log)
+    weights = None if log.weights is None else log.weights.copy()
+    limited = clipped.any(axis=0)  # beyond whose extremes splines shoot
+    moved[:, limited] = np.clip(moved, tau.min(axis=0), tau.max(axis=0))[:, limited]
+    for dof in np.flatnonzero(delay):
+        after = np.clip(np.searchsorted(log.t, log.t + delay[dof]), 1, len(log) - 1)
+        for near in (after - 1, after):
+            moved[clipped[near, dof], dof] = tau[near, dof][clipped[near, dof]]
+        if weights is not None and log.weights is not None:
+            weights[:, dof] = np.minimum(log.weights[after - 1, dof], log.weights[after, dof])
+    return log.replace(tau=moved, weights=weights).noted(f"tau taken later: {text}")
 
 
 def with_gravity(robot: Robot, log: Log) -> Log:

@@ -5,6 +5,7 @@ from steelyard.diagnose.delay import Delays, delays
 from steelyard.diagnose.finding import Fault
 from steelyard.diagnose.residuals import JointResidual, residuals
 from steelyard.diagnose.run import Diagnosis, diagnose
+from steelyard.diagnose.zeros import Zeros, zeros
 
 __all__ = [
     "Contributions",
@@ -12,8 +13,10 @@ __all__ = [
     "Diagnosis",
     "Fault",
     "JointResidual",
+    "Zeros",
     "contributions",
     "delays",
     "diagnose",
     "residuals",
+    "zeros",
 ]

@@ -11,14 +11,15 @@ import numpy as np
 
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Added, Hypothesis, add_columns, promise, widened
+from steelyard.diagnose.hypothesis import Added, Hypothesis, add_columns, promise, scatter, widened
 
 ROUNDS = 4  # of Gauss-Newton
 LONGEST = 0.2  # s
 PROMISING = 0.3  # share of the shortest delay that the first step must find
 LEAST = 0.02  # nats a sample to first order, below which a delay is not pursued
-SHORTEST = 1e-3  # s
+SHORTEST = 8e-4  # s; friction around standstill looks like up to 0.65 ms
 CERTAIN = 4.0  # standard deviations that a delay must have to be undone
+UNSURE = 5e-3  # s: standard deviation of a delay that is no more than a guess
 NOTICEABLE = 5e-4  # s, below which undoing a delay changes nothing
 MOST = 3  # patterns pursued, those that promise most
 
@@ -69,6 +70,11 @@ class Delays:
     deviation: np.ndarray
 
     @property
+    def known(self) -> np.ndarray:
+        """(nv,) the delays that motion and friction tell to a few milliseconds, NaN for the others."""
+        return np.where(self.deviation < UNSURE, self.delay, np.nan)
+
+    @property
     def certain(self) -> np.ndarray:
         """(nv,) the delays that are worth undoing, 0 for the others."""
         kept = (np.abs(self.delay) > CERTAIN * self.deviation) & (np.abs(self.delay) > NOTICEABLE)
@@ -86,8 +92,7 @@ def delays(case: Case) -> Delays:
         if np.abs(added.coefficients).max(initial=0.0) < 1e-5:
             break
         added = _late(case, found, space)
-    freedom = max(1, nv * len(case) - space.shape[1])
-    deviation[dofs] = added.deviations * np.sqrt(added.after.sum() / freedom / case.independence)
+    deviation[dofs] = added.deviations * scatter(case, added)
     return Delays(np.where(np.isfinite(deviation), found, np.nan), deviation)
 
 

@@ -6,31 +6,45 @@ import numpy as np
 
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import Fault
+from steelyard.diagnose.residuals import autocorrelation, memory
 
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """fault: what to say if it is true. case: the mistake undone. gain: log-likelihood won per independent sample."""
+    """fault: what to say if it is true. case: the mistake undone. gain: log-likelihood won per independent sample.
+
+    more: further faults undone with it.
+    """
 
     fault: Fault
     case: Case
     gain: float
+    more: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Added:
     """Columns added to the free fit of a case, to first order.
 
-    coefficients: (m,), and their standard deviations for residuals of unit variance, infinite for columns that the fit
-    explains anyway. before, after: (nv,) weighted residual energies.
+    coefficients: (m,), and their covariance (m, m) for residuals of unit variance, infinite for columns that the fit
+    explains anyway. before, after: (nv,) weighted residual energies; left: (nv, n) weighted residual after them;
+    columns: of the fit, these included.
     """
 
     coefficients: np.ndarray
-    deviations: np.ndarray
+    covariance: np.ndarray
     before: np.ndarray
     after: np.ndarray
+    left: np.ndarray
+    columns: int
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """(m,) standard deviations of the coefficients."""
+        return np.sqrt(np.diag(self.covariance))
 
 
+ALIKE = 1.4  # times the filter's memory that white noise of a few hundred samples reaches
 PARALLEL = 1e-4  # of its length that a column must keep beside what the fit explains already, else it says nothing
 
 
@@ -50,12 +64,27 @@ def add_columns(case: Case, columns, *, space=None, target=None) -> Added:
     left[:, ~new] = 0.0
     scale = np.where(new, kept, 1.0)
     coefficients = np.linalg.lstsq(left / scale, residual, rcond=1e-6)[0] / scale
-    split = [
-        np.sum(each.reshape(case.robot.nv, -1) ** 2, axis=1) for each in (residual, residual - left @ coefficients)
-    ]
-    covariance = np.linalg.pinv((left / scale).T @ (left / scale), rcond=1e-12, hermitian=True)
-    deviations = np.where(new, np.sqrt(np.diag(covariance)) / scale, np.inf)
-    return Added(coefficients, deviations, *split)
+    rest = [each.reshape(case.robot.nv, -1) for each in (residual, residual - left @ coefficients)]
+    covariance = np.linalg.pinv((left / scale).T @ (left / scale), rcond=1e-12, hermitian=True) / scale / scale[:, None]
+    covariance[~new, ~new] = np.inf
+    before, after = (np.sum(each**2, axis=1) for each in rest)
+    return Added(coefficients, covariance, before, after, rest[1], space.shape[1] + int(new.sum()))
+
+
+def scatter(case: Case, added: Added) -> float:
+    """What deviations for residuals of unit variance are to be multiplied by.
+
+    A residual that stays alike for longer than the filter makes it is no noise but something that the model lacks:
+    samples count for as many as are independent in the joint where it lasts longest.
+    """
+    freedom = max(1, added.left.size - added.columns)
+    return float(np.sqrt(added.after.sum() / freedom / case.independence * lasting(case, added.left)))
+
+
+def lasting(case: Case, residual) -> float:
+    """How many times longer a residual (nv, n) stays alike than the filter says, in the worst joint; 1 for noise."""
+    longest = max((memory(autocorrelation(residual[dof])) for dof in case.dofs), default=1.0)
+    return float(max(1.0, longest * case.independence / ALIKE))
 
 
 def promise(case: Case, dofs, columns, *, space=None) -> tuple[np.ndarray, float]:
@@ -78,16 +107,6 @@ def promise(case: Case, dofs, columns, *, space=None) -> tuple[np.ndarray, float
     scale = np.where(new, size, np.inf)
     coefficients = np.linalg.pinv(left / scale / scale[:, None], rcond=1e-6, hermitian=True) @ (slope / scale) / scale
     return coefficients, 0.5 * float(slope @ coefficients) / len(case)
-
-
-def promises(case: Case, columns) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients (m,) and gains (m,) that each of columns (nv, n, m) promises when it is added alone."""
-    weighted = case.weighted(columns)
-    whole = np.sum(weighted**2, axis=0)
-    left = whole - np.sum((case.space.T @ weighted) ** 2, axis=0)
-    slope = weighted.T @ (case.weighted(case.target) - case.space @ case.explained())
-    coefficients = slope / np.where(left > PARALLEL**2 * whole, left, np.inf)
-    return coefficients, 0.5 * slope * coefficients / len(case)
 
 
 def widened(case: Case, columns) -> np.ndarray:

@@ -1,10 +1,11 @@
 """The dense regression of a few hundred samples, for tests that need more of the data than its sums."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from steelyard.dynamics.derivatives import inverse_dynamics_derivatives
 from steelyard.dynamics.effects import effect_column, extra_rows
 from steelyard.dynamics.inverse import inverse_dynamics
 from steelyard.identifiability.basis import Basis
@@ -14,6 +15,8 @@ from steelyard.information.rows import chunk_rows, rows_of
 from steelyard.information.squares import Squares
 from steelyard.model.robot import Robot
 from steelyard.parameters import Extra, ParameterLayout
+
+STEP = 1e-4  # rad or m, of difference quotients
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +102,24 @@ class Regression:
         stated = {"viscous": self.robot.damping, "coulomb": self.robot.frictionloss, "armature": self.robot.armature}
         absent = [value * self.effect(term) for term, value in stated.items() if term not in self.layout.terms]
         return sum(absent, start=np.zeros_like(self.v))
+
+    def moved(self, offset) -> "Regression":
+        """The same with positions changed by an offset (nv,), rad or m, of degrees that have one number for it."""
+        q = self.q.copy()
+        for dof, place in self.robot.scalar_positions.items():
+            q[:, place] += offset[dof]
+        return replace(self, q=q)
+
+    def position_rates(self, base, dofs) -> np.ndarray:
+        """(nv, n, d) rate of change of the torque of base parameters (r,) with the positions of some degrees."""
+        if self.layout.rotor_names or self.layout.extras:
+            here, steps = self.of_position(base), STEP * np.eye(self.robot.nv)[list(dofs)]
+            return np.stack([(self.moved(step).of_position(base) - here) / STEP for step in steps], axis=-1)
+        theta = np.zeros(self.layout.size)
+        theta[self.basis.columns] = base
+        links = self.robot.with_inertias(theta[self.layout.links].reshape(-1, 10))
+        rates = inverse_dynamics_derivatives(links, self.q, self.v, self.a).dtau_dq
+        return np.swapaxes(rates[:, :, list(dofs)], 0, 1) * self.believed[:, :, None]
 
     def torque(self, robot: Robot) -> np.ndarray:
         """(n, nv) inverse dynamics of the motion for another robot."""

@@ -87,7 +87,7 @@ def analyse(robot: Robot, motion, torque, error, interval: float) -> tuple[Joint
 
 def _joint(name: str, error, torque, quantities, step: float) -> JointResidual:
     correlation = autocorrelation(error)
-    lags = _memory(correlation)
+    lags = memory(correlation)
     rms, signal = np.sqrt(np.mean(error**2)), np.sqrt(np.mean(torque**2))
     depends = {key: dependence(error, x, correlation) for key, x in quantities.items()}
     reversal = _near_reversals(error, quantities["speed"], lags)
@@ -135,7 +135,7 @@ def autocorrelation(x) -> np.ndarray:
     return products / products[0]
 
 
-def _memory(correlation) -> float:
+def memory(correlation) -> float:
     """Samples that are worth one: `1 + 2 sum rho` up to the first lag at which the correlation has died."""
     below = np.flatnonzero(correlation < 0)
     end = int(below[0]) if len(below) else len(correlation)
@@ -147,7 +147,7 @@ def dependence(error, x, correlation=None) -> Dependence:
     from scipy.stats import f as fisher
 
     correlation = autocorrelation(error) if correlation is None else correlation
-    worth = len(error) / _memory(correlation * autocorrelation(x))
+    worth = len(error) / memory(correlation * autocorrelation(x))
     most = int(np.clip(worth / PER_BIN, 2, BINS))
     edges = np.unique(np.quantile(x, np.linspace(0, 1, most + 1)[1:-1]))
     bins, count = np.searchsorted(edges, x), len(edges) + 1

@@ -30,19 +30,22 @@ class Diagnosis:
         return tuple(hint for each in sorted(self.residuals, key=lambda r: -r.relative) for hint in each.hints)
 
 
-def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, independence: float = 1.0) -> Diagnosis:
+def diagnose(
+    estimate: Estimate, logs: Log | Sequence[Log], *, independence: float = 1.0, case: Case | None = None
+) -> Diagnosis:
     """Name what is wrong with a model or with logs.
 
     logs: with q, v, a and tau, filtered alike (`filters.differentiate`); those that were fitted, held-out parts
     included. independence: share of the samples whose noise is independent, see `accumulate`; it also decides how many
-    samples are looked at. Of robots with closed loops only contributions are found; faults are not looked for. Raises
-    FitError for an estimate without a robot, LogError for missing channels.
+    samples are looked at. case: of just these, where it was made already. Of robots with closed loops only
+    contributions are found; faults are not looked for. Raises FitError for an estimate without a robot, LogError for
+    missing channels.
     """
     logs = (logs,) if isinstance(logs, Log) else tuple(logs)
     if estimate.require_robot().loops:
         few = thinned(logs, thinning(estimate, logs, independence))
         return Diagnosis((), (), contributions(estimate, few))
-    case = case_of(estimate, logs, independence=independence)
+    case = case_of(estimate, logs, independence=independence) if case is None else case
     few = thinned(logs, thinning(estimate, logs, independence))
     named, undone = _named(case)
     motion = undone.regression.q, undone.regression.v, undone.regression.a

@@ -16,11 +16,12 @@ POOR = 0.1  # share of the torque that the physical fit leaves, above which gros
 POOR_JOINT = 0.5  # the same of the worst joint
 POOR_GAP = 0.2  # nats a sample by which a fit free of physics is better
 # Log-likelihood per independent sample that a mistake must win (docs/diagnosis.md): measured logs without a mistake win
-# at most 0.1, 0.04, 0.09, 0.2 and 0.11 nats.
-GROSS, DELAY, SCALE, COUPLING, TILT, ZERO = 0.5, 0.08, 0.12, 0.3, 0.15, 0.15
+# at most 0.1, 0.04, 0.09 and 0.2 nats.
+GROSS, DELAY, SCALE, COUPLING, TILT = 0.5, 0.08, 0.12, 0.3, 0.15
 EVIDENCE = 9.0  # nats in all: noise alone wins that much in 2e-5 of all tests of one number (chi-square)
 CLEARED = 0.75  # share of the unexplained torque that remains, at most, once a gross mistake is undone
-COMMON = 1.3  # a common delay must win this many times what the delay of one joint wins
+COMMON = 1.3  # a common delay must win this many times what the delay of one joint wins; several offsets, what any
+# other mistake wins
 BOTH = 0.85  # residual of either of two coupled joints, at most, after and before
 
 
@@ -31,7 +32,7 @@ def find(case: Case) -> tuple[tuple[Fault, ...], Case]:
         found = _gross(case) or _fine(case)
         if found is None or any((f.code, f.joint) == (found.fault.code, found.fault.joint) for f in faults):
             break
-        faults.append(found.fault)
+        faults += [found.fault, *found.more]
         case = found.case
     return tuple(faults), case
 
@@ -63,8 +64,11 @@ def _fine(case: Case) -> Hypothesis | None:
         each for each in scale.hypotheses(case) if _won(each, SCALE) and each.fault.evidence["residual_ratio"] < 1
     ]
     tilts = [each for each in tilt.hypotheses(case) if _won(each, TILT)]
-    zeros = [each for each in zero.hypotheses(case) if _won(each, ZERO)]
-    return _best([*delays, *pairs, *scales, *tilts, *zeros])
+    others = _best([*delays, *pairs, *scales, *tilts])
+    zeros = _best(zero.hypotheses(case))
+    if zeros and others and zeros.more and zeros.gain < COMMON * others.gain:
+        return others  # several offsets take the place of much else
+    return _best([each for each in (zeros, others) if each])
 
 
 def _won(each: Hypothesis, least: float) -> bool:

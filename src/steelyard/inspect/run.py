@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from steelyard.diagnose import Fault, delays, diagnose
+from steelyard.diagnose import Fault, delays, diagnose, zeros
 from steelyard.diagnose.case import case_of
 from steelyard.errors import FitError, LogError
 from steelyard.fit import consistent
@@ -41,9 +42,10 @@ class Motion:
 class Inspection:
     """name, samples, duration [s], rate [Hz], jitter (spread of the steps over their median), gaps (start, length), s.
 
-    cutoff: Hz that the spectrum asks for, torque_cutoff: Hz of torques beside it; None when they cannot be told.
-    delays: s by joint, positive for torque that comes late; with a model only. findings: mistakes in words with what
-    to do; faults: those that a model shows.
+    cutoff: Hz that the spectrum asks for, torque_cutoff: Hz of torques beside it; None when they cannot be told. With a
+    model, of the joints whose torques tell: delays, s, positive for torque that comes late; zeros, rad or m that
+    positions lack, and standard deviations. findings: mistakes in words with what to do; faults: those that a model
+    shows.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Inspection:
     signals: tuple[Signal, ...]
     motion: tuple[Motion, ...]
     delays: dict[str, float]
+    zeros: dict[str, tuple[float, float]]
     findings: tuple[Finding, ...]
     faults: tuple[Fault, ...]
     notes: tuple[str, ...]
@@ -67,13 +70,13 @@ class Inspection:
 
 
 def inspect(log: Log, robot: Robot | None = None) -> Inspection:
-    """Inspect a log; with a robot also delays and mistakes that only a model shows.
+    """Inspect a log; with a robot also delays, zeros of joints and mistakes that only a model shows.
 
     Never refuses a log for its content: what cannot be computed is left out and said in the notes. Raises LogError for
     a log of fewer than two samples.
     """
     findings, notes = tuple(checks.check(log, robot)), []
-    ready, late, faults = None, {}, ()
+    ready, shown = None, {}
     cutoff = cutoff_of(log, findings)
     if cutoff is not None:
         try:
@@ -84,9 +87,9 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
         band = torque_cutoff_for(log)
         clear = masked(ready, log, saturated(log), band)  # clipped torques look like many other mistakes
         if len(clear):
-            late, faults = _against(robot, clear, min(1.0, 2 * band / log.rate), notes)
+            shown = _against(robot, clear, min(1.0, 2 * band / log.rate), notes)
     found = health(log, findings=findings, ready=ready, cutoff=cutoff)
-    return replace(found, delays=late, faults=faults, notes=(*found.notes, *notes))
+    return replace(found, **shown, notes=(*found.notes, *notes))
 
 
 def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, cutoff: float | None = None):
@@ -108,6 +111,7 @@ def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, c
         signals=channels,
         motion=moved,
         delays={},
+        zeros={},
         findings=(
             *findings,
             *_resolution(log, channels, moved, cutoff, findings),
@@ -149,18 +153,23 @@ def _motion(log: Log) -> tuple[Motion, ...]:
     return tuple(found)
 
 
-def _against(
-    robot: Robot, log: Log, independence: float, notes: list[str]
-) -> tuple[dict[str, float], tuple[Fault, ...]]:
-    """Delay of each joint's torque, and the faults that a physically consistent fit shows."""
+def _against(robot: Robot, log: Log, independence: float, notes: list[str]) -> dict[str, Any]:
+    """Delay of each joint's torque, zeros of the joints, and the faults that a physically consistent fit shows."""
     try:
         estimate = consistent(accumulate(robot, log, armature=True, independence=independence))
-        late = delays(case_of(estimate, [log], independence=independence)).delay
-        faults = diagnose(estimate, log, independence=independence).faults
+        case = case_of(estimate, [log], independence=independence)
+        faults = diagnose(estimate, log, independence=independence, case=case).faults
+        late = delays(case).known
     except FitError as error:
         notes.append(f"not compared with the model: {error}")
-        return {}, ()
-    return {name: float(x) for name, x in zip(robot.dof_names, late, strict=True) if np.isfinite(x)}, faults
+        return {}
+    meaningless = any(fault.severity == "fatal" for fault in faults)
+    off = {} if meaningless else zeros(case).by_name(robot.dof_names)
+    return {
+        "delays": {name: float(x) for name, x in zip(robot.dof_names, late, strict=True) if np.isfinite(x)},
+        "zeros": off,
+        "faults": faults,
+    }
 
 
 def _resolution(

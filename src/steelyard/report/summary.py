@@ -68,9 +68,8 @@ def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Seque
 
 def _health(found: Inspection) -> dict:
     """A log as it was recorded; findings and notes stand elsewhere in the summary."""
-    return {
-        key: value for key, value in found.as_json().items() if key not in ("delays", "findings", "faults", "notes")
-    }
+    elsewhere = ("delays", "zeros", "findings", "faults", "notes")
+    return {key: value for key, value in found.as_json().items() if key not in elsewhere}
 
 
 def _robot(robot: Robot) -> dict:

@@ -1,6 +1,6 @@
 """The data behind a result: health of each log, input files."""
 
-from steelyard.report.numbers import DASH, number, share, size
+from steelyard.report.numbers import DASH, number, plus_minus, share, size
 from steelyard.report.sheet import Sheet, sheet
 
 UNITS = {"q": "rad or m", "v": "rad/s or m/s", "a": "rad/s² or m/s²", "tau": "N m or N"}
@@ -71,8 +71,8 @@ def signals(health: dict) -> Sheet:
 
 
 def motion(health: dict) -> Sheet:
-    """How each joint moved in one log, and how late its torque comes, where a model says so."""
-    late = health.get("delays")
+    """How each joint moved in one log, and where a model says so, how late torques come and what positions lack."""
+    late, off = health.get("delays"), health.get("zeros")
     rows = [
         (
             each["joint"],
@@ -81,19 +81,20 @@ def motion(health: dict) -> Sheet:
             "".join(BARS[min(int(4 * part), len(BARS) - 1)] for part in each["tenths"]),
             str(each["reversals"]),
             *([number(1000 * late[each["joint"]] if each["joint"] in late else None)] if late else []),
+            *([plus_minus(*off.get(each["joint"], (None, None)))] if off else []),
         )
         for each in health["motion"]
     ]
     columns = ("Span", "RMS speed", "RMS acceleration", "Moving", ("Tenths", "text"), "Reversals")
     usual = (
-        " Torque late: clean logs of simulated arms show less than 1 ms; friction that no column describes looks like "
-        "up to 30 ms in measured ones. A delay worth undoing is named above."
+        " Torque late, zero off: a dash where torques do not tell, to 5 ms and 0.2 rad or m. What is worth undoing is "
+        "named above."
     )
     return sheet(
         f"Motion of {health['name']}",
         "In rad or m and seconds, after the filter. Moving: share of the time above 0.01 rad/s or m/s. Tenths: RMS "
-        f"speed in each tenth of the log.{usual if late else ''}",
-        (("Joint", "text"), *columns, *(["Torque late [ms]"] if late else [])),
+        f"speed in each tenth of the log.{usual if late or off else ''}",
+        (("Joint", "text"), *columns, *(["Torque late [ms]"] if late else []), *(["Zero off"] if off else [])),
         rows,
         folded=f"motion of {len(rows)} joints in {health['name']}",
     )

@@ -1,0 +1,108 @@
+"""Zeros of all encoders together: offsets of positions, estimated beside all inertial parameters and friction.
+
+To first order an offset adds the torque's rate of change with that position. What is left of it beside all that
+parameters explain says how well torques show the offset; what it shares with another offset is not known of either.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.diagnose.case import Case
+from steelyard.diagnose.hypothesis import Added, add_columns, lasting, scatter
+
+ROUNDS = 8  # of Gauss-Newton
+LONGEST = 0.4  # rad or m a round
+SETTLED = 1e-4  # rad or m, below which another round changes nothing
+SHOWN = 0.2  # rad or m: an offset known no better is taken for none
+SMALL = 3.0  # standard deviations, within which the first step is right enough
+
+
+@dataclass(frozen=True, eq=False)
+class Zeros:
+    """By which positions come short of what the torques say, to be added to them: rad or m, and their covariance.
+
+    offset (nv,), covariance (nv, nv): NaN where torques do not show it, as of a first joint about the vertical, of the
+    last joint of an arm, and of light links. lasting: how many times longer than noise what is left stays alike.
+    """
+
+    offset: np.ndarray
+    covariance: np.ndarray
+    lasting: float
+
+    @property
+    def deviation(self) -> np.ndarray:
+        """(nv,) standard deviations, NaN where torques do not show an offset."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def by_name(self, names: Sequence[str]) -> dict[str, tuple[float, float]]:
+        """Offset and standard deviation of the joints whose torques show theirs. names: (nv,)."""
+        pairs = zip(names, self.offset, self.deviation, strict=True)
+        return {name: (float(x), float(sigma)) for name, x, sigma in pairs if np.isfinite(x)}
+
+    def certain(self, deviations: float) -> tuple[int, ...]:
+        """Degrees whose offset is none by chance, each beside the others: so many standard deviations or more.
+
+        The least certain is taken to be right, one at a time, and the others follow.
+        """
+        dofs: list[int] = np.flatnonzero(np.isfinite(self.offset)).tolist()
+        offset, P = self.offset[dofs], self.covariance[np.ix_(dofs, dofs)]
+        while dofs:
+            sigmas = np.abs(offset) / np.sqrt(np.diag(P))
+            least = int(np.argmin(sigmas))
+            if sigmas[least] >= deviations:
+                break
+            share = P[:, least] / P[least, least]  # by which the others follow
+            offset = np.delete(offset - share * offset[least], least)
+            P = np.delete(np.delete(P - np.outer(share, P[least]), least, axis=0), least, axis=1)
+            del dofs[least]
+        return tuple(dofs)
+
+
+def zeros(case: Case) -> Zeros:
+    """Offsets of all joints, estimated together; those that torques do not show are left out."""
+    offset, covariance = np.full(case.robot.nv, np.nan), np.full((case.robot.nv, case.robot.nv), np.nan)
+    dofs, added = _shown(case)
+    if added is None:
+        return Zeros(offset, covariance, 1.0)
+    changed, found = case, added.coefficients
+    if (np.abs(found) > SMALL * added.deviations * scatter(case, added)).any():
+        found, added, changed = settled(case, dofs, added)
+    offset[dofs], covariance[np.ix_(dofs, dofs)] = found, added.covariance * scatter(changed, added) ** 2
+    return Zeros(offset, covariance, lasting(changed, added.left))
+
+
+def _shown(case: Case) -> tuple[list[int], Added | None]:
+    """Degrees whose offsets torques show beside each other, and the first step towards these if any."""
+    dofs = [dof for dof in case.dofs if dof in case.robot.scalar_positions]
+    columns = case.regression.position_rates(case.free[0], dofs)
+    while dofs:
+        added = add_columns(case, columns)
+        hidden = added.deviations * scatter(case, added)
+        if hidden.max() <= SHOWN:
+            return dofs, added
+        worst = int(np.argmax(hidden))
+        del dofs[worst]
+        columns = np.delete(columns, worst, axis=2)
+    return [], None
+
+
+def settled(case: Case, dofs: Sequence[int], added: Added | None = None) -> tuple[np.ndarray, Added, Case]:
+    """Offsets (d,) of some degrees by Gauss-Newton, its last step, and the case with positions moved by them.
+
+    added: the first step, if known.
+    """
+    added = _step(case, dofs) if added is None else added
+    offset, changed = np.zeros(case.robot.nv), case
+    for _ in range(ROUNDS):
+        offset[list(dofs)] += np.clip(added.coefficients, -LONGEST, LONGEST)
+        changed = case.undone("position_offset", q=case.regression.moved(offset).q)
+        added = _step(changed, dofs)
+        if (np.abs(added.coefficients) < SETTLED).all():
+            break
+    return offset[list(dofs)], added, changed
+
+
+def _step(case: Case, dofs: Sequence[int]) -> Added:
+    return add_columns(case, case.regression.position_rates(case.free[0], dofs))
