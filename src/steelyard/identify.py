@@ -60,15 +60,15 @@ def identify(
     model's file name with `_identified`), `summary.json`, `report.html`, `report.md` and `curves.npz` (to draw it
     again), which appear together or not at all; None writes nothing. progress: called with a stage and the share
     done, 0 to 1. cutoff: Hz, None chooses it from each log's spectrum, 0 takes v and a as recorded; torque_cutoff:
-    Hz, of torques, None: the same, or 10 where the log chooses the cutoff; smoother: butterworth, kalman or savgol. friction: any of viscous, coulomb,
-    offset. validation: share of each log held out to measure the torque error. coupling: groups of joints with a
-    common motor, see `accumulate`; rotors: whether the motors' rotors that the side file describes are bodies; side:
-    that file, by default the model's name with `.steelyard.toml`. weight, regularizer: of the model as prior; within:
-    "geometry" or "consistent"; masses, fixed, tied: what else is known of links, as for `fit.consistent` or in words
-    such as `link7=0.73`. reversal_weight: of samples where a joint stands still, see `reversal_weights`. floating,
-    gravity: see `load`. channels: see `read_log`. corrections: mistakes of the logs to undo, see `Corrections`;
-    drive_gains, loads: the torques are motor currents, see `Job`; accept: codes of fatal findings in spite of which
-    to go on. Raises SteelyardError with a remedy; input files are never changed.
+    Hz, of torques, None: the same, or 10 where the log chooses the cutoff; smoother: butterworth, kalman or savgol.
+    friction: any of viscous, coulomb, offset. validation: share of each log held out to measure the torque error.
+    coupling: groups of joints with a common motor, see `accumulate`; rotors: whether the motors' rotors that the side
+    file describes are bodies; side: that file, by default the model's name with `.steelyard.toml`. weight,
+    regularizer: of the model as prior; within: "geometry" or "consistent"; masses, fixed, tied: what else is known of
+    links, as for `fit.consistent` or in words such as `link7=0.73`. reversal_weight: of samples where a joint stands
+    still, see `reversal_weights`. floating, gravity: see `load`. channels: see `read_log`. corrections: mistakes of
+    the logs to undo, see `Corrections`; drive_gains, loads: the torques are motor currents, see `Job`; accept: codes
+    of fatal findings in spite of which to go on. Raises SteelyardError with a remedy; input files are never changed.
     """
     job = Job(
         model=str(model),
