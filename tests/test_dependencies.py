@@ -4,9 +4,12 @@ import ast
 import re
 import tomllib
 from functools import cache
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
+
+import steelyard
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -44,3 +47,27 @@ def test_the_page_lists_what_is_installed():
 @pytest.mark.parametrize("package", sorted(names(PROJECT["dependencies"]) - PLUGINS.keys()))
 def test_every_dependency_is_used(package):
     assert package.replace("-", "_") in imported()
+
+
+@pytest.mark.parametrize("package", sorted(names(PROJECT["dependencies"])))
+def test_licences_are_those_that_the_packages_state(package):
+    """As far as they do so in SPDX words; others say BSD in one way or another, whose clauses are in their texts."""
+    stated = metadata(package)
+    licence = re.search(rf"^\| {package} \|.*\| ([\w.-]+) \|$", PAGE, re.MULTILINE)[1]  # type: ignore[index]
+    words = stated.get("License-Expression")
+    if words:
+        assert licence in re.split(r" AND | OR ", words)
+    else:
+        said = " ".join([stated.get("License") or "", *(stated.get_all("Classifier") or [])])
+        assert licence.split("-")[0] in said
+
+
+def test_there_is_one_version():
+    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)[1]  # type: ignore[index]
+    assert cited == PROJECT["version"] == steelyard.__version__
+
+
+def test_every_extra_for_users_is_on_the_page_of_the_installation():
+    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    for extra in PROJECT["optional-dependencies"].keys() - {"test", "check", "peers", "fuzz", "browser"}:
+        assert f"[{extra}]" in page

@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
-EXTRAS = ()  # on the oldest Python
+EXTRAS = ("figures", "cluster")  # on the oldest Python; that of GPUs takes gigabytes
 RUN2 = """
 import numpy as np, steelyard as sy
 log = sy.read_log("run1.csv", sy.load("arm.urdf"))
@@ -40,35 +40,46 @@ def runs(python: str, version: str) -> bool:
     return done.stdout.strip() == version
 
 
-def try_wheel(python: str, wheel: Path, extra: str, folder: Path) -> None:
-    """README's commands and Python examples in a new environment. Raises CalledProcessError with their output shown."""
+def run(folder: Path, *words: str | Path) -> None:
+    """A command in a folder. Raises CalledProcessError, its errors shown."""
+    subprocess.run([str(word) for word in words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
-    def run(*words: str | Path) -> None:
-        subprocess.run([str(word) for word in words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
-    run(python, "-m", "venv", "env")
+def installed(python: str, wheel: str, folder: Path) -> Path:
+    """Programs of a new environment with the wheel, whose requirements agree with each other."""
+    run(folder, python, "-m", "venv", "env")
     binaries = folder / "env" / "bin"
-    run(binaries / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}{extra}")
-    run(binaries / "steelyard", "demo", "--out", "demo-out")
+    run(folder, binaries / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    run(folder, binaries / "python", "-m", "pip", "check", "--disable-pip-version-check")
+    run(folder, binaries / "python", "-m", "steelyard", "--version")
+    return binaries
+
+
+def try_readme(binaries: Path, folder: Path) -> None:
+    """README's commands and Python examples in a new environment."""
+    run(folder, binaries / "steelyard", "demo", "--out", "demo-out")
     shutil.copy(folder / "demo-out" / "puma560.urdf", folder / "arm.urdf")
     shutil.copy(folder / "demo-out" / "puma560_run.csv", folder / "run1.csv")
-    run(binaries / "python", "-W", "error", "-c", RUN2)
+    run(folder, binaries / "python", "-W", "error", "-c", RUN2)
     readme = (ROOT / "README.md").read_text("utf-8")
     for line in re.findall(r"^\$ (steelyard .*)$", readme, flags=re.MULTILINE):
-        run(binaries / "steelyard", *line.split()[1:])
+        run(folder, binaries / "steelyard", *line.split()[1:])
     blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
-    run(binaries / "python", "-W", "error", "-c", "\n".join(blocks))
+    run(folder, binaries / "python", "-W", "error", "-c", "\n".join(blocks))
 
 
 def main() -> None:
     (wheel,) = (ROOT / "dist").glob("*.whl")
     found = interpreters()
-    tries = [(version, "") for version in found] + [(next(iter(found)), extra) for extra in EXTRAS]
+    tries = [(version, "") for version in found] + [(next(iter(found)), f"[{extra}]") for extra in EXTRAS]
     for version, extra in tries:
         start = time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
-            try_wheel(found[version], wheel, extra, Path(folder))
-        print(f"Python {version}: {wheel.name}{extra} installed, README runs, {time.perf_counter() - start:.0f} s")
+            binaries = installed(found[version], f"{wheel}{extra}", Path(folder))
+            if not extra:
+                try_readme(binaries, Path(folder))
+        what = "installed" if extra else "installed, README runs"
+        print(f"Python {version}: {wheel.name}{extra} {what}, {time.perf_counter() - start:.0f} s")
 
 
 if __name__ == "__main__":
