@@ -70,6 +70,8 @@ def name_axis(names) -> dict:
         "tickvals": list(range(len(names))),
         "ticktext": [text(_short(name)) for name in names],
         "range": [-0.6, len(names) - 0.4],
+        "ticklabeloverflow": "allow",  # a slanted last name is drawn beyond the axis rather than left out
+        "automargin": True,
         "zeroline": False,
     }
 
