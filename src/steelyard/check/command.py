@@ -72,7 +72,7 @@ def _models(given: Sequence[Path], errors: list[str]) -> list[tuple[Path, Path]]
 
 def _target(model: Path, base: Path, fix: Path, count: int) -> Path:
     """Where the repaired copy of a model goes: `fix` itself, or its place in that folder."""
-    if count == 1 and fix.suffix and not fix.is_dir():
+    if count == 1 and fix.suffix and not os.path.isdir(fix):  # noqa: PTH112  False for names that cannot be
         return fix
     return fix / model.relative_to(base)
 

@@ -1,5 +1,8 @@
 """Repair: a copy of the model with mended inertials, verified before it appears."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,9 +48,9 @@ def repair(path, out, *, select=(), ignore=()) -> Repair:
     as planned.
     """
     path, out = Path(path).absolute(), Path(out).absolute()
-    if out.suffix.lower() != path.suffix.lower() or out.is_dir():
+    if out.suffix.lower() != path.suffix.lower() or os.path.isdir(out):  # noqa: PTH112  False for names that cannot be
         raise ModelError(f"{out}: the repaired copy of {path.name} needs a file name that ends in {path.suffix}.")
-    if out.exists() and out.samefile(path):
+    if os.path.exists(out) and out.samefile(path):  # noqa: PTH110
         raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
     rules = selected(select, ignore)
     sketch = scan(path)

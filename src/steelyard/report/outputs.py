@@ -15,12 +15,13 @@ SEALS = ("fleet.json", "summary.json")
 
 
 def write_file(path, content: bytes, *, what: str, inputs: Sequence[Path] = ()) -> Path:
-    """Write one file. what: a word for messages. Raises OptionError if it cannot be written or is one of `inputs`."""
+    """Write one file, making its folders. what: a word for messages. Raises OptionError if it cannot be written, or is
+    one of `inputs`."""
     path = Path(path)
     if os.path.realpath(path) in [os.path.realpath(each) for each in inputs]:
         raise OptionError(f"{path} is an input of this run and would be overwritten. Choose another name.")
     try:
-        with storage.whole(path) as draft:
+        with storage.folders_above(path), storage.whole(path) as draft:
             draft.write_bytes(content)
     except OSError as error:
         raise OptionError(f"{what} {path} cannot be written: {error.strerror or error}.") from error
