@@ -99,7 +99,7 @@ def keep(tally: Tally, folder: Path):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("targets", nargs="*", choices=[[], *TARGETS], metavar="TARGET")
     parser.add_argument("--mutations", type=int, default=500, help="of each target")
     parser.add_argument("--seed", type=int, default=0)
