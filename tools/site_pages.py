@@ -38,7 +38,16 @@ NAVIGATION = {
         "mesh_inertia",
     ),
     "Reference": ("command_line", "side_file", "conventions", "glossary", "robots", "api/index"),
-    "Project": ("comparison", "claims", "results", "fuzzing", "robustness", "dependencies", "contributing", "changelog"),
+    "Project": (
+        "comparison",
+        "claims",
+        "results",
+        "fuzzing",
+        "robustness",
+        "dependencies",
+        "contributing",
+        "changelog",
+    ),
 }
 
 API = (

@@ -1,8 +1,6 @@
 """Repair: a copy of the model with mended inertials, verified before it appears."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
