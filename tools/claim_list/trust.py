@@ -41,13 +41,18 @@ CLAIMS = (
     Claim(
         "trust",
         "units, frames, order of links, direction of time and of joints, sums and unions: predictions transform along",
-        ("metamorphic/test_relations.py", "metamorphic/test_drawn.py"),
+        ("metamorphic/test_relations.py", "metamorphic/test_drawn.py", "metamorphic/test_files.py"),
     ),
     Claim(
         "trust",
         "killed runs, full disks, plain locales and two runs in one folder leave whole results or none; the same bytes "
         "whatever the number of threads",
-        ("robustness/test_outputs.py", "robustness/test_runs.py"),
+        (
+            "robustness/test_outputs.py",
+            "robustness/test_runs.py",
+            "robustness/test_stops.py",
+            "robustness/test_same_bytes.py",
+        ),
     ),
     Claim("trust", "dependencies are used, and listed with their licences", ("test_dependencies.py",)),
     Claim("trust", "pages and their pictures are those of the code", ("docs/test_pages.py",)),
