@@ -31,7 +31,8 @@ CLAIMS = (
         "logs",
         "the automatic cutoff is within 10 % of the best",
         (
-            "inspect/test_inspect.py::test_cutoff_is_within_ten_percent_of_the_best",
+            "inspect/test_inspect.py::test_identification_error_is_within_ten_percent_of_the_best_cutoffs",
+            "inspect/test_inspect.py::test_cutoff_has_the_least_expected_error",
             "inspect/test_inspect.py::test_other_smoothers_have_their_own_best_cutoff",
         ),
         pages=("docs/logs.md",),

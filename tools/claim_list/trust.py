@@ -53,6 +53,7 @@ CLAIMS = (
             "robustness/test_stops.py",
             "robustness/test_same_bytes.py",
         ),
+        pages=("docs/robustness.md",),
     ),
     Claim("trust", "dependencies are used, and listed with their licences", ("test_dependencies.py",)),
     Claim("trust", "pages and their pictures are those of the code", ("docs/test_pages.py",)),
