@@ -10,7 +10,8 @@ from steelyard.diagnose.regression import Regression
 from steelyard.fit.drive_gains import Load, _linear, _parts
 from steelyard.information import direction_of
 
-SINGULAR = 1e-14  # of the largest eigenvalue at unit diagonal
+SINGULAR = 1e-13  # of the largest eigenvalue at unit diagonal: what is smaller no torque shows, here or there
+NOTHING = 1e-9  # of the largest entry: torque does not change with that position
 VALIDATION = 0.3  # share of a log at its end that a fit is not shown
 OPTIONS = {"friction": ("viscous", "coulomb", "offset"), "armature": True}
 
@@ -50,6 +51,8 @@ class Bounds:
         """Of a log with an unknown offset of a position: for positions read alike, and for true ones."""
         used = self.raw[: round((1 - VALIDATION) * len(self.raw))]
         rows, rate = self._rows(used, joint)
+        if np.abs(rate).max() < NOTHING * np.abs(rows).max():
+            return 1.0, 1.0
         weighted = np.concatenate([rows, rate], axis=2) / self.deviation(self.raw)[:, None, None]
         C = inverse(np.einsum("jna,jnb->ab", weighted, weighted))
         there = np.concatenate(self._rows(self.judge, joint), axis=2)
@@ -89,7 +92,8 @@ class Bounds:
 
 
 def inverse(matrix) -> np.ndarray:
-    """Inverse of a positive matrix at unit diagonal."""
+    """Inverse of a positive matrix at unit diagonal, on what is not singular."""
     size = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     values, axes = np.linalg.eigh(matrix / size / size[:, None])
-    return ((axes / np.maximum(values, SINGULAR * values[-1])) @ axes.T) / size / size[:, None]
+    kept = values > SINGULAR * values[-1]
+    return ((axes[:, kept] / values[kept]) @ axes[:, kept].T) / size / size[:, None]

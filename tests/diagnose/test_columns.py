@@ -8,7 +8,7 @@ import pytest
 import steelyard as sy
 from recordings_of_arms import arm, fitted, recorded, scaled
 from steelyard.diagnose.case import case_of, gain
-from steelyard.diagnose.hypothesis import add_columns, promises, widened
+from steelyard.diagnose.hypothesis import add_columns, widened
 from steelyard.diagnose.scale import _scale
 from steelyard.errors import FitError
 
@@ -48,17 +48,6 @@ def test_a_column_that_the_fit_has_already_adds_nothing(case):
     found = add_columns(case, case.regression.rows[:, :, 3:5])
     np.testing.assert_array_equal(found.coefficients, 0.0)
     assert gain(found.before, found.after) == pytest.approx(0.0, abs=1e-9)
-
-
-def test_columns_alone_promise_what_each_wins_by_itself(case):
-    columns = np.random.default_rng(1).normal(size=(6, len(case), 3)) * 0.01
-    columns[:, :, 2] = case.regression.rows[:, :, 4]
-    coefficients, won = promises(case, columns)
-    for k in range(2):
-        found = add_columns(case, columns[:, :, [k]])
-        assert coefficients[k] == pytest.approx(found.coefficients[0], rel=1e-6)
-        assert won[k] == pytest.approx(0.5 * (found.before.sum() - found.after.sum()) / len(case), rel=1e-6)
-    assert coefficients[2] == 0 and won[2] == 0
 
 
 def test_the_space_is_orthonormal_and_holds_every_row(case):

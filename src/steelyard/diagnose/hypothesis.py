@@ -1,6 +1,7 @@
 """A mistake that may have been made, and the same data with it undone."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,17 +27,27 @@ class Hypothesis:
 class Added:
     """Columns added to the free fit of a case, to first order.
 
-    coefficients: (m,), and their covariance (m, m) for residuals of unit variance, infinite for columns that the fit
+    coefficients: (m,), and their information (m, m) for residuals of unit variance, none of columns that the fit
     explains anyway. before, after: (nv,) weighted residual energies; left: (nv, n) weighted residual after them;
     columns: of the fit, these included.
     """
 
     coefficients: np.ndarray
-    covariance: np.ndarray
+    information: np.ndarray
     before: np.ndarray
     after: np.ndarray
     left: np.ndarray
     columns: int
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """(m, m) of the coefficients, infinite for columns that the fit explains anyway."""
+        size = np.sqrt(np.diag(self.information))
+        scale = np.where(size > 0, size, 1.0)
+        found = np.linalg.pinv(self.information / scale / scale[:, None], rcond=1e-12, hermitian=True)
+        found = found / scale / scale[:, None]
+        found[size == 0, size == 0] = np.inf
+        return found
 
     @property
     def deviations(self) -> np.ndarray:
@@ -65,10 +76,8 @@ def add_columns(case: Case, columns, *, space=None, target=None) -> Added:
     scale = np.where(new, kept, 1.0)
     coefficients = np.linalg.lstsq(left / scale, residual, rcond=1e-6)[0] / scale
     rest = [each.reshape(case.robot.nv, -1) for each in (residual, residual - left @ coefficients)]
-    covariance = np.linalg.pinv((left / scale).T @ (left / scale), rcond=1e-12, hermitian=True) / scale / scale[:, None]
-    covariance[~new, ~new] = np.inf
     before, after = (np.sum(each**2, axis=1) for each in rest)
-    return Added(coefficients, covariance, before, after, rest[1], space.shape[1] + int(new.sum()))
+    return Added(coefficients, left.T @ left, before, after, rest[1], space.shape[1] + int(new.sum()))
 
 
 def scatter(case: Case, added: Added) -> float:

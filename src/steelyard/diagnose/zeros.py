@@ -16,6 +16,7 @@ ROUNDS = 8  # of Gauss-Newton
 LONGEST = 0.4  # rad or m a round
 SETTLED = 1e-4  # rad or m, below which another round changes nothing
 SHOWN = 0.2  # rad or m: an offset known no better is taken for none
+TINY = 1e-300
 SMALL = 3.0  # standard deviations, within which the first step is right enough
 
 
@@ -75,16 +76,19 @@ def zeros(case: Case) -> Zeros:
 
 def _shown(case: Case) -> tuple[list[int], Added | None]:
     """Degrees whose offsets torques show beside each other, and the first step towards these if any."""
-    dofs = [dof for dof in case.dofs if dof in case.robot.scalar_positions]
+    dofs = np.array([dof for dof in case.dofs if dof in case.robot.scalar_positions], dtype=int)
+    if not len(dofs):
+        return [], None
     columns = case.regression.position_rates(case.free[0], dofs)
-    while dofs:
-        added = add_columns(case, columns)
+    added = add_columns(case, columns)
+    least = scatter(case, added) / np.sqrt(np.maximum(np.diag(added.information), TINY))  # if all others were right
+    kept = least <= SHOWN
+    while kept.any():
+        added = add_columns(case, columns[:, :, kept])
         hidden = added.deviations * scatter(case, added)
         if hidden.max() <= SHOWN:
-            return dofs, added
-        worst = int(np.argmax(hidden))
-        del dofs[worst]
-        columns = np.delete(columns, worst, axis=2)
+            return dofs[kept].tolist(), added
+        kept[np.flatnonzero(kept)[np.argmax(hidden)]] = False
     return [], None
 
 
