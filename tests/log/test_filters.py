@@ -232,3 +232,20 @@ def test_torques_may_have_a_cutoff_of_their_own():
     np.testing.assert_array_equal(found.a, filters.differentiate(log, 2.0, drop=200).a)
     with pytest.raises(LogError, match="cutoff 60 Hz"):
         filters.differentiate(log, 2.0, torque_cutoff=60.0)
+
+
+def test_torques_keep_their_harmonics_where_the_log_chooses_the_cutoff():
+    rng = np.random.default_rng(0)
+    t = np.arange(0, 20, 0.01)
+    q = 0.5 * np.sin(2 * np.pi * 0.5 * t) + 1e-3 * rng.normal(size=len(t))
+    log = Log(t=t, q=q, tau=np.sin(6 * q))
+    chosen = filters.cutoff_for(log)
+    assert chosen < 5.0 and filters.torque_cutoff_for(log) == 10.0
+    assert filters.torque_cutoff_for(log[::4]) == pytest.approx(25 / 6)
+    assert filters.torque_cutoff_for(log, 3.0) == 3.0 and filters.torque_cutoff_for(log, None, 7.0) == 7.0
+    found = filters.differentiate(log)
+    asked = filters.differentiate(log, chosen, torque_cutoff=10.0)
+    np.testing.assert_array_equal(found.tau, asked.tau)
+    np.testing.assert_array_equal(found.a, asked.a)
+    assert found.notes[0] == asked.notes[0] and "(10 Hz for torques)" in found.notes[0]
+    assert "for torques" not in filters.differentiate(log, chosen).notes[0]

@@ -66,6 +66,7 @@ def test_terminal_page_and_json_agree_number_for_number(found, html, odd_log):
             message = each["message"] if isinstance(each, dict) else each
             assert escape(message, quote=False) in html.replace("&#34;", '"').replace("&#39;", "'")
             assert " ".join(message.split()) in " ".join(text.split())
+    assert f"of torques {number(said['torque_cutoff'])} Hz" in text and said["torque_cutoff"] >= said["cutoff"]
     assert f"{number(said['cutoff'])} Hz" in text and f"{number(said['cutoff'])} Hz" in tree.text_content()
     assert {"gap", "coarse_position", "idle_end", "jitter"} & {each["code"] for each in said["findings"]}
     assert number(said["signals"][1]["quantum"]) == "0.002"

@@ -42,6 +42,16 @@ CLAIMS = (
             "inspect/test_inspect.py::test_cutoff_has_the_least_expected_error",
             "inspect/test_inspect.py::test_other_smoothers_have_their_own_best_cutoff",
         ),
+        figures=tuple(
+            Figure(
+                f"{smoother}, over the best of nine",
+                "cutoffs",
+                ("largest",),
+                f"{smoother} over best",
+                most=1.1,
+            )
+            for smoother in ("butterworth", "kalman", "savgol")
+        ),
         pages=("docs/logs.md",),
         short="on the logs of the tests; in wider trials up to 13 % above (Butterworth) and 30 % (Savitzky-Golay)",
     ),

@@ -161,6 +161,5 @@ def _binned(frequency: NDArray, motion: NDArray, floor: NDArray) -> tuple[NDArra
     motion, floor = (each[:, moving] / whole[moving] for each in (motion, floor))
     edges = np.unique(np.geomspace(1, len(frequency), BINS).astype(int)) - 1
     count = np.diff(np.append(edges, len(frequency)))
-    return np.add.reduceat(frequency, edges) / count, *(
-        np.add.reduceat(each, edges, axis=0) for each in (motion, floor)
-    )
+    motion, floor = (np.add.reduceat(each, edges, axis=0) for each in (motion, floor))
+    return np.add.reduceat(frequency, edges) / count, motion, floor
