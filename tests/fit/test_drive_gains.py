@@ -8,6 +8,7 @@ from problems import random_log, true_base, with_friction
 from robots import urdf
 from steelyard.errors import FitError, OptionError
 from steelyard.fit import Load, drive_gains
+from steelyard.fit.drive_gains import _fewer
 from steelyard.inertia.parameters import from_com_inertia
 
 ALL = {"friction": ("viscous", "coulomb", "offset"), "armature": True}
@@ -119,3 +120,8 @@ def test_a_joint_that_rests_is_named(arm):
         still.append(sy.accumulate(robot, log.replace(tau=tau), **ALL))
     with pytest.raises(FitError, match=robot.joint_names[3]):
         drive_gains(still[0], loads=[Load(still[1], robot.body_names[-1], LOAD)])
+
+
+def test_joints_are_left_out_one_by_one_unless_there_are_many():
+    assert list(_fewer(7)) == [7, 6, 5, 4, 3, 2] and list(_fewer(1)) == []
+    assert list(_fewer(48))[:4] == [48, 39, 32, 26] and list(_fewer(48))[-1] == 2 and len(list(_fewer(48))) < 18

@@ -7,7 +7,7 @@ or parameters of a link. The sums of an Information of currents hold all that is
 `i - g y beta`, `g = 1 / k`, because noise in a column of currents would bias the linear one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -67,7 +67,7 @@ def gains_by_model(info: Information) -> DriveGains:
     _require_currents(info, ())
     info = info.base
     shares = _shares_of_links(info)
-    for count in range(np.count_nonzero(shares > SHOWN), 1, -1):
+    for count in _fewer(int(np.count_nonzero(shares > SHOWN))):
         shown = shares >= np.sort(shares)[-count]
         try:
             part = _scaled_by_model(_of_joints(info, shown))
@@ -78,6 +78,13 @@ def gains_by_model(info: Information) -> DriveGains:
         gains[shown], deviation[shown] = found, certain
         return DriveGains(gains, deviation, info.group_names, info.rescaled(gains))
     raise FitError("Fewer than two joints show more than friction, so gains cannot be compared. Move the arm more.")
+
+
+def _fewer(count: int) -> Iterator[int]:
+    """Numbers of joints from `count` down to two: one less each time, of many a fifth less."""
+    while count > 1:
+        yield count
+        count -= max(1, count // 5)
 
 
 def _of_joints(info: Information, chosen: np.ndarray) -> Information:
