@@ -60,7 +60,10 @@ def payload(
     """Identify what a robot holds, from a wrist force-torque sensor or from joint torques."""
     with refusals():
         from steelyard.payload import command
+        from steelyard.storage import require_folder
 
+        if out is not None:
+            require_folder(out)  # before the work, not after
         request = command.Request(
             log, method, shape, scale, shape_pose, arm, frame, torques, cutoff, hand, bias, axes, negate, gravity
         )
