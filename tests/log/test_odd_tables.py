@@ -95,6 +95,8 @@ def test_names_spelled_otherwise_or_only_counted(tmp_path, names, fake_robot):
     [
         (("left", "right"), ("shoulder", "elbow")),
         (("A1", "B2"), ("shoulder", "elbow")),
+        (("j1", "j2"), ("shoulder", "elbow")),
+        (("joint1", "joint2"), ("shoulder", "elbow")),
         (("A1", "A3"), ("shoulder", "elbow")),
         (("elbow", "A2"), ("shoulder", "elbow")),
         (("Elbow", "shoulder"), ("elbow", "Elbow")),

@@ -20,9 +20,10 @@ from steelyard.parameters import layout_of
 from steelyard.report.jsonable import jsonable
 from steelyard.report.labels import dof_units, knowledge, sizes
 from steelyard.report.numbers import number, percent
-from steelyard.report.outputs import require_folder, staged
+from steelyard.report.outputs import staged
 from steelyard.report.thin import thin
 from steelyard.report.verdict import verdict
+from steelyard.storage import require_folder
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -106,9 +106,13 @@ def _matched(
     return matched, names if per_freedom else ()
 
 
+AXES = ("axis", "achse", "a")
+"""Words that only say which axis in order is meant; `joint1` may be the name of another robot's joint."""
+
+
 def _respelled(channels: dict[str, Channel], names: Sequence[str], notes: list[str]) -> dict[str, Channel]:
     """Channels with the robot's spelling of its joints: names that differ by capitals and separators only, and names
-    that only count (`axis1`, `A1`) where the robot has none of them."""
+    that only count axes (`axis1`, `A1`) where the robot has none of them."""
     held = {name for channel in channels.values() for name in channel.names or ()}
     if not held or held & set(names):
         return channels
@@ -135,12 +139,12 @@ def _with_names(channel: Channel, spelled: dict[str, str]) -> Channel:
 
 
 def _counted(held: set[str], count: int) -> list[str] | None:
-    """The names in order, if they are one word with numbers from 0 or 1 on behind it, as many as wanted."""
+    """The names in order, if they say axis with numbers from 0 or 1 on behind it, as many as wanted."""
     parts = {name: re.fullmatch(r"(\D*)(\d+)", name) for name in held}
     numbers = {name: int(part[2]) for name, part in parts.items() if part}
     ordered = sorted(numbers, key=lambda name: numbers[name])
     first = min(numbers.values(), default=None)
-    alike = len({part[1] for part in parts.values() if part}) == 1
+    alike = {_folded(part[1]) for part in parts.values() if part} <= set(AXES)
     right = first in (0, 1) and sorted(numbers.values()) == list(range(first, first + count))
     return ordered if alike and right and len(held) == count else None
 
