@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+import steelyard as sy
 from recordings_of_arms import ARMS, PAYLOAD, arm, diagnosis_of, late, recorded, scaled, with_gravity
+from steelyard.log.filters import differentiate
+from steelyard.simulate import Sensors, record, rich_motion
 
 LATE = 0.015  # s
 
@@ -172,3 +175,18 @@ def test_sticking_friction_is_named():
     tau[:, 4] += 2.5 * np.exp(-((v[:, 4] / 0.03) ** 2)) * np.sign(v[:, 4])
     (fault,) = diagnosis_of(arm("panda"), log.replace(tau=tau)).faults
     assert (fault.code, fault.joint) == ("reversal_friction", "panda_joint5")
+
+
+GRIPPER = """<mujoco><worldbody>{}</worldbody></mujoco>"""
+FINGER = """<body name="{0}"><inertial pos="0 0 0" mass="0.03" diaginertia="1e-5 1e-5 1e-5"/>
+<joint name="{0}" type="slide" axis="0 1 0" range="-0.02 0.02" damping="100" armature="1" frictionloss="1"/></body>"""
+
+
+def test_drives_that_outweigh_their_links_are_no_other_unit(tmp_path):
+    """A gripper: its torques say nothing of fingers, whose mass by any factor explains them as well."""
+    (tmp_path / "gripper.xml").write_text(GRIPPER.format(FINGER.format("left") + FINGER.format("right")))
+    robot = sy.load(tmp_path / "gripper.xml")
+    log = differentiate(
+        record(robot, rich_motion(robot, duration=10.0, seed=1), sensors=Sensors(torque_noise=0.01)).log
+    )
+    assert "torque_unit" not in [code for code, _ in named(diagnosis_of(robot, log))]

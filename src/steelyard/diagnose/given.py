@@ -24,6 +24,7 @@ KNOWN = 0.2  # standard deviation of the load's mass over it, above which the mo
 UNITS = {"mNm": 1e3, "kNm": 1e-3}  # units of torque, in units a N m
 NEAR = 2.0  # factor by which the given model's torques may be off all the same
 UNIT = 8.0  # factor between torques; no given model is that wrong in every link
+SPARED = 0.25  # of the error without the factor, that it may leave: drives alone may explain grippers and light wrists
 GOOD, FAIR = 0.15, 0.35  # share of the torque left, up to which any factor, or that of a unit, explains it
 HOLLOW = 0.05  # negative eigenvalue of a load's pseudo-inertia, over its largest, that noise may leave
 
@@ -34,7 +35,7 @@ def unit(case: Case) -> tuple[Fault, Case] | None:
     directions = np.column_stack([problem.torque, problem.regrouping[:, problem.effects]])
     left, step = problem.left(directions)
     factor = 1 + step[0]
-    if factor <= 0 or max(factor, 1 / factor) < UNIT:
+    if factor <= 0 or max(factor, 1 / factor) < UNIT or left > SPARED * problem.nothing:
         return None
     options = _unit_options(factor)
     if np.sqrt(left / problem.whole) > (FAIR if options[0] == "--unit" else GOOD):
