@@ -265,9 +265,8 @@ def refused(robot, path, match):
 @pytest.mark.parametrize(
     ("setting", "name"),
     [
-        ('<compiler settotalmass="14"/>', "settotalmass"),
         ('<compiler boundmass="50"/>', "boundmass"),
-        ('<default><joint springdamper="1 1"/></default>', "springdamper"),
+        ('<compiler boundinertia="9"/>', "boundinertia"),
     ],
 )
 def test_settings_that_alter_the_result_are_named(tmp_path, setting, name):
@@ -275,6 +274,35 @@ def test_settings_that_alter_the_result_are_named(tmp_path, setting, name):
     new = robot.inertias.copy()
     new[0] *= 0.5
     refused(robot.with_inertias(new), tmp_path / "out.xml", f"would not read back.*{name}=")
+
+
+def test_a_total_mass_that_the_file_demands_follows(tmp_path):
+    inertial = '<inertial pos="0 .1 0" mass="3" diaginertia="1 2 2.5"/>'
+    chain = LINK.format("a", LINK.format("b", "") + LINK.format("c", inertial))
+    robot = one(tmp_path, chain, before='<compiler settotalmass="14"/><compiler angle="radian"/>')
+    assert robot.inertias[:, 0].sum() == pytest.approx(14)
+    theta = robot.inertias * [[0.5], [1.0], [1.3]]
+    report = save(robot.with_inertias(theta), tmp_path / "out.xml")
+    assert relative_error(load(report.path).inertias, theta) < 1e-12
+    assert any("settotalmass" in line for line in report.changed) and 'settotalmass="14"' not in report.path.read_text()
+    assert load(tmp_path / "one.xml").inertias[:, 0].sum() == pytest.approx(14)
+
+
+def test_springs_that_the_compiler_chose_stay(tmp_path):
+    default = '<default><joint springdamper="1 1" stiffness="7"/></default>'
+    body = LINK.format("a", LINK.format("b", "")).replace('name="jb"', 'name="jb" springdamper="0.1 2" damping="3"')
+    robot = one(
+        tmp_path, body + '<body><joint springdamper="0 0" damping="4"/><geom size=".1"/></body>', before=default
+    )
+    new = robot.with_inertias(robot.inertias * [[0.5], [1.2], [1.5]])
+    new = new.with_joint_properties(damping=new.damping * [1.0, 1.5, 1.0])
+    report = save(new, tmp_path / "out.xml")
+    found, before = (mujoco.MjModel.from_xml_path(str(path)) for path in (report.path, tmp_path / "one.xml"))
+    np.testing.assert_array_equal(found.jnt_stiffness, before.jnt_stiffness)
+    np.testing.assert_allclose(load(report.path).damping, new.damping, rtol=1e-12)
+    assert relative_error(load(report.path).inertias, new.inertias) < 1e-12
+    assert sum("springdamper" in line for line in report.changed) == 2
+    assert save(robot, tmp_path / "same.xml").changed == ()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from steelyard.model.changes import Changes, com_form, find_changes
 from steelyard.model.draft import Draft
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
 from steelyard.model.mjcf_move import relocate
+from steelyard.model.mjcf_settings import Settings, new_total, plain_springs, settings_of
 from steelyard.model.robot import Robot
 from steelyard.model.xml_edit import (
     Document,
@@ -58,10 +59,11 @@ def draft(robot: Robot, reference: Robot, target: Path) -> Draft:
     if changes.links or changes.joints:
         _require_matched(changes, reference, files, listed, joints, barrier)
     edits: dict[Document, list[Edit]] = {}
+    settings = settings_of(files.main.path)
     changed = []
     for index, theta in changes.links.items():
         body = listed[index - 1]
-        owner, made = _inertial(body, theta)
+        owner, made = _inertial(body, theta / settings.scale)
         edits.setdefault(owner, []).extend(made)
         changed.append(f"body '{reference.links[index].name}': inertial")
     for name, properties in changes.joints.items():
@@ -69,6 +71,8 @@ def draft(robot: Robot, reference: Robot, target: Path) -> Draft:
         changed.append(f"joint '{name}': {', '.join(properties)}")
     if changes.links:
         changed += _read_inertials(files, edits)
+    if changes.links or changes.joints:
+        changed += _settle(files, edits, settings, changes, joints)
     places, moves, lines = relocate(files, set(edits), target)
     written = [(path, apply(document, edits.get(document, []) + moves[document])) for document, path in places.items()]
     return Draft(
@@ -160,6 +164,19 @@ def _read_inertials(files: Files, edits: dict[Document, list[Edit]]) -> list[str
             made = assign(node.document, node.element, "inertiafromgeom", "auto")
             edits.setdefault(node.document, []).extend(made)
             lines.append(f'{node}: inertiafromgeom="auto"')
+    return lines
+
+
+def _settle(files: Files, edits: dict[Document, list[Edit]], settings: Settings, changes: Changes, joints) -> list[str]:
+    """Let settings by which the compiler makes masses and dampers of its own follow what is written."""
+    damped = {place for place, name in enumerate(joints) if "damping" in changes.joints.get(name, {})}
+    lines = []
+    for node, made, what in (
+        *new_total(files, settings, changes.links),
+        *plain_springs(list(joints.values()), settings, damped),
+    ):
+        edits.setdefault(node.document, []).extend(made)
+        lines.append(f"{node}: {what}")
     return lines
 
 
