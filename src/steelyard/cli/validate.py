@@ -1,6 +1,5 @@
 """`steelyard validate`: how well a model meets logs that it was not made from."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,19 +8,14 @@ import typer
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions
 from steelyard.cli.options import AUTO, Gravity, Json, cutoff_of
-from steelyard.cli.terminal import DONE, FINDINGS, console, refusals
+from steelyard.cli.terminal import DONE, FINDINGS, console, examples, refusals, show_json
 
-EXAMPLES = """
-Examples:
-
-  steelyard validate result run3.csv
-
-  steelyard validate result run3.csv --against arm.urdf
-
-  steelyard validate arm.urdf run3.csv --unit q=deg --json
-
-Exit status: 0 done; 1 findings in the log, an error above 25 %, or no better than the other model; 2 refused.
-"""
+EXAMPLES = examples(
+    "steelyard validate result run3.csv",
+    "steelyard validate result run3.csv --against arm.urdf",
+    "steelyard validate arm.urdf run3.csv --unit q=deg --json",
+    status="0 done; 1 findings in the log, an error above 25 %, or no better than the other model; 2 refused.",
+)
 
 
 @grouped
@@ -52,7 +46,7 @@ def validate(
             corrections=corrections,
         )
     if as_json:
-        typer.echo(json.dumps(found.as_json(), indent=1, ensure_ascii=False))
+        show_json(found.as_json())
     else:
         from rich.console import Group
         from rich.text import Text

@@ -13,8 +13,7 @@ from pathlib import Path
 from steelyard.errors import LogError
 from steelyard.log.units import is_unit
 
-MOST = 100
-"""Lines of text that may stand above the numbers."""
+MOST = 100  # lines of text that may stand above the numbers
 _DELIMITERS = ",;\t"
 _COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")  # a decimal as much of Europe writes it
 _WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")  # a word and the bracketed unit behind it

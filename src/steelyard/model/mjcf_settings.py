@@ -40,7 +40,7 @@ def settings_of(path: Path) -> Settings:
     (spec,) = specs
     sprung = [joint.id for joint in spec.joints if (np.asarray(joint.springdamper) > 0).all()]
     springs = {i: (float(m.jnt_stiffness[i].flat[0]), float(m.dof_damping[m.jnt_dofadr[i]].flat[0])) for i in sprung}
-    total = float(spec.compiler.settotalmass)
+    total = float(getattr(spec.compiler, "settotalmass", UNSET))  # deprecated in MuJoCo 4.0
     if total <= 0:
         return Settings(springs, None, 1.0, m.body_mass)
     own, _ = compile_file(path, _without_total)
