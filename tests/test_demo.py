@@ -42,7 +42,7 @@ def test_the_error_falls_to_a_fraction(done, record_property):
     assert held["relative_error_before"] > 0.2
     assert held["relative_error_after"] < 0.2 * held["relative_error_before"]
     for when in ("before", "after"):
-        record_property(f"held-out error {when}, %", 100 * held[f"relative_error_{when}"])
+        record_property(f"held-out error {when}, %", float(100 * held[f"relative_error_{when}"]))
 
 
 def test_the_given_model_is_wrong_and_physical(done):

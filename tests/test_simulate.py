@@ -22,7 +22,7 @@ def test_noise_free_logs_return_the_truth(name, record_property):
     given = truth.with_inertias(truth.inertias * 1.2)
     for estimate in (sy.fit.least_squares(info), sy.fit.consistent(info, prior=given)):
         difference = np.abs(estimate.base - expected).max() / np.abs(expected).max()
-        record_property("base parameters without noise differ by", difference)
+        record_property("base parameters without noise differ by", float(difference))
         assert difference < 1e-6
         resolved = np.abs(expected) > 1e-3 * np.abs(expected).max()
         np.testing.assert_allclose(estimate.base[resolved], expected[resolved], rtol=1e-6)
@@ -38,7 +38,7 @@ def test_noisy_logs_are_predicted_as_well_as_by_the_truth(name, record_property)
     estimate = sy.fit.consistent(sy.accumulate(truth, train, armature=True), prior=given)
     floor = sy.validate(truth, test).relative_error
     error = sy.validate(estimate, test).relative_error
-    record_property("error over the truth's own", error / floor)
+    record_property("error over the truth's own", float(error / floor))
     assert error < 1.05 * floor
     assert floor < 3 * 0.02 * np.sqrt(2 * 10.0 / log.rate)  # the torque noise that the filter leaves
     assert sy.validate(given, test).relative_error > 3 * floor

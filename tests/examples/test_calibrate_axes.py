@@ -13,8 +13,8 @@ def test_what_the_example_promises(record_property):
     assert found.converged and found.estimate.physical
     place = [found.directions.names.index(name) for name in tilts]
     wrong = np.degrees(found.values[place] - list(tilts.values()))
-    record_property("largest axis error, degrees", np.abs(wrong).max())
-    record_property("share of the residual left", np.linalg.norm(found.rms) / np.linalg.norm(found.rms_before))
+    record_property("largest axis error, degrees", float(np.abs(wrong).max()))
+    record_property("share of the residual left", float(np.linalg.norm(found.rms) / np.linalg.norm(found.rms_before)))
     assert np.abs(wrong).max() < 0.15 and found.measured[place].all()
     assert np.abs(wrong / np.degrees(found.deviation[place])).max() < 4
     # every joint by its own noise, and all together

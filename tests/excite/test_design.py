@@ -84,7 +84,7 @@ def test_errors_are_as_predicted_and_fall_as_predicted(robot, made, truth, recor
     both = _mahalanobis(robot, after, [truth, second])
     assert both == pytest.approx(1.0, rel=0.2)
     for ratio in (first, both):
-        record_property("squared error over its prediction", ratio)
+        record_property("squared error over its prediction", float(ratio))
     assert (np.diag(after.data_covariance) < np.diag(made.data_covariance)).all()
     assert (np.diag(after.covariance) < np.diag(made.covariance)).all()
     twice = np.linalg.slogdet(made.goal.covariance(2 * made.gram))[1]

@@ -136,7 +136,7 @@ def test_every_consistent_fit_is_certified(arm, samples, regularizer, record_pro
     estimate = fit.consistent(accumulate(model, log, armature=True), regularizer=regularizer)
     assert estimate.physical
     assert estimate.smallest_eigenvalues.min() > 0
-    record_property("duality gap", estimate.certificate.duality_gap)
+    record_property("duality gap", float(estimate.certificate.duality_gap))
     assert estimate.certificate.smallest_eigenvalue >= EPS
     assert estimate.certificate.smallest_slack >= -1e-9
     assert estimate.certificate.duality_gap < 1e-8

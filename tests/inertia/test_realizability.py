@@ -237,7 +237,7 @@ def test_euclidean_projection_matches_cvxpy(name, record_property):
         theta = cp.Variable(10)
         cp.Problem(cp.Minimize(cp.norm(theta - theta0)), cvxpy_constraints(name, theta)).solve(solver=cp.CLARABEL)
         best, ours = np.linalg.norm(theta.value - theta0), np.linalg.norm(found - theta0)
-        record_property("objectives differ by", abs(ours / best - 1))
+        record_property("objectives differ by", float(abs(ours / best - 1)))
         assert abs(ours - best) <= 1e-6 * best
         np.testing.assert_allclose(found, theta.value, atol=3e-4 * np.abs(theta0).max())  # as flat as the optimum is
         assert ALL[name].violation(found) <= 1e-7

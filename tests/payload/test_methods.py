@@ -227,8 +227,8 @@ def test_stop_and_go(record_property):
     for method in ("pmd", "density"):
         found = identify(rest, method, shape=THING.solid)
         e = errors(found.theta, THING.theta, THING.sides)
-        record_property("mass, %", e.mass)
-        record_property("centre, %", e.com)
+        record_property("mass, %", float(e.mass))
+        record_property("centre, %", float(e.com))
         assert e.mass < 0.1 and e.com < 0.1
 
 

@@ -36,7 +36,7 @@ def test_order_of_methods_with_moderate_noise(which, seeds, record_property):
                 mean[method] += errors(found.theta, theta, solid.sides).percent / (seeds * len(TOOLS))
     ours = mean["density"]
     for part, error in zip(("mass", "centre", "inertia"), ours, strict=True):
-        record_property(f"{part}, %", error)
+        record_property(f"{part}, %", float(error))
     assert all((ours < mean[method]).all() for method in ("ols", "geo", "pmd")), mean
     assert (ours < [1.0, 1.5, 10.0]).all()
     assert (mean["pmd"][1:] < 0.7 * mean["ols"][1:]).all()  # its gravity-only model costs mass, not centre or inertia

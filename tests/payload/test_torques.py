@@ -42,8 +42,8 @@ def logs(panda):
 def test_mass_centre_and_intervals(panda, logs, record_property):
     for log in logs:
         found = identify_from_torques(panda, log, frame=FRAME, independence=SHARE)
-        record_property("mass, %", 100 * abs(found.mass / 1.5 - 1))
-        record_property("centre, mm", 1000 * np.linalg.norm(found.com - COM))
+        record_property("mass, %", float(100 * abs(found.mass / 1.5 - 1)))
+        record_property("centre, mm", float(1000 * np.linalg.norm(found.com - COM)))
         assert found.mass == pytest.approx(1.5, rel=0.005) and found.status is Status.OK
         assert np.abs(found.com - COM).max() < 1e-3
         assert abs(found.mass - 1.5) < 4 * found.mass_deviation < 0.02

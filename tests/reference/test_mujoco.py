@@ -65,7 +65,7 @@ def assert_agrees(path, record_property):
     scale = np.abs(expected).max()
     tau = inverse_dynamics(robot, q, v, a)
     difference = np.abs(tau - expected).max() / scale
-    record_property("difference from MuJoCo", difference)
+    record_property("difference from MuJoCo", float(difference))
     assert difference <= 1e-9
     columns = regressor(robot, q, v, a) @ robot.inertias.ravel() + robot.armature * a
     assert np.abs(columns - expected).max() <= 1e-9 * scale

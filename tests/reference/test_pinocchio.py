@@ -38,7 +38,7 @@ def test_agrees_with_pinocchio(name, floating, record_property):
     for k in range(4):
         expected = adapter.regressor(model, data, robot, q[k], v[k], a[k])
         difference = np.abs(Y[k] - expected).max() / np.abs(expected).max()
-        record_property("difference from Pinocchio", difference)
+        record_property("difference from Pinocchio", float(difference))
         assert difference <= 1e-10
         torque = adapter.inverse_dynamics(model, data, robot, q[k], v[k], a[k])
         assert np.abs(tau[k] - torque).max() <= 1e-10 * np.abs(torque).max()

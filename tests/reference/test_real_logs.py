@@ -40,7 +40,7 @@ def models(tmp_path_factory):
 def test_panda_held_out_error(models, tmp_path, record_property):
     job = Job(model=str(models["panda"]), logs=(str(SHARED_DATA / "panda_unisa_30Hz.npz"),), validation=0.3)
     result = run(job)
-    record_property("Panda, %", 100 * result.after.relative_error)
+    record_property("Panda, %", float(100 * result.after.relative_error))
     assert result.after.relative_error < 0.03
     assert result.before.relative_error > 10 * result.after.relative_error
     save(result.robot, tmp_path / "panda.urdf")
@@ -56,7 +56,7 @@ def test_tx40_blocked_cross_validation(models, tmp_path, record_property):
         assert estimate.smallest_eigenvalues.min() > 0
         validation = sy.validate(estimate, test)
         error, signal = error + (validation.error**2).sum(), signal + (validation.measured**2).sum()
-    record_property("TX40, %", 100 * np.sqrt(error / signal))
+    record_property("TX40, %", float(100 * np.sqrt(error / signal)))
     assert np.sqrt(error / signal) < 0.15
     save(estimate.robot, tmp_path / "tx40.urdf")
     assert_loadable(estimate.robot, tmp_path / "tx40.urdf")
@@ -93,7 +93,7 @@ def test_tx40_coupled_wrist(models, fit, record_property):
             validation = sy.validate(fit(info), test)
             error, signal = error + (validation.error**2).sum(axis=0), signal + (validation.measured**2).sum(axis=0)
         whole = np.sqrt(error.sum() / signal.sum())
-        record_property("TX40 with coupling, %", 100 * whole)
+        record_property("TX40 with coupling, %", float(100 * whole))
         assert whole < 0.09
         errors.append(np.sqrt(error / signal))
     unfiltered, filtered = errors
