@@ -124,7 +124,7 @@ def test_command(odd_log, tmp_path):
     assert sorted(each.name for each in tmp_path.iterdir()) == ["health.html", "run.npz"]
     for wrong, message in (
         (path, "is an input"),
-        (tmp_path / "no" / "page.html", "cannot be written"),
+        (path / "page.html", "cannot be written"),
         (tmp_path, "cannot"),
     ):
         done = CliRunner().invoke(app, ["inspect", str(path), "--html", str(wrong)])
