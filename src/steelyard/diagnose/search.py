@@ -15,6 +15,7 @@ ROUNDS = 5  # mistakes at most
 POOR = 0.1  # share of the torque that the physical fit leaves, above which gross mistakes are looked for
 POOR_JOINT = 0.5  # the same of the worst joint
 POOR_GAP = 0.2  # nats a sample by which a fit free of physics is better
+TRACE = 0.02  # share of the torque that the physical fit leaves in the worst joint, below which no gross mistake hides
 # Log-likelihood per independent sample that a mistake must win (docs/diagnosis.md): measured logs without a mistake win
 # at most 0.1, 0.04, 0.09 and 0.2 nats.
 GROSS, DELAY, SCALE, COUPLING, TILT = 0.5, 0.08, 0.12, 0.3, 0.15
@@ -38,7 +39,8 @@ def find(case: Case) -> tuple[tuple[Fault, ...], Case]:
 
 
 def _gross(case: Case) -> Hypothesis | None:
-    poor = case.relative_error > POOR or case.relative.max() > POOR_JOINT or case.gap > POOR_GAP
+    worst = case.relative.max()
+    poor = case.relative_error > POOR or worst > POOR_JOINT or (worst > TRACE and case.gap > POOR_GAP)
     if not poor:
         return None
     alike = [each for each in gross.hypotheses(case) if _won(each, GROSS) and _cleared(case, each)]
