@@ -111,3 +111,9 @@ def test_unit_of_every_torque(factor, options):
     log = recorded("panda")
     (fault,) = diagnosis_of(given("panda"), log.replace(tau=factor * log.tau)).faults
     assert fault.code == "torque_unit" and fault.options[: len(options)] == options
+
+
+def test_exchanged_wrists_do_not_hide_in_the_noise_of_a_shoulder():
+    log, order = recorded("ur10"), [0, 1, 2, 4, 3, 5]
+    (fault,) = diagnosis_of(arm("ur10"), log.replace(q=log.q[:, order], tau=log.tau[:, order])).faults
+    assert fault.code == "joint_order"

@@ -6,6 +6,8 @@ A flipped sign makes every other test fire, too: only after it is undone do they
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from steelyard.diagnose import coupling, delay, gross, scale, tilt, zero
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import Fault
@@ -15,7 +17,7 @@ ROUNDS = 5  # mistakes at most
 POOR = 0.1  # share of the torque that the physical fit leaves, above which gross mistakes are looked for
 POOR_JOINT = 0.5  # the same of the worst joint
 POOR_GAP = 0.2  # nats a sample by which a fit free of physics is better
-TRACE = 0.02  # share of the torque that the physical fit leaves in the worst joint, below which no gross mistake hides
+TRACE = 0.01  # share of the torque that the physical fit leaves in the worst joint, below which no gross mistake hides
 # Log-likelihood per independent sample that a mistake must win (docs/diagnosis.md): measured logs without a mistake win
 # at most 0.1, 0.04, 0.09 and 0.2 nats.
 GROSS, DELAY, SCALE, COUPLING, TILT = 0.5, 0.08, 0.12, 0.3, 0.15
@@ -78,9 +80,13 @@ def _won(each: Hypothesis, least: float) -> bool:
 
 
 def _cleared(case: Case, each: Hypothesis) -> bool:
-    """Whether a gross mistake, undone, takes away much of the unexplained torque: that of its joint, or all of it."""
+    """Whether a gross mistake, undone, takes away much of the unexplained torque: that of its joint, or all of it.
+
+    All of it in N m, or as shares of each joint's own torque: exchanged wrists hide in the noise of a shoulder.
+    """
     if each.fault.joint is None:
-        return each.case.relative_error < CLEARED * case.relative_error
+        shares = np.linalg.norm(each.case.relative) < CLEARED * np.linalg.norm(case.relative)
+        return bool(shares) or each.case.relative_error < CLEARED * case.relative_error
     dof = case.robot.dof_names.index(each.fault.joint)
     return each.case.relative[dof] < CLEARED * case.relative[dof]
 
