@@ -20,8 +20,8 @@ CLAIMS = (
             "test_clipped.py",
         ),
         pages=("docs/logs.md",),
-        short="but for the rows in bold of the table there, whose logs lack what that takes, and delays of 1 ms; a UR10's "
-        "elbow zero is not named within 20 s, and costs no accuracy as the robot reads it",
+        short="but for the rows in bold of the table there, whose logs lack what that takes, and delays of 1 ms; a "
+        "UR10's elbow zero is not named within 20 s, and costs no accuracy as the robot reads it",
     ),
     Claim(
         "logs",
