@@ -52,6 +52,7 @@ CLAIMS = (
             "robustness/test_runs.py",
             "robustness/test_stops.py",
             "robustness/test_same_bytes.py",
+            "robustness/test_places.py",
         ),
         pages=("docs/robustness.md",),
     ),

@@ -114,7 +114,8 @@ def differentiate(
         whole.pop("direction")
         whole.pop("shared_direction", None)
         wrenches = {link: wrench[rows] for link, wrench in log.wrenches.items()}
-    left_out = f"{len(log) - len(rows)} of {len(log)} samples left out ({drop} at each end of {len(usable)} stretches)"
+    ends = "each end" if len(usable) == 1 else f"each end of {len(usable)} stretches"
+    left_out = f"{len(log) - len(rows)} of {len(log)} samples left out ({drop} at {ends})"
     if len(usable) < len(stretches):
         left_out += f"; {len(stretches) - len(usable)} stretches between gaps were too short"
     apart = f" ({torque_cutoff:.6g} Hz for torques)" if filter_torque and torque_cutoff != cutoff else ""
