@@ -15,6 +15,7 @@ from steelyard.log.ros.definitions import PRIMITIVES, SEQUENCE, Definitions, fie
 
 MOST = 64  # layouts of one topic
 PARTS = 20_000  # fields and texts of one message
+TOGETHER = 512  # messages compared at a time: these stay in the cache
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,15 @@ class _Layout:
     """Stretches of bytes (start, stop) that messages of this layout have in common."""
 
     def matches(self, matrix: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        result = np.ones(len(matrix), dtype=bool)
+        same = np.zeros(matrix.shape[1], dtype=bool)
         for start, stop in self.fixed:
-            part = matrix[:, start:stop]
-            if not np.array_equal(part[1:], part[:-1]):  # nearly always all alike, and this is faster
-                result &= (part == part[0]).all(axis=1)
+            same[start:stop] = True
+        result = np.ones(len(matrix), dtype=bool)
+        for start in range(0, len(matrix), TOGETHER):
+            differs = matrix[start : start + TOGETHER] != matrix[0]
+            differs &= same
+            if differs.any():  # seldom, and one look at all of them is faster than one at each
+                result[start : start + TOGETHER] = ~differs.any(axis=1)
         return result
 
     def block(self, rows: NDArray[np.int_], matrix: NDArray[np.uint8]) -> Block:
