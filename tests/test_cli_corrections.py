@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from small_runs import JOINTS, write_log, write_model
+from small_runs import JOINTS, torques, write_log, write_model
 from steelyard.cli import DONE, FINDINGS, REFUSED, app
 
 GAINS = np.array([8.0, 3.0, 40.0])
@@ -51,6 +51,11 @@ def folder(tmp_path_factory):
     write_log(folder / "late.csv", truth, change=lambda t, q, tau: (t, q, late(t, tau)))
     write_log(folder / "clipped.csv", truth, change=lambda t, q, tau: (t, q, clipped(tau)))
     write_log(folder / "late_clipped.csv", truth, change=lambda t, q, tau: (t, q, clipped(late(t, tau))))
+
+    def without_gravity(t, q, tau):
+        return t, q, clipped(tau - torques(truth, q, 0 * q, 0 * q, noise=0.0))
+
+    write_log(folder / "held_clipped.csv", truth, change=without_gravity)
     assert given.exists()
     return folder
 
@@ -90,14 +95,17 @@ def test_delays_that_the_log_tells(folder):
     assert error(found) < 1.2 * error(clean)
 
 
-@pytest.mark.parametrize("name", ["clipped", "late_clipped"])
+@pytest.mark.parametrize("name", ["clipped", "late_clipped", "held_clipped"])
 def test_clipped_torques(folder, name):
-    """Also where a delay is undone first."""
+    """Also where a delay is undone first, or gravity added."""
     delay = ("--delay", f"shoulder={LATE}") if name == "late_clipped" else ()
-    words = (folder / "arm.urdf", folder / f"{name}.csv", *delay)
+    gravity = ("--gravity-model", folder / "truth.urdf") if name == "held_clipped" else ()
+    words = (folder / "arm.urdf", folder / f"{name}.csv", *delay, *gravity)
     believed, filled = identified(*words), identified(*words, "--saturation")
     assert [f["code"] for f in believed["findings"]].count("saturation") == 3
     assert "filled" in noted(filled, "Clipped torques were")
     assert error(filled) < 0.5 * error(believed)
-    looked = run("inspect", words[1], "--model", words[0], *delay)
+    roles = [(each["role"], each["path"]) for each in filled["provenance"]["inputs"]]
+    assert (("gravity model", str(folder / "truth.urdf")) in roles) == bool(gravity)
+    looked = run("inspect", words[1], "--model", words[0], *delay, *gravity)
     assert looked.exit_code == FINDINGS and looked.stdout.count("it looks clipped") == 3

@@ -114,6 +114,7 @@ def test_gravity_of_the_given_model(tmp_path):
         ({"order": "slide,elbow"}, "each joint of the log once"),
         ({"sign": "slide"}, "no correction 'sign'"),
         ({"saturation": "yes"}, "expected true or false"),
+        ({"gravity_model": ["a.urdf"]}, "expected a path"),
     ],
 )
 def test_words_that_say_nothing(words, message):
@@ -122,8 +123,12 @@ def test_words_that_say_nothing(words, message):
 
 
 def test_the_command_repeats_corrections():
-    told = corrections_from({"unit": "q=deg", "scale": ["tau:a=-1", "b=2"], "delay": "auto", "saturation": True})
+    told = corrections_from(
+        {"unit": "q=deg", "scale": ["tau:a=-1", "b=2"], "delay": "auto", "gravity_model": "c.xml", "saturation": True}
+    )
     job = Job("arm.urdf", ("run.csv",), corrections=told, drive_gains=True, loads=("hand=2:l.csv",))
     words = repeat_command(job)
-    expected = "--unit q=deg --scale tau:a=-1 --scale b=2 --delay auto --saturation --drive-gains --load hand=2:l.csv"
-    assert expected in words and told.units == {"q": "deg"} and told.automatic_delay
+    expected = "--unit q=deg --scale tau:a=-1 --scale b=2 --delay auto --gravity-model c.xml --saturation"
+    assert (
+        f"{expected} --drive-gains --load hand=2:l.csv" in words and told.units == {"q": "deg"} and told.automatic_delay
+    )

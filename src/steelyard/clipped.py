@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from steelyard.fit import Estimate, consistent
 from steelyard.information import accumulate
 from steelyard.log import Log, split_blocks
-from steelyard.log.masks import masked, saturated
+from steelyard.log.masks import clipped_sides, masked
 from steelyard.model.robot import Robot
 from steelyard.validate import predict
 
@@ -41,12 +41,13 @@ def unclipped(
 
     validation: share at the end of each log that the fits which fill are not shown. options: of `accumulate`.
     """
-    masks = [saturated(each.raw) for each in logs]
+    sides = [clipped_sides(each.raw) for each in logs]
+    masks = [side != 0 for side in sides]
     result, before = [each.log for each in logs], None
     for _ in range(ROUNDS):
         train = [split_blocks(log, validation=validation)[0] for log in result]
         estimate = consistent(accumulate(robot, train, independence=independence, **options))
-        filled, noise = _filled(estimate, logs, masks)
+        filled, noise = _filled(estimate, logs, sides)
         result = [
             masked(each.filtering(each.raw.replace(tau=tau)), each.raw, mask, 0.0, name="clipped torques")
             for each, mask, tau in zip(logs, masks, filled, strict=True)
@@ -57,18 +58,18 @@ def unclipped(
     return result
 
 
-def _filled(estimate: Estimate, logs: Sequence[Clipped], masks) -> tuple[list[NDArray], NDArray]:
+def _filled(estimate: Estimate, logs: Sequence[Clipped], sides) -> tuple[list[NDArray], NDArray]:
     """Torques (n, nv) of each raw log with clipped ones replaced, and noise (nv,) of those that are not clipped."""
     motions = [each.motion.require("q", "v", "a") for each in logs]
     predicted = [predict(estimate, *motion) for motion in motions]
     measured = [each.raw.require("tau")[0] for each in logs]
-    kept = ~np.concatenate(masks)
+    kept = np.concatenate(sides) == 0
     left = (np.concatenate(measured) - np.concatenate(predicted)) * kept
     noise = np.sqrt(np.sum(left**2, axis=0) / np.maximum(kept.sum(axis=0), 1))
     noise = np.maximum(noise, 1e-12 * max(noise.max(initial=0.0), 1e-300))
     filled = [
-        np.where(mask, beyond(mean, noise, tau, _sides(tau)), tau)
-        for mean, tau, mask in zip(predicted, measured, masks, strict=True)
+        np.where(side != 0, beyond(mean, noise, tau, side), tau)
+        for mean, tau, side in zip(predicted, measured, sides, strict=True)
     ]
     return filled, noise
 
@@ -80,11 +81,6 @@ def beyond(mean, deviation, limit, side) -> NDArray[np.float64]:
     x = side * (limit - mean) / deviation
     hazard = np.exp(-0.5 * x**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(-x))
     return mean + side * deviation * hazard
-
-
-def _sides(tau) -> NDArray[np.float64]:
-    """(n, nv) 1 where a torque is nearer to its joint's largest, -1 where it is nearer to the smallest."""
-    return np.where(2 * tau > tau.max(axis=0) + tau.min(axis=0), 1.0, -1.0)
 
 
 def _change(filled, before, masks, noise) -> float:

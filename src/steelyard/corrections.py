@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.compensated import with_gravity, with_gravity_of
 from steelyard.diagnose.curves import Curves
-from steelyard.dynamics.inverse import inverse_dynamics
 from steelyard.errors import OptionError, choices
 from steelyard.log import Log
-from steelyard.log.saturation import saturated
+from steelyard.log.saturation import clipped_sides
 from steelyard.log.stamps import even_stamps
 from steelyard.model.robot import Robot
 
 AUTO = "auto"
 ALL = "all"
+NEAR = 1e-6  # of a step: times closer than that are the same
 MOVED = {None: ("q", "v", "a", "tau"), "q": ("q", "v", "a"), "v": ("v",), "tau": ("tau",)}
 
 
@@ -31,9 +32,9 @@ class Corrections:
     `joint2,joint1,joint3`, of one channel only as `tau:joint2,joint1,joint3`. scale: factors, `tau:joint3=-1`,
     `q:joint1=0.01` (with v and a), both for a bare `joint3=-1`, `tau:all=50`. offset: rad or m to add to positions,
     `joint2=0.1`. delay: s by which torques come late, `joint3=0.012`, `all=0.012`, or `auto` to estimate them.
-    gravity_compensated: the torques lack the gravity torque of the given model. even_stamps: samples were taken at even
-    times, whatever their stamps say. saturation: samples with clipped torques, and those that the filter mixes with
-    them, are left out.
+    gravity_compensated: the torques lack the gravity torque of the given model; gravity_model: that of another model,
+    the controller's, a file. even_stamps: samples were taken at even times, whatever their stamps say. saturation:
+    clipped torques are left out, and for the filter's sake filled.
     """
 
     unit: tuple[str, ...] = ()
@@ -42,6 +43,7 @@ class Corrections:
     offset: tuple[str, ...] = ()
     delay: tuple[str, ...] = ()
     gravity_compensated: bool = False
+    gravity_model: str | None = None
     even_stamps: bool = False
     saturation: bool = False
 
@@ -61,7 +63,8 @@ class Corrections:
             if isinstance(value, bool):
                 yield from [option] if value else []
             else:
-                yield from (text for word in value for text in (option, word))
+                given = (value,) if isinstance(value, str) else value or ()
+                yield from (text for word in given for text in (option, word))
 
 
 NOTHING = Corrections()
@@ -76,16 +79,21 @@ def corrections_from(words: Mapping[str, Any]) -> Corrections:
     for name, value in words.items():
         if name not in known:
             raise OptionError(f"There is no correction {name!r}; corrections are {choices(known)}.")
-        flag, given = isinstance(known[name], bool), (value,) if isinstance(value, str) else value
-        if not (isinstance(given, bool) if flag else _are_words(given)):
-            expected = "true or false" if flag else "a list of words"
-            raise OptionError(f"The correction {name!r} is {value!r}; expected {expected}.")
-        told[name] = value if flag else tuple(given)
+        told[name] = _told(name, value, known[name])
     return Corrections(**told)
 
 
-def _are_words(given) -> bool:
-    return isinstance(given, Sequence) and all(isinstance(word, str) for word in given)
+def _told(name: str, value, default) -> bool | str | tuple[str, ...]:
+    """A flag, a path or words, as the default of a correction says."""
+    if isinstance(default, bool) and isinstance(value, bool):
+        return value
+    if default is None and isinstance(value, str):
+        return value
+    words = (value,) if isinstance(value, str) else value
+    if isinstance(default, tuple) and isinstance(words, Sequence) and all(isinstance(word, str) for word in words):
+        return tuple(words)
+    expected = "true or false" if isinstance(default, bool) else "a path" if default is None else "a list of words"
+    raise OptionError(f"The correction {name!r} is {value!r}; expected {expected}.")
 
 
 def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:
@@ -107,10 +115,14 @@ def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:
         log = even_stamps(log)
     late = delays_of(log, [word for word in corrections.delay if word != AUTO])
     log = shifted(log, late) if late.any() else log
+    if corrections.gravity_compensated and corrections.gravity_model is not None:
+        raise OptionError("Either the given model's gravity was taken off the torques or another's: name one of them.")
     if corrections.gravity_compensated:
         if robot is None:
             raise OptionError("Adding gravity to torques takes the model of the robot.")
         log = with_gravity(robot, log)
+    if corrections.gravity_model is not None:
+        log = with_gravity_of(corrections.gravity_model, robot, log)
     return log
 
 
@@ -125,30 +137,30 @@ def delays_of(log: Log, words: Sequence[str]) -> np.ndarray:
 
 def shifted(log: Log, delay: np.ndarray) -> Log:
     """The log with torques that came `delay` (nv,) s late put back to their time, by cubic splines within each stretch
-    without a gap. Samples whose torque lies beyond the end of a stretch keep the last one. Torques between samples that
-    are clipped stay at the limit, so that they can be told, and those between weights of zero get none."""
+    without a gap. Samples whose torque lies beyond the end of a stretch keep the last one. Torques beside a sample that
+    is clipped stay at the limit and count as clipped, and those between weights of zero get none."""
     text = ", ".join(f"{name} {1000 * x:.1f} ms" for name, x in zip(log.labels, delay, strict=True) if x)
     (tau,) = log.require("tau")
-    moved, clipped = Curves([log], 1).at(delay), saturated(log)
-    weights = None if log.weights is None else log.weights.copy()
-    limited = clipped.any(axis=0)  # beyond whose extremes splines shoot
+    moved, side = Curves([log], 1).at(delay), clipped_sides(log)
+    weights, clipped = None if log.weights is None else log.weights.copy(), side.copy()
+    limited = side.any(axis=0)  # beyond whose extremes splines shoot
     moved[:, limited] = np.clip(moved, tau.min(axis=0), tau.max(axis=0))[:, limited]
     for dof in np.flatnonzero(delay):
-        after = np.clip(np.searchsorted(log.t, log.t + delay[dof]), 1, len(log) - 1)
-        for near in (after - 1, after):
-            moved[clipped[near, dof], dof] = tau[near, dof][clipped[near, dof]]
+        before, after = _beside(log.t, log.t + delay[dof])
+        clipped[:, dof] = np.where(side[after, dof], side[after, dof], side[before, dof])
+        for near in (before, after):
+            at = side[near, dof] != 0
+            moved[at, dof] = tau[near, dof][at]
         if weights is not None and log.weights is not None:
-            weights[:, dof] = np.minimum(log.weights[after - 1, dof], log.weights[after, dof])
-    return log.replace(tau=moved, weights=weights).noted(f"tau taken later: {text}")
+            weights[:, dof] = np.minimum(log.weights[before, dof], log.weights[after, dof])
+    return log.replace(tau=moved, weights=weights, clipped=clipped).noted(f"tau taken later: {text}")
 
 
-def with_gravity(robot: Robot, log: Log) -> Log:
-    """The log with the gravity torque of the given model added, which its controller had taken off."""
-    (tau,) = log.require("tau")
-    rest = np.zeros((len(log), robot.nv))
-    return log.replace(tau=tau + inverse_dynamics(robot, log.q, rest, rest)).noted(
-        "tau: gravity torque of the given model added"
-    )
+def _beside(t, at) -> tuple[np.ndarray, np.ndarray]:
+    """Samples before and after each of some times, one and the same where a time is that of a sample."""
+    near = NEAR * np.median(np.diff(t))
+    before, after = np.searchsorted(t, at + near, side="right") - 1, np.searchsorted(t, at - near)
+    return np.clip(before, 0, len(t) - 1), np.clip(after, 0, len(t) - 1)
 
 
 def _ordered(log: Log, word: str) -> Log:

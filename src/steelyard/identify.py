@@ -18,6 +18,7 @@ from steelyard.report import Record, summary, write
 from steelyard.report.curves import curves
 from steelyard.report.files import FILES
 from steelyard.report.outputs import staged
+from steelyard.report.provenance import inputs_of
 from steelyard.storage import require_folder
 from steelyard.validate import validate
 
@@ -118,9 +119,7 @@ def carry_out(job: Job, *, out=None, progress: Progress | None = None) -> Outcom
         raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.{causes}")
     if out is None:
         return Outcome(result, summary(result))
-    with staged(
-        out, inputs=[Path(job.model), *map(Path, job.logs), *([side] if (side := side_of(job)) else [])]
-    ) as stage:
+    with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
         return Outcome(result, _write(result, stage, out))
 
 

@@ -68,6 +68,9 @@ def test_words_of_a_channel_file_and_of_options_are_joined():
     channels, corrections = LogOptions(channels=table, unit=["tau=mNm"]).read(saturation=True)
     assert channels == {"tau": ["i1"]}
     assert corrections == Corrections(unit=("q=deg", "tau=mNm"), even_stamps=True, saturation=True)
+    both = LogOptions(channels='{"corrections": {"gravity_model": "a.urdf"}}', gravity_model="b.urdf").read()[1]
+    assert both.gravity_model == "b.urdf"
+    assert LogOptions(channels='{"corrections": {"gravity_model": "a.urdf"}}').read()[1].gravity_model == "a.urdf"
     with pytest.raises(OptionError, match="no correction 'units'"):
         LogOptions(channels='{"corrections": {"units": "q=deg"}}').read()
 

@@ -107,3 +107,16 @@ def test_select_and_replace(motion):
 def test_survives_pickling(motion):
     copy = pickle.loads(pickle.dumps(motion()))
     np.testing.assert_array_equal(copy.q, motion().q)
+
+
+def test_what_was_clipped_goes_with_its_torques():
+    """A new tau no longer tells which torques a drive had clipped."""
+    side = np.zeros((4, 2))
+    side[1, 0], side[3, 1] = 1, -1
+    log = Log(t=np.arange(4.0), q=np.zeros((4, 2)), tau=np.ones((4, 2)), clipped=side, joint_names=("a", "b"))
+    np.testing.assert_array_equal(log[1:].clipped, side[1:])
+    np.testing.assert_array_equal(log.select(["b"]).clipped, side[:, [1]])
+    np.testing.assert_array_equal(log.replace(q=log.q + 1).clipped, side)
+    assert log.replace(tau=2 * log.tau).clipped is None
+    with pytest.raises(LogError, match="clipped has shape"):
+        log.replace(clipped=side[:2])

@@ -91,6 +91,10 @@ class LogOptions:
     gravity_compensated: Annotated[
         bool, typer.Option("--gravity-compensated", help="Torques lack gravity: add that of the given model.")
     ] = False
+    gravity_model: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Torques lack the gravity of this model, the controller's: add it."),
+    ] = None
     even_stamps: Annotated[bool, typer.Option("--even-stamps", help="Samples were taken at even times.")] = False
 
     def read(self, **more) -> tuple[dict | None, Corrections]:

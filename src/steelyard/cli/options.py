@@ -62,12 +62,12 @@ def corrections_of(channels: dict | None, **given) -> Corrections:
     Words of both are joined.
     """
     table = corrections_from((channels or {}).pop("corrections", {}))
-    told = {name: value if isinstance(value, bool) else tuple(value or ()) for name, value in given.items()}
-    both = {
-        name: getattr(table, name) or value if isinstance(value, bool) else getattr(table, name) + value
-        for name, value in told.items()
-    }
-    return replace(table, **both)
+    return replace(table, **{name: _both(getattr(table, name), value) for name, value in given.items()})
+
+
+def _both(stated, given):
+    """What a file and the command line say of one correction: words of both, of a path the command line's."""
+    return stated + tuple(given or ()) if isinstance(stated, tuple) else given or stated
 
 
 def channels_of(text: str | None) -> dict | None:

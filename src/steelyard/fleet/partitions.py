@@ -75,10 +75,10 @@ def _name(log: str) -> str:
 
 def _common(job: Job, robot: Robot) -> str:
     """Fingerprint of everything but the log: this version, model, side file and options."""
-    side = side_of(job)
+    files = (job.model, side_of(job), job.corrections.gravity_model)
     parts = [
         *(FORMAT, installed_version(), fingerprint(robot, rotors=job.rotors)),
-        *(hashlib.sha256(storage.read_bytes(path)).hexdigest() for path in (job.model, side) if path is not None),
+        *(hashlib.sha256(storage.read_bytes(path)).hexdigest() for path in files if path is not None),
         {name: value for name, value in job.as_json().items() if name in OPTIONS},
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -13,7 +13,7 @@ from steelyard.errors import LogError, choices
 from steelyard.log.units import SI, factor, is_si
 
 _DOF = ("v", "a", "tau")
-_BESIDE = ("direction", "shared_direction", "weights")  # what filters and masks say of samples
+_BESIDE = ("direction", "shared_direction", "weights", "clipped")  # what filters and masks say of samples
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,6 +45,9 @@ class Log:
     """(n, s) direction of motion of these motors, made and filtered like `direction`."""
     weights: NDArray[np.float64] | None = None
     """(n, nv) how much each torque counts, 0 for one that is not to be believed (`masks`), 1 for others; None: all."""
+    clipped: NDArray[np.float64] | None = None
+    """(n, nv) 1 where the torque as recorded was clipped at its largest, -1 at its smallest, 0 elsewhere; None: torques
+    are as recorded and tell it themselves (`masks.clipped_sides`)."""
     wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """(n, 6) wrenches `[f; n]` of six-axis sensors, N and N m, each by the link that is held, in that link's axes at
     its origin; "base" is the one under the robot, in world axes at the world origin. They act on the robot."""
@@ -158,7 +161,7 @@ class Log:
         if self.nq != self.nv:
             raise LogError(f"log {self.name!r}: cannot select joints, q has {self.nq} columns for {self.nv} freedoms")
         columns = [self.column(joint) for joint in joints]
-        keys = ("q", *_DOF, "direction", "weights")
+        keys = ("q", *_DOF, "direction", "weights", "clipped")
         picked = {key: v[:, columns] for key in keys if (v := getattr(self, key)) is not None}
         dropped = [label for i, label in enumerate(self.labels) if i not in columns]
         notes = (*self.notes, f"joints not selected: {choices(dropped)}") if dropped else self.notes
@@ -176,13 +179,16 @@ class Log:
     def replace(self, **changes: Any) -> "Log":
         """A copy with some fields changed; `units=` speaks of the arrays in `changes` only.
 
-        A new q or v makes the old direction of motion void, unless a new one is given too.
+        A new q or v makes the old direction of motion void, and a new tau what was known of clipping, unless that is
+        given too.
         """
         allowed = {f.name for f in fields(self)}
         if not set(changes) <= allowed:
             raise LogError(f"a Log has no field {choices(sorted(set(changes) - allowed))}; it has {choices(allowed)}")
         if {"q", "v"} & set(changes):
             changes = {"direction": None, "shared_direction": None, "shared": ()} | changes
+        if "tau" in changes:
+            changes = {"clipped": None} | changes
         units = changes.pop("units", {})
         stale = sorted(set(units) - set(changes))
         if stale:

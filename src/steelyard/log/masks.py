@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import LogError
 from steelyard.log.gaps import segments
 from steelyard.log.log import Log
-from steelyard.log.saturation import saturated
+from steelyard.log.saturation import clipped_sides, saturated
 
-__all__ = ["masked", "outliers", "reversals", "saturated", "standstill"]
+__all__ = ["clipped_sides", "masked", "outliers", "reversals", "saturated", "standstill"]
 
 REACH = 0.5  # periods of the cutoff on either side that a low-pass filter mixes with a sample
 SPIKE = 8.0  # deviations from the median of its neighbours that make a sample an outlier

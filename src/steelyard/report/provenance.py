@@ -29,10 +29,10 @@ def provenance(inputs: Iterable[tuple[str, str | Path]]) -> dict:
 
 def inputs_of(job: Job) -> list[tuple[str, str | Path]]:
     """Role and path of the files that an identification reads."""
-    side = side_of(job)
+    beside = (("side file", side_of(job)), ("gravity model", job.corrections.gravity_model))
     return [
         ("model", job.model),
-        *([("side file", side)] if side else []),
+        *((role, path) for role, path in beside if path is not None),
         *(("log", path) for path in job.logs),
     ]
 
