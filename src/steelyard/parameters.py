@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from steelyard.coupling import ratios_of
+from steelyard.defaults import FRICTION as FRICTION
 from steelyard.errors import OptionError, choices
 from steelyard.inertia.parameters import NAMES, UNITS
 
@@ -17,7 +18,6 @@ TERMS = {"viscous": "N m s/rad", "coulomb": "N m", "offset": "N m", "armature": 
 # Half-width of standstill, rad/s or m/s, of Coulomb friction `tanh(v / width)`: near zero speed the sign of a measured
 # speed is noise. Blocked cross-validation on real logs (Panda, UR10, TX40) is flat between 0.02 and 0.1.
 COULOMB_WIDTH = 0.05
-FRICTION = ("viscous", "coulomb", "offset")
 COUPLED = ("armature", "viscous", "coulomb")  # columns of a coupling, in their order
 SPRING_UNIT = "N m/rad"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard import defaults
 from steelyard.clipped import Clipped, unclipped
 from steelyard.corrections import NOTHING, Corrections, corrected
 from steelyard.diagnose import Diagnosis, Fault, diagnose
@@ -16,11 +17,10 @@ from steelyard.dynamics.closed_loop import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import Estimate, Tied, Uncertainty, uncertainty
 from steelyard.fit.shown import consistent_where_shown
-from steelyard.fit.volumes import GEOMETRY, OTHERS, WORDS
+from steelyard.fit.volumes import OTHERS, WORDS
 from steelyard.fit.words import fixed_from, masses_from, tied_from
 from steelyard.identifiability.closed_log import on_tree
 from steelyard.information import accumulate_blocks, reversal_weights
-from steelyard.information.reversals import REVERSAL_WEIGHT
 from steelyard.inspect import Inspection, cutoff_of, health
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
 from steelyard.log.bandwidth import cutoff_for, torque_cutoff_for
@@ -30,7 +30,7 @@ from steelyard.log.smoothers import BUTTERWORTH, order_of
 from steelyard.model import Robot, load
 from steelyard.model.side import read_known, read_side, side_path
 from steelyard.model.side_known import Known
-from steelyard.parameters import COULOMB_WIDTH, FRICTION, layout_of
+from steelyard.parameters import COULOMB_WIDTH, layout_of
 from steelyard.second_look import in_torques, load_word, synchronised
 from steelyard.validate import Validation, validate
 
@@ -61,17 +61,17 @@ class Job:
     gravity: tuple[float, float, float] | None = None
     cutoff: float | None = None
     torque_cutoff: float | None = None
-    smoother: str = BUTTERWORTH
-    friction: tuple[str, ...] = FRICTION
+    smoother: str = defaults.SMOOTHER
+    friction: tuple[str, ...] = defaults.FRICTION
     armature: bool = True
     coupling: tuple[str, ...] = ()
     rotors: bool = False
     side: str | None = None
-    validation: float = 0.3
-    weight: float = 1.0
-    reversal_weight: float = REVERSAL_WEIGHT
-    regularizer: str = "pullback"
-    within: str = GEOMETRY
+    validation: float = defaults.VALIDATION
+    weight: float = defaults.WEIGHT
+    reversal_weight: float = defaults.REVERSAL_WEIGHT
+    regularizer: str = defaults.REGULARIZER
+    within: str = defaults.WITHIN
     masses: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     tied: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from steelyard.cli.options import Friction, friction_of, words
+from steelyard.cli.options import FRICTION, Friction, friction_of, words
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class AimOptions:
     rows: Annotated[
         str, typer.Option(metavar="ROWS", help="What is measured: joints, base and wrench:LINK, with commas.")
     ] = "joints"
-    friction: Friction = "viscous,coulomb,offset"
+    friction: Friction = FRICTION
     armature: Annotated[bool, typer.Option("--armature", help="The motors' inertia is unknown too.")] = False
     noise: Annotated[
         float | None, typer.Option(metavar="NM", help="Standard deviation of torques. [default: 1 % of effort limits]")

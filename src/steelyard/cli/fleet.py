@@ -1,7 +1,7 @@
 """`steelyard fleet`: logs of many robots in; who differs, what changed and a model of each out."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,7 +9,9 @@ from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions, ModelOptions, WorkOptions
 from steelyard.cli.options import Json, Model, Quiet
 from steelyard.cli.terminal import DONE, FINDINGS, console, examples, progress_bar, refusals, show_json
-from steelyard.pipeline import Job
+
+if TYPE_CHECKING:
+    from steelyard.pipeline import Job
 
 FALSE_ALARM = 0.05
 EXAMPLES = examples(
@@ -46,6 +48,7 @@ def fleet(
     """Ask a fleet: who differs, what changed and when, who needs a new motion; with a model of each robot."""
     with refusals(), progress_bar(silent=quiet or as_json) as progress:
         from steelyard.fleet import runs_of
+        from steelyard.pipeline import Job
 
         channels, corrections = recorded.read()
         job = Job(model=str(model), logs=(), channels=channels, corrections=corrections, **unknown.of_job())
@@ -53,7 +56,7 @@ def fleet(
     show(found, as_json=as_json, quiet=quiet)
 
 
-def ask(job: Job, runs, out, work: WorkOptions, *, false_alarm: float = FALSE_ALARM, progress=None) -> dict:
+def ask(job: "Job", runs, out, work: WorkOptions, *, false_alarm: float = FALSE_ALARM, progress=None) -> dict:
     """The summary of a fleet, its files written where `out` names a folder."""
     from steelyard.fleet import fits, study, summary, write
     from steelyard.fleet.accumulate import carried_out

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
+from steelyard import defaults
 from steelyard.cli.fleet import alone, ask, show
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions, ModelOptions, WorkOptions
 from steelyard.cli.options import Json, Model, Quiet
 from steelyard.cli.terminal import DONE, FINDINGS, console, examples, progress_bar, refusals, show_json
 from steelyard.errors import OptionError
-from steelyard.pipeline import Job
 
 EXAMPLES = examples(
     "steelyard identify arm.urdf run.csv -o result",
@@ -35,16 +35,18 @@ class KnownOptions:
         bool | None,
         typer.Option("--floating/--fixed", help="Free or fixed base. [default: as the model says]", show_default=False),
     ] = None
-    validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of every log held out.")] = Job.validation
+    validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of every log held out.")] = (
+        defaults.VALIDATION
+    )
     reversal_weight: Annotated[
         float, typer.Option(metavar="W", help="Weight of samples where a joint stands still; 1: as any other.")
-    ] = Job.reversal_weight
+    ] = defaults.REVERSAL_WEIGHT
     within: Annotated[
         str,
         typer.Option(
             metavar="WORD", help="Where mass can be: inside the geometry of its link, or anywhere (consistent)."
         ),
-    ] = Job.within
+    ] = defaults.WITHIN
     masses: Annotated[
         list[str] | None,
         typer.Option("--mass", metavar="LINK=KG", help="Known mass; LINK1+LINK2=KG of several, all=KG; repeatable."),
@@ -113,6 +115,8 @@ def identify(
 ):
     """Identify a robot from a model and logs, and write the identified model with a report."""
     with refusals(), progress_bar(silent=quiet or as_json) as progress:
+        from steelyard.pipeline import Job
+
         require_one_source(logs, many, work)
         channels, corrections = recorded.read(saturation=torques.saturation)
         job = Job(

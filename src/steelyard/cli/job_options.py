@@ -1,12 +1,14 @@
 """Groups of options that make a `Job`, and say where its work is done; `identify`, `fleet` and `inspect` share them."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from steelyard import defaults
 from steelyard.cli.options import (
     AUTO,
+    FRICTION,
     Channels,
     Coupling,
     Friction,
@@ -17,10 +19,9 @@ from steelyard.cli.options import (
     cutoff_of,
     friction_of,
 )
-from steelyard.corrections import Corrections
-from steelyard.pipeline import Job
 
-FRICTION = ",".join(Job.friction)
+if TYPE_CHECKING:
+    from steelyard.corrections import Corrections
 
 
 @dataclass(frozen=True)
@@ -37,17 +38,17 @@ class ModelOptions:
     ] = None
     smoother: Annotated[
         str, typer.Option(metavar="NAME", help="What filters and differentiates: butterworth, kalman or savgol.")
-    ] = Job.smoother
+    ] = defaults.SMOOTHER
     friction: Friction = FRICTION
     armature: Annotated[bool, typer.Option("--armature/--no-armature", help="Identify the motors' inertia too.")] = True
     coupling: Coupling = None
     rotors: Annotated[bool, typer.Option("--rotors", help="Rotors of the side file are bodies.")] = False
     side: Side = None
     gravity: Gravity = None
-    weight: Annotated[float, typer.Option(metavar="W", help="Weight of the given model as prior.")] = Job.weight
+    weight: Annotated[float, typer.Option(metavar="W", help="Weight of the given model as prior.")] = defaults.WEIGHT
     regularizer: Annotated[
         str, typer.Option(metavar="NAME", help="Distance to the prior: pullback, entropic or euclidean.")
-    ] = Job.regularizer
+    ] = defaults.REGULARIZER
 
     def of_job(self) -> dict[str, Any]:
         """The same as fields of a `Job`. Raises OptionError."""
@@ -97,7 +98,7 @@ class LogOptions:
     ] = None
     even_stamps: Annotated[bool, typer.Option("--even-stamps", help="Samples were taken at even times.")] = False
 
-    def read(self, **more) -> tuple[dict | None, Corrections]:
+    def read(self, **more) -> "tuple[dict | None, Corrections]":
         """Channel map, and corrections of these options, of its table `corrections` and of `more`, joined.
 
         Raises OptionError.

@@ -4,14 +4,18 @@ import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.corrections import Corrections, corrections_from
+from steelyard import defaults
 from steelyard.errors import OptionError
 
+if TYPE_CHECKING:
+    from steelyard.corrections import Corrections
+
 AUTO = "auto"
+FRICTION = ",".join(defaults.FRICTION)
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Robot model: .urdf or MJCF .xml.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Side = Annotated[
@@ -56,11 +60,13 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def corrections_of(channels: dict | None, **given) -> Corrections:
+def corrections_of(channels: dict | None, **given) -> "Corrections":
     """Corrections from options, and from the table `corrections` of a channel file, which is taken out of it.
 
     Words of both are joined.
     """
+    from steelyard.corrections import corrections_from
+
     table = corrections_from((channels or {}).pop("corrections", {}))
     return replace(table, **{name: _both(getattr(table, name), value) for name, value in given.items()})
 

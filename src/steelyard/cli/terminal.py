@@ -5,11 +5,14 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 
 from steelyard.errors import SteelyardError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 DONE, FINDINGS, REFUSED = 0, 1, 2
 NARROW = 76  # characters of an example, which help indents by two
@@ -47,6 +50,8 @@ def refusals() -> Iterator[None]:
 @contextmanager
 def progress_bar(*, silent: bool):
     """A progress callback: a bar on a terminal, nothing elsewhere."""
+    from rich.console import Console
+
     screen = Console(stderr=True)
     if silent or not screen.is_terminal:
         yield None
@@ -68,7 +73,9 @@ def show_json(found: dict) -> None:
     typer.echo(text)
 
 
-def console() -> Console:
+def console() -> "Console":
     """Standard output; wide enough for the tables where the width is unknown."""
+    from rich.console import Console
+
     screen = Console()
     return screen if screen.is_terminal else Console(width=120)

@@ -6,12 +6,11 @@ TX40 8.18 to 7.57 %), and the result is flat for weights of 0 to 0.1 and widths 
 
 import numpy as np
 
+from steelyard.defaults import REVERSAL_WEIGHT
 from steelyard.errors import OptionError
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH, layout_of
-
-REVERSAL_WEIGHT = 0.1  # of a sample at standstill
 
 
 def reversal_weights(
