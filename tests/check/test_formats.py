@@ -142,3 +142,37 @@ def test_the_subcommand(model):
     result = CliRunner().invoke(app, ["check", str(model(BROKEN)), "--format", "json", "--select", "SY1,SY2"])
     assert result.exit_code == 1
     assert json.loads(result.stdout)["counts"] == {"error": 1, "warning": 0, "info": 0}
+
+
+def many_meshes(*names):
+    link = '<link name="l{}"><visual><geometry><mesh filename="{}"/></geometry></visual></link>\n'
+    joint = '<joint name="j{0}" type="fixed"><parent link="hand"/><child link="l{0}"/></joint>\n'
+    more = "".join(link.format(k, name) + joint.format(k) for k, name in enumerate(names))
+    return URDF.replace("</robot>", f"{more}</robot>")
+
+
+def test_files_of_a_package_that_is_not_there_are_one_line(model, capsys):
+    away = [f"package://arm_description/meshes/{name}.stl" for name in ("base", "upper", "fore", "wrist", "wrist")]
+    path = model(many_meshes(*away, "meshes/a.stl", "package://hand_description/palm.stl", "meshes/b.stl"))
+    first = path.read_text().splitlines().index(next(x for x in path.read_text().splitlines() if "base.stl" in x)) + 1
+    assert check.command([path]) == 1
+    package, folder, single, count = capsys.readouterr().out.splitlines()
+    assert package == (
+        f"{path}:{first}: SY604 info 4 files of package 'arm_description' were not checked, because it is not "
+        f"beside the model: base.stl, upper.stl, fore.stl and 1 more (lines {first} to {first + 8}). Check the model "
+        "where its packages are installed, or put them beside it."
+    )
+    assert "SY601 warning 2 files in 'meshes' do not exist: a.stl, b.stl (lines" in folder
+    assert "SY604 info Mesh package 'hand_description' is not beside the model" in single
+    assert count == "1 model checked: 2 warnings, 6 notes."
+    check.command([path], format="markdown")
+    assert capsys.readouterr().out.count("| SY60") == 3
+
+
+def test_machines_get_a_place_for_every_file(model, capsys):
+    path = model(many_meshes(*(f"package://arm/{name}.stl" for name in "abc")))
+    check.command([path], format="json")
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [each["file"] for each in found] == [f"package://arm/{name}.stl" for name in "abc"]
+    check.command([path], format="sarif")
+    assert len(json.loads(capsys.readouterr().out)["runs"][0]["results"]) == 3

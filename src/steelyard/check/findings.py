@@ -14,7 +14,8 @@ class Finding:
 
     code: stable rule code such as "SY203". severity: "error" (no body or robot can be like this, or simulators refuse
     it), "warning" (very likely wrong), "info" (worth a look). message: what was found, with numbers. path, line,
-    element: where. remedy: what to do.
+    element: where. remedy: what to do. file: mesh or texture that it is about, as the model
+    names it.
     """
 
     path: str
@@ -24,6 +25,7 @@ class Finding:
     element: str
     message: str
     remedy: str
+    file: str = ""
 
 
 @dataclass(frozen=True)

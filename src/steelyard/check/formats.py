@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.check.catalog import BY_CODE, RULES
 from steelyard.check.findings import Finding, Findings
+from steelyard.check.gathered import gathered
 from steelyard.check.parts import Inertial
 from steelyard.check.repair import Repair
 
@@ -30,7 +31,7 @@ def text(findings: Findings, repairs: Sequence[Repair] = (), *, colour: bool = F
     console = Console(
         file=stream, force_terminal=colour, no_color=not colour, color_system="standard" if colour else None
     )
-    for f in findings:
+    for f in gathered(findings):
         line = Text(f"{f.path}:{f.line}: ")
         line.append(f"{f.code} {f.severity}", style=COLOURS[f.severity])
         line.append(f" {f.message} {f.remedy}")
@@ -99,6 +100,7 @@ def to_json(findings: Findings, repairs: Sequence[Repair] = (), errors: Sequence
             "path": f.path,
             "line": f.line,
             "element": f.element,
+            "file": f.file or None,
             "message": f.message,
             "remedy": f.remedy,
         }
@@ -202,7 +204,7 @@ def markdown(findings: Findings, repairs: Sequence[Repair] = ()) -> str:
     """A table a model, for a pull request or a page."""
     lines = []
     grouped: dict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
+    for finding in gathered(findings):
         grouped[finding.path].append(finding)
     for path, items in grouped.items():
         lines += [f"### {_cell(path)}", "", "| line | code | severity | finding | remedy |", "|---:|---|---|---|---|"]

@@ -28,11 +28,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Fault:
-    """Something a scanner could not make sense of, for the rule of that code to report."""
+    """Something a scanner could not make sense of, for the rule of that code to report. file: that it is about."""
 
     code: str
     place: Place
     message: str
+    file: str = ""
 
 
 @dataclass(frozen=True, eq=False)

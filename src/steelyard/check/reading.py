@@ -27,8 +27,8 @@ class Reader:
     def place(self, element: Element, text: str) -> Place:
         return Place(self.document.path, bisect_right(self._starts, element.start - 1) + 1, text)
 
-    def fault(self, code: str, element: Element, text: str, message: str):
-        self.faults.append(Fault(code, self.place(element, text), message))
+    def fault(self, code: str, element: Element, text: str, message: str, *, file: str = ""):
+        self.faults.append(Fault(code, self.place(element, text), message, file))
 
     def numbers(self, element: Element, name: str, count: int, text: str, *, default=None, code="SY104") -> np.ndarray:
         """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite."""

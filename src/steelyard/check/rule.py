@@ -9,12 +9,14 @@ from steelyard.check.parts import Place, Sketch
 
 @dataclass(frozen=True)
 class Hit:
-    """One thing a rule found. severity: where it differs from the rule's."""
+    """One thing a rule found. severity: where it differs from the rule's. file: that it is about, as the model names
+    it."""
 
     place: Place
     message: str
     remedy: str
     severity: str | None = None
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class Rule:
         for hit in self.look(sketch):
             place = hit.place
             severity = hit.severity or self.severity
-            yield Finding(str(place.path), place.line, self.code, severity, place.element, hit.message, hit.remedy)
+            where = str(place.path), place.line, self.code, severity, place.element
+            yield Finding(*where, hit.message, hit.remedy, hit.file)
 
 
 def rule(code: str, name: str, severity: str, *, repairs: str = ""):
@@ -56,4 +59,4 @@ def reported(sketch: Sketch, code: str, remedy: str) -> Iterator[Hit]:
     """Hits for what the scanner found under a code."""
     for fault in sketch.faults:
         if fault.code == code:
-            yield Hit(fault.place, fault.message, remedy)
+            yield Hit(fault.place, fault.message, remedy, file=fault.file)

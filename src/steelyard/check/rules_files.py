@@ -59,9 +59,9 @@ def unchecked_file(sketch: Sketch) -> Iterator[Hit]:
     the geometry of the link were skipped.
     Example:
         <mesh filename="package://ur_description/meshes/base.stl"/>  with no such folder around the model
-    Remedy: Check the model where its packages are installed.
+    Remedy: Check the model where its packages are installed, or put them beside it.
     """
-    yield from reported(sketch, "SY604", "Check the model where its packages are installed.")
+    yield from reported(sketch, "SY604", "Check the model where its packages are installed, or put them beside it.")
 
 
 @rule("SY605", "mesh-scale", "warning")

@@ -104,9 +104,8 @@ def _missing_files(files: Files, readers) -> list[Fault]:
                     place = readers[document].place(
                         element, f"{element.tag} '{element.attributes.get('name', text)[:60]}'"
                     )
-                    found.append(
-                        Fault(FILE_RULES[problem.problem], place, f"{element.tag.capitalize()} {problem.message}")
-                    )
+                    message = f"{element.tag.capitalize()} {problem.message}"
+                    found.append(Fault(FILE_RULES[problem.problem], place, message, text))
     return found
 
 

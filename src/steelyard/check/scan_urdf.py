@@ -207,7 +207,7 @@ def _mesh(reader: Reader, solid: Element, label: str, meshes: Meshes | None, lim
     if loaded is None:
         return None
     if isinstance(loaded, Resolved):
-        reader.fault(FILE_RULES[loaded.problem], solid, label, f"Mesh {loaded.message}")
+        reader.fault(FILE_RULES[loaded.problem], solid, label, f"Mesh {loaded.message}", file=name)
         return None
     vertices, faces = loaded
     return vertices * scale, faces if np.prod(scale) > 0 else faces[:, ::-1], f"{name} {scale.tolist()}"

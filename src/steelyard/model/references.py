@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 MARKERS = ("package.xml", ".git", "pyproject.toml", "setup.py", "manifest.xml")
+SCHEMES = ("package://", "model://")
 HOMES = ("site-packages", "dist-packages", "share")
 
 
@@ -32,9 +33,16 @@ def package_of(folder: Path) -> Path:
     return folder.parent if folder.parent != Path(folder.anchor) else folder
 
 
+def package_named(text: str) -> str | None:
+    """The package that a URI such as package://NAME/... starts with; None for paths and other addresses."""
+    if not text.startswith(SCHEMES):
+        return None
+    return unquote(text.split("://", 1)[1]).partition("/")[0]
+
+
 def resolve(text: str, folders: list[Path], package: Path) -> Resolved:
     """Find a file named in a model. folders: where relative paths start, in order; package: the model's own."""
-    if text.startswith(("package://", "model://")):
+    if text.startswith(SCHEMES):
         return _in_named_package(text, package, folders[0])
     if "://" in text and not text.startswith("file://"):
         return Resolved(None, "unchecked", f"'{text[:120]}' is not a local file and was not checked.")
