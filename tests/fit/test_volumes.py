@@ -87,11 +87,14 @@ def test_mistakes_are_explained(arm, within, message):
 
 
 def test_a_long_list_of_gaps_stays_readable(tmp_path):
-    """Reasons of a few, names of all: a humanoid whose meshes are elsewhere must not fill the page."""
+    """One reason for all links of a package that is elsewhere, of others a few: the note must not fill the page."""
     path = tmp_path / "kinova.urdf"
     path.write_text(urdf("kinova").read_text())
     robot = load(path)
     (note,) = volumes("geometry", robot).notes
-    assert note.startswith(f"Not bounded by geometry, physically consistent only: {FREE} (")
-    assert note.count("not beside the model") == 4
+    assert note.startswith(f"Not bounded by geometry, physically consistent only: {FREE}, ")
+    assert note.endswith(f", {robot.body_names[5]} (package 'example-robot-data' is not beside the model).")
+    path.write_text(path.read_text().replace("package://example-robot-data/robots/", ""))
+    (note,) = volumes("geometry", load(path)).notes
+    assert note.count("does not exist") == 4
     assert f"and 2 more: {robot.body_names[4]}, {robot.body_names[5]}." in note

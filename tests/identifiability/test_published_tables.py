@@ -186,5 +186,9 @@ dim T      9      7  9  7
 ★ identifiable alone
 ● identifiable in combination with others, chosen as base parameter
 ○ identifiable in combination with others
-× unidentifiable"""
+× unidentifiable
+Im inertia of the body's motor about its axis
+dim V directions in which the body can move, of 6 (in brackets: or its weight act)
+dim K combinations of its ten parameters that matter (likewise)
+dim T ways to hand inertia to the body before it that show nowhere"""
     assert identifiability(library.scara(), motors=True).table() == expected

@@ -7,17 +7,18 @@ import pytest
 from rich.console import Console
 
 from small_runs import JOINTS, motion, torques, write_case
+from steelyard.fit.constraints import CAN_EXIST
 from steelyard.identify import identify
 from steelyard.pipeline import Job, run
 from steelyard.report import summary
 from steelyard.report.numbers import number, percent
 from steelyard.report.provenance import inputs_of, provenance
 from steelyard.report.summary import SCHEMA_VERSION, spelled_out
-from steelyard.report.tables import overview
+from steelyard.report.tables import held_back, overview
 
 
-def text(renderable) -> str:
-    console = Console(width=200, record=True, file=None, quiet=False, force_terminal=False)
+def text(renderable, width: int = 200) -> str:
+    console = Console(width=width, record=True, file=None, quiet=False, force_terminal=False)
     with console.capture() as capture:
         console.print(renderable)
     return capture.get()
@@ -95,6 +96,25 @@ def test_terminal_shows_the_numbers_of_the_summary(found):
         assert f"{number(body['prior']['mass'])} -> {number(body['identified']['mass'])}" in shown
     assert "summary.json" in shown
     assert "mass [kg]" in shown and "com x [m]" in shown  # brackets are units here, not markup
+
+
+def test_names_stay_whole_on_a_narrow_terminal(found):
+    long = json.loads(json.dumps(found))
+    for each in (*long["bodies"], *long["held_out"]["joints"]):
+        each["name"] = f"shoulder_lift_{each['name']}"
+    lines = text(overview(long), width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    for each in (*long["bodies"], *long["held_out"]["joints"]):
+        assert any(each["name"] in line for line in lines)
+
+
+def test_what_holds_the_estimate_back_is_said_in_plain_words(found):
+    bodies = [f"link{k} {CAN_EXIST}" for k in range(8)]
+    held = {**found, "fit": {**found["fit"], "binding": [*bodies, "joint1.armature at least 0 kg m^2"]}}
+    assert held_back(held) == (
+        "In 9 places the data would go further than what is known allows. Held back: no lighter or thinner than a body "
+        "can be: link0, link1, link2, link3, link4, link5 and 2 more; joint1.armature at least 0 kg m^2."
+    )
 
 
 def test_markup_in_names_is_shown_and_not_obeyed(found):

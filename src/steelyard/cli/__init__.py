@@ -1,5 +1,6 @@
 """The command line: one file a subcommand, each thin. Heavy modules are imported when a subcommand runs."""
 
+import os
 from typing import Annotated
 
 import typer
@@ -29,6 +30,8 @@ app = typer.Typer(
 
 def main():
     """Entry point of `steelyard` and `python -m steelyard`."""
+    # BLAS is asked for small matrices only: its threads wait for each other, at three times the processor time
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with endings():
         app()
 

@@ -59,7 +59,7 @@ def _sticking(left: Sequence[JointResidual]) -> Iterator[Fault]:
                 "reversal_friction",
                 f"The torque error of {each.joint} is {each.reversal:.1f} times larger at standstill and reversals "
                 "than elsewhere: stiction, backlash or a noisy speed.",
-                "Leave slow samples out, or try another half-width of standstill: accumulate(..., coulomb_width=).",
+                "Leave slow samples out (identify --reversal-weight 0), or record a motion that turns less often.",
                 joint=each.joint,
                 ratio=each.reversal,
                 relative_error=each.relative,

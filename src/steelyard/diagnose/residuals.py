@@ -92,7 +92,7 @@ def _joint(name: str, error, torque, quantities, step: float) -> JointResidual:
     depends = {key: dependence(error, x, correlation) for key, x in quantities.items()}
     reversal = _near_reversals(error, quantities["speed"], lags)
     hints = [
-        f"{each.share:.0%} of the residual of {name} go with its {key}: {HINTS[key]}?"
+        f"{each.share:.0%} of the residual of {name} goes with its {key}: {HINTS[key]}?"
         for key, each in sorted(depends.items(), key=lambda item: -item[1].share)
         if each.certain
     ]

@@ -18,6 +18,7 @@ from steelyard.inertia.sets import EllipsoidRealizable, UnionRealizable
 from steelyard.parameters import ParameterLayout
 
 EPS = 1e-5  # smallest allowed eigenvalue of a pseudo-inertia, relative to the prior's
+CAN_EXIST = "is physically consistent (a body that can exist)"
 SIGNED = ("viscous", "coulomb", "armature")  # terms that cannot be negative
 MIRRORS = {"x": (-1.0, 1.0, 1.0), "y": (1.0, -1.0, 1.0), "z": (1.0, 1.0, -1.0)}
 PARTS = ("mass", "com", "inertia")
@@ -72,7 +73,7 @@ def body_constraints(layout: ParameterLayout, theta0, within: Mapping[str, objec
         body_set = as_set(within[name], name) if name in within else None
         definite, rest = (True, None) if body_set is None else _set_rows(body_set, theta[0])
         if definite:
-            label = f"{name} is physically consistent (J >= {EPS:g} of the prior's)"
+            label = f"{name} {CAN_EXIST}"
             made.append(_on_body(layout, i, _near_prior(theta), label, definite=True))
         else:  # no mass at all would satisfy such a set
             rows = cones.rows(np.eye(10)[:1] / theta[0], [("nonnegative", 1)], np.array([-EPS]))

@@ -9,7 +9,7 @@ from steelyard.model.geometry import INFLATE, NOTHING, bounding_ellipsoids
 from steelyard.model.robot import Robot
 
 CONSISTENT, GEOMETRY = WORDS = ("consistent", "geometry")
-SHOWN = 4  # bodies without a volume whose reason is spelled out in a note
+SHOWN = 4  # reasons why bodies have no volume that are spelled out in a note
 OTHERS = "all"  # stands for the bodies that are not named, or for all
 
 
@@ -59,9 +59,14 @@ def _notes(asked, found, gaps):
     if missing and all(gaps[name] == NOTHING for name in missing):
         yield f"Assumed: the mass of {choices(missing)} may lie anywhere, as the model shows none of their geometry."
     elif missing:
-        reasons = "; ".join(f"{name} ({gaps[name]})" for name in missing[:SHOWN])
-        if len(missing) > SHOWN:
-            reasons += f"; and {len(missing) - SHOWN} more: {choices(missing[SHOWN:])}"
+        alike: dict[str, list[str]] = {}
+        for name in missing:
+            alike.setdefault(gaps[name], []).append(name)
+        told, rest = list(alike.items())[:SHOWN], list(alike.values())[SHOWN:]
+        reasons = "; ".join(f"{choices(names)} ({reason})" for reason, names in told)
+        if rest:
+            more = [name for names in rest for name in names]
+            reasons += f"; and {len(more)} more: {choices(more)}"
         yield f"Not bounded by geometry, physically consistent only: {reasons}."
 
 

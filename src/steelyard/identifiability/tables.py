@@ -12,16 +12,24 @@ from steelyard.inertia.parameters import NAMES
 
 WIDTH = 16  # bodies a table; more go into further tables below
 LATEX = {"★": r"$\bigstar$", "●": r"$\bullet$", "○": r"$\circ$", "×": r"$\times$"}
+DERIVED = {
+    "Im": "inertia of the body's motor about its axis",
+    "dim V": "directions in which the body can move, of 6 (in brackets: or its weight act)",
+    "dim K": "combinations of its ten parameters that matter (likewise)",
+    "dim T": "ways to hand inertia to the body before it that show nowhere",
+}
 LATEX_SPECIAL = str.maketrans({"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}"})
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table ready for printing: heading of each body, and rows of a label and one cell a body."""
+    """A table ready for printing: heading of each body, rows of a label and one cell a body, and what each sign and the
+    labels beside the ten parameters mean."""
 
     bodies: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
     title: str
+    legend: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
 
@@ -41,7 +49,8 @@ def grid(result) -> Grid:
     title = (
         f"{result.robot.name}: {result.count} identifiable combinations of {result.size} parameters ({result.method})"
     )
-    return Grid(bodies, tuple(rows), title, _notes(result))
+    legend = [(s.symbol, s.value) for s in Status] + [(label, DERIVED[label]) for label, _ in rows if label in DERIVED]
+    return Grid(bodies, tuple(rows), title, tuple(legend), _notes(result))
 
 
 def _pair(alone: int, with_gravity: int) -> str:
@@ -94,7 +103,7 @@ def _text(table: Grid) -> str:
         for label, cells in [("", numbers), *rows]:
             lines.append(f"{label:>5}  " + "  ".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)).rstrip())
         lines += ["", "  ".join(f"{n} {body}" for n, body in zip(numbers, bodies, strict=True)), ""]
-    lines += [f"{s.symbol} {s.value}" for s in Status]
+    lines += [f"{sign} {meaning}" for sign, meaning in table.legend]
     return "\n".join([*lines, *table.notes])
 
 
@@ -104,7 +113,7 @@ def _markdown(table: Grid) -> str:
         lines += ["| | " + " | ".join(map(_bare, bodies)) + " |", "|---" * (len(bodies) + 1) + "|"]
         lines += [f"| {label} | " + " | ".join(cells) + " |" for label, cells in rows]
         lines.append("")
-    lines.append("; ".join(f"{s.symbol} {s.value}" for s in Status))
+    lines.append("; ".join(f"{sign} {meaning}" for sign, meaning in table.legend))
     return "\n".join([*lines, *(["", *map(_bare, table.notes)] if table.notes else [])])
 
 
@@ -123,7 +132,7 @@ def _html(table: Grid) -> str:
             filled = "".join(f"<td>{escape(c)}</td>" for c in cells)
             lines.append(f'<tr><th scope="row">{label}</th>{filled}</tr>')
         lines.append("</table>")
-    lines.append("<p>" + "; ".join(f"{s.symbol} {escape(s.value)}" for s in Status) + "</p>")
+    lines.append("<p>" + "; ".join(f"{sign} {escape(meaning)}" for sign, meaning in table.legend) + "</p>")
     return "\n".join([*lines, *(f"<p>{escape(note)}</p>" for note in table.notes)])
 
 
@@ -133,16 +142,18 @@ def _latex(table: Grid) -> str:
         lines += [r"\begin{tabular}{l" + "c" * len(bodies) + "}", r"\hline"]
         lines.append(" & " + " & ".join(b.translate(LATEX_SPECIAL) for b in bodies) + r" \\ \hline")
         for label, cells in rows:
-            symbol = (
-                rf"$\dim {label[-1]}$"
-                if label.startswith("dim")
-                else f"${label[0]}_{{{label[1:]}}}$"
-                if label[1:]
-                else "$m$"
-            )
-            lines.append(f"{symbol} & " + " & ".join(LATEX.get(c, c) for c in cells) + r" \\")
+            lines.append(f"{_latex_label(label)} & " + " & ".join(LATEX.get(c, c) for c in cells) + r" \\")
         lines += [r"\hline", r"\end{tabular}", ""]
-    lines.append("; ".join(f"{LATEX[s.symbol]} {s.value}" for s in Status))
+    lines.append("; ".join(f"{_latex_label(sign)} {meaning}" for sign, meaning in table.legend))
     return "\n".join(
         [table.title.translate(LATEX_SPECIAL), "", *lines, *(n.translate(LATEX_SPECIAL) for n in table.notes)]
     )
+
+
+def _latex_label(label: str) -> str:
+    """A sign of the table, or the label of a row."""
+    if label in LATEX:
+        return LATEX[label]
+    if label.startswith("dim"):
+        return rf"$\dim {label[-1]}$"
+    return f"${label[0]}_{{{label[1:]}}}$" if label[1:] else "$m$"

@@ -17,11 +17,12 @@ HOMES = ("site-packages", "dist-packages", "share")
 @dataclass(frozen=True)
 class Resolved:
     """path: the file, when it may be opened. problem: else "missing", "unreadable", "outside" (of the package) or
-    "unchecked" (nowhere to look), and message: that in words."""
+    "unchecked" (nowhere to look), and message: that in words. cause: what it has in common with other files."""
 
     path: Path | None
     problem: str = ""
     message: str = ""
+    cause: str = ""
 
 
 def package_of(folder: Path) -> Path:
@@ -67,9 +68,8 @@ def _in_named_package(text: str, package: Path, folder: Path) -> Resolved:
     for above in (here, *here.parents):
         if above.name == name or (above / name).is_dir():
             return Resolved(None, "missing", f"'{text[:120]}' is not in package '{name}'.")
-    return Resolved(
-        None, "unchecked", f"package '{name[:80]}' is not beside the model, so '{text[:120]}' was not checked."
-    )
+    cause = f"package '{name[:80]}' is not beside the model"
+    return Resolved(None, "unchecked", f"{cause}, so '{text[:120]}' was not checked.", cause)
 
 
 def _inside(path: Path, package: Path, text: str, *, absolute: bool = False) -> Resolved:

@@ -82,7 +82,7 @@ def shape_of(element, path: Path) -> tuple[str, str, np.ndarray]:
 def _mesh(name: str, source: Meshes, largest: int) -> np.ndarray:
     found = source.find(name)
     if found.path is None:
-        raise ModelError(found.message)
+        raise ModelError(found.cause or found.message)
     state = found.path.stat()
     if state.st_size > largest:
         raise ModelError(f"'{name}' has {state.st_size / 2**20:.0f} MB; up to {largest // 2**20} MB are read")

@@ -1,14 +1,20 @@
 """A summary as tables for the terminal. Names from models and logs are shown as they are, never read as markup."""
 
+from collections.abc import Iterable
+
 from rich.console import Group
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from steelyard.fit.constraints import CAN_EXIST
 from steelyard.report.numbers import number, percent
 from steelyard.report.sheet import Cell, Sheet
 from steelyard.report.sheets import torques
 from steelyard.report.view import View
 
+UNBOUNDED = 10_000  # characters
+LONGEST = 24  # characters of a name that is not broken
 SHOWN = 6  # bounds in a line of the terminal
 COLORS = {"good": "green", "care": "yellow", "keep": "red"}
 
@@ -52,11 +58,27 @@ def of_view(view: View) -> Group:
     return Group(*lines)
 
 
+class Fitted(Table):
+    """A table whose cells stand closer where they would not fit side by side otherwise."""
+
+    def __rich_console__(self, console, options):
+        if Measurement.get(console, options.update(max_width=UNBOUNDED), self).maximum > options.max_width:
+            self.padding = 0
+        yield from super().__rich_console__(console, options)
+
+
 def held_back(summary: dict) -> str:
     """What is known and holds the estimate back, in one line; the report has all of it."""
     binding = summary["fit"]["binding"]
-    more = f" and {len(binding) - SHOWN} more" if len(binding) > SHOWN else ""
-    return f"The estimate sits on {len(binding)} of the things known: {', '.join(binding[:SHOWN])}{more}."
+    bodies = [each.removesuffix(CAN_EXIST).strip() for each in binding if each.endswith(CAN_EXIST)]
+    told = [f"no lighter or thinner than a body can be: {_some(bodies)}"] if bodies else []
+    told += [_some(others)] if (others := [each for each in binding if not each.endswith(CAN_EXIST)]) else []
+    held = "; ".join(told)
+    return f"In {len(binding)} places the data would go further than what is known allows. Held back: {held}."
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def error_table(summary: dict) -> Table:
@@ -66,17 +88,25 @@ def error_table(summary: dict) -> Table:
 
 def shown(sheet: Sheet) -> Table:
     """A table of the report on the terminal."""
-    table = Table(
+    table = Fitted(
         title=Text(f"{sheet.title}: {sheet.caption}", style="bold"),
         title_justify="left",
         header_style="bold",
         expand=False,
     )
-    for column in sheet.columns:
-        table.add_column(Text(column.title), justify="right" if column.kind == "number" else "left", overflow="fold")
-    for row in sheet.rows:
-        table.add_row(*(Text(_words(cell)) for cell in row))
+    rows = [[_words(cell) for cell in row] for row in sheet.rows]
+    for i, column in enumerate(sheet.columns):
+        justify = "right" if column.kind == "number" else "left"
+        whole = i == 0 and _short(row[0] for row in rows)
+        table.add_column(Text(column.title), justify=justify, overflow="fold", no_wrap=whole)
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
+
+
+def _short(names: Iterable[str]) -> bool:
+    """Whether names stay in one piece on a narrow terminal, where numbers are broken at their blanks instead."""
+    return max(map(len, names), default=0) <= LONGEST
 
 
 def _words(cell: Cell) -> str:
@@ -86,7 +116,13 @@ def _words(cell: Cell) -> str:
 
 def body_table(summary: dict) -> Table:
     """Mass and centre of mass of each link, given and identified; in brackets where the data has no say."""
-    table = _table("Links: given -> identified (in brackets: no motion shows it)", "link")
+    table = Fitted(
+        title=Text("Links: given -> identified (in brackets: no motion shows it)", style="bold"),
+        title_justify="left",
+        header_style="bold",
+        expand=False,
+    )
+    table.add_column(Text("link"), overflow="fold", no_wrap=_short(body["name"] for body in summary["bodies"]))
     for column in ("mass [kg]", "com x [m]", "com y [m]", "com z [m]"):
         table.add_column(Text(column), justify="right")
     for body in summary["bodies"]:
@@ -107,9 +143,3 @@ def determined(summary: dict) -> str:
         f"{found['labels']['data-determined']} of {count} parameters are determined by the data alone; intervals "
         f"({percent(found['level'])}) of all are in the summary."
     )
-
-
-def _table(title: str, first: str) -> Table:
-    table = Table(title=Text(title, style="bold"), title_justify="left", header_style="bold", expand=False)
-    table.add_column(Text(first), overflow="fold")
-    return table
