@@ -41,18 +41,21 @@ DRAWS = 2  # of the noise, where a mistake loses nothing
 LOSSY = 6  # where it does
 SLOW = 33  # samples of which one is kept
 ZERO = 0.05  # rad
+AGAIN = ", recorded as long as suggested"
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
     """A mistake, the log with it and the code expected. bound: over the clean log's error, of what is left (float or a
-    function of no argument); zero: joint whose positions are off."""
+    function of no argument); zero: joint whose positions are off; options: that undo it, those of the findings by
+    default."""
 
     mistake: str
     log: sy.Log
     code: str
     bound: object = None
     zero: int | None = None
+    options: tuple[str, ...] = ()
 
 
 def arm(name: str, folder: Path) -> sy.Robot:
@@ -79,11 +82,10 @@ def cases(bench: "Bench", draw: int) -> Iterator[Case]:
     yield Case("all torques 10 ms late", log.replace(tau=late), "delay")
     tau = _column(log.tau, log.nv - 1, np.interp(log.t - 0.01, log.t, log.tau[:, -1]))
     yield Case(f"{names[-1]} 10 ms late", log.replace(tau=tau), "delay")
-    slow, times = "slow_logging", f"times as long at {500 / SLOW:.0f} Hz"
-    yield Case(f"{500 / SLOW:.0f} Hz", log[::SLOW], slow, partial(bounds.kept, raw[::SLOW]))
-    for longer in (20, SLOW):
-        part = bench.long[: longer * len(raw) : SLOW]
-        yield Case(f"{longer} {times}", _sensed(part, Sensors(), rng), slow, partial(bounds.kept, part))
+    slow, name = "slow_logging", f"{500 / SLOW:.0f} Hz"
+    yield Case(name, log[::SLOW], slow, partial(bounds.kept, raw[::SLOW]))
+    part = bench.again(log[::SLOW])[::SLOW]
+    yield Case(f"{name}{AGAIN}", _sensed(part, Sensors(), rng), slow, partial(bounds.kept, part))
     for step in (1e-3, 5e-3):
         yield Case(f"encoder steps of {step:g} rad", log.replace(q=np.round(raw.q / step) * step), "coarse_position")
     for spread in (0.2, 0.5):
@@ -108,11 +110,19 @@ def cases(bench: "Bench", draw: int) -> Iterator[Case]:
         bound = partial(bench.exact, exact, ("--gravity", "0", "0", "0")) if what == "true" else None
         name = f"gravity of the {what} model taken off"
         yield Case(name, log.replace(tau=log.tau - gravity), "gravity_compensated", bound)
+    name, options = f"{name}, that model given", ("--gravity-model", str(bench.true_model))
+    yield Case(name, log.replace(tau=log.tau - gravity), "gravity_compensated", options=options)
     for share in (0.9, 0.7):
         most = share * np.abs(log.tau).max(axis=0)
         bound = partial(bounds.kept, raw, (np.abs(log.tau) < most).astype(float))
         name = f"torques clipped at {100 * share:g} %"
-        yield Case(name, log.replace(tau=np.clip(log.tau, -most, most)), "saturation", bound)
+        clipped = log.replace(tau=np.clip(log.tau, -most, most))
+        yield Case(name, clipped, "saturation", bound)
+        part = bench.again(clipped)
+        bound = partial(bounds.kept, part, (np.abs(part.tau) < most).astype(float))
+        longer = _sensed(part, Sensors(), rng)
+        longer = longer.replace(tau=np.clip(longer.tau, -most, most))
+        yield Case(f"{name}{AGAIN}", longer, "saturation", bound)
     gains = np.linspace(*GAINS, log.nv)
     bound = partial(bounds.currents, gains, bench.loaded_raw, LOAD)
     yield Case("motor currents", log.replace(tau=log.tau / gains), "motor_current", bound)
@@ -135,6 +145,8 @@ class Bench:
         self.given = mistaken(self.truth)
         self.model = folder / "given.urdf"
         save(self.given, self.model)
+        self.true_model = folder / "true.urdf"
+        save(self.truth, self.true_model)
         self.raw, self.long = (record(self.truth, duration=x * DURATION).truth for x in (1, SLOW))
         theta = self.truth.inertias.copy()
         theta[-1] += from_com_inertia(LOAD, np.array([0.0, 0.02, 0.08]), 0.004 * np.eye(3))
@@ -145,6 +157,11 @@ class Bench:
 
     def log(self, draw: int) -> sy.Log:
         return _sensed(self.raw, Sensors(), np.random.default_rng([draw, 1]))
+
+    def again(self, log: sy.Log) -> sy.Log:
+        """A motion as long as `inspect` says of a log, without noise."""
+        (fault,) = (fault for fault in inspect(log, self.given).faults if fault.code == "record_longer")
+        return self.long[: round(fault.evidence["times_as_long"] * len(self.raw))]
 
     def loaded(self, draw: int) -> sy.Log:
         return _sensed(self.loaded_raw, Sensors(), np.random.default_rng([draw, 2]))
@@ -170,6 +187,8 @@ class Bench:
                 words[word] = float(options.pop(0))
             elif word == "gravity":
                 words["gravity"] = tuple(float(options.pop(0)) for _ in range(3))
+            elif word == "gravity_model":
+                words["corrections"][word] = options.pop(0)
             elif word == "drive_gains":
                 loaded = self.loaded(draw)
                 loaded = loaded.replace(tau=loaded.tau / np.linspace(*GAINS, loaded.nv))
@@ -220,7 +239,8 @@ def judged(bench: Bench, draws: tuple[Case, ...]) -> dict:
         items = (*found.findings, *found.faults)
         named += any(item.code == case.code for item in items)
         others |= {item.code for item in items} - {case.code}
-        options.append([word for told in dict.fromkeys(item.options for item in items) for word in told])
+        told = dict.fromkeys(item.options for item in items)
+        options.append(list(case.options) or [word for words in told for word in words])
     first, told = draws[0], list(zip(draws, options, range(len(draws)), strict=True))
     clean = bench.clean(len(draws))
     before = bench.error(first.log, zero=first.zero)

@@ -103,6 +103,8 @@ def test_clipped_torques(folder, name):
     words = (folder / "arm.urdf", folder / f"{name}.csv", *delay, *gravity)
     believed, filled = identified(*words), identified(*words, "--saturation")
     assert [f["code"] for f in believed["findings"]].count("saturation") == 3
+    (longer,) = [f for f in filled["findings"] if f["code"] == "record_longer"]
+    assert longer["evidence"]["times_as_long"] > 1.1 and "--saturation" in longer["message"]
     assert "filled" in noted(filled, "Clipped torques were")
     assert error(filled) < 0.5 * error(believed)
     roles = [(each["role"], each["path"]) for each in filled["provenance"]["inputs"]]

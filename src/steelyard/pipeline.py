@@ -22,6 +22,7 @@ from steelyard.fit.words import fixed_from, masses_from, tied_from
 from steelyard.identifiability.closed_log import on_tree
 from steelyard.information import accumulate_blocks, reversal_weights
 from steelyard.inspect import Inspection, cutoff_of, health
+from steelyard.inspect.costs import costs
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
 from steelyard.log.bandwidth import cutoff_for, torque_cutoff_for
 from steelyard.log.masks import masked, saturated
@@ -153,6 +154,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     report("looking for faults", 0.8)
     diagnosis = diagnose(estimate, whole, independence=min(share for _, share in train))
     require_no_fatal(diagnosis.faults, job.accept)
+    lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(robot, estimate, read)
     report("finding intervals", 0.85)
     intervals = uncertainty(estimate, blocks, weight=job.weight)
     report("validating", 0.95)
@@ -168,7 +170,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         after=after,
         held_out=held,
         diagnosis=diagnosis,
-        findings=(*findings, *diagnosis.faults),
+        findings=(*findings, *lost, *diagnosis.faults),
         notes=(*notes, *diagnosis.hints),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
@@ -264,6 +266,16 @@ def _fillable(job: Job, robot: Robot, read: list[Ready]) -> bool:
 def _clipped(job: Job, each: Ready) -> Clipped:
     motion = filters.differentiate(each.raw, cutoff=each.cutoff, smoother=job.smoother, drop=0)
     return Clipped(each.raw, each.log, motion, each.filtering)
+
+
+def _losses(robot: Robot, estimate: Estimate, read: list[Ready]) -> tuple[Fault, ...]:
+    """What logs lack for good, and how to record again."""
+    logs = [] if robot.loops else read
+    return tuple(
+        fault
+        for each in logs
+        for fault in costs(estimate, each.raw, each.filtered, each.findings, independence=each.independence)
+    )
 
 
 def require_model_first(job: Job) -> None:

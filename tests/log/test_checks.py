@@ -184,3 +184,14 @@ def test_the_panda_log_was_resampled(measured):
     log = read_log(measured("panda_unisa_30Hz.npz"))
     assert codes(log) == ["repeated_sample"]
     assert message(log, "repeated_sample").startswith("14 samples repeat")
+
+
+def test_slow_logs_are_told_how_long_to_record():
+    """As many samples as 20 s at 500 Hz have."""
+    t = np.arange(300) / 20
+    log = Log(t=t, q=np.sin(t)[:, None], tau=np.cos(t)[:, None] + 0.01 * np.sin(9 * t)[:, None])
+    assert codes(log) == ["slow_logging"]
+    assert "Record at 500 Hz, or move slowly for 500 s: 300 samples" in message(log, "slow_logging")
+    t = np.arange(10_000) / 20
+    long = Log(t=t, q=np.sin(t)[:, None], tau=np.cos(t)[:, None] + 0.01 * np.sin(9 * t)[:, None])
+    assert message(long, "slow_logging").endswith("Record at 500 Hz, or move slowly.")

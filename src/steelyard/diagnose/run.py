@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.diagnose import currents, given, search
+from steelyard.diagnose import compensated, currents, given, search
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
 from steelyard.diagnose.contributions import Contributions, contributions
 from steelyard.diagnose.finding import Fault
@@ -63,7 +63,8 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case]:
         if (told := look(undone)) is not None:
             found.append(told[0])
             undone = told[1]
-    named, undone = search.find(undone)
+    before, (named, undone) = undone, search.find(undone)
+    named = tuple(compensated.explained(before, undone, each) for each in named)
     scaled = any(each.code == "motor_current" for each in found)  # some drives may have kept a gain that was no more
     found += [each for each in named if not (scaled and each.code == "torque_scale")]  # than a guess
     if not any(each.code in ("torque_unit", "motor_current") for each in found) and (told := given.unit(undone)):

@@ -11,6 +11,7 @@ from steelyard.diagnose.case import case_of
 from steelyard.errors import FitError, LogError
 from steelyard.fit import consistent
 from steelyard.information import accumulate
+from steelyard.inspect.costs import costs
 from steelyard.inspect.excitation import idle_ends, shares
 from steelyard.inspect.signal import Signal, signals
 from steelyard.log import Finding, Log, checks, filters
@@ -87,7 +88,7 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
         band = torque_cutoff_for(log)
         clear = masked(ready, log, saturated(log), band)  # clipped torques look like many other mistakes
         if len(clear):
-            shown = _against(robot, clear, min(1.0, 2 * band / log.rate), notes)
+            shown = _against(robot, log, ready, clear, findings, notes)
     found = health(log, findings=findings, ready=ready, cutoff=cutoff)
     return replace(found, **shown, notes=(*found.notes, *notes))
 
@@ -153,13 +154,19 @@ def _motion(log: Log) -> tuple[Motion, ...]:
     return tuple(found)
 
 
-def _against(robot: Robot, log: Log, independence: float, notes: list[str]) -> dict[str, Any]:
-    """Delay of each joint's torque, zeros of the joints, and the faults that a physically consistent fit shows."""
+def _against(
+    robot: Robot, raw: Log, ready: Log, clear: Log, findings: Sequence[Finding], notes: list[str]
+) -> dict[str, Any]:
+    """Delay of each joint's torque, zeros of the joints, and the faults that a physically consistent fit shows. ready:
+    the log with v and a; clear: away from clipped torques."""
+    independence = min(1.0, 2 * torque_cutoff_for(raw) / raw.rate)
     try:
-        estimate = consistent(accumulate(robot, log, armature=True, independence=independence))
-        case = case_of(estimate, [log], independence=independence)
-        faults = diagnose(estimate, log, independence=independence, case=case).faults
+        estimate = consistent(accumulate(robot, clear, armature=True, independence=independence))
+        case = case_of(estimate, [clear], independence=independence)
+        faults = diagnose(estimate, clear, independence=independence, case=case).faults
         late = delays(case).known
+        if not any(fault.severity == "fatal" for fault in faults):
+            faults = (*faults, *costs(estimate, raw, ready, findings, independence=independence))
     except FitError as error:
         notes.append(f"not compared with the model: {error}")
         return {}

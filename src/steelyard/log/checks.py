@@ -17,6 +17,8 @@ from steelyard.log.units import SI
 
 SLOWEST = 25.0
 """Hz below which a log is too slow for the motion of arms and legs."""
+USUAL = 20.0, 500.0
+"""s and Hz of a usual log of an arm: so many samples average noise enough."""
 MINIMUM = 20
 """Fewer samples than this identify nothing: a joint has more parameters than that."""
 STILL = 1e-3
@@ -107,11 +109,15 @@ def stamps(log: Log) -> Iterator[Finding]:
             options=("--unit", "t=ms"),
         )
     if SLOWEST > 1 / median > 1:
+        duration, rate = USUAL
+        few = len(log) < 0.9 * duration * rate
         yield warning(
             "slow_logging",
             f"Samples come at {1 / median:.3g} Hz: motion and reversals above {0.5 / median:.3g} Hz are folded into "
-            "slower ones, and few samples average the noise. Record at 100 Hz or more, or, moving slowly, "
-            f"{100 * median:.2g} times as long as would do at 100 Hz.",
+            f"slower ones. Record at {rate:g} Hz, or move slowly"
+            + few
+            * f" for {duration * rate * median:.3g} s: {len(log)} samples average less noise than the "
+            f"{duration * rate:.0f} of {duration:g} s at {rate:g} Hz" + ".",
         )
     holes = gaps(log.t)
     if len(holes):
