@@ -14,6 +14,7 @@ from steelyard.errors import ModelError, OptionError, choices
 from steelyard.fit.estimate import Estimate
 from steelyard.log import Log
 from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
+from steelyard.model.mujoco_warnings import heard
 from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH
 
@@ -218,23 +219,26 @@ def _drive(
     # friction is applied by hand: MuJoCo's own friction loss is a constraint without a closed form
     damping, coulomb = m.dof_damping.copy(), m.dof_frictionloss.copy()
     m.dof_damping[:] = m.dof_frictionloss[:] = 0
-    for k in range(len(t)):
-        mujoco.mj_fwdPosition(m, d)
-        mujoco.mj_fwdVelocity(m, d)
-        mujoco.mj_differentiatePos(m, error, 1.0, d.qpos, reference[0][k])
-        rate = reference[1][k] - d.qvel
-        loss = damping * d.qvel + coulomb * np.tanh(d.qvel / COULOMB_WIDTH) + offset
-        if controller is None:
-            mujoco.mj_mulM(m, d, pull, reference[2][k] + 2 * BANDWIDTH * rate + BANDWIDTH**2 * error)
-            tau = pull + d.qfrc_bias + loss
-        else:
-            tau = np.asarray(controller.stiffness) * error + np.asarray(controller.damping) * rate
-        d.qfrc_applied[:] = tau - loss
-        states[0][k], states[1][k], states[3][k] = d.qpos, d.qvel, tau
-        mujoco.mj_step(m, d)
-        states[2][k] = d.qacc
+    with heard():  # what diverges is said below
+        for k in range(len(t)):
+            mujoco.mj_fwdPosition(m, d)
+            mujoco.mj_fwdVelocity(m, d)
+            mujoco.mj_differentiatePos(m, error, 1.0, d.qpos, reference[0][k])
+            rate = reference[1][k] - d.qvel
+            loss = damping * d.qvel + coulomb * np.tanh(d.qvel / COULOMB_WIDTH) + offset
+            if controller is None:
+                mujoco.mj_mulM(m, d, pull, reference[2][k] + 2 * BANDWIDTH * rate + BANDWIDTH**2 * error)
+                tau = pull + d.qfrc_bias + loss
+            else:
+                tau = np.asarray(controller.stiffness) * error + np.asarray(controller.damping) * rate
+            d.qfrc_applied[:] = tau - loss
+            states[0][k], states[1][k], states[3][k] = d.qpos, d.qvel, tau
+            mujoco.mj_step(m, d)
+            states[2][k] = d.qacc
     qpos, qvel, qacc, force = states
-    if not np.isfinite(qacc).all():
+    # where numbers run away MuJoCo counts a warning and starts again from the reference pose
+    runaway = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
+    if any(d.warning[kind].number for kind in runaway) or not np.isfinite(qacc).all():
         raise ModelError(f"The simulation of robot '{robot.name}' diverged; check its masses and the motion's speed.")
     q, v, a = from_mujoco(m, robot, qpos, qvel, qacc)
     return {"t": t, "q": q, "v": v, "a": a, "tau": force_from_mujoco(m, robot, qpos, force)}

@@ -10,6 +10,7 @@ from steelyard.dynamics.kinematics import Motion, tree
 from steelyard.excite.solids import corners_of, solids_of, surroundings
 from steelyard.model.mjcf_new import draft
 from steelyard.model.mujoco_state import to_mujoco
+from steelyard.model.mujoco_warnings import heard
 from steelyard.model.robot import WORLD, Robot
 
 FLOOR = -2  # body number of the floor
@@ -74,13 +75,14 @@ class Scene:
         zero = np.zeros((len(q), self.robot.nv))
         qpos = to_mujoco(m, self.robot, q, zero, zero)[0]
         parts: list[tuple] = []
-        for k in range(len(qpos)):
-            d.qpos[:] = qpos[k]
-            mujoco.mj_kinematics(m, d)
-            mujoco.mj_collision(m, d)
-            if d.ncon:
-                c = d.contact
-                parts.append((np.full(d.ncon, k), c.geom.copy(), c.dist.copy(), c.frame[:, :3].copy(), c.pos.copy()))
+        with heard():
+            for k in range(len(qpos)):
+                d.qpos[:] = qpos[k]
+                mujoco.mj_kinematics(m, d)
+                mujoco.mj_collision(m, d)
+                if d.ncon:
+                    c, which = d.contact, np.full(d.ncon, k)
+                    parts.append((which, c.geom.copy(), c.dist.copy(), c.frame[:, :3].copy(), c.pos.copy()))
         if not parts:
             nothing = np.zeros(0, dtype=int)
             return Contacts(nothing, nothing, nothing, np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from steelyard.errors import ModelError
 from steelyard.model.mjcf_size import require_bounded
+from steelyard.model.mujoco_warnings import heard
 
 
 def compile_file(path, change: Callable = lambda spec: None):
@@ -25,7 +26,7 @@ def compile_file(path, change: Callable = lambda spec: None):
 def _compiled(path: Path, change: Callable):
     import mujoco
 
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, heard() as told:
         warnings.simplefilter("always")
         try:
             spec = mujoco.MjSpec.from_file(str(path))
@@ -33,4 +34,4 @@ def _compiled(path: Path, change: Callable):
             m = spec.compile()
         except (ValueError, RuntimeError) as error:  # the latter where MuJoCo fails within
             raise ModelError(f"MuJoCo cannot compile {path}: {str(error).strip()}") from error
-    return m, [str(each.message) for each in caught]
+    return m, [*(str(each.message) for each in caught), *told]
