@@ -5,7 +5,21 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli import analyze, check, demo, excite, fleet, identify, inspect, mesh, payload, report, validate, view
+from steelyard.cli import (
+    analyze,
+    check,
+    convert,
+    demo,
+    excite,
+    fleet,
+    identify,
+    inspect,
+    mesh,
+    payload,
+    report,
+    validate,
+    view,
+)
 from steelyard.cli.endings import endings
 from steelyard.cli.terminal import DONE, FINDINGS, REFUSED, examples
 
@@ -65,6 +79,7 @@ for command, words in (
     (excite, "Design a motion that shows the parameters."),
     (report, "Draw a report again, or compare results."),
     (check, "Find and mend wrong models."),
+    (convert, "Write URDF as MJCF, or MJCF as URDF."),
     (view, "Look at a robot in 3D."),
 ):
     name = command.__name__.rpartition(".")[2]

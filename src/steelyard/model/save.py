@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import storage
-from steelyard.errors import ModelError
+from steelyard.errors import ModelError, choices
 from steelyard.model import mjcf_new, mjcf_write, urdf_new, urdf_write
 from steelyard.model.compare import structure_difference, value_difference
 from steelyard.model.draft import Draft
@@ -48,7 +48,7 @@ def save(robot: Robot, path) -> SaveReport:
     source file that no longer describes the robot, and a result that does not read back as the robot.
     """
     path = Path(path).absolute()
-    format = _format(robot, path)
+    format = format_of(robot, path)
     reference, floating = _reference(robot, format)
 
     def draft(target: Path) -> Draft:
@@ -69,8 +69,8 @@ def save(robot: Robot, path) -> SaveReport:
     return SaveReport(path, final.changed, notes, tuple(target for target, _ in final.files))
 
 
-def _format(robot: Robot, path: Path) -> str:
-    """Format of the file to be written. Raises ModelError for a target that cannot or must not be written."""
+def format_of(robot: Robot, path: Path) -> str:
+    """Format of the file to be written, "urdf" or "mjcf". Raises ModelError for a target that must not be written."""
     suffix, source = path.suffix.lower(), robot.source
     if suffix not in FORMATS:
         raise ModelError(f"{path} has suffix '{path.suffix}'; robots are written as .urdf or MJCF .xml files.")
@@ -123,6 +123,11 @@ def _notes(robot: Robot, reference: Robot | None) -> list[str]:
         notes.append(f"New file: meshes, fixed links and everything else of {robot.source.path.name} are not in it.")
     if reference is not None and not np.array_equal(robot.gravity, reference.gravity):
         notes.append(f"Gravity {robot.gravity.tolist()} was given when the robot was read; the file keeps its own.")
+    if reference is None and robot.loops:
+        notes.append(
+            f"Closed loops ({choices(robot.loop_names)}) are not in it: the new file holds the open tree. A side file "
+            "beside it can describe them."
+        )
     if robot.rotors:
         notes.append("Motor rotors are not part of a model file; they belong in a side file beside it.")
     return notes
