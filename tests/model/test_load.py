@@ -1,6 +1,8 @@
 """Reading URDF and MJCF: every element that matters, and a message that teaches for every mistake."""
 
+import mujoco
 import numpy as np
+import pinocchio
 import pytest
 
 from robots import urdf
@@ -55,6 +57,42 @@ def test_everything_of_a_small_urdf(model):
         ("tool", 0, True),
     ]
     np.testing.assert_array_equal(robot.gravity, [0, 0, -9.81])
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "continuous"])
+@pytest.mark.parametrize(
+    "limit",
+    [
+        "",
+        "<limit effort='1' velocity='1'/>",
+        "<limit lower='-1' upper='2' effort='1' velocity='1'/>",
+        "<limit lower='1' effort='1' velocity='1'/>",
+        "<limit lower='0' upper='0' effort='1' velocity='1'/>",
+        "<limit lower='1' upper='1' effort='1' velocity='1'/>",
+        "<limit lower='2' upper='-1' effort='1' velocity='1'/>",
+    ],
+)
+def test_ranges_are_those_that_mujoco_compiles(model, kind, limit):
+    body = "<inertial><mass value='1'/><inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial>"
+    text = (
+        f"<robot name='two'><link name='base'/><link name='arm'>{body}</link><joint name='swing' type='{kind}'>"
+        f"<parent link='base'/><child link='arm'/><axis xyz='0 1 0'/>{limit}</joint></robot>"
+    )
+    m = mujoco.MjModel.from_xml_string(text)
+    compiled = m.jnt_range[0] if m.jnt_limited[0] else [-np.inf, np.inf]
+    robot = load(model(text))
+    np.testing.assert_array_equal([robot.lower[0], robot.upper[0]], compiled)
+
+
+def test_a_bound_that_is_missing_is_zero(model):
+    robot = load(model(TWO_LINKS.replace('lower="-1" upper="2"', 'upper="2"')))
+    read = pinocchio.buildModelFromXML(TWO_LINKS.replace('lower="-1" upper="2"', 'upper="2"'))
+    assert (robot.lower, robot.upper) == (read.lowerPositionLimit, read.upperPositionLimit) == (0, 2)
+
+
+def test_a_speed_or_an_effort_of_nothing_is_no_limit(model):
+    robot = load(model(TWO_LINKS.replace('velocity="3" effort="4"', 'velocity="0" effort="0"')))
+    assert (robot.lower, robot.upper, robot.velocity_limits, robot.effort_limits) == (-1, 2, np.inf, np.inf)
 
 
 def test_floating_base_and_gravity(model):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.identifiability.basis import DEPENDENT, without
+from steelyard.identifiability.basis import DEPENDENT, expressible
 from steelyard.identifiability.maps import momentum
 from steelyard.identifiability.mechanism import GROUND, NO_COLUMN, Mechanism
 from steelyard.identifiability.recursion import Recursion
@@ -16,7 +16,7 @@ from steelyard.identifiability.transfer import Experiment, Transfer
 class Block:
     """Null vectors that change `columns` (n,) by `entries` (n, d), and the ten columns of body `parent` by `received`.
 
-    pivots (d,): places in `columns` where `entries` is the identity; those columns depend on ones before them.
+    pivots (d,): places in `columns` where `entries` is the identity; those columns are expressed by the others.
     """
 
     columns: np.ndarray
@@ -38,8 +38,13 @@ class _Raw:
     received: np.ndarray
 
 
-def blocks(mechanism: Mechanism, experiment: Experiment, recursion: Recursion, order: np.ndarray) -> list[Block]:
-    """All blocks, children before parents. order (p,): place of each column in the order of preference."""
+def blocks(
+    mechanism: Mechanism, experiment: Experiment, recursion: Recursion, order: np.ndarray, *, share: float = DEPENDENT
+) -> list[Block]:
+    """All blocks, children before parents. order (p,): place of each column in the order of preference.
+
+    share: see `basis.expressible`.
+    """
     decisions = recursion.decisions
     waiting: dict[int, list[_Raw]] = {}
     for raw in _spin_lumps(mechanism):
@@ -54,7 +59,7 @@ def blocks(mechanism: Mechanism, experiment: Experiment, recursion: Recursion, o
     silent = _silent_columns(mechanism, experiment)
     if len(silent):
         done.append(_Raw(silent, np.eye(len(silent)), GROUND, np.zeros((10, len(silent)))))
-    return [_pivoted(raw, order) for raw in done if raw.entries.shape[1]]
+    return [_pivoted(raw, order, share) for raw in done if raw.entries.shape[1]]
 
 
 def _spin_lumps(mechanism: Mechanism) -> list[_Raw]:
@@ -135,20 +140,10 @@ def _silent_columns(mechanism: Mechanism, experiment: Experiment) -> np.ndarray:
     return columns[columns != NO_COLUMN]
 
 
-def _pivoted(raw: _Raw, order: np.ndarray) -> Block:
-    """Null vectors recombined so that each ends in a column of its own, the last that it can end in."""
+def _pivoted(raw: _Raw, order: np.ndarray, share: float) -> Block:
+    """Null vectors recombined so that each has a column of its own, the last that it can have."""
     columns, entries = raw.columns, raw.entries
-    rows = np.linalg.qr(entries)[0].T
-    pivots = []
-    for place in np.argsort(-order[columns]):
-        ends = rows[:, place]
-        length = np.linalg.norm(ends)
-        if length > DEPENDENT:
-            pivots.append(place)
-            rows = without(rows, ends / length)
-            if not len(rows):
-                break
-    pivots = np.array(pivots, dtype=int)
+    pivots = expressible(entries, order[columns], share)
     change = np.linalg.inv(entries[pivots])
     entries, received = entries @ change, raw.received @ change
     entries[pivots] = np.eye(len(pivots))

@@ -48,21 +48,11 @@ def from_null_space(null_space, scale=None, order=None) -> Basis:
     scale: (p,) typical size of each column, 1 by default. order: (p,) place of each column in the order of preference,
     their own order by default.
 
-    A column depends on the ones before it exactly if some null vector ends there: orthogonal transformations of the
-    null vectors, taken from the last column backwards, keep that decision well conditioned.
     """
     N = np.asarray(null_space, dtype=float)
     p, d = N.shape
     scale = np.ones(p) if scale is None else np.asarray(scale, dtype=float)
-    rows = np.linalg.qr(scale[:, None] * N)[0].T.copy() if d else np.zeros((0, p))
-    dependent = []
-    for column in np.argsort(-np.arange(p) if order is None else -np.asarray(order)):
-        ends = rows[:, column]
-        length = np.linalg.norm(ends)
-        if length > DEPENDENT:
-            dependent.append(int(column))
-            rows = without(rows, ends / length)
-    dependent = np.array(sorted(dependent), dtype=int)
+    dependent = np.sort(expressible(scale[:, None] * N, np.arange(p) if order is None else np.asarray(order)))
     base = np.setdiff1d(np.arange(p), dependent)
     expressed = np.zeros((len(base), d))
     if d:
@@ -90,7 +80,28 @@ def rescaled(basis: Basis, scale) -> Basis:
     return from_dependence(dependent, basis.regrouping[:, dependent] * ratio)
 
 
-def without(rows, direction):
+def expressible(null_space, order, share: float = DEPENDENT) -> np.ndarray:
+    """(d,) columns to be expressed by the others, of a null space (p, d): the last in an order of preference (p,).
+
+    A column depends on the ones before it exactly if some null vector ends there: orthogonal transformations of the
+    null vectors, taken from the last column backwards, keep that decision well conditioned. share: of a unit vector
+    among those left that a column carries; below, it waits for the others.
+    """
+    rows = np.linalg.qr(null_space)[0].T
+    backwards, found = np.argsort(-order), []
+    while len(rows):
+        for column in backwards:
+            ends = rows[:, column]
+            length = np.linalg.norm(ends)
+            if length > share:
+                found.append(column)
+                rows = _without(rows, ends / length)
+                rows[:, column] = 0.0
+        share /= 10
+    return np.array(found, dtype=int)
+
+
+def _without(rows, direction):
     """Orthonormal rows spanning what is left of the row space without one combination, by a Householder reflection."""
     reflector = direction.copy()
     reflector[0] += 1.0 if direction[0] >= 0 else -1.0

@@ -36,6 +36,14 @@ def regroup(mechanism: Mechanism, blocks: Sequence[Block], theta) -> np.ndarray:
     return theta
 
 
+def growth(mechanism: Mechanism, blocks: Sequence[Block]) -> float:
+    """By what a choice of base columns multiplies parameters of size one, in the mechanism's units, at most."""
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(4, mechanism.size))
+    with np.errstate(over="ignore", invalid="ignore"):
+        grown = np.abs(regroup(mechanism, blocks, signs)).max(initial=0.0)
+    return float(grown) if np.isfinite(grown) else np.inf
+
+
 def basis(mechanism: Mechanism, blocks: Sequence[Block]) -> Basis:
     """Basis in SI units."""
     dependent = dependent_columns(blocks)

@@ -190,11 +190,16 @@ def _mimic(element, path):
 
 
 def _limits(element, kind, path):
-    """Lower, upper, velocity and effort limits, each (1,), infinite where the file states none."""
+    """Lower, upper, velocity and effort limits, each (1,), infinite where the file states none.
+
+    A bound that is missing is 0, as the format says. A range without width, and a speed or an effort of nothing, are
+    what exporters write for "unknown": a joint that cannot move would be fixed. MuJoCo ignores such ranges, too.
+    """
     limit = element.find("limit")
-    values = {"lower": -np.inf, "upper": np.inf, "velocity": np.inf, "effort": np.inf}
-    if limit is not None:
-        for key in values:
-            if limit.get(key) is not None and not (kind == "continuous" and key in ("lower", "upper")):
-                values[key] = number(limit, key, path)
-    return tuple(np.array([values[key]]) for key in ("lower", "upper", "velocity", "effort"))
+    keys = ("velocity", "effort") if kind == "continuous" else ("lower", "upper", "velocity", "effort")
+    stated = {} if limit is None else {key: number(limit, key, path, default=0.0) for key in keys}
+    lower, upper = stated.get("lower", 0.0), stated.get("upper", 0.0)
+    if lower >= upper:
+        lower, upper = -np.inf, np.inf
+    velocity, effort = (value if (value := stated.get(key, 0.0)) > 0 else np.inf for key in ("velocity", "effort"))
+    return tuple(np.array([value]) for value in (lower, upper, velocity, effort))
