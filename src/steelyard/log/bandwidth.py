@@ -25,8 +25,8 @@ from steelyard.log.gaps import segments
 from steelyard.log.log import Log
 from steelyard.log.smoothers import BUTTERWORTH, SAVGOL, order_of, response
 
-ABOVE = 5.0  # times the noise that a smoothed spectrum must be to count as motion: chance does it once in ten million
 SMOOTHED = 9  # frequencies averaged
+ABOVE = 8.0  # times the noise that such an average must be to count as motion
 FLOOR = 0.25  # share of the sampling rate above which there is nothing but noise
 SHORTEST, LONGEST = 64, 2**16  # samples: fewer show no spectrum, more show no other
 LOWEST = 8  # candidates start at this many periods of the log
@@ -147,7 +147,12 @@ def _spectrum(x: NDArray, step: float) -> tuple[NDArray, NDArray]:
 
 
 def _motion(spectrum: NDArray, floor: NDArray) -> NDArray:
-    """Spectrum of the motion: what stands out of the noise over a few frequencies."""
+    """Spectrum of the motion: what stands out of the noise over a few frequencies.
+
+    A window of Hann correlates neighbours by -2/3 and 1/6, so nine average less than nine would: chance makes 8 times
+    the noise of fewer than one in ten billion (5 times of one in a million, which one log in a hundred has somewhere),
+    and a bump at a high frequency that is none of the motion's would raise the cutoff two- to threefold.
+    """
     from scipy.ndimage import uniform_filter1d
 
     smoothed = uniform_filter1d(spectrum, SMOOTHED, axis=0)
