@@ -80,7 +80,7 @@ def test_gravity_taken_off_the_torques(name):
     log, still = recorded(name), np.zeros_like(recorded(name).q)
     gravity = sy.inverse_dynamics(given(name), log.q, still, still)
     fault, undone = fault_of(name, log.replace(tau=log.tau - gravity))
-    assert fault.options == ("--gravity-compensated",)
+    assert fault.options == ("--gravity-compensated",) and "--gravity-model MODEL" in fault.message
     np.testing.assert_allclose(undone.tau, log.tau, atol=1e-9)
     true = sy.inverse_dynamics(arm(name), log.q, still, still)
     (fault,) = diagnosis_of(given(name), log.replace(tau=log.tau - true)).faults

@@ -25,7 +25,8 @@ def trials(case: Case) -> Iterator[Trial]:
         case,
         case.undone(CODE, added=case.added + _gravity(case)),
         "Torques hold no gravity: that of the given model was taken off them",
-        "Log torques before gravity compensation, or have the given model's gravity torque added to them.",
+        "Log torques before gravity compensation, or have gravity added again: that of the given model, or, where the "
+        "controller uses another, of that one (--gravity-model MODEL), as masses follow the gravity that is added.",
         ("--gravity-compensated",),
     )
     yield trial(
