@@ -97,15 +97,20 @@ def _matched(
             continue
         found = channel.values.shape[1]
         if found != width:
+            fewer = f" {STILL}" if found < width and per_freedom else ""
             raise LogError(
                 f"{key} has {found} columns without usable joint names, the robot needs {width} "
-                f"({choices(names)}); name the columns, or choose them with {HOW}"
+                f"({choices(names)}); name the columns, or choose them with {HOW}.{fewer}"
             )
         notes.append(f"{key}: columns taken in the order of the robot's joints")
         matched[key] = Channel(channel.values)
     return matched, names if per_freedom else ()
 
 
+STILL = (
+    'If joints stood still and were not recorded, such as those of a gripper, make them type="fixed" in a copy of the '
+    "model (MJCF: leave out the <joint>)."
+)
 AXES = ("axis", "achse", "a")
 """Words that only say which axis in order is meant; `joint1` may be the name of another robot's joint."""
 
@@ -152,9 +157,11 @@ def _counted(held: set[str], count: int) -> list[str] | None:
 def _by_name(key, channel: Channel, names, robot, notes: list[str], reported: set[str]) -> Channel:
     missing = [name for name in names if name not in (channel.names or ())]
     if missing:
+        held = channel.names or ()
+        fewer = f" {STILL}" if set(held) & set(names) else ""
         raise LogError(
-            f"{key} of joints {choices(missing)} is not in the log. The log has {choices(channel.names or ())}; the "
-            f"robot has {choices(names)}. Rename columns, or list those of each channel in the robot's order: {HOW}"
+            f"{key} of joints {choices(missing)} is not in the log. The log has {choices(held)}; the robot has "
+            f"{choices(names)}.{fewer} Rename columns, or list those of each channel in the robot's order: {HOW}"
         )
     extra = [name for name in channel.names or () if name not in names and name not in reported]
     reported.update(extra)

@@ -49,7 +49,7 @@ def repeats(log: Log) -> Iterator[Finding]:
             "repeated_sample",
             f"{int(held.sum())} samples repeat the one before while the robot moves, the first at sample {first} "
             f"(t = {log.t[first]:.6g} s): the log was resampled, so its stamps are not when the samples were taken. "
-            "filters.restamp(log) drops the repeats and spaces the rest evenly.",
+            "identify (in Python filters.restamp) drops the repeats and spaces the rest evenly.",
         )
 
 
