@@ -123,6 +123,13 @@ def test_numbers_of_no_body_are_shown_and_not_exported(folder):
     assert done.exit_code == 1 and "! not exported" in done.output and "set_target_payload" not in done.output
 
 
+def test_a_shape_elsewhere_gives_no_controller_a_wrong_load(folder):
+    words = ("--shape", folder / "tray.stl", "--scale", 0.001, "--shape-pose", 0.5, 0, 0, 0, 0, 0, "--export", "ur")
+    done = run(folder / "held.npz", *words)
+    assert done.exit_code == 1 and "! not exported: the findings come first" in done.output
+    assert "(--shape-pose)" in done.output and "set_target_payload" not in done.output
+
+
 def test_an_unknown_controller_is_refused_before_anything_is_read(folder):
     done = run(folder / "missing.npz", "--export", "ab")
     assert done.exit_code == 2 and "--export has no ab" in done.stderr

@@ -118,6 +118,27 @@ def test_compensation_leaves_the_payload():
     assert identify(full, "ols").mass > held[0] + 0.5
 
 
+@pytest.mark.parametrize("method", ["auto", "pmd", "hull", "ellipsoid"])
+def test_a_result_that_misses_the_log_is_not_called_solved(method):
+    """A shape half a metre away holds no body with these moments."""
+    thing = test_object("hammer")
+    log = swing(thing.theta, noise=NOISE)
+    away = identify(log, method, shape=thing.solid.points + np.array([0.5, 0.0, 0.0]))
+    assert away.status is Status.SUSPECT
+    assert any("no body inside the shape explains the log" in text for text in away.findings)
+    here = identify(log, method, shape=thing.solid)
+    assert here.status.usable and here.findings == ()
+
+
+def test_one_orientation_does_not_hide_a_misplaced_shape():
+    thing = test_object("hammer")
+    poses = static(thing.theta, poses=30)
+    still = poses.replace(rotation=poses.rotation[[0] * 30], wrench=poses.wrench[[0] * 30])
+    still = still.replace(wrench=still.wrench + 0.01 * np.random.default_rng(0).normal(size=(30, 6)))
+    found = diagnose(still, solid_of(thing.solid.points + np.array([0.5, 0.0, 0.0])))
+    assert "keeps one orientation" in found[0] and "outside the shape" in found[1]
+
+
 def test_calibration_refuses_what_it_cannot_tell_apart():
     log, _ = hand(poses=3)
     with pytest.raises(LogError, match="at least 4"):

@@ -155,6 +155,29 @@ def test_world_axes():
         np.testing.assert_allclose(getattr(again, key), getattr(log, key), atol=1e-12)
 
 
+def test_a_table_in_world_axes(tmp_path):
+    """Quaternions, with motion and without."""
+    from scipy.spatial.transform import Rotation
+
+    log = swing()
+    classical = np.concatenate([log.origin_acceleration, log.acceleration[:, 3:]], axis=1)
+    motion = [in_world_axes(log, x) for x in (log.wrench, log.twist, classical)]
+    quaternion = Rotation.from_matrix(log.rotation).as_quat()
+    names = "t,fx,fy,fz,nx,ny,nz,qx,qy,qz,qw,vx,vy,vz,wx,wy,wz,ax,ay,az,alx,aly,alz"
+    table = np.column_stack([log.t, motion[0], quaternion, *motion[1:]])
+    for columns in (23, 11):
+        path = tmp_path / f"held{columns}.csv"
+        np.savetxt(path, table[:, :columns], "%.17g", ",", header=",".join(names.split(",")[:columns]), comments="")
+        again = read_wrench_log(path, axes="world", gravity=log.gravity)
+        assert again.moving == (columns == 23)
+        for key in ("wrench", "twist", "acceleration") if again.moving else ("wrench",):
+            np.testing.assert_allclose(getattr(again, key), getattr(log, key), atol=1e-12)
+    with pytest.raises(LogError, match="twist has shape"):
+        sy.WrenchLog.from_world_axes(
+            t=log.t, wrench=motion[0], rotation=quaternion, twist=motion[1].T, acceleration=classical
+        )
+
+
 def _broken(**changes):
     log = static()
     fields = {"t": log.t, "wrench": log.wrench, "rotation": log.rotation} | changes

@@ -75,7 +75,8 @@ def payload(
             from steelyard.report.payload_files import write_payload
 
             write_payload(outcome, request, exports, out)
-    left_out = ["! not exported: no body can have these numbers"] if formats and not exports else []
+    reason = "the findings come first" if found.consistent else "no body can have these numbers"
+    left_out = [f"! not exported: {reason}"] if formats and not exports else []
     texts = [f"# {name}\n{text}" for name, text in exports.items()]
     if as_json:
         show_json(found.as_dict() | {"export": "\n\n".join(texts)})

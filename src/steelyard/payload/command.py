@@ -107,7 +107,7 @@ def require_formats(formats: tuple[str, ...]) -> None:
 
 
 def exports(payload: Payload, formats: tuple[str, ...]) -> dict[str, str]:
-    """The payload in each of the formats; none for numbers that no body can have."""
-    if not payload.consistent:
+    """The payload in each of the formats; none for numbers that no body can have, or of a log that was misread."""
+    if not (payload.consistent and payload.status.usable):
         return {}
     return {each: export(payload.theta, each) for each in formats}

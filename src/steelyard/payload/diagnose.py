@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.log.finding import Finding
 from steelyard.log.gaps import gaps
 from steelyard.payload.information import accumulate
-from steelyard.payload.problem import mass_of, residual_noise, solve
+from steelyard.payload.problem import Problem, mass_of, residual_noise, solve
 from steelyard.payload.shape import Solid
 from steelyard.payload.wrench_log import WrenchLog, turned
 from steelyard.spatial import cross
@@ -19,6 +19,7 @@ UNEXPLAINED = 0.5  # residual over signal above which a reading explains nothing
 SATURATED = 0.02  # share of samples at exactly the extreme value of a channel
 TILT = np.radians(5.0)  # spread of gravity's direction in the sensor below which the pose counts as constant
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
+NOISY, UNMET = 3.0, 0.1  # of the noise and of the signal: a result that leaves more has missed the log
 OUTSIDE = 0.1  # of the shape's diagonal, that a centre of mass may lie outside before it is called wrong
 
 _READINGS = {
@@ -41,9 +42,27 @@ def examine(log: WrenchLog, solid: Solid | None = None) -> tuple[Finding, ...]:
     found = [
         Finding(code, "fatal" if code == "misread" else "warning", text) for code, look in looks for text in look(log)
     ]
-    if solid is not None and not found:
+    if solid is not None and not any(finding.severity == "fatal" for finding in found):
         found += [Finding("place", "warning", text) for text in _place(log, solid)]
     return tuple(found)
+
+
+def misfit(problem: Problem, theta, bias=None) -> tuple[Finding, ...]:
+    """A finding where a result, theta (10,) and a constant wrench (6,), leaves far more of the wrench than noise does:
+    what was asked of the body, such as its shape, cannot be."""
+    left, signal = problem.information.residual_rms(theta, bias), problem.information.signal_rms
+    if not ((left > NOISY * problem.noise) & (left > UNMET * signal)).any():
+        return ()
+    asked = "inside the shape" if problem.solid is not None else "that can exist"
+    hint = " Is the shape placed in the sensor frame (--shape-pose), in metres (--scale)?" if problem.solid else ""
+    return (
+        Finding(
+            "misfit",
+            "fatal",
+            f"the result leaves {left[0]:.3g} N and {left[1]:.3g} N m of a wrench of {signal[0]:.3g} N and "
+            f"{signal[1]:.3g} N m: no body {asked} explains the log.{hint}",
+        ),
+    )
 
 
 def _signs(log):
@@ -72,7 +91,7 @@ def _signs(log):
     words = [_READINGS[axes]] if _READINGS[axes] else []
     if flip:
         g = ", ".join(f"{x:g}" for x in 0.0 - np.asarray(log.gravity))
-        words.append(f"gravity is flipped: pass gravity=({g})")
+        words.append(f"gravity is flipped: pass gravity=({g}) (--gravity {g.replace(',', '')})")
     if negate:
         words.append("the wrench is the reaction of the payload on the hand: pass -wrench (--negate)")
     got = f"a negative mass of {mass:.4g} kg" if mass <= 0 else f"a residual of {100 * given:.0f} % of the signal"
@@ -157,5 +176,6 @@ def _place(log, solid):
     if distance > OUTSIDE * np.linalg.norm(solid.sides) + 4 * deviation.max():
         yield (
             f"the measured centre of mass, {np.array2string(com, precision=3)} m, lies {1e3 * distance:.0f} mm outside "
-            "the shape. Is the shape placed in the sensor frame, in metres? Is the wrench about the sensor origin?"
+            "the shape. Is the shape placed in the sensor frame (--shape-pose), in metres (--scale)? Is the wrench "
+            "about the sensor origin?"
         )

@@ -8,7 +8,7 @@ from steelyard.errors import InertiaError, LogError, OptionError, choices
 from steelyard.inertia import divergence
 from steelyard.inertia.realizability import Consistent, EllipsoidRealizable, HullRealizable, is_consistent
 from steelyard.payload.density import density_fit
-from steelyard.payload.diagnose import examine
+from steelyard.payload.diagnose import examine, misfit
 from steelyard.payload.estimate import Payload, Status
 from steelyard.payload.geo import entropic_fit
 from steelyard.payload.plain import ordinary, total
@@ -77,6 +77,8 @@ def identify(
     if not problem.mass > 0 and chosen not in ("ols", "rtls"):
         chosen, why = "ols", f"{chosen} needs a positive mass, and the forces give {problem.mass:.4g} kg"
     theta, covariance, notes = _fit(problem, chosen, points, c1, weight, seed)
+    constant = problem.information.bias(theta, problem.noise) if bias else None
+    findings = (*findings, *misfit(problem, theta, constant))
     payload = Payload(
         theta=theta,
         covariance=covariance,
@@ -84,13 +86,13 @@ def identify(
         status=Status.OK,
         noise=problem.noise,
         samples=len(log),
-        bias=problem.information.bias(theta, problem.noise) if bias else None,
+        bias=constant,
         why=why,
         findings=tuple(finding.message for finding in findings),
         notes=(*log.notes, *(solid.notes if solid is not None else ()), *notes),
     )
-    misread = any(finding.code == "misread" for finding in findings)
-    return replace(payload, status=Status.SUSPECT if misread else _status(payload, problem))
+    fatal = any(finding.severity == "fatal" for finding in findings)
+    return replace(payload, status=Status.SUSPECT if fatal else _status(payload, problem))
 
 
 def made_ready(log: WrenchLog, method: str, *, tool: Tool | None = None, smooth: bool | None = None) -> WrenchLog:

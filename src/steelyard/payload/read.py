@@ -92,11 +92,8 @@ def read_wrench_log(
     fields = {"t": t, "rotation": rotation, "position": position, "name": path.name}
     fields["gravity"] = found.get("gravity", GRAVITY) if gravity is None else gravity
     motion = {key: found[key] for key in ("twist", "acceleration") if key in found}
-    if axes == "world":
-        if len(motion) < 2:
-            raise LogError(f"{path}: axes='world' needs twist and acceleration in the file")
-        return WrenchLog.from_world_axes(wrench=wrench, **motion, **fields)
-    log = WrenchLog(wrench=wrench, **(motion if len(motion) == 2 else {}), **fields)
+    made = WrenchLog.from_world_axes if axes == "world" else WrenchLog
+    log = made(wrench=wrench, **(motion if len(motion) == 2 else {}), **fields)
     if not log.moving and position is not None and len(log) >= 10 and _streamed(log):
         return filter_motion(log)
     return log
@@ -104,7 +101,7 @@ def read_wrench_log(
 
 def _from_joints(path, robot, found, t, wrench, frame, axes):
     if axes == "world":
-        raise OptionError("axes='world' is for logs with poses; with joint states the wrench is in the sensor's axes")
+        raise OptionError("axes: 'world' is for logs with poses; with joint states the wrench is in the sensor's axes")
     still = np.zeros((len(t), robot.nv))
     known = "v" in found and "a" in found
     v, a = (found["v"], found["a"]) if known else (still, still)

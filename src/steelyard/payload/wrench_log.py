@@ -119,17 +119,19 @@ class WrenchLog:
         return acceleration[:, :3] + cross(twist[:, 3:], twist[:, :3])
 
     @classmethod
-    def from_world_axes(cls, *, t, wrench, rotation, twist, acceleration, **more) -> "WrenchLog":
+    def from_world_axes(cls, *, t, wrench, rotation, twist=None, acceleration=None, **more) -> "WrenchLog":
         """From signals in world axes at the sensor origin, with the classical acceleration of that point.
 
-        wrench: (n, 6) `[f; n]`, twist: (n, 6) `[v; w]`, acceleration: (n, 6) `[dv/dt; dw/dt]`, world axes;
-        rotation: (n, 3, 3) world_from_sensor; more: other fields.
+        wrench: (n, 6) `[f; n]`, twist: (n, 6) `[v; w]`, acceleration: (n, 6) `[dv/dt; dw/dt]`, world axes, the latter
+        two both or neither; rotation: world_from_sensor, (n, 3, 3) or quaternions (n, 4); more: other fields.
         """
-        rotation = np.asarray(rotation, dtype=float)
-        wrench, twist, classical = (turned(rotation, np.asarray(x, dtype=float)) for x in (wrench, twist, acceleration))
-        spatial = classical.copy()
-        spatial[:, :3] -= cross(twist[:, 3:], twist[:, :3])
-        return cls(t=t, wrench=wrench, rotation=rotation, twist=twist, acceleration=spatial, **more)
+        given = cls(t=t, wrench=wrench, rotation=rotation, twist=twist, acceleration=acceleration, **more)
+        in_sensor = {"wrench": turned(given.rotation, given.wrench)}
+        if given.moving:
+            velocity, spatial = (turned(given.rotation, x) for x in given.motion)
+            spatial[:, :3] -= cross(velocity[:, 3:], velocity[:, :3])
+            in_sensor |= {"twist": velocity, "acceleration": spatial}
+        return given.replace(**in_sensor)
 
 
 def turned(rotation, spatial_vectors):
