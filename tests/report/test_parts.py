@@ -137,6 +137,7 @@ def stub(before, after, *, weakest=(), findings=()):
         (stub([0.3, 0.3], [0.03, 0.03], findings=(warning("x", "odd"),)), "care", "Better", "odd"),
         (stub([0.9, 0.9], [0.5, 0.5]), "care", "Better", "still 50 % of the torque"),
         (stub([0.1, 0.1], [0.1, 0.1]), "keep", "No better than the given model", "did not fall"),
+        (stub([0.00226, 0.00226], [0.00234, 0.00234]), "keep", "No better than the given model", "did not fall"),
         (stub([0.1, 0.1], [0.2, 0.2]), "keep", "Worse than the given model", "did not fall"),
     ],
 )

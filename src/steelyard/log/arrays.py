@@ -70,7 +70,10 @@ def build(arrays: Arrays, request: Request) -> Raw:
         channels[key] = Channel(x, names if names and len(names) == x.shape[1] else None)
     if names and not any(channel.names for channel in channels.values()):
         widths = {key: channel.values.shape[1] for key, channel in channels.items()}
-        raise LogError(f"{arrays.path}: {len(names)} names in {named!r}, but columns are {widths}")
+        raise LogError(
+            f"{arrays.path}: {len(names)} names in {named!r}, but columns are {widths}. Give one name a column, or "
+            "for a robot with joints of several freedoms (a free base) leave the names out: its order is taken."
+        )
     return Raw(time[:, 0], channels, (*stored, *notes), wrenches)
 
 

@@ -97,10 +97,10 @@ def _matched(
             continue
         found = channel.values.shape[1]
         if found != width:
-            fewer = f" {STILL}" if found < width and per_freedom else ""
+            hint = f" {STILL}" if found < width and per_freedom else "" if per_freedom else f" {SEVERAL}"
             raise LogError(
                 f"{key} has {found} columns without usable joint names, the robot needs {width} "
-                f"({choices(names)}); name the columns, or choose them with {HOW}.{fewer}"
+                f"({choices(names)}); name the columns, or choose them with {HOW}.{hint}"
             )
         notes.append(f"{key}: columns taken in the order of the robot's joints")
         matched[key] = Channel(channel.values)
@@ -110,6 +110,10 @@ def _matched(
 STILL = (
     'If joints stood still and were not recorded, such as those of a gripper, make them type="fixed" in a copy of the '
     "model (MJCF: leave out the <joint>)."
+)
+SEVERAL = (
+    "A joint with several freedoms has as many columns, without names: a free base has its position and quaternion "
+    "x y z w in q, its twist in v, and in tau the wrench on it from outside, zeros in flight."
 )
 AXES = ("axis", "achse", "a")
 """Words that only say which axis in order is meant; `joint1` may be the name of another robot's joint."""

@@ -40,7 +40,7 @@ def _headline(before: float, after: float, improved: bool) -> str:
     change = f"{percent(before)} before, {percent(after)} after"
     if improved:
         return f"Better: held-out torque error {change} ({times(before / after)} times smaller)."
-    if after <= (1 + SAME) * before:
+    if after <= (1 + SAME) * before or percent(before) == percent(after):
         return f"No better than the given model: held-out torque error {change}."
     return f"Worse than the given model: held-out torque error {change}."
 
