@@ -91,7 +91,7 @@ def operations(robot, info) -> float:
     """Multiplications and additions a sample in rows and lower triangles, as few as there can be."""
     plan, own = fused_plan(robot, info.columns, [()] * robot.nv)
     widths = np.array([len(columns) + 1 for columns in own])
-    return float(np.sum(widths * (widths + 1)) + np.sum(np.where(plan.entry_column < 4, 12, 6)))
+    return float(np.sum(widths * (widths + 1)) + np.sum(np.where(plan.entries.parameter < 4, 12, 6)))
 
 
 def dgemm_peak(size: int = 1000, repeats: int = 10) -> float:

@@ -59,7 +59,7 @@ def test_random_trees(tmp_path_factory, seed):
 @pytest.mark.parametrize("largest", [1.0, 10.0, 1e3, 9e4, 1e7])
 def test_sines_and_cosines(largest):
     """Within an ulp of one, at multiples of an eighth turn too, and of the library's beyond the range of the series."""
-    from steelyard.dynamics.kernel import sines_and_cosines
+    from steelyard.dynamics.kernel_motion import sines_and_cosines
 
     x = np.random.default_rng(0).uniform(-largest, largest, 10_000)
     x[:17] = np.arange(-8, 9) * np.pi / 4
@@ -105,7 +105,7 @@ def test_kernel_is_found_where_numba_keeps_it(tmp_path):
         environment = {k: v for k, v in environment.items() if variable or k != "NUMBA_CACHE_DIR"}
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         known, folder = done.stdout.split()
-        source = Path(engines.kernel_plan.__file__).with_name("kernel.py")
+        source = Path(kernel_choice.__file__).with_name("kernel.py")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "environ", environment)
             assert Path(folder) in kernel_choice._caches(source)

@@ -4,7 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from steelyard.dynamics import kernel_choice, kernel_plan
+from steelyard.dynamics import kernel_choice
+from steelyard.dynamics.derivative_plan import derivative_plan
+from steelyard.dynamics.tree_plan import fixed_poses
 from steelyard.model.robot import Robot
 
 SHARE = 512  # samples a thread takes at a time
@@ -23,13 +25,13 @@ def fused(robot: Robot, q, v, a, *, twists: bool):
 def _run(robot: Robot, q, v, a, *outs):
     from steelyard.dynamics.derivative_kernel import add_derivatives
 
-    plan = kernel_plan.derivative_plan(robot)
+    plan = derivative_plan(robot)
 
     def share(start: int, stop: int):
         part = slice(start, stop)
         q_part, v_part, a_part = (np.array(x[part], dtype=float, order="C") for x in (q, v, a))
         parts = (x[part] if x.size else x for x in outs)
-        add_derivatives(plan, q_part, kernel_plan.fixed_poses(robot, q_part), v_part, a_part, *parts)
+        add_derivatives(plan, q_part, fixed_poses(robot, q_part), v_part, a_part, *parts)
 
     first = 0 if add_derivatives.signatures else min(1, len(q))
     if first:  # compiled by a first sample, before threads share it

@@ -1,133 +1,13 @@
 """Numba kernel of the torque derivatives, sample by sample, each on the few numbers of `displacements`.
 
 Importing this module imports Numba. A sample's working set stays in the first-level cache, and blocks that are zero by
-the tree's shape are never visited. Vectors are passed as an array, a row and the column they start at: a view of them
-would cost more than what is done with it.
+the tree's shape are never visited.
 """
 
 import numpy as np
 from numba import njit
 
-OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy"}
-# one version for all: the kinds of integers that loops and arrays give would else be compiled apart
-CROSS = f"void({', '.join(['float64[:, ::1], int64, int64'] * 3)})"
-
-
-@njit(CROSS, **OPTIONS)
-def _cross(a, i, k, b, j, m, out, o, n):
-    """out[o, n:] = a[i, k:] x b[j, m:]"""
-    out[o, n] = a[i, k + 1] * b[j, m + 2] - a[i, k + 2] * b[j, m + 1]
-    out[o, n + 1] = a[i, k + 2] * b[j, m] - a[i, k] * b[j, m + 2]
-    out[o, n + 2] = a[i, k] * b[j, m + 1] - a[i, k + 1] * b[j, m]
-
-
-@njit(CROSS, **OPTIONS)
-def _add_cross(a, i, k, b, j, m, out, o, n):
-    """out[o, n:] += a[i, k:] x b[j, m:]"""
-    out[o, n] += a[i, k + 1] * b[j, m + 2] - a[i, k + 2] * b[j, m + 1]
-    out[o, n + 1] += a[i, k + 2] * b[j, m] - a[i, k] * b[j, m + 2]
-    out[o, n + 2] += a[i, k] * b[j, m + 1] - a[i, k + 1] * b[j, m]
-
-
-@njit(**OPTIONS)
-def _motion(plan, q, fixed, v, a, s, R, p, S, V, A, square, row):
-    """Poses, axes, twists and accelerations; the last row of R, p, V, A is the world. square, row: scratch."""
-    e, f, u = plan.scalar_R, plan.scalar_p, plan.subspace
-    for j in range(plan.above.size):
-        k, above = plan.scalar[j], plan.above[j]
-        if k >= 0:
-            angle = plan.scalar_ratio[k] * q[s, plan.scalar_q[k]] + plan.scalar_offset[k]
-            sine, cosine = np.sin(angle), np.cos(angle)
-            for i in range(3):
-                row[0, i] = f[k, 0, i] + f[k, 1, i] * angle + f[k, 2, i] * sine + f[k, 3, i] * cosine
-                for c in range(3):
-                    at = 3 * i + c
-                    square[0, i, c] = e[k, 0, at] + e[k, 1, at] * sine + e[k, 2, at] * cosine
-        else:
-            for i in range(3):
-                row[0, i] = fixed[plan.other[j], 9 + i, s]
-                for c in range(3):
-                    square[0, i, c] = fixed[plan.other[j], 3 * i + c, s]
-        for i in range(3):
-            x, y, z = R[above, i, 0], R[above, i, 1], R[above, i, 2]
-            p[j, i] = p[above, i] + x * row[0, 0] + y * row[0, 1] + z * row[0, 2]
-            for c in range(3):
-                R[j, i, c] = x * square[0, 0, c] + y * square[0, 1, c] + z * square[0, 2, c]
-        for i in range(6):
-            V[j, i], A[j, i] = V[above, i], A[above, i]
-            row[1, i] = 0.0
-        for d in range(plan.degree_start[j], plan.degree_start[j + 1]):
-            rate, change = plan.ratio[d] * v[s, plan.coordinate[d]], plan.ratio[d] * a[s, plan.coordinate[d]]
-            for i in range(3):
-                x, y, z = R[j, i, 0], R[j, i, 1], R[j, i, 2]
-                S[d, i] = x * u[d, 0] + y * u[d, 1] + z * u[d, 2]
-                S[d, 3 + i] = x * u[d, 3] + y * u[d, 4] + z * u[d, 5]
-            _add_cross(p, j, 0, S, d, 3, S, d, 0)
-            for i in range(6):
-                row[1, i] += S[d, i] * rate
-                A[j, i] += S[d, i] * change
-        for i in range(6):
-            V[j, i] += row[1, i]
-        _add_cross(V, j, 3, row, 1, 0, A, j, 0)
-        _add_cross(V, j, 0, row, 1, 3, A, j, 0)
-        _add_cross(V, j, 3, row, 1, 3, A, j, 3)
-
-
-@njit(**OPTIONS)
-def _composites(plan, R, p, V, A, h, I, P, E, F, square, row):
-    """Sums over the bodies behind every joint. square (2, 3, 3), row (4, 6): scratch."""
-    h[:], I[:], P[:], E[:], F[:] = 0.0, 0.0, 0.0, 0.0, 0.0
-    g, M = plan.first, plan.second
-    for b in range(plan.body_joint.size):
-        j, m = plan.body_joint[b], plan.mass[b]
-        for i in range(3):  # row: moved first moment, first moment, momentum, spin; square: half turned, second
-            x, y, z = R[j, i, 0], R[j, i, 1], R[j, i, 2]
-            row[0, i] = x * g[b, 0] + y * g[b, 1] + z * g[b, 2]
-            row[1, i] = row[0, i] + m * p[j, i]
-            for c in range(3):
-                square[0, i, c] = x * M[b, 0, c] + y * M[b, 1, c] + z * M[b, 2, c]
-        for i in range(3):
-            for c in range(3):
-                turned = square[0, i, 0] * R[j, c, 0] + square[0, i, 1] * R[j, c, 1] + square[0, i, 2] * R[j, c, 2]
-                square[1, i, c] = turned + row[0, i] * p[j, c] + p[j, i] * row[1, c]
-        trace = square[1, 0, 0] + square[1, 1, 1] + square[1, 2, 2]
-        along = row[1, 0] * V[j, 0] + row[1, 1] * V[j, 1] + row[1, 2] * V[j, 2]
-        _cross(V, j, 3, row, 1, 0, row, 2, 0)
-        _cross(row, 1, 0, V, j, 0, row, 3, 0)
-        for i in range(3):
-            row[2, i] += m * V[j, i]
-            F[j, i] += m * A[j, i]
-            P[j, i] += row[2, i]
-            h[j, i] += row[1, i]
-            E[j, i, i] += along
-            I[j, i, i] += trace
-            for c in range(3):
-                own = (trace if i == c else 0.0) - square[1, i, c]
-                row[3, i] += own * V[j, 3 + c]
-                F[j, 3 + i] += own * A[j, 3 + c]
-                I[j, i, c] -= square[1, i, c]
-                E[j, i, c] -= V[j, i] * row[1, c]
-        x, y, z = V[j, 3], V[j, 4], V[j, 5]
-        for c in range(3):
-            E[j, 0, c] -= y * square[1, 2, c] - z * square[1, 1, c]
-            E[j, 1, c] -= z * square[1, 0, c] - x * square[1, 2, c]
-            E[j, 2, c] -= x * square[1, 1, c] - y * square[1, 0, c]
-        _add_cross(A, j, 3, row, 1, 0, F, j, 0)
-        _add_cross(V, j, 3, row, 2, 0, F, j, 0)
-        _add_cross(row, 1, 0, A, j, 0, F, j, 3)
-        _add_cross(V, j, 0, row, 2, 0, F, j, 3)
-        _add_cross(V, j, 3, row, 3, 0, F, j, 3)
-    for j in range(plan.above.size - 1, -1, -1):
-        above = plan.above[j]
-        if above < plan.above.size:
-            for i in range(3):
-                h[above, i] += h[j, i]
-                P[above, i] += P[j, i]
-                F[above, i] += F[j, i]
-                F[above, 3 + i] += F[j, 3 + i]
-                for c in range(3):
-                    I[above, i, c] += I[j, i, c]
-                    E[above, i, c] += E[j, i, c]
+from steelyard.dynamics.derivative_kernel_links import OPTIONS, add_cross, composites, cross, motion
 
 
 @njit(**OPTIONS)
@@ -156,14 +36,14 @@ def _displaced(D, C, V, j, S, t, x):
         x[0, 3 + i] = D[0, i, 0] * S[t, 3] + D[0, i, 1] * S[t, 4] + D[0, i, 2] * S[t, 5]
         x[0, i] = D[0, i, 0] * S[t, 0] + D[0, i, 1] * S[t, 1] + D[0, i, 2] * S[t, 2]
         x[0, i] += C[0, i, 0] * S[t, 3] + C[0, i, 1] * S[t, 4] + C[0, i, 2] * S[t, 5]
-    _cross(V, j, 3, S, t, 3, x, 0, 6)
+    cross(V, j, 3, S, t, 3, x, 0, 6)
 
 
 @njit(**OPTIONS)
 def _response(m, j, h, I, P, E, x, c, out, o):
     """out[o] = I x1 + B x2 of the links behind joint j, for x[c] = [x1; x2_w]."""
-    _cross(x, c, 3, h, j, 0, out, o, 0)
-    _cross(h, j, 0, x, c, 0, out, o, 3)
+    cross(x, c, 3, h, j, 0, out, o, 0)
+    cross(h, j, 0, x, c, 0, out, o, 3)
     for i in range(3):
         out[o, i] += m * x[c, i]
         out[o, 3 + i] += I[j, i, 0] * x[c, 3] + I[j, i, 1] * x[c, 4] + I[j, i, 2] * x[c, 5]
@@ -176,9 +56,9 @@ def _response(m, j, h, I, P, E, x, c, out, o):
 @njit(**OPTIONS)
 def _add_turned(d, c, F, j, out, o):
     """out[o] += d[c] x* F[j]"""
-    _add_cross(d, c, 3, F, j, 0, out, o, 0)
-    _add_cross(d, c, 0, F, j, 0, out, o, 3)
-    _add_cross(d, c, 3, F, j, 3, out, o, 3)
+    add_cross(d, c, 3, F, j, 0, out, o, 0)
+    add_cross(d, c, 0, F, j, 0, out, o, 3)
+    add_cross(d, c, 3, F, j, 3, out, o, 3)
 
 
 @njit(**OPTIONS)
@@ -187,9 +67,9 @@ def _resisted(plan, h, I, P, E, S, Y):
     for j in range(plan.above.size):
         m = plan.behind_mass[j]
         for k in range(plan.degree_start[j], plan.degree_start[j + 1]):
-            _cross(S, k, 3, h, j, 0, Y, k, 0)
-            _cross(h, j, 0, S, k, 0, Y, k, 3)
-            _cross(P, j, 0, S, k, 0, Y, k, 6)
+            cross(S, k, 3, h, j, 0, Y, k, 0)
+            cross(h, j, 0, S, k, 0, Y, k, 3)
+            cross(P, j, 0, S, k, 0, Y, k, 6)
             for i in range(3):
                 Y[k, i] += m * S[k, i]
                 Y[k, 3 + i] += I[j, i, 0] * S[k, 3] + I[j, i, 1] * S[k, 4] + I[j, i, 2] * S[k, 5]
@@ -308,8 +188,8 @@ def add_derivatives(plan, q, fixed, v, a, dq, dv, da, twists):
         R[nj, i, i] = 1.0
         A[nj, i] = -plan.gravity[i]
     for s in range(v.shape[0]):
-        _motion(plan, q, fixed, v, a, s, R, p, S, V, A, square, row)
-        _composites(plan, R, p, V, A, h, I, P, E, F, square, row)
+        motion(plan, q, fixed, v, a, s, R, p, S, V, A, square, row)
+        composites(plan, R, p, V, A, h, I, P, E, F, square, row)
         _resisted(plan, h, I, P, E, S, Y)
         for j in range(nj):
             above, m = plan.above[j], plan.behind_mass[j]
@@ -318,9 +198,9 @@ def add_derivatives(plan, q, fixed, v, a, dq, dv, da, twists):
                 base[0, i] = V[above, i] + V[j, i]
             for t in range(plan.degree_start[j], plan.degree_start[j + 1]):
                 _displaced(D, C, V, above, S, t, x)
-                _cross(base, 0, 3, S, t, 0, x, 1, 0)
-                _add_cross(base, 0, 0, S, t, 3, x, 1, 0)
-                _cross(base, 0, 3, S, t, 3, x, 1, 3)
+                cross(base, 0, 3, S, t, 0, x, 1, 0)
+                add_cross(base, 0, 0, S, t, 3, x, 1, 0)
+                cross(base, 0, 3, S, t, 3, x, 1, 3)
                 for i in range(3):
                     x[1, 6 + i] = S[t, 3 + i]
                 _response(m, j, h, I, P, E, x, 0, response, 0)

@@ -14,7 +14,7 @@ from steelyard.information.kinds import OF_JOINTS, kinds_of, refuse_for_loops, s
 from steelyard.information.sums import Information, require_kind
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH, FRICTION, UserColumn, layout_of
+from steelyard.parameters import COULOMB_WIDTH, FRICTION, ParameterLayout, UserColumn, layout_of
 
 CUTOFF = 5.0  # Hz, of the windows of momentum and energy rows: long enough to average noise, short enough for motion
 CHECKPOINT = 2**18  # samples after which what was summed is set aside, safe from an interruption
@@ -67,31 +67,16 @@ def accumulate(
     absent or without float64. A stream of logs that fails or
     is interrupted raises StreamInterrupted with the Information of complete logs as its `partial`.
     """
-    if columns not in ("base", "all"):
-        raise OptionError(f"columns is 'base' or 'all'; got {columns!r}.")
-    if not 0 < independence <= 1:
-        raise OptionError(f"independence is a share between 0 and 1; got {independence!r}.")
-    if engine not in ("auto", *ENGINES):
-        raise OptionError(f"engine is one of auto, {choices(ENGINES)}; got {engine!r}.")
-    require_kind(sums)
+    _check_names(columns, independence, engine, sums)
     robot = with_motors(robot) if robot.loops else robot
     kinds = kinds_of(robot, rows)
     if robot.loops:
         refuse_for_loops(robot, kinds, engine=engine, rotors=rotors)
-    if engine in ("numba", "jax") and (sums == "qr" or "joints" not in kinds):
-        raise OptionError(f"Engine '{engine}' makes Gram matrices of joint torques only; leave engine at 'auto'.")
-    if sample_weights is not None:
-        if not callable(sample_weights) and not isinstance(log, Log):
-            raise OptionError("sample_weights of several logs is a function that returns those of the log it is given.")
-        if tuple(kinds) != ("joints",):
-            raise OptionError("sample_weights go with rows of joints alone; leave them out of a job with others.")
     options = {"friction": friction, "armature": armature, "coupling": coupling, "springs": springs}
     layout = layout_of(robot, **options, extra=tuple(extra), rotors=rotors)
-    if (layout.extras or layout.rotor_names) and not set(kinds) <= set(OF_JOINTS):
-        raise OptionError(
-            "Rotors, couplings, springs and user columns go with rows of joints; leave them out of a job with wrench "
-            "rows."
-        )
+    _check_rows(kinds, layout, engine, sums)
+    if sample_weights is not None:
+        _check_weights(sample_weights, kinds, several=not isinstance(log, Log))
     basis = regression_basis(robot, layout, sensors_of(robot, kinds))
     kept = basis.columns if columns == "base" else np.arange(layout.size)
     job = Job(robot, layout, basis, kept, kinds, sums, coulomb_width, cutoff, independence, engine, sample_weights)
@@ -100,6 +85,34 @@ def accumulate(
         collector.add(log)
         return collector.information()
     return _streamed(job, log)
+
+
+def _check_names(columns: str, independence: float, engine: str, sums: str):
+    if columns not in ("base", "all"):
+        raise OptionError(f"columns is 'base' or 'all'; got {columns!r}.")
+    if not 0 < independence <= 1:
+        raise OptionError(f"independence is a share between 0 and 1; got {independence!r}.")
+    if engine not in ("auto", *ENGINES):
+        raise OptionError(f"engine is one of auto, {choices(ENGINES)}; got {engine!r}.")
+    require_kind(sums)
+
+
+def _check_rows(kinds: Iterable[str], layout: ParameterLayout, engine: str, sums: str):
+    """Refuse engines and columns that rows of these kinds do not have."""
+    if engine in ("numba", "jax") and (sums == "qr" or "joints" not in kinds):
+        raise OptionError(f"Engine '{engine}' makes Gram matrices of joint torques only; leave engine at 'auto'.")
+    if (layout.extras or layout.rotor_names) and not set(kinds) <= set(OF_JOINTS):
+        raise OptionError(
+            "Rotors, couplings, springs and user columns go with rows of joints; leave them out of a job with wrench "
+            "rows."
+        )
+
+
+def _check_weights(sample_weights, kinds: Iterable[str], *, several: bool):
+    if several and not callable(sample_weights):
+        raise OptionError("sample_weights of several logs is a function that returns those of the log it is given.")
+    if tuple(kinds) != ("joints",):
+        raise OptionError("sample_weights go with rows of joints alone; leave them out of a job with others.")
 
 
 def _streamed(job: Job, logs: Iterable[Log]) -> Information:

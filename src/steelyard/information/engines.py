@@ -6,7 +6,9 @@ from functools import cached_property
 import numpy as np
 from array_api_compat import is_jax_array
 
-from steelyard.dynamics import kernel_choice, kernel_plan
+from steelyard.dynamics import kernel_choice
+from steelyard.dynamics.kernel_plan import fused_plan
+from steelyard.dynamics.tree_plan import fixed_poses
 from steelyard.information.device import Device
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import chunk_rows, effect_values, known_torque, rows_of
@@ -107,7 +109,7 @@ class Fused:
         start = np.cumsum([0, *(len(row.terms) + len(row.extras) for row in sums.rows)])
         effects = [range(start[dof], start[dof + 1]) for dof in range(len(sums.rows))]
         bodies = sums.kept[sums.kept < sums.layout.inertial.stop]
-        self.plan, self.own = kernel_plan.fused_plan(sums.robot, bodies, effects)
+        self.plan, self.own = fused_plan(sums.robot, bodies, effects)
         self.grams: list[np.ndarray] = []
 
     @cached_property
@@ -144,7 +146,7 @@ class Fused:
         values = effect_values(robot, layout, sums.coulomb_width, sums.rows, q.T, v.T, a.T, direction.T)
         rows = [row for each in values for row in each]
         effects = np.stack(rows) if rows else np.zeros((0, len(q)))
-        poses = kernel_plan.fixed_poses(robot, q)
+        poses = fixed_poses(robot, q)
         roots = np.zeros((0, robot.nv)) if roots is None else roots
         q, v, a, tau, roots = (np.array(x, order="C") for x in (q, v, a, tau, roots))
         self._kernel(self.plan, q, poses, v, a, tau, effects, roots, gram)
