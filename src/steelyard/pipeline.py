@@ -82,6 +82,11 @@ class Job:
     loads: tuple[str, ...] = ()
     accept: tuple[str, ...] = ()
 
+    @property
+    def columns(self) -> dict:
+        """The options of `accumulate` and `layout_of` that say what is estimated beside the links."""
+        return {name: getattr(self, name) for name in ("friction", "armature", "coupling", "rotors")}
+
     def as_json(self) -> dict:
         return asdict(self)
 
@@ -111,30 +116,21 @@ class Result:
 def run(job: Job, *, progress: Progress | None = None) -> Result:
     """From files to a fit with intervals, validated. Writes nothing. Raises SteelyardError with a remedy."""
     report = progress or (lambda stage, share: None)
-    if not job.logs:
-        raise OptionError("At least one log is needed.")
     report("reading the model", 0.0)
     require_model_first(job)
-    robot = load_with_side(job)
-    robot = with_motors(robot) if robot.loops else robot
+    robot = with_motors(load_with_side(job))
     known, said = knowledge_of(job, robot)
-    options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
+    options = job.columns
     layout_of(robot, **options)  # refuses what the robot does not have before any log is read
     order_of(job.smoother, None)
-    if job.cutoff == 0 and job.torque_cutoff is not None:
-        raise OptionError("With cutoff 0 nothing is filtered, torques neither: leave out the cutoff of torques.")
+    require_filtered(job)
     require_acceptable(job.accept)
-    findings: list[Finding] = []
     read = []
     for k, path in enumerate(job.logs):
         report(f"reading {Path(path).name}", (k + 0.2) / len(job.logs) * 0.6)
-        ready = read_and_prepared(job, robot, path)
-        read.append(ready)
-        findings += ready.findings
-    looked = tuple(
-        health(each.raw, findings=each.findings, ready=each.filtered, cutoff=cutoff_of(each.raw, each.findings))
-        for each in read
-    )
+        read.append(read_and_prepared(job, robot, path))
+    findings = [finding for each in read for finding in each.findings]
+    looked = tuple(health_of(each) for each in read)
     require_motion([each.raw for each in read], job)
     read, more = second_look(job, robot, read, options)
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
@@ -220,6 +216,11 @@ def readied(job: Job, robot: Robot, log: Log) -> Ready:
     return Ready(raw, filtered, log, min(1.0, 2 * band / log.rate) if band else 1.0, found, cutoff, filtering)
 
 
+def health_of(log: Ready) -> Inspection:
+    """How a log is as it was recorded."""
+    return health(log.raw, findings=log.findings, ready=log.filtered, cutoff=cutoff_of(log.raw, log.findings))
+
+
 def weights_of(job: Job, robot: Robot) -> dict:
     """The option of `accumulate` that says how much samples near standstill count, empty where all count alike."""
     if "coulomb" not in job.friction or job.reversal_weight == 1:
@@ -279,10 +280,18 @@ def _losses(robot: Robot, estimate: Estimate, read: list[Ready]) -> tuple[Fault,
 
 
 def require_model_first(job: Job) -> None:
-    """Raise OptionError where model and log are the wrong way round."""
+    """Raise OptionError where there is no log, or model and log are the wrong way round."""
+    if not job.logs:
+        raise OptionError("At least one log is needed.")
     models = [path for path in job.logs if Path(path).suffix.lower() in (".urdf", ".xml")]
     if models and Path(job.model).suffix.lower() in READERS:
         raise OptionError(f"{job.model} is a log and {models[0]} a model: the model comes first, then the logs.")
+
+
+def require_filtered(job: Job) -> None:
+    """Raise OptionError where torques are to be filtered and positions not."""
+    if job.cutoff == 0 and job.torque_cutoff is not None:
+        raise OptionError("With cutoff 0 nothing is filtered, torques neither: leave out the cutoff of torques.")
 
 
 def require_motion(logs: list[Log], job: Job) -> None:

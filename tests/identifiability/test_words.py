@@ -1,5 +1,6 @@
 """Explanations frozen as text; each sentence was checked by hand against the tables and the geometry of the robot."""
 
+import numpy as np
 import pytest
 
 from robots import urdf
@@ -60,6 +61,15 @@ def test_leg_thigh():
         "  a wrench sensor under the robot: 1 more combination of the same parameters.",
         "  a wrench sensor in front of thigh: 1 more combination of the same parameters.",
     ]
+
+
+def test_base_of_given_twists():
+    """x, y and the turn about z are what "planar" stands for; only "planar" stays horizontal under a tilted robot."""
+    leg = library.cheetah3_leg(floating=True)
+    named, given = (identifiability(leg, base=base).explain("torso") for base in ("planar", np.eye(6)[:, [0, 1, 5]]))
+    assert "letting the base move freely" in named
+    assert named.startswith(given)
+    assert "mounting the robot tilted" in named.removeprefix(given)
 
 
 def test_leg_shank_free():

@@ -100,9 +100,8 @@ def carried_out(
             "`identify` on a few logs, and give what it says as --scale and --delay."
         )
     report("reading the model", 0.0)
-    robot = load_with_side(job)
-    robot = with_motors(robot) if robot.loops else robot
-    layout_of(robot, **{name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")})
+    robot = with_motors(load_with_side(job))
+    layout_of(robot, **job.columns)  # refuses what the robot does not have before any log is read
     report("looking for logs", 0.0)
     work = partitions(runs, job, robot, piece=piece)
     with Crew(scheduler, workers) as crew:

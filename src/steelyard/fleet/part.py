@@ -57,8 +57,7 @@ def summed(job: Job, robot: Robot, partition: Partition, engine: str = "auto") -
     """Sums of a partition. Raises SteelyardError for a log that cannot be used, OSError where reading fails."""
     start = time.perf_counter()
     log, share, findings, read = _usable(job, robot, partition)
-    options = {name: getattr(job, name) for name in ("friction", "armature", "coupling", "rotors")}
-    options |= weights_of(job, robot) | {"independence": share, "engine": engine}
+    options = job.columns | weights_of(job, robot) | {"independence": share, "engine": engine}
     kept, held = split_blocks(log, validation=job.validation)
     blocks = accumulate_blocks(robot, kept, count=BLOCKS, **options)
     total = reduce(add, blocks)

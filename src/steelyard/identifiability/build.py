@@ -27,7 +27,7 @@ def build(
     base: None (as the robot has it), "fixed", "floating", "planar", or (6, k) columns of twists `[v; w]` that the base
     body may have, in its frame. locked: names of joints that never move, or {name: coordinate}. motors: whether the
     robot's rotors are bodies of their own; reduce: see `with_motors`. terms: of `parameters.TERMS`.
-    tolerance: of `snapping`, 0 to leave axes as they are.     Raises OptionError and ModelError.
+    tolerance: of `snapping`, 0 to leave axes as they are. Raises OptionError and ModelError.
     """
     joints, names = placed_joints(robot, locked_at(robot, locked))
     joints, names = based(robot, joints, names, base)

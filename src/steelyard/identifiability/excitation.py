@@ -96,7 +96,7 @@ def excitation(data, robot: Robot | None = None, *, friction=FRICTION, armature:
         return from_gram(info.G, info.basis, info.layout, max(info.n, 1))
     if robot is None:
         raise OptionError("The excitation of a log needs the robot it moves: excitation(log, robot).")
-    robot = with_motors(robot) if robot.loops else robot
+    robot = with_motors(robot)
     layout = layout_of(robot, friction=friction, armature=armature)
     basis = regression_basis(robot, layout)
     gram, samples = np.zeros((basis.count, basis.count)), 0

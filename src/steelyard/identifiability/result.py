@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.errors import ModelError, OptionError
 from steelyard.identifiability import recursion, regroup
@@ -21,7 +22,7 @@ from steelyard.model.robot import Robot
 class Setup:
     """The options of `identifiability`, as given."""
 
-    base: object = None
+    base: str | ArrayLike | None = None
     motion: str = "dynamic"
     sensors: tuple[str, ...] = ("joints",)
     motors: bool = False

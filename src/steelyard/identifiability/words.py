@@ -116,7 +116,7 @@ def _changes(result: Identifiability, link: str) -> list[str]:
 def _candidates(result: Identifiability, link: str):
     """(words, result of the changed experiment)."""
     setup, robot = result.setup, result.robot
-    sensors, moving_base = set(setup.sensors), robot.floating and setup.base in (None, "floating")
+    sensors = set(setup.sensors)
     if setup.motion == "static":
         yield "moving instead of standing still", _again(result, motion="dynamic")
     if "joints" not in sensors:
@@ -130,7 +130,7 @@ def _candidates(result: Identifiability, link: str):
         kept = {n: v for n, v in setup.locked.items() if n != name} if isinstance(setup.locked, dict) else ()
         rest = kept or tuple(n for n in setup.locked if n != name)
         yield f"freeing joint '{name}'", _again(result, locked=rest)
-    if not moving_base and not (isinstance(setup.base, str) and setup.base == "floating"):
+    if not _free_base(result):
         yield "letting the base move freely with its wrench measured", _again(result, base="floating")
         if robot.gravity.any():
             tilted = replace(robot, gravity=TILT @ robot.gravity)
@@ -140,6 +140,11 @@ def _candidates(result: Identifiability, link: str):
     wrist = f"wrench:{link}"
     if wrist not in sensors and link in robot.body_names:
         yield f"a wrench sensor in front of {link}", _again(result, sensors=(*setup.sensors, wrist))
+
+
+def _free_base(result: Identifiability) -> bool:
+    base = result.setup.base  # a word, twists or nothing
+    return result.robot.floating if base is None else isinstance(base, str) and base == "floating"
 
 
 def _again(result: Identifiability, *, robot=None, **changed) -> Identifiability:

@@ -17,33 +17,16 @@ from steelyard.inertia.principal import principal_axes
 from steelyard.spatial import rotation_from_quaternion, rotation_from_rpy
 
 ORDERS = {
-    "pinocchio": parameters.NAMES,  # pinocchio.Inertia.toDynamicParameters: ours
-    "spatial_v2": (
-        "m",
-        "hx",
-        "hy",
-        "hz",
-        "Ixx",
-        "Iyy",
-        "Izz",
-        "Iyz",
-        "Ixz",
-        "Ixy",
-    ),  # Wensing's spatial_v2_extended (Matlab)
-    "geometric_robot_dynid": (
-        "m",
-        "hx",
-        "hy",
-        "hz",
-        "Ixx",
-        "Iyy",
-        "Izz",
-        "Ixy",
-        "Iyz",
-        "Ixz",
-    ),  # Lee's Geometric-Robot-DynID (Matlab)
-    "row_major": ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"),  # the papers B, C and E
-    "khalil": ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz", "hx", "hy", "hz", "m"),  # SymPyBotics' default
+    # pinocchio.Inertia.toDynamicParameters: ours
+    "pinocchio": parameters.NAMES,
+    # Wensing's spatial_v2_extended (Matlab)
+    "spatial_v2": ("m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Iyz", "Ixz", "Ixy"),
+    # Lee's Geometric-Robot-DynID (Matlab)
+    "geometric_robot_dynid": ("m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz"),
+    # the papers B, C and E
+    "row_major": ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"),
+    # SymPyBotics' default
+    "khalil": ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz", "hx", "hy", "hz", "m"),
 }
 
 

@@ -68,7 +68,7 @@ def accumulate(
     is interrupted raises StreamInterrupted with the Information of complete logs as its `partial`.
     """
     _check_names(columns, independence, engine, sums)
-    robot = with_motors(robot) if robot.loops else robot
+    robot = with_motors(robot)
     kinds = kinds_of(robot, rows)
     if robot.loops:
         refuse_for_loops(robot, kinds, engine=engine, rotors=rotors)

@@ -50,7 +50,7 @@ def accumulate_blocks(
 
 def _plan(robot, log: Log, *, rows="joints", sums="gram", **options) -> tuple[str, int]:
     """The engine that a whole log is worth (each block alone might look too short), and how many blocks it has."""
-    robot = with_motors(robot) if robot.loops else robot
+    robot = with_motors(robot)
     columns = {name: options[name] for name in COLUMNS if name in options}
     layout = layout_of(robot, **{"friction": FRICTION, **columns})
     kept = regression_basis(robot, layout).columns

@@ -1,6 +1,6 @@
 """From the parts of a model file to a Robot: order, lumping of fixed parts, floating or fixed base."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -39,12 +39,57 @@ def assemble(name: str, parts: list[Part], *, floating, gravity, source: Source 
     """
     gravity = _checked_gravity(gravity)
     parts = _based(parts, floating)
+    lumped = _lumped(parts)
+    if not lumped.joints:
+        where = f" ({source.path})" if source else ""
+        raise ModelError(
+            f"Robot '{name}'{where} has no movable joint, so motion reveals nothing about its bodies. "
+            "Use a model with movable joints, or floating=True to let the whole body move."
+        )
+    _require_unique("joint", [j.name for j in lumped.joints], name)
+    _require_unique("body", lumped.body_names, name)
+    joints, mimic_notes = _resolved_mimics(lumped.joints)
+    free = [j for j in joints if j.mimics is None]
+
+    def per_degree(field):
+        return np.array([getattr(j, field) for j in free for _ in range(j.nv)], dtype=float)
+
+    return Robot(
+        name=name,
+        joints=tuple(joints),
+        parents=np.array(lumped.parents),
+        body_names=tuple(lumped.body_names),
+        body_joints=np.array(lumped.body_joints),
+        inertias=np.array(lumped.inertias),
+        gravity=gravity,
+        armature=per_degree("armature"),
+        damping=per_degree("damping"),
+        frictionloss=per_degree("frictionloss"),
+        links=tuple(lumped.links),
+        source=source,
+        notes=(*notes, *mimic_notes),
+    )
+
+
+@dataclass(eq=False)
+class _Lumped:
+    """Joints and bodies, parents first; parts without a joint are links that lend their inertia to the body they ride
+    on."""
+
+    joints: list[Joint] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    body_names: list[str] = field(default_factory=list)
+    body_joints: list[int] = field(default_factory=list)
+    inertias: list[np.ndarray] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+
+
+def _lumped(parts: list[Part]) -> _Lumped:
+    """Parts depth first, children in file order."""
     children: dict[int, list[int]] = {}
     for index, part in enumerate(parts):
         children.setdefault(part.parent, []).append(index)
-
-    joints, parents, links = [], [], []
-    body_names, body_joints, thetas = [], [], []
+    found = _Lumped()
     # a stack keeps deep chains clear of the recursion limit: part, joint and body it rides on, its pose there
     stack = [(index, WORLD, WORLD, np.eye(3), np.zeros(3)) for index in reversed(children.get(WORLD, []))]
     while stack:
@@ -54,50 +99,21 @@ def assemble(name: str, parts: list[Part], *, floating, gravity, source: Source 
             first = part.joints[0]
             placed = replace(first, rotation=R @ first.rotation, position=p + R @ first.position)
             for each in (placed, *part.joints[1:]):
-                joints.append(each)
-                parents.append(joint)
-                joint = len(joints) - 1
+                found.joints.append(each)
+                found.parents.append(joint)
+                joint = len(found.joints) - 1
             R, p = np.eye(3), np.zeros(3)
-            body = len(body_names)
-            body_names.append(part.name)
-            body_joints.append(joint)
-            thetas.append(np.zeros(10))
+            body = len(found.body_names)
+            found.body_names.append(part.name)
+            found.body_joints.append(joint)
+            found.inertias.append(np.zeros(10))
         else:
             R, p = R @ part.rotation, p + R @ part.position
-        links.append(Link(part.name, body, R, p, part.theta, part.has_inertial))
+        found.links.append(Link(part.name, body, R, p, part.theta, part.has_inertial))
         if body != WORLD:
-            thetas[body] = thetas[body] + transform(part.theta, R, p)
+            found.inertias[body] = found.inertias[body] + transform(part.theta, R, p)
         stack += [(child, joint, body, R, p) for child in reversed(children.get(index, []))]
-
-    if not joints:
-        where = f" ({source.path})" if source else ""
-        raise ModelError(
-            f"Robot '{name}'{where} has no movable joint, so motion reveals nothing about its bodies. "
-            "Use a model with movable joints, or floating=True to let the whole body move."
-        )
-    _require_unique("joint", [j.name for j in joints], name)
-    _require_unique("body", body_names, name)
-    joints, mimic_notes = _resolved_mimics(joints)
-    free = [j for j in joints if j.mimics is None]
-
-    def per_degree(field):
-        return np.array([getattr(j, field) for j in free for _ in range(j.nv)], dtype=float)
-
-    return Robot(
-        name=name,
-        joints=tuple(joints),
-        parents=np.array(parents),
-        body_names=tuple(body_names),
-        body_joints=np.array(body_joints),
-        inertias=np.array(thetas),
-        gravity=gravity,
-        armature=per_degree("armature"),
-        damping=per_degree("damping"),
-        frictionloss=per_degree("frictionloss"),
-        links=tuple(links),
-        source=source,
-        notes=(*notes, *mimic_notes),
-    )
+    return found
 
 
 def free_joint(name: str = FLOATING_BASE) -> Joint:

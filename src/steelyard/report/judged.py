@@ -119,8 +119,8 @@ def _subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot, np.ndarra
     """What to read a model and its logs by, the model, and its torque offsets (nv,)."""
     job = Job(model=str(path), logs=tuple(map(str, logs)), **options)
     if not Path(path).is_dir():
-        robot = load_with_side(job)
-        return job, with_motors(robot) if robot.loops else robot, np.zeros(robot.nv)
+        robot = with_motors(load_with_side(job))
+        return job, robot, np.zeros(robot.nv)
     summary = read(path).summary
     own = [name for name in summary["files"] if name.endswith(MODELS)]
     if summary["kind"] != "identification" or not own or summary["couplings"] or summary["rotors"]:

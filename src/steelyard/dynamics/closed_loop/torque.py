@@ -75,6 +75,11 @@ def independent(robot: Robot, *, actuated=None) -> tuple[str, ...]:
 
 @lru_cache(maxsize=32)
 def with_motors(robot: Robot) -> Robot:
-    """The robot with its motors stated: those it has, or the choice of independent joints that suits its loops."""
+    """The robot with its motors stated: those it has, or the choice of independent joints that suits its loops.
+
+    Without loops every joint has its own, and the robot is returned as it is.
+    """
+    if not robot.loops:
+        return robot
     names = choose(robot).names
     return robot if robot.actuated else robot.with_actuated(name for name in names if name in robot.joint_names)
