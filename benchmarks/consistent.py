@@ -18,8 +18,8 @@ import numpy as np
 
 import steelyard as sy
 from steelyard import fit
-from steelyard.fit.consistent import EFFECT_SPREAD
 from steelyard.fit.constraints import EPS
+from steelyard.fit.weighed import EFFECT_SPREAD
 from steelyard.inertia import pseudo
 from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
 from steelyard.information import Information, accumulate

@@ -7,7 +7,7 @@ from problems import random_log, scattered, with_friction
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import InertiaError, OptionError
-from steelyard.fit.consistent import unconstrained_program
+from steelyard.fit.assembled import unconstrained_program
 from steelyard.fit.nonconvex import CHARTS, SIGNS, _Unknowns
 from steelyard.fit.prior import consistent_prior
 from steelyard.information import accumulate

@@ -8,8 +8,8 @@ import steelyard as sy
 from robots import urdf
 from steelyard.errors import FitError
 from steelyard.fit import shown
-from steelyard.fit.consistent import nearest
 from steelyard.fit.shown import consistent_where_shown
+from steelyard.fit.trials import Trials
 from steelyard.inertia.realizability import is_realizable
 from steelyard.information import accumulate
 from steelyard.log.filters import differentiate
@@ -52,13 +52,13 @@ def test_only_links_outside_their_shape_are_tried(arm, monkeypatch):
     robot, info = arm
     shapes, free = bounding_ellipsoids(robot)[0], sy.fit.consistent(info, within="consistent")
     outside = {name for name in shapes if not is_realizable(free.theta[robot.body_names.index(name)], shapes[name])}
-    freed = []
+    freed, nearest = [], Trials.nearest
 
-    def watched(info, *, within, **options):
+    def watched(trials, within, **options):
         freed.append({name for name, each in within.items() if each == "consistent"})
-        return nearest(info, within=within, **options)
+        return nearest(trials, within, **options)
 
-    monkeypatch.setattr(shown, "nearest", watched)
+    monkeypatch.setattr(Trials, "nearest", watched)
     found = consistent_where_shown(info, within=ALL)
     assert 0 < len(outside) < len(shapes) and freed[0] == set(shapes) and freed[1] == set()
     assert len(freed) > 3 and all(each <= outside for each in freed[1:])
@@ -105,16 +105,18 @@ def test_shapes_with_which_nothing_is_found_are_contradicted(arm, monkeypatch):
     robot, info = arm
     shapes = bounding_ellipsoids(robot)[0]
 
-    def without_digits(fit):
-        def tried(info, *, within, **options):
-            if all(within.get(name, "geometry") == "geometry" for name in shapes):
-                raise FitError("The cone solver found no solution.")
-            return fit(info, within=within, **options)
+    def refused(within):
+        if all(within.get(name, "geometry") == "geometry" for name in shapes):
+            raise FitError("The cone solver found no solution.")
+        return within
 
-        return tried
-
-    for fit in (sy.fit.consistent, nearest):
-        monkeypatch.setattr(shown, fit.__name__, without_digits(fit))
+    nearest = Trials.nearest
+    monkeypatch.setattr(Trials, "nearest", lambda self, within, **options: nearest(self, refused(within), **options))
+    monkeypatch.setattr(
+        shown,
+        "consistent",
+        lambda info, *, within, **options: sy.fit.consistent(info, within=refused(within), **options),
+    )
     found = consistent_where_shown(info, within=ALL)
     assert error(info, found) < 1.1 * error(info, sy.fit.consistent(info, within="consistent"))
     (note,) = (note for note in found.notes if note.startswith("The data contradicts"))

@@ -20,8 +20,8 @@ from steelyard.calibration.sums import axis_sums
 from steelyard.calibration.visibility import axis_visibility
 from steelyard.errors import OptionError
 from steelyard.fit import Estimate, Status, consistent
-from steelyard.fit.consistent import prior_precision
 from steelyard.fit.weakness import weak_directions
+from steelyard.fit.weighed import prior_precision
 from steelyard.fit.whitening import whiten
 from steelyard.identifiability.basis import from_null_space
 from steelyard.information import Information, accumulate

@@ -11,9 +11,9 @@ from steelyard.excite.focus import unknowns_of, whitened
 from steelyard.excite.goal import CRITERIA, Goal, unit_columns
 from steelyard.excite.measured import JOINTS, measured_kinds
 from steelyard.excite.noise import noise_of, usual_wrench, weighed_logs
-from steelyard.fit.consistent import EFFECT_SPREAD
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.program import congruence
+from steelyard.fit.weighed import EFFECT_SPREAD
 from steelyard.identifiability.structure import regression_basis
 from steelyard.information import Information
 from steelyard.information.kinds import sensors_of

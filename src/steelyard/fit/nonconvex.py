@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.fit.consistent import unconstrained_program
+from steelyard.fit.assembled import unconstrained_program
 from steelyard.fit.constraints import effect_bounds
 from steelyard.fit.estimate import Estimate, Status, identified_robot
 from steelyard.fit.prior import consistent_prior
@@ -126,7 +126,7 @@ def descent(
     program, noise = unconstrained_program(info, theta0, weight, noise)
     inverse = np.linalg.inv(program.directions)
     free = _Unknowns(info.layout, CHARTS[chart], signs, np.diag(program.directions))
-    R, z = program.triangle
+    R, z = program.residual.triangle
 
     def coordinates(phi):
         return inverse @ (free.parameters(phi) - program.start)

@@ -9,11 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.fit.consistent import EFFECT_SPREAD, _torque_scale
 from steelyard.fit.constraints import SIGNED
 from steelyard.fit.least_squares import model_parameters
 from steelyard.fit.program import congruence
 from steelyard.fit.sandwich import Sandwich
+from steelyard.fit.weighed import effect_pull
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def posterior(scores: Sandwich, theta0, *, weight: float = 1.0) -> Posterior:
         directions[layout.body(i), layout.body(i)] = congruence(theta)
     effects = np.arange(layout.inertial.stop, layout.size)
     pull = np.full(layout.size, np.sqrt(weight / 2))
-    pull[effects] = np.sqrt(weight) / (EFFECT_SPREAD * _torque_scale(info))
+    pull[effects] = effect_pull(info, weight)
     to_whitened = np.linalg.pinv(scores.to_base) @ info.basis.regrouping
     size = np.hypot(np.linalg.norm(to_whitened[:, effects], axis=0), pull[effects])
     directions[effects, effects], pull[effects] = 1.0 / size, pull[effects] / size

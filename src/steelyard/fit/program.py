@@ -26,28 +26,12 @@ class Infeasible(FitError):
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
-    """`min ||A w - b||^2 + entropic_weight * sum d(J || J0)` over w (k,), subject to the constraints.
-
-    Parameters are `x = start + directions @ w`, the relative change of the bodies' second moments is `Y = offset +
-    spread @ w`, ten numbers a body. constant: of the cost, what no parameters can explain. given: columns that
-    equalities settle.
-    """
+class Residual:
+    """`||A w - b||^2 + constant` over w (k,). constant: what no parameters can explain."""
 
     A: np.ndarray
     b: np.ndarray
-    start: np.ndarray
-    directions: np.ndarray
-    offset: np.ndarray
-    spread: np.ndarray
-    entropic_weight: float
     constant: float
-    constraints: tuple[Constraint, ...]
-    given: tuple[int, ...] = ()
-
-    @property
-    def body_count(self) -> int:
-        return len(self.offset) // 10
 
     @cached_property
     def triangle(self) -> tuple[np.ndarray, np.ndarray]:
@@ -60,6 +44,33 @@ class Program:
     def remainder(self) -> float:
         """Part of the cost that no w changes."""
         return self.constant + max(float(self.b @ self.b - self.triangle[1] @ self.triangle[1]), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """`min residual(w) + entropic_weight * sum d(J || J0)` over w (k,), subject to the constraints.
+
+    Parameters are `x = start + directions @ w`, the relative change of the bodies' second moments is `Y = offset +
+    spread @ w`, ten numbers a body. given: columns that equalities settle.
+    """
+
+    residual: Residual
+    start: np.ndarray
+    directions: np.ndarray
+    offset: np.ndarray
+    spread: np.ndarray
+    entropic_weight: float
+    constraints: tuple[Constraint, ...]
+    given: tuple[int, ...] = ()
+
+    @property
+    def body_count(self) -> int:
+        return len(self.offset) // 10
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+        return self.directions.shape[1]
 
     def parameters(self, w) -> np.ndarray:
         """(p,) in SI units."""
@@ -78,8 +89,8 @@ class Program:
 
     def cost(self, w) -> float:
         """Objective, infinite where an entropic term ends."""
-        R, z = self.triangle
-        value = self.remainder + float(np.sum((R @ w - z) ** 2))
+        R, z = self.residual.triangle
+        value = self.residual.remainder + float(np.sum((R @ w - z) ** 2))
         if self.entropic_weight:
             eigenvalues = np.linalg.eigvalsh(self.relative(w))
             if (eigenvalues <= 0).any():
@@ -89,7 +100,7 @@ class Program:
 
     def model(self, w) -> tuple[np.ndarray, np.ndarray]:
         """F and u of the quadratic model `cost(w + d) = cost(w) - ||u||^2 / 2 + ||F d - u||^2 / 2`; F triangular."""
-        R, z = self.triangle
+        R, z = self.residual.triangle
         rows, sides = [np.sqrt(2) * R], [np.sqrt(2) * (z - R @ w)]
         if not self.entropic_weight:
             return rows[0], sides[0]
@@ -120,8 +131,6 @@ def met(known: Sequence[Constraint], start, directions) -> tuple[np.ndarray, np.
     Raises Infeasible where they contradict each other.
     """
     equalities = [each for each in known if each.equality]
-    if not equalities:
-        return np.zeros(directions.shape[1]), np.eye(directions.shape[1])
     A = np.concatenate([each.A for each in equalities])
     missing = np.concatenate([each.b for each in equalities]) - A @ start
     rows = A @ directions

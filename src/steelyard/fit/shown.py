@@ -6,12 +6,14 @@ design. Held inside such a shape, a link explains its torques clearly worse; the
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from steelyard.errors import FitError, choices
-from steelyard.fit.consistent import consistent, nearest
+from steelyard.fit.consistent import consistent
 from steelyard.fit.estimate import Estimate
+from steelyard.fit.trials import Trials
 from steelyard.fit.volumes import CONSISTENT, GEOMETRY, OTHERS, Volumes, volumes
 from steelyard.fit.whitening import joint_noise
 from steelyard.inertia.realizability import is_realizable
@@ -19,6 +21,9 @@ from steelyard.information import Information
 
 WORSE = 1.1  # residual of any joint, over that without the shapes, that noise and unmodelled friction do not explain
 GROUPS = 8  # of doubted bodies, neighbours in the tree: more than so many are freed several at a time
+CLEAR = (
+    4.0  # times the evidence, and the excess, of a residual within some of the constraints that makes others needless
+)
 EVIDENCE = 9.0  # nats in all: noise alone costs that much in 2e-5 of all tests of one number (chi-square)
 
 
@@ -33,10 +38,9 @@ def consistent_where_shown(info: Information, *, within: Mapping[str, object], *
     shown = [name for name in info.layout.body_names if name in held_by.geometric and name not in within]
     if within.get(OTHERS) != GEOMETRY or not shown:
         return consistent(info, within=within, **options)
-    tried = _Tried(info, within, options)
-    free = tried.without(shown)
-    outside = [] if free is None else _outside(info, free, held_by, shown)
-    freed = _necessary(tried, free, [], outside, size=-(-len(outside) // GROUPS))
+    tried = _Tried(Trials(info, options), within, shown)
+    outside = [] if tried.free is None else _outside(info, tried.free, held_by, shown)
+    freed = _necessary(tried, [], outside, size=-(-len(outside) // GROUPS))
     try:
         found = consistent(info, within=tried.within(freed), **options)
     except FitError:
@@ -46,10 +50,9 @@ def consistent_where_shown(info: Information, *, within: Mapping[str, object], *
         found = consistent(info, within=tried.within(freed), **options)
     if not freed:
         return found
-    bound = tried.without([])
     cost = "no model explains the torques"
-    if bound is not None and free is not None:
-        cost = f"the torque residual is up to {_ratios(info, bound, free).max():.3g} times as large"
+    if tried.bound is not None and tried.free is not None:
+        cost = f"the torque residual is up to {_ratios(info, tried.bound, tried.free).max():.3g} times as large"
     note = (
         f"The data contradicts the shape that the model shows of {choices(freed)}: with the mass inside, {cost}. It "
         "may lie anywhere there; the model shows too little, or its shape is of another version."
@@ -68,43 +71,61 @@ def _outside(info: Information, free, held_by: Volumes, names: list[str]) -> lis
 
 @dataclass(frozen=True, eq=False)
 class _Tried:
-    """Fits at one noise and without a proof, (p,) parameters: enough to see what a shape costs."""
+    """Fits with more and less of the shapes. bounds: where mass may be with all; shown: names of their bodies."""
 
-    info: Information
+    trials: Trials
     bounds: Mapping[str, object]
-    options: dict
+    shown: list[str]
 
     def within(self, names) -> dict[str, object]:
         """Where mass may be, without the shapes of some bodies."""
         return {**self.bounds, **dict.fromkeys(names, CONSISTENT)}
 
-    def without(self, names) -> np.ndarray | None:
+    @cached_property
+    def free(self) -> np.ndarray | None:
+        """(p,) the fit without any shape."""
+        return self._without(self.shown)
+
+    @cached_property
+    def bound(self) -> np.ndarray | None:
+        """(p,) the fit with all of them."""
+        return self._without([])
+
+    def contradicted(self, kept: list[str]) -> bool:
+        """Whether the data is explained clearly worse where only the shapes of some bodies are left aside.
+
+        Further constraints only add to what a fit within a few of them costs: one that is clearly worse is enough.
+        """
+        if not kept:
+            return self._contradicts(self.bound)
+        return self._contradicts(self._without(kept, enough=lambda parameters: self._contradicts(parameters, CLEAR)))
+
+    def _without(self, names, **options) -> np.ndarray | None:
         """The fit without these shapes; None where there is none: shapes so far from the data that they cannot stay."""
         try:
-            return nearest(self.info, within=self.within(names), **self.options)
+            return self.trials.nearest(self.within(names), **options)
         except FitError:
             return None
 
+    def _contradicts(self, parameters, margin: float = 1.0) -> bool:
+        """Whether the data is explained clearly worse by parameters (p,) than without shapes."""
+        if parameters is None or self.free is None:
+            return True
+        info = self.trials.info
+        ratios = _ratios(info, parameters, self.free)
+        nats = info.counts * info.independence * np.log(ratios)
+        return bool(nats[ratios > WORSE**margin].sum() > margin * EVIDENCE)
 
-def _necessary(tried: _Tried, free, kept: list[str], names: list[str], *, size: int) -> list[str]:
+
+def _necessary(tried: _Tried, kept: list[str], names: list[str], *, size: int) -> list[str]:
     """Of bodies that may be freed, those that must be when `kept` are freed too, by halves down to a size."""
-    if not names or not _contradicts(tried.info, tried.without(kept), free):
+    if not names or not tried.contradicted(kept):
         return []
     if len(names) <= size:
         return names
     first, second = names[: len(names) // 2], names[len(names) // 2 :]
-    needed = _necessary(tried, free, [*kept, *second], first, size=size)
-    return [*needed, *_necessary(tried, free, [*kept, *needed], second, size=size)]
-
-
-def _contradicts(info: Information, bound, free) -> bool:
-    """Whether the data is explained clearly worse by the parameters `bound` (p,) than by `free`."""
-    if bound is None:
-        return True
-    ratios = _ratios(info, bound, free)
-    nats = info.counts * info.independence * np.log(ratios)
-    worst = ratios > WORSE
-    return bool(nats[worst].sum() > EVIDENCE)
+    needed = _necessary(tried, [*kept, *second], first, size=size)
+    return [*needed, *_necessary(tried, [*kept, *needed], second, size=size)]
 
 
 def _ratios(info: Information, bound, free) -> np.ndarray:

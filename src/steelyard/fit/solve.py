@@ -9,6 +9,7 @@ repeated until it violates none: its dual, with no multipliers for the others, b
 Only that last step is worth a proof, which costs several times as much as the step.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,8 @@ from steelyard.fit.program import Program
 from steelyard.fit.rows import Rows
 
 __all__ = ["NO_DIGITS", "Solution", "proven", "solve"]
+
+Enough = Callable[[np.ndarray], bool]
 
 STEPS = 60
 CLEAR = 0.9  # of the way to the end of the entropic cost that a step may go
@@ -39,18 +42,20 @@ class Solution:
     near: "_Step | None" = None
 
 
-def solve(program: Program, *, proof: bool = True) -> Solution:
+def solve(program: Program, *, proof: bool = True, enough: Enough | None = None) -> Solution:
     """The global minimum. proof: whether its gap matters; one step may do without, to be `proven` later.
 
+    enough: whether parameters (p,) tell already what is asked. Those within some of the constraints are tried on the
+    way: the cost of the minimum is no less than theirs. Without a proof and an entropic cost only, which need all.
     Raises Infeasible, or FitError when no digits are left.
     """
     barrier = program.entropic_weight > 0
     rows = _inequalities(program)
-    w = np.zeros(program.A.shape[1])
+    w = np.zeros(program.size)
     feasible = False  # w = 0 need not be
     for _ in range(STEPS):
         F, target = program.model(w)
-        step = _constrained(program, rows, w, F, target, proof=proof or barrier)
+        step = _constrained(program, rows, w, F, target, proof=proof or barrier, enough=enough)
         length = _line_search(program, w, step.d, feasible)
         w, feasible = w + length * step.d, feasible or length == 1.0
         cost, decrement = program.cost(w), float(np.sum((F @ step.d) ** 2))
@@ -66,7 +71,7 @@ def proven(program: Program, solution: Solution) -> Solution:
     """The same minimum with the gap that can be shown. Raises as `solve`."""
     if solution.near is None:
         return solution
-    w, F = np.zeros(program.A.shape[1]), solution.F
+    w, F = np.zeros(program.size), solution.F
     step = _constrained(program, _inequalities(program), w, F, program.model(w)[1], near=solution.near)
     cost = program.cost(step.d)
     return Solution(step.d, step.aux, step.gap / max(1.0, cost), cost, F)
@@ -106,7 +111,17 @@ def _line_search(program: Program, w, d, feasible: bool) -> float:
     return length
 
 
-def _constrained(program: Program, rows: Rows, w, F, target, *, proof: bool = True, near: _Step | None = None) -> _Step:
+def _constrained(
+    program: Program,
+    rows: Rows,
+    w,
+    F,
+    target,
+    *,
+    proof: bool = True,
+    near: _Step | None = None,
+    enough: Enough | None = None,
+) -> _Step:
     """Minimise `||F d - target||^2 / 2` subject to the constraints at `w + d`. near: the same without a proof."""
     from scipy.linalg import solve_triangular
 
@@ -121,7 +136,7 @@ def _constrained(program: Program, rows: Rows, w, F, target, *, proof: bool = Tr
         active = rows.only(entered)
         h = active.slack(program.parameters(w + d))
         M = solve_triangular(F, (active.A @ program.directions).T, trans=1, check_finite=False).T
-        found = shortest_step(Bounded(active, h, M, max(1.0, program.remainder)), scale, proof=proof)
+        found = shortest_step(Bounded(active, h, M, max(1.0, program.residual.remainder)), scale, proof=proof)
         moved = d + solve_triangular(F, found.u, check_finite=False)
         return _Step(moved, found.aux, found.gap, entered, found.length)
 
@@ -130,5 +145,7 @@ def _constrained(program: Program, rows: Rows, w, F, target, *, proof: bool = Tr
     while missed.any() or unproven:  # where nothing is violated, the free optimum is the constrained one too
         last = not missed.any()
         step = within(step.entered | missed, RESCALED * step.length or None, proof=last)
+        if enough is not None and not proof and enough(program.parameters(w + step.d)):
+            break
         missed, unproven = violated(step), proof and not last
     return step

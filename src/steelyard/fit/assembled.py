@@ -1,0 +1,48 @@
+"""The program of a fit: weighed data, prior and constraints together."""
+
+import numpy as np
+
+from steelyard.fit.program import Program, Residual, met
+from steelyard.fit.weighed import Weighed, effect_pull, first_noise, weighed
+from steelyard.information import Information
+
+SETTLED = 1e-9  # of a column's reach, below which equalities leave it no freedom
+
+
+def assembled(data: Weighed, known, regularizer: str, weight: float) -> Program:
+    """The program of weighed data and what is known. Raises Infeasible where equalities contradict each other."""
+    layout, start, directions = data.info.layout, data.start, data.directions
+    bodies, effects = np.arange(layout.inertial.stop), np.arange(layout.inertial.stop, layout.size)
+    penalty = np.eye(len(start))
+    if regularizer == "euclidean":
+        penalty[np.ix_(bodies, bodies)] = directions[np.ix_(bodies, bodies)]
+    penalty[bodies] *= np.sqrt(weight / 2)
+    penalty[effects, effects] = effect_pull(data.info, weight) * directions[effects, effects]
+    if regularizer == "entropic":
+        penalty = penalty[effects]
+    A = np.concatenate([data.turned, penalty])
+    b = np.concatenate([data.problem.r - data.columns @ start, np.zeros(len(penalty))])
+    spread, reach = np.eye(len(bodies), len(start)), np.linalg.norm(directions, axis=1)
+    y = np.zeros(len(start))
+    if any(each.equality for each in known):
+        y, N = met(known, start, directions)
+        A, b, spread, start, directions = A @ N, b - A @ y, N[bodies], start + directions @ y, directions @ N
+    return Program(
+        residual=Residual(A, b, max(data.info.c - float(data.problem.r @ data.problem.r), 0.0)),
+        start=start,
+        directions=directions,
+        offset=y[bodies],
+        spread=spread,
+        entropic_weight=weight if regularizer == "entropic" else 0.0,
+        constraints=known,
+        given=tuple(np.flatnonzero(np.linalg.norm(directions, axis=1) <= SETTLED * reach).tolist()),
+    )
+
+
+def unconstrained_program(info: Information, theta0, weight: float, noise=None) -> tuple[Program, np.ndarray]:
+    """The program of `consistent` with its pullback prior theta0 (nb, 10) and no constraints, and the noise (g,) used.
+
+    noise: what unconstrained least squares leaves, by default.
+    """
+    noise = first_noise(info) if noise is None else np.asarray(noise, dtype=float)
+    return assembled(weighed(info, noise, theta0, weight), (), "pullback", weight), noise

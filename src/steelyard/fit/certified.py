@@ -1,0 +1,45 @@
+"""What is claimed of a constrained solution, checked on the parameters themselves."""
+
+import numpy as np
+
+from steelyard.errors import FitError
+from steelyard.fit.estimate import Certificate
+from steelyard.fit.rows import Rows
+from steelyard.fit.solve import Solution
+from steelyard.inertia import pseudo
+
+ROUNDING = 1e-9  # by how much of its size a bounded value may miss its bound before it is put there
+
+
+def onto_bounds(known, parameters) -> np.ndarray:
+    """Bounded friction within rounding of its bound is put there."""
+    parameters = parameters.copy()
+    for each in known:
+        if each.cones == (("nonnegative", 1),) and np.count_nonzero(each.A) == 1:
+            column = int(np.flatnonzero(each.A[0])[0])
+            slack = float(each.b[0] - each.A[0] @ parameters)
+            if -ROUNDING < slack < 0:
+                parameters[column] = each.b[0] / each.A[0, column]
+    return parameters
+
+
+def depths_of(known, parameters, solution: Solution) -> np.ndarray:
+    """(number of constraints,) how far inside each constraint the parameters lie."""
+    rows = Rows(known)
+    return rows.depths(rows.slack(parameters, solution.aux))
+
+
+def certificate_of(layout, theta0, known, parameters, depths, gap: float) -> Certificate:
+    """Check the constraints on the parameters themselves. Raises FitError when one is violated."""
+    inverse = np.linalg.inv(np.linalg.cholesky(pseudo.to_matrix(theta0)))
+    J = pseudo.to_matrix(parameters[layout.inertial].reshape(-1, 10))
+    smallest = float(np.linalg.eigvalsh(inverse @ J @ np.swapaxes(inverse, -1, -2)).min(initial=np.inf))
+    equality = np.array([each.equality for each in known], dtype=bool)
+    broken = [
+        f"{each.label} ({depth:.1e})"
+        for each, depth, allowed in zip(known, depths, np.where(equality, -ROUNDING, 0.0), strict=True)
+        if depth < allowed
+    ]
+    if broken:
+        raise FitError(f"The solution failed its own check: {'; '.join(broken)}.")
+    return Certificate(gap, smallest, float(depths[~equality].min(initial=np.inf)))

@@ -1,0 +1,35 @@
+"""Fits of the same data inside other volumes, at one noise and without proofs: enough to see what a shape costs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.fit.asked import asked
+from steelyard.fit.assembled import assembled
+from steelyard.fit.program import Program
+from steelyard.fit.solve import solve
+from steelyard.fit.weighed import first_noise, weighed
+from steelyard.information import Information
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Fits of an Information at the noise that least squares leaves. options: of `consistent`, but for `within`."""
+
+    info: Information
+    options: Mapping
+
+    def nearest(self, within, *, enough: Callable[[np.ndarray], bool] | None = None) -> np.ndarray:
+        """(p,) parameters of `consistent` inside these volumes; with `enough`, see `solve`. Raises FitError."""
+        wanted = asked(self.info, within=within, **self.options)
+        program = replace(self._program, constraints=wanted.known)
+        return program.parameters(solve(program, proof=False, enough=enough).w)
+
+    @cached_property
+    def _program(self) -> Program:
+        """The program without volumes: these change neither its cost nor its equalities."""
+        wanted = asked(self.info, **self.options)
+        data = weighed(self.info, first_noise(self.info), wanted.theta0, wanted.weight)
+        return assembled(data, wanted.known, wanted.regularizer, wanted.weight)

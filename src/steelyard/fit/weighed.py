@@ -1,0 +1,107 @@
+"""Data at a noise, beside a prior: the coordinates in which all unknowns are free of units and of order one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.fit.least_squares import model_parameters
+from steelyard.fit.prior import consistent_prior
+from steelyard.fit.program import congruence
+from steelyard.fit.whitening import Whitened, weigh_by_noise, whiten
+from steelyard.information import Information
+
+# Prior standard deviation of friction and armature, in RMS torques of the joint at unit speed or acceleration: wide
+# enough to leave alone what the data shows, finite so that a joint that never moved keeps the model's values.
+EFFECT_SPREAD = 10.0
+FEW = 2.0  # equations an identifiable combination, below which residuals of least squares say little about noise
+UNTOLD = 0.01  # noise that is then assumed first, relative to RMS torque
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """Whitened data of an Information, weighted by its noise.
+
+    start: (p,) parameters of the prior. bodies: (nb, 10, 10) and effects: (e,) directions of the unknowns from there,
+    of bodies as in `program.congruence`. columns: (k, p) of the whitened data for all parameters.
+    """
+
+    info: Information
+    problem: Whitened
+    start: np.ndarray
+    bodies: np.ndarray
+    effects: np.ndarray
+    columns: np.ndarray
+
+    @property
+    def directions(self) -> np.ndarray:
+        """(p, p) directions of all unknowns."""
+        layout = self.info.layout
+        directions = np.zeros((layout.size, layout.size))
+        for i, block in enumerate(self.bodies):
+            directions[layout.body(i), layout.body(i)] = block
+        effects = np.arange(layout.inertial.stop, layout.size)
+        directions[effects, effects] = self.effects
+        return directions
+
+    @property
+    def turned(self) -> np.ndarray:
+        """(k, p) `columns @ directions`."""
+        stop = self.info.layout.inertial.stop
+        bodies = (
+            np.swapaxes(self.columns[:, :stop].reshape(len(self.columns), len(self.bodies), 10), 0, 1) @ self.bodies
+        )
+        return np.hstack([np.swapaxes(bodies, 0, 1).reshape(-1, stop), self.columns[:, stop:] * self.effects])
+
+
+def weighed(info: Information, noise, theta0, weight: float) -> Weighed:
+    """An Information at a noise (g,) of its row groups. theta0: (nb, 10) of the prior; weight: its own."""
+    info = info.base.weighted(info.independence / np.asarray(noise) ** 2)
+    layout, problem = info.layout, whiten(info)
+    start = np.zeros(layout.size) if info.robot is None else model_parameters(info.robot, layout)
+    start[layout.inertial] = theta0.ravel()
+    columns = problem.R @ info.basis.regrouping
+    seen = np.linalg.norm(columns[:, layout.inertial.stop :], axis=0)
+    return Weighed(info, problem, start, congruence(theta0), 1.0 / np.hypot(seen, effect_pull(info, weight)), columns)
+
+
+def first_noise(info: Information) -> np.ndarray:
+    """(g,) noise that unconstrained least squares leaves; at least UNTOLD of the torque where it fits too few data."""
+    noise = weigh_by_noise(info)[1]
+    if info.counts.sum() * info.independence > FEW * info.basis.count:
+        return noise
+    return np.maximum(noise, UNTOLD * np.sqrt(info.energy / np.maximum(info.counts, 1)))
+
+
+def effect_pull(info: Information, weight: float) -> np.ndarray:
+    """(e,) square root of the prior's precision for friction, armature and extras."""
+    return np.sqrt(weight) / (EFFECT_SPREAD * torque_scale(info))
+
+
+def prior_precision(info: Information, *, prior=None, weight: float = 1.0) -> np.ndarray:
+    """(p, p) quadratic form, about its prior, of what `consistent` with the pullback regularizer adds to the residual.
+
+    Arguments as there. Raises FitError without a usable prior.
+    """
+    layout = info.layout
+    theta0, _ = consistent_prior(prior, info.robot, len(layout.bodies))
+    precision = np.zeros((layout.size, layout.size))
+    for i, theta in enumerate(theta0):
+        inverse = np.linalg.inv(congruence(theta))
+        precision[layout.body(i), layout.body(i)] = weight / 2 * inverse.T @ inverse
+    effects = np.arange(layout.inertial.stop, layout.size)
+    precision[effects, effects] = effect_pull(info, weight) ** 2
+    return precision
+
+
+def torque_scale(info: Information) -> np.ndarray:
+    """RMS torque of the joint that each effect column acts on, (number of effects,)."""
+    layout = info.layout
+    if info.robot is None:
+        rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
+        count = max([*layout.dofs, -1]) + 1
+        per_dof = rms if len(rms) == count else np.full(count, rms.max(initial=0.0))  # a row group a degree, or unknown
+    else:
+        per_dof = info.degree_rms
+    per_dof = np.maximum(per_dof, max(per_dof.max(initial=0.0) * 1e-3, np.finfo(float).tiny))
+    extras = [per_dof[list(extra.dofs)].max() for extra in layout.extras]
+    return np.concatenate([np.tile(per_dof[list(layout.dofs)], len(layout.terms)), extras])
