@@ -198,7 +198,10 @@ def _drive(
 ) -> dict:
     """Track a reference in MuJoCo, by computed torque or a controller. Returns t, q, v, a, tau of every step.
 
-    offset: (nv,) constant torque that acts against the motors.
+    Leapfrog: positions at the steps, velocities between them. The velocity at a step is found together with the
+    acceleration that it decides, so torque and all states of a row belong to one instant; `mj_step` would have
+    velocities, and the friction that follows from them, half a step late. offset: (nv,) constant torque that acts
+    against the motors.
     """
     import mujoco
 
@@ -213,35 +216,61 @@ def _drive(
         m.dof_damping[at] = m.dof_frictionloss[at] = m.dof_armature[at] = 0
     d = mujoco.MjData(m)
     reference = to_mujoco(m, robot, q_ref, v_ref, a_ref)
-    d.qpos[:], d.qvel[:] = reference[0][0], reference[1][0]
+    d.qpos[:], between = reference[0][0], reference[1][0] - STEP / 2 * reference[2][0]
     states = [np.empty((len(t), size)) for size in (m.nq, m.nv, m.nv, m.nv)]
-    error, pull = np.empty(m.nv), np.empty(m.nv)
+    error, pull, inertia = np.empty(m.nv), np.empty(m.nv), np.empty((m.nv, m.nv))
     # friction is applied by hand: MuJoCo's own friction loss is a constraint without a closed form
-    damping, coulomb = m.dof_damping.copy(), m.dof_frictionloss.copy()
+    friction = _Friction(m.dof_damping.copy(), m.dof_frictionloss.copy(), offset)
     m.dof_damping[:] = m.dof_frictionloss[:] = 0
-    with heard():  # what diverges is said below
+    stiffness, gain = (0.0, 0.0) if controller is None else map(np.asarray, (controller.stiffness, controller.damping))
+    with heard(), np.errstate(over="ignore", invalid="ignore"):  # motions that diverge are refused below
         for k in range(len(t)):
             mujoco.mj_fwdPosition(m, d)
-            mujoco.mj_fwdVelocity(m, d)
             mujoco.mj_differentiatePos(m, error, 1.0, d.qpos, reference[0][k])
-            rate = reference[1][k] - d.qvel
-            loss = damping * d.qvel + coulomb * np.tanh(d.qvel / COULOMB_WIDTH) + offset
+            rate = reference[1][k] - between
             if controller is None:
-                mujoco.mj_mulM(m, d, pull, reference[2][k] + 2 * BANDWIDTH * rate + BANDWIDTH**2 * error)
+                wanted = (reference[2][k] + 2 * BANDWIDTH * rate + BANDWIDTH**2 * error) / (1 + BANDWIDTH * STEP)
+                d.qvel[:] = between + STEP / 2 * wanted
+                mujoco.mj_fwdVelocity(m, d)
+                mujoco.mj_mulM(m, d, pull, wanted)
+                loss = friction.torque(d.qvel)
                 tau = pull + d.qfrc_bias + loss
             else:
-                tau = np.asarray(controller.stiffness) * error + np.asarray(controller.damping) * rate
+                d.qvel[:] = between
+                mujoco.mj_fwdVelocity(m, d)
+                pull = stiffness * error + gain * rate - d.qfrc_bias - friction.torque(between)
+                mujoco.mj_fullM(m, d, inertia)
+                inertia.flat[:: m.nv + 1] += STEP / 2 * (gain + friction.slope(between))
+                d.qvel[:] += STEP / 2 * np.linalg.solve(inertia, pull)
+                mujoco.mj_fwdVelocity(m, d)
+                loss = friction.torque(d.qvel)
+                tau = stiffness * error + gain * (reference[1][k] - d.qvel)
             d.qfrc_applied[:] = tau - loss
-            states[0][k], states[1][k], states[3][k] = d.qpos, d.qvel, tau
-            mujoco.mj_step(m, d)
-            states[2][k] = d.qacc
+            mujoco.mj_fwdAcceleration(m, d)
+            states[0][k], states[1][k], states[2][k], states[3][k] = d.qpos, d.qvel, d.qacc_smooth, tau
+            between = between + STEP * d.qacc_smooth
+            mujoco.mj_integratePos(m, d.qpos, between, STEP)
     qpos, qvel, qacc, force = states
-    # where numbers run away MuJoCo counts a warning and starts again from the reference pose
-    runaway = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
-    if any(d.warning[kind].number for kind in runaway) or not np.isfinite(qacc).all():
+    if not np.isfinite(qacc).all():
         raise ModelError(f"The simulation of robot '{robot.name}' diverged; check its masses and the motion's speed.")
     q, v, a = from_mujoco(m, robot, qpos, qvel, qacc)
     return {"t": t, "q": q, "v": v, "a": a, "tau": force_from_mujoco(m, robot, qpos, force)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Friction:
+    """Viscous and smoothed Coulomb friction and constant torque of each degree in MuJoCo's order: (nv,) each."""
+
+    damping: np.ndarray
+    coulomb: np.ndarray
+    offset: np.ndarray | float
+
+    def torque(self, v) -> np.ndarray:
+        return self.damping * v + self.coulomb * np.tanh(v / COULOMB_WIDTH) + self.offset
+
+    def slope(self, v) -> np.ndarray:
+        """Its derivative with the velocity."""
+        return self.damping + self.coulomb * (1 - np.tanh(v / COULOMB_WIDTH) ** 2) / COULOMB_WIDTH
 
 
 def _compiled(robot: Robot):

@@ -87,9 +87,12 @@ def test_gravity_taken_off_the_torques(name):
     assert (fault.code, fault.options) == ("gravity_compensated", ("--gravity", "0", "0", "0"))
 
 
-@pytest.mark.parametrize(("name", "common_error", "error"), [("panda", 0.02, 0.06), ("puma560", 0.1, 0.3)])
-def test_motor_currents(name, common_error, error):
-    """Gains relative to each other come from the motion, their common factor from the given model."""
+@pytest.mark.parametrize(
+    ("name", "common_error", "error", "worst"), [("panda", 0.02, 0.005, 0.1), ("puma560", 0.1, 0.01, 0.3)]
+)
+def test_motor_currents(name, common_error, error, worst):
+    """Gains relative to each other come from the motion, their common factor from the given model. One wrist shows
+    little but friction and noise: the last joint's scatters by 4 % (Panda)."""
     log = recorded(name)
     gains = np.geomspace(5.0, 40.0, log.nv)
     currents = log.replace(tau=log.tau / gains)
@@ -103,7 +106,8 @@ def test_motor_currents(name, common_error, error):
     relative = gained.gains[seen] / gains[seen]
     common = np.median(relative)
     assert common == pytest.approx(1, rel=common_error)
-    assert np.abs(relative / common - 1).max() < error
+    *others, last = np.sort(np.abs(relative / common - 1))
+    assert max(others) < error and last < worst
 
 
 @pytest.mark.parametrize(("factor", "options"), [(1e3, ("--unit", "tau=mNm")), (0.02, ("--scale",))])

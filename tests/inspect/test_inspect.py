@@ -116,7 +116,8 @@ def test_delays_against_the_model():
     robot = sy.library.puma560()
     late = inspect(recorded(delay=0.008)[1], robot)
     assert list(late.delays) == list(robot.joint_names)
-    assert np.array(list(late.delays.values())) == pytest.approx(0.008, abs=0.0012)
+    told, deviation = np.array(list(late.delays.values())).T
+    assert (np.abs(told - 0.008) < 3.5 * deviation).all() and deviation.max() < 1e-4
     assert [fault.code for fault in late.faults] == ["delay"]
 
 

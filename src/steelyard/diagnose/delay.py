@@ -1,132 +1,177 @@
 """Torque that comes later than the motion that needs it, or earlier.
 
-A delay adds `-delay * d tau / dt`. Friction that lags behind a reversal looks the same, so the rate of the Coulomb
-column is a free companion: only gravity and inertia tell the delay.
+A delay adds `-delay * d tau / dt`. Friction that lags behind a reversal looks alike, so the rate of the Coulomb column
+is a free companion: gravity and inertia tell the delay. In a joint that shows nothing but friction the two are one, and
+the same shift undoes them. Delays of all joints are estimated together, with
+covariance, beside all parameters; what is said of them follows from that.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Added, Hypothesis, add_columns, promise, scatter, widened
+from steelyard.diagnose.finding import Fault, fault
+from steelyard.diagnose.hypothesis import Added, Hypothesis, add_columns, certain, promise, scatter, widened
 
-ROUNDS = 4  # of Gauss-Newton
+ROUNDS = 5  # of Gauss-Newton
 LONGEST = 0.2  # s
-PROMISING = 0.3  # share of the shortest delay that the first step must find
-LEAST = 0.02  # nats a sample to first order, below which a delay is not pursued
-SHORTEST = 9.5e-4  # s; torque of friction that comes half a step of a simulation late looks like up to 0.92 ms
-CERTAIN = 4.0  # standard deviations that a delay must have to be undone
+SETTLED = 1e-5  # s, below which another round changes nothing
+CERTAIN = (
+    3.5  # standard deviations: of a seven-joint arm's logs without a delay, noise alone reaches them in one of 270
+)
+NOTICEABLE = 5e-4  # s, below which undoing a delay changes little
 UNSURE = 5e-3  # s: standard deviation of a delay that is no more than a guess
-NOTICEABLE = 5e-4  # s, below which undoing a delay changes nothing
-MOST = 3  # patterns pursued, those that promise most
-
-
-def hypotheses(case: Case) -> Iterator[Hypothesis]:
-    """One common delay, and one of each joint alone."""
-    space = widened(case, _reversals(case)) if "coulomb" in case.layout.terms else case.space
-    together = np.zeros(case.robot.nv)
-    together[list(case.dofs)] = 1.0
-    patterns = (together, *np.eye(case.robot.nv)[list(case.dofs)])
-    promised = [_promised(case, pattern, space) for pattern in patterns]
-    for place in sorted(range(len(patterns)), key=lambda place: -promised[place])[:MOST]:
-        pattern = patterns[place]
-        if promised[place] < LEAST:
-            break
-        delay = _delay(case, pattern, space)
-        if abs(delay) < SHORTEST:
-            continue
-        changed = case.undone("delay", delay=case.delay + delay * pattern)
-        alone = int(np.argmax(pattern)) if pattern.sum() == 1 else None
-        name = None if alone is None else case.robot.dof_names[alone]
-        who = "Torques come" if name is None else f"The torque of {name} comes"
-        text = f"{1000 * abs(delay):.1f} ms {'later' if delay > 0 else 'earlier'} than the motion"
-        won = gain(case.free_energy, changed.free_energy)
-        ratio = np.exp(-won / pattern.sum())
-        yield Hypothesis(
-            fault(
-                "delay",
-                f"{who} {text}: shifting {'them' if name is None else 'it'} back takes {1 - ratio:.0%} "
-                "off the residual.",
-                f"Shift tau{'' if name is None else f' of {name}'} by {-1000 * delay:.1f} ms against q before "
-                "identification, or record both with one clock.",
-                joint=name,
-                options=["--delay", f"{name or 'all'}={delay:.5f}"],
-                delay_ms=1000 * delay,
-                residual_ratio=ratio,
-            ),
-            changed,
-            won,
-        )
+LESS = 0.8  # share of the residual energy that is left, below which delays are estimated again, at that noise
+COMMON = 1.3  # times what the delay of one joint wins, a common one must win
 
 
 @dataclass(frozen=True, eq=False)
 class Delays:
-    """By which torques come late, s, and standard deviations: (nv,) each, NaN for degrees without a motor."""
+    """By which torques come late, s, and their covariance, s^2.
+
+    delay (nv,), covariance (nv, nv): NaN for degrees without a motor, and where friction explains any delay.
+    """
 
     delay: np.ndarray
-    deviation: np.ndarray
+    covariance: np.ndarray
 
     @property
-    def known(self) -> np.ndarray:
-        """(nv,) the delays that motion and friction tell to a few milliseconds, NaN for the others."""
-        return np.where(self.deviation < UNSURE, self.delay, np.nan)
+    def deviation(self) -> np.ndarray:
+        """(nv,) standard deviations, NaN where torques do not show a delay."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def by_name(self, names: Sequence[str]) -> dict[str, tuple[float, float]]:
+        """Delay and standard deviation, s, of the joints that tell theirs to a few milliseconds. names: (nv,)."""
+        pairs = zip(names, self.delay, self.deviation, strict=True)
+        return {name: (float(x), float(sigma)) for name, x, sigma in pairs if sigma < UNSURE}
 
     @property
     def certain(self) -> np.ndarray:
         """(nv,) the delays that are worth undoing, 0 for the others."""
-        kept = (np.abs(self.delay) > CERTAIN * self.deviation) & (np.abs(self.delay) > NOTICEABLE)
-        return np.where(kept, self.delay, 0.0)
+        dofs, delay = certain(self.delay, self.covariance, CERTAIN)
+        kept = np.zeros(len(self.delay))
+        kept[dofs] = np.where(np.abs(delay) > NOTICEABLE, delay, 0.0)
+        return kept
 
 
 def delays(case: Case) -> Delays:
     """Delays of all joints, estimated together."""
-    space = widened(case, _reversals(case)) if "coulomb" in case.layout.terms else case.space
-    dofs, nv = list(case.dofs), case.robot.nv
-    found, deviation = np.zeros(nv), np.full(nv, np.nan)
-    added = _late(case, found, space)
+    nv, dofs = case.robot.nv, np.array(case.dofs, dtype=int)
+    found, added, changed = _settled(case, np.eye(nv)[dofs])
+    if (changed.free_energy < LESS * case.free_energy).any():  # again at the noise that is left
+        more, added, changed = _settled(changed, np.eye(nv)[dofs])
+        found = found + more
+    P = added.covariance * scatter(changed, added) ** 2
+    known = np.isfinite(np.diag(P))
+    delay, covariance = np.full(nv, np.nan), np.full((nv, nv), np.nan)
+    dofs = dofs[known]
+    delay[dofs], covariance[np.ix_(dofs, dofs)] = found[known], P[np.ix_(known, known)]
+    return Delays(delay, covariance)
+
+
+def hypotheses(case: Case) -> Iterator[Hypothesis]:
+    """One delay that all joints share, or those of single joints: of all that are certain, else of the likeliest."""
+    if not _promising(case):
+        return
+    found = delays(case)
+    dofs = np.flatnonzero(np.isfinite(found.delay))
+    if not len(dofs):
+        return
+    patterns, start = _patterns(case, found, dofs)
+    near = case.undone("delay", delay=case.delay + start @ patterns)
+    more, added, changed = _settled(near, patterns)
+    delay, deviation = start + more, added.deviations * scatter(changed, added)
+    kept = np.abs(delay) > NOTICEABLE
+    if not kept.any():
+        return
+    if not kept.all():
+        delay, deviation, patterns = delay[kept], deviation[kept], patterns[kept]
+        changed = case.undone("delay", delay=case.delay + delay @ patterns)
+    sigmas = np.abs(delay / deviation)
+    won = gain(case.free_energy, changed.free_energy)
+    sure = sigmas.min() > CERTAIN and won > _least(case)
+    named = [_named(case, changed, patterns[k], delay[k], deviation[k]) for k in np.argsort(-sigmas)]
+    yield Hypothesis(named[0], changed, won, tuple(named[1:]), bool(sure))
+
+
+def _space(case: Case) -> np.ndarray:
+    return widened(case, _reversals(case)) if "coulomb" in case.layout.terms else case.space
+
+
+def _least(case: Case) -> float:
+    """Nats a sample that a certain delay wins at least: half of what its deviations promise."""
+    return CERTAIN**2 / 4 / (len(case) * case.independence)
+
+
+def _promising(case: Case) -> bool:
+    """Whether a delay of one joint, or of all, may win that much, to first order."""
+    least, space = _least(case), _space(case)
+    for dofs in (*([dof] for dof in case.dofs), list(case.dofs)):
+        if promise(case, dofs, -case.tau_rate.T[dofs, :, None], space=space)[1] > least:
+            return True
+    return False
+
+
+def _settled(case: Case, patterns) -> tuple[np.ndarray, Added, Case]:
+    """Delays (m,) of patterns (m, nv) by Gauss-Newton, its last step, and the case without them."""
+    space, delay, changed = _space(case), np.zeros(len(patterns)), case
+    added = _step(case, changed, patterns, space)
     for _ in range(ROUNDS):
-        found[dofs] = np.clip(found[dofs] + added.coefficients, -LONGEST, LONGEST)
-        if np.abs(added.coefficients).max(initial=0.0) < 1e-5:
+        delay = np.clip(delay + added.coefficients, -LONGEST, LONGEST)
+        changed = case.undone("delay", delay=case.delay + delay @ patterns)
+        small = np.abs(added.coefficients).max(initial=0.0) < SETTLED
+        added = _step(case, changed, patterns, space)
+        if small:
             break
-        added = _late(case, found, space)
-    deviation[dofs] = added.deviations * scatter(case, added)
-    return Delays(np.where(np.isfinite(deviation), found, np.nan), deviation)
+    return delay, added, changed
 
 
-def _late(case: Case, delay: np.ndarray, space) -> Added:
-    """First-order change of the delays (nv,) of all driven degrees."""
-    shifted = case.undone("delay", delay=case.delay + delay)
-    dofs = list(case.dofs)
-    columns = np.zeros((case.robot.nv, len(case), len(dofs)))
-    columns[dofs, :, range(len(dofs))] = -shifted.tau_rate.T[dofs]
-    return add_columns(case, columns, space=space, target=shifted.target)
+def _step(case: Case, changed: Case, patterns, space) -> Added:
+    columns = -np.einsum("mj,nj->jnm", patterns, changed.tau_rate)
+    return add_columns(case, columns, space=space, target=changed.target)
 
 
-def _promised(case: Case, pattern, space) -> float:
-    """Gain that the first step promises, zero if it is too short."""
-    dofs = np.flatnonzero(pattern)
-    step, won = promise(case, dofs, -case.tau_rate.T[dofs, :, None], space=space)
-    return won if abs(step[0]) > PROMISING * SHORTEST else 0.0
+def _patterns(case: Case, found: Delays, dofs) -> tuple[np.ndarray, np.ndarray]:
+    """(m, nv) degrees that share a delay each, and these delays (m,): all degrees, those whose delay is certain, or
+    the one that is likeliest late."""
+    delay, W = found.delay[dofs], np.linalg.pinv(found.covariance[np.ix_(dofs, dofs)], hermitian=True)
+    pull, weight, variance = W @ delay, np.diag(W), 1 / W.sum()
+    common, won = variance * pull.sum(), pull**2 / weight
+    apart = np.sqrt(np.maximum(np.diag(found.covariance)[dofs] - variance, 0.0))
+    agree = np.abs(delay - common) < np.maximum(CERTAIN * apart, NOTICEABLE)
+    if agree.all() and common**2 / variance > COMMON * won.max():
+        together = np.zeros((1, case.robot.nv))
+        together[:, list(case.dofs)] = 1.0
+        return together, np.array([common])
+    chosen, late = certain(found.delay, found.covariance, CERTAIN)
+    if not chosen:
+        place = int(np.argmax(won))
+        chosen, late = [dofs[place]], pull[[place]] / weight[[place]]
+    return np.eye(case.robot.nv)[chosen], late
 
 
-def _delay(case: Case, pattern, space) -> float:
-    """Delay in s of the degrees in pattern (nv,)."""
-    delay = 0.0
-    for _ in range(ROUNDS):
-        shifted = case.undone("delay", delay=case.delay + delay * pattern)
-        step = _step(case, shifted, pattern, space)
-        delay = float(np.clip(delay + step, -LONGEST, LONGEST))
-        if abs(step) < 1e-5:
-            break
-    return delay
-
-
-def _step(case: Case, shifted: Case, pattern, space) -> float:
-    columns = -(pattern[:, None] * shifted.tau_rate.T)[:, :, None]
-    return float(add_columns(case, columns, space=space, target=shifted.target).coefficients[0])
+def _named(case: Case, changed: Case, pattern, delay: float, deviation: float) -> Fault:
+    """Of the degrees in pattern (nv,), as the log has it: what was undone before is part of it."""
+    late = delay + case.delay[pattern > 0].mean()
+    alone = int(np.argmax(pattern)) if pattern.sum() == 1 else None
+    name = None if alone is None else case.robot.dof_names[alone]
+    who = "Torques come" if name is None else f"The torque of {name} comes"
+    won = np.log(case.free_energy / changed.free_energy)[pattern > 0]
+    ratio = float(np.exp(-np.mean(won) / 2))
+    return fault(
+        "delay",
+        f"{who} {1000 * abs(late):.2f} ± {1000 * deviation:.2g} ms {'later' if late > 0 else 'earlier'} than the "
+        f"motion: shifting {'them' if name is None else 'it'} back takes {1 - ratio:.0%} off the residual.",
+        f"Shift tau{'' if name is None else f' of {name}'} by {-1000 * late:.2f} ms against q before "
+        "identification, or record both with one clock.",
+        joint=name,
+        options=["--delay", f"{name or 'all'}={late:.5f}"],
+        delay_ms=1000 * late,
+        deviation_ms=1000 * deviation,
+        residual_ratio=ratio,
+    )
 
 
 def _reversals(case: Case) -> np.ndarray:

@@ -14,13 +14,14 @@ from steelyard.diagnose.residuals import autocorrelation, memory
 class Hypothesis:
     """fault: what to say if it is true. case: the mistake undone. gain: log-likelihood won per independent sample.
 
-    more: further faults undone with it.
+    more: further faults undone with it. certain: whether its figures are none by chance, however little they win.
     """
 
     fault: Fault
     case: Case
     gain: float
     more: tuple[Fault, ...] = ()
+    certain: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,24 @@ class Added:
     def deviations(self) -> np.ndarray:
         """(m,) standard deviations of the coefficients."""
         return np.sqrt(np.diag(self.covariance))
+
+
+def certain(values, covariance, deviations: float) -> tuple[list[int], np.ndarray]:
+    """Places of the estimates (m,) that are none by chance, each beside the others: so many standard deviations or
+    more; and their values once the others are zero. The least certain is taken for zero, one at a time, and the others
+    follow. covariance: (m, m), NaN with the value where nothing is known."""
+    places: list[int] = np.flatnonzero(np.isfinite(values)).tolist()
+    x, P = values[places], covariance[np.ix_(places, places)]
+    while places:
+        sigmas = np.abs(x) / np.sqrt(np.diag(P))
+        least = int(np.argmin(sigmas))
+        if sigmas[least] >= deviations:
+            break
+        share = P[:, least] / P[least, least]  # by which the others follow
+        x = np.delete(x - share * x[least], least)
+        P = np.delete(np.delete(P - np.outer(share, P[least]), least, axis=0), least, axis=1)
+        del places[least]
+    return places, x
 
 
 ALIKE = 1.4  # times the filter's memory that white noise of a few hundred samples reaches

@@ -23,8 +23,7 @@ TRACE = 0.01  # share of the torque that the physical fit leaves in the worst jo
 GROSS, DELAY, SCALE, COUPLING, TILT = 0.5, 0.08, 0.12, 0.3, 0.15
 EVIDENCE = 9.0  # nats in all: noise alone wins that much in 2e-5 of all tests of one number (chi-square)
 CLEARED = 0.75  # share of the unexplained torque that remains, at most, once a gross mistake is undone
-COMMON = 1.3  # a common delay must win this many times what the delay of one joint wins; several offsets, what any
-# other mistake wins
+SEVERAL = 1.3  # several offsets must win this many times what any other mistake wins
 BOTH = 0.85  # residual of either of two coupled joints, at most, after and before
 
 
@@ -57,12 +56,7 @@ def _gross(case: Case) -> Hypothesis | None:
 
 
 def _fine(case: Case) -> Hypothesis | None:
-    delays = [each for each in delay.hypotheses(case) if _won(each, DELAY)]
-    common = [each for each in delays if each.fault.joint is None]
-    alone = [each for each in delays if each.fault.joint is not None]
-    if common and alone:
-        better = common[0].gain > COMMON * max(each.gain for each in alone)
-        delays = common if better else alone
+    delays = [each for each in delay.hypotheses(case) if each.certain or _won(each, DELAY)]
     pairs = [each for each in coupling.hypotheses(case) if _won(each, COUPLING) and _both(each)]
     scales = [
         each for each in scale.hypotheses(case) if _won(each, SCALE) and each.fault.evidence["residual_ratio"] < 1
@@ -70,7 +64,7 @@ def _fine(case: Case) -> Hypothesis | None:
     tilts = [each for each in tilt.hypotheses(case) if _won(each, TILT)]
     others = _best([*delays, *pairs, *scales, *tilts])
     zeros = _best(zero.hypotheses(case))
-    if zeros and others and zeros.more and zeros.gain < COMMON * others.gain:
+    if zeros and others and zeros.more and zeros.gain < SEVERAL * others.gain:
         return others  # several offsets take the place of much else
     return _best([each for each in (zeros, others) if each])
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.hypothesis import Added, add_columns, lasting, scatter
+from steelyard.diagnose.hypothesis import Added, add_columns, certain, lasting, scatter
 
 ROUNDS = 8  # of Gauss-Newton
 LONGEST = 0.4  # rad or m a round
@@ -43,22 +43,8 @@ class Zeros:
         return {name: (float(x), float(sigma)) for name, x, sigma in pairs if np.isfinite(x)}
 
     def certain(self, deviations: float) -> tuple[int, ...]:
-        """Degrees whose offset is none by chance, each beside the others: so many standard deviations or more.
-
-        The least certain is taken to be right, one at a time, and the others follow.
-        """
-        dofs: list[int] = np.flatnonzero(np.isfinite(self.offset)).tolist()
-        offset, P = self.offset[dofs], self.covariance[np.ix_(dofs, dofs)]
-        while dofs:
-            sigmas = np.abs(offset) / np.sqrt(np.diag(P))
-            least = int(np.argmin(sigmas))
-            if sigmas[least] >= deviations:
-                break
-            share = P[:, least] / P[least, least]  # by which the others follow
-            offset = np.delete(offset - share * offset[least], least)
-            P = np.delete(np.delete(P - np.outer(share, P[least]), least, axis=0), least, axis=1)
-            del dofs[least]
-        return tuple(dofs)
+        """Degrees whose offset is none by chance, each beside the others: so many standard deviations or more."""
+        return tuple(certain(self.offset, self.covariance, deviations)[0])
 
 
 def zeros(case: Case) -> Zeros:

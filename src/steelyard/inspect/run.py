@@ -44,8 +44,8 @@ class Inspection:
     """name, samples, duration [s], rate [Hz], jitter (spread of the steps over their median), gaps (start, length), s.
 
     cutoff: Hz that the spectrum asks for, torque_cutoff: Hz of torques beside it; None when they cannot be told. With a
-    model, of the joints whose torques tell: delays, s, positive for torque that comes late; zeros, rad or m that
-    positions lack, and standard deviations. findings: mistakes in words with what to do; faults: those that a model
+    model, of the joints whose torques tell, with standard deviations: delays, s, positive for torque that comes late;
+    zeros, rad or m that positions lack. findings: mistakes in words with what to do; faults: those that a model
     shows.
     """
 
@@ -59,7 +59,7 @@ class Inspection:
     torque_cutoff: float | None
     signals: tuple[Signal, ...]
     motion: tuple[Motion, ...]
-    delays: dict[str, float]
+    delays: dict[str, tuple[float, float]]
     zeros: dict[str, tuple[float, float]]
     findings: tuple[Finding, ...]
     faults: tuple[Fault, ...]
@@ -164,7 +164,7 @@ def _against(
         estimate = consistent(accumulate(robot, clear, armature=True, independence=independence))
         case = case_of(estimate, [clear], independence=independence)
         faults = diagnose(estimate, clear, independence=independence, case=case).faults
-        late = delays(case).known
+        late = delays(case).by_name(robot.dof_names)
         if not any(fault.severity == "fatal" for fault in faults):
             faults = (*faults, *costs(estimate, raw, ready, findings, independence=independence))
     except FitError as error:
@@ -173,7 +173,7 @@ def _against(
     meaningless = any(fault.severity == "fatal" for fault in faults)
     off = {} if meaningless else zeros(case).by_name(robot.dof_names)
     return {
-        "delays": {name: float(x) for name, x in zip(robot.dof_names, late, strict=True) if np.isfinite(x)},
+        "delays": late,
         "zeros": off,
         "faults": faults,
     }

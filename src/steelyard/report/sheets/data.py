@@ -72,7 +72,8 @@ def signals(health: dict) -> Sheet:
 
 def motion(health: dict) -> Sheet:
     """How each joint moved in one log, and where a model says so, how late torques come and what positions lack."""
-    late, off = health.get("delays"), health.get("zeros")
+    late = {joint: [1000 * x for x in pair] for joint, pair in health.get("delays", {}).items()}
+    off = health.get("zeros")
     rows = [
         (
             each["joint"],
@@ -80,7 +81,11 @@ def motion(health: dict) -> Sheet:
             share(each["moving"]),
             "".join(BARS[min(int(4 * part), len(BARS) - 1)] for part in each["tenths"]),
             str(each["reversals"]),
-            *([number(1000 * late[each["joint"]] if each["joint"] in late else None)] if late else []),
+            *(
+                [plus_minus(*(1000 * x for x in late[each["joint"]])) if each["joint"] in late else DASH]
+                if late
+                else []
+            ),
             *([plus_minus(*off.get(each["joint"], (None, None)))] if off else []),
         )
         for each in health["motion"]
