@@ -150,7 +150,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     report("looking for faults", 0.8)
     diagnosis = diagnose(estimate, whole, independence=min(share for _, share in train))
     require_no_fatal(diagnosis.faults, job.accept)
-    lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(robot, estimate, read)
+    lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(estimate, read)
     report("finding intervals", 0.85)
     intervals = uncertainty(estimate, blocks, weight=job.weight)
     report("validating", 0.95)
@@ -269,12 +269,11 @@ def _clipped(job: Job, each: Ready) -> Clipped:
     return Clipped(each.raw, each.log, motion, each.filtering)
 
 
-def _losses(robot: Robot, estimate: Estimate, read: list[Ready]) -> tuple[Fault, ...]:
+def _losses(estimate: Estimate, read: list[Ready]) -> tuple[Fault, ...]:
     """What logs lack for good, and how to record again."""
-    logs = [] if robot.loops else read
     return tuple(
         fault
-        for each in logs
+        for each in read
         for fault in costs(estimate, each.raw, each.filtered, each.findings, independence=each.independence)
     )
 

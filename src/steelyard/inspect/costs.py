@@ -30,10 +30,10 @@ def costs(
     """How much longer to record, where findings of a log say that it was logged slowly or clipped.
 
     raw: the log as recorded, with its mistakes undone; filtered: with v and a. estimate: of this log, or of more.
-    independence: share of the filtered samples whose noise is independent.
+    independence: share of the filtered samples whose noise is independent. Nothing is said of closed loops.
     """
-    codes = {finding.code for finding in findings}
-    if not codes & {"slow_logging", "saturation"}:
+    codes, robot = {finding.code for finding in findings}, estimate.require_robot()
+    if robot.loops or not codes & {"slow_logging", "saturation"}:
         return
     clipped = saturated(raw)
     band = 0.5 * independence * filtered.rate if independence < 1 else 0.0
