@@ -110,8 +110,10 @@ def cases(bench: "Bench", draw: int) -> Iterator[Case]:
         bound = partial(bench.exact, exact, ("--gravity", "0", "0", "0")) if what == "true" else None
         name = f"gravity of the {what} model taken off"
         yield Case(name, log.replace(tau=log.tau - gravity), "gravity_compensated", bound)
-    name, options = f"{name}, that model given", ("--gravity-model", str(bench.true_model))
-    yield Case(name, log.replace(tau=log.tau - gravity), "gravity_compensated", options=options)
+    for share, model in bench.controllers.items():
+        name, options = f"gravity of {share:g} times the true model taken off", ("--gravity-model", str(model))
+        held = log.replace(tau=log.tau - share * gravity)
+        yield Case(f"{name}, that model given", held, "gravity_compensated", options=options)
     for share in (0.9, 0.7):
         most = share * np.abs(log.tau).max(axis=0)
         bound = partial(bounds.kept, raw, (np.abs(log.tau) < most).astype(float))
@@ -145,8 +147,9 @@ class Bench:
         self.given = mistaken(self.truth)
         self.model = folder / "given.urdf"
         save(self.given, self.model)
-        self.true_model = folder / "true.urdf"
-        save(self.truth, self.true_model)
+        self.controllers = {share: folder / f"{share:g}_of_true.urdf" for share in (1.0, 0.9)}
+        for share, path in self.controllers.items():
+            save(self.truth.with_inertias(share * self.truth.inertias), path)
         self.raw, self.long = (record(self.truth, duration=x * DURATION).truth for x in (1, SLOW))
         theta = self.truth.inertias.copy()
         theta[-1] += from_com_inertia(LOAD, np.array([0.0, 0.02, 0.08]), 0.004 * np.eye(3))

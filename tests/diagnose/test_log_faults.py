@@ -87,6 +87,18 @@ def test_gravity_taken_off_the_torques(name):
     assert (fault.code, fault.options) == ("gravity_compensated", ("--gravity", "0", "0", "0"))
 
 
+@pytest.mark.parametrize(("name", "share"), [("panda", 0.9), ("ur10", 0.8), ("ur10", 1.2)])
+def test_gravity_of_a_third_model_taken_off_the_torques(name, share):
+    """Neither the given model's nor all of it: only that model undoes it, and the given one's would mislead."""
+    robot, log = arm(name), recorded(name)
+    still = np.zeros_like(log.q)
+    held = sy.inverse_dynamics(robot.with_inertias(share * robot.inertias), log.q, still, still)
+    (fault,) = diagnosis_of(mistaken(robot), log.replace(tau=log.tau - held)).faults
+    assert (fault.code, fault.options) == ("gravity_compensated", ()) and "part of gravity" in fault.message
+    assert "--gravity-model MODEL" in fault.remedy
+    assert fault.evidence["relative_error_undone"] < 0.012 < fault.evidence["relative_error"]
+
+
 @pytest.mark.parametrize(
     ("name", "common_error", "error", "worst"), [("panda", 0.02, 0.005, 0.1), ("puma560", 0.1, 0.01, 0.3)]
 )

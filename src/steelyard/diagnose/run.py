@@ -64,7 +64,7 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case]:
             found.append(told[0])
             undone = told[1]
     before, (named, undone) = undone, search.find(undone)
-    named = tuple(compensated.explained(before, undone, each) for each in named)
+    named, undone = compensated.explained(before, named, undone)
     scaled = any(each.code == "motor_current" for each in found)  # some drives may have kept a gain that was no more
     found += [each for each in named if not (scaled and each.code == "torque_scale")]  # than a guess
     if not any(each.code in ("torque_unit", "motor_current") for each in found) and (told := given.unit(undone)):
