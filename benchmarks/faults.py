@@ -80,6 +80,9 @@ def cases(bench: "Bench", draw: int) -> Iterator[Case]:
             yield Case(f"{names[joint]} {1000 * delay:g} ms late", log.replace(tau=tau), "delay")
     late = np.stack([np.interp(log.t - 0.01, log.t, x) for x in log.tau.T], axis=1)
     yield Case("all torques 10 ms late", log.replace(tau=late), "delay")
+    own = np.random.default_rng(log.nv).permutation(np.linspace(0.001, 0.03, log.nv))
+    late = np.stack([np.interp(log.t - x, log.t, tau) for x, tau in zip(own, log.tau.T, strict=True)], axis=1)
+    yield Case("every torque late by a time of its own, 1 to 30 ms", log.replace(tau=late), "delay")
     tau = _column(log.tau, log.nv - 1, np.interp(log.t - 0.01, log.t, log.tau[:, -1]))
     yield Case(f"{names[-1]} 10 ms late", log.replace(tau=tau), "delay")
     slow, name = "slow_logging", f"{500 / SLOW:.0f} Hz"

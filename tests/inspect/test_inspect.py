@@ -1,11 +1,14 @@
 """What is said of simulated logs, whose noise, steps and delays are known."""
 
 import json
+import re
 import sys
 from functools import lru_cache
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import steelyard as sy
@@ -15,6 +18,7 @@ from steelyard.inspect import bandwidth, inspect
 from steelyard.inspect.signal import quantum, white_noise
 from steelyard.log.bandwidth import WEAK, cutoff_for, of_signal
 from steelyard.log.smoothers import SMOOTHERS
+from steelyard.report.health import overview
 from steelyard.simulate import Sensors, record
 
 
@@ -116,6 +120,9 @@ def test_delays_against_the_model():
     robot = sy.library.puma560()
     late = inspect(recorded(delay=0.008)[1], robot)
     assert list(late.delays) == list(robot.joint_names)
+    screen = Console(width=200, record=True, file=StringIO())
+    screen.print(overview(late))
+    assert len(re.findall(r"[78]\.\d+ ± 0\.\d+", screen.export_text())) == 1 + 6  # the finding, and a column
     told, deviation = np.array(list(late.delays.values())).T
     assert (np.abs(told - 0.008) < 3.5 * deviation).all() and deviation.max() < 1e-4
     assert [fault.code for fault in late.faults] == ["delay"]

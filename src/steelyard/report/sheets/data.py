@@ -81,11 +81,7 @@ def motion(health: dict) -> Sheet:
             share(each["moving"]),
             "".join(BARS[min(int(4 * part), len(BARS) - 1)] for part in each["tenths"]),
             str(each["reversals"]),
-            *(
-                [plus_minus(*(1000 * x for x in late[each["joint"]])) if each["joint"] in late else DASH]
-                if late
-                else []
-            ),
+            *([plus_minus(*late.get(each["joint"], (None, None)))] if late else []),
             *([plus_minus(*off.get(each["joint"], (None, None)))] if off else []),
         )
         for each in health["motion"]
