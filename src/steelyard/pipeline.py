@@ -200,7 +200,7 @@ def read_and_prepared(job: Job, robot: Robot, path) -> Ready:
 def readied(job: Job, robot: Robot, log: Log) -> Ready:
     """Correct, check, filter and differentiate a log. Raises LogError for one that cannot be used."""
     if log.tau is None:
-        raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.NO_TORQUE}")
+        raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
     raw = corrected(robot, log, job.corrections)
     found = checks.require_usable(raw, robot, accept=job.accept)
     if any(finding.code == "repeated_sample" for finding in found):

@@ -1,5 +1,8 @@
 """What data shows of what can be known: ranks, levels and weak directions, against plain linear algebra."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -103,6 +106,32 @@ def test_report(format):
         analyze_report(ROBOT, format="pdf")
 
 
+def test_report_for_programs():
+    found = json.loads(analyze_report(ROBOT, format="json", explain="all", log=motion(), motors=True))
+    result = identifiability(ROBOT, motors=True)
+    assert (found["count"], found["size"], found["robot"]) == (result.count, result.size, ROBOT.name)
+    assert [each["name"] for each in found["parameters"]] == list(result.names)
+    assert [each["status"] for each in found["parameters"]] == [each.name for each in result.status]
+    assert [each["expression"] for each in found["base_parameters"]] == list(result.expressions())
+    theta = np.random.default_rng(0).normal(size=result.size)
+    place = {name: i for i, name in enumerate(result.names)}
+    summed = [sum(x * theta[place[name]] for x, name in each["regroups"]) for each in found["base_parameters"]]
+    np.testing.assert_allclose(summed, result.regroup(theta), rtol=1e-7, atol=1e-7)
+    assert found["dimensions"][0]["transfers"] == result.dimensions[0].transfers
+    assert found["explained"]["link2"] == result.explain("link2")
+    assert found["excitation"]["condition"] == pytest.approx(excitation(motion(), ROBOT, friction=()).condition)
+
+
+def test_names_below_the_table_fit_the_terminal():
+    robot = replace(ROBOT, body_names=tuple(f"{name}_of_the_first_arm" for name in ROBOT.body_names))
+    lines = analyze_report(robot, width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum(line.count("_of_the_first_arm") for line in lines[: lines.index("Base parameters")]) >= robot.nb
+    assert not any(
+        line.endswith(f" {k}") for line in lines[16:20] for k in range(1, 7)
+    )  # number and name stay together
+
+
 def test_long_lines_of_the_report_go_on_indented():
     whole, narrow = (analyze_report(ROBOT, explain="link2", width=width) for width in (None, 80))
     lines = narrow.partition("Base parameters")[2].splitlines()
@@ -113,8 +142,6 @@ def test_long_lines_of_the_report_go_on_indented():
 
 
 def test_report_escapes_names():
-    from dataclasses import replace
-
     robot = replace(ROBOT, name="a<b>|_c", body_names=("<x>", *ROBOT.body_names[1:]))
     assert "<x>" not in analyze_report(robot, format="html")
     assert r"a\<b>\|\_c" in analyze_report(robot, format="markdown")

@@ -37,7 +37,7 @@ def analyze(
         Path | None, typer.Option(metavar="LOG", help="Say how well this motion excites what can be known.")
     ] = None,
     gravity: Gravity = None,
-    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown, html or latex.")] = "text",
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown, html, latex or json.")] = "text",
 ):
     """Say which inertial parameters an experiment can reveal, from the kinematics alone."""
     with refusals():

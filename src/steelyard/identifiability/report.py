@@ -1,5 +1,6 @@
 """The analysis of a robot as one document, for the command line and for reports."""
 
+import json
 import re
 import textwrap
 from collections.abc import Iterable
@@ -7,11 +8,13 @@ from html import escape
 
 from steelyard.errors import OptionError, choices
 from steelyard.identifiability.analyze import identifiability
+from steelyard.identifiability.document import document
 from steelyard.identifiability.excitation import excitation
 from steelyard.identifiability.shared import coupled_motors
 from steelyard.model.robot import Robot
 
-FORMATS = ("text", "markdown", "html", "latex")
+FORMATS = ("text", "markdown", "html", "latex", "json")
+ROW, BODIES = re.compile(r"dim [VKT] +\d| "), re.compile(r"\d+ \S+  ")  # of the table, and the names below it
 KEPT = "\N{NO-BREAK SPACE}"
 
 
@@ -28,10 +31,10 @@ def analyze_report(
 ) -> str:
     """Table, base parameters, explanations of some links and the excitation of a log.
 
-    format: "text", "markdown", "html" (a fragment) or "latex". explain: links, or "all". log: a Log (or several) with
-    q, v and a of this robot. coupling: joints that share a motor, see `coupled_motors`. width: characters of a line
-    below the table, longer ones go on indented; None keeps each whole. options: of `identifiability`. Raises its
-    errors, and OptionError for an unknown format.
+    format: "text", "markdown", "html" (a fragment), "latex" or "json" (`document`). explain: links, or "all". log: a
+    Log (or several) with q, v and a of this robot. coupling: joints that share a motor, see `coupled_motors`. width:
+    characters of a line of text, longer ones go on indented but for rows of the table; None keeps each whole. options:
+    of `identifiability`. Raises its errors, and OptionError for an unknown format.
     """
     if format not in FORMATS:
         raise OptionError(f"format is one of {choices(FORMATS)}; got '{format}'.")
@@ -39,17 +42,24 @@ def analyze_report(
     links = (
         result.mechanism.layout.body_names if explain == "all" else (explain,) if isinstance(explain, str) else explain
     )
+    terms = {"friction": result.setup.friction, "armature": result.setup.armature}
+    motors = tuple(coupled_motors(result, coupling)) if coupling else ()
+    data = None if log is None else excitation(log, robot, **terms)
+    if format == "json":
+        return json.dumps(document(result, links=links, motors=motors, data=data), indent=1, ensure_ascii=False)
     sums = [_folded(line, width, sum=True) for line in result.expressions()] if expressions else []
     sections = [("Base parameters", sums)] if expressions else []
     for link in links:
         lines = result.explain(link).splitlines()  # sums are indented there, and sentences with a colon
         sections.append((link, [_folded(line, width, sum=line.startswith(" ") and ":" not in line) for line in lines]))
-    if coupling:
-        sections.append(("Motors shared by joints", list(coupled_motors(result, coupling))))
-    if log is not None:
-        terms = {"friction": result.setup.friction, "armature": result.setup.armature}
-        sections.append(("Excitation", excitation(log, robot, **terms).summary().splitlines()))
-    return "\n\n".join([result.table(format), *(_section(title, lines, format) for title, lines in sections)])
+    if motors:
+        sections.append(("Motors shared by joints", list(motors)))
+    if data is not None:
+        sections.append(("Excitation", data.summary().splitlines()))
+    table = result.table(format).splitlines()
+    if format == "text":
+        table = [line if ROW.match(line) else _folded(line, width, sum=bool(BODIES.match(line))) for line in table]
+    return "\n\n".join(["\n".join(table), *(_section(title, lines, format) for title, lines in sections)])
 
 
 def _section(title: str, lines: list[str], format: str) -> str:
@@ -69,4 +79,4 @@ def _folded(line: str, width: int | None, *, sum: bool = False) -> str:
         return line
     bound = re.sub(r"(?<=\S) (?![-+] )", KEPT, line) if sum else line
     folded = textwrap.fill(bound, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-    return folded.replace(KEPT, " ")
+    return re.sub(r" +$", "", folded.replace(KEPT, " "), flags=re.MULTILINE)

@@ -30,6 +30,8 @@ NO_TORQUE = (
     '--channels \'{"tau": ["column", ...]}\'; motor currents will do, with --drive-gains.'
 )
 """What is missing without torques, and where they may be."""
+UNUSED = "columns not used"
+"""How readers start the note on columns that they found no place for."""
 CLOCK = "t: the clock of"
 """How readers start the note on a topic whose clock drifts."""
 
@@ -144,10 +146,16 @@ def clocks(log: Log) -> Iterator[Finding]:
             yield warning("clock_drift", note.removeprefix("t: ").capitalize() + ".")
 
 
+def no_torque(log: Log) -> str:
+    """What to do about a log without torques; names the columns that may be them."""
+    unused = [note for note in log.notes if note.startswith(UNUSED)]
+    return " ".join([NO_TORQUE, *(f"{note[0].upper()}{note[1:]}." for note in unused)])
+
+
 def torque(log: Log) -> Iterator[Finding]:
     """Torque is there, is not zero, is not clipped."""
     if log.tau is None:
-        yield fatal("no_torque", f"It has no torque channel (tau); {NO_TORQUE}")
+        yield fatal("no_torque", f"It has no torque channel (tau); {no_torque(log)}")
         return
     dead = ~np.any(log.tau, axis=0)
     if dead.all():
