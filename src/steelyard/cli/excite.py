@@ -7,6 +7,7 @@ import typer
 
 from steelyard.cli.excite_options import AimOptions, LimitOptions, MotionOptions, SearchOptions
 from steelyard.cli.groups import grouped
+from steelyard.cli.job_options import LogOptions
 from steelyard.cli.options import Gravity, Model, Quiet
 from steelyard.cli.terminal import DONE, FINDINGS, examples, progress_bar, refusals
 
@@ -38,6 +39,7 @@ def excite(
         list[Path] | None,
         typer.Option(metavar="FILE", help="Earlier log or saved Information; what it left weak counts. Repeatable."),
     ] = None,
+    recorded: LogOptions,
     search: SearchOptions,
     preview: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Page that plays the motion.")] = None,
     movie: Annotated[
@@ -50,7 +52,9 @@ def excite(
 ):
     """Design a motion that shows a robot's parameters within its limits."""
     with refusals(), progress_bar(silent=quiet) as progress:
+        from steelyard.corrections import corrected
         from steelyard.excite.command import command
+        from steelyard.log import read_log
         from steelyard.view.command import require_outputs, written
         from steelyard.view.motion import motion_of
 
@@ -58,6 +62,12 @@ def excite(
             if preview is None and movie is None:
                 return ()
             return written(made.robot, motion=motion_of(made, made.robot), page=preview, movie=movie)
+
+        channels, corrections = recorded.read()
+
+        def read(path, robot):
+            log = read_log(path, robot, channels=channels, units=corrections.units)
+            return corrected(robot, log, corrections)
 
         require_outputs(preview, movie)
         text, missed = command(
@@ -68,6 +78,7 @@ def excite(
             explain=explain,
             held=held,
             gravity=gravity,
+            read=read,
             show=show,
             progress=progress,
             **motion.of_design(),

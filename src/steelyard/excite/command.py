@@ -11,7 +11,7 @@ from steelyard.excite.limits import Limits
 from steelyard.excite.measured import measured_kinds
 from steelyard.information import Information, accumulate
 from steelyard.information.files import is_information, load_information
-from steelyard.log import filters, read_log
+from steelyard.log import Log, filters, read_log
 from steelyard.model import Robot, load
 
 CUTOFF = 10.0  # Hz, for earlier logs without v and a; less where their rate is low
@@ -27,12 +27,14 @@ def command(
     explain: bool = False,
     held: bool = False,
     gravity=None,
+    read: Callable[[Path, Robot], Log] = read_log,
     show: Callable[[Design], Iterable[str]] = lambda made: (),
     **options,
 ) -> tuple[str, bool]:
     """Design a motion for a model file and write it. limits: fields of `Limits`; after: logs and saved Information;
     warm: a log to start from; held: whether a free base stays where the model has it; gravity: (3,) in the world;
-    show: writes pictures of the design and says which; options: of `design`.
+    read: reads a log of `after` for the robot; show: writes pictures of the design and says which; options: of
+    `design`.
 
     Returns the text to show, and whether a target was missed. Raises SteelyardError before anything is written.
     """
@@ -45,7 +47,7 @@ def command(
     robot = load(model, floating=False if held else None, gravity=gravity)
     terms = {name: options[name] for name in ("friction", "armature")}
     terms["rows"] = measured_kinds(robot, options["rows"])
-    known = _information(robot, after, terms)
+    known = _information(robot, after, terms, read)
     first = None if warm is None else read_log(warm, robot)
     made = design(robot, limits=Limits(**limits), after=known, warm=first, **options)
     written = [write(made, path) for path in out]
@@ -54,10 +56,10 @@ def command(
     return "\n".join(lines), target is not None and made.condition > target
 
 
-def _information(robot: Robot, paths: Iterable[Path], terms) -> Information | None:
+def _information(robot: Robot, paths: Iterable[Path], terms, read=read_log) -> Information | None:
     paths = list(paths)
     saved = [load_information(path, robot) for path in paths if is_information(path)]
-    logs = [read_log(path, robot) for path in paths if not is_information(path)]
+    logs = [read(path, robot) for path in paths if not is_information(path)]
     if logs:
         whole = [log if log.a is not None else filters.differentiate(log, cutoff=_cutoff(log)) for log in logs]
         saved.append(accumulate(robot, whole, **terms))

@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 from steelyard.payload.command import Request
@@ -72,6 +72,13 @@ def _options(job: Job) -> list[str]:
     for option, given in (("load", job.loads), ("accept", job.accept)):
         for word in given:
             words += [f"--{option}", word]
-    if job.channels:
-        words += ["--channels", json.dumps(job.channels)]
-    return words
+    return words + _channels(job)
+
+
+def log_options(job: Job) -> list[str]:
+    """How its logs are read, for another command: channels, and mistakes undone."""
+    return [*replace(job.corrections, saturation=False).words(), *_channels(job)]
+
+
+def _channels(job: Job) -> list[str]:
+    return ["--channels", json.dumps(job.channels)] if job.channels else []

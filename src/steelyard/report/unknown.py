@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.inertia.parameters import NAMES
 from steelyard.pipeline import Job
+from steelyard.report.command import log_options
 from steelyard.report.numbers import plural
 
 SHOWN = 6  # links or names in a command or a sentence
@@ -31,7 +32,10 @@ def _marks(body: Mapping):
 
 def _weak(job: Job, names: list[str]) -> dict:
     focus = list(dict.fromkeys(name.rpartition(".")[0] if _of_body(name) else name for name in names))
-    options = ["--focus", ",".join(focus[:SHOWN]), "--out", "motion.csv"]
+    focus = focus[:SHOWN]
+    armature = ["--armature"] if any(name.endswith(".armature") for name in focus) else []
+    gravity = [] if job.gravity is None else ["--gravity", *(repr(float(x)) for x in job.gravity)]
+    options = ["--focus", ",".join(focus), *armature, *gravity, *log_options(job), "--out", "motion.csv"]
     return {
         "kind": "weak",
         "names": names,
