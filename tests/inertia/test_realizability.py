@@ -327,6 +327,15 @@ def test_eps_is_the_least_thickness():
         assert (cones.smallest_eigenvalues(rows.slack(plate), rows.cones).min() >= 0) == inside
 
 
+def test_eps_is_the_least_radius_of_gyration_of_a_semi_consistent_body():
+    """Any positive inertia about the centre of mass will do, from `eps length^2` a kilogram on."""
+    for share, inside in ((0.9, False), (1.1, True)):
+        theta = np.zeros(10)
+        theta[0], theta[[4, 6, 9]] = 2.0, [share * 2.0 * 1e-4 * 0.1**2, 0.3, 0.1]
+        rows = sets.SemiConsistent(length=0.1).cone_rows(1e-4)
+        assert (cones.smallest_eigenvalues(rows.slack(theta), rows.cones).min() >= 0) == inside
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [

@@ -89,7 +89,7 @@ def _mended(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, str]
     if inertial is None or not inertial.mass > 0:
         if bulk is None or bulk.solid is None:
             return None
-        return _filled(sketch, index, bulk, bulk.solid, f"geometry filled with water ({WATER:g} kg/m^3)")
+        return _filled(sketch, index, bulk.solid, f"geometry filled with water ({WATER:g} kg/m^3)")
     if inertial.usable:
         w = None if bulk is None else Weighed(index, part, inertial, bulk)
         converted = _converted(inertial, w, codes)
@@ -98,7 +98,7 @@ def _mended(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, str]
     if not inertial.usable or inertial.is_point or codes & FROM_SOLID:
         if bulk is not None and bulk.solid is not None:
             theta = bulk.solid * (inertial.mass / bulk.solid[0])
-            return _filled(sketch, index, bulk, theta, f"geometry filled evenly with the stated {inertial.mass:g} kg")
+            return _filled(sketch, index, theta, f"geometry filled evenly with the stated {inertial.mass:g} kg")
         return _ball(inertial) if not inertial.usable or inertial.is_point else None
     return _nearest(inertial, bulk) if codes & TO_PROJECT else None
 
@@ -125,7 +125,7 @@ def _converted(inertial: Inertial, w: Weighed | None, codes: set[str]) -> tuple[
     return None
 
 
-def _filled(sketch: Sketch, index: int, bulk: Bulk, theta, how: str) -> tuple[Inertial, str]:
+def _filled(sketch: Sketch, index: int, theta, how: str) -> tuple[Inertial, str]:
     """Inertial of the filled geometry. theta: (10,) in the part's frame."""
     part = sketch.parts[index]
     mass, com, tensor = to_com_inertia(np.asarray(theta))

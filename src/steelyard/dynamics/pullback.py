@@ -47,7 +47,7 @@ def pull_back(robot: Robot, q, v, a, weights) -> Gradient:
     _, _, q, v, a = samples_last(robot, q, v, a)
     weights = xp.reshape(weights, (prod(batch), robot.nv)).T
     parts = _gradient(displacements.run(robot, q, v, a), weights)
-    parts["theta"] = _of_theta(xp, robot, motion(robot, q, v, a), parts.pop("virtual"))
+    parts["theta"] = _of_theta(xp, motion(robot, q, v, a), parts.pop("virtual"))
     return Gradient(**{name: xp.reshape(xp.moveaxis(x, -1, 0), (*batch, *x.shape[:-1])) for name, x in parts.items()})
 
 
@@ -86,7 +86,7 @@ def _gradient(state: Pass, weights) -> dict:
     }
 
 
-def _of_theta(xp, robot, bodies, virtual):
+def _of_theta(xp, bodies, virtual):
     """(nb, 10, n): the wrench regressors seen by the virtual twists of the bodies (nb, 6, n)."""
     first, inertia = _wrench_regressors(xp, bodies)
     mh = sum(virtual[:, i, None] * first[i] for i in range(6))

@@ -78,7 +78,7 @@ def _in_columns(mechanism: Mechanism, transfer: Transfer, children: dict[int, li
     widths = [transfer.count, *(raw.entries.shape[1] for raw in merged)]
     starts = np.concatenate([[0], np.cumsum(widths)])
     kept = np.eye(starts[-1])
-    rows = [_received_share(mechanism, transfer, children, i, merged, starts) for i in partial]
+    rows = [_received_share(transfer, children, i, merged, starts) for i in partial]
     if partial:
         outside = [_outside(mechanism.nodes[i].content) @ row for i, row in zip(partial, rows, strict=True)]
         kept = null_space(np.concatenate(outside), decisions)
@@ -101,7 +101,7 @@ def _in_columns(mechanism: Mechanism, transfer: Transfer, children: dict[int, li
     return block, passed
 
 
-def _received_share(mechanism, transfer, children, member, merged, starts):
+def _received_share(transfer, children, member, merged, starts):
     """(10, n) change of a member: its own share, and what the merged blocks of its children send it."""
     total = np.zeros((10, starts[-1]))
     total[:, : transfer.count] = transfer.shares[transfer.members.index(member)]

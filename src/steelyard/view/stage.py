@@ -27,13 +27,13 @@ def stage(robot: Robot, q, *, width: int, height: int) -> Iterator[Callable]:
     """
     import mujoco
 
-    R, p = body_poses(robot, q)
+    p = body_poses(robot, q)[1]
     try:
         model = _model(robot, width, height)
     except ValueError as error:
         raise DrawingError(f"MuJoCo cannot draw robot '{robot.name}': {error}") from error
     data = mujoco.MjData(model)
-    camera = _camera(R, p, _reach(model))
+    camera = _camera(p, _reach(model))
     with _offscreen(width, height) as context:
         try:
             gpu = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
@@ -145,8 +145,8 @@ def _reach(model) -> float:
     return float((np.linalg.norm(model.geom_pos, axis=1) + model.geom_rbound).max(initial=0.05))
 
 
-def _camera(R, p, reach: float):
-    """A view on all poses. R, p: of the bodies, (n, nb, ...)."""
+def _camera(p, reach: float):
+    """A view on all poses. p (n, nb, 3): of the bodies, m."""
     import mujoco
 
     lower, upper = p.min(axis=(0, 1)), p.max(axis=(0, 1))
