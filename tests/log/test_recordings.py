@@ -105,6 +105,9 @@ def test_topics_of_other_rates_are_interpolated(motion, tmp_path):
     assert np.abs(found.tau - log.tau[100:-1]).max() < 1e-2 * np.abs(log.tau).max()
     assert np.array_equal(found.tau[::2], log.tau[100:-1:2])
     assert any("interpolated to the stamps of /joint_states" in note for note in found.notes)
+    slow = read_log(path, channels={"tau": "/torques.effort"}, units={"t": "ms"})  # all stamps, not those of q alone
+    np.testing.assert_allclose(slow.t, 1e-3 * found.t, atol=1e-12)
+    np.testing.assert_allclose(slow.tau, found.tau)
 
 
 def test_contending_topics_are_listed(motion, tmp_path):

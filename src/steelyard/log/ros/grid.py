@@ -1,0 +1,116 @@
+"""Channels of a log from streams with stamps of their own: one clock, and the samples of the positions."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError, choices
+from steelyard.log.raw import Channel, Raw, Request
+from steelyard.log.ros.definitions import short
+from steelyard.log.ros.messages import Recording
+from steelyard.log.ros.parts import WRENCH, Part
+from steelyard.log.ros.streams import CLOCKS, CORRECTED, RECEIVED, STAMPED, Stream, clock_notes
+from steelyard.log.units import SI, factor, is_si
+
+COVERED = 0.9  # share of a log that a wrench must span to be used
+_FORCE = tuple(f"wrench.{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz")
+
+
+def on_one_grid(found: list[Stream], parts: dict[str, list[Part]], request: Request, recording: Recording) -> Raw:
+    """The log that parts of streams make, with all wrenches that span it. Raises LogError where they do not overlap."""
+    kind = request.channels.get("t") or STAMPED
+    if kind not in CLOCKS:
+        raise LogError(f"channels= t: of a recording one of {choices(CLOCKS)}, not {kind!r}")
+    base = max((part.stream for part in parts["q"]), key=len)
+    used = list({id(part.stream): part.stream for group in parts.values() for part in group}.values())
+    unit = 1e-9 * factor("t", request.units.get("t", "s"))
+    clock = {id(stream): (stream.ticks(kind) - base.ticks(kind)[0]) * unit for stream in found}
+    t = clock[id(base)]
+    wrenches = [s for s in found if short(s.kind) == WRENCH and all(path in s.numbers for path in _FORCE)]
+    span = {id(s): (float(clock[id(s)].min()), float(clock[id(s)].max())) for s in (*used, *wrenches)}
+    whole = _overlap(span[id(s)] for s in used)
+    covering = [s for s in wrenches if _length(_overlap([whole, span[id(s)]])) > COVERED * _length(whole)]
+    notes = [*recording.notes, *_left_out(found, used)]
+    notes += [f"wrench of {s.topic} not used: it does not span the log" for s in wrenches if s not in covering]
+    start, stop = _overlap([whole, *(span[id(s)] for s in covering)])
+    keep = (t >= start) & (t <= stop)
+    if not keep.any():
+        raise LogError(f"topics {choices(s.topic for s in used)} were not recorded at the same time")
+    grid = _Grid(t[keep], base, keep, clock)
+    channels = {key: _channel(key, group, grid, request, notes) for key, group in parts.items()}
+    forces = _wrenches(covering, grid, notes)
+    of = "receipt" if kind == RECEIVED or base.stamped is None else "stamp"
+    notes.append(
+        f"t: seconds from the first {of} of {base.topic}"
+        + (", set by the recorder's clock" if kind == CORRECTED else "")
+        + ("" if keep.all() else f"; {int((~keep).sum())} samples that other topics do not span were left out")
+    )
+    if kind == STAMPED:
+        notes += clock_notes([*used, *covering])
+    reached = {s.topic for s in (*used, *wrenches)}
+    rest = [topic.name for topic in recording.topics.values() if topic.name not in reached]
+    if rest:
+        notes.append(f"topics not used: {choices(rest)}")
+    return Raw(t[keep], channels, tuple(notes), forces)
+
+
+def _left_out(found: list[Stream], used: list[Stream]) -> Iterator[str]:
+    """Messages of topics that are used, with other joints or lengths than those that are."""
+    for topic in dict.fromkeys(stream.topic for stream in used):
+        chosen = sum(len(stream) for stream in used if stream.topic == topic)
+        whole = sum(len(stream) for stream in found if stream.topic == topic)
+        if chosen < whole:
+            yield f"{whole - chosen} of {whole} messages of {topic} have other joints or lengths: left out"
+
+
+def _overlap(spans: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    starts, stops = zip(*spans, strict=True)
+    return max(starts), min(stops)
+
+
+def _length(span: tuple[float, float]) -> float:
+    return span[1] - span[0]
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Samples of a log: those of the stream that has the positions."""
+
+    t: NDArray[np.float64]
+    base: Stream
+    keep: NDArray[np.bool_]
+    clock: Mapping[int, NDArray[np.float64]]
+
+    def at(self, stream: Stream, values: NDArray) -> NDArray[np.float64]:
+        """(n, k) of a stream at the samples, between its own by straight lines."""
+        if stream is self.base:
+            return np.asarray(values if self.keep.all() else values[self.keep], dtype=np.float64)
+        own, first = np.unique(self.clock[id(stream)], return_index=True)
+        columns = np.asarray(values[first], dtype=np.float64).T
+        return np.stack([np.interp(self.t, own, column) for column in columns], axis=1)
+
+
+def _channel(key: str, group: list[Part], grid: _Grid, request: Request, notes: list[str]) -> Channel:
+    values = [grid.at(part.stream, part.values) for part in group]
+    whole = values[0] if len(values) == 1 else np.concatenate(values, axis=1)
+    named = [part.names for part in group]
+    names = tuple(name for each in named for name in each or ()) if all(named) else None
+    topics = choices(dict.fromkeys(part.stream.topic for part in group))
+    moved = [part.stream for part in group if part.stream is not grid.base]
+    how = f"{key}: read from {topics}" + (f", interpolated to the stamps of {grid.base.topic}" if moved else "")
+    unit = request.units.get(key, SI[key])
+    if not is_si(key, unit):
+        whole, how = whole * factor(key, unit), f"{how}; converted from {unit} to {SI[key]}, as units= says"
+    notes.append(how)
+    return Channel(np.ascontiguousarray(whole), names)
+
+
+def _wrenches(found: list[Stream], grid: _Grid, notes: list[str]) -> dict[str, NDArray[np.float64]]:
+    result: dict[str, NDArray[np.float64]] = {}
+    for stream in found:
+        name = stream.frame if stream.frame and stream.frame not in result else stream.topic
+        result[name] = grid.at(stream, np.concatenate([stream.numbers[path] for path in _FORCE], axis=1))
+        notes.append(f"wrench of {name}: {stream.topic} as published, taken to act on the robot in the axes of {name}")
+    return result

@@ -1,0 +1,148 @@
+"""Which streams of a recording make the channels of a log.
+
+`sensor_msgs/JointState` is found by its type; of other messages the fields are taken whose names say what they are, or
+those that `channels=` asks for as `TOPIC.field.path`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError, choices
+from steelyard.log.raw import Request
+from steelyard.log.ros.definitions import leaves, short
+from steelyard.log.ros.messages import Recording, Topic
+from steelyard.log.ros.streams import Stream, definitions_of
+from steelyard.log.units import SI
+from steelyard.log.vocabulary import WORDS
+
+JOINT_STATE, WRENCH = "sensor_msgs/JointState", "geometry_msgs/WrenchStamped"
+_FIELDS = {"q": "position", "v": "velocity", "tau": "effort"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Columns of a channel that one stream has."""
+
+    stream: Stream
+    values: NDArray
+    names: tuple[str, ...] | None
+
+
+def asked_of(request: Request) -> Iterator[str]:
+    """Every `TOPIC.field.path` of `channels=`."""
+    for key, wanted in request.channels.items():
+        items = (
+            wanted.values() if isinstance(wanted, Mapping) else [wanted] if isinstance(wanted, str) else wanted or ()
+        )
+        for item in items:
+            if not isinstance(item, str):
+                raise LogError(f"channels= wants {item!r} for {key}; of a recording, name fields: TOPIC.field.path")
+            yield item
+
+
+def wanted(topic: Topic, asked: Iterable[str]) -> bool:
+    """Whether messages of a topic could be needed."""
+    if short(topic.kind) in (JOINT_STATE, WRENCH) or any(_path_in(topic.name, item) is not None for item in asked):
+        return True
+    try:
+        said = {path.rsplit(".", 1)[-1].lower() for path, _ in leaves(short(topic.kind), definitions_of(topic))}
+    except LogError:  # not to be decoded, and not asked for
+        return False
+    return bool(said & set(WORDS["q"])) and bool(said & (set(WORDS["v"]) | set(WORDS["tau"])))
+
+
+def _path_in(topic: str, item: str) -> str | None:
+    """Field path of `TOPIC.field.path`, or None for one of another topic."""
+    return item[len(topic) + 1 :] if item.startswith(f"{topic}.") else None
+
+
+def parts_of(found: list[Stream], request: Request, recording: Recording) -> dict[str, list[Part]]:
+    """What makes each channel."""
+    result = {}
+    for key, wanted in request.channels.items():
+        if key != "t" and wanted is not None:
+            items = wanted if isinstance(wanted, Mapping) else [wanted] if isinstance(wanted, str) else list(wanted)
+            named = items.items() if isinstance(items, Mapping) else [(None, item) for item in items]
+            result[key] = [_explicit(key, joint, item, found, recording) for joint, item in named]
+    left = [key for key in SI if key != "t" and key not in request.channels]
+    beside = {part.stream.topic for part in result.get("q", ())}  # where q was asked for, the rest is looked for
+    states = [s for s in found if short(s.kind) == JOINT_STATE and (not beside or s.topic in beside)]
+    states = _chosen(states, request) if left else []
+    if states:
+        inferred = {key: [_part(s, path) for s in states if path in s.numbers] for key, path in _FIELDS.items()}
+    else:
+        inferred = _by_words(found) if "q" in left else {}
+    result |= {key: inferred[key] for key in left if inferred.get(key)}
+    if "q" not in result:
+        listed = choices(f"{topic.name} ({topic.kind})" for topic in recording.topics.values()) or "nothing"
+        raise LogError(
+            f'no joint positions in it; topics are {listed}. Say which field they are: channels={{"q": "TOPIC.field"}}'
+        )
+    return result
+
+
+def _part(stream: Stream, path: str, names: tuple[str, ...] | None = None) -> Part:
+    values = stream.numbers[path]
+    if names is None and len(stream.names) == values.shape[1]:
+        names = stream.names
+    return Part(stream, values, names)
+
+
+def _explicit(key: str, joint: str | None, item: str, found: list[Stream], recording: Recording) -> Part:
+    """The part that `TOPIC.field.path` or `TOPIC.field.path[2]` names."""
+    path, _, place = item.partition("[")
+    for stream in found:
+        field = _path_in(stream.topic, path)
+        if field is None or field not in stream.numbers:
+            continue
+        part = _part(stream, field)
+        if place:
+            column = int(place.rstrip("]")) if place.rstrip("]").isdecimal() else -1
+            if not 0 <= column < part.values.shape[1]:
+                raise LogError(f"channels= wants {item!r} for {key}, which has {part.values.shape[1]} elements")
+            part = Part(stream, part.values[:, [column]], part.names and (part.names[column],))
+        return part if joint is None else Part(stream, part.values, (joint,))
+    fields = [f"{stream.topic}.{path}" for stream in found for path in stream.numbers]
+    known = choices(fields) or choices(f"{topic.name} ({topic.kind})" for topic in recording.topics.values())
+    raise LogError(f"channels= wants {item!r} for {key}, which the file does not have; it has {known}")
+
+
+def _chosen(states: list[Stream], request: Request) -> list[Stream]:
+    """The joint states that are the robot's: those with its joints, and measured ones rather than commands. Raises
+    LogError when topics contend for the same joint."""
+    known = set(request.known)
+    states = [stream for stream in states if not known or known & set(stream.names)] or states
+    topics = list(dict.fromkeys(stream.topic for stream in states))
+    measured = [topic for topic in topics if topic.rsplit("/", 1)[-1] == "joint_states"]
+    states = [stream for stream in states if stream.topic in (measured or topics)]
+    chosen: list[Stream] = []
+    for stream in states:
+        rival = next((other for other in chosen if set(other.names) & set(stream.names)), None)
+        if rival is None:
+            chosen.append(stream)
+        elif rival.topic != stream.topic:
+            raise LogError(
+                f"{rival.topic} and {stream.topic} both have joints {choices(set(rival.names) & set(stream.names))}; "
+                f'choose: channels={{"q": "{rival.topic}.position", "tau": "{rival.topic}.effort"}}'
+            )
+    return chosen
+
+
+def _by_words(found: list[Stream]) -> dict[str, list[Part]]:
+    """Fields of one message whose names say what they are."""
+    result: dict[str, list[Part]] = {}
+    for key in _FIELDS:
+        hits = [
+            (stream, path)
+            for stream in found
+            for path, values in stream.numbers.items()
+            if path.rsplit(".", 1)[-1].lower() in WORDS[key] and values.dtype.kind == "f"
+        ]
+        if len({(stream.topic, path) for stream, path in hits}) > 1:
+            listed = choices(f"{stream.topic}.{path}" for stream, path in hits)
+            raise LogError(f'several fields look like {key}: {listed}; choose with channels={{"{key}": "TOPIC.field"}}')
+        if hits:
+            result[key] = [_part(*hits[0])]
+    return result
