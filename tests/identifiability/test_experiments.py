@@ -11,8 +11,9 @@ from steelyard.identifiability.analyze import identifiability
 from steelyard.identifiability.build import build
 from steelyard.identifiability.sensors import sensors_of
 from steelyard.model import library, load
-from steelyard.model.joint import Joint, revolute_subspace
+from steelyard.model.joint import Joint, revolute_subspace, spherical_subspace
 from steelyard.model.robot import Robot
+from steelyard.model.rotor import Rotor
 
 SUBALGEBRAS = ([0], [5], [0, 1, 5], [2, 5], [0, 2], [3, 4, 5], [0, 1, 2, 5])
 
@@ -138,6 +139,45 @@ def test_offset_of_a_vertical_screw_is_its_weight():
     np.testing.assert_allclose(
         dict(zip(armature.names, armature.basis.regrouping.T, strict=True))["s.armature"], [0, 1], atol=1e-12
     )
+
+
+def bare(joints, parents, **options) -> Robot:
+    """A robot of joints, with bodies whose inertias do not matter."""
+    count, none = len(joints), np.zeros(sum(joint.nv for joint in joints))
+    names = tuple(f"b{i}" for i in range(count))
+    inertias, gravity = np.zeros((count, 10)), np.array([0, 0, -9.81])
+    return Robot("bare", joints, np.array(parents), names, np.arange(count), inertias, gravity, *[none] * 3, **options)
+
+
+@pytest.mark.parametrize("anchor", [(0, 0, 0), (0.1, 0, 0.2)])
+def test_armature_of_a_ball_joint_is_an_inertia_alike_about_all_axes(anchor):
+    """Both resist as `dw/dt` does; armature on two axes alone is no inertia, as that turns with the body."""
+    robot = bare((Joint("s", "spherical", spherical_subspace(anchor), np.eye(3), np.zeros(3)),), [-1])
+    idn = identifiability(robot, armature=True)
+    Y = brute_force(robot, terms=("armature",))
+    assert idn.count == scaled_rank(Y)[0]
+    both = {"s[0].armature": 1, "s[1].armature": 1, "s[2].armature": 1, "b0.Ixx": -1, "b0.Iyy": -1, "b0.Izz": -1}
+    change = np.array([both.get(name, 0.0) for name in idn.names])
+    np.testing.assert_allclose(idn.regroup(change), 0, atol=1e-12)
+    assert np.abs(idn.regroup(np.where(np.array(idn.names) == "s[2].armature", 0.0, change))).max() > 0.1
+
+
+@pytest.mark.parametrize("ratio", [1.0, 2.0])
+def test_a_rotor_without_gear_turns_with_what_it_drives(ratio):
+    """Its axial inertia is then the link's, not the carrier's; a geared one is known apart."""
+    first, second = (
+        Joint(name, "revolute", revolute_subspace([0, 0, 1.0]), np.eye(3), np.array([x, 0, 0]))
+        for name, x in (("j0", 0.0), ("j1", 0.3))
+    )
+    place = {"axis": np.array([0, 0, 1.0]), "rotation": np.eye(3), "position": np.array([0.3, 0, 0])}
+    motor = Rotor(joint="j1", gear_ratio=ratio, carrier="b0", theta=np.ones(10), symmetric=True, **place)
+    robot = bare((first, second), [-1, 0], rotors=(motor,))
+    idn = identifiability(robot, motors=True)
+    assert idn.method == "recursive"
+    assert idn.count == scaled_rank(brute_force(robot, motors=True))[0]
+    same = {f"{motor.name}.Im": 1.0, "b1.Izz": -1.0}
+    moved = idn.regroup(np.array([same.get(name, 0.0) for name in idn.names]))
+    assert (np.abs(moved).max() < 1e-12) == (ratio == 1)
 
 
 @pytest.mark.parametrize("gravity, expected", [((0, 0, -9.81), 1), ((0, -9.81, 0), 3), ((0, 0, 0), 1)])
