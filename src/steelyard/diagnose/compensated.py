@@ -82,8 +82,8 @@ def _of_a_third_model(case: Case, free: Case) -> Fault:
     errors = np.sqrt([each.physical_energy.sum() / case.information.energy.sum() for each in (case, free)])
     return fault(
         CODE,
-        "Torques hold part of gravity: what was taken off them is neither all of it nor that of the given model. Gravity "
-        f"free of the links' masses leaves {errors[1]:.1%} of the torque unexplained, not {errors[0]:.1%}.",
+        "Torques hold part of gravity: what was taken off them is neither all of it nor that of the given model. "
+        f"Gravity free of the links' masses leaves {errors[1]:.1%} of the torque unexplained, not {errors[0]:.1%}.",
         "Give the model that the controller takes gravity from (--gravity-model MODEL), or log torques before gravity "
         "compensation.",
         relative_error=errors[0],
