@@ -5,6 +5,7 @@ import pytest
 
 from steelyard.errors import LogError
 from steelyard.log import Log, checks, read_log
+from steelyard.model import library
 
 LIMITS = {"lower": np.full(3, -2.0), "upper": np.full(3, 2.0)}
 
@@ -79,6 +80,23 @@ def test_torque(motion):
     low = np.quantile(log.tau[:, 0], 0.03)
     clipped = log.replace(tau=np.maximum(log.tau, [low, -np.inf, -np.inf]))
     assert codes(clipped) == ["saturation"] and "shoulder is exactly" in message(clipped, "saturation")
+
+
+def test_a_free_base_in_flight_has_no_wrench():
+    """Zeros of the base are what flight is; those of a joint, or of all joints, are not."""
+    rng, n = np.random.default_rng(0), 400
+    t = np.arange(n) / 100
+    tau = np.concatenate([np.zeros((n, 6)), rng.normal(size=(n, 3))], axis=1)
+    robot = library.cheetah3_leg(floating=True)
+    v = np.cumsum(rng.normal(size=(n, 9)), axis=0) / 100
+    q = np.concatenate([np.cumsum(v[:, :3], axis=0) / 100, np.tile([0, 0, 0, 1.0], (n, 1)), v[:, 6:]], axis=1)
+    log = Log(t=t, q=q, v=v, tau=tau)
+    assert not any("zero_torque" in code for code in codes(log, robot))
+    assert codes(log).count("zero_torque_joint") == 6
+    idle = log.replace(tau=tau * ([1] * 8 + [0]))
+    assert "column 9 is zero" in message(idle, "zero_torque_joint", robot)
+    held = log.replace(tau=np.concatenate([tau[:, 6:], tau[:, 6:], tau[:, :3]], axis=1))
+    assert "zero_torque" in codes(held, robot)
 
 
 def test_still_joint(motion):

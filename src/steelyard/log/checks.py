@@ -1,6 +1,7 @@
 """Can this log be trusted? `check` looks for everything known to spoil an identification; `require_usable` refuses."""
 
 from collections.abc import Collection, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +20,7 @@ SLOWEST = 25.0
 """Hz below which a log is too slow for the motion of arms and legs."""
 USUAL = 20.0, 500.0
 """s and Hz of a usual log of an arm: so many samples average noise enough."""
+FREE = 6  # freedoms of a free base
 MINIMUM = 20
 """Fewer samples than this identify nothing: a joint has more parameters than that."""
 STILL = 1e-3
@@ -43,8 +45,9 @@ def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) 
     """
     found = [*samples(log, minimum=minimum), *finite(log), *time(log)]
     if not fatal_messages(found):
-        looks = (clocks, stamps, wandering, torque, still, repeats, wraps, velocity)
-        found += [finding for look in looks for finding in look(log)]
+        free = FREE if getattr(robot, "floating", False) else 0
+        for look in (clocks, stamps, wandering, partial(torque, free=free), still, repeats, wraps, velocity):
+            found += look(log)
         found += limits(log, robot)
     return tuple(sorted(found, key=lambda finding: finding.severity != "fatal"))
 
@@ -152,19 +155,19 @@ def no_torque(log: Log) -> str:
     return " ".join([NO_TORQUE, *(f"{note[0].upper()}{note[1:]}." for note in unused)])
 
 
-def torque(log: Log) -> Iterator[Finding]:
-    """Torque is there, is not zero, is not clipped."""
+def torque(log: Log, *, free: int = 0) -> Iterator[Finding]:
+    """Torque is there, is not zero, is not clipped. free: freedoms of a free base, whose wrench in flight is zero."""
     if log.tau is None:
         yield fatal("no_torque", f"It has no torque channel (tau); {no_torque(log)}")
         return
-    dead = ~np.any(log.tau, axis=0)
+    dead = ~np.any(log.tau[:, free:], axis=0)
     if dead.all():
         yield fatal(
             "zero_torque", "Torque is zero in every sample of every joint; check the torque columns (--channels)."
         )
         return
     for j in np.flatnonzero(dead):
-        yield warning("zero_torque_joint", f"Torque of {log.labels[j]} is zero in every sample.")
+        yield warning("zero_torque_joint", f"Torque of {log.labels[free + j]} is zero in every sample.")
     yield from saturation(log)
 
 
