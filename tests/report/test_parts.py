@@ -133,6 +133,7 @@ def stub(before, after, *, weakest=(), findings=()):
         (stub([0.3, 0.3], [0.03, 0.03]), "good", "30 % before, 3 % after (10 times smaller)", None),
         (stub([0.3, 0.3], [0.1, 0.41]), "keep", "No better|Worse", "did not fall"),
         (stub([0.3, 0.3], [0.03, 0.29], weakest=("a", "b")), "care", "Better", "2 identifiable combinations"),
+        (stub([0.3, 0.3], [0.03, 0.29], weakest=("a",)), "care", "Better", "1 identifiable combination is barely"),
         (stub([0.6, 0.1], [0.03, 0.15]), "care", "Better", "worse than before at j2"),
         (stub([0.3, 0.3], [0.03, 0.03], findings=(warning("x", "odd"),)), "care", "Better", "odd"),
         (stub([0.9, 0.9], [0.5, 0.5]), "care", "Better", "still 50 % of the torque"),

@@ -10,7 +10,7 @@ from steelyard.log.finding import Finding, fatal, fatal_messages, warning
 from steelyard.log.gaps import GAP, gaps
 from steelyard.log.log import Log
 from steelyard.log.motion import limits, velocity, wraps
-from steelyard.log.raw import RobotNames
+from steelyard.log.raw import FIXED, RobotNames
 from steelyard.log.repeats import repeats
 from steelyard.log.saturation import saturation
 from steelyard.log.stamps import wandering
@@ -167,7 +167,11 @@ def torque(log: Log, *, free: int = 0) -> Iterator[Finding]:
         )
         return
     for j in np.flatnonzero(dead):
-        yield warning("zero_torque_joint", f"Torque of {log.labels[free + j]} is zero in every sample.")
+        yield warning(
+            "zero_torque_joint",
+            f"Torque of {log.labels[free + j]} is zero in every sample: if it was not measured, a fit takes what hangs "
+            f"there for weightless. If the joint stood still, such as that of a gripper, {FIXED}.",
+        )
     yield from saturation(log)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from steelyard.errors import LogError, choices
 from steelyard.log.log import Log
-from steelyard.log.raw import HOW, Channel, Raw, RobotNames
+from steelyard.log.raw import FIXED, HOW, Channel, Raw, RobotNames
 
 
 def to_log(raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None, name: str) -> Log:
@@ -107,10 +107,7 @@ def _matched(
     return matched, names if per_freedom else ()
 
 
-STILL = (
-    'If joints stood still and were not recorded, such as those of a gripper, make them type="fixed" in a copy of the '
-    "model (MJCF: leave out the <joint>)."
-)
+STILL = f"If a joint stood still and was not recorded, such as that of a gripper, {FIXED}."
 SEVERAL = (
     "A joint with several freedoms has as many columns, without names: a free base has its position and quaternion "
     "x y z w in q, its twist in v, and in tau the wrench on it from outside, zeros in flight."

@@ -12,6 +12,8 @@ from steelyard.log.units import SI
 
 HOW = """--channels '{"t": "column", "q": ["column", ...], "tau": [...]}', in Python channels={"t": "column", ...}"""
 """How to say which column is which, for the end of a message."""
+FIXED = """make it type="fixed" in a copy of the model (MJCF: leave out the <joint>)"""
+"""What to do about a joint that stood still and was not measured."""
 
 
 @dataclass(frozen=True)

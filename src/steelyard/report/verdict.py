@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from steelyard.pipeline import Result
-from steelyard.report.numbers import percent, times
+from steelyard.report.numbers import percent, plural, times
 
 SAME = 0.02  # relative change of the error that counts as none, and change of a joint's error as a share of its torque
 LARGE = 0.25  # held-out error over torque above which something beside inertia and simple friction is at work
@@ -56,9 +56,11 @@ def _reasons(result: Result, improved: bool):
             "friction that changes with load or temperature, or a load that the model does not have."
         )
     if result.estimate.weakest:
+        count = len(result.estimate.weakest)
+        are, values = ("is", "its value comes") if count == 1 else ("are", "their values come")
         yield (
-            f"{len(result.estimate.weakest)} identifiable combinations are barely excited by this motion; "
-            "their values come from the given model. Record a richer motion."
+            f"{plural(count, 'identifiable combination')} {are} barely excited by this motion; {values} from the given "
+            "model. Record a richer motion."
         )
     yield from (finding.message for finding in result.findings)
 
