@@ -12,12 +12,14 @@ import numpy as np
 
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.finding import Fault, fault
+from steelyard.diagnose.hypothesis import lasting
 from steelyard.diagnose.trial import Trial, trial
 from steelyard.diagnose.worth import worth
 
 CODE = "gravity_compensated"
 THIRD = 0.5  # nats a sample that gravity free of the masses must win over that of the given model, or none
 UNSUSPECTED = 2.0  # the same where neither fits, and only links that cannot exist do: measured logs win 0.8 at most
+WHITE = 1.5  # times longer than the filter's that what is then left may stay alike: of springs more is left than noise
 UNPHYSICAL = 1.0  # nats a sample by which a fit free of physics is then better
 ROUNDS = 3  # of noise and least squares
 RANK = 1e-7  # of the largest singular value at unit columns: a smaller one is rounding
@@ -51,7 +53,8 @@ def explained(case: Case, found: tuple[Fault, ...], undone: Case) -> tuple[tuple
     if not (named or (_possible(case) and undone.gap > UNPHYSICAL)):
         return found, undone
     free = gravity_free(case)
-    if gain(undone.physical_energy, free.physical_energy) > (THIRD if named else UNSUSPECTED):
+    won = gain(undone.physical_energy, free.physical_energy)
+    if won > THIRD if named else won > UNSUSPECTED and lasting(free, free.error.T) < WHITE:
         return (_of_a_third_model(case, free),), free
     return tuple(_lost(case, undone, each) for each in found), undone
 
