@@ -15,6 +15,7 @@ from steelyard.model.joint import Joint, revolute_subspace, spherical_subspace
 from steelyard.model.robot import Robot
 from steelyard.model.rotor import Rotor
 
+LOWER = np.tril_indices(3)  # xx, xy, yy, xz, yz, zz
 SUBALGEBRAS = ([0], [5], [0, 1, 5], [2, 5], [0, 2], [3, 4, 5], [0, 1, 2, 5])
 
 
@@ -162,12 +163,18 @@ def test_armature_of_a_ball_joint_is_an_inertia_alike_about_all_axes(anchor):
     assert np.abs(idn.regroup(np.where(np.array(idn.names) == "s[2].armature", 0.0, change))).max() > 0.1
 
 
-@pytest.mark.parametrize("ratio", [1.0, 2.0])
-def test_a_rotor_without_gear_turns_with_what_it_drives(ratio):
-    """Its axial inertia is then the link's, not the carrier's; a geared one is known apart."""
+TILTED = np.array([np.sqrt(0.75), 0, 0.5])
+
+
+@pytest.mark.parametrize("ratio, axis, hidden", [(1.0, [0, 0, 1], True), (2.0, [0, 0, 1], False), (2.0, TILTED, True)])
+def test_a_rotor_that_turns_as_much_as_what_it_drives(ratio, axis, hidden):
+    """On a carrier that turns about z by w, it spins by `ratio rate + w`: `ratio` times what the link turns about its
+    own axis, `rate + w axis_z`, without a gear or with one that makes up for a tilt. Then only the sum of both moments
+    of inertia is known.
+    """
     first, second = (
-        Joint(name, "revolute", revolute_subspace([0, 0, 1.0]), np.eye(3), np.array([x, 0, 0]))
-        for name, x in (("j0", 0.0), ("j1", 0.3))
+        Joint(name, "revolute", revolute_subspace(along), np.eye(3), np.array([x, 0, 0]))
+        for name, along, x in (("j0", [0, 0, 1.0], 0.0), ("j1", axis, 0.3))
     )
     place = {"axis": np.array([0, 0, 1.0]), "rotation": np.eye(3), "position": np.array([0.3, 0, 0])}
     motor = Rotor(joint="j1", gear_ratio=ratio, carrier="b0", theta=np.ones(10), symmetric=True, **place)
@@ -175,9 +182,11 @@ def test_a_rotor_without_gear_turns_with_what_it_drives(ratio):
     idn = identifiability(robot, motors=True)
     assert idn.method == "recursive"
     assert idn.count == scaled_rank(brute_force(robot, motors=True))[0]
-    same = {f"{motor.name}.Im": 1.0, "b1.Izz": -1.0}
-    moved = idn.regroup(np.array([same.get(name, 0.0) for name in idn.names]))
-    assert (np.abs(moved).max() < 1e-12) == (ratio == 1)
+    exchanged = np.zeros(idn.size)
+    exchanged[idn.names.index(f"{motor.name}.Im")] = 1.0
+    exchanged[idn.names.index("b1.Ixx") : idn.names.index("b1.Izz") + 1] = -(ratio**2) * np.outer(axis, axis)[LOWER]
+    exchanged[idn.names.index("b0.Izz")] = (ratio * axis[2]) ** 2 - 1
+    assert (np.abs(idn.regroup(exchanged)).max() < 1e-12) == hidden
 
 
 @pytest.mark.parametrize("gravity, expected", [((0, 0, -9.81), 1), ((0, -9.81, 0), 3), ((0, 0, 0), 1)])
