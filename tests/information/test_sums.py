@@ -111,6 +111,37 @@ def test_raw_regressions():
     np.testing.assert_allclose(np.linalg.solve(info.base.G, info.base.b), [1, 2, 3], atol=1e-12)
 
 
+def test_dependent_columns_of_any_size():
+    """Columns of different units: what depends on others is expressed by them in those units."""
+    rng = np.random.default_rng(3)
+    free = rng.normal(size=(50, 4)) * [1e-4, 1.0, 30.0, 1e3]
+    Y = np.column_stack([free, free @ [2e3, 0.0, 0.5, 0.0], free @ [0.0, 3.0, 0.0, 1e-2]])
+    basis = Information.from_arrays(Y, rng.normal(size=50)).basis
+    assert basis.count == 4
+    np.testing.assert_allclose(Y[:, basis.columns] @ basis.regrouping, Y, rtol=1e-9)
+
+
+@pytest.mark.parametrize("sums", ["gram", "qr"])
+def test_other_torques_of_the_same_motion(sums):
+    """Gains of currents, and what known parameters leave: as if the torques had been those."""
+    rng = np.random.default_rng(4)
+    Y, tau, gains = rng.normal(size=(40, 3, 5)), rng.normal(size=(40, 3)), np.array([2.0, -0.5, 7.0])
+    known, x = rng.normal(size=(2, 5))
+    info = Information.from_arrays(Y, tau, sums=sums)
+    left = tau - np.einsum("ngp,p->ng", Y, known)
+    for found, torques in ((info.rescaled(gains), gains * tau), (info.without(known), left)):
+        expected = Information.from_arrays(Y, torques, sums=sums)
+        np.testing.assert_allclose(found.moment, expected.moment, atol=1e-12)
+        np.testing.assert_allclose(found.energy, expected.energy)
+        np.testing.assert_allclose(found.residual_energy(x), expected.residual_energy(x))
+
+
+def test_independence_of_a_sum_is_that_of_its_samples(case):
+    robot, log = case
+    one, other = accumulate(robot, log[:100], independence=0.2), accumulate(robot, log[100:400], independence=0.6)
+    assert (one + other).independence == pytest.approx(0.5)  # 20 and 180 of 400
+
+
 def test_refusals(case):
     robot, log = case
     with pytest.raises(OptionError, match="stribeck"):
