@@ -249,3 +249,18 @@ def test_torques_keep_their_harmonics_where_the_log_chooses_the_cutoff():
     np.testing.assert_array_equal(found.a, asked.a)
     assert found.notes[0] == asked.notes[0] and "(10 Hz for torques)" in found.notes[0]
     assert "for torques" not in filters.differentiate(log, chosen).notes[0]
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_samples_count_by_the_time_they_stand_for(order):
+    """The penalty is blind to polynomials below its order, so what is left of the samples has no share of any, each
+    sample weighed with its part of the time.
+    """
+    rng = np.random.default_rng(5)
+    t = np.cumsum(rng.uniform(0.002, 0.03, 200))
+    x = np.sin(7 * t) + 0.1 * rng.normal(size=200)
+    left = x - filters.lowpass(x[:, None], t, 4.0, order=order)[:, 0]
+    powers = np.vander(t / t[-1], order)
+    time = np.gradient(t)
+    assert np.abs(powers.T @ (time * left)).max() < 1e-9 * (time @ np.abs(left))
+    assert np.abs(powers.T @ left).max() > 1e-3 * np.sum(np.abs(left))  # alike they would not

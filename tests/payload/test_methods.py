@@ -169,6 +169,22 @@ def test_density_matches_dense_conditioning(log):
     assert evidence == pytest.approx(dense, rel=1e-4)
 
 
+def test_cells_are_as_alike_as_they_are_near():
+    """Squared exponential in units of the shape's radius of gyration; a common level and a grain besides."""
+    from steelyard.payload import density
+
+    spread = THING.solid.points - THING.solid.points.mean(axis=0)
+    radius = np.sqrt(np.sum(spread**2) / (len(spread) - 1))
+    centers = np.array([[0, 0, 0], [0.5 * radius, 0, 0], [0, 2 * radius, 0]])
+    mean = np.array([1.0, 2.0, 4.0])
+    K = density._covariance(density._separation(centers, THING.solid), mean, 0.3, 0.5)
+    near, far = 0.09 * np.exp(-0.5), 0.09 * np.exp(-8.0)  # one and four correlation lengths
+    assert K[0, 1] / 2 == pytest.approx(density.LEVEL**2 + near) and K[0, 2] / 4 == pytest.approx(
+        density.LEVEL**2 + far
+    )
+    np.testing.assert_allclose(np.diag(K) / mean**2, density.LEVEL**2 + 0.09 + density.GRAIN**2)
+
+
 def test_negative_cells_against_cvxpy():
     """A centre of mass at the shape's edge needs cells at zero: the non-negative optimum is cvxpy's."""
     from steelyard.payload import density

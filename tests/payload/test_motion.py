@@ -8,6 +8,7 @@ from steelyard.errors import LogError, OptionError
 from steelyard.log.kalman_kernel import covariances, filter_vector
 from steelyard.payload import MotionNoise, PoseTracker, filter_motion, tune
 from steelyard.payload.experiment import measured, test_object, wrist_motion
+from steelyard.payload.motion import roughness, roughness_of_steps
 from steelyard.payload.motion_kernel import filter_rotation
 from steelyard.payload.smoothing import _smoothed, smooth_motion
 
@@ -154,3 +155,12 @@ def test_smoothing_never_reaches_across_a_gap():
     altered[120:] += 50.0
     other = smooth_motion(noisy.replace(acceleration=altered)[np.r_[0:80, 120:200]])
     assert np.abs(other.acceleration[:80] - whole.acceleration[:80]).max() < 1.0
+
+
+def test_roughness_is_the_noise_of_smooth_signals():
+    """Third differences leave nothing of a parabola, and sqrt(20) of white noise; of steps, which are first
+    differences already, second ones do."""
+    t = np.linspace(0, 2, 4000)[:, None]
+    noisy = 1 - 3 * t + 2 * t**2 * [1.0, -1.0, 5.0] + 1e-4 * np.random.default_rng(0).normal(size=(4000, 3))
+    assert roughness(noisy) == pytest.approx(1e-4, rel=0.05)
+    assert roughness_of_steps(np.diff(noisy, axis=0)) == pytest.approx(1e-4, rel=0.05)
