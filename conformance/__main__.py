@@ -24,7 +24,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of package/model")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--stage-limit", type=float, default=120.0, help="seconds a stage may take")
+    parser.add_argument("--stage-limit", type=float, default=120.0, help="processor seconds a stage may take")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds a robot may take")
     parser.add_argument("--dry", action="store_true", help="keep nothing: only print what comes out")
     given = parser.parse_args()

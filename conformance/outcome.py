@@ -10,7 +10,7 @@ class Outcome:
     """status: pass, FAIL (a number or an engine disagrees), as given (a fault of the model file, shown by the same
     failure without us), refused (by a message of ours), too slow.
 
-    figures: what the table shows, by column. reason: of anything but a pass. seconds: wall clock.
+    figures: what the table shows, by column. reason: of anything but a pass. seconds: processor time.
     """
 
     status: str

@@ -36,7 +36,8 @@ Every robot model of the packages at hand through the whole product, beside engi
 
 A stage that does not pass shows its status, and the list below each table the reason: *refused* is a message of ours,
 *FAIL* a number or an engine that disagrees, *as given* a fault of the file itself (MuJoCo refuses it before we touch
-it, or its inertias lie outside its shapes and without that bound the job passes), *too slow* a time limit.
+it, or its inertias lie outside its shapes and without that bound the job passes), *too slow* a time limit. Seconds are
+processor time.
 """
 
 

@@ -108,8 +108,9 @@ def _least(case: Case) -> float:
 def _promising(case: Case) -> bool:
     """Whether a delay of one joint, or of all, may win that much, to first order."""
     least, space = _least(case), _space(case)
+    explained = case.explained(space)
     for dofs in (*([dof] for dof in case.dofs), list(case.dofs)):
-        if promise(case, dofs, -case.tau_rate.T[dofs, :, None], space=space)[1] > least:
+        if promise(case, dofs, -case.tau_rate.T[dofs, :, None], space=space, explained=explained)[1] > least:
             return True
     return False
 

@@ -4,6 +4,7 @@ Both take the given model's word for everything else, so they speak only when it
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -74,8 +75,16 @@ class _Problem:
         self.start = float(weight @ info.energy - 2 * b @ base + base @ G @ base)
         self.whole = float(weight @ info.energy)
         self.effects = np.arange(layout.links.stop, layout.size)
-        self.everything = self.left(np.eye(len(b)))[0]
-        self.nothing = self.left(self.regrouping[:, self.effects])[0]
+
+    @cached_property
+    def everything(self) -> float:
+        """Energy left when all base parameters may move."""
+        return self.left(np.eye(len(self.b)))[0]
+
+    @cached_property
+    def nothing(self) -> float:
+        """Energy left when only effects may."""
+        return self.left(self.regrouping[:, self.effects])[0]
 
     def of_body(self, body: int) -> np.ndarray:
         """(r, 10 + effects) directions in which one body alone departs, and friction."""
@@ -99,7 +108,7 @@ class _Problem:
         diagonal = np.diag(G)
         scale = 1 / np.sqrt(np.where(diagonal > TINY * diagonal.max(initial=0.0), diagonal, np.inf))
         eigenvalues, axes = np.linalg.eigh(scale[:, None] * G * scale)
-        return np.maximum(eigenvalues, SINGULAR * max(eigenvalues[-1], SINGULAR)), scale[:, None] * axes
+        return np.maximum(eigenvalues, SINGULAR * max([*eigenvalues[-1:], SINGULAR])), scale[:, None] * axes
 
 
 def load(case: Case) -> Iterator[Fault]:

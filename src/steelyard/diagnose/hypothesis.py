@@ -115,10 +115,11 @@ def lasting(case: Case, residual) -> float:
     return float(max(1.0, longest * case.independence / ALIKE))
 
 
-def promise(case: Case, dofs, columns, *, space=None) -> tuple[np.ndarray, float]:
+def promise(case: Case, dofs, columns, *, space=None, explained=None) -> tuple[np.ndarray, float]:
     """Coefficients (m,) of columns (d, n, m) on the rows of a few degrees, and the gain they promise to first order.
 
-    The same as `add_columns` for columns that are zero elsewhere, at a cost that does not grow with the robot.
+    The same as `add_columns` for columns that are zero elsewhere, at a cost that does not grow with the robot. space,
+    explained: `case.space` and `case.explained()` by default; give both, or neither.
     """
     dofs = list(dofs)
     noise = case.free[1][dofs, None]
@@ -128,7 +129,7 @@ def promise(case: Case, dofs, columns, *, space=None) -> tuple[np.ndarray, float
     inside = np.einsum("dnk,dnm->km", own, weighted)
     whole = np.einsum("dnm,dnl->ml", weighted, weighted)
     left = whole - inside.T @ inside
-    residual = case.target[dofs] / noise - own @ case.explained(space)
+    residual = case.target[dofs] / noise - own @ (case.explained() if explained is None else explained)
     slope = np.einsum("dnm,dn->m", weighted, residual)
     size = np.sqrt(np.diag(whole))
     new = np.diag(left) > PARALLEL**2 * size**2

@@ -28,8 +28,13 @@ BOTH = 0.85  # residual of either of two coupled joints, at most, after and befo
 
 
 def find(case: Case) -> tuple[tuple[Fault, ...], Case]:
-    """Faults in the order of what they explain, and the case with all of them undone."""
+    """Faults in the order of what they explain, and the case with all of them undone.
+
+    They are faults of joints and their drives: of a body that flies, without any, there are none.
+    """
     faults: list[Fault] = []
+    if not case.dofs:
+        return (), case
     for _ in range(ROUNDS):
         found = _gross(case) or _fine(case)
         if found is None or any((f.code, f.joint) == (found.fault.code, found.fault.joint) for f in faults):

@@ -97,16 +97,21 @@ def _of_joints(info: Information, chosen: np.ndarray) -> Information:
 def _shares_of_links(info: Information) -> np.ndarray:
     """(nv,) share of what friction leaves of each current that the given links explain, at the scale that fits."""
     others = info.basis.regrouping[:, info.layout.links.stop :]
-    both = np.column_stack([_of_links(info), others])
-    left = [np.array([_left(info, dof, columns) for dof in range(len(info.counts))]) for columns in (others, both)]
+    left = np.array([_left(info, columns) for columns in (others, np.column_stack([_of_links(info), others]))])
     return 1 - np.divide(left[1], left[0], out=np.ones_like(left[0]), where=left[0] > 0)
 
 
-def _left(info: Information, dof: int, directions) -> float:
-    G = directions.T @ info.squares[dof] @ directions
-    size = np.sqrt(np.maximum(np.diag(G), 1e-300))
-    b = directions.T @ info.moment[dof] / size
-    return float(info.energy[dof] - b @ np.linalg.pinv(G / size / size[:, None], rcond=1e-10, hermitian=True) @ b)
+def _left(info: Information, directions) -> np.ndarray:
+    """(g,) energy of each current that directions (r, d) do not explain."""
+    left = np.empty(len(info.energy))
+    for dof, (places, block) in enumerate(zip(info.squares.pattern.places, info.squares.blocks, strict=True)):
+        felt = directions[places]
+        felt = felt[:, felt.any(axis=0)]
+        G = felt.T @ block @ felt
+        size = np.sqrt(np.maximum(np.diag(G), 1e-300))
+        b = felt.T @ info.moment[dof, places] / size
+        left[dof] = info.energy[dof] - b @ np.linalg.pinv(G / size / size[:, None], rcond=1e-10, hermitian=True) @ b
+    return left
 
 
 def _of_links(info: Information) -> np.ndarray:

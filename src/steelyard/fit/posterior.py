@@ -47,12 +47,12 @@ class Posterior:
         """(..., p) parameters of coordinates z (..., p)."""
         return self.start + z @ (self.directions @ self.factors[1]).T
 
-    def response(self, contrasts) -> tuple[np.ndarray, np.ndarray]:
-        """What noise and prior add to estimates `contrasts @ parameters`: weights (c, k) of the former in whitened
-        coordinates, (c, p) of the latter in standard deviations. contrasts: (c, p)."""
+    def spread(self, contrasts, scores) -> tuple[np.ndarray, np.ndarray]:
+        """What noise and prior add to estimates `contrasts @ parameters`, in standard deviations: (c, K) of K scores
+        (K, k) of the noise in whitened coordinates, (c, p) of the prior. contrasts: (c, p)."""
         Q, S = self.factors
-        gain = contrasts @ self.directions @ S @ Q.T
-        return gain[:, : len(self.target)], gain[:, len(self.target) :]
+        gain, k = contrasts @ (self.directions @ S), len(self.target)
+        return gain @ (Q[:k].T @ scores.T), gain @ Q[k:].T
 
     def prior_variance(self, contrasts) -> np.ndarray:
         """(c,) variance of `contrasts @ parameters` by the prior alone."""

@@ -18,12 +18,18 @@ ALONE = 1e-9  # share of the prior's variance that lies outside what any motion 
 @dataclass(frozen=True, eq=False)
 class Sources:
     """lifted: (c, r) the combinations in base parameters; seen: (c,) whether motion and log show them without a prior;
-    variance: (c,) of data and prior together, constraints left aside; labels: one Source each."""
+    spread: (c, s) in standard deviations, what each source of data and prior adds, constraints left aside; labels: one
+    Source each."""
 
     lifted: np.ndarray
     seen: np.ndarray
-    variance: np.ndarray
+    spread: np.ndarray
     labels: tuple[Source, ...]
+
+    @property
+    def variance(self) -> np.ndarray:
+        """(c,) of data and prior together."""
+        return np.sum(self.spread**2, axis=1)
 
 
 def sources_of(scores: Sandwich, model: Posterior, contrasts) -> Sources:
@@ -33,10 +39,11 @@ def sources_of(scores: Sandwich, model: Posterior, contrasts) -> Sources:
     before = model.prior_variance(contrasts)
     hidden = model.prior_variance(contrasts - lifted @ basis.regrouping)
     seen = scores.sees(lifted) & (hidden <= ALONE * before)
-    noise, pull = model.response(contrasts)
-    from_prior = np.sum(pull**2, axis=1)
-    variance = scores.variance(noise) + from_prior
-    data = seen & (from_prior <= PRIOR_SHARE * variance)
+    noise, pull = model.spread(contrasts, scores.adjusted)
+    from_prior, from_data = np.sum(pull**2, axis=1), np.sum(noise**2, axis=1)
+    data = seen & (from_prior <= PRIOR_SHARE * (from_data + from_prior))
     left = np.sum(pull * (contrasts @ model.directions / model.pull), axis=1)  # variance after the data, noise white
     labels = np.where(data, 0, np.where(left > UNMOVED * before, 2, 1))
-    return Sources(lifted, seen, variance, tuple((Source.DATA, Source.PRIOR, Source.NOTHING)[k] for k in labels))
+    return Sources(
+        lifted, seen, np.hstack([noise, pull]), tuple((Source.DATA, Source.PRIOR, Source.NOTHING)[k] for k in labels)
+    )

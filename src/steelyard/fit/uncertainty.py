@@ -86,7 +86,9 @@ def uncertainty(
     contrasts = np.concatenate([np.eye(estimate.layout.size), estimate.basis.regrouping])
     sources = sources_of(scores, model, contrasts)
     whitened = sources.lifted @ scores.to_base
-    degrees = scores.degrees(whitened)
+    own = scores.degrees(scores.to_base)  # of other columns than the base's the data shows nothing
+    degrees = np.append(np.ones(estimate.layout.size), own)
+    degrees[estimate.basis.columns] = own
     typical, outside = float(np.median(degrees)), (1 - level) / 2
     value = np.concatenate([estimate.parameters, estimate.base])
     if draws:
@@ -113,13 +115,13 @@ def uncertainty(
         estimate=estimate,
         parameters=part(estimate.layout.names, slice(0, p)),
         base=part(estimate.base_names, slice(p, None)),
-        covariance=_covariance(scores, model, estimate.basis.regrouping),
+        covariance=sources.spread[p:] @ sources.spread[p:].T,
         noise=scores.noise,
         draws=found,
         blocks=scores.count,
         degrees=degrees[p:],
         inflation=float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))),
-        centers=_centers(estimate, scores, model),
+        centers=_centers(estimate, sources.spread[:p]),
     )
 
 
@@ -151,20 +153,14 @@ def _least(estimate: Estimate) -> np.ndarray:
     return least
 
 
-def _centers(estimate: Estimate, scores: Sandwich, model: Posterior) -> np.ndarray:
-    """(nb, 3, 3) covariance of `c = h / m`, to first order: `dc = (dh - c dm) / m`. What is given does not vary."""
-    layout, count = estimate.layout, len(estimate.theta)
+def _centers(estimate: Estimate, spread) -> np.ndarray:
+    """(nb, 3, 3) covariance of `c = h / m`, to first order: `dc = (dh - c dm) / m`. What is given does not vary.
+
+    spread: (p, s) of the parameters, see `Sources`.
+    """
     mass = np.where(estimate.theta[:, 0] > 0, estimate.theta[:, 0], np.nan)
-    slope = np.zeros((count, 3, layout.size))
-    for i, theta in enumerate(estimate.theta):
-        columns = layout.body(i).start + np.arange(4)
-        slope[i][:, columns] = np.column_stack([-theta[1:4] / theta[0], np.eye(3)]) if theta[0] > 0 else 0.0
-    slope[:, :, list(estimate.given)] = 0.0
-    joint = _covariance(scores, model, slope.reshape(3 * count, layout.size)).reshape(count, 3, count, 3)
-    return joint[np.arange(count), :, np.arange(count)] / mass[:, None, None] ** 2
-
-
-def _covariance(scores: Sandwich, model: Posterior, regrouping) -> np.ndarray:
-    noise, pull = model.response(regrouping)
-    spread = np.concatenate([noise @ scores.adjusted.T, pull], axis=1)
-    return spread @ spread.T
+    spread = spread.copy()
+    spread[list(estimate.given)] = 0.0
+    own = spread[estimate.layout.links].reshape(len(mass), 10, spread.shape[1])
+    centers = (own[:, 1:4] - (estimate.theta[:, 1:4] / mass[:, None])[:, :, None] * own[:, :1]) / mass[:, None, None]
+    return centers @ np.swapaxes(centers, 1, 2)

@@ -163,7 +163,9 @@ def torque(log: Log, *, free: int = 0) -> Iterator[Finding]:
     dead = ~np.any(log.tau[:, free:], axis=0)
     if dead.all():
         yield fatal(
-            "zero_torque", "Torque is zero in every sample of every joint; check the torque columns (--channels)."
+            "zero_torque",
+            "Torque is zero in every sample of every joint; check the torque columns (--channels). If thrusts move the "
+            "body, and no drive of a joint, its torques are their wrench, of a free base (--floating).",
         )
         return
     for j in np.flatnonzero(dead):

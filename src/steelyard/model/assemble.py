@@ -44,7 +44,8 @@ def assemble(name: str, parts: list[Part], *, floating, gravity, source: Source 
         where = f" ({source.path})" if source else ""
         raise ModelError(
             f"Robot '{name}'{where} has no movable joint, so motion reveals nothing about its bodies. "
-            "Use a model with movable joints, or floating=True to let the whole body move."
+            "Use a model with movable joints. If the body flies, let the whole of it move, floating=True (--floating): "
+            "its torques are then the wrench of all thrusts on it, [f; n] in its own axes."
         )
     _require_unique("joint", [j.name for j in lumped.joints], name)
     _require_unique("body", lumped.body_names, name)

@@ -92,7 +92,12 @@ def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:
         return None, None
     problem = None
     for floating in (None, robot.floating):
-        reference = load(robot.source.path, floating=floating)
+        try:
+            reference = load(robot.source.path, floating=floating)
+        except ModelError:
+            if floating is None:  # a body that flies is read with a free base alone
+                continue
+            raise
         difference = structure_difference(reference, robot)
         if difference is None:
             return reference, floating

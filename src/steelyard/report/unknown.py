@@ -22,8 +22,8 @@ def unknowns(job: Job, bodies: Sequence[Mapping], parameters: Sequence[Mapping],
     given = {each["name"] for each in parameters if each["label"] == "given"}
     combined = [name for name, mark in known.items() if mark == "combination" and name not in given]
     unseen = [name for name, mark in known.items() if mark == "model" and name not in given]
-    entries = (_weak(job, weak), _combined(job, combined), _unseen(job, unseen))
-    return [entry for entry in entries if entry["names"]]
+    kinds = ((_weak, weak), (_combined, combined), (_unseen, unseen))
+    return [entry(job, names) for entry, names in kinds if names]
 
 
 def _marks(body: Mapping):
