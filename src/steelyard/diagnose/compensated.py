@@ -74,7 +74,8 @@ def gravity_free(case: Case) -> Case:
         weighted = (columns / noise[:, None, None]).reshape(-1, columns.shape[2])
         size = np.linalg.norm(weighted, axis=0)
         size[size == 0] = 1.0
-        triangle = np.linalg.qr(np.column_stack([weighted / size, (case.target / noise[:, None]).ravel()]), mode="r")
+        joined = np.column_stack([weighted / size, (case.target / noise[:, None]).ravel()])
+        triangle = np.asarray(np.linalg.qr(joined, mode="r"))
         found = np.linalg.lstsq(triangle[:, :-1], triangle[:, -1], rcond=RANK)[0] / size
         noise = np.sqrt(np.mean((case.target - columns @ found) ** 2, axis=1))
     held = (static @ found[static.shape[2] :]).T
