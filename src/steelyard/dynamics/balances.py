@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.dynamics.kinematics import Motion, _cross, _times, _transpose_times, motion, samples_last, tree
-from steelyard.dynamics.regressor import _wrench_regressors, regressor
+from steelyard.dynamics.kinematics import Motion, motion, samples_last, tree
+from steelyard.dynamics.regressor import body_wrench_regressors, regressor
+from steelyard.dynamics.stacks import cross, times, transpose_times
 from steelyard.errors import OptionError, choices
 from steelyard.model.robot import WORLD, Robot
 
@@ -35,14 +36,14 @@ def energy_rows(robot: Robot, q, v, kind: str):
     xp = array_namespace(q, v)
     state = motion(robot, q, v, xp.zeros_like(v))
     R, p = state.rotation, state.position
-    w = _transpose_times(R, state.twist[:, 3:])
-    u = _transpose_times(R, state.twist[:, :3] + _cross(xp, state.twist[:, 3:], p))
+    w = transpose_times(R, state.twist[:, 3:])
+    u = transpose_times(R, state.twist[:, :3] + cross(xp, state.twist[:, 3:], p))
     g = xp.asarray(robot.gravity, dtype=q.dtype)[None, :, None]
-    h = _cross(xp, u, w)
+    h = cross(xp, u, w)
     x, y, z = w[:, 0], w[:, 1], w[:, 2]
     kinetic = [xp.sum(u * u, axis=1) / 2, h[:, 0], h[:, 1], h[:, 2]]
     kinetic += [x * x / 2, x * y, y * y / 2, x * z, y * z, z * z / 2]
-    down = _transpose_times(R, xp.broadcast_to(g, p.shape))
+    down = transpose_times(R, xp.broadcast_to(g, p.shape))
     potential = [-xp.sum(g * p, axis=1), -down[:, 0], -down[:, 1], -down[:, 2], *[xp.zeros_like(x)] * 6]
     total = [k + e for k, e in zip(kinetic, potential, strict=True)]
     rows = {"kinetic": kinetic, "potential": potential, "total": total}[kind]
@@ -111,7 +112,7 @@ def sensor_frame(robot: Robot, link: str) -> SensorFrame:
 
 def base_wrench_rows(xp, state: Motion, bodies: slice):
     """Wrench on some bodies together, in world axes at the world origin: (6, 10 k, n)."""
-    first, inertia = _wrench_regressors(xp, state)
+    first, inertia = body_wrench_regressors(xp, state)
     first, inertia = first[:, bodies], inertia[:, bodies]
     wrench = xp.concat([first, xp.concat([xp.zeros_like(inertia), inertia])], axis=2)
     return xp.reshape(wrench, (6, 10 * first.shape[1], first.shape[-1]))
@@ -122,7 +123,7 @@ def link_wrench_rows(xp, state: Motion, frame: SensorFrame):
     wrench = base_wrench_rows(xp, state, frame.bodies)
     force, moment = wrench[:3], wrench[3:]
     R, p = state.rotation[frame.body], state.position[frame.body]
-    p = p + _times(R, xp.asarray(frame.position, dtype=p.dtype)[:, None])
+    p = p + times(R, xp.asarray(frame.position, dtype=p.dtype)[:, None])
     R = xp.moveaxis(xp.moveaxis(R, -1, 0) @ xp.asarray(frame.rotation, dtype=p.dtype), 0, -1)
     moment = [moment[i] - p[i - 2] * force[i - 1] + p[i - 1] * force[i - 2] for i in range(3)]
     return xp.stack([sum(R[j, i] * u[j] for j in range(3)) for u in (force, moment) for i in range(3)])

@@ -7,19 +7,11 @@ joint, before it) are computed in full and masked, which on arms costs less than
 import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.dynamics.displacements import (
-    Changes,
-    Pass,
-    behind,
-    placements,
-    positions,
-    rates,
-    resisted,
-    responses,
-    twists,
-)
+from steelyard.dynamics.composites import Pass, behind
+from steelyard.dynamics.displacements import Changes, placements, positions, rates, resisted, responses, twists
 from steelyard.dynamics.inverse import coordinate_map
-from steelyard.dynamics.kinematics import _force_cross, tree
+from steelyard.dynamics.kinematics import tree
+from steelyard.dynamics.stacks import force_cross
 from steelyard.model.robot import Robot
 
 
@@ -42,7 +34,7 @@ def of_twists(state: Pass):
     joint, axes = tree(state.robot).degree_joint, state.joints.axes
     changes, hanging = twists(state)
     wrench = xp.take(state.composite.wrench, xp.asarray(joint), axis=0)
-    own = _first(_force_cross(xp, axes, wrench)) @ xp.matrix_transpose(_first(hanging))
+    own = _first(force_cross(xp, axes, wrench)) @ xp.matrix_transpose(_first(hanging))
     same = xp.asarray(joint[:, None] == changes.joint, dtype=own.dtype)
     return (_by_frame(state.robot, powers(state, changes, joint, axes) + same * own),)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from steelyard.dynamics import derivative_rows, displacements, kernel_choice
+from steelyard.dynamics import composites, derivative_rows, kernel_choice
 from steelyard.dynamics.derivative_fused import fused
 from steelyard.dynamics.kinematics import samples_last
 from steelyard.dynamics.link_derivatives import LinkDerivatives, columns, of_links
@@ -128,12 +128,12 @@ class InverseDynamicsDerivatives:
         xp, batch, q, v, a = samples_last(self.robot, self.q, self.v, self.a)
         count = prod(batch)
         if not is_numpy_array(q) or count <= CHUNK:
-            parts = function(displacements.run(self.robot, q, v, a))
+            parts = function(composites.run(self.robot, q, v, a))
             return tuple(xp.reshape(x, (*batch, *x.shape[1:])) for x in parts)
         whole: list[np.ndarray] = []
         for start in range(0, count, CHUNK):
             chunk = slice(start, start + CHUNK)
-            parts = function(displacements.run(self.robot, *(np.ascontiguousarray(x[:, chunk]) for x in (q, v, a))))
+            parts = function(composites.run(self.robot, *(np.ascontiguousarray(x[:, chunk]) for x in (q, v, a))))
             whole = whole or [np.empty((count, *x.shape[1:])) for x in parts]
             for out, part in zip(whole, parts, strict=True):
                 out[chunk] = part

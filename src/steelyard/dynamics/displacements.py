@@ -24,37 +24,9 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.dynamics.kinematics import Motion, _cross, _motion_cross, _times, joint_motion, tree
-from steelyard.model.robot import WORLD, Robot
-
-
-@dataclass(frozen=True, eq=False)
-class Composite:
-    """Sums over the bodies behind every joint, world axes and origin.
-
-    mass (nj,); first (nj, 3, n); inertia (nj, 3, 3, n); momentum (nj, 3, n); turning (nj, 3, 3, n): E above; wrench
-    (nj, 6, n): what the joint transmits.
-    """
-
-    mass: Any
-    first: Any
-    inertia: Any
-    momentum: Any
-    turning: Any
-    wrench: Any
-
-
-@dataclass(frozen=True, eq=False)
-class Pass:
-    """Motion and composites of n samples. joints: motion of all joints' children; base_twist, base_acceleration (nj,
-    6, n): of what each joint is mounted on.
-    """
-
-    robot: Robot
-    joints: Motion
-    base_twist: Any
-    base_acceleration: Any
-    composite: Composite
+from steelyard.dynamics.composites import Pass, mounts, of_joints
+from steelyard.dynamics.kinematics import tree
+from steelyard.dynamics.stacks import cross, motion_cross, times
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,103 +41,21 @@ class Changes:
     displacement: Any = None
 
 
-def run(robot: Robot, q, v, a) -> Pass:
-    """Both passes over the tree. q (nq, n), v, a (nv, n)."""
-    xp = array_namespace(q, v, a)
-    joints = joint_motion(robot, q, v, a)
-    still = xp.zeros_like(joints.twist[:1])
-    falling = still - xp.asarray([*robot.gravity, 0, 0, 0], dtype=q.dtype)[None, :, None]
-    above = xp.asarray(np.where(robot.parents == WORLD, robot.nj, robot.parents))
-    twist, acceleration = (
-        xp.take(xp.concat([own, base]), above, axis=0)
-        for own, base in ((joints.twist, still), (joints.acceleration, falling))
-    )
-    return Pass(robot, joints, twist, acceleration, _composite(robot, xp, joints))
-
-
-def _composite(robot: Robot, xp, joints: Motion) -> Composite:
-    bodies = xp.asarray(robot.body_joints)
-    R, p, V, A = (
-        xp.take(x, bodies, axis=0) for x in (joints.rotation, joints.position, joints.twist, joints.acceleration)
-    )
-    theta = xp.asarray(robot.inertias, dtype=p.dtype)
-    m = theta[:, 0, None, None]
-    moved = _times(R, theta[:, 1:4, None])
-    h = moved + m * p
-    second = _congruence(R, _second_moments(xp, theta)) + _outer(moved, p) + _outer(p, h)
-    trace = second[:, 0, 0] + second[:, 1, 1] + second[:, 2, 2]
-    eye = xp.eye(3, dtype=p.dtype)[None, :, :, None]
-    I = trace[:, None, None] * eye - second
-    v, w = V[:, :3], V[:, 3:]
-    momentum = m * v + _cross(xp, w, h)
-    spin = _cross(xp, h, v) + _times(I, w)
-    force = m * A[:, :3] + _cross(xp, A[:, 3:], h) + _cross(xp, w, momentum)
-    torque = _cross(xp, h, A[:, :3]) + _times(I, A[:, 3:]) + _cross(xp, v, momentum) + _cross(xp, w, spin)
-    along = xp.sum(h * v, axis=1)[:, None, None]
-    turning = along * eye - _outer(v, h) - _skew_times(xp, w, second)
-    n, nb = p.shape[-1], robot.nb
-    flat = [h, xp.reshape(I, (nb, 9, n)), momentum, xp.reshape(turning, (nb, 9, n)), force, torque]
-    carries = xp.asarray(behind(robot, robot.body_joints, np.arange(robot.nj)).T, dtype=p.dtype)
-    sums = xp.reshape(carries @ xp.reshape(xp.concat(flat, axis=1), (nb, 30 * n)), (robot.nj, 30, n))
-    return Composite(
-        mass=carries @ theta[:, 0],
-        first=sums[:, :3],
-        inertia=xp.reshape(sums[:, 3:12], (robot.nj, 3, 3, n)),
-        momentum=sums[:, 12:15],
-        turning=xp.reshape(sums[:, 15:24], (robot.nj, 3, 3, n)),
-        wrench=sums[:, 24:],
-    )
-
-
-def _second_moments(xp, theta):
-    """(nb, 3, 3, 1) second moments of mass in body axes."""
-    xx, xy, yy, xz, yz, zz = (theta[:, i] for i in range(4, 10))
-    half = (xx + yy + zz) / 2
-    rows = ((half - xx, -xy, -xz), (-xy, half - yy, -yz), (-xz, -yz, half - zz))
-    return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)[..., None]
-
-
-def _outer(a, b):
-    return a[:, :, None] * b[:, None]
-
-
-def _product(A, B):
-    """A B for stacks of 3x3 with samples last."""
-    return A[:, :, 0, None] * B[:, None, 0] + A[:, :, 1, None] * B[:, None, 1] + A[:, :, 2, None] * B[:, None, 2]
-
-
-def _congruence(R, S):
-    half = _product(R, S)
-    return (
-        half[:, :, None, 0] * R[:, None, :, 0]
-        + half[:, :, None, 1] * R[:, None, :, 1]
-        + half[:, :, None, 2] * R[:, None, :, 2]
-    )
-
-
-def _skew_times(xp, w, M):
-    """S(w) M, column by column."""
-    x, y, z = (w[:, i, None] for i in range(3))
-    return xp.stack([y * M[:, 2] - z * M[:, 1], z * M[:, 0] - x * M[:, 2], x * M[:, 1] - y * M[:, 0]], axis=1)
-
-
-def behind(robot: Robot, joint, changed) -> np.ndarray:
-    """(k, c) 1.0 where a joint of `joint` (k,) is one of `changed` (c,) or moves with it."""
-    first_degree = np.searchsorted(tree(robot).degree_joint, np.arange(robot.nj))
-    return tree(robot).ancestors[:, first_degree][joint][:, changed]
-
-
 def positions(state: Pass) -> Changes:
     """The coordinate of every degree of the tree; those of one joint as rotations and shifts in child axes."""
     joint = tree(state.robot).degree_joint
-    return _displaced(joint, state.joints.axes, _of(state.base_twist, joint), _of(state.base_acceleration, joint))
+    return _displaced(
+        joint, state.joints.axes, of_joints(state.base_twist, joint), of_joints(state.base_acceleration, joint)
+    )
 
 
 def rates(state: Pass) -> Changes:
     """The rate of every degree of the tree."""
     joint, S = tree(state.robot).degree_joint, state.joints.axes
     xp = array_namespace(S)
-    return Changes(joint, _motion_cross(xp, _of(state.base_twist, joint) + _of(state.joints.twist, joint), S), S)
+    return Changes(
+        joint, motion_cross(xp, of_joints(state.base_twist, joint) + of_joints(state.joints.twist, joint), S), S
+    )
 
 
 def accelerations(state: Pass) -> Changes:
@@ -177,8 +67,8 @@ def accelerations(state: Pass) -> Changes:
 def placements(state: Pass) -> Changes:
     """Where every joint is mounted: six changes each, `T_0 exp(xi)` in the child's frame at zero."""
     joint = np.repeat(np.arange(state.robot.nj), 6)
-    twists = _frame_twists(*_mounts(state))
-    return _displaced(joint, twists, _of(state.base_twist, joint), _of(state.base_acceleration, joint))
+    twists = frame_twists(*mounts(state))
+    return _displaced(joint, twists, of_joints(state.base_twist, joint), of_joints(state.base_acceleration, joint))
 
 
 def attachments(state: Pass) -> Changes:
@@ -187,8 +77,8 @@ def attachments(state: Pass) -> Changes:
     """
     joint = np.repeat(np.arange(state.robot.nj), 6)
     frames = state.joints
-    twists = _frame_twists(frames.rotation, frames.position)
-    return _displaced(joint, twists, _of(frames.twist, joint), _of(frames.acceleration, joint))
+    twists = frame_twists(frames.rotation, frames.position)
+    return _displaced(joint, twists, of_joints(frames.twist, joint), of_joints(frames.acceleration, joint))
 
 
 def twists(state: Pass) -> tuple[Changes, Any]:
@@ -200,41 +90,18 @@ def twists(state: Pass) -> tuple[Changes, Any]:
     return Changes(mount.joint, *change), hang.displacement
 
 
-def _of(array, joint):
-    """Rows of the joints; the array itself where each joint has one."""
-    if np.array_equal(joint, np.arange(array.shape[0])):
-        return array
-    xp = array_namespace(array)
-    return xp.take(array, xp.asarray(joint), axis=0)
-
-
 def _displaced(joint, d, V, A) -> Changes:
     xp = array_namespace(d)
-    x2 = _motion_cross(xp, V, d)
-    return Changes(joint, _motion_cross(xp, A, d) + _motion_cross(xp, V, x2), x2, d)
+    x2 = motion_cross(xp, V, d)
+    return Changes(joint, motion_cross(xp, A, d) + motion_cross(xp, V, x2), x2, d)
 
 
-def _mounts(state: Pass):
-    """World pose of every joint's child frame at the joint's zero: R (nj, 3, 3, n), p (nj, 3, n)."""
-    robot, frames = state.robot, state.joints
-    xp = array_namespace(frames.position)
-    n = frames.position.shape[-1]
-    world = xp.broadcast_to(xp.eye(3, dtype=frames.position.dtype)[None, :, :, None], (1, 3, 3, n))
-    above = xp.asarray(np.where(robot.parents == WORLD, robot.nj, robot.parents))
-    R = xp.take(xp.concat([frames.rotation, world]), above, axis=0)
-    p = xp.take(xp.concat([frames.position, xp.zeros_like(frames.position[:1])]), above, axis=0)
-    R0, p0 = (
-        xp.asarray(np.stack([getattr(j, key) for j in robot.joints]), dtype=p.dtype) for key in ("rotation", "position")
-    )
-    return _product(R, R0[..., None]), p + _times(R, p0[..., None])
-
-
-def _frame_twists(R, p):
+def frame_twists(R, p):
     """The six unit twists of frames as twists of the world. Returns (6 k, 6, n)."""
     xp = array_namespace(R)
     k, n = R.shape[0], R.shape[-1]
     axes = xp.permute_dims(R, (0, 2, 1, 3))  # row c: axis c of the frame
-    moments = xp.stack([_cross(xp, p, axes[:, c]) for c in range(3)], axis=1)
+    moments = xp.stack([cross(xp, p, axes[:, c]) for c in range(3)], axis=1)
     shifts = xp.concat([axes, xp.zeros_like(axes)], axis=2)
     turns = xp.concat([moments, axes], axis=2)
     return xp.reshape(xp.concat([shifts, turns], axis=1), (6 * k, 6, n))
@@ -246,12 +113,12 @@ def resisted(state: Pass, joint, U):
     """
     xp = array_namespace(U)
     sums = state.composite
-    mass = _of(sums.mass, joint)[:, None, None]
-    h, P, I, E = (_of(x, joint) for x in (sums.first, sums.momentum, sums.inertia, sums.turning))
+    mass = of_joints(sums.mass, joint)[:, None, None]
+    h, P, I, E = (of_joints(x, joint) for x in (sums.first, sums.momentum, sums.inertia, sums.turning))
     u, w = U[:, :3], U[:, 3:]
-    linear = mass * u + _cross(xp, w, h)
-    angular = _cross(xp, h, u) + _times(I, w)
-    rows = _cross(xp, P, u) + _transpose(E, w)
+    linear = mass * u + cross(xp, w, h)
+    angular = cross(xp, h, u) + times(I, w)
+    rows = cross(xp, P, u) + _transposed(E, w)
     return xp.concat([linear, angular, 2 * rows], axis=1)
 
 
@@ -259,17 +126,17 @@ def responses(state: Pass, changes: Changes):
     """Change (k, 6, n) of the wrench that joints transmit, in world axes."""
     xp = array_namespace(changes.x1)
     sums, joint = state.composite, changes.joint
-    mass = _of(sums.mass, joint)[:, None, None]
-    h, P, I, E = (_of(x, joint) for x in (sums.first, sums.momentum, sums.inertia, sums.turning))
+    mass = of_joints(sums.mass, joint)[:, None, None]
+    h, P, I, E = (of_joints(x, joint) for x in (sums.first, sums.momentum, sums.inertia, sums.turning))
     u, w, turn = changes.x1[:, :3], changes.x1[:, 3:], changes.x2[:, 3:]
-    force = mass * u + _cross(xp, w, h) + 2 * _cross(xp, turn, P)
-    torque = _cross(xp, h, u) + _times(I, w) + 2 * _times(E, turn)
+    force = mass * u + cross(xp, w, h) + 2 * cross(xp, turn, P)
+    torque = cross(xp, h, u) + times(I, w) + 2 * times(E, turn)
     if changes.displacement is not None:
-        d, F = changes.displacement, _of(sums.wrench, joint)
-        force = force + _cross(xp, d[:, 3:], F[:, :3])
-        torque = torque + _cross(xp, d[:, :3], F[:, :3]) + _cross(xp, d[:, 3:], F[:, 3:])
+        d, F = changes.displacement, of_joints(sums.wrench, joint)
+        force = force + cross(xp, d[:, 3:], F[:, :3])
+        torque = torque + cross(xp, d[:, :3], F[:, :3]) + cross(xp, d[:, 3:], F[:, 3:])
     return xp.concat([force, torque], axis=1)
 
 
-def _transpose(E, w):
+def _transposed(E, w):
     return E[:, 0] * w[:, 0, None] + E[:, 1] * w[:, 1, None] + E[:, 2] * w[:, 2, None]

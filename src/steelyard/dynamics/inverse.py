@@ -3,7 +3,8 @@
 import numpy as np
 
 from steelyard.dynamics.geared import geared
-from steelyard.dynamics.kinematics import _cross, _times, body_motion, motion, samples_last, tree
+from steelyard.dynamics.kinematics import body_motion, motion, samples_last, tree
+from steelyard.dynamics.stacks import cross, times
 from steelyard.model.robot import Robot
 
 
@@ -45,7 +46,7 @@ def _body_wrenches(robot, xp, state, dtype):
     mass, h = theta[:, 0, None, None], theta[:, 1:4, None]
     I = xp.reshape(theta[:, [4, 5, 7, 5, 6, 8, 7, 8, 9]], (robot.nb, 3, 3))[..., None]
     h = xp.broadcast_to(h, d.shape)
-    force = mass * d + _cross(xp, aw, h) + _cross(xp, w, _cross(xp, w, h))
-    torque = _cross(xp, h, d) + _times(I, aw) + _cross(xp, w, _times(I, w))
-    force, torque = _times(state.rotation, force), _times(state.rotation, torque)
-    return force, torque + _cross(xp, state.position, force)
+    force = mass * d + cross(xp, aw, h) + cross(xp, w, cross(xp, w, h))
+    torque = cross(xp, h, d) + times(I, aw) + cross(xp, w, times(I, w))
+    force, torque = times(state.rotation, force), times(state.rotation, torque)
+    return force, torque + cross(xp, state.position, force)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
+from steelyard.dynamics.stacks import cross, motion_cross, times, transpose_times
 from steelyard.errors import OptionError
 from steelyard.model.joint import multi_dof_pose, twist_pose_coefficients
 from steelyard.model.robot import WORLD, Robot
@@ -140,20 +141,20 @@ def joint_motion(robot: Robot, q, v, a) -> Motion:
 
     rotations, positions = _poses(robot, constants, q, xp, const)
     R, p = (xp.stack([each[j] for j in constants.degree_joint]) for each in (rotations, positions))
-    linear = _times(R, const(constants.subspace[:, :3])[:, :, None])
-    angular = _times(R, const(constants.subspace[:, 3:])[:, :, None])
-    axes = xp.concat([linear + _cross(xp, p, angular), angular], axis=1)
+    linear = times(R, const(constants.subspace[:, :3])[:, :, None])
+    angular = times(R, const(constants.subspace[:, 3:])[:, :, None])
+    axes = xp.concat([linear + cross(xp, p, angular), angular], axis=1)
 
     ratios = const(constants.ratios)[:, None]
     rate = xp.take(v, xp.asarray(constants.coordinates), axis=0) * ratios
     rate_change = xp.take(a, xp.asarray(constants.coordinates), axis=0) * ratios
     ancestors = const(constants.ancestors)
     moved = axes * rate[:, None, :]
-    twist = _path_sum(xp, ancestors, moved)
-    axis_rates = _motion_cross(xp, xp.take(twist, xp.asarray(constants.degree_joint), axis=0), axes)
+    twist = path_sum(xp, ancestors, moved)
+    axis_rates = motion_cross(xp, xp.take(twist, xp.asarray(constants.degree_joint), axis=0), axes)
     turned = axes * rate_change[:, None, :] + axis_rates * rate[:, None, :]
     base = xp.concat([-const(robot.gravity), xp.zeros(3, dtype=q.dtype)])
-    acceleration = _path_sum(xp, ancestors, turned) + base[None, :, None]
+    acceleration = path_sum(xp, ancestors, turned) + base[None, :, None]
     return Motion(xp.stack(rotations), xp.stack(positions), axes, axis_rates, twist, acceleration)
 
 
@@ -162,8 +163,8 @@ def body_motion(xp, state: Motion):
     R, p = state.rotation, state.position
     v, w = state.twist[:, :3], state.twist[:, 3:]
     a, aw = state.acceleration[:, :3], state.acceleration[:, 3:]
-    at_origin = a + _cross(xp, aw, p) + _cross(xp, w, v + _cross(xp, w, p))
-    return tuple(_transpose_times(R, u) for u in (at_origin, w, aw))
+    at_origin = a + cross(xp, aw, p) + cross(xp, w, v + cross(xp, w, p))
+    return tuple(transpose_times(R, u) for u in (at_origin, w, aw))
 
 
 def _poses(robot, constants, q, xp, const):
@@ -187,7 +188,7 @@ def _poses(robot, constants, q, xp, const):
         R, p = local[j]
         if parent != WORLD:
             above = rotations[parent]
-            p = positions[parent] + _times(above, p)
+            p = positions[parent] + times(above, p)
             R = (
                 above[:, 0, None, :] * R[None, 0]
                 + above[:, 1, None, :] * R[None, 1]
@@ -198,41 +199,7 @@ def _poses(robot, constants, q, xp, const):
     return rotations, positions
 
 
-def _path_sum(xp, ancestors, per_degree):
+def path_sum(xp, ancestors, per_degree):
     """Sum over the degrees above each joint. ancestors: (nj, nt), per_degree: (nt, 6, n). Returns (nj, 6, n)."""
     degrees, _, n = per_degree.shape
     return xp.reshape(ancestors @ xp.reshape(per_degree, (degrees, 6 * n)), (ancestors.shape[0], 6, n))
-
-
-def _times(R, u):
-    """R u for stacks with samples last. R: (..., 3, 3, n), u: (..., 3, n). Returns (..., 3, n)."""
-    return R[..., 0, :] * u[..., None, 0, :] + R[..., 1, :] * u[..., None, 1, :] + R[..., 2, :] * u[..., None, 2, :]
-
-
-def _transpose_times(R, u):
-    """R^T u for stacks with samples last."""
-    return (
-        R[..., 0, :, :] * u[..., 0, None, :]
-        + R[..., 1, :, :] * u[..., 1, None, :]
-        + R[..., 2, :, :] * u[..., 2, None, :]
-    )
-
-
-def _cross(xp, a, b):
-    """Cross product over axis 1. a, b: (k, 3, n)."""
-    ax, ay, az = a[:, 0], a[:, 1], a[:, 2]
-    bx, by, bz = b[:, 0], b[:, 1], b[:, 2]
-    return xp.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=1)
-
-
-def _motion_cross(xp, V, U):
-    """crm(V) U over axis 1. V, U: (k, 6, n)."""
-    v, w = V[:, :3], V[:, 3:]
-    u, x = U[:, :3], U[:, 3:]
-    return xp.concat([_cross(xp, w, u) + _cross(xp, v, x), _cross(xp, w, x)], axis=1)
-
-
-def _force_cross(xp, V, F):
-    """crf(V) F over axis 1. V, F: (k, 6, n)."""
-    v, w, f, n = V[:, :3], V[:, 3:], F[:, :3], F[:, 3:]
-    return xp.concat([_cross(xp, w, f), _cross(xp, v, f) + _cross(xp, w, n)], axis=1)

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.dynamics import displacements
+from steelyard.dynamics import composites, displacements
+from steelyard.dynamics.composites import Pass
 from steelyard.dynamics.derivative_rows import by_coordinate, powers
-from steelyard.dynamics.displacements import Changes, Pass
+from steelyard.dynamics.displacements import Changes
 from steelyard.model.robot import Robot
 from steelyard.spatial import crm
 
@@ -54,9 +55,9 @@ def _of_changes(state: Pass, changes: Changes):
     R, p, V = (
         xp.take(x, xp.asarray(robot.body_joints), axis=0) for x in (frames.rotation, frames.position, frames.twist)
     )
-    units = displacements._frame_twists(R, p)
+    units = displacements.frame_twists(R, p)
     dF = powers(state, changes, np.repeat(robot.body_joints, 6), units)
-    mask = xp.asarray(displacements.behind(robot, robot.body_joints, changes.joint), dtype=p.dtype)[:, None]
+    mask = xp.asarray(composites.behind(robot, robot.body_joints, changes.joint), dtype=p.dtype)[:, None]
     rows = xp.moveaxis(xp.reshape(units, (robot.nb, 6, 6, n)), -1, 0)
     swap = xp.asarray(np.roll(np.eye(6), 3, axis=0), dtype=p.dtype)
     back = swap @ rows @ swap  # Ad^-1, as Ad^T with linear and angular halves swapped

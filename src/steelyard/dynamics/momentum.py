@@ -14,7 +14,7 @@ from dataclasses import replace
 from array_api_compat import array_namespace
 
 from steelyard.dynamics.kinematics import motion, samples_last
-from steelyard.dynamics.regressor import _wrench_regressors, dense_rows, projected_blocks
+from steelyard.dynamics.regressor import body_wrench_regressors, dense_rows, projected_blocks
 from steelyard.model.robot import Robot
 
 
@@ -40,8 +40,8 @@ def momentum_blocks(robot: Robot, q, v):
     xp = array_namespace(q, v)
     state = motion(robot, q, v, xp.zeros_like(v))
     still = xp.zeros_like(state.twist)
-    momentum = _wrench_regressors(xp, replace(state, twist=still, acceleration=state.twist))
-    first, inertia = _wrench_regressors(xp, replace(state, twist=still, acceleration=_gravity(xp, robot, still)))
+    momentum = body_wrench_regressors(xp, replace(state, twist=still, acceleration=state.twist))
+    first, inertia = body_wrench_regressors(xp, replace(state, twist=still, acceleration=_gravity(xp, robot, still)))
     pulled = projected_blocks(xp, robot, state.axes, first, inertia)
     turned = projected_blocks(xp, robot, state.axis_rates, *momentum)
     drift = [turn + pull for turn, pull in zip(turned, pulled, strict=True)]

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.dynamics import displacements
-from steelyard.dynamics.displacements import Pass
+from steelyard.dynamics import composites, displacements
+from steelyard.dynamics.composites import Pass, mounts, of_joints
 from steelyard.dynamics.inverse import coordinate_map
-from steelyard.dynamics.kinematics import _cross, _force_cross, _path_sum, _transpose_times, motion, samples_last, tree
-from steelyard.dynamics.regressor import _wrench_regressors
+from steelyard.dynamics.kinematics import motion, path_sum, samples_last, tree
+from steelyard.dynamics.regressor import body_wrench_regressors
+from steelyard.dynamics.stacks import cross, force_cross, transpose_times
 from steelyard.errors import OptionError
 from steelyard.model.robot import Robot
 
@@ -46,7 +47,7 @@ def pull_back(robot: Robot, q, v, a, weights) -> Gradient:
     q, v, a, weights = (xp.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, a, weights))
     _, _, q, v, a = samples_last(robot, q, v, a)
     weights = xp.reshape(weights, (prod(batch), robot.nv)).T
-    parts = _gradient(displacements.run(robot, q, v, a), weights)
+    parts = _gradient(composites.run(robot, q, v, a), weights)
     parts["theta"] = _of_theta(xp, motion(robot, q, v, a), parts.pop("virtual"))
     return Gradient(**{name: xp.reshape(xp.moveaxis(x, -1, 0), (*batch, *x.shape[:-1])) for name, x in parts.items()})
 
@@ -59,22 +60,22 @@ def _gradient(state: Pass, weights) -> dict:
     S, joint = frames.axes, constants.degree_joint
     ancestors = xp.asarray(constants.ancestors, dtype=weights.dtype)
     own = xp.asarray((np.arange(robot.nj)[:, None] == joint).astype(float), dtype=weights.dtype)
-    W = _path_sum(xp, ancestors, weighted * S)
-    above = W - _path_sum(xp, own, weighted * S)
+    W = path_sum(xp, ancestors, weighted * S)
+    above = W - path_sum(xp, own, weighted * S)
     resisted = weighted * displacements.resisted(state, joint, S)
-    inside = xp.asarray(displacements.behind(robot, joint, np.arange(robot.nj)).T, dtype=weights.dtype)
+    inside = xp.asarray(composites.behind(robot, joint, np.arange(robot.nj)).T, dtype=weights.dtype)
     n = weights.shape[-1]
     behind = xp.reshape(inside @ xp.reshape(resisted, (len(joint), 9 * n)), (robot.nj, 9, n))
     behind = behind + displacements.resisted(state, np.arange(robot.nj), above)
     g1 = behind[:, :6]
     g2 = xp.concat([xp.zeros_like(g1[:, :3]), behind[:, 6:]], axis=1)
     wrench = state.composite.wrench
-    mounted = _covector(xp, state.base_twist, state.base_acceleration, g1, g2) - _force_cross(xp, above, wrench)
-    hanging = _covector(xp, frames.twist, frames.acceleration, g1, g2) - _force_cross(xp, W, wrench)
-    speeds = g2 - _force_cross(xp, state.base_twist + frames.twist, g1)
-    by_degree = (xp.sum(S * displacements._of(x, joint), axis=1) for x in (mounted, speeds, g1))
+    mounted = _covector(xp, state.base_twist, state.base_acceleration, g1, g2) - force_cross(xp, above, wrench)
+    hanging = _covector(xp, frames.twist, frames.acceleration, g1, g2) - force_cross(xp, W, wrench)
+    speeds = g2 - force_cross(xp, state.base_twist + frames.twist, g1)
+    by_degree = (xp.sum(S * of_joints(x, joint), axis=1) for x in (mounted, speeds, g1))
     by_q, by_v, by_a = (E @ x for x in by_degree)
-    placement = _in_frame(xp, *displacements._mounts(state), mounted)
+    placement = _in_frame(xp, *mounts(state), mounted)
     return {
         "q": by_q,
         "v": by_v,
@@ -88,7 +89,7 @@ def _gradient(state: Pass, weights) -> dict:
 
 def _of_theta(xp, bodies, virtual):
     """(nb, 10, n): the wrench regressors seen by the virtual twists of the bodies (nb, 6, n)."""
-    first, inertia = _wrench_regressors(xp, bodies)
+    first, inertia = body_wrench_regressors(xp, bodies)
     mh = sum(virtual[:, i, None] * first[i] for i in range(6))
     rest = sum(virtual[:, 3 + i, None] * inertia[i] for i in range(3))
     return xp.concat([mh, rest], axis=1)
@@ -96,10 +97,10 @@ def _of_theta(xp, bodies, virtual):
 
 def _covector(xp, V, A, g1, g2):
     """Gradient with respect to a displacement d of `g1 . x1 + g2 . x2`, x as in `displacements`."""
-    return _force_cross(xp, V, _force_cross(xp, V, g1) - g2) - _force_cross(xp, A, g1)
+    return force_cross(xp, V, force_cross(xp, V, g1) - g2) - force_cross(xp, A, g1)
 
 
 def _in_frame(xp, R, p, F):
     """Wrenches of the world (k, 6, n) in frames."""
-    f, n = F[:, :3], F[:, 3:] - _cross(xp, p, F[:, :3])
-    return xp.concat([_transpose_times(R, f), _transpose_times(R, n)], axis=1)
+    f, n = F[:, :3], F[:, 3:] - cross(xp, p, F[:, :3])
+    return xp.concat([transpose_times(R, f), transpose_times(R, n)], axis=1)

@@ -47,7 +47,7 @@ def row_blocks(robot: Robot, q, v, a):
     """Nonzero part of each row, samples last: per coordinate of v a (10 k, n), for its k `tree(robot).row_bodies`."""
     xp = array_namespace(q, v, a)
     state = motion(robot, q, v, a)
-    return projected_blocks(xp, robot, state.axes, *_wrench_regressors(xp, state))
+    return projected_blocks(xp, robot, state.axes, *body_wrench_regressors(xp, state))
 
 
 def projected_blocks(xp, robot: Robot, axes, first, inertia):
@@ -58,7 +58,7 @@ def projected_blocks(xp, robot: Robot, axes, first, inertia):
     for degree, joint in enumerate(constants.degree_joint):
         bodies, coordinate = constants.subtree_bodies[joint], int(constants.coordinates[degree])
         row = constants.row_bodies[coordinate]
-        block = _projected(xp, axes[degree] * float(constants.ratios[degree]), first[:, bodies], inertia[:, bodies])
+        block = projected(xp, axes[degree] * float(constants.ratios[degree]), first[:, bodies], inertia[:, bodies])
         block = xp.reshape(block, (10 * (bodies.stop - bodies.start), n))
         if row != bodies:
             before = xp.zeros((10 * (bodies.start - row.start), n), dtype=axes.dtype)
@@ -68,7 +68,7 @@ def projected_blocks(xp, robot: Robot, axes, first, inertia):
     return blocks
 
 
-def _projected(xp, axis, first, inertia):
+def projected(xp, axis, first, inertia):
     """`S^T F` for one axis. axis: (6, n); first: (6, k, 4, n); inertia: (3, k, 6, n). Returns (k, 10, n)."""
     mh, rest = axis[0] * first[0], axis[3] * inertia[0]
     for i in range(1, 6):
@@ -78,7 +78,7 @@ def _projected(xp, axis, first, inertia):
     return xp.concat([mh, rest], axis=1)
 
 
-def _wrench_regressors(xp, state: Motion):
+def body_wrench_regressors(xp, state: Motion):
     """Wrench regressors of all bodies in world axes at the world origin.
 
     Returns (6, nb, 4, n), the columns m, h, and (3, nb, 6, n), the torque rows of the inertia columns.

@@ -33,7 +33,7 @@ def regressor_gradient(axes: Axes, joints: Motion, bodies: Motion, wrenches, v, 
     """Gradient of `sum(rows * weights)` per sample, by the coordinates of joints of one degree (others get nonsense).
 
     joints, bodies: the motion of all joints and of the bodies. wrenches: regressors of the bodies' wrenches, as of
-    `_wrench_regressors`. v, a: (nv, n). weights: per row of the axes (10 k, n), for its `row_bodies`.
+    `body_wrench_regressors`. v, a: (nv, n). weights: per row of the axes (10 k, n), for its `row_bodies`.
     """
     robot, constants = axes.robot, tree(axes.robot)
     measured = axes.along(bodies)

@@ -11,7 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.dynamics.balances import SensorFrame, sensor_frame
-from steelyard.dynamics.kinematics import Motion, _cross, _times, tree
+from steelyard.dynamics.kinematics import Motion, tree
+from steelyard.dynamics.stacks import cross, times
 from steelyard.errors import OptionError
 from steelyard.information.kinds import BASE, WRENCH, kinds_of, link_of
 from steelyard.model.robot import WORLD, Robot
@@ -98,9 +99,9 @@ def _sensor_axes(frame: SensorFrame, state: Motion) -> np.ndarray:
     if frame.body == WORLD:
         return np.broadcast_to(np.eye(6)[:, :, None], (6, 6, n))
     R, p = state.rotation[frame.body], state.position[frame.body]
-    p = p + _times(R, frame.position[:, None])
+    p = p + times(R, frame.position[:, None])
     unit = np.einsum("ijn,jk->kin", R, frame.rotation)
     found = np.zeros((6, 6, n))
     found[:3, :3] = found[3:, 3:] = unit
-    found[3:, :3] = _cross(np, np.broadcast_to(p, unit.shape), unit)
+    found[3:, :3] = cross(np, np.broadcast_to(p, unit.shape), unit)
     return found

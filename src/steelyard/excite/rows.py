@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.dynamics.effects import effect_column
 from steelyard.dynamics.kinematics import FRAME_FIELDS, Motion, joint_motion
-from steelyard.dynamics.regressor import _projected, _wrench_regressors, projected_blocks
+from steelyard.dynamics.regressor import body_wrench_regressors, projected, projected_blocks
 from steelyard.excite.adjoint import Gradient, regressor_gradient
 from steelyard.excite.measured import JOINTS, Axes, axes_of
 from steelyard.identifiability.basis import Basis
@@ -39,7 +39,7 @@ class Regression:
         state = joint_motion(self.robot, q, v, a)
         frames = {key: getattr(state, key)[self.robot.body_joints] for key in FRAME_FIELDS}
         bodies = Motion(axes=state.axes, axis_rates=state.axis_rates, **frames)
-        return Rows(self, v, a, state, bodies, _wrench_regressors(np, bodies))
+        return Rows(self, v, a, state, bodies, body_wrench_regressors(np, bodies))
 
 
 def regression_of(
@@ -76,7 +76,7 @@ class Rows:
         found = projected_blocks(np, axes.robot, self.joints.axes, *self.wrenches)
         sensed = axes.along(self.bodies)[len(axes.joint) - 6 * len(axes.sensors) :]
         for axis, bodies in zip(sensed, axes.row_bodies[axes.robot.nv :], strict=True):
-            block = _projected(np, axis, *(x[:, bodies] for x in self.wrenches))
+            block = projected(np, axis, *(x[:, bodies] for x in self.wrenches))
             found.append(block.reshape(-1, block.shape[-1]))
         return found
 

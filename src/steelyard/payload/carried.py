@@ -16,7 +16,7 @@ def carried_log(robot: Robot, *, t, q, v, a, wrench, frame: str | None = None, n
     default), at its origin. Gravity is the model's. Raises OptionError for an unknown frame, LogError for a frame that
     cannot move.
     """
-    body, R_body, p_body = _frame(robot, frame)
+    body, R_body, p_body = frame_of(robot, frame)
     q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))
     xp, _, q, v, a = samples_last(robot, q, v, a)
     state = motion(robot, q, v, a)
@@ -43,7 +43,7 @@ def carried_log(robot: Robot, *, t, q, v, a, wrench, frame: str | None = None, n
     )
 
 
-def _frame(robot, frame):
+def frame_of(robot, frame):
     """Body index, and rotation and position of the frame in it."""
     if frame is None:
         return robot.nb - 1, np.eye(3), np.zeros(3)

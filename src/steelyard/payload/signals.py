@@ -10,7 +10,7 @@ from steelyard.dynamics.regressor import regressor
 from steelyard.inertia import parameters
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
-from steelyard.payload.carried import _frame
+from steelyard.payload.carried import frame_of
 from steelyard.payload.estimate import Payload
 from steelyard.payload.information import wrench_regressor
 from steelyard.payload.wrench_log import WrenchLog
@@ -47,7 +47,7 @@ def wrench_signals(log: WrenchLog, payload: Payload) -> Signals:
 def torque_signals(arm: Robot, log: Log, payload: Payload, *, frame: str | None = None) -> Signals:
     """Joint torques beyond the arm's own. log: with q, v, a and tau, as it was fitted; frame: of the payload."""
     q, v, a, tau = log.require("q", "v", "a", "tau")
-    body, R, p = _frame(arm, frame)
+    body, R, p = frame_of(arm, frame)
     columns = slice(10 * body, 10 * body + 10)
     theta = parameters.transform(payload.theta, R, p)
     direction = log.direction if log.direction is None else log.direction[:, : arm.nv]

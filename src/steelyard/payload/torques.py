@@ -14,7 +14,7 @@ from steelyard.information.sums import Information
 from steelyard.log.log import Log
 from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH
-from steelyard.payload.carried import _frame
+from steelyard.payload.carried import frame_of
 from steelyard.payload.density import density_fit
 from steelyard.payload.estimate import Payload
 from steelyard.payload.geo import entropic_fit
@@ -48,7 +48,7 @@ def identify_from_torques(
     (`2 cutoff / rate` after a low-pass filter).
     Raises LogError for logs of another robot, FitError where the torques show no mass.
     """
-    body, R, p = _frame(arm, frame)
+    body, R, p = frame_of(arm, frame)
     loaded = with_payload if isinstance(with_payload, Information) else carried_information(arm, with_payload)
     columns = slice(10 * body, 10 * body + 10)
     to_body = parameters.transform_matrix(R, p)  # theta in the frame to theta in the body
