@@ -14,14 +14,15 @@ CLAIMS = (
         "injected faults of logs are named, and the suggested fix restores the error to 1.5 times the clean log's",
         (
             "diagnose/test_log_faults.py",
+            "diagnose/test_delay.py",
             "diagnose/test_zeros.py",
             "test_corrections.py",
             "test_cli_corrections.py",
             "test_clipped.py",
         ),
         pages=("docs/logs.md",),
-        short="but for the rows in bold of the table there, whose logs lack what that takes, and delays of 1 ms; a "
-        "UR10's elbow zero is not named within 20 s, and costs no accuracy as the robot reads it",
+        short="but for the rows in bold of the table there, whose logs lack what that takes; a UR10's elbow zero is not "
+        "always named within 20 s, nor 1 ms of its second joint, and neither costs accuracy as the robot reads them",
     ),
     Claim(
         "logs",

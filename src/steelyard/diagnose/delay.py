@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.finding import Fault, fault
-from steelyard.diagnose.hypothesis import Added, Hypothesis, add_columns, certain, promise, scatter, widened
+from steelyard.diagnose.hypothesis import Added, Hypothesis, add_columns, certain, lasting, promise, scatter, widened
 
 ROUNDS = 5  # of Gauss-Newton
 LONGEST = 0.2  # s
@@ -21,9 +21,11 @@ SETTLED = 1e-5  # s, below which another round changes nothing
 CERTAIN = (
     3.5  # standard deviations: of a seven-joint arm's logs without a delay, noise alone reaches them in one of 270
 )
+LITTLE = CERTAIN**2 / 2  # nats, which no delay is asked to win
 NOTICEABLE = 5e-4  # s, below which undoing a delay changes little
 UNSURE = 5e-3  # s: standard deviation of a delay that is no more than a guess
 LESS = 0.8  # share of the residual energy that is left, below which delays are estimated again, at that noise
+NOISE = 1.5  # times as long as noise that a residual may stay alike, for a delay to be certain by its deviation
 COMMON = 1.3  # times what the delay of one joint wins, a common one must win
 
 
@@ -31,11 +33,13 @@ COMMON = 1.3  # times what the delay of one joint wins, a common one must win
 class Delays:
     """By which torques come late, s, and their covariance, s^2.
 
-    delay (nv,), covariance (nv, nv): NaN for degrees without a motor, and where friction explains any delay.
+    delay (nv,), covariance (nv, nv): NaN for degrees without a motor, and where friction explains any delay. lasting:
+    how many times longer than noise what is left stays alike.
     """
 
     delay: np.ndarray
     covariance: np.ndarray
+    lasting: float
 
     @property
     def deviation(self) -> np.ndarray:
@@ -63,12 +67,12 @@ def delays(case: Case) -> Delays:
     if (changed.free_energy < LESS * case.free_energy).any():  # again at the noise that is left
         more, added, changed = _settled(changed, np.eye(nv)[dofs])
         found = found + more
-    P = added.covariance * scatter(changed, added) ** 2
+    P = _covariance(case, found, added, changed)
     known = np.isfinite(np.diag(P))
     delay, covariance = np.full(nv, np.nan), np.full((nv, nv), np.nan)
     dofs = dofs[known]
     delay[dofs], covariance[np.ix_(dofs, dofs)] = found[known], P[np.ix_(known, known)]
-    return Delays(delay, covariance)
+    return Delays(delay, covariance, lasting(changed, added.left))
 
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
@@ -82,7 +86,8 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     patterns, start = _patterns(case, found, dofs)
     near = case.undone("delay", delay=case.delay + start @ patterns)
     more, added, changed = _settled(near, patterns)
-    delay, deviation = start + more, added.deviations * scatter(changed, added)
+    delay = start + more
+    deviation = np.sqrt(np.diag(_covariance(case, delay, added, changed)))
     kept = np.abs(delay) > NOTICEABLE
     if not kept.any():
         return
@@ -91,7 +96,7 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
         changed = case.undone("delay", delay=case.delay + delay @ patterns)
     sigmas = np.abs(delay / deviation)
     won = gain(case.free_energy, changed.free_energy)
-    sure = sigmas.min() > CERTAIN and won > _least(case)
+    sure = sigmas.min() > CERTAIN and found.lasting < NOISE
     named = [_named(case, changed, patterns[k], delay[k], deviation[k]) for k in np.argsort(-sigmas)]
     yield Hypothesis(named[0], changed, won, tuple(named[1:]), bool(sure))
 
@@ -100,19 +105,28 @@ def _space(case: Case) -> np.ndarray:
     return widened(case, _reversals(case)) if "coulomb" in case.layout.terms else case.space
 
 
-def _least(case: Case) -> float:
-    """Nats a sample that a certain delay wins at least: half of what its deviations promise."""
-    return CERTAIN**2 / 4 / (len(case) * case.independence)
-
-
 def _promising(case: Case) -> bool:
-    """Whether a delay of one joint, or of all, may win that much, to first order."""
-    least, space = _least(case), _space(case)
+    """Whether a delay of one joint, or of all, may win half of what a certain one must, to first order."""
+    least, space = CERTAIN**2 / 4 / (len(case) * case.independence), _space(case)
     explained = case.explained(space)
     for dofs in (*([dof] for dof in case.dofs), list(case.dofs)):
         if promise(case, dofs, -case.tau_rate.T[dofs, :, None], space=space, explained=explained)[1] > least:
             return True
     return False
+
+
+def _covariance(case: Case, delay, added: Added, changed: Case) -> np.ndarray:
+    """(m, m) of delays (m,), the case without them being changed.
+
+    Noise of positions makes columns wrong, and with them delays that look certain. Undoing them then takes less off the
+    residual than they promise; what it does take off says how far to believe them.
+    """
+    P = added.covariance * scatter(changed, added) ** 2
+    known = np.isfinite(np.diag(P))
+    x, W = delay[known], np.linalg.pinv(P[np.ix_(known, known)], hermitian=True)
+    promised, dofs = 0.5 * x @ W @ x, list(case.dofs)
+    taken = 0.5 * np.sum(case.free_energy[dofs] / changed.free_energy[dofs] - 1) * len(case) * case.independence
+    return P * max(1.0, promised / max(2 * taken, LITTLE))
 
 
 def _settled(case: Case, patterns) -> tuple[np.ndarray, Added, Case]:
@@ -135,8 +149,8 @@ def _step(case: Case, changed: Case, patterns, space) -> Added:
 
 
 def _patterns(case: Case, found: Delays, dofs) -> tuple[np.ndarray, np.ndarray]:
-    """(m, nv) degrees that share a delay each, and these delays (m,): all degrees, those whose delay is certain, or
-    the one that is likeliest late."""
+    """(m, nv) degrees that share a delay each, and these delays (m,): all degrees, those whose delay is certain beside
+    noise, or the one that is likeliest late."""
     delay, W = found.delay[dofs], np.linalg.pinv(found.covariance[np.ix_(dofs, dofs)], hermitian=True)
     pull, weight, variance = W @ delay, np.diag(W), 1 / W.sum()
     common, won = variance * pull.sum(), pull**2 / weight
@@ -147,7 +161,7 @@ def _patterns(case: Case, found: Delays, dofs) -> tuple[np.ndarray, np.ndarray]:
         together[:, list(case.dofs)] = 1.0
         return together, np.array([common])
     chosen, late = certain(found.delay, found.covariance, CERTAIN)
-    if not chosen:
+    if not chosen or found.lasting > NOISE:
         place = int(np.argmax(won))
         chosen, late = [dofs[place]], pull[[place]] / weight[[place]]
     return np.eye(case.robot.nv)[chosen], late
