@@ -97,7 +97,7 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     sigmas = np.abs(delay / deviation)
     won = gain(case.free_energy, changed.free_energy)
     sure = sigmas.min() > CERTAIN and found.lasting < NOISE
-    named = [_named(case, changed, patterns[k], delay[k], deviation[k]) for k in np.argsort(-sigmas)]
+    named = [_named(case, changed, patterns[k], float(delay[k]), float(deviation[k])) for k in np.argsort(-sigmas)]
     yield Hypothesis(named[0], changed, won, tuple(named[1:]), bool(sure))
 
 
