@@ -22,6 +22,7 @@ STEP = 1e-3  # s, control and integration step
 BANDWIDTH = 40.0  # rad/s of the tracking controller
 REACH = {"revolute": 1.2, "prismatic": 0.15}  # rad, m: largest excursion from the middle when limits allow more
 SPEED_SHARE = 0.7  # of a joint's velocity limit that a motion may use
+RUNAWAY = 1e10  # rad/s^2 or m/s^2, beyond which MuJoCo too gives a simulation up
 LIMIT_SHARE = 0.8  # of a joint's range that a motion may use
 
 
@@ -251,7 +252,7 @@ def _drive(
             between = between + STEP * d.qacc_smooth
             mujoco.mj_integratePos(m, d.qpos, between, STEP)
     qpos, qvel, qacc, force = states
-    if not np.isfinite(qacc).all():
+    if not (np.abs(qacc) < RUNAWAY).all():
         raise ModelError(f"The simulation of robot '{robot.name}' diverged; check its masses and the motion's speed.")
     q, v, a = from_mujoco(m, robot, qpos, qvel, qacc)
     return {"t": t, "q": q, "v": v, "a": a, "tau": force_from_mujoco(m, robot, qpos, force)}

@@ -22,7 +22,7 @@ CLAIMS = (
         ),
         pages=("docs/logs.md",),
         short="but for the rows in bold of the table there, whose logs lack what that takes; a UR10's elbow zero is "
-        "not always named within 20 s, nor 1 ms of its second joint, and neither costs accuracy as the robot reads them",
+        "not always named within 20 s, nor 1 ms of its second joint; neither costs accuracy as the robot reads them",
     ),
     Claim(
         "logs",
