@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from steelyard.log import Log
 from steelyard.log.gaps import segments
+from steelyard.log.quantum import quantum
 
 #: Third difference of white noise of unit variance has this standard deviation: 1 + 9 + 9 + 1 under the root.
 _THIRD = np.sqrt(20.0)
-_LEVELS = 4  # least number of different values of a signal that has a resolution
-_OFF = 0.02  # of a step, that quantised values may lie beside its multiples
 LONG = 100_000  # samples that show noise and steps; of a longer log no more are looked at for these
 _NORMAL = 0.6745  # median absolute value of a normal variable
 
@@ -55,18 +54,3 @@ def white_noise(x: NDArray[np.float64]) -> float:
     if len(x) < 4:
         return 0.0
     return float(np.median(np.abs(np.diff(x, n=3))) / (_NORMAL * _THIRD))
-
-
-def quantum(x: NDArray[np.float64]) -> float | None:
-    """Step between neighbouring values of a quantised signal (n,), None for one that takes any value."""
-    levels = np.unique(x)
-    if len(levels) < _LEVELS:
-        return None
-    steps = np.diff(levels)
-    steps = steps[steps > 1e-12 * np.abs(levels).max()]  # rounding of the same value
-    if not len(steps):
-        return None
-    step = float(steps.min())
-    step = float(np.median(steps[steps < 1.5 * step]))
-    off = np.abs((levels - levels[0]) / step - np.round((levels - levels[0]) / step))
-    return step if float(np.median(off)) < _OFF else None

@@ -2,14 +2,21 @@
 
 A low-pass filter loses signal above its cutoff and lets noise pass below it. The spectrum of the acceleration (that of
 the position times the fourth power of frequency, of a measured velocity times the second) shows both: white noise of
-the encoder is known by its shape and its level at high frequencies, what is above it is motion.
+the encoder is known by its shape and its level at high frequencies, or by the steps of one so coarse that few of them
+are taken; what is above it is motion.
 
-The cutoff minimises the expected squared error of what least squares makes of the filtered acceleration, the signal
-that suffers most. With energies relative to the motion's, D lost to the filter and N of noise that passes: motion that
-is lost distorts the equation by sqrt(D); noise in the regressors attenuates the parameters by N / (1 + N) (errors in
-variables; Fuller 1987) and scatters them by sqrt(N / n), n the independent samples, 2 cutoff duration. Combinations of
-parameters that the motion excites less than the average are attenuated more, `WEAK` times. The sum of the squares, over
-joints, each relative to its own motion, has a flat minimum, so the choice need not be exact.
+The cutoff minimises the expected squared error of the torques of a model that is fitted to the filtered log. With
+energies of the acceleration, the signal that suffers most, relative to the motion's, D lost to the filter and N of
+noise that passes:
+
+- motion that is lost distorts the equation, by `DISTORTS sqrt(D)`;
+- noise in the regressors attenuates parameters (errors in variables; Fuller 1987), by `WEAK N / (1 + WEAK N)`: the
+  combinations that the motion excites less than the average by more;
+- it scatters them by sqrt(N / n), n the independent samples, 2 cutoff duration;
+- noise of the torques scatters them by `SCATTER / sqrt(T)`, T the duration less a period of the cutoff at either end.
+
+The first two factors follow from noise-free logs and from the information matrices of arms (docs/logs.md). The sum of
+the squares, over joints, each relative to its own motion, has a flat minimum, so the choice need not be exact.
 
 Torques are filtered less, `torque_cutoff_for`. A common cutoff close above the motion would take the torques' harmonics
 (gravity is a sine of q, Coriolis forces are products of velocities), which regressors at filtered positions have.
@@ -23,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import LogError
 from steelyard.log.gaps import segments
 from steelyard.log.log import Log
+from steelyard.log.quantum import step_noise
 from steelyard.log.smoothers import BUTTERWORTH, SAVGOL, order_of, response
 
 SMOOTHED = 9  # frequencies averaged
@@ -33,6 +41,8 @@ LOWEST = 8  # candidates start at this many periods of the log
 BINS = 2000  # frequencies that candidates are compared at: a long log's are added up in bins
 CANDIDATES = 400
 WINDOWED = np.linspace(0, 50, 2001)  # frequencies over the cutoff at which a sum over a window has its response drawn
+DISTORTS = 0.4  # error of identified torques over the square root of the share of the acceleration that is lost
+SCATTER = 0.006  # s^0.5: error that the torques' noise leaves, times the root of the duration: 0.2 % after ten seconds
 WEAK = 4.0  # attenuation over that of the average; errors of identified arms are flat from 3 to 6
 HIGHEST = 10.0  # Hz: arms and legs move below it, structural vibration and noise lie above
 SAMPLES_A_PERIOD = 6.0  # of the cutoff frequency: with fewer, derivatives are visibly wrong
@@ -112,6 +122,7 @@ def of_signal(
     x, t, order = np.asarray(x, dtype=np.float64), np.asarray(t, dtype=np.float64), order_of(smoother, order)
     if len(t) < SHORTEST:
         raise LogError(f"{len(t)} samples without a gap are too few to choose a cutoff from; at least {SHORTEST}")
+    coarse = np.array([step_noise(column) for column in np.ascontiguousarray(x.T)])
     even = np.linspace(t[0], t[-1], len(t))
     x = np.stack([np.interp(even, t, column) for column in x.T], axis=1)
     step = float(even[1] - even[0])
@@ -119,14 +130,19 @@ def of_signal(
     shape = (2 * np.sin(np.pi * frequency * step) / step)[:, None] ** (2 * derivatives)
     high = frequency > FLOOR / step
     level = np.mean(spectrum[high] / shape[high], axis=0)  # per Hz, two-sided in one
-    noise = np.sqrt(level * 0.5 / step)
+    noise = np.maximum(np.sqrt(level * 0.5 / step), coarse)
+    level = 2 * step * noise**2
     floor = level * shape
     binned = _binned(frequency, _motion(spectrum, floor), floor)
     candidates = np.geomspace(LOWEST / (even[-1] - even[0]), 0.45 / step, CANDIDATES)
+    duration = even[-1] - even[0]
     gains = _gains(smoother, binned[0] / candidates[:, None], order, derivatives)
     lost, noisy = (1 - gains) ** 2 @ binned[1], gains**2 @ binned[2]
-    scatter = noisy / (2 * candidates[:, None] * (even[-1] - even[0]))
-    cost = np.sum(lost + (WEAK * noisy / (1 + WEAK * noisy)) ** 2 + scatter / (1 + scatter), axis=1)
+    scatter = noisy / (2 * candidates[:, None] * duration)
+    ends = SCATTER**2 / (duration - 2 / candidates)
+    attenuated = WEAK * noisy / (1 + WEAK * noisy)
+    errors = DISTORTS**2 * lost + attenuated**2 + scatter / (1 + scatter) + ends[:, None]
+    cost = np.sum(errors, axis=1)
     return Bandwidth(float(candidates[int(np.argmin(cost))]), noise, frequency, spectrum, floor)
 
 

@@ -160,15 +160,15 @@ def torque(log: Log, *, free: int = 0) -> Iterator[Finding]:
     if log.tau is None:
         yield fatal("no_torque", f"It has no torque channel (tau); {no_torque(log)}")
         return
-    dead = ~np.any(log.tau[:, free:], axis=0)
-    if dead.all():
+    driven = log.tau[:, free:]
+    if not np.any(driven if driven.size else log.tau):
         yield fatal(
             "zero_torque",
             "Torque is zero in every sample of every joint; check the torque columns (--channels). If thrusts move the "
             "body, and no drive of a joint, its torques are their wrench, of a free base (--floating).",
         )
         return
-    for j in np.flatnonzero(dead):
+    for j in np.flatnonzero(~np.any(driven, axis=0)):
         yield warning(
             "zero_torque_joint",
             f"Torque of {log.labels[free + j]} is zero in every sample: if it was not measured, a fit takes what hangs "
