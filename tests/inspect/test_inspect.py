@@ -44,7 +44,7 @@ def expected_error(recording, log, cutoff, smoother="butterworth"):
     lost, noise = (np.mean(each**2, axis=0) / motion for each in (exact.a - true, noisy.a - exact.a))
     scatter = noise / (2 * cutoff * log.duration)
     attenuated, ends = WEAK * noise / (1 + WEAK * noise), SCATTER**2 / (log.duration - 2 / cutoff)
-    return float(np.mean(DISTORTS**2 * lost + attenuated**2 + scatter / (1 + scatter) + ends))
+    return float(np.mean(DISTORTS**2 * (lost + scatter / (1 + scatter)) + attenuated**2 + ends))
 
 
 @pytest.mark.parametrize(("seed", "step"), [(0, 2e-5), (1, 2e-4)])

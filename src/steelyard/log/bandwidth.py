@@ -12,7 +12,7 @@ noise that passes:
 - motion that is lost distorts the equation, by `DISTORTS sqrt(D)`;
 - noise in the regressors attenuates parameters (errors in variables; Fuller 1987), by `WEAK N / (1 + WEAK N)`: the
   combinations that the motion excites less than the average by more;
-- it scatters them by sqrt(N / n), n the independent samples, 2 cutoff duration;
+- it scatters them by `DISTORTS sqrt(N / n)`, n the independent samples, 2 cutoff duration;
 - noise of the torques scatters them by `SCATTER / sqrt(T)`, T the duration less a period of the cutoff at either end.
 
 The first two factors follow from noise-free logs and from the information matrices of arms (docs/logs.md). The sum of
@@ -141,7 +141,7 @@ def of_signal(
     scatter = noisy / (2 * candidates[:, None] * duration)
     ends = SCATTER**2 / (duration - 2 / candidates)
     attenuated = WEAK * noisy / (1 + WEAK * noisy)
-    errors = DISTORTS**2 * lost + attenuated**2 + scatter / (1 + scatter) + ends[:, None]
+    errors = DISTORTS**2 * (lost + scatter / (1 + scatter)) + attenuated**2 + ends[:, None]
     cost = np.sum(errors, axis=1)
     return Bandwidth(float(candidates[int(np.argmin(cost))]), noise, frequency, spectrum, floor)
 
