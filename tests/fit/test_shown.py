@@ -67,6 +67,26 @@ def test_only_links_outside_their_shape_are_tried(arm, monkeypatch):
     assert error(info, found) < 1.1 * error(info, free)
 
 
+def test_fits_that_stop_where_the_answer_is_clear_free_the_same_links(arm, monkeypatch):
+    """Fits within some of the constraints decide; with all of them the answer is the same."""
+    _, info = arm
+    nearest, stopped = Trials.nearest, []
+
+    def watched(trials, within, *, enough=None):
+        wrapped = enough and (lambda parameters: stopped.append(enough(parameters)) or stopped[-1])
+        return nearest(trials, within, enough=wrapped)
+
+    monkeypatch.setattr(Trials, "nearest", watched)
+    found = consistent_where_shown(info, within=ALL)
+    assert any(stopped)
+    monkeypatch.setattr(shown, "CLEAR", np.inf)
+    stopped.clear()
+    whole = consistent_where_shown(info, within=ALL)
+    assert stopped and not any(stopped)
+    assert found.notes == whole.notes
+    np.testing.assert_array_equal(found.parameters, whole.parameters)
+
+
 def test_many_doubted_bodies_are_freed_in_groups(arm, monkeypatch):
     robot, info = arm
     monkeypatch.setattr(shown, "GROUPS", 1)
