@@ -25,14 +25,14 @@ def quantum(x: NDArray[np.float64]) -> float | None:
 
 
 def step_noise(x: NDArray[np.float64]) -> float:
-    """Standard deviation that white noise would have, were it as dense at low frequencies as the noise of steps.
+    """Standard deviation that white noise would have, were it as dense at low frequencies as the noise of few steps.
 
-    x: (n,). Steps that follow each other faster than samples are white noise of step / sqrt(12). A signal that
-    takes fewer steps than samples has the same noise within fewer frequencies, those below its steps a second, and
-    shows little of it at higher ones. 0 for a signal without steps.
+    x: (n,). Noise of steps reaches up to the frequency at which they follow each other. Where that is beyond half the
+    rate it is white, and shows at high frequencies; a signal that takes fewer steps has the same variance, step^2 / 12,
+    within fewer frequencies. 0 for a signal without steps, or with one or more in two samples.
     """
     step = quantum(x)
     if step is None:
         return 0.0
     taken = float(np.mean(np.abs(np.diff(x)))) / step  # a sample
-    return step / sqrt(12 * min(taken, 1.0)) if taken else 0.0
+    return step / sqrt(24 * taken) if 0 < taken < 0.5 else 0.0
