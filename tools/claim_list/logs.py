@@ -63,6 +63,5 @@ CLAIMS = (
             Figure("NPZ, Parquet", "logs", (".npz", ".parquet"), "MB/s", "MB/s", least=150),
             Figure("recordings", "logs", RECORDINGS, "ratio", "times", least=10),
         ),
-        short="bags in SQLite a little less than ten times",
     ),
 )

@@ -20,10 +20,13 @@ def wraps(log: Log) -> Iterator[Finding]:
     """Angles that jump by a full turn between two samples."""
     if log.nq != log.nv:
         return
+    moved = np.abs(np.diff(log.q, axis=0))
+    most = moved.max(axis=0, initial=0.0)
     for turn, unwrap in ((2 * pi, "numpy.unwrap(log.q, axis=0)"), (360.0, "numpy.unwrap(log.q, axis=0, period=360)")):
-        jumps = np.abs(np.abs(np.diff(log.q, axis=0)) - turn) < 0.1 * turn
+        if (most < 0.9 * turn).all():
+            continue
         # a full turn within one step is a jump only if the joint moves far less in its other steps
-        jumps &= np.median(np.abs(np.diff(log.q, axis=0)), axis=0) < 0.1 * turn
+        jumps = (np.abs(moved - turn) < 0.1 * turn) & (np.median(moved, axis=0) < 0.1 * turn)
         for j in np.flatnonzero(jumps.any(axis=0)):
             i = int(np.argmax(jumps[:, j]))
             yield fatal(
@@ -67,12 +70,12 @@ def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
     if log.nq != log.nv:
         return
     lower, upper = _bounds(log, robot)
-    reach, most = np.maximum(np.abs(lower), np.abs(upper)), np.abs(log.q).max(axis=0)
+    least, largest = log.q.min(axis=0), log.q.max(axis=0)
+    reach, most = np.maximum(np.abs(lower), np.abs(upper)), np.maximum(np.abs(least), np.abs(largest))
     bounded = np.isfinite(reach) & (lower < upper)
     far = bounded & (most > 2 * reach)
-    turned = np.radians(log.q)
     slack = 0.05 * np.where(bounded, upper - lower, 0)
-    fits = np.all((turned >= lower - slack) & (turned <= upper + slack), axis=0)
+    fits = (np.radians(least) >= lower - slack) & (np.radians(largest) <= upper + slack)
     if far.any() and fits[far].all():
         j = int(np.argmax(np.where(far, most / np.where(bounded, reach, 1), 0)))
         yield fatal(
@@ -82,11 +85,11 @@ def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
             options=_AS_DEGREES,
         )
         return
-    outside = bounded & (np.any(log.q < lower - slack, axis=0) | np.any(log.q > upper + slack, axis=0))
+    outside = bounded & ((least < lower - slack) | (largest > upper + slack))
     for j in np.flatnonzero(outside):
         yield warning(
             "limits",
-            f"q of {log.labels[j]} runs from {log.q[:, j].min():.4g} to {log.q[:, j].max():.4g}, outside the model's "
+            f"q of {log.labels[j]} runs from {least[j]:.4g} to {largest[j]:.4g}, outside the model's "
             f"limits {lower[j]:.4g} to {upper[j]:.4g}: are joints in the right order, and zero where the model has it?",
         )
     if not bounded.any() and _large_everywhere(log):
@@ -129,6 +132,7 @@ def _velocity_over_slope(log: Log) -> tuple[NDArray[np.float64], NDArray[np.floa
     if not whole.all():
         moved, integrated = moved[whole], integrated[whole]
     with np.errstate(invalid="ignore", divide="ignore"):
-        qq, vv, qv = (np.sum(a * b, axis=0) for a, b in ((moved, moved), (integrated, integrated), (moved, integrated)))
+        pairs = (moved, moved), (integrated, integrated), (moved, integrated)
+        qq, vv, qv = (np.einsum("nj,nj->j", a, b) for a, b in pairs)
         active = (qq > 1e-8 * len(moved)) & (vv > 0)
         return np.where(active, qv / qq, np.nan), np.where(active, qv / np.sqrt(qq * vv), np.nan)

@@ -22,8 +22,12 @@ def repeated(log: Log) -> NDArray[np.bool_]:
     At rest repeating is no fault: there must be runs of repeats with motion on both sides, and only runs no longer than
     the longest of those count.
     """
-    measured = np.concatenate([x for x in (log.q, log.v, log.tau) if x is not None], axis=1)
-    changed = np.flatnonzero(np.any(measured[1:] != measured[:-1], axis=1))  # step i leads to sample i + 1
+    held = np.all(log.q[1:] == log.q[:-1], axis=1)  # step i leads to sample i + 1
+    for x in (log.v, log.tau):
+        if x is not None:
+            rows = np.flatnonzero(held)
+            held[rows] = np.all(x[rows + 1] == x[rows], axis=1)
+    changed = np.flatnonzero(~held)
     result = np.zeros(len(log), dtype=bool)
     if len(changed) < 2 * _NEIGHBOURS:
         return result

@@ -51,4 +51,5 @@ def saturation(log: Log) -> Iterator[Finding]:
 
 
 def _clipped(at: NDArray[np.bool_]) -> bool:
-    return bool(at.mean() > SATURATED and np.count_nonzero(at) >= FEWEST)
+    count = np.count_nonzero(at)
+    return count >= FEWEST and count > SATURATED * len(at)
