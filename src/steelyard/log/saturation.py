@@ -52,4 +52,4 @@ def saturation(log: Log) -> Iterator[Finding]:
 
 def _clipped(at: NDArray[np.bool_]) -> bool:
     count = np.count_nonzero(at)
-    return count >= FEWEST and count > SATURATED * len(at)
+    return bool(count >= FEWEST and count > SATURATED * len(at))
