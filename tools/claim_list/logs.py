@@ -22,8 +22,8 @@ CLAIMS = (
         ),
         pages=("docs/logs.md",),
         limits="logs that are slow or clipped are recorded again for as long as suggested, and gravity taken off needs "
-        "the model that it came from; 1 ms of the UR10's second joint, which tells it to 0.4 ms, is named once in two and "
-        "costs 1.03 times",
+        "the model that it came from; 1 ms of the UR10's second joint, which tells it to 0.4 ms, is named once in two "
+        "and costs 1.03 times",
     ),
     Claim(
         "logs",
