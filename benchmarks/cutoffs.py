@@ -35,7 +35,7 @@ RATES = (100, 500)  # Hz
 NOISES = {"white 2e-5": (2e-5, 0.0), "white 2e-4": (2e-4, 0.0), "white 2e-3": (2e-3, 0.0), "steps 1e-3": (0.0, 1e-3)}
 TORQUE_NOISE = 0.02  # of each joint's RMS torque
 CUTOFFS = np.geomspace(1.8, 18.0, 9)
-DRAWS = 12  # of three, the best of nine is better by chance by up to a tenth
+DRAWS = 24
 DENSE = 1000  # Hz
 KEPT = 100  # Hz: samples of a filtered log that are used; all would say the same
 
