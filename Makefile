@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test check bench conformance peers claims docs fuzz package clean
+.PHONY: demo test check bench adversary conformance peers claims docs fuzz package clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -47,6 +47,10 @@ $(VENV)/.peers: $(VENV)/.dev
 peers: $(VENV)/.peers
 	PYTHONPATH=tests:. $(BIN)/python -m benchmarks.run peer_jobs
 	PYTHONPATH=tests:. $(BIN)/python -m tools.claims --page
+
+# Random jobs that try to make it fail or say what is not true, all or some: make adversary SUITES=problems.
+adversary: $(VENV)/.dev
+	PYTHONPATH=tests:. $(BIN)/python -m adversary $(SUITES)
 
 # What the project claims, each claim with the tests that prove it: docs/claims.md.
 claims: $(VENV)/.dev
