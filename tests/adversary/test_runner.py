@@ -5,9 +5,10 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from adversary.suite import Suite
+
 from adversary import __main__ as command
 from adversary import pool, rows
-from adversary.suite import Suite
 
 
 def case(seed):
@@ -62,7 +63,7 @@ def test_a_stopped_run_goes_on_where_it_was(drawn, monkeypatch, capsys):
     command._all(drawn, 2, 1)
     assert ran == [0, 1] and "2 cases" in capsys.readouterr().out
     path = rows.FOLDER / "drawn.jsonl"
-    path.write_text(path.read_text() + '{"seed": 2, "sec')  # killed while it wrote
+    path.write_text(path.read_text() + '\n{"seed": 2, "sec')  # killed while it wrote
     command._all(drawn, 4, 1)
     assert ran == [0, 1, 2, 3]
     assert (command.PAGES / "drawn.md").read_text() == "4 cases\n"
