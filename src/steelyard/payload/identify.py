@@ -18,7 +18,7 @@ from steelyard.payload.realizable import constrained_fit
 from steelyard.payload.shape import Solid, solid_of
 from steelyard.payload.smoothing import smooth_motion
 from steelyard.payload.tool import Tool, compensate
-from steelyard.payload.unknown import compact_body, share_left, status_of
+from steelyard.payload.unknown import compact_body, status_of
 from steelyard.payload.wrench_log import WrenchLog
 
 METHODS = ("auto", "density", "pmd", "pmd-squared", "geo", "ellipsoid", "hull", "consistent", "ols", "rtls")
@@ -156,7 +156,7 @@ def _fit(problem: Problem, method, points, c1, weight, seed):
     if method == "density":
         assert solid is not None
         fit = density_fit(A, b, solid, problem.mass)
-        return fit.theta, fit.covariance, (f"density varies by about {100 * fit.deviation:.0f} % within the object",)
+        return fit.theta, fit.covariance, ()
     prior = _prior(problem)
     if method == "geo":
         return *entropic_fit(A, b, prior, weight=1.0 if weight is None else weight), ()
@@ -182,4 +182,4 @@ def _status(payload: Payload, problem: Problem) -> Status:
     if not payload.consistent:
         return Status.INCONSISTENT
     size = None if problem.solid is None else float(np.linalg.norm(problem.solid.sides)) / 2
-    return status_of(share_left(problem.whitened[0], payload.theta, size), moving=problem.log.moving)
+    return status_of(payload, moving=problem.log.moving, size=size)

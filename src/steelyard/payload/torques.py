@@ -5,6 +5,8 @@ that carries the payload. Only sums enter, so the Informations of a log with and
 as well: `payload_information` works on the sums of one log whose columns are all there.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from steelyard.errors import FitError, LogError
@@ -16,10 +18,10 @@ from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH
 from steelyard.payload.carried import frame_of
 from steelyard.payload.density import density_fit
-from steelyard.payload.estimate import Payload
+from steelyard.payload.estimate import Payload, Status
 from steelyard.payload.geo import entropic_fit
 from steelyard.payload.shape import solid_of
-from steelyard.payload.unknown import compact_body, share_left, status_of
+from steelyard.payload.unknown import compact_body, status_of
 
 STEPS = 5
 
@@ -70,15 +72,16 @@ def identify_from_torques(
     else:
         theta, covariance = entropic_fit(A, b, compact_body(mass, theta[1:4] / mass), weight=weight)
         method = "geo"
-    return Payload(
+    found = Payload(
         theta=theta,
         covariance=covariance,
         method=method,
-        status=status_of(share_left(A, theta), moving=True),
+        status=Status.OK,
         noise=noise,
         samples=loaded.n,
         why=f"joint torques of {arm.name}, its own model frozen and taken off",
     )
+    return replace(found, status=status_of(found, moving=True))
 
 
 def _weighed(sums, counts, to_body, independence):
