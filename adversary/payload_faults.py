@@ -4,7 +4,6 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from adversary.payload_jobs import felt
-from steelyard.payload import WrenchLog
 
 
 def _gravity(degrees):

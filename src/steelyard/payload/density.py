@@ -60,7 +60,6 @@ def density_fit(A, b, solid: Solid, mass: float) -> DensityFit:
         )
     basis = unit_basis(solid.homogeneous)
     spreads = np.array([*field_spreads(solid, basis), *(lump_spread(solid, basis) / count for count in LUMPS)])
-    widest = ANY**2 * lump_spread(solid, basis)
     level = LEVEL**2 * np.outer(UNIT, UNIT)
     B = mass * A @ basis
     means, covariances, evidence = zip(*(condition(B, b, spread + level) for spread in spreads), strict=True)
@@ -69,7 +68,7 @@ def density_fit(A, b, solid: Solid, mass: float) -> DensityFit:
     w = np.tensordot(weight, means, axes=1)
     own = np.tensordot(weight, [C + np.outer(m - w, m - w) for m, C in zip(means, covariances, strict=True)], axes=1)
     w = nearest_inside(w, own, solid, basis)
-    wide, spread, _ = condition(B, b, widest + level)
+    wide, spread, _ = condition(B, b, any_spread(solid, basis))
     theta, covariance = mass * basis @ w, mass**2 * basis @ (spread + np.outer(wide - w, wide - w)) @ basis.T
     return DensityFit(theta, covariance)
 
@@ -94,12 +93,16 @@ def lump_spread(solid: Solid, basis) -> np.ndarray:
     return np.cov(np.linalg.solve(basis, unit_masses(solid.points)), bias=True)
 
 
-def prior_precision(solid: Solid) -> np.ndarray:
-    """(10, 10) precision of theta of a random density of 1 kg: four lumps."""
-    basis = unit_basis(solid.homogeneous)
-    spread = lump_spread(solid, basis) / 4 + LEVEL**2 * np.outer(UNIT, UNIT)
-    inverse = np.linalg.inv(basis)
-    return inverse.T @ np.linalg.inv(spread + FLOOR * np.eye(10)) @ inverse
+def precisions(solid: Solid, basis) -> tuple[np.ndarray, np.ndarray]:
+    """(10, 10) precisions of w of 1 kg: in four lumps, and of any density inside the shape."""
+    usual = lump_spread(solid, basis) / 4 + LEVEL**2 * np.outer(UNIT, UNIT)
+    narrow, wide = (np.linalg.inv(spread + FLOOR * np.eye(10)) for spread in (usual, any_spread(solid, basis)))
+    return narrow, wide
+
+
+def any_spread(solid: Solid, basis) -> np.ndarray:
+    """(10, 10) covariance of w of the widest prior: any density inside the shape, and a mass that is hardly known."""
+    return ANY**2 * lump_spread(solid, basis) + LEVEL**2 * np.outer(UNIT, UNIT)
 
 
 def condition(B, b, spread):

@@ -51,11 +51,14 @@ def examine(log: WrenchLog, solid: Solid | None = None, *, bias: bool = False, n
 
 
 def _misread(log, bias, noise) -> list[Finding]:
-    """Signs and axes first, then the motion alone, then what the payload leaves: each would upset the next."""
-    found = [Finding("misread", "fatal", text) for text in _signs(log, bias)] or list(motion_findings(log))
-    if not any(finding.severity == "fatal" for finding in found):
-        found += explanation(log, bias=bias, noise=noise)
-    return found
+    """Signs and axes, else the motion alone, else what the payload leaves: each would upset the next. Motion signals
+    that contradict each other in the given axes are no matter of a sign of wrench or gravity."""
+    motion = list(motion_findings(log))
+    amiss = any(finding.severity == "fatal" for finding in motion)
+    signs = [Finding("misread", "fatal", text) for axes, text in _signs(log, bias) if axes != "sensor" or not amiss]
+    if signs or amiss:
+        return signs or motion
+    return [*motion, *explanation(log, bias=bias, noise=noise)]
 
 
 def misfit(problem: Problem, theta, bias=None) -> tuple[Finding, ...]:
@@ -77,7 +80,8 @@ def misfit(problem: Problem, theta, bias=None) -> tuple[Finding, ...]:
 
 
 def _signs(log, bias=False):
-    """The reading of the log (axes, sign of gravity, sign of the wrench) that explains it far better than the given."""
+    """The reading of the log (axes, sign of gravity, sign of the wrench) that explains it far better than the given:
+    its axes, and in words."""
     step = max(1, len(log) // LOOKED_AT)
     part = log[::step] if step > 1 else log
     if len(part) < 4 or not np.linalg.norm(part.gravity) > 0:
@@ -94,8 +98,9 @@ def _signs(log, bias=False):
     if reading is None or (mass <= 0 and best > UNEXPLAINED):
         if mass < 0 and given < UNEXPLAINED:
             yield (
+                "sensor",
                 f"the forces give a mass of {mass:.4g} kg, and no usual mistake of signs or axes explains it: nothing "
-                "is held, the sensor was not tared, or the frame of the sensor is another (--frame)"
+                "is held, the sensor was not tared, or the frame of the sensor is another (--frame)",
             )
         return
     axes, flip, negate = reading
@@ -106,10 +111,8 @@ def _signs(log, bias=False):
     if negate:
         words.append("the wrench is the reaction of the payload on the hand: pass -wrench (--negate)")
     got = f"a negative mass of {mass:.4g} kg" if mass <= 0 else f"a residual of {100 * given:.0f} % of the signal"
-    yield (
-        f"read as given, the log fits with {got}; it is explained to {100 * best:.2g} % if {' and '.join(words)}"
-        + (AT_REST if flip != negate and not log.moving else "")
-    )
+    text = f"read as given, the log fits with {got}; it is explained to {100 * best:.2g} % if {' and '.join(words)}"
+    yield axes, text + (AT_REST if flip != negate and not log.moving else "")
 
 
 def _explained(log, bias):

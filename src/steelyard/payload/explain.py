@@ -23,6 +23,8 @@ LOOK, CARE, UNEXPLAINED = 0.02, 0.15, 0.3  # share of the wrench beyond noise: m
 # used with care, it is no result. Right logs of motion filters leave up to 0.09 (docs/adversary/payloads.md)
 MOST = 0.3  # of the misfit: a mistake whose undoing leaves less is the cause
 STEPS = 8  # of each alternating fit
+SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's
+NO_OFFSET = np.zeros(6)
 LOOKED_AT = 2000  # samples of a long log, when mistakes are looked for
 KEPT = 0.6  # of the samples, which trimmed least squares believe
 TRIMMED = (
@@ -76,7 +78,7 @@ def plain_fit(log: WrenchLog, bias: bool = False) -> tuple[np.ndarray, np.ndarra
     return theta, information.bias(theta, noise) if bias else np.zeros(6)
 
 
-def white_noise(log: WrenchLog, theta, offset=0.0) -> np.ndarray:
+def white_noise(log: WrenchLog, theta, offset=NO_OFFSET) -> np.ndarray:
     """(2,) deviations of force and torque that differ from sample to sample; zero for poses held at rest, where noise
     and misfit look alike."""
     if not streamed(log) or len(log) < 4:
@@ -85,12 +87,13 @@ def white_noise(log: WrenchLog, theta, offset=0.0) -> np.ndarray:
     return np.array([roughness(residual[:, :3]), roughness(residual[:, 3:])])
 
 
-def misfit_share(log: WrenchLog, theta, offset=0.0, *, noise, unknowns: int = 10) -> float:
+def misfit_share(log: WrenchLog, theta, offset=NO_OFFSET, *, noise, unknowns: int = 10) -> float:
     """What is left of the wrench beyond noise (2,), of force or torque, whichever is worse, as a part of it."""
     residual = log.wrench - wrench_regressor(log) @ theta - offset
     left, signal = (np.sqrt(np.mean(x.reshape(-1, 2, 3) ** 2, axis=(0, 2))) for x in (residual, log.wrench))
     left = left / np.sqrt(max(1 - unknowns / (6 * len(log)), 0.1))
-    beyond = np.sqrt(np.maximum(left**2 - np.square(noise), 0.0))
+    known = 1 + SURE / np.sqrt(len(log))
+    beyond = np.sqrt(np.maximum(left**2 - known * np.square(noise), 0.0))
     return float(np.max(beyond / np.maximum([signal[0], max(signal[1], LEVER * signal[0])], 1e-12)))
 
 

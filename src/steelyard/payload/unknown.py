@@ -25,11 +25,11 @@ def relative_deviation(payload: Payload, size: float | None = None) -> tuple[flo
     """Standard deviations of mass, centre and inertia as parts of the mass, of the body's size and of its largest
     moment. size: half the extent of the body in m, by default that of twice water's thinness."""
     mass = max(abs(payload.mass), 1e-12)
-    size = (2 * mass / DENSITY) ** (1 / 3) if size is None else size
+    extent = float((2 * mass / DENSITY) ** (1 / 3)) if size is None else size
     largest = max(float(np.linalg.eigvalsh(payload.inertia)[-1]), 1e-300)
     return (
         payload.mass_deviation / mass,
-        float(payload.com_deviation.max()) / size,
+        float(payload.com_deviation.max()) / extent,
         float(payload.inertia_deviation.max()) / largest,
     )
 
