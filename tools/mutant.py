@@ -19,6 +19,16 @@ class Mutant:
     alive: str = ""
 
     @property
+    def key(self) -> str:
+        """A mutant that was changed is another one."""
+        return f"{self.file}: {self.old!r} -> {self.new!r}"
+
+    @property
+    def path(self) -> str:
+        """File from the root of the project."""
+        return f"src/steelyard/{self.file}"
+
+    @property
     def package(self) -> str:
         """Folder of the source, or `loose` for files beside the folders."""
         return self.file.split("/")[0] if "/" in self.file else "loose"

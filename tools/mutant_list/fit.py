@@ -2,9 +2,11 @@
 
 from tools.mutant import Mutant
 
-UNCERTAINTY = ("fit/test_uncertainty.py",)
-SANDWICH = ("fit/test_sandwich.py",)
-FITS = ("fit/test_fits.py",)
+DEVIATIONS = ("fit/test_deviations.py",)
+UNCERTAINTY = (*DEVIATIONS, "fit/test_uncertainty.py")
+SANDWICH = ("fit/test_sandwich.py", *DEVIATIONS)
+FITS = (*DEVIATIONS, "fit/test_fits.py")
+CONSTRAINTS = ("fit/test_constraints.py",)
 
 MUTANTS = (
     Mutant(
@@ -26,7 +28,7 @@ MUTANTS = (
         "fit/consistent.py",
         "if not each.equality and depth < ON_BOUND",
         "if depth < ON_BOUND",
-        ("fit/test_constraints.py",),
+        (*DEVIATIONS, "fit/test_constraints.py"),
     ),
     Mutant(
         "covariance of least squares from standard deviations",
@@ -300,5 +302,68 @@ MUTANTS = (
         "values[list(layout.dofs)] = parameters[layout.term(term)]",
         "values[: len(layout.dofs)] = parameters[layout.term(term)]",
         FITS,
+    ),
+    Mutant(
+        "mirror images flip the wrong coordinate",
+        "fit/constraints.py",
+        'MIRRORS = {"x": (-1.0, 1.0, 1.0), "y": (1.0, -1.0, 1.0), "z": (1.0, 1.0, -1.0)}',
+        'MIRRORS = {"x": (-1.0, 1.0, 1.0), "y": (1.0, 1.0, -1.0), "z": (1.0, -1.0, 1.0)}',
+        CONSTRAINTS,
+    ),
+    Mutant(
+        "mirror images keep products of inertia",
+        "fit/constraints.py",
+        "return pseudo.to_parameters(S @ MOMENTS @ S).T",
+        "return pseudo.to_parameters(S @ MOMENTS @ S).T * (1 - np.diag([0, 0, 0, 0, 0, 2, 0, 0, 0, 0]) * bool(mirror))",
+        CONSTRAINTS,
+    ),
+    Mutant(
+        "upper bounds of effects with the other sign",
+        "fit/constraints.py",
+        'for bound, sign, word in ((lower, 1.0, "at least"), (upper, -1.0, "at most")):',
+        'for bound, sign, word in ((lower, 1.0, "at least"), (upper, 1.0, "at most")):',
+        CONSTRAINTS,
+    ),
+    Mutant(
+        "a column's own bounds give way to its term's",
+        "fit/constraints.py",
+        "sorted(bounds.items(), key=lambda item: item[0] in names)",
+        "sorted(bounds.items(), key=lambda item: item[0] not in names)",
+        CONSTRAINTS,
+    ),
+    Mutant(
+        "kept inertia about the origin",
+        "fit/constraints.py",
+        "b.append((theta[4:] - mass * point) / size[4:])",
+        "b.append(theta[4:] / size[4:])",
+        CONSTRAINTS,
+    ),
+    Mutant(
+        "known mass of several is that of the first",
+        "fit/constraints.py",
+        'bodies = layout.bodies if names == "all" else (names,) if isinstance(names, str) else tuple(names)',
+        'bodies = layout.bodies if names == "all" else (names,) if isinstance(names, str) else tuple(names)[:1]',
+        CONSTRAINTS,
+    ),
+    Mutant(
+        "equal bounds leave the column free",
+        "fit/constraints.py",
+        "for column in np.flatnonzero(lower == upper):",
+        "for column in np.flatnonzero((lower == upper) & (lower == 0)):",
+        CONSTRAINTS,
+    ),
+    Mutant(
+        "armature may be negative",
+        "fit/constraints.py",
+        'SIGNED = ("viscous", "coulomb", "armature")',
+        'SIGNED = ("viscous", "coulomb")',
+        (*CONSTRAINTS, "fit/test_fits.py"),
+    ),
+    Mutant(
+        "mirrors of words are all of y",
+        "fit/words.py",
+        "found.append(Tied(first, name, mirror))",
+        'found.append(Tied(first, name, mirror and "y"))',
+        ("fit/test_words.py",),
     ),
 )
