@@ -2,10 +2,11 @@
 
 from tools.mutant import Mutant
 
-FILTERS = ("log/test_filters.py",)
-CHECKS = ("log/test_checks.py",)
-MASKS = ("log/test_masks.py",)
-BANDWIDTH = ("log/test_bandwidth.py",)
+GAPS = ("log/test_gaps.py",)
+FILTERS = (*GAPS, "log/test_filters.py")
+CHECKS = (*GAPS, "log/test_checks.py")
+MASKS = (*GAPS, "log/test_masks.py")
+BANDWIDTH = (*GAPS, "log/test_bandwidth.py")
 
 MUTANTS = (
     Mutant(
@@ -230,14 +231,14 @@ MUTANTS = (
         "log/log.py",
         '        if {"q", "v"} & set(changes):\n',
         '        if {"v"} & set(changes):\n',
-        ("log/test_log.py",),
+        (*GAPS, "log/test_log.py", "log/test_masks.py"),
     ),
     Mutant(
         "selected joints keep all weights",
         "log/log.py",
         'keys = ("q", *_DOF, "direction", "weights", "clipped")',
         'keys = ("q", *_DOF, "direction", "clipped")',
-        ("log/test_log.py",),
+        (*GAPS, "log/test_log.py", "log/test_masks.py"),
     ),
     Mutant(
         "a new torque keeps what was known of clipping",
