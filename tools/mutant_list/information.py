@@ -131,7 +131,7 @@ MUTANTS = (
         "information/collect.py",
         "weights = weights[:, choose(job.robot).independent]",
         "weights = weights[:, : len(choose(job.robot).independent)]",
-        ("test_loop_jobs.py",),
+        ROWS,
     ),
     Mutant(
         "moments of new columns out of place",
