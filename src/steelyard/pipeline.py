@@ -167,7 +167,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         held_out=held,
         diagnosis=diagnosis,
         findings=(*findings, *lost, *diagnosis.faults),
-        notes=(*notes, *diagnosis.hints),
+        notes=(*notes, *intervals.explain(), *diagnosis.hints),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
     )

@@ -1,6 +1,7 @@
 """Information of a log in contiguous blocks: what tells how far a fit can be trusted, still without samples."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from steelyard.dynamics.closed_loop import with_motors
 from steelyard.errors import OptionError
 from steelyard.identifiability.structure import regression_basis
 from steelyard.information.accumulate import accumulate
+from steelyard.information.discrepancy import discrepancies
 from steelyard.information.engines import chosen
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import rows_of
@@ -51,8 +53,23 @@ def accumulate_blocks(
         same = usual if engine == "auto" else engine
         share = independence_of([each]) if independence is None else independence  # blocks may be too short to tell
         edges = np.linspace(0, len(each), min(count or fitting, len(each)) + 1).astype(int)
-        blocks += [accumulate(robot, each[i:j], engine=same, independence=share, **options) for i, j in pairwise(edges)]
+        own = [accumulate(robot, each[i:j], engine=same, independence=share, **options) for i, j in pairwise(edges)]
+        blocks += _with_discrepancies(own, each, edges, options)
     return tuple(blocks)
+
+
+def _with_discrepancies(blocks: list[Information], log: Log, edges, options: dict) -> list[Information]:
+    """The same with sums of what the model may lack; of rows of the joints of a tree only."""
+    first = blocks[0]
+    if first.robot is None or first.robot.loops or first.group_names != first.robot.dof_names or is_jax_array(log.v):
+        return blocks
+    weights = options.get("sample_weights")
+    found = discrepancies(
+        *(first.robot, first.layout, first.columns, log, edges),
+        coulomb_width=first.coulomb_width,
+        sample_weights=weights,
+    )
+    return [replace(block, discrepancy=each) for block, each in zip(blocks, found, strict=True)]
 
 
 def _plan(robot, log: Log, *, rows="joints", sums="gram", **options) -> tuple[str, int]:
