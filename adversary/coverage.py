@@ -100,7 +100,8 @@ def lugre(v, tau, c):
 
 
 def asymmetric(v, tau, c):
-    return np.where(v > 0, 1.3 * c, -0.7 * c) * np.tanh(np.abs(v) / 0.05) + 0.15 * c * np.abs(v)
+    """Sharper and less viscous forwards."""
+    return c * np.where(v > 0, np.tanh(v / 0.02), np.tanh(v / 0.1)) + 0.3 * c * np.minimum(v, 0)
 
 
 def loaded(v, tau, c):
@@ -176,7 +177,13 @@ def recorded(seed: int):
     tau = tau + _unit(tau) * noise(rng, t, q, tau)
     q = np.round(q / STEP) * STEP
     names = tuple(f"joint{k + 1}" for k in range(model.nv))
-    return kind, text, sy.Log(t=t, q=q, tau=tau, joint_names=names), {"viscous": viscous, "coulomb": coulomb, "offset": offset}, rng
+    return (
+        kind,
+        text,
+        sy.Log(t=t, q=q, tau=tau, joint_names=names),
+        {"viscous": viscous, "coulomb": coulomb, "offset": offset},
+        rng,
+    )
 
 
 def one(seed: int) -> Row:
@@ -209,7 +216,12 @@ def one(seed: int) -> Row:
         for i, label in enumerate(part.labels):
             group = "base" if part is found.base else "friction" if i >= layout.inertial.stop else "link"
             row.setdefault(f"{group}: {label}", []).append(bool(covered[i]))
-    row["z"] = ((found.base.lower + found.base.upper) / 2 - estimate.basis.regroup(true)).__truediv__(found.base.deviation).round(2).tolist()
+    row["z"] = (
+        ((found.base.lower + found.base.upper) / 2 - estimate.basis.regroup(true))
+        .__truediv__(found.base.deviation)
+        .round(2)
+        .tolist()
+    )
     row["lacking"] = [" ".join(each) for each in found.lacking]
     row["names"] = list(found.base.names)
     row["relative"] = float(np.median(found.base.deviation / np.abs(found.base.estimate)))

@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.fit.sandwich import Sandwich
 from steelyard.information import Information
 from steelyard.information.discrepancy import NAMES
+from steelyard.parameters import FRICTION, ParameterLayout
 
 BY_CHANCE = 0.05  # probability that a model that lacks nothing is doubted
 ALIKE = 0.01  # share of a column that the fitted ones leave, below which the data cannot tell it from them
@@ -27,6 +28,11 @@ class Doubt:
     lacking: tuple[tuple[str, str], ...]
     shift: np.ndarray
     spread: np.ndarray
+
+    def friction(self, layout: ParameterLayout) -> list[int]:
+        """Columns of friction of the joints concerned: with one part of its shape wrong, none of it stands alone."""
+        places = {layout.dof_names.index(joint) for joint, _ in self.lacking}
+        return [layout.term(term).start + place for term in layout.terms if term in FRICTION for place in places]
 
 
 def doubt(blocks: Sequence[Information], scores: Sandwich) -> Doubt | None:
@@ -78,6 +84,7 @@ def _partial(blocks: Sequence[Information], scores: Sandwich) -> _Partial | None
     if len(parts) < len(blocks):
         return None
     weights, m = scores.weighted.weights, len(NAMES)
+    concerned = np.isin(scores.weighted.group_names, scores.weighted.layout.dof_names)  # not those of a free base
     cross = np.stack([np.einsum("g,gmk->gmk", weights, part.cross) @ scores.to_base for part in parts])
     cross = cross.reshape(len(parts), -1, cross.shape[-1])
     moment = np.stack([(weights[:, None] * part.moment).ravel() for part in parts])
@@ -91,7 +98,7 @@ def _partial(blocks: Sequence[Information], scores: Sandwich) -> _Partial | None
     mixed = cross @ total.T
     squares = squares - mixed - mixed.transpose(0, 2, 1) + total @ scores.gram @ total.T
     left = np.einsum("kii->i", squares)
-    return _Partial(cross, squares, moment, left > ALIKE * before)
+    return _Partial(cross, squares, moment, (left > ALIKE * before) & np.repeat(concerned, m))
 
 
 def _selected(found: _Partial) -> list[int]:

@@ -34,8 +34,9 @@ class Sources:
         return np.sum(self.spread**2, axis=1)
 
 
-def sources_of(scores: Sandwich, model: Posterior, contrasts, shift) -> Sources:
-    """Sources of the combinations `contrasts @ parameters`. contrasts: (c, p); shift: (k,) of `discrepancy.doubt`."""
+def sources_of(scores: Sandwich, model: Posterior, contrasts, shift, doubtful) -> Sources:
+    """Sources of the combinations `contrasts @ parameters`. contrasts: (c, p); shift: (k,) of `discrepancy.doubt`;
+    doubtful: columns that depend on the model whatever it shifts."""
     basis = scores.weighted.basis
     lifted = contrasts[:, basis.columns]  # regrouping is the identity there
     before = model.prior_variance(contrasts)
@@ -44,7 +45,7 @@ def sources_of(scores: Sandwich, model: Posterior, contrasts, shift) -> Sources:
     noise, pull = model.spread(contrasts, np.vstack([scores.adjusted, shift]))
     from_prior, from_noise, from_model = np.sum(pull**2, axis=1), np.sum(noise[:, :-1] ** 2, axis=1), noise[:, -1] ** 2
     alone = seen & (from_prior <= PRIOR_SHARE * (from_noise + from_model + from_prior))
-    shifted = from_model > MODEL_SHARE * from_noise
+    shifted = (from_model > MODEL_SHARE * from_noise) | contrasts[:, doubtful].any(axis=1)
     left = np.sum(pull * (contrasts @ model.directions / model.pull), axis=1)  # variance after the data, noise white
     kind = np.select([alone & shifted, alone, left > UNMOVED * before], [0, 1, 2], 3)
     kinds = (Source.MODEL, Source.DATA, Source.NOTHING, Source.PRIOR)

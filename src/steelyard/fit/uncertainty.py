@@ -102,7 +102,8 @@ def uncertainty(
     contrasts = np.concatenate([np.eye(estimate.layout.size), estimate.basis.regrouping])
     doubted = doubt(blocks, scores)
     shift = np.zeros(len(scores.solution)) if doubted is None else doubted.shift
-    sources = sources_of(scores, model, contrasts, shift)
+    doubtful = [] if doubted is None else doubted.friction(estimate.layout)
+    sources = sources_of(scores, model, contrasts, shift, doubtful)
     whitened = sources.lifted @ scores.to_base
     own = scores.degrees(scores.to_base)  # of other columns than the base's the data shows nothing
     degrees = np.append(np.ones(estimate.layout.size), own)
