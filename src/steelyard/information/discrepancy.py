@@ -23,6 +23,7 @@ NAMES = (
     "wider reversals",
     "friction fading at low speed",
     "friction fading at medium speed",
+    "reversals unlike in either direction",
     "friction unlike in either direction",
     "friction curved over speed",
     "friction that comes late",
@@ -61,7 +62,7 @@ def shapes(log: Log, coulomb_width: float) -> np.ndarray:
     usual = np.maximum(np.sqrt(np.mean(v**2, axis=0)), np.finfo(float).tiny)
     own = [np.tanh(SHARPER * v / coulomb_width) - sign, np.tanh(v / coulomb_width / SHARPER) - sign]
     own += [sign * np.exp(-((v / (share * usual)) ** 2)) for share in FADING]
-    own += [speed, v * speed]
+    own += [sign**2, speed, v * speed]
     filtered = _filtered(log, np.concatenate([sign, *own], axis=1))
     sign, *own = np.split(filtered, len(own) + 1, axis=1)
     late = np.concatenate([_rate(sign[part], log.t[part]) for part in segments(log.t)])
