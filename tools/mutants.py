@@ -39,10 +39,10 @@ def main() -> int:
     parser.add_argument("--narrow", action="store_true", help="only each mutant's own tests; writes no page")
     parser.add_argument("--check", action="store_true", help="only see that every text is found once")
     given = parser.parse_args()
-    for mutant in MUTANTS:
-        mutant.applied((ROOT / mutant.path).read_text(encoding="utf-8"))
-    if given.check:
-        return 0
+    stale = [said for mutant in MUTANTS if (said := _stale(mutant))]
+    if stale or given.check:
+        print("\n".join(stale or [f"{len(MUTANTS)} mutants, each found once."]))
+        return int(bool(stale))
     if given.anew:
         ROWS.unlink(missing_ok=True)
     chosen = [each for each in MUTANTS if not given.names or {each.name, each.package} & set(given.names)]
@@ -56,6 +56,15 @@ def main() -> int:
         PAGE.write_text(page([(each, rows[each.key]) for each in MUTANTS]), encoding="utf-8")
         print(f"{PAGE.relative_to(ROOT)} written")
     return int(any(not rows[each.key]["killed"] and not each.alive for each in chosen))
+
+
+def _stale(mutant: Mutant) -> str:
+    """What is wrong with an entry of the list; empty where its text is found."""
+    try:
+        mutant.applied((ROOT / mutant.path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 def _unknown(row: dict | None, given) -> bool:

@@ -2,8 +2,9 @@
 
 from tools.mutant import Mutant
 
-SUMS = ("information/test_sums.py",)
-KINDS = ("information/test_kinds.py",)
+ROWS = ("information/test_rows.py",)
+SUMS = (*ROWS, "information/test_sums.py")
+KINDS = (*ROWS, "information/test_kinds.py")
 
 MUTANTS = (
     Mutant(
@@ -23,8 +24,8 @@ MUTANTS = (
     Mutant(
         "gains not squared in energies",
         "information/sums.py",
-        "energy=gains**2 * self.energy, factors=factors)",
-        "energy=gains * self.energy, factors=factors)",
+        '"energy": gains**2 * self.energy}',
+        '"energy": gains * self.energy}',
         SUMS,
     ),
     Mutant(
@@ -121,8 +122,8 @@ MUTANTS = (
     Mutant(
         "rows of momentum count as filtered samples",
         "information/collect.py",
-        "independence=1.0 if set(job.kinds) <= set(WEAK) else job.independence,",
-        "independence=job.independence,",
+        "independence=1.0 if set(job.kinds) <= set(WEAK) else share,",
+        "independence=share,",
         KINDS,
     ),
     Mutant(
@@ -130,7 +131,7 @@ MUTANTS = (
         "information/collect.py",
         "weights = weights[:, choose(job.robot).independent]",
         "weights = weights[:, : len(choose(job.robot).independent)]",
-        ("test_loop_jobs.py", "information"),
+        ROWS,
     ),
     Mutant(
         "moments of new columns out of place",
