@@ -93,7 +93,7 @@ def flown(robot: Drawn, rng, m, *, seconds: float) -> dict[str, np.ndarray]:
 def squats(robot: Drawn, rng, m, *, seconds: float) -> dict[str, np.ndarray]:
     """The same of a leg on a rail that squats: nothing drives the rail, and the ground pushes the foot."""
     wanted = arms.motion(robot, rng, _steps(seconds), reach=0.15, period=3.0)[0][:, 1:]
-    return _followed(m, _started(robot, m), wanted + [0.5, -1.0], stiffness=400.0)
+    return _followed(m, _started(robot, m), wanted + np.array([0.5, -1.0]), stiffness=400.0)
 
 
 def _steps(seconds: float) -> np.ndarray:
