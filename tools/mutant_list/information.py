@@ -2,8 +2,9 @@
 
 from tools.mutant import Mutant
 
-SUMS = ("information/test_sums.py",)
-KINDS = ("information/test_kinds.py",)
+ROWS = ("information/test_rows.py",)
+SUMS = (*ROWS, "information/test_sums.py")
+KINDS = (*ROWS, "information/test_kinds.py")
 
 MUTANTS = (
     Mutant(
@@ -130,7 +131,7 @@ MUTANTS = (
         "information/collect.py",
         "weights = weights[:, choose(job.robot).independent]",
         "weights = weights[:, : len(choose(job.robot).independent)]",
-        ("test_loop_jobs.py", "information"),
+        ("test_loop_jobs.py",),
     ),
     Mutant(
         "moments of new columns out of place",
