@@ -138,7 +138,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     read, more = second_look(job, robot, read, options)
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
     whole = [each.log for each in read]
-    train = [(split_blocks(each.log, validation=job.validation)[0], each.independence) for each in read]
+    train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
     report("accumulating information", 0.65)
     if "sample_weights" in (weighed := weights_of(job, robot)):
         options |= weighed
@@ -147,14 +147,13 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
             f"{job.reversal_weight:g} at standstill: friction is least certain there."
         )
     by_log = {
-        name: accumulate_blocks(robot, log, independence=share, **options)
-        for name, (log, share) in zip(_distinct(job.logs), train, strict=True)
+        name: accumulate_blocks(robot, log, **options) for name, log in zip(_distinct(job.logs), train, strict=True)
     }
     blocks = [block for own in by_log.values() for block in own]
     report("fitting", 0.75)
     estimate = consistent_where_shown(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
     report("looking for faults", 0.8)
-    diagnosis = diagnose(estimate, whole, independence=min(share for _, share in train))
+    diagnosis = diagnose(estimate, whole)
     require_no_fatal(diagnosis.faults, job.accept)
     lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(estimate, read)
     report("finding intervals", 0.85)
@@ -171,7 +170,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         by_log,
         reduce(add, [accumulate(robot, each, **options) for each in test]),
         weight=job.weight,
-        other_motion=ordinary_use(robot, [log for log, _ in train], **job.columns),
+        other_motion=ordinary_use(robot, train, **job.columns),
     )
     result = Result(
         job=job,
@@ -185,7 +184,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         diagnosis=diagnosis,
         generalization=reach,
         findings=(*findings, *lost, *diagnosis.faults),
-        notes=(*notes, *diagnosis.hints),
+        notes=(*notes, *intervals.explain(), *diagnosis.hints),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
     )
@@ -202,14 +201,13 @@ def _distinct(paths: Sequence[str]) -> list[str]:
 @dataclass(frozen=True, eq=False)
 class Ready:
     """A log as a job uses it. raw: as recorded, corrected and restamped; filtered: with v and a; log: the same on the
-    tree of a robot with loops, away from clipped torques if asked. independence: share of its samples whose noise is
-    independent; findings: of the checks; cutoff: of positions, Hz; filtering: the filter that made `filtered`.
-    unfilled: what to judge a model by where `log` has torques that a fit filled in."""
+    tree of a robot with loops, away from clipped torques if asked. findings: of the checks; cutoff: of positions, Hz;
+    filtering: the filter that made `filtered`. unfilled: what to judge a model by where `log` has torques that a fit
+    filled in."""
 
     raw: Log
     filtered: Log
     log: Log
-    independence: float
     findings: tuple[Finding, ...]
     cutoff: float
     filtering: Callable[[Log], Log]
@@ -217,8 +215,9 @@ class Ready:
 
     @property
     def memory(self) -> float:
-        """s over which the filters of positions and torques carry a sample: the period at their cutoff."""
-        return max(2 / (self.independence * self.log.rate), 1 / self.cutoff if self.cutoff else 0.0)
+        """s over which the filters of positions and torques carry a sample: the period at the lower cutoff."""
+        cutoffs = [each for each in (self.cutoff, self.log.bandwidth) if each]
+        return 1 / min(cutoffs) if cutoffs else 0.0
 
 
 def read_and_prepared(job: Job, robot: Robot, path) -> Ready:
@@ -242,7 +241,7 @@ def readied(job: Job, robot: Robot, log: Log) -> Ready:
         masked(filtered, raw, saturated(raw), band, name="clipped torques") if job.corrections.saturation else filtered
     )
     log = on_tree(robot, log) if robot.loops else log
-    return Ready(raw, filtered, log, min(1.0, 2 * band / log.rate) if band else 1.0, found, cutoff, filtering)
+    return Ready(raw, filtered, log, found, cutoff, filtering)
 
 
 def health_of(log: Ready) -> Inspection:
@@ -269,17 +268,14 @@ def second_look(job: Job, robot: Robot, read: list[Ready], options: dict) -> tup
         logs, notes = in_torques(robot, [each.log for each in read], loads, options)
         read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]
     if job.corrections.automatic_delay:
-        share = min(each.independence for each in read)
-        logs, late = synchronised(robot, [each.log for each in read], independence=share, options=options)
+        logs, late = synchronised(robot, [each.log for each in read], options=options)
         read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]
         notes = (*notes, late)
     if job.corrections.saturation and _fillable(job, robot, read):
-        share = min(each.independence for each in read)
         logs = unclipped(
             robot,
             [_clipped(job, each) for each in read],
             validation=job.validation,
-            independence=share,
             options=options | weights_of(job, robot),
         )
         read = [replace(each, log=log, unfilled=each.log) for each, log in zip(read, logs, strict=True)]
@@ -305,11 +301,7 @@ def _correlation_time(diagnosis: Diagnosis) -> float:
 
 def _losses(estimate: Estimate, read: list[Ready]) -> tuple[Fault, ...]:
     """What logs lack for good, and how to record again."""
-    return tuple(
-        fault
-        for each in read
-        for fault in costs(estimate, each.raw, each.filtered, each.findings, independence=each.independence)
-    )
+    return tuple(fault for each in read for fault in costs(estimate, each.raw, each.filtered, each.findings))
 
 
 def require_model_first(job: Job) -> None:
