@@ -17,8 +17,10 @@ from steelyard.pipeline import Job, Progress, Result, run, side_of
 from steelyard.report import Record, summary, write
 from steelyard.report.curves import curves
 from steelyard.report.files import FILES
+from steelyard.report.numbers import percent
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import inputs_of
+from steelyard.report.verdict import NOTHING
 from steelyard.storage import require_folder
 from steelyard.validate import validate
 
@@ -120,10 +122,23 @@ def carry_out(job: Job, *, out=None, progress: Progress | None = None) -> Outcom
     if not result.estimate.status.usable:
         causes = "".join(f" {fault.message}" for fault in result.diagnosis.faults)
         raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.{causes}")
+    require_explained(result)
     if out is None:
         return Outcome(result, summary(result))
     with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
         return Outcome(result, _write(result, stage, out))
+
+
+def require_explained(result: Result) -> None:
+    """Raise FitError where the identified model predicts held-out torques worse than no model at all would."""
+    error = result.after.relative_error
+    if error > NOTHING:
+        causes = "".join(f"\n- {finding.message}" for finding in result.findings)
+        raise FitError(
+            f"Nothing was explained and nothing was written: on held-out samples the identified torque errs by "
+            f"{percent(error)} of the measured one, more than no model at all. Check that model and logs are of the "
+            f"same robot, in the same units and signs.{causes}"
+        )
 
 
 def _write(result: Result, stage: Path, out) -> dict:
