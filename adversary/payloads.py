@@ -68,19 +68,20 @@ def page(rows: list[Row]) -> str:
         [
             "# Payloads",
             "",
-            f"{len(right)} right logs and {len(wrong)} wrong ones: seven kinds of shapes, masses of 30 g to 8 kg, four kinds "
-            "of density, exact and noisy motion, motion from noisy poses and poses at rest, three levels of noise, 5 to 800 "
-            f"samples. {len(raised)} ended in an error that is none of ours. `python -m adversary payloads` repeats it.",
+            f"{len(right)} right logs and {len(wrong)} wrong ones: seven kinds of shapes, masses of 30 g to 8 kg, four "
+            "kinds of density, exact and noisy motion, motion from noisy poses and poses at rest, three levels of "
+            f"noise, 5 to 800 samples. {len(raised)} ended in an error that is none of ours. "
+            "`python -m adversary payloads` repeats it.",
             "",
             "## Intervals",
             "",
-            "Share of errors within two stated deviations (95.4 % of normal ones), where the status says `OK`, and elsewhere. "
-            "With `OK` the inertia is data; `WEAK` and `STATIC` say that it is assumed, and its interval holds any density "
-            "inside the shape, so it covers more.",
+            "Share of errors within two stated deviations (95.4 % of normal ones), where the status says `OK`, and "
+            "elsewhere. With `OK` the inertia is data; `WEAK` and `STATIC` say that it is assumed, and its interval "
+            "holds any density inside the shape, so it covers more.",
             "",
             *_coverage(right),
             "",
-            "Largest entry of the inertia's error relative to its largest moment, median, with the shape and without it:",
+            "Largest entry of the inertia's error over its largest moment, median, with the shape and without it:",
             "",
             *_errors(right),
             "",
@@ -92,9 +93,9 @@ def page(rows: list[Row]) -> str:
             "",
             "## Wrong logs",
             "",
-            "`named`: the status is `SUSPECT`, with the cause; `not explained`, `faint` and `refused` are no results either; "
-            "`warned`: a result with a finding; `silent`: a result without; `harm`: of those two a mass wrong by more than "
-            "three deviations and 2 %.",
+            "`named`: the status is `SUSPECT`, with the cause; `not explained`, `faint` and `refused` are no results "
+            "either; `warned`: a result with a finding; `silent`: a result without; `harm`: of those two a mass wrong "
+            "by more than three deviations and 2 %.",
             "",
             *_faults(wrong),
             "",

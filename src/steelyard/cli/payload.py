@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import Json, words
+from steelyard.cli.options import Folders, Json, words
 from steelyard.cli.terminal import DONE, FINDINGS, examples, refusals, show_json
 
 EXAMPLES = examples(
@@ -53,6 +53,7 @@ def payload(
         tuple[float, float] | None,
         typer.Option(metavar="N NM", help="Known noise of force and torque. [default: from the log]"),
     ] = None,
+    folder: Folders = None,
     export: Annotated[
         str, typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,ros,urdf,mjcf: print for these controllers.")
     ] = "",
@@ -69,7 +70,22 @@ def payload(
         if out is not None:
             require_folder(out)  # before the work, not after
         request = command.Request(
-            log, method, shape, scale, shape_pose, arm, frame, torques, cutoff, hand, bias, axes, negate, gravity, noise
+            log,
+            method,
+            shape,
+            scale,
+            shape_pose,
+            arm,
+            frame,
+            torques,
+            cutoff,
+            hand,
+            bias,
+            axes,
+            negate,
+            gravity,
+            noise,
+            tuple(folder or ()),
         )
         formats = words(export)
         command.require_formats(formats)
