@@ -152,4 +152,4 @@ def _ending(row):
     return "warned" if _serious(row) else "silent"
 
 
-SUITE = Suite("payloads", cases=720, one=one, page=page, limit=60.0)
+SUITE = Suite("payloads", cases=720, one=one, page=page)
