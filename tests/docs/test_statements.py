@@ -15,9 +15,11 @@ from steelyard.check.bulk import THIN
 from steelyard.check.scan_urdf import LARGE
 from steelyard.diagnose.finding import FATAL
 from steelyard.excite.limits import FAST, QUICK, WIDE, Limits
+from steelyard.fit.weakness import WEAK
 from steelyard.log import checks
 from steelyard.model.joint import ENDLESS, ENDLESS_EFFORT
 from steelyard.model.references import HOMES, MARKERS
+from steelyard.report.verdict import UNCERTAIN
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -100,6 +102,16 @@ def test_numbers_of_the_pages_on_checks_and_motions():
     assert (ENDLESS, ENDLESS_EFFORT) == (1000, 10**6)
     assert "from 1000 rad or m (per second) on and efforts from 10^6 N m or N on" in text("docs/conventions.md")
     assert THIN == 1e-3
+
+
+def test_thresholds_behind_barely_and_hardly():
+    page = " ".join(text("docs/command_line.md").split())
+    assert (
+        f"barely excites (a condition number of the weighted, scaled regressor of more than 1e{-np.log10(WEAK) / 2:g})"
+        in page
+    )
+    assert f"hardly shown, with a standard deviation above {100 * UNCERTAIN:g} % of the natural size" in page
+    assert f"(standard deviation above {100 * UNCERTAIN:g} % of their natural size)" in text("docs/report.md")
 
 
 def test_packages_are_marked_as_the_pages_say():
