@@ -17,11 +17,13 @@ from steelyard.fit.certified import certificate_of, depths_of, onto_bounds
 from steelyard.fit.conflicts import conflicting
 from steelyard.fit.constraints import Tied, effect_bounds
 from steelyard.fit.estimate import Estimate, Status, identified_robot
+from steelyard.fit.homogeneous import Ratios, ratios
 from steelyard.fit.program import Infeasible, Program
+from steelyard.fit.scale import scale_is_lost
 from steelyard.fit.solve import NO_DIGITS, Solution, proven, solve
 from steelyard.fit.weakness import weak_directions
 from steelyard.fit.weighed import Weighed, first_noise, weighed
-from steelyard.fit.whitening import joint_noise
+from steelyard.fit.whitening import REFERENCES, joint_noise
 from steelyard.information import Information
 
 ACCURATE = 1e-6  # relative duality gap: parameters are then right to far below their standard deviations
@@ -74,13 +76,14 @@ def consistent(
         weight=weight,
     )
     theta0, known = wanted.theta0, wanted.known
-    noise, fitted = _reweighed(info, wanted)
+    noise, fitted, found = _reweighed(info, wanted)
     program, solution = fitted.program, fitted.solution
     parameters = onto_bounds(known, program.parameters(solution.w))
     depths = depths_of(known, parameters, solution)
     certificate = certificate_of(info.layout, theta0, known, parameters, depths, solution.gap)
     weakest = weak_directions(fitted.data.problem, info.layout, info.basis)
-    status = Status.WEAK_EXCITATION if weakest else Status.OK
+    lost = scale_is_lost(fitted.data.problem, info, found, parameters, program.directions)
+    status = Status.LOST_SCALE if lost else Status.WEAK_EXCITATION if weakest else Status.OK
     return Estimate(
         method=f"physically consistent least squares ({regularizer} prior, weight {weight:g})",
         layout=info.layout,
@@ -102,22 +105,36 @@ def consistent(
         binding=tuple(
             each.label for each, depth in zip(known, depths, strict=True) if not each.equality and depth < ON_BOUND
         ),
-        notes=wanted.notes,
+        notes=(*wanted.notes, *found.notes(info.group_names)),
     )
 
 
-def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted"]:
-    """Noise (g,), and the fit with its proof, once the noise is no less than what the fit leaves."""
+def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted", Ratios]:
+    """Noise (g,), the fit with its proof, and what homogeneous rows were in it."""
+    info = info.base
+    found = ratios(info)
+    noise, fitted = _at_noise(found.of(info), wanted)
+    for _ in range(REFERENCES if found.groups.any() else 0):
+        following = found.after(info, info.basis.regroup(fitted.parameters))
+        if following is None:
+            break
+        found = following
+        noise, fitted = _at_noise(found.of(info), wanted)
+    with _conflicts_named(fitted.data, wanted):
+        return noise, replace(fitted, solution=proven(fitted.program, fitted.solution)), found
+
+
+def _at_noise(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted"]:
+    """Noise (g,), and the fit once the noise is no less than what the fit leaves."""
     noise = first_noise(info)
     fitted = _solved(info, noise, wanted)
     for _ in range(REWEIGHINGS):
-        residual = joint_noise(info.base, info.basis.regroup(fitted.parameters))
+        residual = joint_noise(info, info.basis.regroup(fitted.parameters))
         if (residual < OVERFITTED * noise).all():
             break
         noise = np.maximum(noise, residual)
         fitted = _solved(info, noise, wanted)
-    with _conflicts_named(fitted.data, wanted):
-        return noise, replace(fitted, solution=proven(fitted.program, fitted.solution))
+    return noise, fitted
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import FitError
+from steelyard.fit.homogeneous import ratios
 from steelyard.information import Information
 
 SINGULAR = 1e-12  # of the largest eigenvalue of the unit-diagonal Gram matrix: below it lies rounding, not data
 ROUNDED = 1e-13  # of the largest singular value of unit columns, where triangular factors were kept: the same
 PIVOT = 1e-4  # smallest of Cholesky's pivots of a unit-diagonal Gram matrix that leaves half the digits
+REFERENCES = 10  # fits that homogeneous rows take at most, each about the one before
 NOISE_FLOOR = 1e-6  # of a row's torque: no sensor is better, and noise-free simulated logs would weigh infinitely
 
 
@@ -97,11 +99,27 @@ def parameters_per_row(info: Information) -> float:
     return max(info.basis.count / max(len(info.counts), 1), 1.0)
 
 
-def weigh_by_noise(info: Information, *, iterations: int = 4) -> tuple[Information, np.ndarray]:
-    """Row weights 1 / variance from the residuals of a weighted fit, repeated (iterations).
+def weigh_by_noise(info: Information) -> tuple[Information, np.ndarray]:
+    """Row weights 1 / variance from the residuals of a weighted fit, repeated.
 
-    Returns the weighted Information and noise (g,).
+    Returns the weighted Information, with rows that measure no torque as ratios (`fit.homogeneous`), and noise (g,).
     """
+    info = info.base
+    found = ratios(info)
+    weighted, noise = weigh_rows(found.of(info))
+    if not found.groups.any():
+        return weighted, noise
+    for _ in range(REFERENCES):
+        following = found.after(info, _solved(weighted))
+        if following is None:
+            break
+        found = following
+        weighted, noise = weigh_rows(found.of(info))
+    return weighted, noise
+
+
+def weigh_rows(info: Information, *, iterations: int = 4) -> tuple[Information, np.ndarray]:
+    """`weigh_by_noise` of rows as they are (iterations): homogeneous ones would draw all parameters to nothing."""
     info = info.base
     weighted, noise = info, np.ones(len(info.weights))
     for _ in range(iterations):
