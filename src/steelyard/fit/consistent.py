@@ -44,13 +44,16 @@ def consistent(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     regularizer: str = "pullback",
     weight: float = 1.0,
+    noise=None,
 ) -> Estimate:
     """The parameters nearest to data and prior among all that satisfy everything known about the bodies.
 
     prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and
     noted. Minimises `sum_j ||residual_j / noise_j||^2 + weight * distance(theta, prior)`: with weight 1 the prior
     counts like one standard deviation for a relative change of one in every second moment. The noise of each joint is
-    what unconstrained least squares leaves, or what the constrained fit leaves where that is clearly more.
+    what unconstrained least squares leaves, or what the constrained fit leaves where that is clearly more; noise: (g,)
+    standard deviations of the row groups where they are known (N m or N), used as they are. Rows that measure no torque
+    tell ratios of parameters only; those that no ratio meets are left out, and noted (`fit.homogeneous`).
 
     within: sets that hold a body's mass, by name: an `Ellipsoid`, a list of ellipsoids (their union), or any set of
     `sy.inertia.sets` and `sy.inertia.hull`; others are physically consistent (`J >= eps J0`). "geometry" stands for
@@ -74,6 +77,7 @@ def consistent(
         bounds=bounds,
         regularizer=regularizer,
         weight=weight,
+        noise=noise,
     )
     theta0, known = wanted.theta0, wanted.known
     noise, fitted, found = _reweighed(info, wanted)
@@ -126,9 +130,9 @@ def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted",
 
 def _at_noise(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted"]:
     """Noise (g,), and the fit once the noise is no less than what the fit leaves."""
-    noise = first_noise(info)
+    noise = first_noise(info) if wanted.noise is None else wanted.noise
     fitted = _solved(info, noise, wanted)
-    for _ in range(REWEIGHINGS):
+    for _ in range(REWEIGHINGS if wanted.noise is None else 0):
         residual = joint_noise(info, info.basis.regroup(fitted.parameters))
         if (residual < OVERFITTED * noise).all():
             break

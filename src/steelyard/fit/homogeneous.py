@@ -85,7 +85,7 @@ class Ratios:
         info, size = info.base, np.maximum(reach(info, base), np.finfo(float).tiny)
         left = np.sqrt(info.residual_energy(base) / np.maximum(info.counts, 1)) / size
         share = 1 / (1 + info.counts * info.independence * (BIAS * left) ** 2)
-        believed = self.believed & (left <= UNMET)
+        believed = self.believed & ~_shared(info, self.groups & (left > UNMET))
         return Ratios(self.groups, base, np.where(self.groups, share, 1.0), believed | ~self.groups)
 
     def notes(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -122,6 +122,14 @@ def reach(info: Information, base) -> np.ndarray:
     pairs = zip(info.squares.pattern.places, info.squares.blocks, strict=True)
     energy = np.array([base[at] @ (_apart(info, at) * G) @ base[at] for at, G in pairs])
     return np.sqrt(np.maximum(energy, 0.0) / np.maximum(info.counts, 1))
+
+
+def _shared(info: Information, chosen) -> np.ndarray:
+    """(g,) chosen row groups and all that see the same bodies: of a wrench none is believed where one is not."""
+    columns = (info.basis.columns[at] for at in info.squares.pattern.places)
+    bodies = [frozenset(each[each < info.layout.inertial.stop] // 10) for each in columns]
+    doubted = {seen for seen, each in zip(bodies, chosen, strict=True) if each}
+    return np.array([seen in doubted for seen in bodies])
 
 
 def _apart(info: Information, at) -> np.ndarray:

@@ -40,5 +40,6 @@ class Trials:
     def _program(self) -> Program:
         """The program without volumes: these change neither its cost nor its equalities."""
         wanted = asked(self.info, **self.options)
-        data = weighed(self.seen, first_noise(self.seen), wanted.theta0, wanted.weight)
+        noise = first_noise(self.seen) if wanted.noise is None else wanted.noise
+        data = weighed(self.seen, noise, wanted.theta0, wanted.weight)
         return assembled(data, wanted.known, wanted.regularizer, wanted.weight)
