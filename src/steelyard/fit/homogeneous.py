@@ -23,7 +23,7 @@ SILENT = 0.01
 # on flights of a leg whose motion errs by 0.1 to 5 %.
 BIAS = 2.5
 UNMET = 0.2  # what they leave in the same measure where that bias is a tenth: their torque was there, or motion is lost
-ROUNDING = 1e-6  # residual in the same measure that exact motions leave
+LEAST = 1e-4  # residual in the same measure that the best of motions leave: rows without torque are never exact
 VANISHED = 1e-12  # of a column's square in any rows, below which nothing but rounding is left
 NEAR = 0.1  # change of the parameters in the same measure, below which the reference is good enough to judge by
 SETTLED = 1e-3  # change of the parameters in the same measure that needs no further reference
@@ -46,7 +46,7 @@ class Ratios:
         if not self.groups.any():
             return info
         places, blocks, moment = info.squares.pattern.places, list(info.squares.blocks), info.moment.copy()
-        energy = info.residual_energy(x) + (ROUNDING * reach(info, x)) ** 2 * info.counts
+        energy = info.residual_energy(x) + (LEAST * reach(info, x)) ** 2 * info.counts
         most = np.zeros(info.basis.count)
         for at, G in zip(places, blocks, strict=True):
             most[at] = np.maximum(most[at], np.diag(G))
