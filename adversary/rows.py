@@ -9,7 +9,7 @@ FOLDER = Path(__file__).parents[1] / "adversary-out"
 
 
 def read(suite: Suite) -> dict[int, Row]:
-    """Rows by seed; the last one counts. A line that was cut off is left out."""
+    """Rows by seed; the last one counts. Empty lines and one that was cut off are left out."""
     path = _path(suite)
     rows = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
@@ -25,7 +25,7 @@ def add(suite: Suite, row: Row) -> None:
     """Keep one more row."""
     FOLDER.mkdir(exist_ok=True)
     with _path(suite).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
+        file.write("\n" + json.dumps(row))  # the line before may have been cut off
 
 
 def forget(suite: Suite) -> None:

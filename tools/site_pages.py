@@ -6,7 +6,7 @@ FROM_ROOT = {
     "changelog": "CHANGELOG.md",
     "results": "benchmarks/RESULTS.md",
 }
-FOLDERS = ("check/index", "inspect/README")  # pages that lead to the others of their folder
+FOLDERS = ("check/index", "inspect/README", "adversary/README")  # pages that lead to the others of their folder
 
 NAVIGATION = {
     "Start": ("install", "tutorial", "how_to_choose"),
@@ -42,6 +42,7 @@ NAVIGATION = {
         "comparison",
         "claims",
         "results",
+        "adversary/README",
         "fuzzing",
         "robustness",
         "dependencies",
