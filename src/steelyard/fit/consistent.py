@@ -28,9 +28,9 @@ from steelyard.information import Information
 
 ACCURATE = 1e-6  # relative duality gap: parameters are then right to far below their standard deviations
 ON_BOUND = 1e-6  # depth, in units of each constraint, that counts as on the bound
-# Residuals that exceed the assumed noise by this factor: least squares had fitted noise that the constraints do not.
+# Residuals that differ from the assumed noise by this factor: least squares had fitted what the constraints do not.
 OVERFITTED = 1.3
-REWEIGHINGS = 6
+REWEIGHINGS = 10
 
 
 def consistent(
@@ -129,14 +129,16 @@ def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted",
 
 
 def _at_noise(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted"]:
-    """Noise (g,), and the fit once the noise is no less than what the fit leaves."""
-    noise = first_noise(info) if wanted.noise is None else wanted.noise
+    """Noise (g,), and the fit at it: given, or what least squares leaves, or what the fit leaves where that is more."""
+    if wanted.noise is not None:
+        return wanted.noise, _solved(info, wanted.noise, wanted)
+    least = noise = first_noise(info)
     fitted = _solved(info, noise, wanted)
-    for _ in range(REWEIGHINGS if wanted.noise is None else 0):
-        residual = joint_noise(info, info.basis.regroup(fitted.parameters))
-        if (residual < OVERFITTED * noise).all():
+    for _ in range(REWEIGHINGS):
+        residual = np.maximum(least, joint_noise(info, info.basis.regroup(fitted.parameters)))
+        if (np.abs(np.log(residual / noise)) < np.log(OVERFITTED)).all():
             break
-        noise = np.maximum(noise, residual)
+        noise = residual
         fitted = _solved(info, noise, wanted)
     return noise, fitted
 

@@ -23,7 +23,7 @@ def scale_is_lost(problem: Whitened, info: Information, found: Ratios, parameter
     bodies = np.zeros((count, layout.size))
     for i in range(count):
         bodies[i, layout.body(i)] = parameters[layout.body(i)]
-    energy = np.array([info.base.squares.forms(base @ each) for each in bodies]).reshape(count, -1)
+    energy = np.array([info.base.squares.forms(base @ each) for each in bodies]).reshape(count, len(info.counts))
     measured, silent = energy[:, ~found.groups].sum(axis=1), energy[:, found.groups].sum(axis=1)
     alone = (silent > 0) & (measured <= UNSEEN * silent)
     masses = np.zeros(layout.size)

@@ -49,7 +49,9 @@ class Weighed:
         bodies = (
             np.swapaxes(self.columns[:, :stop].reshape(len(self.columns), len(self.bodies), 10), 0, 1) @ self.bodies
         )
-        return np.hstack([np.swapaxes(bodies, 0, 1).reshape(-1, stop), self.columns[:, stop:] * self.effects])
+        return np.hstack(
+            [np.swapaxes(bodies, 0, 1).reshape(len(self.columns), stop), self.columns[:, stop:] * self.effects]
+        )
 
 
 def weighed(info: Information, noise, theta0, weight: float) -> Weighed:
