@@ -16,7 +16,11 @@ from steelyard.check.scan_urdf import LARGE
 from steelyard.diagnose.finding import FATAL
 from steelyard.excite.limits import FAST, QUICK, WIDE, Limits
 from steelyard.fit.weakness import WEAK
+from steelyard.inspect.run import NOISY
 from steelyard.log import checks
+from steelyard.log.bandwidth import DISTORTS, SCATTER
+from steelyard.log.gaps import GAP
+from steelyard.log.saturation import SATURATED
 from steelyard.model.joint import ENDLESS, ENDLESS_EFFORT
 from steelyard.model.references import HOMES, MARKERS
 from steelyard.report.verdict import UNCERTAIN
@@ -102,6 +106,18 @@ def test_numbers_of_the_pages_on_checks_and_motions():
     assert (ENDLESS, ENDLESS_EFFORT) == (1000, 10**6)
     assert "from 1000 rad or m (per second) on and efforts from 10^6 N m or N on" in text("docs/conventions.md")
     assert THIN == 1e-3
+
+
+def test_numbers_of_the_page_on_logs():
+    page = text("docs/logs.md")
+    assert f"| fewer than {checks.MINIMUM} samples |" in page
+    assert f"fewer than {checks.SLOWEST:g} samples a second" in page
+    assert f"(spread over {100 * checks.JITTER:g} % of a step), steps over {GAP:g} median steps" in page
+    assert f"over {100 * SATURATED:g} % of the samples are exactly the extreme torque" in page
+    assert f"accelerations are over {100 * NOISY:g} % encoder steps or noise" in page
+    assert f"never moves (less than {checks.STILL:g} rad or m)" in page
+    assert f"`{SCATTER:g} s^0.5 / sqrt(T - 2 / cutoff)`" in page
+    assert f"`{DISTORTS:g} sqrt(D)`" in page
 
 
 def test_thresholds_behind_barely_and_hardly():
