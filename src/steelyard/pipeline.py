@@ -48,7 +48,8 @@ class Job:
     0 takes v and a as recorded. torque_cutoff: that of the torques, Hz; None: the same, or where each log chooses the
     cutoff, 10 Hz and at most a sixth of the rate. smoother: that filters and differentiates: butterworth, kalman or
     savgol. coupling: joints with a common motor, such as `joint5+joint6`; rotors: whether the motors' rotors are
-    bodies; side: file that describes them, beside the model by default.
+    bodies; side: file that describes them, beside the model by default. folders: whose files the model may name, beside
+    its own.
     validation: share of the samples held out, in blocks. weight, regularizer: of the prior, see `fit.consistent`.
     reversal_weight: of samples where a joint stands still, see `reversal_weights`; 1 counts all samples alike. within:
     "geometry" holds the mass of every link inside what the model shows of it unless the data contradicts that
@@ -70,6 +71,7 @@ class Job:
     coupling: tuple[str, ...] = ()
     rotors: bool = False
     side: str | None = None
+    folders: tuple[str, ...] = ()
     validation: float = defaults.VALIDATION
     weight: float = defaults.WEIGHT
     reversal_weight: float = defaults.REVERSAL_WEIGHT
@@ -348,7 +350,7 @@ def require_no_fatal(faults: tuple[Fault, ...], accept: tuple[str, ...]) -> None
 
 def load_with_side(job: Job) -> Robot:
     """The given model, with the rotors and loops of its side file where the job uses it."""
-    robot = load(job.model, floating=job.floating, gravity=job.gravity)
+    robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
     side = side_of(job)
     return robot if side is None else read_side(side, robot)
 

@@ -1,0 +1,41 @@
+"""Numbers of a log's health by hand: noise, steps of time, reversals, the stretch that is looked at."""
+
+import numpy as np
+import pytest
+
+from steelyard.inspect.run import health
+from steelyard.inspect.signal import signals, white_noise
+from steelyard.log import Log
+
+
+@pytest.mark.parametrize("level", [1e-4, 0.03])
+def test_white_noise_beside_smooth_motion(level):
+    t = np.arange(50_000) / 500
+    x = np.sin(2 * t) + level * np.random.default_rng(0).normal(size=len(t))
+    assert white_noise(x) == pytest.approx(level, rel=0.03)
+
+
+def test_signals_are_those_of_the_longest_stretch():
+    t = np.concatenate([np.arange(100) / 100, 10 + np.arange(300) / 100])
+    q = np.where(t < 5, 7.0, np.sin(t))[:, None]
+    (found,) = signals(Log(t=t, q=q))
+    assert (found.smallest, found.largest) == (q[100:].min(), q[100:].max())
+    assert found.rms == pytest.approx(np.sqrt(np.mean(q[100:] ** 2)))
+
+
+def test_gaps_are_no_jitter_and_standstill_no_reversal():
+    rng = np.random.default_rng(1)
+    t = np.arange(1000) / 100 + 5e-4 * rng.uniform(-1, 1, size=1000)
+    t[500:] += 2.0
+    v = np.sin(2 * np.pi * np.arange(1000) / 250)[:, None]  # seven turns back
+    rest = slice(600, 700)
+    v[rest] = 5e-3 * np.where(np.arange(100) % 2, 1, -1)[:, None]
+    log = Log(t=t, q=np.cumsum(v, axis=0) / 100, v=v, a=np.gradient(v, axis=0) * 100)
+    found = health(log, findings=(), ready=log)
+    steps = np.delete(np.diff(t), 499)
+    assert found.jitter == pytest.approx(np.std(steps) / np.median(np.diff(t)))
+    assert found.gaps == ((t[499], t[500] - t[499]),)
+    (motion,) = found.motion
+    moving = np.abs(v[:, 0]) > 0.01
+    assert motion.moving == moving.mean() and motion.speed == pytest.approx(np.sqrt(np.mean(v**2)))
+    assert motion.reversals == np.count_nonzero(np.diff(np.sign(v[moving, 0]))) < 10
