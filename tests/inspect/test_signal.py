@@ -1,12 +1,16 @@
 """Numbers of a log's health by hand: noise, steps of time, reversals, the stretch that is looked at."""
 
+import re
+
 import numpy as np
 import pytest
 
+from steelyard.inspect import inspect
 from steelyard.inspect.costs import _limits
 from steelyard.inspect.run import health
 from steelyard.inspect.signal import signals, white_noise
 from steelyard.log import Log
+from steelyard.log.bandwidth import acceleration_noise
 from steelyard.log.masks import clipped_sides
 
 
@@ -52,3 +56,13 @@ def test_clipped_torques_that_differ_tell_no_limit():
     np.testing.assert_array_equal(high, [np.inf, 1.5])
     sides = clipped_sides(log)
     assert _limits(log.replace(tau=tau + 0.1 * np.sin(t)[:, None], clipped=sides)) is None  # such as gravity added
+
+
+def test_steps_make_as_much_noise_as_evenly_spread_rounding():
+    """A deviation of step / sqrt(12), through the filter and two derivatives."""
+    t = np.arange(4000) / 200
+    q = 0.5 * np.sin(2 * t) + 0.2 * np.sin(5 * t)
+    rounded = np.round(q / 0.01) * 0.01
+    found = [each for each in inspect(Log(t=t, q=rounded[:, None])).findings if each.code == "coarse_position"]
+    told = float(re.search(r"filtered at 10 Hz, acceleration has noise of (\S+) beside", found[0].message)[1])
+    assert told == pytest.approx(acceleration_noise(0.01 / np.sqrt(12), 200.0, 10.0), rel=0.25)
