@@ -17,7 +17,6 @@ from steelyard.parameters import FRICTION, ParameterLayout
 
 BY_CHANCE = 0.05  # probability that a model that lacks nothing is doubted
 ALIKE = 0.01  # share of a column that the fitted ones leave, below which the data cannot tell it from them
-MOST = 4  # columns a joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,39 +102,40 @@ def _partial(blocks: Sequence[Information], scores: Sandwich) -> _Partial | None
 
 def _selected(found: _Partial) -> list[int]:
     """Columns that the data asks for, the clearest first."""
-    from scipy.special import stdtrit
-
-    count, m = len(found.moment), len(NAMES)
-    limit = -stdtrit(count - 1, BY_CHANCE / 2 / max(found.telling.sum(), 1))
+    limit = BY_CHANCE / max(found.telling.sum(), 1)
     chosen: list[int] = []
-    while True:
-        clear = _clearness(found, chosen)
-        full = [j for j in range(len(clear) // m) if sum(i // m == j for i in chosen) >= MOST]
-        for j in full:
-            clear[j * m : (j + 1) * m] = 0.0
-        best = int(np.argmax(clear))
-        if clear[best] <= limit or len(chosen) >= count // 2:
-            return chosen
+    while len(chosen) < len(found.moment) // 2:
+        chance, clear = _tests(found, chosen)
+        best = int(np.lexsort((-clear, chance))[0])
+        if chance[best] > limit:
+            break
         chosen.append(best)
+    return chosen
 
 
-def _clearness(found: _Partial, chosen: list[int]) -> np.ndarray:
-    """(M,) size of each further column over its deviation, by how blocks scatter about the fit with it."""
-    squares, total, moment = found.squares, found.total, found.left(chosen)
-    before = np.diag(total)
+def _tests(found: _Partial, chosen: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """(M,) probability by chance of what the data shows of each further column, and its size in deviations.
+
+    The variance is that of block scores about the fit with the column, adjusted by the share h of its information that
+    a block has, with `1 / sum h^2 - 1` degrees of freedom (the CR2 of `sandwich`, for one parameter).
+    """
+    from scipy.special import stdtr
+
+    total, moment = found.total, found.left(chosen)
+    own = np.einsum("kii->ki", found.squares)
     if chosen:
         gain = np.linalg.solve(total[np.ix_(chosen, chosen)], total[chosen])  # (s, M)
         moment = moment - moment[:, chosen] @ gain
-        own = np.einsum("kii->ki", squares) - 2 * np.einsum("kis,si->ki", squares[:, :, chosen], gain)
-        own += np.einsum("si,kst,ti->ki", gain, squares[:, chosen][:, :, chosen], gain, optimize=True)
-    else:
-        own = np.einsum("kii->ki", squares)
-    left = own.sum(axis=0)
-    usable = found.telling & (left > ALIKE * before)
+        inner = np.einsum("si,kst,ti->ki", gain, found.squares[:, chosen][:, :, chosen], gain, optimize=True)
+        own = own - 2 * np.einsum("kis,si->ki", found.squares[:, :, chosen], gain) + inner
+    left, own = own.sum(axis=0), np.maximum(own, 0.0)
+    usable = found.telling & (left > ALIKE * np.diag(total))
+    usable[chosen] = False
     left = np.where(usable, left, 1.0)
+    share = np.minimum(own / left, 1.0)
+    degrees = 1 / np.maximum(np.sum(share**2, axis=0), np.finfo(float).tiny) - 1
+    usable &= degrees >= 1
     size = moment.sum(axis=0) / left
-    scatter = np.sqrt(np.sum((moment - own * size) ** 2, axis=0) * len(moment) / (len(moment) - 1)) / left
-    clear = np.zeros(len(size))
-    clear[usable] = np.abs(size[usable]) / np.maximum(scatter[usable], np.finfo(float).tiny)
-    clear[chosen] = 0.0
-    return clear
+    scatter = np.sum((moment - own * size) ** 2 / np.maximum(1 - share, ALIKE), axis=0)
+    clear = np.where(usable, np.abs(size) * left / np.sqrt(np.maximum(scatter, np.finfo(float).tiny)), 0.0)
+    return np.where(usable, 2 * stdtr(np.where(usable, degrees, 1.0), -clear), 1.0), clear
