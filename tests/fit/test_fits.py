@@ -66,9 +66,19 @@ def test_noisy_recovery_is_at_the_noise_floor(arm, estimator):
     estimate = estimator(info)
     clean = random_log(truth, np.random.default_rng(3), samples=500, torque=torque)
     assert validate(estimate, clean).relative_error < 0.005
-    # standardised errors of the base parameters are of order one
-    z = (estimate.base - true_base(info, truth)) / np.sqrt(np.diag(estimate.covariance))
-    assert 0.6 < np.sqrt(np.mean(z**2)) < 1.5
+
+
+def test_deviations_are_the_scatter_of_noisy_logs(arm):
+    """Standardised errors of 58 base parameters over eight noises; a prior at the truth only makes them smaller."""
+    model, truth, torque = arm
+    clean = random_log(truth, np.random.default_rng(2), torque=torque)
+    info = accumulate(model, clean, armature=True)
+    expected, rng, errors = true_base(info, truth), np.random.default_rng(3), []
+    for _ in range(8):
+        tau = clean.tau + 0.02 * np.sqrt(np.mean(clean.tau**2, axis=0)) * rng.normal(size=clean.tau.shape)
+        estimate = fit.least_squares(accumulate(model, clean.replace(tau=tau), armature=True))
+        errors.append((estimate.base - expected) / np.sqrt(np.diag(estimate.covariance)))
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(1.0, abs=0.1)
 
 
 def test_joint_noise_decides_the_weights(arm):
@@ -127,7 +137,7 @@ def test_unconstrained_optimum_is_not_feasible_there(arm):
     model, truth, torque = arm
     log = random_log(truth, np.random.default_rng(10), samples=60, noise=0.3, torque=torque)
     estimate = fit.least_squares(accumulate(model, log, armature=True))
-    assert estimate.smallest_eigenvalues.min() < 0 or min(estimate.friction["coulomb"]) < 0
+    assert estimate.smallest_eigenvalues.min() < 0
 
 
 @pytest.mark.parametrize("regularizer", ["pullback", "euclidean"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import loop_logs
 import steelyard as sy
 from steelyard.identifiability.excitation import excitation
 from steelyard.model import library
@@ -67,3 +68,17 @@ def test_excitation_of_several_logs_is_that_of_all_their_samples(leg):
     whole = excitation(log, robot)
     np.testing.assert_allclose(pieces.rms, whole.rms, rtol=1e-9)
     np.testing.assert_allclose(pieces.singular, whole.singular, rtol=1e-9)
+
+
+def test_weights_of_closed_loops_are_those_of_the_motors():
+    """Of the hip and the crank, first and third of the four joints; the others have no equation of their own."""
+    robot = library.four_bar_leg()
+    t = np.arange(300) / 100
+    q = np.stack([0.2 * np.sin(2 * t), 0.2 * np.cos(3 * t)], axis=1)
+    v = np.stack([0.4 * np.cos(2 * t), -0.6 * np.sin(3 * t)], axis=1)
+    a = np.stack([-0.8 * np.sin(2 * t), -1.8 * np.cos(3 * t)], axis=1)
+    log = loop_logs.motors_log(robot, t, q, v, a).replace(v=v, a=a)
+    weights = np.ones((300, 2))
+    weights[:100, 0], weights[:250, 1] = 0, 0
+    info = sy.accumulate(robot, log.replace(weights=weights))
+    assert dict(zip(info.group_names, info.counts, strict=True)) == {"hip": 200, "crank": 50}

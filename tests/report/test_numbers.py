@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from small_runs import JOINTS
+from steelyard.fit.generalization import Generalization
 from steelyard.fit.least_squares import model_parameters
 from steelyard.inertia.parameters import from_com_inertia
 from steelyard.model import library
 from steelyard.model.rotor import Rotor
 from steelyard.parameters import layout_of
+from steelyard.report import health
+from steelyard.report.judged import Judged
 from steelyard.report.labels import sizes
 from steelyard.report.numbers import percent, plus_minus
 from steelyard.report.sheets.parameters import spelled
@@ -105,6 +108,7 @@ def judged(before, after, names=("a", "b")):
             diagnosis=SimpleNamespace(faults=()),
             estimate=SimpleNamespace(weakest=()),
             findings=(),
+            generalization=Generalization(fitted=0.0, held_out=None, parts=(), other_motion=None),
         )
     )
 
@@ -114,3 +118,19 @@ def test_a_joint_that_is_worse_is_named_among_better_ones():
     assert found.level == "care" and any("at b" in each for each in found.reasons)
     assert "(2.5 times smaller)" in found.headline
     assert judged([0.1, 0.1], [0.099, 0.099]).level == "keep"  # one per cent less is nothing
+
+
+def test_a_model_is_good_for_logs_that_it_meets_well():
+    def judged_alone(*errors, findings=()):
+        models = tuple((f"m{i}", SimpleNamespace(relative_error=error)) for i, error in enumerate(errors))
+        return Judged(("log",), models, (), findings, ()).good
+
+    assert judged_alone(0.24) and not judged_alone(0.26) and not judged_alone(0.1, findings=("gap",))
+    assert judged_alone(0.1, 0.2) and not judged_alone(0.1, 0.101) and not judged_alone(0.2, 0.1)
+
+
+def test_joints_that_move_more_than_half_of_the_time_are_counted():
+    motion = [{"joint": name, "moving": share} for name, share in (("a", 0.9), ("b", 0.4), ("c", 0.0), ("d", 0.6))]
+    told = {"motion": motion, "findings": [], "faults": [], "gaps": [], "samples": 9, "duration": 1.0, "rate": 9.0}
+    answers = health._verdict(told | {"jitter": 0.0, "cutoff": 3.0, "torque_cutoff": 10.0})["answers"]
+    assert [each["answer"] for each in answers if each["question"] == "What moves?"] == ["2 of 4 joints"]

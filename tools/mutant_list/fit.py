@@ -152,8 +152,8 @@ MUTANTS = (
     Mutant(
         "label: share of the prior's deviation, not variance",
         "fit/sources.py",
-        "from_prior, from_data = np.sum(pull**2, axis=1), np.sum(noise**2, axis=1)",
-        "from_prior, from_data = np.sqrt(np.sum(pull**2, axis=1)), np.sqrt(np.sum(noise**2, axis=1))",
+        "= np.sum(pull**2, axis=1), np.sum(noise[:, :-1] ** 2, axis=1), noise[:, -1] ** 2",
+        "= np.linalg.norm(pull, axis=1), np.linalg.norm(noise[:, :-1], axis=1), np.abs(noise[:, -1])",
         UNCERTAINTY,
     ),
     Mutant(

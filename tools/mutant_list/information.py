@@ -24,8 +24,8 @@ MUTANTS = (
     Mutant(
         "gains not squared in energies",
         "information/sums.py",
-        "energy=gains**2 * self.energy, factors=factors)",
-        "energy=gains * self.energy, factors=factors)",
+        '"energy": gains**2 * self.energy}',
+        '"energy": gains * self.energy}',
         SUMS,
     ),
     Mutant(
@@ -122,8 +122,8 @@ MUTANTS = (
     Mutant(
         "rows of momentum count as filtered samples",
         "information/collect.py",
-        "independence=1.0 if set(job.kinds) <= set(WEAK) else job.independence,",
-        "independence=job.independence,",
+        "independence=1.0 if set(job.kinds) <= set(WEAK) else share,",
+        "independence=share,",
         KINDS,
     ),
     Mutant(
@@ -131,7 +131,7 @@ MUTANTS = (
         "information/collect.py",
         "weights = weights[:, choose(job.robot).independent]",
         "weights = weights[:, : len(choose(job.robot).independent)]",
-        ("test_loop_jobs.py",),
+        ROWS,
     ),
     Mutant(
         "moments of new columns out of place",

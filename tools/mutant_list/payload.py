@@ -129,7 +129,7 @@ MUTANTS = (
         "payload/estimate.py",
         '", ".join(f"{1e3 * x:.2f} ± {1e3 * s:.2f}"',
         '", ".join(f"{1e3 * x:.2f} ± {s:.2f}"',
-        ("payload/test_words.py",),
+        ("payload/test_figures.py", "payload/test_words.py"),
     ),
     Mutant(
         "an inconsistent payload is usable",
@@ -165,6 +165,7 @@ MUTANTS = (
         "stacked = np.concatenate([self.force / noise[0], self.torque / noise[1]])\n        return np.linalg.lstsq",
         "stacked = np.concatenate([self.force / noise[1], self.torque / noise[0]])\n        return np.linalg.lstsq",
         METHODS,
+        alive="columns of a constant force and of a constant moment share no row, so no weight couples them",
     ),
     Mutant(
         "fewest samples one less",
@@ -190,7 +191,7 @@ MUTANTS = (
     Mutant(
         "independence ignored by torques' payloads",
         "payload/torques.py",
-        "weights = independence / noise**2",
+        "weights = (info.independence if independence is None else independence) / noise**2",
         "weights = 1.0 / noise**2",
         TORQUES,
     ),

@@ -305,13 +305,6 @@ MUTANTS = (
         ("test_compensated.py",),
     ),
     Mutant(
-        "pipeline: independence of the motion's cutoff",
-        "pipeline.py",
-        "min(1.0, 2 * band / log.rate) if band else 1.0",
-        "min(1.0, 2 * cutoff / log.rate) if band else 1.0",
-        ("test_identify.py", "fit/test_uncertainty.py"),
-    ),
-    Mutant(
         "pipeline: validation on the training part",
         "pipeline.py",
         "test = [split_blocks(each.unfilled or each.log, validation=job.validation)[1] for each in read]",

@@ -54,6 +54,12 @@ class Sandwich:
         return len(self.score)
 
     @property
+    def from_base(self) -> np.ndarray:
+        """(k, r) `z = from_base @ x`, whatever x has along directions that the data does not show."""
+        axes = self.to_base / self.scale[:, None]  # orthogonal; pinv(to_base) would mix in what is not shown
+        return (axes / np.sum(axes**2, axis=0)).T / self.scale
+
+    @property
     def base(self) -> np.ndarray:
         """(r,) least-squares base parameters."""
         return self.to_base @ self.solution
