@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.fit.sandwich import Sandwich
 from steelyard.information import Information
-from steelyard.information.discrepancy import NAMES
+from steelyard.information.discrepancy import DRIFT, NAMES
 from steelyard.parameters import FRICTION, ParameterLayout
 
 BY_CHANCE = 0.05  # probability that a model that lacks nothing is doubted
@@ -30,8 +30,11 @@ class Doubt:
     spread: np.ndarray
 
     def friction(self, layout: ParameterLayout) -> list[int]:
-        """Columns of friction of the joints concerned: with one part of its shape wrong, none of it stands alone."""
-        places = {layout.dof_names.index(joint) for joint, _ in self.lacking}
+        """Columns of friction that depend on the model whatever shifts: of every joint where one has another shape, as
+        joints are alike and some only too slow or too loud to show it; of the joint whose torque drifts."""
+        every = any(what != DRIFT for _, what in self.lacking)
+        joints = layout.dof_names if every else dict(self.lacking)
+        places = [layout.dof_names.index(joint) for joint in joints]
         return [layout.term(term).start + place for term in layout.terms if term in FRICTION for place in places]
 
 

@@ -18,6 +18,7 @@ from steelyard.log.smoothers import BUTTERWORTH, derivatives, order_of
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
+DRIFT = "a slow drift of the torque"
 NAMES = (
     "sharper reversals",
     "wider reversals",
@@ -28,7 +29,7 @@ NAMES = (
     "friction curved over speed",
     "friction that comes late",
     "friction growing with the load",
-    *["a slow drift of the torque"] * 3,
+    *[DRIFT] * 3,
 )
 SHARPER = 4.0  # times: reversals of a quarter of the width, and of four times the width
 FADING = (0.1, 0.3)  # of the RMS speed, at which friction has faded to 1 / e
