@@ -3,6 +3,7 @@
 MuJoCo by itself reads nearly all of these: `test_mujoco_itself_reads_them` holds the tests to that.
 """
 
+import json
 import os
 import shutil
 
@@ -13,7 +14,7 @@ import trimesh
 
 import steelyard as sy
 from steelyard import check
-from steelyard.errors import ModelError, SteelyardError
+from steelyard.errors import InertiaError, ModelError, SteelyardError
 from steelyard.model.geometry import bounding_ellipsoids
 from steelyard.model.references import package_of, reach
 from steelyard.view import embed
@@ -287,6 +288,22 @@ def test_urdf_meshes_are_read_when_their_folder_is_named(folder, reference):
     assert not {"SY603", "SY604"} & set(check.run(path, folders=[secret]).codes)
     found, gaps = bounding_ellipsoids(sy.load(path, folders=[secret]))
     assert gaps == {} and set(found) == {"arm"}
+
+
+@pytest.mark.parametrize("name", ["../../../secret/part.xml", "link"])
+def test_meshes_do_not_name_files_outside_either(folder, name):
+    """Buffers of glTF."""
+    (folder / "link").symlink_to(folder.parents[2] / "secret" / "part.xml")
+    part = {"attributes": {"POSITION": 0}}
+    mesh = {"asset": {"version": "2.0"}, "meshes": [{"primitives": [part]}], "nodes": [{"mesh": 0}], "scene": 0}
+    mesh |= {"scenes": [{"nodes": [0]}], "buffers": [{"uri": name, "byteLength": 36}]}
+    mesh |= {"bufferViews": [{"buffer": 0, "byteLength": 36}]}
+    mesh |= {"accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}]}
+    (folder / "m.gltf").write_text(json.dumps(mesh))
+    (finding,) = check.run(urdf(folder, "m.gltf"), select=["SY602", "SY604"])
+    assert "was not read" in finding.message
+    with pytest.raises(InertiaError, match="escapes resolver root"):
+        sy.inertia.mesh_files.load(folder / "m.gltf")
 
 
 def test_packages(folder, tmp_path):

@@ -303,6 +303,7 @@ MUTANTS = (
         "[1.0, 1.0, 1.0, ratio**2]",
         "[1.0, 1.0, 1.0, ratio]",
         ("identifiability/test_published_tables.py", "identifiability/test_random_trees.py"),
+        alive="axial inertia hides only where the carrier never turns about that axis: what is passed on shows nowhere",
     ),
     Mutant(
         "wrench sensor sees poses as motion",
