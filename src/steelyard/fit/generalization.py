@@ -124,7 +124,7 @@ def _share(info: Information, error) -> float:
 def _fit(estimate: Estimate, blocks: Sequence[Information], weight: float) -> _Fit | None:
     """Fit to some blocks with the prior, constraints left aside; None for too few of them."""
     try:
-        scores = independent_blocks(sandwich(blocks))
+        scores = independent_blocks(sandwich(blocks, about=estimate.base))
     except FitError:
         return None
     count = estimate.layout.inertial.stop // 10
