@@ -135,7 +135,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     read, more = second_look(job, robot, read, options)
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
     whole = [each.log for each in read]
-    train = [(split_blocks(each.log, validation=job.validation)[0], each.independence) for each in read]
+    train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
     test = [split_blocks(each.unfilled or each.log, validation=job.validation)[1] for each in read]
     report("accumulating information", 0.65)
     if "sample_weights" in (weighed := weights_of(job, robot)):
@@ -144,11 +144,11 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
             f"Samples where a joint nearly stands still (about {COULOMB_WIDTH} rad/s or m/s) count less, "
             f"{job.reversal_weight:g} at standstill: friction is least certain there."
         )
-    blocks = [b for log, share in train for b in accumulate_blocks(robot, log, independence=share, **options)]
+    blocks = accumulate_blocks(robot, train, **options)
     report("fitting", 0.75)
     estimate = consistent_where_shown(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
     report("looking for faults", 0.8)
-    diagnosis = diagnose(estimate, whole, independence=min(share for _, share in train))
+    diagnosis = diagnose(estimate, whole)
     require_no_fatal(diagnosis.faults, job.accept)
     lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(estimate, read)
     report("finding intervals", 0.85)
@@ -167,7 +167,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         held_out=held,
         diagnosis=diagnosis,
         findings=(*findings, *lost, *diagnosis.faults),
-        notes=(*notes, *diagnosis.hints),
+        notes=(*notes, *intervals.explain(), *diagnosis.hints),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
     )
@@ -178,14 +178,13 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
 @dataclass(frozen=True, eq=False)
 class Ready:
     """A log as a job uses it. raw: as recorded, corrected and restamped; filtered: with v and a; log: the same on the
-    tree of a robot with loops, away from clipped torques if asked. independence: share of its samples whose noise is
-    independent; findings: of the checks; cutoff: of positions, Hz; filtering: the filter that made `filtered`.
-    unfilled: what to judge a model by where `log` has torques that a fit filled in."""
+    tree of a robot with loops, away from clipped torques if asked. findings: of the checks; cutoff: of positions, Hz;
+    filtering: the filter that made `filtered`. unfilled: what to judge a model by where `log` has torques that a fit
+    filled in."""
 
     raw: Log
     filtered: Log
     log: Log
-    independence: float
     findings: tuple[Finding, ...]
     cutoff: float
     filtering: Callable[[Log], Log]
@@ -213,7 +212,7 @@ def readied(job: Job, robot: Robot, log: Log) -> Ready:
         masked(filtered, raw, saturated(raw), band, name="clipped torques") if job.corrections.saturation else filtered
     )
     log = on_tree(robot, log) if robot.loops else log
-    return Ready(raw, filtered, log, min(1.0, 2 * band / log.rate) if band else 1.0, found, cutoff, filtering)
+    return Ready(raw, filtered, log, found, cutoff, filtering)
 
 
 def health_of(log: Ready) -> Inspection:
@@ -240,17 +239,14 @@ def second_look(job: Job, robot: Robot, read: list[Ready], options: dict) -> tup
         logs, notes = in_torques(robot, [each.log for each in read], loads, options)
         read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]
     if job.corrections.automatic_delay:
-        share = min(each.independence for each in read)
-        logs, late = synchronised(robot, [each.log for each in read], independence=share, options=options)
+        logs, late = synchronised(robot, [each.log for each in read], options=options)
         read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]
         notes = (*notes, late)
     if job.corrections.saturation and _fillable(job, robot, read):
-        share = min(each.independence for each in read)
         logs = unclipped(
             robot,
             [_clipped(job, each) for each in read],
             validation=job.validation,
-            independence=share,
             options=options | weights_of(job, robot),
         )
         read = [replace(each, log=log, unfilled=each.log) for each, log in zip(read, logs, strict=True)]
@@ -271,11 +267,7 @@ def _clipped(job: Job, each: Ready) -> Clipped:
 
 def _losses(estimate: Estimate, read: list[Ready]) -> tuple[Fault, ...]:
     """What logs lack for good, and how to record again."""
-    return tuple(
-        fault
-        for each in read
-        for fault in costs(estimate, each.raw, each.filtered, each.findings, independence=each.independence)
-    )
+    return tuple(fault for each in read for fault in costs(estimate, each.raw, each.filtered, each.findings))
 
 
 def require_model_first(job: Job) -> None:

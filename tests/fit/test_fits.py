@@ -7,15 +7,17 @@ import pytest
 
 import pinocchio_adapter as adapter
 from problems import random_log, scattered, true_base, with_friction
-from robots import urdf
+from robots import random_state, urdf
 from steelyard import fit
+from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.constraints import EPS
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.whitening import whiten
 from steelyard.inertia import pseudo
 from steelyard.information import accumulate
-from steelyard.model import load
+from steelyard.log import Log
+from steelyard.model import library, load
 from steelyard.validate import validate
 
 
@@ -198,3 +200,17 @@ def test_identified_robot_carries_the_values(arm):
     np.testing.assert_allclose(estimate.robot.damping, truth.damping, rtol=1e-5)
     np.testing.assert_allclose(estimate.robot.frictionloss, truth.frictionloss, rtol=1e-5)
     assert "duality gap" in estimate.summary()
+
+
+def test_friction_of_a_free_base_robot_goes_to_its_joints():
+    """Columns of friction are those of the joints alone, behind the six degrees of the base."""
+    model = library.cheetah3_leg(floating=True).with_joint_properties(frictionloss=np.zeros(9))
+    model = model.with_inertias(consistent_prior(None, model, model.nb)[0])
+    damping = np.concatenate([np.zeros(6), [0.3, 0.5, 0.7]])
+    truth = model.with_joint_properties(damping=damping)
+    q, v, a = random_state(truth, np.random.default_rng(8), (300,))
+    tau = inverse_dynamics(truth, q, v, a) + damping * v
+    log = Log(t=np.arange(300) / 100, q=q, v=v, a=a, tau=tau, joint_names=truth.dof_names)
+    estimate = fit.consistent(accumulate(model, log, friction=("viscous",)))
+    np.testing.assert_allclose(estimate.friction["viscous"], damping[6:], rtol=1e-3)
+    np.testing.assert_allclose(estimate.robot.damping, damping, atol=1e-3)

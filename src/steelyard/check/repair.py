@@ -1,13 +1,14 @@
 """Repair: a copy of the model with mended inertials, verified before it appears."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from steelyard import storage
-from steelyard.check.catalog import selected
+from steelyard.check.catalog import BY_CODE, ERRORS, mendable, selected
 from steelyard.check.edits import edited
 from steelyard.check.effect import Effect, effect
 from steelyard.check.findings import Findings
@@ -37,11 +38,18 @@ class Repair:
     effects: tuple[Effect, ...] | None
     remaining: Findings
 
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Codes of findings that remain and that a repair asked for them would mend."""
+        return tuple(code for code in self.remaining.codes if BY_CODE[code].repairs)
 
-def repair(path, out, *, select=(), ignore=()) -> Repair:
+
+def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=()) -> Repair:
     """Write a repaired copy of a model to `out`; the file itself is never changed, all else in it stays byte for byte.
 
-    select, ignore: rules whose findings are mended, as for `run`. A copy without changes is written when nothing can be
+    fix: what is mended: "errors", which no body can have; "all", warnings too, which a right model may have (a
+    counterweight that is not drawn); or rule codes and beginnings of codes. select, ignore: rules that look, as for
+    `run`. A copy without changes is written when nothing can be
     mended. Raises ModelError, with nothing written, for an unreadable model and for a result that does not read back
     as planned.
     """
@@ -51,8 +59,9 @@ def repair(path, out, *, select=(), ignore=()) -> Repair:
     if os.path.exists(out) and out.samefile(path):  # noqa: PTH110
         raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
     rules = selected(select, ignore)
+    wanted = mendable(fix)
     sketch = scan(path)
-    mended, changes = mend(sketch, rules)
+    mended, changes = mend(sketch, rules, wanted)
     _require_written(sketch, changes)
     inertials = {index: change.after for index, change in changes.items()}
     files = _write(sketch, mended, inertials, out)

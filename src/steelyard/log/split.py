@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.errors import LogError, OptionError
-from steelyard.log.log import Log
+from steelyard.log.log import Log, independence_of
 
 
 def split_blocks(log: Log, validation: float = 0.3, *, blocks: int = 1) -> tuple[Log, Log]:
@@ -66,6 +66,7 @@ def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
     t = np.arange(count) / logs[0].rate if len(logs) > 1 else logs[0].t
     q, v, a, tau = (stack(key) for key in ("q", "v", "a", "tau"))
     filtered = all(log.direction is not None for log in logs)
+    recorded = all(log.bandwidth is None for log in logs)
     shared = logs[0].shared if all(log.shared == logs[0].shared for log in logs) else ()
     return Log(
         t=t,
@@ -78,6 +79,7 @@ def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
         shared=shared,
         shared_direction=stack("shared_direction") if shared else None,
         weights=_weights(logs),
+        bandwidth=None if recorded else 0.5 * independence_of(logs) * logs[0].rate,
         joint_names=logs[0].joint_names,
         name=name,
     )

@@ -197,7 +197,7 @@ def _limits(element, kind, path):
     """
     limit = element.find("limit")
     keys = ("velocity", "effort") if kind == "continuous" else ("lower", "upper", "velocity", "effort")
-    stated = {} if limit is None else {key: number(limit, key, path, default=0.0) for key in keys}
+    stated = {} if limit is None else {key: number(limit, key, path, default=0.0, infinite=True) for key in keys}
     lower, upper = stated.get("lower", 0.0), stated.get("upper", 0.0)
     if lower >= upper:
         lower, upper = -np.inf, np.inf

@@ -82,7 +82,6 @@ def _from_torques(request: Request) -> Outcome:
         raise OptionError("--torques chooses its method by the shape alone; leave --method out")
     arm = load(request.arm, gravity=request.gravity)
     log = read_log(request.log, arm)
-    rate = log.rate
     filtered = filters.differentiate(log, cutoff=request.cutoff)
     empty = None
     if request.hand is not None:
@@ -93,7 +92,6 @@ def _from_torques(request: Request) -> Outcome:
         without=empty,
         frame=request.frame,
         shape=_shape(request),
-        independence=min(1.0, 2 * request.cutoff / rate),
     )
     found = replace(found, notes=(*filtered.notes, *found.notes))
     return Outcome(found, torque_signals(arm, filtered, found, frame=request.frame))
