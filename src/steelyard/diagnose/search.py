@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.diagnose import coupling, delay, gross, scale, spring, tilt, zero
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import Fault
-from steelyard.diagnose.hypothesis import Hypothesis, lasting
+from steelyard.diagnose.hypothesis import Hypothesis, lasting, persistence
 
 ROUNDS = 5  # mistakes at most
 POOR = 0.1  # share of the torque that the physical fit leaves, above which gross mistakes are looked for
@@ -92,7 +92,7 @@ def _gross(case: Case) -> Hypothesis | None:
     if not poor:
         return None
     tried = [each for each in gross.hypotheses(case) if _won(each, GROSS)]
-    alike = [each for each in tried if _share(each.fault, case, each.case) < MOST]
+    alike = [each for each in tried if _share(each.fault, case, each.case) < MOST and _settled(each)]
     if not alike:
         return None
     first = alike[0]
@@ -107,7 +107,7 @@ def _fine(case: Case) -> Hypothesis | None:
     delays = [each for each in delay.hypotheses(case) if each.certain or _won(each, DELAY) or _mostly_late(each)]
     pairs = [each for each in coupling.hypotheses(case) if _won(each, COUPLING) and _both(each)]
     scales = [each for each in scale.hypotheses(case) if _won(each, SCALE) and _own_share(each) < MOST]
-    springs = [each for each in spring.hypotheses(case) if _won(each, SPRING) and _own_share(each) < MOST]
+    springs = [each for each in spring.hypotheses(case) if _won(each, SPRING) and _settled(each)]
     tilts = [each for each in tilt.hypotheses(case) if _won(each, TILT) and _share(each.fault, case, each.case) < MOST]
     others = _best([*delays, *pairs, *scales, *springs, *tilts])
     zeros = _best(each for each in zero.hypotheses(case) if each.evidence > EVIDENCE)
@@ -118,6 +118,15 @@ def _fine(case: Case) -> Hypothesis | None:
 
 def _won(each: Hypothesis, least: float) -> bool:
     return each.gain > least and each.evidence > EVIDENCE
+
+
+def _settled(each: Hypothesis) -> bool:
+    """Whether a spring, which looks like much else that goes with a position, leaves noise in its joint, or nearly
+    nothing; other causes need not."""
+    if each.fault.code != spring.CODE or _own_share(each) < NEARLY_ALL:
+        return True
+    dof = each.case.robot.dof_names.index(each.fault.joint)
+    return bool(_own_share(each) < MOST and persistence(each.case, each.left.T)[dof] < NOISE)
 
 
 def _mostly_late(each: Hypothesis) -> bool:
