@@ -1,6 +1,6 @@
 """The whole job: model and logs in; verified model, validation and files out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial, reduce
 from operator import add
@@ -16,11 +16,13 @@ from steelyard.diagnose.finding import FATAL
 from steelyard.dynamics.closed_loop import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import Estimate, Tied, Uncertainty, uncertainty
+from steelyard.fit.generalization import Generalization, generalization
+from steelyard.fit.ordinary_use import ordinary_use
 from steelyard.fit.shown import consistent_where_shown
 from steelyard.fit.volumes import OTHERS, WORDS
 from steelyard.fit.words import fixed_from, masses_from, tied_from
 from steelyard.identifiability.closed_log import on_tree
-from steelyard.information import accumulate_blocks, reversal_weights
+from steelyard.information import accumulate, accumulate_blocks, reversal_weights
 from steelyard.inspect import Inspection, cutoff_of, health
 from steelyard.inspect.costs import costs
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
@@ -46,7 +48,8 @@ class Job:
     0 takes v and a as recorded. torque_cutoff: that of the torques, Hz; None: the same, or where each log chooses the
     cutoff, 10 Hz and at most a sixth of the rate. smoother: that filters and differentiates: butterworth, kalman or
     savgol. coupling: joints with a common motor, such as `joint5+joint6`; rotors: whether the motors' rotors are
-    bodies; side: file that describes them, beside the model by default.
+    bodies; side: file that describes them, beside the model by default. folders: whose files the model may name, beside
+    its own.
     validation: share of the samples held out, in blocks. weight, regularizer: of the prior, see `fit.consistent`.
     reversal_weight: of samples where a joint stands still, see `reversal_weights`; 1 counts all samples alike. within:
     "geometry" holds the mass of every link inside what the model shows of it unless the data contradicts that
@@ -68,6 +71,7 @@ class Job:
     coupling: tuple[str, ...] = ()
     rotors: bool = False
     side: str | None = None
+    folders: tuple[str, ...] = ()
     validation: float = defaults.VALIDATION
     weight: float = defaults.WEIGHT
     reversal_weight: float = defaults.REVERSAL_WEIGHT
@@ -107,6 +111,7 @@ class Result:
     after: Validation
     held_out: Log
     diagnosis: Diagnosis
+    generalization: Generalization
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
@@ -136,7 +141,6 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
     whole = [each.log for each in read]
     train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
-    test = [split_blocks(each.unfilled or each.log, validation=job.validation)[1] for each in read]
     report("accumulating information", 0.65)
     if "sample_weights" in (weighed := weights_of(job, robot)):
         options |= weighed
@@ -144,7 +148,10 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
             f"Samples where a joint nearly stands still (about {COULOMB_WIDTH} rad/s or m/s) count less, "
             f"{job.reversal_weight:g} at standstill: friction is least certain there."
         )
-    blocks = accumulate_blocks(robot, train, **options)
+    by_log = {
+        name: accumulate_blocks(robot, log, **options) for name, log in zip(_distinct(job.logs), train, strict=True)
+    }
+    blocks = [block for own in by_log.values() for block in own]
     report("fitting", 0.75)
     estimate = consistent_where_shown(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
     report("looking for faults", 0.8)
@@ -154,8 +161,19 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     report("finding intervals", 0.85)
     intervals = uncertainty(estimate, blocks, weight=job.weight)
     report("validating", 0.95)
+    apart = _correlation_time(diagnosis)
+    test = [
+        split_blocks(each.unfilled or each.log, validation=job.validation, gap=each.memory + apart)[1] for each in read
+    ]
     held = joined(test, name="held-out samples")
     before, after = validate(robot, held, rotors=job.rotors), validate(estimate, held)
+    reach = generalization(
+        estimate,
+        by_log,
+        reduce(add, [accumulate(robot, each, **options) for each in test]),
+        weight=job.weight,
+        other_motion=ordinary_use(robot, train, **job.columns),
+    )
     result = Result(
         job=job,
         prior=robot,
@@ -166,6 +184,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         after=after,
         held_out=held,
         diagnosis=diagnosis,
+        generalization=reach,
         findings=(*findings, *lost, *diagnosis.faults),
         notes=(*notes, *intervals.explain(), *diagnosis.hints),
         log_names=tuple(Path(path).name for path in job.logs),
@@ -173,6 +192,12 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     )
     report("done", 1.0)
     return result
+
+
+def _distinct(paths: Sequence[str]) -> list[str]:
+    """File names of logs, with the folders of those that share a name."""
+    names = [Path(path).name for path in paths]
+    return [path if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +214,12 @@ class Ready:
     cutoff: float
     filtering: Callable[[Log], Log]
     unfilled: Log | None = None
+
+    @property
+    def memory(self) -> float:
+        """s over which the filters of positions and torques carry a sample: the period at the lower cutoff."""
+        cutoffs = [each for each in (self.cutoff, self.log.bandwidth) if each]
+        return 1 / min(cutoffs) if cutoffs else 0.0
 
 
 def read_and_prepared(job: Job, robot: Robot, path) -> Ready:
@@ -265,6 +296,11 @@ def _clipped(job: Job, each: Ready) -> Clipped:
     return Clipped(each.raw, each.log, motion, each.filtering)
 
 
+def _correlation_time(diagnosis: Diagnosis) -> float:
+    """s after which the residual of no joint is like itself any more: twice its integrated autocorrelation."""
+    return max((2 * each.time_constant for each in diagnosis.residuals), default=0.0)
+
+
 def _losses(estimate: Estimate, read: list[Ready]) -> tuple[Fault, ...]:
     """What logs lack for good, and how to record again."""
     return tuple(fault for each in read for fault in costs(estimate, each.raw, each.filtered, each.findings))
@@ -314,7 +350,7 @@ def require_no_fatal(faults: tuple[Fault, ...], accept: tuple[str, ...]) -> None
 
 def load_with_side(job: Job) -> Robot:
     """The given model, with the rotors and loops of its side file where the job uses it."""
-    robot = load(job.model, floating=job.floating, gravity=job.gravity)
+    robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
     side = side_of(job)
     return robot if side is None else read_side(side, robot)
 

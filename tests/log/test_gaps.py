@@ -164,3 +164,16 @@ def test_other_positions_have_another_direction():
     for key in ("q", "v"):
         assert filtered.replace(**{key: 2 * getattr(filtered, key)}).direction is None
     assert filtered.replace(tau=2 * filtered.tau).direction is not None
+
+
+def test_filtered_torques_are_as_many_samples_as_their_band_holds():
+    log = swinging(stamped((0.0, 1280)))
+    assert log.effective_samples == 1280
+    filtered = filters.differentiate(log, 8.0, torque_cutoff=16.0)
+    assert filtered.effective_samples == pytest.approx(len(filtered) * 2 * 16 / RATE)
+    again = filters.differentiate(filtered, 30.0)
+    assert again.effective_samples == pytest.approx(len(again) * 2 * 16 / RATE)  # what is gone does not come back
+    narrower = filters.differentiate(filtered, 4.0)
+    assert narrower.effective_samples == pytest.approx(len(narrower) * 2 * 4 / RATE)
+    measured = filters.differentiate(log, 8.0, filter_torque=False)
+    assert measured.effective_samples == len(measured)

@@ -7,6 +7,7 @@ import pytest
 
 from payload_logs import THETA, static, swing
 from steelyard import payload
+from steelyard.errors import LogError
 from steelyard.inertia import parameters
 from steelyard.payload import OnlineEstimator, Status, WrenchLog, calibrate
 from steelyard.payload.estimate import Payload
@@ -172,3 +173,10 @@ def test_motion_from_poses_is_the_motion():
     np.testing.assert_allclose(acceleration[inner], 0.0, atol=2e-2)
     np.testing.assert_allclose(found.origin_acceleration[inner, 0], -radius * rate**2, atol=2e-2)
     np.testing.assert_allclose(dynamism(found)[inner], (radius * rate**2) ** 2 + (rate / 0.5) ** 2, rtol=0.03)
+
+
+def test_four_samples_are_enough_and_three_are_not():
+    log = static(THETA, poses=4)
+    assert payload.identify(log).mass == pytest.approx(THETA[0], rel=1e-3)
+    with pytest.raises(LogError, match="has 3 samples"):
+        payload.identify(log[:3])

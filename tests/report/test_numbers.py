@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from small_runs import JOINTS
+from steelyard.fit.generalization import Generalization
 from steelyard.fit.least_squares import model_parameters
 from steelyard.inertia.parameters import from_com_inertia
 from steelyard.model import library
@@ -107,6 +108,7 @@ def judged(before, after, names=("a", "b")):
             diagnosis=SimpleNamespace(faults=()),
             estimate=SimpleNamespace(weakest=()),
             findings=(),
+            generalization=Generalization(fitted=0.0, held_out=None, parts=(), other_motion=None),
         )
     )
 

@@ -19,7 +19,7 @@ MUTANTS = (
     Mutant(
         "noise of constrained fits is never raised",
         "fit/consistent.py",
-        "if (residual < OVERFITTED * noise).all():",
+        "if (np.abs(np.log(residual / noise)) < np.log(OVERFITTED)).all():",
         "if True:",
         FITS,
     ),
@@ -61,8 +61,8 @@ MUTANTS = (
     Mutant(
         "known noise of scores ignores independence",
         "fit/sandwich.py",
-        "weighted = total.base.weighted(total.independence / np.square(noise))",
-        "weighted = total.base.weighted(1.0 / np.square(noise))",
+        "weighted = weighted.weighted(weighted.independence / np.square(noise))",
+        "weighted = weighted.weighted(1.0 / np.square(noise))",
         SANDWICH,
     ),
     Mutant(
@@ -152,8 +152,8 @@ MUTANTS = (
     Mutant(
         "label: share of the prior's deviation, not variance",
         "fit/sources.py",
-        "from_prior, from_data = np.sum(pull**2, axis=1), np.sum(noise**2, axis=1)",
-        "from_prior, from_data = np.sqrt(np.sum(pull**2, axis=1)), np.sqrt(np.sum(noise**2, axis=1))",
+        "= np.sum(pull**2, axis=1), np.sum(noise[:, :-1] ** 2, axis=1), noise[:, -1] ** 2",
+        "= np.linalg.norm(pull, axis=1), np.linalg.norm(noise[:, :-1], axis=1), np.abs(noise[:, -1])",
         UNCERTAINTY,
     ),
     Mutant(

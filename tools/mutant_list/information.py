@@ -24,8 +24,8 @@ MUTANTS = (
     Mutant(
         "gains not squared in energies",
         "information/sums.py",
-        "energy=gains**2 * self.energy, factors=factors)",
-        "energy=gains * self.energy, factors=factors)",
+        '"energy": gains**2 * self.energy}',
+        '"energy": gains * self.energy}',
         SUMS,
     ),
     Mutant(
@@ -122,8 +122,8 @@ MUTANTS = (
     Mutant(
         "rows of momentum count as filtered samples",
         "information/collect.py",
-        "independence=1.0 if set(job.kinds) <= set(WEAK) else job.independence,",
-        "independence=job.independence,",
+        "independence=1.0 if set(job.kinds) <= set(WEAK) else share,",
+        "independence=share,",
         KINDS,
     ),
     Mutant(
@@ -146,5 +146,6 @@ MUTANTS = (
         "order = np.argsort(moved)[np.count_nonzero(moved < 0) :]",
         "order = np.flatnonzero(moved >= 0)",
         ("information/test_squares.py",),
+        alive="places in another order, with rows and columns alike, hold the same matrices",
     ),
 )

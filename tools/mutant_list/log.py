@@ -247,4 +247,25 @@ MUTANTS = (
         "changes = dict(changes)",
         ("log/test_log.py", "test_clipped.py"),
     ),
+    Mutant(
+        "samples of a filtered log once its bandwidth",
+        "log/log.py",
+        "return len(self) * min(1.0, 2 * self.bandwidth / self.rate)",
+        "return len(self) * min(1.0, self.bandwidth / self.rate)",
+        FILTERS,
+    ),
+    Mutant(
+        "a second, wider filter widens the band",
+        "log/log.py",
+        "return cutoff if self.bandwidth is None else min(self.bandwidth, cutoff)",
+        "return cutoff",
+        FILTERS,
+    ),
+    Mutant(
+        "bandwidth of torques by the motion's cutoff",
+        "log/filters.py",
+        "bandwidth = log.narrowed(torque_cutoff)",
+        "bandwidth = log.narrowed(cutoff)",
+        FILTERS,
+    ),
 )

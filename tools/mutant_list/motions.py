@@ -120,7 +120,7 @@ MUTANTS = (
         "excite/goal.py",
         "return float(np.sqrt(values[0] / values[-1])) if values[-1] > 0 else np.inf",
         "return float(values[0] / values[-1]) if values[-1] > 0 else np.inf",
-        ("excite/test_goal.py", ("excite/test_limits.py", "excite/test_design.py")),
+        ("excite/test_goal.py", "excite/test_limits.py", "excite/test_design.py"),
     ),
     Mutant(
         "noise grows with peaks, not with RMS",
@@ -148,14 +148,14 @@ MUTANTS = (
         "excite/scene.py",
         "needed = np.where(_among(pair, self.close), 0.0, self.clearance)",
         "needed = np.where(_among(pair, self.close), self.clearance, self.clearance)",
-        ("excite/test_robots.py", ("excite/test_limits.py", "excite/test_design.py")),
+        ("excite/test_robots.py", "excite/test_limits.py", "excite/test_design.py"),
     ),
     Mutant(
         "margins: distances not looked at between instants",
         "excite/margins.py",
         "slack = near.room - (fastest[near.first, near.sample] + fastest[near.second, near.sample]) * step",
         "slack = near.room + 1.0",
-        ("excite/test_robots.py", ("excite/test_limits.py", "excite/test_design.py")),
+        ("excite/test_robots.py", "excite/test_limits.py", "excite/test_design.py"),
     ),
     Mutant(
         "margin of a joint off the middle",

@@ -191,7 +191,7 @@ MUTANTS = (
     Mutant(
         "independence ignored by torques' payloads",
         "payload/torques.py",
-        "weights = independence / noise**2",
+        "weights = (info.independence if independence is None else independence) / noise**2",
         "weights = 1.0 / noise**2",
         TORQUES,
     ),

@@ -17,14 +17,22 @@ CLEAN, FOUND, REFUSED = 0, 1, 2
 
 
 def command(
-    paths: Iterable[str | Path], *, fix=None, out=None, format: str = "text", select=(), ignore=(), strict: bool = False
+    paths: Iterable[str | Path],
+    *,
+    fix=None,
+    out=None,
+    format: str = "text",
+    select=(),
+    ignore=(),
+    strict: bool = False,
+    folders=(),
 ) -> int:
     """Check models and print what is wrong; returns the exit code.
 
     paths: model files and folders of models. fix: file for the repaired copy of the one model, or a folder for the
     copies of several, with errors mended; or what is mended ("errors", "all", or rule codes with commas), and then out:
     that file or folder. format: text, json, sarif or markdown, on standard output; colours only on a terminal. select,
-    ignore: rule codes or their beginnings. strict: findings of severity info fail too.
+    ignore: rule codes or their beginnings. folders: as of `run`. strict: findings of severity info fail too.
     Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked:
     the reason is one line on standard error, and the other models are checked all the same.
     """
@@ -41,11 +49,11 @@ def command(
         models = _models(given, errors)
         for model, base in models:
             try:
-                findings = look(scan(model), rules)
+                findings = look(scan(model, folders=folders), rules)
                 found = found.merged(findings)
                 if copies is not None:
                     target = _target(model, base, copies, len(models))
-                    repairs.append(repair(model, target, fix=what, select=select, ignore=ignore))
+                    repairs.append(repair(model, target, fix=what, select=select, ignore=ignore, folders=folders))
                     findings = repairs[-1].remaining
                 remaining = remaining.merged(findings)
             except SteelyardError as error:

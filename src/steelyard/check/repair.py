@@ -17,6 +17,7 @@ from steelyard.check.parts import Inertial, Sketch
 from steelyard.check.run import look
 from steelyard.check.scan import scan
 from steelyard.errors import ModelError
+from steelyard.model.references import reach
 
 SAME = 1e-9  # relative; decimals of an orientation leave rounding
 
@@ -44,14 +45,13 @@ class Repair:
         return tuple(code for code in self.remaining.codes if BY_CODE[code].repairs)
 
 
-def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=()) -> Repair:
+def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=(), folders=()) -> Repair:
     """Write a repaired copy of a model to `out`; the file itself is never changed, all else in it stays byte for byte.
 
     fix: what is mended: "errors", which no body can have; "all", warnings too, which a right model may have (a
     counterweight that is not drawn); or rule codes and beginnings of codes. select, ignore: rules that look, as for
-    `run`. A copy without changes is written when nothing can be
-    mended. Raises ModelError, with nothing written, for an unreadable model and for a result that does not read back
-    as planned.
+    `run`, and so are folders. A copy without changes is written when nothing can be mended. Raises ModelError, with
+    nothing written, for an unreadable model and for a result that does not read back as planned.
     """
     path, out = Path(path).absolute(), Path(out).absolute()
     if out.suffix.lower() != path.suffix.lower() or os.path.isdir(out):  # noqa: PTH112  False for names that cannot be
@@ -60,14 +60,15 @@ def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=()
         raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
     rules = selected(select, ignore)
     wanted = mendable(fix)
-    sketch = scan(path)
+    allowed = reach(path, folders)
+    sketch = scan(path, folders=folders)
     mended, changes = mend(sketch, rules, wanted)
     _require_written(sketch, changes)
     inertials = {index: change.after for index, change in changes.items()}
-    files = _write(sketch, mended, inertials, out)
-    remaining = look(scan(out), rules)
+    files = _write(sketch, mended, inertials, out, allowed)
+    remaining = look(scan(out, folders=allowed), rules)
     names = tuple(sketch.parts[i].name for i in changes)
-    effects = effect(path, out) if changes else ()
+    effects = effect(path, out, allowed) if changes else ()
     return Repair(path, out, files, names, tuple(changes.values()), effects, remaining)
 
 
@@ -86,15 +87,15 @@ def _require_written(sketch: Sketch, changes: dict[int, Change]):
             )
 
 
-def _write(sketch: Sketch, mended: Sketch, inertials: dict[int, Inertial], out: Path) -> tuple[Path, ...]:
-    final = edited(sketch, inertials, out)
+def _write(sketch: Sketch, mended: Sketch, inertials: dict[int, Inertial], out: Path, folders) -> tuple[Path, ...]:
+    final = edited(sketch, inertials, out, folders)
     try:
         with storage.folders_above(out), storage.temporary_files() as temporary:
             trial = storage.draft_of(out)
-            for name, content in edited(sketch, inertials, trial):
+            for name, content in edited(sketch, inertials, trial, folders):
                 temporary.append(name)
                 name.write_bytes(content)
-            _verify(mended, scan(trial, meshes=False), out)
+            _verify(mended, scan(trial, meshes=False, folders=folders), out)
             for (target, content), name in zip(final, temporary, strict=True):
                 name.write_bytes(content)
                 name.replace(target)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import words
+from steelyard.cli.options import Folders, words
 from steelyard.cli.terminal import examples
 
 EXAMPLES = examples(
@@ -34,9 +34,19 @@ def check(
     select: Annotated[str, typer.Option(metavar="CODES", help="Only these rules: codes or beginnings, commas.")] = "",
     ignore: Annotated[str, typer.Option(metavar="CODES", help="Not these rules.")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Let findings of severity info fail too.")] = False,
+    folder: Folders = None,
 ):
     """Find wrong inertias, units, limits and paths in robot models, and mend them."""
     from steelyard.check import command
 
-    code = command(models, fix=fix, out=out, format=format, select=words(select), ignore=words(ignore), strict=strict)
+    code = command(
+        models,
+        fix=fix,
+        out=out,
+        format=format,
+        select=words(select),
+        ignore=words(ignore),
+        strict=strict,
+        folders=folder or (),
+    )
     raise typer.Exit(code)
