@@ -18,13 +18,12 @@ from steelyard.log.free_base import convention_of, from_convention
 from steelyard.log.motion import full_turns
 from steelyard.log.saturation import clipped_sides
 from steelyard.log.stamps import even_stamps
-from steelyard.model.joint import Joint
+from steelyard.model.joint import ENDLESS, Joint
 from steelyard.model.robot import Robot
 from steelyard.model.screw import screw
 
 AUTO = "auto"
 ALL = "all"
-UNLIMITED = 1e6  # rad: files write none as infinite, 1e9 or the like
 NEAR = 1e-6  # of a step: times closer than that are the same
 MOVED = {None: ("q", "v", "a", "tau"), "q": ("q", "v", "a"), "v": ("v",), "tau": ("tau",)}
 
@@ -217,7 +216,7 @@ def _endless_unwrapped(robot: Robot, log: Log) -> Log:
 
 def _endless(joint: Joint) -> bool:
     """Whether a joint about an axis comes back to the same pose after a turn, again and again."""
-    return bool(joint.upper[0] - joint.lower[0] > UNLIMITED) and not screw(joint)[2]
+    return bool(joint.upper[0] - joint.lower[0] > ENDLESS) and not screw(joint)[2]
 
 
 def _unwrapped(log: Log, columns, joint: str) -> Log:

@@ -1,15 +1,15 @@
 """A cause is named where undoing it explains what a fit leaves, and nothing is named where it does not."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from recordings_of_arms import arm, diagnosis_of, recorded, with_gravity
+from recordings_of_arms import arm, diagnosis_of, fitted, recorded, with_gravity
 from steelyard.demo import mistaken
-from steelyard.diagnose.finding import FATAL
+from steelyard.diagnose.case import case_of
+from steelyard.diagnose.finding import fault
 from steelyard.diagnose.hypothesis import ALIKE, persistence, surprise
+from steelyard.diagnose.remaining import remaining
+from steelyard.diagnose.residuals import analyse
 
 PANDA = "panda_joint{}".format
 
@@ -102,8 +102,15 @@ def test_what_has_no_name_gets_none(what, joint):
 
 
 def test_a_cause_that_explains_too_little_is_said_to():
-    (fault,), _ = faults_of("panda", with_torque("panda", {1: UNNAMED["nonlinear spring"]}))
-    assert re.search(r"Of the causes with a name, \w.* explains most, but too little to be the cause", fault.message)
+    done = fitted(arm("panda"), with_torque("panda", {1: UNNAMED["nonlinear spring"]}))
+    case = case_of(done.estimate, [done.log], independence=done.independence)
+    left = analyse(case.robot, (case.regression.q, case.regression.v, case.regression.a), case.tau, case.error, 0.02)
+    doubted = fault("torque_sign", "It may be.", "Negate it.", joint=PANDA(2))
+    (found,) = [each for each in remaining(case, left, doubted) if each.code == "model_class"]
+    words = "Of the causes with a name, torque sign of panda_joint2 explains most, but too little to be the cause"
+    assert words in found.message
+    (found,) = [each for each in remaining(case, left) if each.code == "model_class"]
+    assert "causes with a name" not in found.message
 
 
 def test_noise_is_nothing_that_a_model_lacks():
@@ -125,9 +132,3 @@ def test_samples_of_a_residual_that_lasts_are_worth_less():
 
 def test_figures_cost_what_their_size_is_unlikely():
     assert surprise([0.0], 0.1) == 0 and surprise([0.1, 0.2], 0.1) == pytest.approx(2.5)
-
-
-def test_the_page_lists_what_is_fatal():
-    page = (Path(__file__).parents[2] / "docs" / "diagnosis.md").read_text("utf-8")
-    sentence = re.search(r"^Fatal are (.*?):", page, re.DOTALL | re.MULTILINE)[1]
-    assert set(re.findall(r"`(\w+)`", sentence)) == FATAL
