@@ -347,6 +347,16 @@ def test_files_of_installed_packages_are_read(folder, tmp_path, name):
         assert sy.load(report.path).nb == 1
 
 
+def test_a_folder_of_models_is_not_left_by_links(folder, tmp_path):
+    (folder / "a.urdf").symlink_to(folder / "inside" / "whole.urdf")
+    (folder / "b.urdf").symlink_to(tmp_path / "secret" / "whole.urdf")
+    (folder / "c").symlink_to(tmp_path / "secret")
+    assert [each.name for each in check.run(folder, select=["SY6"]).files if each.suffix == ".urdf"] == [
+        "a.urdf",
+        "whole.urdf",
+    ]
+
+
 def test_a_folder_that_is_none_is_named(folder):
     with pytest.raises(ModelError, match="gone, given as a folder"):
         reach(folder / "arm.xml", [folder / "gone"])
