@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
+from problems import random_log, scattered, true_base
 from steelyard import fit
+from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
-from steelyard.information import Information
+from steelyard.fit.whitening import degrees_taken
+from steelyard.information import Information, accumulate
+from steelyard.model import library
 from steelyard.parameters import ParameterLayout
 
 SAMPLES = 4000
@@ -74,3 +78,49 @@ def test_known_noise_is_used_as_it_is(problem, fitted):
 def test_noise_that_is_none_is_refused(problem, fitted, noise):
     with pytest.raises(OptionError, match="2 positive standard deviations"):
         fitted(problem, noise=noise)
+
+
+LEVEL = np.array([0.1, 0.02, 0.1, 0.02, 0.1, 0.02])  # of each joint's RMS torque
+
+
+def few_samples(seed, repeated=1, samples=12):
+    """Information of a few states of an arm, each recorded several times over, its truth, and the noise (nv,)."""
+    rng = np.random.default_rng(seed)
+    model = library.puma560().with_joint_properties(
+        **{key: np.zeros(6) for key in ("armature", "damping", "frictionloss")}
+    )
+    truth = model.with_inertias(scattered(model.inertias, rng))
+    log = random_log(truth, rng, samples=samples, torque=lambda *state: inverse_dynamics(truth, *state))
+    noise = LEVEL * np.sqrt(np.mean(log.tau**2, axis=0))
+    log = log.replace(tau=log.tau + noise * rng.normal(size=log.tau.shape))
+    parts = {key: np.repeat(getattr(log, key), repeated, axis=0) for key in ("q", "v", "a", "tau")}
+    log = log.replace(t=np.arange(repeated * samples) * 0.01, **parts)
+    return accumulate(model, log, independence=1 / repeated, engine="numpy"), truth, noise
+
+
+def test_few_samples_and_a_prior_tell_the_noise_of_each_joint():
+    """72 equations, 54 combinations: least squares follows the noise of some joints; a fit with a prior does not."""
+    ratios, z = [], []
+    for seed in range(8):
+        info, truth, noise = few_samples(seed)
+        estimate = fit.consistent(info)
+        ratios.append(estimate.noise / noise)
+        z.append((estimate.base - true_base(info, truth)) / np.sqrt(np.diag(estimate.covariance)))
+    typical = np.exp(np.mean(np.log(ratios), axis=0))
+    assert (typical > 0.7).all() and (typical < 1.5).all()
+    assert np.mean(np.abs(z) < 2) > 0.95
+    left = [fit.least_squares(few_samples(seed)[0]).noise / few_samples(seed)[2] for seed in range(8)]
+    assert np.max(np.abs(np.log(np.median(left, axis=0)))) > np.log(3)
+
+
+def test_samples_that_repeat_others_are_no_information():
+    """Five equal samples of which a fifth is independent: the same fit, the same noise, the same deviations."""
+    once, five = (fit.consistent(few_samples(1, repeated)[0]) for repeated in (1, 5))
+    np.testing.assert_allclose(five.noise, once.noise, rtol=1e-3)
+    np.testing.assert_allclose(five.covariance, once.covariance, rtol=1e-2, atol=1e-6 * np.abs(once.covariance).max())
+
+
+def test_degrees_taken_by_least_squares_are_its_parameters(problem):
+    estimate = fit.least_squares(problem)
+    weighted = problem.weighted(1 / estimate.noise**2)
+    assert degrees_taken(weighted, estimate.covariance).sum() == pytest.approx(2.0, rel=1e-9)

@@ -332,6 +332,31 @@ def test_a_package_is_one_unless_it_is_the_home_folder(folder, tmp_path, monkeyp
             sy.load(path)
 
 
+@pytest.mark.parametrize("name", ["site-packages", "sites"])
+def test_files_of_installed_packages_are_read(folder, tmp_path, name):
+    """A saved copy of an installed model is read as it is."""
+    (tmp_path / name / "robots").mkdir(parents=True)
+    shutil.copytree(folder, tmp_path / name / "robots" / "arm")
+    robot = sy.load(mjcf(tmp_path / name / "robots" / "arm", "mesh", "inside"))
+    report = sy.save(robot, tmp_path / "out" / "arm.xml")
+    assert bool([note for note in report.notes if "--folder" in note]) == (name == "sites")
+    if name == "sites":
+        with pytest.raises(ModelError, match="not opened"):
+            sy.load(report.path)
+    else:
+        assert sy.load(report.path).nb == 1
+
+
+def test_a_folder_of_models_is_not_left_by_links(folder, tmp_path):
+    (folder / "a.urdf").symlink_to(folder / "inside" / "whole.urdf")
+    (folder / "b.urdf").symlink_to(tmp_path / "secret" / "whole.urdf")
+    (folder / "c").symlink_to(tmp_path / "secret")
+    assert [each.name for each in check.run(folder, select=["SY6"]).files if each.suffix == ".urdf"] == [
+        "a.urdf",
+        "whole.urdf",
+    ]
+
+
 def test_a_folder_that_is_none_is_named(folder):
     with pytest.raises(ModelError, match="gone, given as a folder"):
         reach(folder / "arm.xml", [folder / "gone"])

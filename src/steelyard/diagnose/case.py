@@ -146,7 +146,12 @@ class Case:
     @property
     def relative_error(self) -> float:
         """The same of all degrees together."""
-        return float(np.sqrt(self.physical_energy.sum() / self.information.energy.sum()))
+        return self.share(self.physical_energy)
+
+    def share(self, left) -> float:
+        """What a fit leaves, energies (nv,), over the torque of all degrees that measure any."""
+        energy = self.information.energy
+        return float(np.sqrt(left[energy > 0].sum() / energy.sum()))
 
     @property
     def gap(self) -> float:
@@ -165,6 +170,11 @@ class Case:
         """(n, nv) torque that the physical fit leaves."""
         base = self.free[0] if self.physical is None else self.physical.base
         return (self.target - self.regression.predicted(base)).T
+
+    @property
+    def free_error(self) -> np.ndarray:
+        """(n, nv) torque that the fit without physical constraints leaves."""
+        return (self.target - self.regression.predicted(self.free[0])).T
 
     @cached_property
     def space(self) -> np.ndarray:

@@ -23,7 +23,7 @@ from steelyard.fit.scale import scale_is_lost
 from steelyard.fit.solve import NO_DIGITS, Solution, proven, solve
 from steelyard.fit.weakness import weak_directions
 from steelyard.fit.weighed import Weighed, first_noise, weighed
-from steelyard.fit.whitening import REFERENCES, joint_noise
+from steelyard.fit.whitening import REFERENCES, degrees_taken, joint_noise
 from steelyard.information import Information
 
 ACCURATE = 1e-6  # relative duality gap: parameters are then right to far below their standard deviations
@@ -135,7 +135,8 @@ def _at_noise(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted"]:
     least = noise = first_noise(info)
     fitted = _solved(info, noise, wanted)
     for _ in range(REWEIGHINGS):
-        residual = np.maximum(least, joint_noise(info, info.basis.regroup(fitted.parameters)))
+        taken = degrees_taken(fitted.data.info, _covariance(fitted.program, fitted.solution, info.basis))
+        residual = np.maximum(least, joint_noise(info, info.basis.regroup(fitted.parameters), taken))
         if (np.abs(np.log(residual / noise)) < np.log(OVERFITTED)).all():
             break
         noise = residual

@@ -47,9 +47,7 @@ class Ratios:
             return info
         places, blocks, moment = info.squares.pattern.places, list(info.squares.blocks), info.moment.copy()
         energy = info.residual_energy(x) + (LEAST * reach(info, x)) ** 2 * info.counts
-        most = np.zeros(info.basis.count)
-        for at, G in zip(places, blocks, strict=True):
-            most[at] = np.maximum(most[at], np.diag(G))
+        most = _largest(info)
         for g in np.flatnonzero(self.groups):
             at, G = places[g], blocks[g]
             P = _without_scale(x[at], _apart(info, at) * G)
@@ -125,11 +123,24 @@ def reach(info: Information, base) -> np.ndarray:
 
 
 def _shared(info: Information, chosen) -> np.ndarray:
-    """(g,) chosen row groups and all that see the same bodies: of a wrench none is believed where one is not."""
-    columns = (info.basis.columns[at] for at in info.squares.pattern.places)
-    bodies = [frozenset(each[each < info.layout.inertial.stop] // 10) for each in columns]
-    doubted = {seen for seen, each in zip(bodies, chosen, strict=True) if each}
-    return np.array([seen in doubted for seen in bodies])
+    """(g,) chosen row groups, and all that see the same bodies and their masses alike: of a force, no axis is believed
+    where one is not, nor of a moment."""
+    most = _largest(info)
+    keys = []
+    for at, G in zip(info.squares.pattern.places, info.squares.blocks, strict=True):
+        seen = info.basis.columns[at[np.diag(G) > VANISHED * most[at]]]
+        seen = seen[seen < info.layout.inertial.stop]
+        keys.append((frozenset(seen // 10), bool((seen % 10 == 0).any())))
+    doubted = {key for key, each in zip(keys, chosen, strict=True) if each}
+    return np.array([key in doubted for key in keys])
+
+
+def _largest(info: Information) -> np.ndarray:
+    """(r,) largest square of each base column in any row group."""
+    most = np.zeros(info.basis.count)
+    for at, G in zip(info.squares.pattern.places, info.squares.blocks, strict=True):
+        most[at] = np.maximum(most[at], np.diag(G))
+    return most
 
 
 def _apart(info: Information, at) -> np.ndarray:

@@ -6,14 +6,14 @@ import numpy as np
 
 from steelyard.fit.prior import consistent_prior, model_parameters
 from steelyard.fit.program import congruence
-from steelyard.fit.whitening import Whitened, weigh_rows, whiten
+from steelyard.fit.whitening import Whitened, noise_floor, weigh_rows, whiten
 from steelyard.information import Information
 
 # Prior standard deviation of friction and armature, in RMS torques of the joint at unit speed or acceleration: wide
 # enough to leave alone what the data shows, finite so that a joint that never moved keeps the model's values.
 EFFECT_SPREAD = 10.0
-FEW = 2.0  # equations an identifiable combination, below which residuals of least squares say little about noise
-UNTOLD = 0.01  # noise that is then assumed first, relative to RMS torque
+FEW = 2.0  # independent equations an identifiable combination: below, least squares follows the noise of some joints
+UNTOLD = 0.01  # noise that is then assumed first, relative to RMS torque; a fit with a prior finds what it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +72,10 @@ def prior_parameters(info: Information, theta0) -> np.ndarray:
 
 
 def first_noise(info: Information) -> np.ndarray:
-    """(g,) noise that unconstrained least squares leaves; at least UNTOLD of the torque where it fits too few data."""
-    noise = weigh_rows(info)[1]
+    """(g,) noise that unconstrained least squares leaves; a share UNTOLD of the torque where that would fit noise."""
     if info.counts.sum() * info.independence > FEW * info.basis.count:
-        return noise
-    return np.maximum(noise, UNTOLD * np.sqrt(info.energy / np.maximum(info.counts, 1)))
+        return weigh_rows(info)[1]
+    return np.maximum(UNTOLD * np.sqrt(info.energy / np.maximum(info.counts, 1)), noise_floor(info))
 
 
 def effect_pull(info: Information, weight: float) -> np.ndarray:

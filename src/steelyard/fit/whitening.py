@@ -82,10 +82,23 @@ def _column_scale(diagonal) -> np.ndarray:
     return 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
 
 
-def joint_noise(info: Information, base) -> np.ndarray:
-    """(g,) residual standard deviation of each row group at base parameters (r,), floored at rounding level."""
-    degrees = np.maximum(info.counts - parameters_per_row(info), 1.0)
+def joint_noise(info: Information, base, taken=None) -> np.ndarray:
+    """(g,) residual standard deviation of each row group at base parameters (r,), floored at rounding level.
+
+    taken: (g,) degrees of freedom that a fit took from each group, by default an equal part of the parameters.
+    """
+    taken = parameters_per_row(info) if taken is None else np.asarray(taken)
+    degrees = np.maximum(info.counts - taken / info.independence, 1.0 / info.independence)
     return np.maximum(np.sqrt(info.residual_energy(base) / degrees), noise_floor(info))
+
+
+def degrees_taken(info: Information, covariance) -> np.ndarray:
+    """(g,) degrees of freedom that a fit took from each group of rows: the trace of its part of the hat matrix.
+
+    covariance: (r, r) of the fit, from data and prior (Hastie, Tibshirani and Friedman 2009, 7.6).
+    """
+    pairs = zip(info.squares.pattern.places, info.squares.blocks, strict=True)
+    return info.weights * np.array([np.sum(G * covariance[np.ix_(at, at)]) for at, G in pairs])
 
 
 def noise_floor(info: Information) -> np.ndarray:

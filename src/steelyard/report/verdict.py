@@ -7,6 +7,7 @@ predict one another as well as noise and covariance say; other motion is promise
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from steelyard.fit import Status
 from steelyard.fit.generalization import Generalization, Prediction
 from steelyard.pipeline import Result
 from steelyard.report.numbers import percent, plural, times
@@ -44,8 +45,14 @@ def verdict(result: Result) -> Verdict:
     before, after = result.before.relative_error, result.after.relative_error
     improved = after < (1 - SAME) * before
     reasons = tuple(_reasons(result, improved))
-    level = "good" if not reasons else "care" if improved and _explains(result) else "keep"
+    usable = improved and _explains(result) and not _lost(result)
+    level = "good" if not reasons else "care" if usable else "keep"
     return Verdict(level, _headline(result, improved), ADVICE[level], reasons)
+
+
+def _lost(result: Result) -> bool:
+    """Whether the data tells ratios of masses alone."""
+    return result.estimate.status is Status.LOST_SCALE
 
 
 def unexplained(result: Result) -> float:
@@ -64,6 +71,8 @@ def _headline(result: Result, improved: bool) -> str:
     change = f"{percent(before)} before, {percent(after)} after"
     if not _explains(result):
         return f"Not explained: held-out torque error {change}."
+    if _lost(result):
+        return f"Masses in ratios only: held-out torque error {change}."
     if improved:
         return f"Better: held-out torque error {change} ({times(before / after)} times smaller)."
     if after <= (1 + SAME) * before or percent(before) == percent(after):
@@ -92,6 +101,8 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
         )
     yield from _disagreements(result.generalization)
     yield from _limits(result.generalization, result.after.relative_error)
+    if _lost(result):
+        yield f"{result.estimate.status.value[0].upper()}{result.estimate.status.value[1:]}."
     if result.estimate.weakest:
         count = len(result.estimate.weakest)
         are, values = ("is", "its value comes") if count == 1 else ("are", "their values come")
