@@ -6,7 +6,7 @@ What is known about bodies and friction becomes constraints (`asked.py`), the wh
 
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from steelyard.fit.conflicts import conflicting
 from steelyard.fit.constraints import Tied, effect_bounds
 from steelyard.fit.estimate import Estimate, Status, identified_robot
 from steelyard.fit.program import Infeasible, Program
-from steelyard.fit.solve import NO_DIGITS, Solution, proven, solve
+from steelyard.fit.solve import Solution, solve
 from steelyard.fit.weakness import weak_directions
 from steelyard.fit.weighed import Weighed, first_noise, weighed
 from steelyard.fit.whitening import joint_noise
@@ -29,6 +29,10 @@ ON_BOUND = 1e-6  # depth, in units of each constraint, that counts as on the bou
 # Residuals that exceed the assumed noise by this factor: least squares had fitted noise that the constraints do not.
 OVERFITTED = 1.3
 REWEIGHINGS = 6
+NOTHING_FOUND = (
+    "The solver found no parameters that satisfy all constraints, and no conflict among them either. That is a fault "
+    "of Steelyard, not of your log: please report it; until then leave out bounds one by one, or raise the weight."
+)
 
 
 def consistent(
@@ -107,7 +111,7 @@ def consistent(
 
 
 def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted"]:
-    """Noise (g,), and the fit with its proof, once the noise is no less than what the fit leaves."""
+    """Noise (g,), and the fit, once the noise is no less than what the fit leaves."""
     noise = first_noise(info)
     fitted = _solved(info, noise, wanted)
     for _ in range(REWEIGHINGS):
@@ -116,8 +120,7 @@ def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted"]
             break
         noise = np.maximum(noise, residual)
         fitted = _solved(info, noise, wanted)
-    with _conflicts_named(fitted.data, wanted):
-        return noise, replace(fitted, solution=proven(fitted.program, fitted.solution))
+    return noise, fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +137,11 @@ class _Fitted:
 
 
 def _solved(info: Information, noise, wanted: Asked) -> _Fitted:
-    """The fit at a noise (g,), without a proof. Raises FitError that names what contradicts what."""
+    """The fit at a noise (g,). Raises FitError that names what contradicts what."""
     data = weighed(info, noise, wanted.theta0, wanted.weight)
     with _conflicts_named(data, wanted):
         program = assembled(data, wanted.known, wanted.regularizer, wanted.weight)
-        return _Fitted(data, program, solve(program, proof=False))
+        return _Fitted(data, program, solve(program))
 
 
 @contextmanager
@@ -149,7 +152,7 @@ def _conflicts_named(data: Weighed, wanted: Asked):
     except Infeasible as error:
         labels = conflicting(data.start, data.directions, wanted.known)
         if not labels:
-            raise FitError(NO_DIGITS) from error
+            raise FitError(NOTHING_FOUND) from error
         raise FitError(
             f"No parameters satisfy everything that is said to be known. In conflict: {'; '.join(labels)}. Correct or "
             "leave out one of them."

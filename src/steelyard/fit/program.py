@@ -81,12 +81,6 @@ class Program:
         y = (self.offset + self.spread @ w).reshape(-1, 10)
         return np.eye(4) + np.tensordot(y, TRIANGLES, axes=1)
 
-    def room(self, w, d) -> float:
-        """Share of the way to the end of the entropic cost that a step d from w covers; above 1 it goes beyond."""
-        inverse = np.linalg.inv(np.linalg.cholesky(self.relative(w)))
-        change = np.tensordot((self.spread @ d).reshape(-1, 10), TRIANGLES, axes=1)
-        return float(-np.linalg.eigvalsh(inverse @ change @ np.swapaxes(inverse, -1, -2)).min(initial=0.0))
-
     def cost(self, w) -> float:
         """Objective, infinite where an entropic term ends."""
         R, z = self.residual.triangle
@@ -98,19 +92,23 @@ class Program:
             value += self.entropic_weight * float(np.sum(eigenvalues - 1 - np.log(eigenvalues)))
         return value
 
-    def model(self, w) -> tuple[np.ndarray, np.ndarray]:
-        """F and u of the quadratic model `cost(w + d) = cost(w) - ||u||^2 / 2 + ||F d - u||^2 / 2`; F triangular."""
+    @property
+    def quadratic(self) -> tuple[np.ndarray, np.ndarray]:
+        """F and t of the residual's cost `||F w - t||^2 / 2` but for what no w changes; F upper triangular."""
         R, z = self.residual.triangle
-        rows, sides = [np.sqrt(2) * R], [np.sqrt(2) * (z - R @ w)]
+        return np.sqrt(2) * R, np.sqrt(2) * z
+
+    def hessian(self, w) -> np.ndarray:
+        """(k, k) triangular F of the cost's Hessian `F^T F`."""
+        F = self.quadratic[0]
         if not self.entropic_weight:
-            return rows[0], sides[0]
-        root = np.sqrt(self.entropic_weight)
+            return F
+        rows = [F]
         for i, C in enumerate(np.linalg.cholesky(self.relative(w))):
             inverse = np.linalg.inv(C)
             local = cones.triangle(inverse @ TRIANGLES @ inverse.T).T
-            rows.append(root * local @ self.spread[10 * i : 10 * i + 10])
-            sides.append(-root * cones.triangle(C.T @ C - np.eye(4)))
-        return _factor(np.concatenate(rows), np.concatenate(sides))
+            rows.append(np.sqrt(self.entropic_weight) * local @ self.spread[10 * i : 10 * i + 10])
+        return np.asarray(np.linalg.qr(np.concatenate(rows), mode="r"))
 
 
 def _factor(A, b) -> tuple[np.ndarray, np.ndarray]:
