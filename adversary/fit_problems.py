@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import steelyard as sy
-from steelyard.information import Information
 from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
+from steelyard.information import Information
 
 BODY_SIZES = {  # kg and metres
     "tiny": (1e-3, 3e-3),

@@ -23,13 +23,19 @@ CENTRED = 1e-3  # smallest eigenvalue of all `S Z`, relative to their mean, that
 SHORT = 0.1  # length of a step below which one towards the central path is tried
 SHRINK = 0.8  # of a step that is not centred
 SHRINKS = 12
+GENTLE = (0.3, 0.1, 0.0)  # of the residuals that such a step removes
 WIDE = 10.0  # factor by which a step towards the central path changes an eigenvalue at most
 APART = 10.0  # slacks of the unconstrained optimum, relative to those of the start, that say how large slacks become
 CLEAR = 0.1  # smallest eigenvalue of a slack, relative to its size, with which a start is not moved inside
 TINY = 1e-2  # slack of a start on a border, in units of its constraint
+UNREACHABLE = 1e-14  # of the largest singular value: directions in which no step moves a slack
 LEAST = 1e-8  # mean eigenvalue of `S Z` at the start
-DONE = 1e-10  # gap, relative to the cost (and at least that of COST), with which the iteration ends
+DONE = 1e-14  # gap, relative to the cost (and at least to COST), with which the iteration ends
+GOOD = 1e-10  # the same, where it ends as soon as a step gains little
+GAINS = 0.5  # of the gap: a step that leaves more gains little
 COST = 1e-6
+LIFTS = (1.0, 1e3, 1e6)  # of that, one after the other, where multipliers must become larger than a start tells
+STUCK = 3  # short steps in a row, without a point inside, that end a trial
 MET = 1e-12  # error of the slacks, relative to their size, that is rounding
 STALLED = 8  # steps without a smaller gap, once there is a point inside, after which there are no more digits
 
@@ -44,18 +50,13 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """F: (r, k), triangular and regular unless a block has a floor; t: (r,). unexplained: part of the cost that no x
-    changes."""
+    """F: (r, k); t: (r,). Blocks with a floor bend the directions that F leaves flat. unexplained: part of the
+    cost that no x changes."""
 
     F: np.ndarray
     t: np.ndarray
     blocks: Sequence[Block]
     unexplained: float = 0.0
-
-    @property
-    def smooth(self) -> bool:
-        """Whether an entropic cost bends every direction."""
-        return any(block.floor > 0 for block in self.blocks)
 
     def cost(self, x) -> float:
         """Without the entropic part's constant."""
@@ -73,50 +74,92 @@ def minimise(problem: Problem, start, *, pivoted: bool = False) -> Point | None:
     pivoted: rows and columns of the least-squares problems in order of size, which keeps more digits and takes longer;
     the slacks start at those of the start, not at the size that they have in the unconstrained optimum.
     """
-    try:
-        return _followed(_State(problem, start, pivoted))
-    except np.linalg.LinAlgError:  # not even a start: numbers that are not finite
-        return None
+    for lift in LIFTS:
+        try:
+            found = _followed(_started(problem, start, pivoted, lift))
+        except np.linalg.LinAlgError:  # not even a start: numbers that are not finite
+            return None
+        if found is not None:
+            return found
+    return None
 
 
 def _followed(state: "_State") -> Point | None:
-    best, since = None, 0
+    best, since, short = None, 0, 0
     for _ in range(STEPS * (1 + state.pivoted)):
         try:
             state.factorise()
             found = state.certified()
             if found is not None:
-                better = best is None or found.gap < 0.9 * best.gap
+                better = best is None or found.gap < GAINS * best.gap
                 best, since = (found, 0) if better else (best, since + 1)
-                if found.gap < DONE * max(COST, state.problem.cost(found.x)) or since == STALLED:
+                share = best.gap / max(COST, state.problem.cost(best.x))
+                if share < DONE or (since and share < GOOD) or since == STALLED:
                     break
-            state.step()
+            short = short + 1 if state.step() < SHORT else 0
+            if best is None and short == STUCK:
+                break
         except np.linalg.LinAlgError:  # on the border to rounding: no more digits
             break
     return best
 
 
+def certified(problem: Problem, x, multipliers) -> Point | None:
+    """A point x (k,) found otherwise, with the bound that its multipliers prove; None where it is not inside."""
+    try:
+        state = _State(problem, x, [block.slack(x) for block in problem.blocks], multipliers)
+        state.factorise()
+        return state.certified()
+    except np.linalg.LinAlgError:
+        return None
+
+
+def effort(problem: Problem, x) -> float:
+    """What the quadratic cost rises by a short way from x onto the borders that it is outside of."""
+    outside = []
+    for block in problem.blocks:
+        S = block.slack(x)
+        eigenvalues, vectors = np.linalg.eigh(S)
+        moved = (vectors * np.maximum(-eigenvalues, 0.0)[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+        outside.append(cones.triangle(moved).ravel())
+    G = np.concatenate([block.G.reshape(-1, block.G.shape[2]) for block in problem.blocks])
+    step = _least_squares(G, -np.concatenate(outside))
+    return 0.5 * float(np.sum((problem.F @ step) ** 2))
+
+
+def _least_squares(A, b) -> np.ndarray:
+    from scipy.linalg import lstsq
+
+    return lstsq(A, b, cond=UNREACHABLE, lapack_driver="gelsy", check_finite=False)[0]
+
+
+def _started(problem: Problem, x, pivoted: bool, lift: float) -> "_State":
+    """Slacks at x moved inside, and multipliers with which all products are the same."""
+    slacks = _inside(problem.blocks, x, None if pivoted else _unconstrained(problem))
+    cost = 0.5 * float(np.sum((problem.F @ x - problem.t) ** 2))
+    degree = sum(block.degree for block in problem.blocks)
+    floors = [block.floor for block in problem.blocks]
+    mean = lift * max([max(cost, effort(problem, x)) / degree, LEAST, *floors])
+    return _State(problem, x, slacks, [mean * np.linalg.inv(S) for S in slacks], pivoted)
+
+
 class _State:
     """An iterate: x, slacks S and multipliers Z of all blocks, and the factors that a step needs."""
 
-    def __init__(self, problem: Problem, start, pivoted: bool):
+    def __init__(self, problem: Problem, x, S, Z, pivoted: bool = False):
         self.problem, self.pivoted = problem, pivoted
-        self.x = np.array(start, dtype=float)
-        blocks = problem.blocks
-        far = None if pivoted else _unconstrained(problem)
-        self.S = [_inside(block, self.x, far) for block in blocks]
-        cost = 0.5 * float(np.sum((problem.F @ self.x - problem.t) ** 2))
-        degree = sum(block.degree for block in blocks)
-        mean = max([cost / degree, LEAST, *(block.floor for block in blocks)])
-        self.Z = [mean * np.linalg.inv(S) for S in self.S]
+        self.x, self.S, self.Z = np.array(x, dtype=float), list(S), list(Z)
 
     def factorise(self) -> None:
-        blocks = self.problem.blocks
-        self.residual = self.problem.F @ self.x - self.problem.t
-        self.missed = [S - block.slack(self.x) for block, S in zip(blocks, self.S, strict=True)]
-        self.scaled = [scaled(*each) for each in zip(blocks, self.S, self.Z, strict=True)]
+        problem = self.problem
+        self.residual = problem.F @ self.x - problem.t
+        self.missed = [S - block.slack(self.x) for block, S in zip(problem.blocks, self.S, strict=True)]
+        self.scaled = [scaled(*each) for each in zip(problem.blocks, self.S, self.Z, strict=True)]
         self.rows = [each.rows for each in self.scaled]
-        self.least_squares = _Factors(np.concatenate([self.problem.F, *self.rows]), self.pivoted)
+        self.least_squares = _Factors(np.concatenate([problem.F, *self.rows]), self.pivoted)
+        self.gradient = problem.F.T @ self.residual
+        for each in self.scaled:
+            self.gradient += each.block.pull(each.Z - each.block.floor * np.eye(each.block.n))
         self.means = {smooth: self._mean(smooth) for smooth in (False, True)}
 
     def _mean(self, smooth: bool) -> float:
@@ -125,17 +168,23 @@ class _State:
         return float(np.mean(np.concatenate(own))) if own else 0.0
 
     def certified(self) -> Point | None:
-        """x, where it is inside, with a bound of its cost above the minimum from the multipliers (weak duality).
+        """x, where it is inside, with a bound of its cost above the minimum (weak duality).
 
-        Where entropic costs bend every direction, an error of the gradient is measured by their curvature: the cost is
-        self-concordant, and near the minimum the bound is right to a factor of two.
+        The bound needs multipliers that balance the gradient: the nearest to Z that do, if they are positive definite.
         """
-        gap, gradient = 0.0, self.problem.F.T @ self.residual
-        for each, missed in zip(self.scaled, self.missed, strict=True):
-            block = each.block
-            if np.abs(missed).max() > MET * max(1.0, np.abs(each.S).max()):
+        blocks = self.problem.blocks
+        for S, missed in zip(self.S, self.missed, strict=True):
+            if np.abs(missed).max() > MET * max(1.0, np.abs(S).max()):
                 return None
-            eigenvalues = products(block.slack(self.x), each.Z)
+        x = -self.least_squares.solve_normal(self.gradient)
+        F = self.problem.F
+        gap, remaining = 0.5 * float(np.sum((F @ x) ** 2)), F.T @ (self.residual + F @ x)
+        for block, each, rows in zip(blocks, self.scaled, self.rows, strict=True):
+            change = cones.from_triangle((rows @ x).reshape(len(each.S), -1), block.n)
+            if np.linalg.eigvalsh(each.diagonal + change).min() <= 0:
+                return None
+            Z = each.Z + each.unscaled_multiplier(change)
+            eigenvalues = products(block.slack(self.x), Z)
             if eigenvalues.min() <= 0:
                 return None
             if block.floor:
@@ -143,13 +192,11 @@ class _State:
                 gap += block.floor * float(np.sum(relative - 1 - np.log(relative)))
             else:
                 gap += float(np.sum(eigenvalues))
-            gradient += block.pull(each.Z - block.floor * np.eye(block.n))
-        if self.problem.smooth:
-            error = self.least_squares.solve_transposed(gradient)
-            return Point(self.x, gap + float(error @ error))
-        return Point(self.x, gap + 0.5 * float(np.sum(_transposed(self.problem.F, gradient) ** 2)))
+            remaining += block.pull(Z - block.floor * np.eye(block.n))
+        return Point(self.x, gap + float(np.abs(remaining) @ np.abs(self.x)))
 
-    def step(self) -> None:
+    def step(self) -> float:
+        """Go on; the length of the step."""
         floors = [each.block.floor for each in self.scaled]
         towards = [np.full_like(each.eigenvalues, floor) for each, floor in zip(self.scaled, floors, strict=True)]
         affine = self._direction(towards)
@@ -167,14 +214,18 @@ class _State:
                 np.clip(max(self.means[floor > 0], floor), own / WIDE, own * WIDE)
                 for own, floor in zip((each.eigenvalues**2 for each in self.scaled), floors, strict=True)
             ]
-            centring = self._direction(towards, remove=0.0)
-            if (other := self._length(centring)) > length:
-                direction, length = centring, other
+            for remove in GENTLE:
+                gentle = self._direction(towards, remove=remove)
+                if (other := self._length(gentle)) > length:
+                    direction, length = gentle, other
+                if length > SHORT:
+                    break
         self.x = self.x + length * direction.x
         for i, each in enumerate(self.scaled):
             change = each.block.change(direction.x) + direction.removed * self.missed[i]
             self.S[i] = self.S[i] - length * change
             self.Z[i] = self.Z[i] + length * each.unscaled_multiplier(direction.Z[i])
+        return length
 
     def _direction(self, towards, bent=None, remove: float = 1.0) -> "_Direction":
         """The step to `S Z = towards`. bent: second-order terms (Mehrotra); remove: share of all residuals."""
@@ -188,11 +239,19 @@ class _State:
                 pull = pull - each.block.floor * np.swapaxes(each.to, 1, 2) @ each.to
             sides.append(cones.triangle(missing[i] + wanted[i] + remove * pull).ravel())
         x = self.least_squares.solve(-np.concatenate(sides))
+        x = x - self.least_squares.solve_normal(self._remaining(x, wanted, missing, remove))
         S = [
             -cones.from_triangle((rows @ x).reshape(len(gone), -1), each.block.n) - gone
             for rows, gone, each in zip(self.rows, missing, self.scaled, strict=True)
         ]
         return _Direction(x, S, [want - own for want, own in zip(wanted, S, strict=True)], remove)
+
+    def _remaining(self, x, wanted, missing, remove: float) -> np.ndarray:
+        """(k,) gradient of the Lagrangian after a step x: large multipliers of the past have left digits behind."""
+        gradient = remove * self.gradient + self.problem.F.T @ (self.problem.F @ x)
+        for rows, want, gone in zip(self.rows, wanted, missing, strict=True):
+            gradient += rows.T @ (cones.triangle(want + gone).ravel() + rows @ x)
+        return gradient
 
     def _length(self, direction: "_Direction") -> float:
         """Longest step, 1 or less, that stays inside and near the central path."""
@@ -259,6 +318,14 @@ class _Factors:
         x[self.columns] = solve_triangular(self.QR[:size], turned[:size], check_finite=False)
         return x * self.size
 
+    def solve_normal(self, b) -> np.ndarray:
+        """(k,) x of `A^T A x = b`."""
+        from scipy.linalg import solve_triangular
+
+        x = np.empty(len(b))
+        x[self.columns] = solve_triangular(self.QR[: len(b)], self.solve_transposed(b), check_finite=False)
+        return x * self.size
+
     def solve_transposed(self, b) -> np.ndarray:
         """(k,) `R^-T b`."""
         return _transposed(self.QR[: len(self.columns)], (b * self.size)[self.columns])
@@ -277,19 +344,23 @@ def _unconstrained(problem: Problem) -> np.ndarray:
         if block.floor:
             rows.append(np.sqrt(block.floor) * block.G.reshape(-1, block.G.shape[2]))
             sides.append(np.zeros(block.h.size))
-    return np.linalg.lstsq(np.concatenate(rows), np.concatenate(sides), rcond=None)[0]
+    return _least_squares(np.concatenate(rows), np.concatenate(sides))
 
 
-def _inside(block: Block, x, far) -> np.ndarray:
-    """(c, n, n) slacks at x moved inside, and multiples of one where those far away are much larger."""
-    S = block.slack(x)
-    eigenvalues = np.linalg.eigvalsh(S)
-    size = np.maximum(np.abs(eigenvalues).max(axis=1), TINY)
-    least = eigenvalues[:, 0]
-    moved = np.where(least < CLEAR * size, size - np.minimum(least, 0.0), 0.0)
-    S = S + moved[:, None, None] * np.eye(block.n)
-    if far is not None:
-        away = np.abs(np.linalg.eigvalsh(block.slack(far))).max(axis=1)
-        large = away > APART * size
-        S[large] = away[large, None, None] * np.eye(block.n)
-    return S
+def _inside(blocks: Sequence[Block], x, far) -> list[np.ndarray]:
+    """(c, n, n) slacks at x, those on or outside a border moved inside by as much as the worst is outside; multiples of
+    one where those far away are much larger."""
+    spectra = [np.linalg.eigvalsh(block.slack(x)) for block in blocks]
+    worst = max(TINY, -min(each.min() for each in spectra))
+    slacks = []
+    for block, eigenvalues in zip(blocks, spectra, strict=True):
+        least, size = eigenvalues[:, 0], np.abs(eigenvalues).max(axis=1)
+        out = least < CLEAR * np.maximum(size, TINY)
+        size = np.where(out, np.maximum(size, worst), size)
+        S = block.slack(x) + np.where(out, size - np.minimum(least, 0.0), 0.0)[:, None, None] * np.eye(block.n)
+        if far is not None:
+            away = np.abs(np.linalg.eigvalsh(block.slack(far))).max(axis=1)
+            large = away > APART * size
+            S[large] = away[large, None, None] * np.eye(block.n)
+        slacks.append(S)
+    return slacks

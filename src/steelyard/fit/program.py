@@ -117,9 +117,15 @@ def _factor(A, b) -> tuple[np.ndarray, np.ndarray]:
     return factor[:, :-1], factor[:, -1]
 
 
+def mass_factor(J) -> np.ndarray:
+    """(..., 4, 4) upper triangular L with `J = L L^T`: of `L Y L^T`, the mass is a multiple of one entry of Y alone, so
+    that a known mass is met however large the other moments are."""
+    return np.linalg.cholesky(J[..., ::-1, ::-1])[..., ::-1, ::-1]
+
+
 def congruence(theta0) -> np.ndarray:
     """(..., 10, 10): theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T`. theta0: (..., 10)."""
-    L = np.linalg.cholesky(pseudo.to_matrix(theta0))[..., None, :, :]
+    L = mass_factor(pseudo.to_matrix(theta0))[..., None, :, :]
     return np.swapaxes(pseudo.to_parameters(L @ TRIANGLES @ np.swapaxes(L, -1, -2)), -1, -2)
 
 
@@ -134,9 +140,14 @@ def met(known: Sequence[Constraint], start, directions) -> tuple[np.ndarray, np.
     rows = A @ directions
     size = np.linalg.norm(rows, axis=1)
     rows, missing = rows / size[:, None], missing / size
-    U, singular, Vt = np.linalg.svd(rows)
+    touched = np.abs(rows).max(axis=0) > DEPENDENT  # others keep coordinates of their own, and their digits
+    U, singular, Vt = np.linalg.svd(rows[:, touched])
     rank = int(np.count_nonzero(singular > DEPENDENT * singular.max(initial=0.0)))
-    y = Vt[:rank].T @ ((U[:, :rank].T @ missing) / singular[:rank])
+    y, N = np.zeros(rows.shape[1]), np.zeros((rows.shape[1], rows.shape[1] - rank))
+    y[touched] = Vt[:rank].T @ ((U[:, :rank].T @ missing) / singular[:rank])
     if np.abs(rows @ y - missing).max(initial=0.0) > CONTRADICTION:
         raise Infeasible("Equalities contradict each other.")
-    return y, Vt[rank:].T
+    free = int(np.count_nonzero(~touched))
+    N[np.flatnonzero(~touched), np.arange(free)] = 1.0
+    N[touched, free:] = Vt[rank:].T
+    return y, N

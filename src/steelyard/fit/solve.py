@@ -3,6 +3,9 @@
 Where no constraint is active, a quadratic cost has its minimum in closed form. Most constraints are slack at the
 optimum: only those that a point violates enter the interior-point method, and it is repeated until none is. Multipliers
 of zero for the others make its bound one of the whole program.
+
+Quadratic costs go to Clarabel first, which is quick; where its gap is open, and for entropic costs, our own method
+takes over.
 """
 
 from collections.abc import Callable
@@ -10,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.fit import conic
 from steelyard.fit.cone_blocks import Block, blocks_of
 from steelyard.fit.interior import Point, Problem, minimise
 from steelyard.fit.program import Infeasible, Program
@@ -19,6 +23,7 @@ from steelyard.inertia import cones
 Enough = Callable[[np.ndarray], bool]
 
 PROVEN = 1e-8  # gap, relative to the cost (at least 1), above which another way is tried
+ROUNDS = 10  # of constraints that enter as they are violated; after that, all do
 TIE = 1e-6  # root of the weight that picks the smallest of auxiliary variables that the cost leaves open
 
 
@@ -45,13 +50,13 @@ def solve(program: Program, *, enough: Enough | None = None) -> Solution:
     entered = rows.free.copy()
     if program.entropic_weight:  # the cost itself keeps bodies consistent, as a rule by far
         entered |= np.array([not each.definite for each in rows.constraints], dtype=bool)
-    for trial in range(3):
+    for trial in range(ROUNDS + 1):
         found = _minimum(program, rows.only(entered))
         parameters = program.parameters(found.w)
         missed = ~entered & (rows.depths(rows.slack(parameters)) < 0) if rows.constraints else entered
         if not missed.any() or (enough is not None and entered.any() and enough(parameters)):
             break
-        entered = entered | missed | (trial > 0)
+        entered = entered | missed | (trial + 1 == ROUNDS)
     cost = program.cost(found.w)
     return Solution(found.w, found.aux, found.gap / max(1.0, cost), cost, program.hessian(found.w))
 
@@ -73,36 +78,49 @@ def _minimum(program: Program, rows: Rows) -> _Found:
     free = _Free(rows, program.size)
     problem = Problem(free.factor(F), free.padded(target), _blocks(program, rows, free), program.residual.remainder)
     start = np.zeros(program.size + free.count)
-    point = None
-    if program.entropic_weight or len(rows.b) >= program.size:
-        point = minimise(problem, start)
-    else:
-        point = _spanned(problem, start)
-    if point is None or point.gap > PROVEN * max(1.0, problem.cost(point.x)):
-        again = minimise(problem, start, pivoted=True)
-        point = min((each for each in (point, again) if each is not None), key=lambda each: each.gap, default=None)
-    if point is None:
+    ways = [lambda: minimise(problem, start), lambda: minimise(problem, start, pivoted=True)]
+    if not program.entropic_weight:
+        short, whole, to_short = _spanned(problem, program.size, start)
+        ways = [lambda: whole(conic.solved(short, to_short)), lambda: whole(minimise(short, to_short)), ways[1]]
+    best = None
+    for way in ways:
+        point = way()
+        if point is not None and (best is None or point.gap < best.gap):
+            best = point
+        if best is not None and best.gap < PROVEN * max(1.0, problem.cost(best.x)):
+            break
+    if best is None:
         raise Infeasible("No parameters satisfy all constraints.")
-    return _Found(point.x[: program.size], free.parts(point.x[program.size :]), point.gap)
+    return _Found(best.x[: program.size], free.parts(best.x[program.size :]), best.gap)
 
 
-def _spanned(problem: Problem, start) -> Point | None:
-    """The minimum of a quadratic cost among the steps from its free minimum that the few rows span: others only cost.
+def _spanned(problem: Problem, size: int, start):
+    """A quadratic problem in the steps from its free minimum that the rows span (others only cost), the way back to a
+    point of it, and the start in these unknowns. size: number of unknowns that cost; the others are auxiliary.
 
     Steps are taken in `u = F x - t`: directions that the data fixes to many digits become tiny columns of the
     constraints instead of huge entries of the cost.
     """
     from scipy.linalg import solve_triangular
 
-    F, middle = problem.F, _solved(problem.F, problem.t)
-    rows = np.concatenate([block.G.reshape(-1, F.shape[1]) for block in problem.blocks])
-    basis = np.linalg.qr(solve_triangular(F, rows.T, trans=1, check_finite=False))[0]
-    to = solve_triangular(F, basis, check_finite=False)
+    F, count = problem.F[:size, :size], problem.F.shape[1] - size
+    middle = np.append(_solved(F, problem.t[:size]), np.zeros(count))
+    rows = np.concatenate([block.G[:, :, :size].reshape(-1, size) for block in problem.blocks])
+    basis = np.eye(size)
+    if len(rows) < size:
+        basis = np.linalg.qr(solve_triangular(F, rows.T, trans=1, check_finite=False))[0]
+    width = basis.shape[1]
+    to = np.zeros((size + count, width + count))
+    to[:size, :width] = solve_triangular(F, basis, check_finite=False)
+    to[size:, width:] = np.eye(count)
     blocks = [block.turned(to, middle) for block in problem.blocks]
-    size = basis.shape[1]
-    short = Problem(np.eye(size), np.zeros(size), blocks, problem.unexplained)
-    found = minimise(short, basis.T @ (F @ (start - middle)))
-    return None if found is None else Point(middle + to @ found.x, found.gap)
+    cost = np.diag(np.append(np.ones(width), np.diag(problem.F)[size:]))
+    short = Problem(cost, np.zeros(width + count), blocks, problem.unexplained)
+
+    def whole(found: Point | None) -> Point | None:
+        return None if found is None else Point(middle + to @ found.x, found.gap)
+
+    return short, whole, np.append(basis.T @ (F @ (start - middle)[:size]), np.zeros(count))
 
 
 def _blocks(program: Program, rows: Rows, free: "_Free") -> list[Block]:
