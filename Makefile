@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test check bench adversary conformance peers claims docs fuzz package clean
+.PHONY: demo test check bench adversary mutants conformance peers claims docs fuzz package clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -51,6 +51,10 @@ peers: $(VENV)/.peers
 # Random jobs that try to make it fail or say what is not true, all or some: make adversary SUITES=problems.
 adversary: $(VENV)/.dev
 	PYTHONPATH=tests:. $(BIN)/python -m adversary $(SUITES)
+
+# Small mistakes put into the source, one at a time, that tests should notice, all or some: make mutants PACKAGES=fit.
+mutants: $(VENV)/.dev
+	PYTHONPATH=tests:. $(BIN)/python -m tools.mutants $(PACKAGES)
 
 # What the project claims, each claim with the tests that prove it: docs/claims.md.
 claims: $(VENV)/.dev

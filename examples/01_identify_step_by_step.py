@@ -14,10 +14,10 @@ def main():
     given = truth.with_inertias(truth.inertias * np.array([1.4, *[1.1] * 3, *[1.3] * 6]))
 
     recording = sy.simulate.record(truth, duration=16.0)
-    log = sy.filters.differentiate(recording.log, cutoff=10.0)
+    log = sy.filters.differentiate(recording.log)
     train, held_out = sy.split_blocks(log, 0.3)
 
-    info = sy.accumulate(given, train, independence=2 * 10.0 / log.rate)
+    info = sy.accumulate(given, train)
     estimate = sy.fit.consistent(info)
 
     print(estimate.summary())

@@ -49,9 +49,8 @@ def compare():
     """The calibration, validations of the models on a motion none of them saw, and the true tilts."""
     truth, model, tilts = robots()
     log, held_out = moved(truth, duration=20.0, seed=1), moved(truth, duration=10.0, seed=2)
-    independence = 2 * CUTOFF / log.rate
-    stubborn = sy.fit.consistent(sy.accumulate(model, log, independence=independence))
-    found = sy.calibrate(model, log, tilt=np.radians(2.0), shift=0.002, independence=independence)
+    stubborn = sy.fit.consistent(sy.accumulate(model, log))
+    found = sy.calibrate(model, log, tilt=np.radians(2.0), shift=0.002)
     models = {"the model's axes": stubborn, "calibrated axes": found.estimate, "the truth": truth}
     return found, {name: sy.validate(each, held_out) for name, each in models.items()}, tilts
 

@@ -117,7 +117,7 @@ def write_back(path: Path):
 
 
 def repair(path: Path):
-    check.repair(path, path.with_name(f"repaired{path.suffix}"))
+    check.repair(path, path.with_name(f"repaired{path.suffix}"), fix="all")
 
 
 def read_motion(path: Path):

@@ -29,20 +29,18 @@ def test_filled_torques_against_believed_and_left_out():
     """Clipped at 70 % of each joint's largest torque: two thirds of one joint's samples."""
     robot, log = arm("panda"), recorded("panda")
     given, judge = mistaken(robot), record(robot, duration=10.0, seed=99, sensors=PERFECT).log
-    share, options = 2 * CUTOFF / log.rate, {"armature": True}
+    options = {"armature": True}
 
     def error(filtered):
         train = sy.split_blocks(filtered, validation=0.3)[0]
-        return sy.validate(
-            sy.fit.consistent(sy.accumulate(given, train, independence=share, **options)), judge
-        ).relative_error
+        return sy.validate(sy.fit.consistent(sy.accumulate(given, train, **options)), judge).relative_error
 
     most = 0.7 * np.abs(log.tau).max(axis=0)
     raw = log.replace(tau=np.clip(log.tau, -most, most))
     filtering = partial(sy.filters.differentiate, cutoff=CUTOFF)
     left_out = masked(filtering(raw), raw, saturated(raw), CUTOFF)
     clipped = Clipped(raw, left_out, filtering(raw, drop=0), filtering)
-    (filled,) = unclipped(given, [clipped], validation=0.3, independence=share, options=options)
+    (filled,) = unclipped(given, [clipped], validation=0.3, options=options)
     assert error(filled) < 3 * error(filtering(log))
     assert error(filled) < 0.7 * error(left_out)
     assert error(filled) < 0.05 * error(filtering(raw))

@@ -8,7 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from small_runs import motion, torques, write_case, write_log
+from small_runs import motion, torques, write_case, write_log, write_model
 from steelyard.errors import FitError, ModelError, OptionError
 from steelyard.fit import Status
 from steelyard.identify import carry_out, identify
@@ -16,6 +16,7 @@ from steelyard.inertia import pseudo
 from steelyard.model import load
 from steelyard.pipeline import Job
 from steelyard.report.files import FILES
+from steelyard.report.verdict import verdict
 
 MODULE = import_module("steelyard.identify")
 
@@ -76,6 +77,25 @@ def test_several_logs_of_any_spelling(tmp_path):
     assert identify(model, log).job == identify(model, [log]).job
 
 
+def test_a_load_in_one_of_two_logs_is_no_good_result(tmp_path):
+    model, log = write_case(tmp_path, samples=900)
+    loaded = write_log(tmp_path / "loaded.csv", write_model(tmp_path / "loaded.urdf", forearm=3.0), samples=900, seed=4)
+    same = write_log(tmp_path / "same.csv", tmp_path / "truth.urdf", samples=900, seed=4)
+    judged = verdict(identify(model, [log, loaded]))
+    assert judged.level == "care" and any(" disagrees with the rest of the data" in each for each in judged.reasons)
+    assert not any("disagrees" in each for each in verdict(identify(model, [log, same])).reasons)
+
+
+def test_a_log_of_few_seconds_promises_little(tmp_path):
+    """What is foretold of other motion covers the error there, which the held-out samples of a short log hide."""
+    model, log = write_case(tmp_path, samples=200)
+    short = identify(model, log)
+    found = short.generalization
+    assert found.other_motion > 2 * short.after.relative_error
+    assert any("promises little beyond motion like its own" in each for each in verdict(short).reasons)
+    assert identify(model, write_case(tmp_path / "long")[1]).generalization.other_motion < 0.5 * found.other_motion
+
+
 def test_progress_runs_from_zero_to_one(done):
     stages = []
     model, log = (done[0] / name for name in ("arm.urdf", "run.csv"))
@@ -103,6 +123,14 @@ def test_a_fit_that_is_not_certified_writes_nothing(done, tmp_path, monkeypatch)
     monkeypatch.setattr(MODULE, "run", lambda job, progress: result)
     with pytest.raises(FitError, match="nothing was written"):
         carry_out(result.job, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_is_worse_than_none_is_refused(done, tmp_path, monkeypatch):
+    after = replace(done[1].after, predicted=-0.05 * done[1].after.measured)
+    monkeypatch.setattr(MODULE, "run", lambda job, progress: replace(done[1], after=after))
+    with pytest.raises(FitError, match=r"nothing was written: .* errs by 105 % .* more than no model at all"):
+        carry_out(done[1].job, out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.main import get_command
 
+import steelyard as sy
 from small_runs import JOINTS, motion, torques, write_case
 from steelyard.cli import app
 from steelyard.pipeline import Job, run
@@ -32,12 +33,28 @@ def test_python_examples_run_in_order(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     namespace = {}
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    assert len(blocks) == 2 and sum(block.count("\n") for block in blocks) < 20
+    assert len(blocks) == 2 and sum(block.count("\n") for block in blocks) < 25
     for block in blocks:
         exec(block, namespace)
     assert namespace["result"].after.relative_error < 0.2 * namespace["result"].before.relative_error
     assert (folder / "arm_identified.urdf").exists() and (folder / "result" / "report.html").exists()
     assert "->" in capsys.readouterr().out
+
+
+def test_the_example_step_by_step_is_identify(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    namespace = {"sy": sy}
+    exec(re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)[1], namespace)
+    job = sy.identify("arm.urdf", "run1.csv")
+    np.testing.assert_allclose(namespace["estimate"].parameters, job.estimate.parameters, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(namespace["estimate"].noise, job.estimate.noise, rtol=1e-9)
+    for part in ("parameters", "base"):
+        mine, its = getattr(namespace["intervals"], part), getattr(job.uncertainty, part)
+        assert mine.labels == its.labels
+        for bound in ("lower", "upper", "deviation"):
+            np.testing.assert_allclose(getattr(mine, bound), getattr(its, bound), rtol=1e-9, atol=1e-12)
+    error = sy.validate(namespace["estimate"], namespace["test"]).relative_error
+    assert error == pytest.approx(job.after.relative_error, rel=1e-9)
 
 
 def test_every_option_and_every_key_is_documented(folder):

@@ -96,6 +96,17 @@ def test_motion_stays_inside_the_limits_and_moves_every_joint():
     np.testing.assert_allclose(np.gradient(v, 1e-3, axis=0)[1:-1], a[1:-1], atol=1e-2)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_motion_uses_four_fifths_of_a_range_and_seven_tenths_of_a_speed(seed):
+    """At most, and one of the two, or 1.2 rad and 0.15 m, to the full."""
+    robot = sy.library.puma560()
+    q, v, _ = rich_motion(robot, duration=12.0, seed=seed).evaluate(np.linspace(0, 6, 400))
+    span, middle = robot.upper - robot.lower, (robot.upper + robot.lower) / 2
+    reach = np.minimum(0.8 * span / 2, 1.2)
+    used = np.abs(q - middle).max(axis=0) / reach, np.abs(v).max(axis=0) / (0.7 * robot.velocity_limits)
+    np.testing.assert_allclose(np.max(used, axis=0), 1.0, rtol=1e-3)
+
+
 def test_sensors_do_what_they_say():
     robot = sy.library.scara()
     sensors = Sensors(encoder_resolution=1e-3, torque_noise=0.05, delay=0.004, rate=250.0)

@@ -34,9 +34,7 @@ class Clipped:
     filtering: Callable[[Log], Log]
 
 
-def unclipped(
-    robot: Robot, logs: Sequence[Clipped], *, validation: float, independence: float, options: Mapping
-) -> list[Log]:
+def unclipped(robot: Robot, logs: Sequence[Clipped], *, validation: float, options: Mapping) -> list[Log]:
     """Filtered logs in which torques do not count only where they are clipped themselves.
 
     validation: share at the end of each log that the fits which fill are not shown. options: of `accumulate`.
@@ -46,7 +44,7 @@ def unclipped(
     result, before = [each.log for each in logs], None
     for _ in range(ROUNDS):
         train = [split_blocks(log, validation=validation)[0] for log in result]
-        estimate = consistent(accumulate(robot, train, independence=independence, **options))
+        estimate = consistent(accumulate(robot, train, **options))
         filled, noise = _filled(estimate, logs, sides)
         result = [
             masked(each.filtering(each.raw.replace(tau=tau)), each.raw, mask, 0.0, name="clipped torques")

@@ -20,10 +20,11 @@ def with_gravity(robot: Robot, log: Log) -> Log:
 def with_gravity_of(path: str, robot: Robot | None, log: Log) -> Log:
     """The same of the model file that the controller uses, in the gravity of the given robot, or the file's own.
 
-    Joints are matched by name. Raises ModelError for a file that cannot be read, OptionError for a model with other
-    joints, or whose positions are not one number a joint.
+    Joints are matched by name; the file may name others in the same folders as the robot. Raises ModelError for a file
+    that cannot be read, OptionError for a model with other joints, or whose positions are not one number a joint.
     """
-    used = load(path, gravity=None if robot is None else robot.gravity)
+    known = {} if robot is None else {"gravity": robot.gravity, "folders": robot.source.folders if robot.source else ()}
+    used = load(path, **known)
     names = log.labels if robot is None else robot.dof_names
     if used.loops or used.nq != used.nv or log.nq != log.nv:
         raise OptionError(

@@ -17,8 +17,10 @@ from steelyard.pipeline import Job, Progress, Result, run, side_of
 from steelyard.report import Record, summary, write
 from steelyard.report.curves import curves
 from steelyard.report.files import FILES
+from steelyard.report.numbers import percent
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import inputs_of
+from steelyard.report.verdict import NOTHING
 from steelyard.storage import require_folder
 from steelyard.validate import validate
 
@@ -41,6 +43,7 @@ def identify(
     coupling=Job.coupling,
     rotors: bool = Job.rotors,
     side: str | Path | None = Job.side,
+    folders: Sequence[str | Path] = Job.folders,
     validation: float = Job.validation,
     weight: float = Job.weight,
     reversal_weight: float = Job.reversal_weight,
@@ -67,9 +70,10 @@ def identify(
     file describes are bodies; side: that file, by default the model's name with `.steelyard.toml`. weight,
     regularizer: of the model as prior; within: "geometry" or "consistent"; masses, fixed, tied: what else is known of
     links, as for `fit.consistent` or in words such as `link7=0.73`. reversal_weight: of samples where a joint stands
-    still, see `reversal_weights`. floating, gravity: see `load`. channels: see `read_log`. corrections: mistakes of
-    the logs to undo, see `Corrections`; drive_gains, loads: the torques are motor currents, see `Job`; accept: codes
-    of fatal findings in spite of which to go on. Raises SteelyardError with a remedy; input files are never changed.
+    still, see `reversal_weights`. floating, gravity, folders: see `load`. channels: see `read_log`. corrections:
+    mistakes of the logs to undo, see `Corrections`; drive_gains, loads: the torques are motor currents, see `Job`;
+    accept: codes of fatal findings in spite of which to go on. Raises SteelyardError with a remedy; input files are
+    never changed.
     """
     job = Job(
         model=str(model),
@@ -84,6 +88,7 @@ def identify(
         coupling=tuple(text_of(group) for group in ((coupling,) if isinstance(coupling, str | Mapping) else coupling)),
         rotors=rotors,
         side=None if side is None else str(side),
+        folders=tuple(map(str, folders)),
         validation=validation,
         weight=weight,
         reversal_weight=reversal_weight,
@@ -117,10 +122,23 @@ def carry_out(job: Job, *, out=None, progress: Progress | None = None) -> Outcom
     if not result.estimate.status.usable:
         causes = "".join(f" {fault.message}" for fault in result.diagnosis.faults)
         raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.{causes}")
+    require_explained(result)
     if out is None:
         return Outcome(result, summary(result))
     with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
         return Outcome(result, _write(result, stage, out))
+
+
+def require_explained(result: Result) -> None:
+    """Raise FitError where the identified model predicts held-out torques worse than no model at all would."""
+    error = result.after.relative_error
+    if error > NOTHING:
+        causes = "".join(f"\n- {finding.message}" for finding in result.findings)
+        raise FitError(
+            f"Nothing was explained and nothing was written: on held-out samples the identified torque errs by "
+            f"{percent(error)} of the measured one, more than no model at all. Check that model and logs are of the "
+            f"same robot, in the same units and signs.{causes}"
+        )
 
 
 def _write(result: Result, stage: Path, out) -> dict:
@@ -128,12 +146,17 @@ def _write(result: Result, stage: Path, out) -> dict:
     model = Path(result.job.model)
     saved = save(result.robot, stage / f"{model.stem}{SUFFIX}{model.suffix}")
     models = [file.relative_to(stage).as_posix() for file in saved.files]
-    in_model = load(saved.path).loop_names if result.robot.loops else ()
+    in_model = load(saved.path, folders=_folders(result)).loop_names if result.robot.loops else ()
     if result.job.rotors or set(result.robot.loop_names) - set(in_model):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
     found = summary(result, out=out, files=[*models, *FILES], notes=[*saved.notes, *_unwritten(result, saved.path)])
-    write(Record(found, curves(result)), stage)
+    write(Record(found, curves(result)), stage, folders=result.job.folders)
     return found
+
+
+def _folders(result: Result) -> tuple[Path, ...]:
+    """Folders of the files that the given model names, and a copy of it."""
+    return () if result.prior.source is None else result.prior.source.folders
 
 
 def _unwritten(result: Result, path: Path):
@@ -145,7 +168,7 @@ def _unwritten(result: Result, path: Path):
     side = side_of(result.job)
     if side is not None and any(read_known(side, result.prior).words()):
         yield f"What {side.name} knows of links is not written again; --side reads it for another model, too."
-    written = load(path, floating=result.job.floating, gravity=result.job.gravity)
+    written = load(path, floating=result.job.floating, gravity=result.job.gravity, folders=_folders(result))
     rotors, side = result.job.rotors, side_path(path)
     if side.exists():
         written = read_side(side, written)

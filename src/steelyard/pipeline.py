@@ -1,6 +1,6 @@
 """The whole job: model and logs in; verified model, validation and files out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial, reduce
 from operator import add
@@ -16,11 +16,13 @@ from steelyard.diagnose.finding import FATAL
 from steelyard.dynamics.closed_loop import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import Estimate, Tied, Uncertainty, uncertainty
+from steelyard.fit.generalization import Generalization, generalization
+from steelyard.fit.ordinary_use import ordinary_use
 from steelyard.fit.shown import consistent_where_shown
 from steelyard.fit.volumes import OTHERS, WORDS
 from steelyard.fit.words import fixed_from, masses_from, tied_from
 from steelyard.identifiability.closed_log import on_tree
-from steelyard.information import accumulate_blocks, reversal_weights
+from steelyard.information import accumulate, accumulate_blocks, reversal_weights
 from steelyard.inspect import Inspection, cutoff_of, health
 from steelyard.inspect.costs import costs
 from steelyard.log import Finding, Log, checks, filters, joined, read_log, split_blocks
@@ -46,7 +48,8 @@ class Job:
     0 takes v and a as recorded. torque_cutoff: that of the torques, Hz; None: the same, or where each log chooses the
     cutoff, 10 Hz and at most a sixth of the rate. smoother: that filters and differentiates: butterworth, kalman or
     savgol. coupling: joints with a common motor, such as `joint5+joint6`; rotors: whether the motors' rotors are
-    bodies; side: file that describes them, beside the model by default.
+    bodies; side: file that describes them, beside the model by default. folders: whose files the model may name, beside
+    its own.
     validation: share of the samples held out, in blocks. weight, regularizer: of the prior, see `fit.consistent`.
     reversal_weight: of samples where a joint stands still, see `reversal_weights`; 1 counts all samples alike. within:
     "geometry" holds the mass of every link inside what the model shows of it unless the data contradicts that
@@ -68,6 +71,7 @@ class Job:
     coupling: tuple[str, ...] = ()
     rotors: bool = False
     side: str | None = None
+    folders: tuple[str, ...] = ()
     validation: float = defaults.VALIDATION
     weight: float = defaults.WEIGHT
     reversal_weight: float = defaults.REVERSAL_WEIGHT
@@ -107,6 +111,7 @@ class Result:
     after: Validation
     held_out: Log
     diagnosis: Diagnosis
+    generalization: Generalization
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
@@ -135,8 +140,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     read, more = second_look(job, robot, read, options)
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
     whole = [each.log for each in read]
-    train = [(split_blocks(each.log, validation=job.validation)[0], each.independence) for each in read]
-    test = [split_blocks(each.unfilled or each.log, validation=job.validation)[1] for each in read]
+    train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
     report("accumulating information", 0.65)
     if "sample_weights" in (weighed := weights_of(job, robot)):
         options |= weighed
@@ -144,18 +148,32 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
             f"Samples where a joint nearly stands still (about {COULOMB_WIDTH} rad/s or m/s) count less, "
             f"{job.reversal_weight:g} at standstill: friction is least certain there."
         )
-    blocks = [b for log, share in train for b in accumulate_blocks(robot, log, independence=share, **options)]
+    by_log = {
+        name: accumulate_blocks(robot, log, **options) for name, log in zip(_distinct(job.logs), train, strict=True)
+    }
+    blocks = [block for own in by_log.values() for block in own]
     report("fitting", 0.75)
     estimate = consistent_where_shown(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
     report("looking for faults", 0.8)
-    diagnosis = diagnose(estimate, whole, independence=min(share for _, share in train))
+    diagnosis = diagnose(estimate, whole)
     require_no_fatal(diagnosis.faults, job.accept)
     lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(estimate, read)
     report("finding intervals", 0.85)
     intervals = uncertainty(estimate, blocks, weight=job.weight)
     report("validating", 0.95)
+    apart = _correlation_time(diagnosis)
+    test = [
+        split_blocks(each.unfilled or each.log, validation=job.validation, gap=each.memory + apart)[1] for each in read
+    ]
     held = joined(test, name="held-out samples")
     before, after = validate(robot, held, rotors=job.rotors), validate(estimate, held)
+    reach = generalization(
+        estimate,
+        by_log,
+        reduce(add, [accumulate(robot, each, **options) for each in test]),
+        weight=job.weight,
+        other_motion=ordinary_use(robot, train, **job.columns),
+    )
     result = Result(
         job=job,
         prior=robot,
@@ -166,8 +184,9 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
         after=after,
         held_out=held,
         diagnosis=diagnosis,
+        generalization=reach,
         findings=(*findings, *lost, *diagnosis.faults),
-        notes=(*notes, *diagnosis.hints),
+        notes=(*notes, *intervals.explain(), *diagnosis.hints),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
     )
@@ -175,21 +194,32 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     return result
 
 
+def _distinct(paths: Sequence[str]) -> list[str]:
+    """File names of logs, with the folders of those that share a name."""
+    names = [Path(path).name for path in paths]
+    return [path if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
+
+
 @dataclass(frozen=True, eq=False)
 class Ready:
     """A log as a job uses it. raw: as recorded, corrected and restamped; filtered: with v and a; log: the same on the
-    tree of a robot with loops, away from clipped torques if asked. independence: share of its samples whose noise is
-    independent; findings: of the checks; cutoff: of positions, Hz; filtering: the filter that made `filtered`.
-    unfilled: what to judge a model by where `log` has torques that a fit filled in."""
+    tree of a robot with loops, away from clipped torques if asked. findings: of the checks; cutoff: of positions, Hz;
+    filtering: the filter that made `filtered`. unfilled: what to judge a model by where `log` has torques that a fit
+    filled in."""
 
     raw: Log
     filtered: Log
     log: Log
-    independence: float
     findings: tuple[Finding, ...]
     cutoff: float
     filtering: Callable[[Log], Log]
     unfilled: Log | None = None
+
+    @property
+    def memory(self) -> float:
+        """s over which the filters of positions and torques carry a sample: the period at the lower cutoff."""
+        cutoffs = [each for each in (self.cutoff, self.log.bandwidth) if each]
+        return 1 / min(cutoffs) if cutoffs else 0.0
 
 
 def read_and_prepared(job: Job, robot: Robot, path) -> Ready:
@@ -213,7 +243,7 @@ def readied(job: Job, robot: Robot, log: Log) -> Ready:
         masked(filtered, raw, saturated(raw), band, name="clipped torques") if job.corrections.saturation else filtered
     )
     log = on_tree(robot, log) if robot.loops else log
-    return Ready(raw, filtered, log, min(1.0, 2 * band / log.rate) if band else 1.0, found, cutoff, filtering)
+    return Ready(raw, filtered, log, found, cutoff, filtering)
 
 
 def health_of(log: Ready) -> Inspection:
@@ -240,17 +270,14 @@ def second_look(job: Job, robot: Robot, read: list[Ready], options: dict) -> tup
         logs, notes = in_torques(robot, [each.log for each in read], loads, options)
         read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]
     if job.corrections.automatic_delay:
-        share = min(each.independence for each in read)
-        logs, late = synchronised(robot, [each.log for each in read], independence=share, options=options)
+        logs, late = synchronised(robot, [each.log for each in read], options=options)
         read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]
         notes = (*notes, late)
     if job.corrections.saturation and _fillable(job, robot, read):
-        share = min(each.independence for each in read)
         logs = unclipped(
             robot,
             [_clipped(job, each) for each in read],
             validation=job.validation,
-            independence=share,
             options=options | weights_of(job, robot),
         )
         read = [replace(each, log=log, unfilled=each.log) for each, log in zip(read, logs, strict=True)]
@@ -269,13 +296,14 @@ def _clipped(job: Job, each: Ready) -> Clipped:
     return Clipped(each.raw, each.log, motion, each.filtering)
 
 
+def _correlation_time(diagnosis: Diagnosis) -> float:
+    """s after which the residual of no joint is like itself any more: twice its integrated autocorrelation."""
+    return max((2 * each.time_constant for each in diagnosis.residuals), default=0.0)
+
+
 def _losses(estimate: Estimate, read: list[Ready]) -> tuple[Fault, ...]:
     """What logs lack for good, and how to record again."""
-    return tuple(
-        fault
-        for each in read
-        for fault in costs(estimate, each.raw, each.filtered, each.findings, independence=each.independence)
-    )
+    return tuple(fault for each in read for fault in costs(estimate, each.raw, each.filtered, each.findings))
 
 
 def require_model_first(job: Job) -> None:
@@ -322,7 +350,7 @@ def require_no_fatal(faults: tuple[Fault, ...], accept: tuple[str, ...]) -> None
 
 def load_with_side(job: Job) -> Robot:
     """The given model, with the rotors and loops of its side file where the job uses it."""
-    robot = load(job.model, floating=job.floating, gravity=job.gravity)
+    robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
     side = side_of(job)
     return robot if side is None else read_side(side, robot)
 

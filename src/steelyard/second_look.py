@@ -53,13 +53,13 @@ def in_torques(
     return [log.replace(tau=log.tau * found.gains) for log in logs], tuple(notes)
 
 
-def synchronised(robot: Robot, logs: Sequence[Log], *, independence: float, options: Mapping) -> tuple[list[Log], str]:
+def synchronised(robot: Robot, logs: Sequence[Log], *, options: Mapping) -> tuple[list[Log], str]:
     """Filtered logs with the torques that come late, or early, put back to their time; and a note on the delays."""
     found = np.zeros(robot.nv)
     moved = list(logs)
     for _ in range(ROUNDS):
-        estimate = consistent(accumulate(robot, moved, independence=independence, **options))
-        late = delays(case_of(estimate, moved, independence=independence)).certain
+        estimate = consistent(accumulate(robot, moved, **options))
+        late = delays(case_of(estimate, moved)).certain
         found = found + np.nan_to_num(late)
         moved = [shifted(log, found) for log in logs]
     text = ", ".join(f"{name} {1000 * x:.2f} ms" for name, x in zip(robot.dof_names, found, strict=True) if x)

@@ -45,7 +45,7 @@ def test_after_repair_clean_and_loadable(tmp_path, case):
     path = written(tmp_path, case)
     before = path.read_bytes()
     out = path.with_name(f"fixed{case.suffix}")
-    done = check.repair(path, out)
+    done = check.repair(path, out, fix="all")
     assert path.read_bytes() == before
     assert done.remaining.items == (), done.remaining.items
     assert check.run(out).items == ()
@@ -77,7 +77,7 @@ def changed_only_inertials(before: bytes, after: bytes, names):
 def test_what_cannot_be_mended_stays_as_it_is(tmp_path, case):
     path = written(tmp_path, case)
     out = path.with_name(f"fixed{case.suffix}")
-    done = check.repair(path, out)
+    done = check.repair(path, out, fix="all")
     if not done.changes:
         assert out.read_bytes() == path.read_bytes()
     assert case.code in done.remaining.codes

@@ -48,7 +48,7 @@ def test_real_models_are_repaired_and_load(tmp_path, stem):
     pinocchio = pytest.importorskip("pinocchio")
     source = urdf(stem)
     before, out = source.read_bytes(), tmp_path / f"{stem}.urdf"
-    done = check.repair(source, out, select=["SY2"])
+    done = check.repair(source, out, select=["SY2"], fix="all")
     assert source.read_bytes() == before
     assert not {"SY201", "SY203", "SY204"} & set(done.remaining.codes)
     assert pinocchio.buildModelFromUrdf(str(out)).nv == pinocchio.buildModelFromUrdf(str(source)).nv

@@ -71,7 +71,7 @@ def test_the_nearest_inertia_is_consistent_and_keeps_mass_and_centre(moments, ma
 def test_mended_within_the_geometry_fits_a_grown_box(tmp_path):
     path = tmp_path / "a.urdf"
     path.write_text(URDF.replace(TENSOR, '<inertia ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.1"/>'))
-    (change,) = check.repair(path, tmp_path / "b.urdf").changes
+    (change,) = check.repair(path, tmp_path / "b.urdf", fix="all").changes
     spread = change.after.spread / change.after.mass
     # semi-axes of the smallest ellipsoid around a box are sqrt(3) of its half sides; no mass in it spreads further
     assert (spread / np.square(1.1 * np.sqrt(3) * np.array([0.05, 0.05, 0.2]))).sum() <= 1 + 1e-6
@@ -83,7 +83,7 @@ def test_effect_on_torques_is_pinocchios(tmp_path):
     pinocchio = pytest.importorskip("pinocchio")
     path, out = tmp_path / "a.urdf", tmp_path / "b.urdf"
     path.write_text(URDF.replace(TENSOR, TENSOR.replace('izz="0.0033"', 'izz="0.09"')))
-    done = check.repair(path, out)
+    done = check.repair(path, out, fix="all")
     models = [pinocchio.buildModelFromUrdf(str(each)) for each in (path, out)]
     q, v, a = _motions(load(path))
     tau = [np.array([pinocchio.rnea(m, m.createData(), *x) for x in zip(q, v, a, strict=True)]) for m in models]
@@ -102,7 +102,7 @@ def test_orientations_of_mjcf_inertials_are_understood(tmp_path):
     path.write_text(path.read_text().replace("1.5707963267948966", "0"))
     assert "SY304" in check.run(path).codes
     out = tmp_path / "b.xml"
-    assert check.repair(path, out).remaining.items == ()
+    assert check.repair(path, out, fix="all").remaining.items == ()
 
 
 def test_included_files_are_repaired_beside_the_model(tmp_path):

@@ -7,6 +7,7 @@ from scipy import optimize
 import steelyard as sy
 from arm_logs import recorded
 from steelyard.errors import OptionError
+from steelyard.fit.friction import _Profile
 from steelyard.parameters import UserColumn
 
 CUTOFF = 10.0
@@ -124,3 +125,18 @@ def test_refusals(logs):
         sy.fit.friction(robot, log, terms=("sticky",))
     with pytest.raises(OptionError, match="least_squares, consistent"):
         sy.fit.friction(robot, log, fit="entropic")
+
+
+def test_a_term_that_costs_any_block_is_not_kept():
+    """Squared held-out errors of three blocks and one joint: nothing, and three terms."""
+    energies = {
+        frozenset(): [1.0, 1.0, 1.0],
+        frozenset(["steady"]): [0.9, 0.9, 0.9],
+        frozenset(["uneven"]): [0.5, 0.5, 1.05],
+        frozenset(["tiny"]): [0.998, 0.998, 0.998],
+    }
+    profile = object.__new__(_Profile)
+    profile._energies = lambda chosen: np.array(energies[frozenset(chosen)])[:, None]
+    assert profile._best((), [(), ["uneven"], ["steady"]]) == ["steady"]
+    assert profile._best((), [(), ["uneven"]]) == ()
+    assert profile._best((), [(), ["tiny"]]) == ()  # less than a term must save

@@ -8,6 +8,7 @@ from noisy_torques import Repetitions
 from steelyard import fit
 from steelyard.demo import mistaken
 from steelyard.errors import FitError, OptionError
+from steelyard.fit.repeatability import compared
 from steelyard.information import Information, accumulate_blocks
 from steelyard.model import library
 
@@ -74,3 +75,20 @@ def test_other_runs_are_refused(scara):
     raw = [Information.from_arrays(np.eye(3), np.ones(3)) for _ in range(5)]
     with pytest.raises(FitError, match="'raw' has other columns"):
         fit.repeatability({"arm": scara.blocks, "raw": raw})
+
+
+def test_spreads_and_the_outlying_run_by_hand():
+    """Runs differ in what they show: the one that is farthest in its own deviations is named, not the farthest."""
+    estimates = np.array([[1.0, 5.0], [2.0, 5.0], [6.0, 5.3]])
+    deviations = np.array([[1.0, 0.1], [3.0, 2.0], [5.0, 0.1]])
+    found = compared(("a", "b", "c"), ("x", "y"), estimates, deviations, np.full((3, 2), 30.0))
+    weight = 1 / deviations**2
+    pooled = (weight * estimates).sum(axis=0) / weight.sum(axis=0)
+    np.testing.assert_allclose(found.pooled, pooled, rtol=1e-12)
+    np.testing.assert_allclose(found.spread, np.sqrt(((estimates - pooled) ** 2).sum(axis=0) / 2), rtol=1e-12)
+    np.testing.assert_allclose(found.predicted, np.sqrt((deviations**2).mean(axis=0)), rtol=1e-12)
+    near = np.abs(estimates - pooled)
+    far = near / np.sqrt(deviations**2 - 1 / weight.sum(axis=0))  # each run pulls the mean
+    np.testing.assert_array_equal(found.outlier, far.argmax(axis=0))
+    sure = compared(("a", "b", "c"), ("x",), [[0.0], [1.0], [2.0]], [[0.1], [0.1], [9.0]], np.full((3, 1), 30.0))
+    assert sure.outlier[0] != 2  # the farthest, of which least is known

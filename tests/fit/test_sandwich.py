@@ -100,3 +100,18 @@ def test_too_few_blocks_are_refused(sampled):
     Y, tau, edges = sampled
     with pytest.raises(FitError, match="at least 4"):
         sandwich(raw_blocks(Y, tau, edges[:4]))
+
+
+def test_what_the_data_does_not_show_stays_out_of_whitened_coordinates():
+    """A column that this data shows only in a sum with another, of other units: its own part changes no residual."""
+    rng = np.random.default_rng(1)
+    Y = rng.normal(size=(80, 2)) @ [[1.0, 20.0, 0.0], [0.0, 0.0, 3.0]]
+    x = np.array([1.0, -2.0, 0.5])
+    full = Information.from_arrays(np.vstack([Y, np.eye(3)]), np.zeros(83)).basis
+    blocks = [replace(Information.from_arrays(Y[i : i + 20], Y[i : i + 20] @ x), basis=full) for i in range(0, 80, 20)]
+    found = sandwich(blocks, noise=np.ones(1))
+    assert len(found.solution) == 2
+    np.testing.assert_allclose(found.from_base @ x, found.solution, rtol=1e-9)
+    hidden = np.array([20.0, -1.0, 0.0])
+    np.testing.assert_allclose(found.from_base @ hidden, 0.0, atol=1e-9)
+    assert np.abs(np.linalg.pinv(found.to_base) @ hidden).max() > 1.0

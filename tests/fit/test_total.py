@@ -94,6 +94,16 @@ def test_an_arm_with_noisy_encoders():
     assert np.linalg.norm(sy.fit.total(info, noise).base - truth) < np.linalg.norm(estimate.base)
 
 
+def test_residuals_of_compensated_sums_are_those_of_the_data():
+    """What errors of the columns leave is in the residual: it is no less for their part in the Gram matrix."""
+    Y, tau, x = problem(2, samples=20_000)
+    info = Information.from_arrays(Y, tau)
+    less = sy.fit.compensated(info, LEVELS)
+    estimate = sy.fit.least_squares(less)
+    np.testing.assert_allclose(less.residual_energy(estimate.base), info.residual_energy(estimate.base), rtol=1e-6)
+    assert estimate.noise[0] == pytest.approx(np.sqrt(TORQUE**2 + np.sum((LEVELS * x) ** 2)), rel=0.02)
+
+
 def test_no_noise_in_the_columns_is_least_squares():
     Y, tau, _ = problem(3)
     info = Information.from_arrays(Y, tau)

@@ -12,6 +12,7 @@ from robots import SHARED_DATA
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
+from steelyard.fit import weight
 from steelyard.fit.prior import consistent_prior
 from steelyard.inertia import divergence
 from steelyard.log import folds
@@ -38,8 +39,8 @@ def test_held_out_errors_are_what_their_name_says():
     choice = fit.choose_weight(blocks, weights=(0.1, 10.0), folds=4, regularizer="entropic")
     assert choice.held_out.shape == (4, 2)
     noise = fit.least_squares(sum(blocks[1:], blocks[0])).noise
-    for k, weight in enumerate(choice.weights):
-        estimate = fit.consistent(blocks[0] + blocks[1] + blocks[3], weight=weight, regularizer="entropic")
+    for k, tried in enumerate(choice.weights):
+        estimate = fit.consistent(blocks[0] + blocks[1] + blocks[3], weight=tried, regularizer="entropic")
         energy = blocks[2].base.residual_energy(estimate.base)
         expected = np.sqrt(np.sum(energy / noise**2) / blocks[2].counts.sum())
         assert choice.held_out[2, k] == pytest.approx(expected, rel=1e-9)
@@ -56,6 +57,13 @@ def test_more_weight_trades_residual_for_distance():
     assert (np.diff(choice.distance) < 0).all()
     assert choice.weight in WEIGHTS[1:-1]
     assert not len(choice.held_out)
+
+
+def test_the_corner_is_where_the_curve_turns():
+    falling = np.array([[0.0, 5.0], [0.1, 4.0], [0.2, 0.1], [4.0, 0.05], [8.0, 0.0]])
+    assert weight._corner(*falling.T) == 2
+    assert weight._corner(*falling[::-1].T) == 2
+    assert weight._corner(*falling[:2].T) == 1
 
 
 def test_right_models_ask_for_more_weight_than_wrong_ones():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from random_bodies import SHAPES, assert_close, bodies, central_difference, rotations
 from steelyard import inertia
 from steelyard.errors import InertiaError
-from steelyard.inertia import divergence, pseudo
+from steelyard.inertia import divergence, parameters, pseudo
 
 VALUES = (divergence.entropic, divergence.pullback, divergence.riemannian)
 GRADIENTS = (divergence.entropic_gradient, divergence.pullback_gradient, divergence.riemannian_gradient)
@@ -190,3 +190,10 @@ def test_jax_in_jax_out():
         for found, expected in zip(results, everything(theta, theta0), strict=True):
             assert isinstance(found, jax.Array)
             assert_close(found, expected, 1e-10)
+
+
+def test_a_body_on_the_boundary_is_infinitely_far():
+    """No mass at all, beside a body whose pseudo-inertia is the unit: every eigenvalue is zero to the last digit."""
+    unit = parameters.from_com_inertia(np.asarray(1.0), np.zeros(3), 2 * np.eye(3))
+    assert divergence.entropic(np.zeros(10), unit) == np.inf
+    assert divergence.pullback(np.zeros(10), unit) == 2.0

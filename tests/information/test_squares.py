@@ -82,3 +82,14 @@ def test_a_column_that_never_moved_stays_in_its_place(engine):
     moving = sy.accumulate(robot, log, engine=engine)
     assert still.squares.pattern.is_that_of(moving.squares.pattern)
     np.testing.assert_array_equal((still + moving).gram, still.gram + moving.gram)
+
+
+def test_selected_columns_come_in_the_order_asked_for():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2, 8, 5)) * np.array([[1, 1, 0, 1, 1], [0, 1, 1, 1, 0]])[:, None]
+    dense = np.swapaxes(rows, 1, 2) @ rows
+    for columns in ([3, 0, 1], [4, 2, 1, 3], [1]):
+        found = Squares.of(dense).selected(np.array(columns))
+        np.testing.assert_allclose(found.dense, dense[:, columns][:, :, columns], **CLOSE)
+        x = rng.normal(size=len(columns))
+        np.testing.assert_allclose(found.forms(x), [x @ G[np.ix_(columns, columns)] @ x for G in dense], **CLOSE)

@@ -25,7 +25,7 @@ def test_clipped_torques_count_for_nothing_in_their_joint_only():
     found = masks.masked(filtered, clipped, masks.saturated(clipped), 5.0)
     at = clipped.t[clipped.tau[:, 1] == 0.9]
     distance = np.abs(found.t[:, None] - at).min(axis=1)
-    np.testing.assert_array_equal(found.weights[:, 1], distance > masks.REACH / 5.0 + 1e-9)
+    np.testing.assert_array_equal(found.weights[:, 1], distance > 0.5 / 5.0 + 1e-9)
     assert found.weights[:, [0, 2]].all() and len(found) == len(filtered) and "b " in found.notes[-1]
     assert masks.masked(filtered, log, masks.saturated(log), 5.0) is filtered
     np.testing.assert_array_equal(found[10:50].weights, found.weights[10:50])

@@ -27,6 +27,14 @@ def test_blocks_are_disjoint_contiguous_and_complete(n, validation, blocks):
     np.testing.assert_array_equal(test.tau[:, 0], test.t)
 
 
+def test_what_a_filter_shares_is_in_neither_part():
+    for blocks, gap, kept in ((1, 5.0, range(75, 100)), (2, 5.0, [*range(40, 50), *range(90, 100)])):
+        train, test = split_blocks(ramp(100), 0.3, blocks=blocks, gap=gap)
+        assert list(test.t) == list(kept)
+        np.testing.assert_array_equal(train.t, split_blocks(ramp(100), 0.3, blocks=blocks)[0].t)
+    assert list(split_blocks(ramp(100), 0.3, gap=1e3)[1].t) == list(range(85, 100))  # half of a part stays
+
+
 @settings(deadline=None, max_examples=40, derandomize=True)
 @given(n=st.integers(10, 100), k=st.integers(2, 8))
 def test_folds_cover_everything_once(n, k):

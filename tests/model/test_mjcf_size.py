@@ -7,6 +7,7 @@ import steelyard as sy
 from steelyard.errors import ModelError
 from steelyard.model import mjcf_size
 from steelyard.model.mjcf_compile import compile_file
+from steelyard.model.references import reach
 
 LINK = '<body name="{}"><joint/><geom size=".1"/></body>'
 
@@ -53,7 +54,7 @@ def test_counts_are_those_of_mujoco(tmp_path, monkeypatch):
         '<replicate count="3" sep="-" offset="0 0 1"><replicate count="2" sep="+" offset="0 1 0"><body><geom size="1"/>'
         '</body></replicate></replicate><frame><attach model="arm" body="b" prefix="x"/></frame></worldbody>',
     )
-    m, _ = compile_file(path)
+    m, _ = compile_file(path, reach(path))
     own = m.nbody - 1 + m.njnt
     read = 4  # bodies and joints of arm.xml, which MuJoCo reads whole before it takes a part of it
     samples = m.tex_height[0] * m.tex_width[0] + m.nhfielddata

@@ -11,6 +11,7 @@ from steelyard.errors import ModelError
 from steelyard.model import load
 from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.mujoco_warnings import heard
+from steelyard.model.references import reach
 
 BODY = '<worldbody><body name="a"><joint name="j"/><geom size=".1" mass="1" solref="NaN 1"/></body></worldbody>'
 
@@ -34,7 +35,7 @@ def test_mujoco_itself_leaves_a_file(doubtful, capfd):
 
 
 def test_a_model_with_a_warning_leaves_no_file_and_tells_it(doubtful, capfd):
-    _, told = compile_file(doubtful)
+    _, told = compile_file(doubtful, reach(doubtful))
     robot = load(doubtful)
     assert files(doubtful) == ["robot.xml"] and capfd.readouterr() == ("", "")
     assert any("NaN" in each for each in told) and any("NaN" in each for each in robot.notes)

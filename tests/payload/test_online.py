@@ -10,7 +10,6 @@ from steelyard.payload import OnlineEstimator, calibrate, errors
 from steelyard.payload.experiment import recorded, test_object, wrist_motion
 from steelyard.payload.geo import entropic_fit
 from steelyard.payload.information import wrench_regressor
-from steelyard.payload.online import BARRIER_ALONE, UNKNOWN_RADIUS
 from steelyard.payload.problem import make_problem, mass_of
 
 HAMMER, BARBELL = test_object("hammer"), test_object("barbell")
@@ -47,8 +46,8 @@ def test_it_arrives_where_the_offline_fit_is():
     estimator.update_many(log)
     problem = make_problem(log)
     A, b = problem.information.whitened(NOISE)
-    prior = parameters.from_com_inertia(mass_of(log), np.zeros(3), mass_of(log) * 2 / 3 * UNKNOWN_RADIUS**2 * np.eye(3))
-    expected, covariance = entropic_fit(A, b, prior, weight=BARRIER_ALONE)
+    prior = parameters.from_com_inertia(mass_of(log), np.zeros(3), mass_of(log) * 2 / 3 * 0.1**2 * np.eye(3))
+    expected, covariance = entropic_fit(A, b, prior, weight=0.1)
     np.testing.assert_allclose(estimator.theta, expected, atol=2e-5)
     np.testing.assert_allclose(np.diag(estimator.covariance), np.diag(covariance), rtol=0.1)
 

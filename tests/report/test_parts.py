@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from random_bodies import bodies
 from steelyard.dynamics import regressor
 from steelyard.errors import OptionError
+from steelyard.fit.generalization import Generalization, Prediction
 from steelyard.identifiability.structure import regression_basis
 from steelyard.log.finding import warning
 from steelyard.model import library
@@ -109,8 +110,8 @@ def test_units_of_sliding_joints():
     assert units == ["N m", "N m", "N", "N m"]
 
 
-def stub(before, after, *, weakest=(), findings=()):
-    """A result with the given predictions' errors."""
+def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, parts=(), other_motion=None):
+    """A result with the given predictions' errors. held_out, parts: errors met and expected."""
 
     def errors(relative):
         relative = np.asarray(relative, dtype=float)
@@ -124,6 +125,12 @@ def stub(before, after, *, weakest=(), findings=()):
         estimate=SimpleNamespace(weakest=weakest),
         findings=findings,
         diagnosis=SimpleNamespace(faults=()),
+        generalization=Generalization(
+            fitted=fitted,
+            held_out=None if held_out is None else Prediction("held-out samples", *held_out),
+            parts=tuple(Prediction(f"run{k}.csv", *each) for k, each in enumerate(parts)),
+            other_motion=other_motion,
+        ),
     )
 
 
@@ -137,6 +144,33 @@ def stub(before, after, *, weakest=(), findings=()):
         (stub([0.6, 0.1], [0.03, 0.15]), "care", "Better", "worse than before at j2"),
         (stub([0.3, 0.3], [0.03, 0.03], findings=(warning("x", "odd"),)), "care", "Better", "odd"),
         (stub([0.9, 0.9], [0.5, 0.5]), "care", "Better", "still 50 % of the torque"),
+        (
+            stub([9.0, 9.0], [0.51, 0.51]),
+            "keep",
+            "Not explained: held-out torque error 900 % before",
+            "Most of the torque",
+        ),
+        (
+            stub([0.9, 0.9], [0.1, 0.1], fitted=0.51),
+            "keep",
+            "Not explained",
+            "torque is unexplained (51 %)",
+        ),
+        (stub([0.3, 0.3], [0.03, 0.03], fitted=0.3), "care", "Better", "still 30 % of the torque"),
+        (stub([0.3, 0.3], [0.03, 0.03], parts=[(0.02, 0.011), (0.02, 0.02)]), "good", "Better", None),
+        (stub([0.3, 0.3], [0.03, 0.03], parts=[(0.05, 0.02), (0.09, 0.01)]), "care", "Better", "run1.csv disagrees"),
+        (
+            stub([0.3, 0.3], [0.03, 0.03], parts=[(0.09, 0.01)]),
+            "care",
+            "Better",
+            "9 % of its torque, 9.0 times",
+        ),
+        (stub([0.3, 0.3], [0.03, 0.03], parts=[(0.0049, 0.001)]), "good", "Better", None),  # no drive tells so little
+        (stub([0.3, 0.3], [0.03, 0.03], held_out=(0.03, 0.014)), "care", "Better", "held-out samples err by 3 %"),
+        (stub([0.3, 0.3], [0.03, 0.03], other_motion=0.059), "good", "Better", None),
+        (stub([0.3, 0.3], [0.03, 0.03], other_motion=0.061), "care", "Better", "err by 6.1 %, 2.0 times the held-out"),
+        (stub([0.3, 0.3], [0.03, 0.03], other_motion=7.0), "care", "Better", "may err by more than all"),
+        (stub([0.3, 0.3], [0.001, 0.001], other_motion=0.0049), "good", "Better", None),
         (stub([0.1, 0.1], [0.1, 0.1]), "keep", "No better than the given model", "did not fall"),
         (stub([0.00226, 0.00226], [0.00234, 0.00234]), "keep", "No better than the given model", "did not fall"),
         (stub([0.1, 0.1], [0.2, 0.2]), "keep", "Worse than the given model", "did not fall"),

@@ -47,7 +47,7 @@ def calibrate(
     armature: bool = False,
     prior=None,
     weight: float = 1.0,
-    independence: float = 1.0,
+    independence: float | None = None,
     sample_weights: Callable[[Log], ArrayLike] | None = None,
     iterations: int = 20,
 ) -> Calibration:

@@ -1,5 +1,7 @@
 """All rules, in the order of their codes."""
 
+from collections.abc import Callable
+
 from steelyard.check import (
     rules_files,
     rules_mass,
@@ -9,6 +11,7 @@ from steelyard.check import (
     rules_structure,
     rules_tensor,
 )
+from steelyard.check.findings import Finding
 from steelyard.check.rule import Rule
 from steelyard.errors import OptionError, choices
 
@@ -17,6 +20,10 @@ RULES: tuple[Rule, ...] = tuple(
     sorted((rule for family in FAMILIES for rule in family.RULES), key=lambda rule: rule.code)
 )
 BY_CODE = {rule.code: rule for rule in RULES}
+
+
+ERRORS, ALL = "errors", "all"
+"""What a repair mends: findings of severity error, by default, or of any."""
 
 
 def selected(select=(), ignore=()) -> tuple[Rule, ...]:
@@ -29,3 +36,15 @@ def selected(select=(), ignore=()) -> tuple[Rule, ...]:
             raise OptionError(f"'{prefix}' is no rule code and no beginning of one. Codes: {choices(BY_CODE)}.")
     chosen = [rule for rule in RULES if not select or rule.code.startswith(tuple(select))]
     return tuple(rule for rule in chosen if not (ignore and rule.code.startswith(tuple(ignore))))
+
+
+def mendable(what) -> Callable[[Finding], bool]:
+    """Whether a repair mends a finding. what: "errors", "all", or codes and beginnings of codes, whatever the severity.
+
+    A warning may be about a right model that is drawn in part, so it is mended only when asked for.
+    Raises OptionError for an unknown word or code.
+    """
+    if what == ERRORS:
+        return lambda finding: finding.severity == "error"
+    codes = {rule.code for rule in selected(() if what == ALL else (what,) if isinstance(what, str) else what)}
+    return lambda finding: finding.code in codes

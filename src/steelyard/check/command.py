@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from steelyard.check import formats
-from steelyard.check.catalog import selected
+from steelyard.check.catalog import ALL, BY_CODE, ERRORS, selected
 from steelyard.check.findings import Findings
 from steelyard.check.repair import Repair, repair
 from steelyard.check.run import look
@@ -17,13 +17,22 @@ CLEAN, FOUND, REFUSED = 0, 1, 2
 
 
 def command(
-    paths: Iterable[str | Path], *, fix=None, format: str = "text", select=(), ignore=(), strict: bool = False
+    paths: Iterable[str | Path],
+    *,
+    fix=None,
+    out=None,
+    format: str = "text",
+    select=(),
+    ignore=(),
+    strict: bool = False,
+    folders=(),
 ) -> int:
     """Check models and print what is wrong; returns the exit code.
 
     paths: model files and folders of models. fix: file for the repaired copy of the one model, or a folder for the
-    copies of several. format: text, json, sarif or markdown, on standard output; colours only on a terminal. select,
-    ignore: rule codes or their beginnings. strict: findings of severity info fail too.
+    copies of several, with errors mended; or what is mended ("errors", "all", or rule codes with commas), and then out:
+    that file or folder. format: text, json, sarif or markdown, on standard output; colours only on a terminal. select,
+    ignore: rule codes or their beginnings. folders: as of `run`. strict: findings of severity info fail too.
     Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked:
     the reason is one line on standard error, and the other models are checked all the same.
     """
@@ -33,17 +42,18 @@ def command(
         if format not in formats.FORMATS:
             raise OptionError(f"format '{format}' is unknown; expected one of {choices(formats.FORMATS)}.")
         rules = selected(select, ignore)
+        what, copies = _repair_of(fix, out)
         given = [Path(path) for path in paths]
         if not given:
             raise OptionError("no model was given; name a .urdf or MJCF .xml file, or a folder.")
         models = _models(given, errors)
         for model, base in models:
             try:
-                findings = look(scan(model), rules)
+                findings = look(scan(model, folders=folders), rules)
                 found = found.merged(findings)
-                if fix is not None:
-                    target = _target(model, base, Path(fix), len(models))
-                    repairs.append(repair(model, target, select=select, ignore=ignore))
+                if copies is not None:
+                    target = _target(model, base, copies, len(models))
+                    repairs.append(repair(model, target, fix=what, select=select, ignore=ignore, folders=folders))
                     findings = repairs[-1].remaining
                 remaining = remaining.merged(findings)
             except SteelyardError as error:
@@ -57,6 +67,20 @@ def command(
     if errors:
         return REFUSED
     return FOUND if remaining.failed(strict=strict) else CLEAN
+
+
+def _repair_of(fix, out) -> tuple[str | tuple[str, ...], Path | None]:
+    """What is mended, and where the copies go; None for no repair. Raises OptionError where one of them is not said."""
+    words = tuple(word.strip() for word in str(fix or "").split(","))
+    if fix in (ERRORS, ALL) or all(any(word and code.startswith(word) for code in BY_CODE) for word in words):
+        if out is None:
+            raise OptionError(f"--fix={fix} says what to mend; say where the copy goes with --out OUT.")
+        return (fix if fix in (ERRORS, ALL) else words), Path(out)
+    if out is None:
+        return ERRORS, None if fix is None else Path(fix)
+    if fix is None:
+        return ERRORS, Path(out)
+    raise OptionError(f"--fix={fix} does not say what to mend; with --out say errors, all, or rule codes with commas.")
 
 
 def _models(given: Sequence[Path], errors: list[str]) -> list[tuple[Path, Path]]:

@@ -30,14 +30,15 @@ NAMES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 DIAGONAL = 1e-12  # relative size of products of inertia that are rounding
 
 
-def edited(sketch: Sketch, inertials: dict[int, Inertial], target: Path) -> list[tuple[Path, bytes]]:
+def edited(sketch: Sketch, inertials: dict[int, Inertial], target: Path, folders) -> list[tuple[Path, bytes]]:
     """Files of the repaired model with the path each is to be written to, the model last.
 
-    inertials: index of a part -> its new inertial. Raises ModelError where a part is not written in the files.
+    inertials: index of a part -> its new inertial. folders: in which included files may lie. Raises ModelError where a
+    part is not written in the files.
     """
     if sketch.format == "urdf":
         return [(target, _urdf(sketch, inertials, target))]
-    files = read_files(sketch.path)
+    files = read_files(sketch.path, folders)
     listed = {body_name(body, i + 1): body for i, body in enumerate(bodies(files)[0])}
     edits: dict[Document, list[Edit]] = {}
     for index, inertial in inertials.items():

@@ -22,10 +22,13 @@ class Effect:
     change: float
 
 
-def effect(before: Path, after: Path) -> tuple[Effect, ...] | None:
-    """Effect of a repair on every degree of freedom; None when one of the files cannot be used as a robot."""
+def effect(before: Path, after: Path, folders) -> tuple[Effect, ...] | None:
+    """Effect of a repair on every degree of freedom; None when one of the files cannot be used as a robot.
+
+    folders: whose files they may name.
+    """
     try:
-        old, new = load(before), load(after)
+        old, new = load(before, folders=folders), load(after, folders=folders)
     except ModelError:
         return None
     q, v, a = _motions(old)

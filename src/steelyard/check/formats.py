@@ -70,6 +70,9 @@ def repair_lines(repair: Repair) -> list[str]:
             lines.append(
                 f"  torque of {each.joint}: rms {each.before:.4g}, changed by rms {each.change:.4g} over random motions"
             )
+    if repair.left:
+        codes = ",".join(repair.left)
+        lines.append(f"  not mended, because the model may be right: {codes} (--fix=all, or --fix={codes})")
     left = repair.remaining.counts
     lines.append(f"  a second check finds {left['error']} errors, {left['warning']} warnings, {left['info']} notes")
     return lines
@@ -135,7 +138,13 @@ def _repair_object(repair: Repair) -> dict:
             {"joint": e.joint, "rms_before": _finite(e.before), "rms_change": _finite(e.change)} for e in repair.effects
         ]
     files = [str(path) for path in repair.files]
-    return {"source": str(repair.source), "files": files, "changes": changes, "torques": effects}
+    return {
+        "source": str(repair.source),
+        "files": files,
+        "changes": changes,
+        "left": list(repair.left),
+        "torques": effects,
+    }
 
 
 def _inertial_object(inertial: Inertial) -> dict:

@@ -1,5 +1,6 @@
 """What a repair puts in the place of a faulty inertial, part by part, until nothing more can be mended."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,18 +34,23 @@ class Change:
     after: Inertial
 
 
-def mend(sketch: Sketch, rules: tuple[Rule, ...]) -> tuple[Sketch, dict[int, Change]]:
-    """The sketch with its inertials mended where rules with a repair ask for it, and the changes by part."""
+def mend(
+    sketch: Sketch, rules: tuple[Rule, ...], wanted: Callable[[Finding], bool]
+) -> tuple[Sketch, dict[int, Change]]:
+    """The sketch with its inertials mended where rules with a repair ask for it, and the changes by part.
+
+    wanted: whether a finding is to be mended.
+    """
     rules = tuple(rule for rule in rules if rule.repairs)
     changes: dict[int, Change] = {}
     for _ in range(ROUNDS):
-        wanted: dict[int, set[str]] = {}
-        for finding in (f for rule in rules for f in rule.findings(sketch)):
+        asked: dict[int, set[str]] = {}
+        for finding in (f for rule in rules for f in rule.findings(sketch) if wanted(f)):
             index = _part_of(sketch, finding)
             if index is not None:
-                wanted.setdefault(index, set()).add(finding.code)
+                asked.setdefault(index, set()).add(finding.code)
         mended = {}
-        for index, codes in wanted.items():
+        for index, codes in asked.items():
             found = _mended(sketch, index, codes)
             if found is not None:
                 mended[index] = found[0]

@@ -1,13 +1,14 @@
 """Repair: a copy of the model with mended inertials, verified before it appears."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from steelyard import storage
-from steelyard.check.catalog import selected
+from steelyard.check.catalog import BY_CODE, ERRORS, mendable, selected
 from steelyard.check.edits import edited
 from steelyard.check.effect import Effect, effect
 from steelyard.check.findings import Findings
@@ -16,6 +17,7 @@ from steelyard.check.parts import Inertial, Sketch
 from steelyard.check.run import look
 from steelyard.check.scan import scan
 from steelyard.errors import ModelError
+from steelyard.model.references import reach
 
 SAME = 1e-9  # relative; decimals of an orientation leave rounding
 
@@ -37,13 +39,19 @@ class Repair:
     effects: tuple[Effect, ...] | None
     remaining: Findings
 
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Codes of findings that remain and that a repair asked for them would mend."""
+        return tuple(code for code in self.remaining.codes if BY_CODE[code].repairs)
 
-def repair(path, out, *, select=(), ignore=()) -> Repair:
+
+def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=(), folders=()) -> Repair:
     """Write a repaired copy of a model to `out`; the file itself is never changed, all else in it stays byte for byte.
 
-    select, ignore: rules whose findings are mended, as for `run`. A copy without changes is written when nothing can be
-    mended. Raises ModelError, with nothing written, for an unreadable model and for a result that does not read back
-    as planned.
+    fix: what is mended: "errors", which no body can have; "all", warnings too, which a right model may have (a
+    counterweight that is not drawn); or rule codes and beginnings of codes. select, ignore: rules that look, as for
+    `run`, and so are folders. A copy without changes is written when nothing can be mended. Raises ModelError, with
+    nothing written, for an unreadable model and for a result that does not read back as planned.
     """
     path, out = Path(path).absolute(), Path(out).absolute()
     if out.suffix.lower() != path.suffix.lower() or os.path.isdir(out):  # noqa: PTH112  False for names that cannot be
@@ -51,14 +59,16 @@ def repair(path, out, *, select=(), ignore=()) -> Repair:
     if os.path.exists(out) and out.samefile(path):  # noqa: PTH110
         raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
     rules = selected(select, ignore)
-    sketch = scan(path)
-    mended, changes = mend(sketch, rules)
+    wanted = mendable(fix)
+    allowed = reach(path, folders)
+    sketch = scan(path, folders=folders)
+    mended, changes = mend(sketch, rules, wanted)
     _require_written(sketch, changes)
     inertials = {index: change.after for index, change in changes.items()}
-    files = _write(sketch, mended, inertials, out)
-    remaining = look(scan(out), rules)
+    files = _write(sketch, mended, inertials, out, allowed)
+    remaining = look(scan(out, folders=allowed), rules)
     names = tuple(sketch.parts[i].name for i in changes)
-    effects = effect(path, out) if changes else ()
+    effects = effect(path, out, allowed) if changes else ()
     return Repair(path, out, files, names, tuple(changes.values()), effects, remaining)
 
 
@@ -77,15 +87,15 @@ def _require_written(sketch: Sketch, changes: dict[int, Change]):
             )
 
 
-def _write(sketch: Sketch, mended: Sketch, inertials: dict[int, Inertial], out: Path) -> tuple[Path, ...]:
-    final = edited(sketch, inertials, out)
+def _write(sketch: Sketch, mended: Sketch, inertials: dict[int, Inertial], out: Path, folders) -> tuple[Path, ...]:
+    final = edited(sketch, inertials, out, folders)
     try:
         with storage.folders_above(out), storage.temporary_files() as temporary:
             trial = storage.draft_of(out)
-            for name, content in edited(sketch, inertials, trial):
+            for name, content in edited(sketch, inertials, trial, folders):
                 temporary.append(name)
                 name.write_bytes(content)
-            _verify(mended, scan(trial, meshes=False), out)
+            _verify(mended, scan(trial, meshes=False, folders=folders), out)
             for (target, content), name in zip(final, temporary, strict=True):
                 name.write_bytes(content)
                 name.replace(target)

@@ -43,12 +43,13 @@ def outside_package(sketch: Sketch) -> Iterator[Hit]:
 
     Why: A path that is absolute, climbs out with `..`, or runs through a symbolic link works on one computer only, and
     a model from elsewhere should not make programs open files of yours. Such files are not opened here. The package is
-    the nearest folder above the model with package.xml, .git or pyproject.toml, else the folder above the model's.
+    the nearest folder above the model with package.xml, .git or pyproject.toml, else the model's own folder.
     Example:
         <mesh filename="../../../../home/me/arm.stl"/>
-    Remedy: Put the file into the package and name it relative to the model, or with package://.
+    Remedy: Put the file into the package and name it relative to the model, or with package://. If it is yours, allow
+    its folder: --folder DIR.
     """
-    yield from reported(sketch, "SY603", "Put the file into the model's package.")
+    yield from reported(sketch, "SY603", "Put the file into the model's package, or allow its folder: --folder DIR.")
 
 
 @rule("SY604", "unchecked-file", "info")

@@ -9,11 +9,12 @@ from steelyard.check.rule import Rule
 from steelyard.check.scan import models_in, scan
 
 
-def run(path, *, select=(), ignore=(), meshes: bool = True) -> Findings:
+def run(path, *, select=(), ignore=(), meshes: bool = True, folders=()) -> Findings:
     """Check a URDF or MJCF file, or every model of a folder.
 
     select, ignore: rule codes or beginnings of codes ("SY2"). meshes: whether mesh files are read; without them, rules
-    on geometry see primitive shapes only. Raises ModelError for a file that cannot be read at all or is no model (for a
+    on geometry see primitive shapes only. folders: whose files models may name beside those of their own folder and
+    package. Raises ModelError for a file that cannot be read at all or is no model (for a
     folder: when no file of it can), OptionError for an unknown code.
     """
     from steelyard.errors import ModelError
@@ -23,7 +24,7 @@ def run(path, *, select=(), ignore=(), meshes: bool = True) -> Findings:
     models = models_in(path)
     for model in models:
         try:
-            whole = whole.merged(look(scan(model, meshes=meshes), rules))
+            whole = whole.merged(look(scan(model, meshes=meshes, folders=folders), rules))
         except ModelError as error:
             if len(models) == 1:
                 raise

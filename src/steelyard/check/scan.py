@@ -5,19 +5,23 @@ from pathlib import Path
 from steelyard.check import scan_mjcf, scan_urdf
 from steelyard.check.parts import Sketch
 from steelyard.errors import ModelError
+from steelyard.model.references import reach
 from steelyard.model.xml_edit import read
 
 SUFFIXES = (".urdf", ".xml", ".mjcf")
 
 
-def scan(path, *, meshes: bool = True) -> Sketch:
-    """Sketch of a URDF or MJCF file. Raises ModelError, one message, for a file that is no model or cannot be read."""
+def scan(path, *, meshes: bool = True, folders=()) -> Sketch:
+    """Sketch of a URDF or MJCF file. meshes: whether mesh files are read. folders: as of `load`.
+
+    Raises ModelError, one message, for a file that is no model or cannot be read.
+    """
     path = Path(path)
     document = read(path)
     if document.root.tag == "robot":
-        return scan_urdf.scan(document, meshes=meshes)
+        return scan_urdf.scan(document, reach(path, folders), meshes=meshes)
     if document.root.tag == "mujoco":
-        return scan_mjcf.scan(document, meshes=meshes)
+        return scan_mjcf.scan(document, reach(path, folders), meshes=meshes)
     raise ModelError(
         f"{path}: the root element is <{document.root.tag[:60]}>; a URDF starts with <robot>, an MJCF with <mujoco>."
     )

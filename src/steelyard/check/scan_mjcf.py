@@ -23,19 +23,22 @@ UNNAMED = "body{}"
 ASSETS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "texture": "texturedir"}
 
 
-def scan(document: Document, *, meshes: bool = True) -> Sketch:
-    """Sketch of an MJCF document and what it includes. Raises ModelError for includes that cannot be followed."""
+def scan(document: Document, folders: tuple[Path, ...], *, meshes: bool = True) -> Sketch:
+    """Sketch of an MJCF document and what it includes. folders: in which files that it names may lie.
+
+    Raises ModelError for includes that cannot be followed.
+    """
     try:
-        files = read_files(document.path)
+        files = read_files(document.path, folders)
     except ModelError as error:
         raise ModelError(f"{document.path} cannot be read with what it includes: {error}") from error
     _require_no_circle(files)
     listed, barrier = bodies(files)
     readers = {owner: Reader(owner) for owner in files.documents.values()}
-    missing = _missing_files(files, readers) if meshes else []
+    missing = _missing_files(files, folders, readers) if meshes else []
     inertials = [_inertial(body, readers, i + 1) for i, body in enumerate(listed)]
     faults = [*missing, *(fault for reader in readers.values() for fault in reader.faults)]
-    compiled, complaint = (None, None) if missing else _compiled(document.path, faults)
+    compiled, complaint = (None, None) if missing else _compiled(document.path, folders, faults)
     notes: tuple[str, ...] = ()
     if complaint:
         faults.append(Fault("SY508", Place(document.path, _line_in(complaint), "mujoco"), complaint))
@@ -78,9 +81,9 @@ def _require_no_circle(files: Files):
             done.add(document)
 
 
-def _missing_files(files: Files, readers) -> list[Fault]:
+def _missing_files(files: Files, allowed: tuple[Path, ...], readers) -> list[Fault]:
     """Faults of asset files that are not there or may not be opened; MuJoCo is not asked while there are any."""
-    source = Meshes(files.main.path.parent)
+    source = Meshes(files.main.path.parent, allowed)
     folders: dict[str, str] = {}
     for node in files.sections("compiler"):
         folders |= {
@@ -88,9 +91,6 @@ def _missing_files(files: Files, readers) -> list[Fault]:
         }
     found = []
     for document in files.documents.values():
-        if document is not files.main and not source.find(str(document.path)).path:
-            place = Place(document.path, 1, "include")
-            found.append(Fault("SY603", place, f"included file {document.path.name} is outside the model's package."))
         for element in document.root.walk():
             if element.tag not in ASSETS:
                 continue
@@ -134,11 +134,11 @@ def _inertial(body: Body, readers, number: int) -> Inertial | None:
     return Inertial(reader.place(element, label), mass, com, rotation, tensor)
 
 
-def _compiled(path: Path, faults):
+def _compiled(path: Path, folders: tuple[Path, ...], faults):
     """MuJoCo's compiled model with harmless inertias, or None; and what MuJoCo complains about, if anything new."""
     broken = any(fault.code in ("SY104", "SY105") for fault in faults)
     try:
-        return compile_file(path, _make_harmless)[0], None
+        return compile_file(path, folders, _make_harmless)[0], None
     except ModelError as error:
         if error.__cause__ is None:  # not MuJoCo's
             raise

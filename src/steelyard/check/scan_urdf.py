@@ -1,5 +1,7 @@
 """A URDF file as a `Sketch`: nothing is refused, everything odd becomes a fault."""
 
+from pathlib import Path
+
 import numpy as np
 
 from steelyard.check.parts import Inertial, Joint, Part, Shape, Sketch
@@ -18,8 +20,11 @@ LARGE = 4 * 2**20  # bytes of a mesh
 LIMITS = ("lower", "upper", "effort", "velocity")
 
 
-def scan(document: Document, *, meshes: bool = True) -> Sketch:
-    """Sketch of a URDF document. meshes: whether mesh files are read. Raises ModelError for unexpanded xacro."""
+def scan(document: Document, folders: tuple[Path, ...], *, meshes: bool = True) -> Sketch:
+    """Sketch of a URDF document. folders: in which meshes may lie. meshes: whether they are read.
+
+    Raises ModelError for unexpanded xacro.
+    """
     path, root = document.path, document.root
     if any(name == "xmlns:xacro" for name in root.attributes) and any(e.tag.startswith("xacro:") for e in root.walk()):
         raise ModelError(f"{path} holds xacro macros. Expand it first: `xacro {path.name} > robot.urdf`.")
@@ -31,7 +36,7 @@ def scan(document: Document, *, meshes: bool = True) -> Sketch:
     incoming = _incoming(reader, links, joints)
     order = _parents_first(reader, links, incoming)
     index = {name: i for i, name in enumerate(order)}
-    source = Meshes(path.parent) if meshes else None
+    source = Meshes(path.parent, folders) if meshes else None
     parts = []
     for name in order:
         joint, parent = incoming.get(name, (None, None))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import Coupling, Friction, Gravity, Model, Side, friction_of, words
+from steelyard.cli.options import Coupling, Folders, Friction, Gravity, Model, Side, friction_of, words
 from steelyard.cli.terminal import console, examples, refusals
 from steelyard.errors import OptionError
 
@@ -37,6 +37,7 @@ def analyze(
         Path | None, typer.Option(metavar="LOG", help="Say how well this motion excites what can be known.")
     ] = None,
     gravity: Gravity = None,
+    folder: Folders = None,
     format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown, html, latex or json.")] = "text",
 ):
     """Say which inertial parameters an experiment can reveal, from the kinematics alone."""
@@ -49,7 +50,7 @@ def analyze(
 
         if floating and planar:
             raise OptionError("The base is either --floating or --planar.")
-        robot = load(model, gravity=gravity)
+        robot = load(model, gravity=gravity, folders=folder or ())
         side = side if side is not None else side_path(model)
         robot = read_side(side, robot) if side.exists() or motors else robot
         text = analyze_report(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import Gravity, Json, Model, Quiet
+from steelyard.cli.options import Folders, Gravity, Json, Model, Quiet
 from steelyard.cli.terminal import DONE, examples, refusals, show_json
 from steelyard.errors import OptionError
 
@@ -24,6 +24,7 @@ def convert(
         typer.Option("--floating/--fixed", help="Free or fixed base. [default: as the model says]", show_default=False),
     ] = None,
     gravity: Gravity = None,
+    folder: Folders = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ):
@@ -32,7 +33,7 @@ def convert(
         from steelyard.model import load
         from steelyard.model.save import format_of, save
 
-        robot = load(model, floating=floating, gravity=gravity)
+        robot = load(model, floating=floating, gravity=gravity, folders=folder or ())
         if robot.source and robot.source.format == format_of(robot, out) and (floating, gravity) != (None, None):
             raise OptionError(
                 f"{out} has the format of {model}: a copy of the file, which keeps its base and gravity. Leave out "

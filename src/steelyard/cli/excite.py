@@ -8,7 +8,7 @@ import typer
 from steelyard.cli.excite_options import AimOptions, LimitOptions, MotionOptions, SearchOptions
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions
-from steelyard.cli.options import Gravity, Model, Quiet
+from steelyard.cli.options import Folders, Gravity, Model, Quiet
 from steelyard.cli.terminal import DONE, FINDINGS, examples, progress_bar, refusals
 
 EXAMPLES = examples(
@@ -34,6 +34,7 @@ def excite(
         bool, typer.Option("--held", help="Hold a free base where the model has it: hung, on a stand.")
     ] = False,
     gravity: Gravity = None,
+    folder: Folders = None,
     aim: AimOptions,
     after: Annotated[
         list[Path] | None,
@@ -78,6 +79,7 @@ def excite(
             explain=explain,
             held=held,
             gravity=gravity,
+            folders=folder or (),
             read=read,
             show=show,
             progress=progress,

@@ -7,7 +7,7 @@ import typer
 
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions
-from steelyard.cli.options import Gravity, Json
+from steelyard.cli.options import Folders, Gravity, Json
 from steelyard.cli.terminal import DONE, FINDINGS, console, examples, refusals, show_json
 
 EXAMPLES = examples(
@@ -30,6 +30,7 @@ def inspect(
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page of its own too, with figures.")
     ] = None,
     gravity: Gravity = None,
+    folder: Folders = None,
     recorded: LogOptions,
     as_json: Json = False,
 ):
@@ -40,7 +41,7 @@ def inspect(
         from steelyard.log import read_log
         from steelyard.model import load
 
-        robot = None if model is None else load(model, gravity=gravity)
+        robot = None if model is None else load(model, gravity=gravity, folders=folder or ())
         channels, corrections = recorded.read()
         read = corrected(robot, read_log(log, robot, channels=channels, units=corrections.units), corrections)
         found = look(read, robot)

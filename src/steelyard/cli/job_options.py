@@ -11,6 +11,7 @@ from steelyard.cli.options import (
     FRICTION,
     Channels,
     Coupling,
+    Folders,
     Friction,
     Gravity,
     Side,
@@ -44,6 +45,7 @@ class ModelOptions:
     coupling: Coupling = None
     rotors: Annotated[bool, typer.Option("--rotors", help="Rotors of the side file are bodies.")] = False
     side: Side = None
+    folders: Folders = None
     gravity: Gravity = None
     weight: Annotated[float, typer.Option(metavar="W", help="Weight of the given model as prior.")] = defaults.WEIGHT
     regularizer: Annotated[
@@ -57,6 +59,7 @@ class ModelOptions:
             "friction": friction_of(self.friction),
             "coupling": tuple(self.coupling or ()),
             "side": None if self.side is None else str(self.side),
+            "folders": tuple(map(str, self.folders or ())),
         }
 
 

@@ -26,6 +26,10 @@ Side = Annotated[
         show_default=False,
     ),
 ]
+Folders = Annotated[
+    list[Path] | None,
+    typer.Option("--folder", metavar="DIR", help="Folder outside the model's own whose files it may name; repeatable."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
 Gravity = Annotated[
     tuple[float, float, float] | None,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import Json, words
+from steelyard.cli.options import Folders, Json, words
 from steelyard.cli.terminal import DONE, FINDINGS, examples, refusals, show_json
 
 EXAMPLES = examples(
@@ -49,6 +49,7 @@ def payload(
         tuple[float, float, float] | None,
         typer.Option(metavar="X Y Z", help="In the world, m/s^2. [default: the file's, or 0 0 -9.81]"),
     ] = None,
+    folder: Folders = None,
     export: Annotated[
         str, typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,ros,urdf,mjcf: print for these controllers.")
     ] = "",
@@ -65,7 +66,21 @@ def payload(
         if out is not None:
             require_folder(out)  # before the work, not after
         request = command.Request(
-            log, method, shape, scale, shape_pose, arm, frame, torques, cutoff, hand, bias, axes, negate, gravity
+            log,
+            method,
+            shape,
+            scale,
+            shape_pose,
+            arm,
+            frame,
+            torques,
+            cutoff,
+            hand,
+            bias,
+            axes,
+            negate,
+            gravity,
+            tuple(folder or ()),
         )
         formats = words(export)
         command.require_formats(formats)

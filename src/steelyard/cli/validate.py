@@ -7,7 +7,7 @@ import typer
 
 from steelyard.cli.groups import grouped
 from steelyard.cli.job_options import LogOptions
-from steelyard.cli.options import AUTO, Gravity, Json, cutoff_of
+from steelyard.cli.options import AUTO, Folders, Gravity, Json, cutoff_of
 from steelyard.cli.terminal import DONE, FINDINGS, console, examples, refusals, show_json
 
 EXAMPLES = examples(
@@ -28,6 +28,7 @@ def validate(
     ] = None,
     cutoff: Annotated[str, typer.Option(metavar="HZ", help="Low-pass cutoff, as in identify.")] = AUTO,
     gravity: Gravity = None,
+    folder: Folders = None,
     recorded: LogOptions,
     as_json: Json = False,
 ):
@@ -42,6 +43,7 @@ def validate(
             against=against,
             cutoff=cutoff_of(cutoff),
             gravity=gravity,
+            folders=tuple(map(str, folder or ())),
             channels=channels,
             corrections=corrections,
         )

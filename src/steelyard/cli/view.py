@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import Model, Quiet
+from steelyard.cli.options import Folders, Model, Quiet
 from steelyard.cli.terminal import DONE, examples, refusals
 
 EXAMPLES = examples(
@@ -27,13 +27,14 @@ def view(
         typer.Option(metavar="FILE", help="Film of the motion too: .gif, or .mp4 where ffmpeg is installed."),
     ] = None,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Whether a browser opens the page.")] = True,
+    folder: Folders = None,
     quiet: Quiet = False,
 ):
     """Write a page with a 3D view of a robot, its masses and a motion, and open it. It works offline."""
     with refusals():
         from steelyard.view.command import command
 
-        lines = command(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie)
+        lines = command(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, folders=folder or ())
     if browser:
         typer.launch(str(out.absolute()))
     if not quiet:

@@ -17,6 +17,7 @@ from steelyard.fit import Estimate, consistent
 from steelyard.fit.whitening import weigh_by_noise, whiten
 from steelyard.information import Information, direction_of
 from steelyard.log import Log, joined
+from steelyard.log.log import independence_of
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
@@ -213,7 +214,7 @@ def gain(before, after) -> float:
     return 0.5 * float(np.sum(np.log(before) - np.log(after)))
 
 
-def case_of(estimate: Estimate, logs: Sequence[Log], *, independence: float = 1.0) -> Case:
+def case_of(estimate: Estimate, logs: Sequence[Log], *, independence: float | None = None) -> Case:
     """Case of an estimate and of logs with q, v, a and tau. independence: see `accumulate`.
 
     Raises FitError for an estimate without a robot.
@@ -221,6 +222,7 @@ def case_of(estimate: Estimate, logs: Sequence[Log], *, independence: float = 1.
     robot = estimate.prior
     if robot is None:
         raise FitError("A diagnosis needs a robot; this estimate comes from a raw regression without one.")
+    independence = independence_of(logs) if independence is None else independence
     step = thinning(estimate, logs, independence)
     few = thinned(logs, step)
     q, v, a = few.require("q", "v", "a")

@@ -10,7 +10,7 @@ from steelyard.diagnose.finding import Fault
 from steelyard.diagnose.remaining import remaining
 from steelyard.diagnose.residuals import JointResidual, analyse
 from steelyard.fit.estimate import Estimate
-from steelyard.log.log import Log
+from steelyard.log.log import Log, independence_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,17 +31,18 @@ class Diagnosis:
 
 
 def diagnose(
-    estimate: Estimate, logs: Log | Sequence[Log], *, independence: float = 1.0, case: Case | None = None
+    estimate: Estimate, logs: Log | Sequence[Log], *, independence: float | None = None, case: Case | None = None
 ) -> Diagnosis:
     """Name what is wrong with a model or with logs.
 
     logs: with q, v, a and tau, filtered alike (`filters.differentiate`); those that were fitted, held-out parts
-    included. independence: share of the samples whose noise is independent, see `accumulate`; it also decides how many
-    samples are looked at. case: of just these, where it was made already. Of robots with closed loops only
-    contributions are found; faults are not looked for. Raises FitError for an estimate without a robot, LogError for
-    missing channels.
+    included. independence: share of the samples whose noise is independent, by default what their filters left; it
+    also decides how many samples are looked at. case: of just these, where it was made already. Of robots with closed
+    loops only contributions are found; faults are not looked for. Raises FitError for an estimate without a robot,
+    LogError for missing channels.
     """
     logs = (logs,) if isinstance(logs, Log) else tuple(logs)
+    independence = independence_of(logs) if independence is None else independence
     if estimate.require_robot().loops:
         few = thinned(logs, thinning(estimate, logs, independence))
         return Diagnosis((), (), contributions(estimate, few))

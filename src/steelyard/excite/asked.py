@@ -66,10 +66,12 @@ def goal_of(robot: Robot, probe, asked: Asked) -> Goal:
     noise = noise_of(robot, kinds, usual, noise)
     earlier = np.zeros((basis.count, basis.count)) if after is None else after.base.G
     columns, wanted = unknowns_of(robot, layout, basis, asked.focus)
-    open_before = basis.regrouping[:, columns] @ _prior_units(robot, layout, typical, asked.weight)[:, columns][columns]
+    units = _prior_units(robot, layout, typical, asked.weight)[:, columns][columns]
+    open_before = basis.regrouping[:, columns] @ units
     spread, directions = whitened(open_before)
     places = np.searchsorted(columns, wanted)
     seen = directions[places]
+    told = units[places] / np.linalg.norm(units[places], axis=1)[:, None] @ directions
     deviations = _in_motions(plan, q, v, a, usual, slice(0, robot.nv) if JOINTS in kinds else slice(robot.nv, None))
     scale = np.sqrt(deviations.shape[1])
     reference = np.linalg.qr(deviations.T, mode="r") @ open_before[:, places] @ seen / scale
@@ -86,6 +88,7 @@ def goal_of(robot: Robot, probe, asked: Asked) -> Goal:
         precision=np.eye(spread.shape[1]) + spread.T @ earlier @ spread,
         wanted=wanted,
         seen=seen,
+        told=told,
         rank=int(rank),
         earlier=earlier,
         reference=reference,

@@ -27,12 +27,13 @@ def command(
     explain: bool = False,
     held: bool = False,
     gravity=None,
+    folders=(),
     read: Callable[[Path, Robot], Log] = read_log,
     show: Callable[[Design], Iterable[str]] = lambda made: (),
     **options,
 ) -> tuple[str, bool]:
     """Design a motion for a model file and write it. limits: fields of `Limits`; after: logs and saved Information;
-    warm: a log to start from; held: whether a free base stays where the model has it; gravity: (3,) in the world;
+    warm: a log to start from; held: whether a free base stays where the model has it; gravity, folders: as of `load`;
     read: reads a log of `after` for the robot; show: writes pictures of the design and says which; options: of
     `design`.
 
@@ -44,7 +45,7 @@ def command(
                 f"--out {path}: a motion is written to {', '.join(FORMATS)}; choose one of these suffixes."
             )
         storage.require_folder(path.parent)  # before the work, not after
-    robot = load(model, floating=False if held else None, gravity=gravity)
+    robot = load(model, floating=False if held else None, gravity=gravity, folders=folders)
     terms = {name: options[name] for name in ("friction", "armature")}
     terms["rows"] = measured_kinds(robot, options["rows"])
     known = _information(robot, after, terms, read)

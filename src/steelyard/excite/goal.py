@@ -46,6 +46,7 @@ class Goal:
     precision: np.ndarray
     wanted: np.ndarray
     seen: np.ndarray
+    told: np.ndarray
     rank: int
     earlier: np.ndarray
     reference: np.ndarray
@@ -115,9 +116,9 @@ class Goal:
     def left(self, gram) -> np.ndarray:
         """(w,) deviation of each wanted parameter as a share of what prior and earlier logs left, its unseen part
         counted."""
-        unseen = 1.0 - np.sum(self.seen**2, axis=1)
+        unseen = 1.0 - np.sum(self.told**2, axis=1)
         precisions = self.precision, self.precision + self.spread.T @ gram @ self.spread
-        before, after = (unseen + np.sum(self.seen @ np.linalg.inv(x) * self.seen, axis=1) for x in precisions)
+        before, after = (unseen + np.sum(self.told @ np.linalg.inv(x) * self.told, axis=1) for x in precisions)
         return np.sqrt(after / before)
 
     def condition(self, gram) -> float:

@@ -1,6 +1,7 @@
 """What a motion must respect, and the bounds of one robot that follow."""
 
 import fnmatch
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from steelyard.errors import OptionError
 from steelyard.information.rows import require_tree
+from steelyard.model.joint import ENDLESS_EFFORT, Joint, endless
 from steelyard.model.robot import Robot
 
 WIDE = {"revolute": np.pi, "prismatic": 0.25}  # rad, m: positions of a joint whose model states no limits
@@ -108,8 +110,8 @@ def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None)
     kinds = [j.kind if j.nq == 1 else "revolute" for j in owners]
     scalar = np.array([robot.scalar_positions.get(i, -1) for i in range(robot.nv)], dtype=int)
     pose = robot.neutral if rest is None else _pose(robot, rest, scalar)
-    held, own = pose[np.maximum(scalar, 0)], _own_limits(robot, scalar)
-    lower, upper = own if limits.position is None else (_each(robot, x, "position") for x in limits.position)
+    held, own, own_velocity = pose[np.maximum(scalar, 0)], _own_limits(robot, scalar), _own_velocity(robot)
+    lower, upper = own if limits.position is None else (endless(_each(robot, x, "position")) for x in limits.position)
     wide = np.array([WIDE[kind] for kind in kinds])
     open_below, open_above = ~np.isfinite(lower), ~np.isfinite(upper)
     low = np.where(open_below, np.where(open_above, -wide, upper - 2 * wide), lower)
@@ -118,16 +120,19 @@ def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None)
         low, high = np.maximum(low, own[0]), np.minimum(high, own[1])
     _require_room(robot, low, high, still, own)
     shrunk = limits.margin * (high - low) / 2
-    fast = np.where(np.isfinite(robot.velocity_limits), robot.velocity_limits, [FAST[kind] for kind in kinds])
+    fast = np.where(np.isfinite(own_velocity), own_velocity, [FAST[kind] for kind in kinds])
     if limits.velocity is not None:
-        fast = np.minimum(_each(robot, limits.velocity, "velocity"), robot.velocity_limits)
+        given = endless(_each(robot, limits.velocity, "velocity"))
+        fast = np.where(np.isinf(given), fast, np.minimum(given, own_velocity))
     rates = {
         "velocity": fast * limits.speed,
         "acceleration": QUICK * fast if limits.acceleration is None else limits.acceleration,
         "jerk": np.inf if limits.jerk is None else limits.jerk,
         "effort": robot.effort_limits if limits.effort is None else limits.effort,
     }
-    rates = {name: (1 - limits.margin) * _each(robot, value, name) for name, value in rates.items()}
+    rates = {
+        name: (1 - limits.margin) * endless(_each(robot, value, name), ENDLESS_EFFORT) for name, value in rates.items()
+    }
     for name, value in rates.items():
         bad = np.flatnonzero(~(value > 0) & ~still)
         if bad.size:
@@ -180,12 +185,40 @@ def _require_single(owners, still):
 
 
 def _own_limits(robot: Robot, scalar) -> tuple[np.ndarray, np.ndarray]:
-    """Position limits (nv,) of the model, none for degrees of joints with several."""
+    """Position limits (nv,) of the model, those of followers included; none for degrees of joints with several.
+
+    Raises OptionError where a follower's limits leave its master nothing.
+    """
     own = scalar >= 0
-    return (
-        np.where(own, robot.lower[np.maximum(scalar, 0)], -np.inf),
-        np.where(own, robot.upper[np.maximum(scalar, 0)], np.inf),
-    )
+    lower = np.where(own, robot.lower[np.maximum(scalar, 0)], -np.inf)
+    upper = np.where(own, robot.upper[np.maximum(scalar, 0)], np.inf)
+    for joint, master in _followers(robot):
+        ends = sorted((float(each[0]) - joint.offset) / joint.ratio for each in (joint.lower, joint.upper))
+        before = lower[master], upper[master]
+        lower[master], upper[master] = max(lower[master], ends[0]), min(upper[master], ends[1])
+        if upper[master] < lower[master]:
+            raise OptionError(
+                f"Joint '{joint.name}' follows '{joint.mimics}' as {joint.ratio:g} times its position plus "
+                f"{joint.offset:g}, so its limits [{joint.lower[0]:g}, {joint.upper[0]:g}] keep '{joint.mimics}' "
+                f"within [{ends[0]:.4g}, {ends[1]:.4g}], where [{before[0]:.4g}, {before[1]:.4g}] is left. Correct "
+                "its <mimic> or its limits in the model."
+            )
+    return lower, upper
+
+
+def _own_velocity(robot: Robot) -> np.ndarray:
+    """Speed limits (nv,) of the model, those of followers included."""
+    velocity = robot.velocity_limits.copy()
+    for joint, master in _followers(robot):
+        velocity[master] = min(velocity[master], joint.velocity_limit[0] / abs(joint.ratio))
+    return velocity
+
+
+def _followers(robot: Robot) -> Iterator[tuple[Joint, int]]:
+    """Joints that follow another one, and the coordinate of v that moves them."""
+    for joint, at in zip(robot.joints, robot.v_slices, strict=True):
+        if joint.mimics is not None and joint.ratio:
+            yield joint, at.start
 
 
 def _pose(robot: Robot, rest, scalar) -> np.ndarray:

@@ -27,7 +27,7 @@ def solids_of(robot: Robot) -> tuple[list[Solid], tuple[str, ...]]:
     if robot.source is None or not robot.source.path.exists():
         return [], ()
     places = {link.name: link for link in robot.links}
-    parts = scan(robot.source.path).parts
+    parts = scan(robot.source.path, folders=robot.source.folders).parts
     carriers = _carriers(parts)
     solids, missing = [], []
     for i, part in enumerate(parts):
@@ -62,7 +62,7 @@ def surroundings(robot: Robot) -> list[dict]:
 
     if robot.source is None or robot.source.format != "mjcf" or not robot.source.path.exists():
         return []
-    m, _ = compile_file(robot.source.path)
+    m, _ = compile_file(robot.source.path, robot.source.folders)
     found = []
     for g in np.flatnonzero((m.geom_bodyid == 0) & ((m.geom_contype | m.geom_conaffinity) != 0)):
         place = {"pos": m.geom_pos[g].copy(), "quat": m.geom_quat[g].copy()}

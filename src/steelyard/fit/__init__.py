@@ -12,6 +12,7 @@ from steelyard.fit.nonconvex import nonconvex
 from steelyard.fit.output_torque import output_torque
 from steelyard.fit.repeatability import Repeatability, repeatability
 from steelyard.fit.robust import Huber, Student, robust
+from steelyard.fit.shown import consistent_where_shown
 from steelyard.fit.torque_band import TorqueBand, TorquePredictor
 from steelyard.fit.total import column_noise, compensated, total
 from steelyard.fit.uncertainty import Uncertainty, uncertainty
@@ -40,6 +41,7 @@ __all__ = [
     "column_noise",
     "compensated",
     "consistent",
+    "consistent_where_shown",
     "drive_gains",
     "friction",
     "instrumental",

@@ -10,6 +10,7 @@ class Source(Enum):
     """What determines a parameter; the text is what reports say."""
 
     DATA = "data-determined"
+    MODEL = "model-dependent"
     PRIOR = "prior-determined"
     NOTHING = "unidentifiable"
     GIVEN = "given"
@@ -19,9 +20,10 @@ class Source(Enum):
 class Intervals:
     """Estimates, standard deviations and two-sided intervals (c,) of named parameters, and what determines each.
 
-    Intervals of data-determined parameters cover the truth with probability `level` whatever the prior; those of
-    others say what data, prior and physical consistency leave open, and hold as far as the prior does. What was given
-    as known has no width.
+    Intervals of data-determined parameters cover the truth with probability `level` whatever the prior. Those of
+    model-dependent ones hold with and without what the torques show beyond the model, such as friction of another shape
+    (`fit.discrepancy`); another model might move them further. Those of others say what data, prior and physical
+    consistency leave open, and hold as far as the prior does. What was given as known has no width.
     """
 
     names: tuple[str, ...]

@@ -71,7 +71,7 @@ def posterior(scores: Sandwich, theta0, *, weight: float = 1.0) -> Posterior:
     effects = np.arange(layout.inertial.stop, layout.size)
     pull = np.full(layout.size, np.sqrt(weight / 2))
     pull[effects] = effect_pull(info, weight)
-    to_whitened = np.linalg.pinv(scores.to_base) @ info.basis.regrouping
+    to_whitened = scores.from_base @ info.basis.regrouping
     size = np.hypot(np.linalg.norm(to_whitened[:, effects], axis=0), pull[effects])
     directions[effects, effects], pull[effects] = 1.0 / size, pull[effects] / size
     lower = np.full(len(effects), -np.inf)

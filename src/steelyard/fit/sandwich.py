@@ -28,7 +28,8 @@ class Sandwich:
 
     to_base: (r, k), `x = to_base @ z`; solution: (k,) least squares; gram: (K, k, k), adding up to 1; score: (K, k),
     adding up to 0. weighted: the total Information with row weights 1 / noise^2; noise: (g,). scale: (r,) of base
-    parameters; shown: (r, k) directions that the data reveals at all, orthonormal when scaled.
+    parameters; shown: (r, k) directions that the data reveals at all, orthonormal when scaled. first: (K,) the first of
+    the given blocks in each.
     """
 
     to_base: np.ndarray
@@ -39,17 +40,24 @@ class Sandwich:
     noise: np.ndarray
     scale: np.ndarray
     shown: np.ndarray
+    first: np.ndarray
 
     def merged(self, size: int) -> "Sandwich":
         """The same data in blocks of `size` neighbours, the last of them with the rest."""
         start = np.arange(0, max(len(self.score) // size, 1)) * size
         gram, score = np.add.reduceat(self.gram, start), np.add.reduceat(self.score, start)
-        return replace(self, gram=gram, score=score)
+        return replace(self, gram=gram, score=score, first=self.first[start])
 
     @property
     def count(self) -> int:
         """Number of blocks."""
         return len(self.score)
+
+    @property
+    def from_base(self) -> np.ndarray:
+        """(k, r) `z = from_base @ x`, whatever x has along directions that the data does not show."""
+        axes = self.to_base / self.scale[:, None]  # orthogonal; pinv(to_base) would mix in what is not shown
+        return (axes / np.sum(axes**2, axis=0)).T / self.scale
 
     @property
     def base(self) -> np.ndarray:
@@ -117,4 +125,4 @@ def sandwich(blocks: Sequence[Information], *, noise=None) -> Sandwich:
     moment = np.stack([(weighted.weights @ b.base.moment) @ to_base for b in blocks])
     solution = moment.sum(axis=0)
     score = moment - gram @ solution
-    return Sandwich(to_base, solution, gram, score, weighted, noise, problem.scale, kept)
+    return Sandwich(to_base, solution, gram, score, weighted, noise, problem.scale, kept, np.arange(len(score)))

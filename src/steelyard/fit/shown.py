@@ -7,6 +7,7 @@ design. Held inside such a shape, a link explains its torques clearly worse; the
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from steelyard.fit.whitening import joint_noise
 from steelyard.inertia.realizability import is_realizable
 from steelyard.information import Information
 
+ALL_SHOWN = MappingProxyType({OTHERS: GEOMETRY})
 WORSE = 1.1  # residual of any joint, over that without the shapes, that noise and unmodelled friction do not explain
 GROUPS = 8  # of doubted bodies, neighbours in the tree: more than so many are freed several at a time
 CLEAR = (
@@ -27,12 +29,12 @@ CLEAR = (
 EVIDENCE = 9.0  # nats in all: noise alone costs that much in 2e-5 of all tests of one number (chi-square)
 
 
-def consistent_where_shown(info: Information, *, within: Mapping[str, object], **options) -> Estimate:
+def consistent_where_shown(info: Information, *, within: Mapping[str, object] = ALL_SHOWN, **options) -> Estimate:
     """`consistent`, without the shapes of the model that the data contradicts, which a note names.
 
     Only shapes that "all": "geometry" asks for are doubted; those of bodies named in `within` are kept. A shape is
     contradicted where holding the mass inside raises the residual of a joint by more than a tenth and the likelihood
-    ratio is beyond noise. Arguments and errors as those of `consistent`.
+    ratio is beyond noise. Arguments and errors as those of `consistent`; this is the fit of `identify`.
     """
     held_by = volumes(within, info.robot)
     shown = [name for name in info.layout.body_names if name in held_by.geometric and name not in within]

@@ -1,4 +1,4 @@
-"""What determines a combination of parameters: the data alone, the prior, or nothing but the prior."""
+"""What determines a combination of parameters: the data alone, the model of friction, the prior, or only the prior."""
 
 from dataclasses import dataclass
 
@@ -11,6 +11,8 @@ from steelyard.fit.sandwich import Sandwich
 # Largest share of a data-determined combination's variance that stems from the prior. A model that is wrong by as much
 # as the prior allows for (140 % of a second moment) then moves the estimate by a fifth of its deviation.
 PRIOR_SHARE = 0.05
+# Largest square of what a discrepancy of the model shifts, over the variance: intervals of 95 % then hold 94 %.
+MODEL_SHARE = 0.09
 UNMOVED = 0.98  # share of the prior's variance that is left when data says nothing
 ALONE = 1e-9  # share of the prior's variance that lies outside what any motion shows, taken as rounding
 
@@ -32,18 +34,19 @@ class Sources:
         return np.sum(self.spread**2, axis=1)
 
 
-def sources_of(scores: Sandwich, model: Posterior, contrasts) -> Sources:
-    """Sources of the combinations `contrasts @ parameters`. contrasts: (c, p)."""
+def sources_of(scores: Sandwich, model: Posterior, contrasts, shift, doubtful) -> Sources:
+    """Sources of the combinations `contrasts @ parameters`. contrasts: (c, p); shift: (k,) of `discrepancy.doubt`;
+    doubtful: columns that depend on the model whatever it shifts."""
     basis = scores.weighted.basis
     lifted = contrasts[:, basis.columns]  # regrouping is the identity there
     before = model.prior_variance(contrasts)
     hidden = model.prior_variance(contrasts - lifted @ basis.regrouping)
     seen = scores.sees(lifted) & (hidden <= ALONE * before)
-    noise, pull = model.spread(contrasts, scores.adjusted)
-    from_prior, from_data = np.sum(pull**2, axis=1), np.sum(noise**2, axis=1)
-    data = seen & (from_prior <= PRIOR_SHARE * (from_data + from_prior))
+    noise, pull = model.spread(contrasts, np.vstack([scores.adjusted, shift]))
+    from_prior, from_noise, from_model = np.sum(pull**2, axis=1), np.sum(noise[:, :-1] ** 2, axis=1), noise[:, -1] ** 2
+    alone = seen & (from_prior <= PRIOR_SHARE * (from_noise + from_model + from_prior))
+    shifted = (from_model > MODEL_SHARE * from_noise) | contrasts[:, doubtful].any(axis=1)
     left = np.sum(pull * (contrasts @ model.directions / model.pull), axis=1)  # variance after the data, noise white
-    labels = np.where(data, 0, np.where(left > UNMOVED * before, 2, 1))
-    return Sources(
-        lifted, seen, np.hstack([noise, pull]), tuple((Source.DATA, Source.PRIOR, Source.NOTHING)[k] for k in labels)
-    )
+    kind = np.select([alone & shifted, alone, left > UNMOVED * before], [0, 1, 2], 3)
+    kinds = (Source.MODEL, Source.DATA, Source.NOTHING, Source.PRIOR)
+    return Sources(lifted, seen, np.hstack([noise, pull]), tuple(kinds[k] for k in kind))

@@ -16,6 +16,7 @@ import numpy as np
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.barrier import constrained
 from steelyard.fit.block_length import independent_blocks
+from steelyard.fit.discrepancy import doubt
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.intervals import Intervals, Source
 from steelyard.fit.posterior import Posterior, posterior
@@ -36,6 +37,7 @@ class Uncertainty:
     parameters, from data and prior. noise: (g,) residual deviation of each row group. draws: (n, p) bootstrapped
     parameters, each inside the constraints. blocks: how many were told apart, degrees: (r,) of freedom they leave.
     inflation: deviations over those that samples as independent as the Information says (`independence`) would have.
+    lacking: what the torques of joints show that the model does not have, (joint, what).
     centers: (nb, 3, 3) m^2, covariance of each body's centre of mass in its frame, from data and prior, constraints
     left aside; NaN where the mass is not positive.
     """
@@ -49,7 +51,21 @@ class Uncertainty:
     blocks: int
     degrees: np.ndarray
     inflation: float
+    lacking: tuple[tuple[str, str], ...]
     centers: np.ndarray
+
+    def explain(self) -> tuple[str, ...]:
+        """What the torques show beyond the model, in a sentence; nothing where they show nothing."""
+        if not self.lacking:
+            return ()
+        joints: dict[str, list[str]] = {}
+        for joint, what in self.lacking:
+            joints.setdefault(joint, []).append(what)
+        told = "; ".join(f"{joint} ({', '.join(words)})" for joint, words in joints.items())
+        return (
+            f"The torques show more than the model has: {told}. Parameters that this may have shifted are labelled "
+            f"{Source.MODEL.value}, and their intervals allow for it.",
+        )
 
 
 def uncertainty(
@@ -84,7 +100,10 @@ def uncertainty(
     theta0 = consistent_prior(prior, estimate.prior, count)[0] if count else np.zeros((0, 10))
     model = posterior(scores, theta0, weight=weight)
     contrasts = np.concatenate([np.eye(estimate.layout.size), estimate.basis.regrouping])
-    sources = sources_of(scores, model, contrasts)
+    doubted = doubt(blocks, scores)
+    shift = np.zeros(len(scores.solution)) if doubted is None else doubted.shift
+    doubtful = [] if doubted is None else doubted.friction(estimate.layout)
+    sources = sources_of(scores, model, contrasts, shift, doubtful)
     whitened = sources.lifted @ scores.to_base
     own = scores.degrees(scores.to_base)  # of other columns than the base's the data shows nothing
     degrees = np.append(np.ones(estimate.layout.size), own)
@@ -92,13 +111,13 @@ def uncertainty(
     typical, outside = float(np.median(degrees)), (1 - level) / 2
     value = np.concatenate([estimate.parameters, estimate.base])
     if draws:
-        found = _bootstrap(scores, model, estimate.physical, draws, typical, seed)
+        found = _bootstrap(scores, shift, model, estimate.physical, draws, typical, seed)
         spread = found @ contrasts.T
         leaning, rest = spread.std(axis=0, ddof=1), np.quantile(spread, [outside, 1 - outside], axis=0)
     else:
         found, leaning = np.zeros((0, estimate.layout.size)), np.sqrt(sources.variance)
         rest = value + np.outer([-1, 1], stdtrit(typical, 1 - outside) * leaning)
-    deviation = np.where(sources.seen, np.sqrt(scores.variance(whitened)), leaning)
+    deviation = np.where(sources.seen, np.hypot(np.sqrt(scores.variance(whitened)), whitened @ shift), leaning)
     middle, reach = whitened @ scores.solution, stdtrit(degrees, 1 - outside) * deviation
     lower, upper = np.maximum(np.where(sources.seen, [middle - reach, middle + reach], rest), _least(estimate))
     lower, upper = np.minimum(lower, value), np.maximum(upper, value)
@@ -121,6 +140,7 @@ def uncertainty(
         blocks=scores.count,
         degrees=degrees[p:],
         inflation=float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))),
+        lacking=() if doubted is None else doubted.lacking,
         centers=_centers(estimate, sources.spread[:p]),
     )
 
@@ -131,11 +151,14 @@ def affordable(parameters: int) -> int:
     return count if count >= FEWEST_DRAWS else 0
 
 
-def _bootstrap(scores: Sandwich, model: Posterior, physical: bool, draws: int, degrees: float, seed: int) -> np.ndarray:
+def _bootstrap(
+    scores: Sandwich, shift, model: Posterior, physical: bool, draws: int, degrees: float, seed: int
+) -> np.ndarray:
     """(draws, p) parameters of fits with perturbed scores and priors; multivariate t for few blocks."""
     rng = np.random.default_rng(seed)
     heavy = np.sqrt(degrees / rng.chisquare(degrees, size=(draws, 1)))
-    target = model.target + heavy * rng.normal(size=(draws, scores.count)) @ scores.adjusted
+    noise = rng.normal(size=(draws, scores.count)) @ scores.adjusted + rng.normal(size=(draws, 1)) * shift
+    target = model.target + heavy * noise
     free = model.optimum(target, rng.normal(size=(draws, len(model.pull))))
     return model.parameters(constrained(model, free) if physical else free)
 

@@ -77,6 +77,8 @@ def job_of(model, **options) -> Job:
         options["coupling"] = tuple(text_of(group) for group in options["coupling"])
     if options.get("side") is not None:
         options["side"] = str(options["side"])
+    if "folders" in options:
+        options["folders"] = tuple(map(str, options["folders"]))
     options |= {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
     return Job(model=str(model), logs=(), **options)
 

@@ -56,10 +56,10 @@ class Part:
 def summed(job: Job, robot: Robot, partition: Partition, engine: str = "auto") -> Part:
     """Sums of a partition. Raises SteelyardError for a log that cannot be used, OSError where reading fails."""
     start = time.perf_counter()
-    log, share, findings, read = _usable(job, robot, partition)
-    options = job.columns | weights_of(job, robot) | {"independence": share, "engine": engine}
+    log, findings, read = _usable(job, robot, partition)
+    options = job.columns | weights_of(job, robot)
     kept, held = split_blocks(log, validation=job.validation)
-    blocks = accumulate_blocks(robot, kept, count=BLOCKS, **options)
+    blocks = accumulate_blocks(robot, kept, count=BLOCKS, engine=engine, **options)
     total = reduce(add, blocks)
     evidence, fitness = evidence_of(blocks, total)
     if fitness.unexplained > UNEXPLAINED:
@@ -74,16 +74,16 @@ def summed(job: Job, robot: Robot, partition: Partition, engine: str = "auto") -
         tuple(finding.message for finding in findings),
         time.perf_counter() - start,
     )
-    return Part(head, total, accumulate(robot, held, **options))
+    return Part(head, total, accumulate(robot, held, engine=engine, **options))
 
 
 def _usable(job: Job, robot: Robot, partition: Partition):
-    """The log of a partition, ready to be summed; independent share, findings, samples read."""
+    """The log of a partition, ready to be summed; findings, samples read."""
     with storage.local_copy(partition.run.log) as path:
         if partition.rows is None:
             log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
             ready = readied(job, robot, log)
-            return ready.log, ready.independence, ready.findings, len(log)
+            return ready.log, ready.findings, len(log)
         first, end = partition.rows
         margin = min(first, MARGIN)
         log = read_log(
@@ -95,7 +95,7 @@ def _usable(job: Job, robot: Robot, partition: Partition):
     inside = np.flatnonzero((log.t >= own[0]) & (log.t <= own[-1]))
     if not len(inside):
         raise LogError(f"log {log.name!r}: rows {first} to {end} hold no stretch long enough to be filtered.")
-    return log[inside[0] : inside[-1] + 1], ready.independence, ready.findings, end - first
+    return log[inside[0] : inside[-1] + 1], ready.findings, end - first
 
 
 def together(informations: Sequence[Information]) -> Information:

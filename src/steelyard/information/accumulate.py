@@ -35,7 +35,7 @@ def accumulate(
     sums: str = "gram",
     cutoff: float = CUTOFF,
     coulomb_width: float = COULOMB_WIDTH,
-    independence: float = 1.0,
+    independence: float | None = None,
     sample_weights: ArrayLike | Callable[[Log], ArrayLike] | None = None,
     engine: str = "auto",
 ) -> Information:
@@ -54,14 +54,14 @@ def accumulate(
     rotors: whether the robot's motor rotors are bodies with ten columns each; without, they are left aside. What is not
     a column keeps the value of the model and is subtracted from tau as known. columns: "base" (identifiable choice,
     lossless) or "all". sums: "gram", or "qr" for triangular factors, which lose no digits to ill-conditioned data.
-    coulomb_width: half-width of standstill, rad/s. independence: share of the samples whose noise is independent,
-    `2 cutoff / rate` after a low-pass filter: it scales what the data weighs against a prior, and variances (windows
-    of momentum and energy are independent as they are). sample_weights: of the squared residuals of rows of joints,
-    (n,) or (n, nv), finite and not negative, times `log.weights`; for several logs a function of each log that returns
-    them. A weight of 2 counts a sample twice, so `info.counts` are sums of weights. engine: "numpy", "numba" (fused
-    kernel, one thread a core), "jax" (in float64 on JAX's device) or "auto", which takes JAX for logs of JAX arrays and
-    the kernel where it pays; they agree to rounding, and the result names the one used. Only Gram matrices of joint
-    torques have a choice.
+    coulomb_width: half-width of standstill, rad/s. independence: share of the samples whose noise is independent, by
+    default what the filters of the log left (`Log.effective_samples`): it scales what the data weighs against a prior,
+    and variances (windows of momentum and energy are independent as they are). sample_weights: of the squared
+    residuals of rows of joints, (n,) or (n, nv), finite and not negative, times `log.weights`; for several logs a
+    function of each log that returns them. A weight of 2 counts a sample twice, so `info.counts` are sums of weights.
+    engine: "numpy", "numba" (fused kernel, one thread a core), "jax" (in float64 on JAX's device) or "auto", which
+    takes JAX for logs of JAX arrays and the kernel where it pays; they agree to rounding, and the result names the one
+    used. Only Gram matrices of joint torques have a choice.
 
     Raises LogError for missing or non-finite channels, OptionError for unknown options, or where JAX is asked for and
     absent or without float64. A stream of logs that fails or
@@ -87,10 +87,10 @@ def accumulate(
     return _streamed(job, log)
 
 
-def _check_names(columns: str, independence: float, engine: str, sums: str):
+def _check_names(columns: str, independence: float | None, engine: str, sums: str):
     if columns not in ("base", "all"):
         raise OptionError(f"columns is 'base' or 'all'; got {columns!r}.")
-    if not 0 < independence <= 1:
+    if independence is not None and not 0 < independence <= 1:
         raise OptionError(f"independence is a share between 0 and 1; got {independence!r}.")
     if engine not in ("auto", *ENGINES):
         raise OptionError(f"engine is one of auto, {choices(ENGINES)}; got {engine!r}.")

@@ -1,6 +1,7 @@
 """Information of a log in contiguous blocks: what tells how far a fit can be trusted, still without samples."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,11 +11,12 @@ from steelyard.dynamics.closed_loop import with_motors
 from steelyard.errors import OptionError
 from steelyard.identifiability.structure import regression_basis
 from steelyard.information.accumulate import accumulate
+from steelyard.information.discrepancy import discrepancies
 from steelyard.information.engines import chosen
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import rows_of
 from steelyard.information.sums import Information
-from steelyard.log.log import Log
+from steelyard.log.log import Log, independence_of
 from steelyard.model.robot import Robot
 from steelyard.parameters import FRICTION, layout_of
 
@@ -26,14 +28,20 @@ ENTRIES = 3e7  # of all blocks, what matrices of all columns for every degree wo
 
 
 def accumulate_blocks(
-    robot: Robot, log: Log | Iterable[Log], *, count: int | None = None, engine: str = "auto", **options
+    robot: Robot,
+    log: Log | Iterable[Log],
+    *,
+    count: int | None = None,
+    engine: str = "auto",
+    independence: float | None = None,
+    **options,
 ) -> tuple[Information, ...]:
     """Informations of contiguous blocks of every log, in order of time; they add up to `accumulate`'s.
 
     count: blocks of each log, by default 64, fewer (16 at least) for logs of less than two thousand samples and for
     robots of many joints. Blocks of a log differ by one sample at most; a log shorter than `count` has a block a
-    sample. engine, options: as of `accumulate`; windows of momentum and energy rows end with their block. Raises
-    OptionError for fewer than two blocks, and what `accumulate` raises.
+    sample. engine, independence, options: as of `accumulate`; windows of momentum and energy rows end with their block.
+    Raises OptionError for fewer than two blocks, and what `accumulate` raises.
     """
     if "extra" in options:
         options["extra"] = tuple(options["extra"])  # used for every block
@@ -43,9 +51,25 @@ def accumulate_blocks(
     for each in [log] if isinstance(log, Log) else log:
         usual, fitting = _plan(robot, each, **options)
         same = usual if engine == "auto" else engine
+        share = independence_of([each]) if independence is None else independence  # blocks may be too short to tell
         edges = np.linspace(0, len(each), min(count or fitting, len(each)) + 1).astype(int)
-        blocks += [accumulate(robot, each[i:j], engine=same, **options) for i, j in pairwise(edges)]
+        own = [accumulate(robot, each[i:j], engine=same, independence=share, **options) for i, j in pairwise(edges)]
+        blocks += _with_discrepancies(own, each, edges, options)
     return tuple(blocks)
+
+
+def _with_discrepancies(blocks: list[Information], log: Log, edges, options: dict) -> list[Information]:
+    """The same with sums of what the model may lack; of rows of the joints of a tree only."""
+    first = blocks[0]
+    if first.robot is None or first.robot.loops or first.group_names != first.robot.dof_names or is_jax_array(log.v):
+        return blocks
+    weights = options.get("sample_weights")
+    found = discrepancies(
+        *(first.robot, first.layout, first.columns, log, edges),
+        coulomb_width=first.coulomb_width,
+        sample_weights=weights,
+    )
+    return [replace(block, discrepancy=each) for block, each in zip(blocks, found, strict=True)]
 
 
 def _plan(robot, log: Log, *, rows="joints", sums="gram", **options) -> tuple[str, int]:

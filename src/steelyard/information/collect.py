@@ -36,7 +36,7 @@ class Job:
     sums: str
     coulomb_width: float
     cutoff: float
-    independence: float
+    independence: float | None
     engine: str
     sample_weights: Any = None
 
@@ -63,11 +63,11 @@ class Job:
 class Collector:
     """Sums over logs of all rows of a job. before: samples that the job has seen elsewhere.
 
-    complete: whether the sums hold whole logs only.
+    independent: samples whose noise is. complete: whether the sums hold whole logs only.
     """
 
     def __init__(self, job: Job, before: int = 0):
-        self.job, self.count, self.complete = job, 0, True
+        self.job, self.count, self.independent, self.complete = job, 0, 0.0, True
         fast = "joints" in job.kinds and job.sums == "gram" and not job.robot.loops
         self.joints = Sums(job.robot, job.layout, job.kept, job.coulomb_width, job.engine, before) if fast else None
         make = Triangles if job.sums == "qr" else Grams
@@ -106,6 +106,7 @@ class Collector:
             else:
                 self._add_samples(kind, kept, channels, wrenches.get(kind), weights)
         self.count += len(log)
+        self.independent += log.effective_samples
         self.complete = True
 
     def _add_samples(self, kind: str, kept: Grams | Triangles, channels, wrench, weights=None):
@@ -134,6 +135,7 @@ class Collector:
         job = self.job
         if self.count == 0:
             raise LogError("No samples to accumulate: the log is empty.")
+        share = self.independent / self.count if job.independence is None else job.independence
         totals = [self._mixed(kind) if kind in self.others else _of_engine(self.joints) for kind in job.kinds]
         parts, moment, energy, triangles, counts = zip(*totals, strict=True)
         squares = Squares.stacked(parts)
@@ -151,7 +153,7 @@ class Collector:
             basis=job.basis,
             robot=job.robot,
             coulomb_width=job.coulomb_width,
-            independence=1.0 if set(job.kinds) <= set(WEAK) else job.independence,
+            independence=1.0 if set(job.kinds) <= set(WEAK) else share,
             engine="numpy" if self.joints is None else self.joints.engine,
             factors=np.concatenate(triangles) if job.sums == "qr" else None,
         )

@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.identifiability.basis import Basis, from_null_space
 from steelyard.information import factors as triangular
+from steelyard.information.discrepancy import Discrepancy
 from steelyard.information.squares import Squares
 from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH, ParameterLayout
@@ -30,7 +31,8 @@ class Information:
     identifiable combinations of the p columns. robot: the model they belong to, None for raw regressions.
     coulomb_width: smoothing of the Coulomb columns, rad/s. independence: see `accumulate`. engine: which path made the
     sums, for information only. factors: (g, k + 1, k + 1) upper triangular with `factors^T factors` the sums of
-    `[y | tau]`, None where only sums were kept.
+    `[y | tau]`, None where only sums were kept. discrepancy: sums of what the model may lack, where `accumulate_blocks`
+    made them.
     """
 
     squares: Squares
@@ -47,6 +49,7 @@ class Information:
     independence: float = 1.0
     engine: str = "numpy"
     factors: np.ndarray | None = None
+    discrepancy: Discrepancy | None = None
 
     @property
     def kind(self) -> str:
@@ -100,7 +103,7 @@ class Information:
         """The same data counted `factor` (0, 1] times: `info = info.discounted(0.99) + new` forgets exponentially."""
         if not 0 < factor <= 1:
             raise OptionError(f"A forgetting factor lies in (0, 1]; got {factor!r}.")
-        sums = {name: factor * getattr(self, name) for name in ("moment", "energy", "counts")}
+        sums = {name: factor * getattr(self, name) for name in ("moment", "energy", "counts")} | {"discrepancy": None}
         return replace(
             self,
             squares=self.squares * factor,
@@ -119,7 +122,8 @@ class Information:
         if factors is not None:
             factors = factors.copy()
             factors[..., -1] *= gains[:, None]
-        return replace(self, moment=gains[:, None] * self.moment, energy=gains**2 * self.energy, factors=factors)
+        scaled = {"moment": gains[:, None] * self.moment, "energy": gains**2 * self.energy}
+        return replace(self, **scaled, factors=factors, discrepancy=None)
 
     def without(self, parameters) -> "Information":
         """The Information of what is left of the torques when known parameters (k,) of these columns are subtracted."""
@@ -129,7 +133,7 @@ class Information:
             factors = factors.copy()
             factors[..., -1] -= factors[..., :-1] @ x
         energy = self.residual_energy(x)
-        return replace(self, moment=self.moment - self.squares @ x, energy=energy, factors=factors)
+        return replace(self, moment=self.moment - self.squares @ x, energy=energy, factors=factors, discrepancy=None)
 
     @cached_property
     def base(self) -> "Information":
@@ -141,7 +145,8 @@ class Information:
         keep = self.basis.columns
         factors = None if self.factors is None else triangular.selected(self.factors, keep)
         squares, moment = self.squares.selected(keep), self.moment[:, keep]
-        return replace(self, squares=squares, moment=moment, columns=keep, factors=factors)
+        beside = None if self.discrepancy is None else self.discrepancy.selected(keep)
+        return replace(self, squares=squares, moment=moment, columns=keep, factors=factors, discrepancy=beside)
 
     def residual_energy(self, parameters) -> np.ndarray:
         """(g,) sum of squared residuals a row group. parameters: (k,) for this object's columns."""
@@ -164,6 +169,7 @@ class Information:
             factors=triangular.merged(self.factors, other.factors) if both else None,
             independence=(self.n * self.independence + other.n * other.independence) / (self.n + other.n),
             engine=self.engine if self.engine == other.engine else "mixed",
+            discrepancy=self.discrepancy + other.discrepancy if self.discrepancy and other.discrepancy else None,
         )
 
     def __radd__(self, other):

@@ -15,6 +15,7 @@ from steelyard.diagnose.worth import expected_error, worth
 from steelyard.fit import Estimate
 from steelyard.log import Finding, Log
 from steelyard.log.checks import USUAL
+from steelyard.log.log import independence_of
 from steelyard.log.masks import clipped_sides, masked, saturated
 
 CODE = "record_longer"
@@ -24,27 +25,24 @@ OVER = 1e-3  # share of a joint's torques beyond its limit that counts as none
 STEADY = 1e-6  # of the torque: clipped torques that differ by more had something added, and tell no limit
 
 
-def costs(
-    estimate: Estimate, raw: Log, filtered: Log, findings: Sequence[Finding], *, independence: float
-) -> Iterator[Fault]:
+def costs(estimate: Estimate, raw: Log, filtered: Log, findings: Sequence[Finding]) -> Iterator[Fault]:
     """How much longer to record, where findings of a log say that it was logged slowly or clipped.
 
     raw: the log as recorded, with its mistakes undone; filtered: with v and a. estimate: of this log, or of more.
-    independence: share of the filtered samples whose noise is independent. Nothing is said of closed loops.
+    Nothing is said of closed loops.
     """
     codes, robot = {finding.code for finding in findings}, estimate.require_robot()
     if robot.loops or not codes & {"slow_logging", "saturation"}:
         return
     clipped = saturated(raw)
-    band = 0.5 * independence * filtered.rate if independence < 1 else 0.0
-    clear = masked(filtered, raw, clipped, band)  # noise is told away from clipped torques
+    clear = masked(filtered, raw, clipped, filtered.bandwidth or 0.0)  # noise is told away from clipped torques
     if clear.weights is not None and not clear.weights.any():
         return
-    case = case_of(estimate, [clear], independence=independence)
+    case = case_of(estimate, [clear])
     if "slow_logging" in codes:
-        yield from _slow(case, raw, independence * len(filtered))
+        yield from _slow(case, raw, filtered.effective_samples)
     if "saturation" in codes:
-        step = thinning(estimate, [clear], independence)
+        step = thinning(estimate, [clear], independence_of([clear]))
         kept = np.asarray(thinned([masked(filtered, raw, clipped, 0.0)], step).weights).T > 0
         yield from _clipped(case, raw, kept)
 

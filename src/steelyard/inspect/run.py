@@ -159,14 +159,13 @@ def _against(
 ) -> dict[str, Any]:
     """Delay of each joint's torque, zeros of the joints, and the faults that a physically consistent fit shows. ready:
     the log with v and a; clear: away from clipped torques."""
-    independence = min(1.0, 2 * torque_cutoff_for(raw) / raw.rate)
     try:
-        estimate = consistent(accumulate(robot, clear, armature=True, independence=independence))
-        case = case_of(estimate, [clear], independence=independence)
-        faults = diagnose(estimate, clear, independence=independence, case=case).faults
+        estimate = consistent(accumulate(robot, clear, armature=True))
+        case = case_of(estimate, [clear])
+        faults = diagnose(estimate, clear, case=case).faults
         late = delays(case).by_name(robot.dof_names)
         if not any(fault.severity == "fatal" for fault in faults):
-            faults = (*faults, *costs(estimate, raw, ready, findings, independence=independence))
+            faults = (*faults, *costs(estimate, raw, ready, findings))
     except FitError as error:
         notes.append(f"not compared with the model: {error}")
         return {}

@@ -16,6 +16,7 @@ from steelyard.log.vocabulary import NAME_WORDS, WORDS, WRENCH_WORD
 
 LIMIT = 2**31
 """Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
+BANDWIDTH = "bandwidth"
 _PATH = re.compile(r"[/.]")
 
 
@@ -52,9 +53,11 @@ def build(arrays: Arrays, request: Request) -> Raw:
     named = next((lower[word] for word in NAME_WORDS if word in lower), None)
     names = _names(arrays, named) if named else None
     stored = _strings(arrays["notes"]) if "notes" in keys else ()
-    wrenches = _wrenches(arrays)
+    wrenches, bandwidth = _wrenches(arrays), _bandwidth(arrays)
     reached = {key for found in used.values() for key in found} | {named, "notes"}
     reached |= {WRENCH_WORD + link for link in wrenches}
+    if bandwidth is not None:
+        reached |= {BANDWIDTH}
     unused = [key for key in keys if key not in reached]
     if unused:
         notes.append(f"arrays not used: {choices(unused)}")
@@ -74,7 +77,7 @@ def build(arrays: Arrays, request: Request) -> Raw:
             f"{arrays.path}: {len(names)} names in {named!r}, but columns are {widths}. Give one name a column, or "
             "for a robot with joints of several freedoms (a free base) leave the names out: its order is taken."
         )
-    return Raw(time[:, 0], channels, (*stored, *notes), wrenches)
+    return Raw(time[:, 0], channels, (*stored, *notes), wrenches, bandwidth)
 
 
 def _by_word(keys) -> dict[str, str]:
@@ -92,6 +95,13 @@ def _wrenches(arrays: Arrays) -> dict[str, NDArray[np.float64]]:
         for key, array in found.items()
         if array.dtype.kind in "fiu" and array.ndim == 2 and array.shape[1] == 6
     }
+
+
+def _bandwidth(arrays: Arrays) -> float | None:
+    """Hz; None where there is no such array, or it holds no frequency."""
+    value = arrays[BANDWIDTH] if BANDWIDTH in arrays.keys else np.array(())
+    usable = value.size == 1 and value.dtype.kind in "fiu" and 0 < float(value.item()) < np.inf
+    return float(value.item()) if usable else None
 
 
 def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list[str]:

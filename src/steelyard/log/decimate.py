@@ -16,6 +16,7 @@ from steelyard.log.log import Log
 
 ATTENUATION = 80.0  # dB, of what would fold
 PASSBAND = 0.8  # of half the new rate, kept
+_MIDDLE = (1 + PASSBAND) / 2  # of half the new rate: where the gain is one half
 _SLACK = 1.0  # dB, by which Kaiser's formula may fall short
 
 
@@ -47,6 +48,7 @@ def decimate(log: Log, factor: int) -> Log:
     keys = ("v", "a", "tau") if log.nq != log.nv else ("q", "v", "a", "tau")
     fewer = log[rows]
     changes: dict[str, Any] = {key: thinned(value) for key in keys if (value := getattr(log, key)) is not None}
+    changes["bandwidth"] = log.narrowed(_MIDDLE * 0.5 * log.rate / factor)
     changes["wrenches"] = {link: thinned(wrench) for link, wrench in log.wrenches.items()}
     note = (
         f"decimated by {factor}: kept up to {PASSBAND * 0.5 * log.rate / factor:.6g} Hz, {ATTENUATION:g} dB down from "
@@ -63,7 +65,7 @@ def kernel_of(factor: int) -> NDArray[np.float64]:
     edge = 1.0 / factor  # half the new rate over half the old one
     count, beta = kaiserord(ATTENUATION + _SLACK, (1 - PASSBAND) * edge)
     window: Any = ("kaiser", beta)
-    return np.asarray(firwin(count | 1, (1 + PASSBAND) / 2 * edge, window=window), dtype=np.float64)
+    return np.asarray(firwin(count | 1, _MIDDLE * edge, window=window), dtype=np.float64)
 
 
 def _thinned(x: NDArray, kernel: NDArray, rows: NDArray) -> NDArray[np.float64]:

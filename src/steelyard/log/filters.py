@@ -109,7 +109,10 @@ def differentiate(
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     rows = np.concatenate([np.arange(keep.start, keep.stop) for keep in kept])
     wrenches = {link: whole.pop(_WRENCH + link) for link in log.wrenches}
-    if not filter_torque:
+    bandwidth = log.bandwidth
+    if filter_torque:
+        bandwidth = log.narrowed(torque_cutoff)
+    else:
         whole.pop("tau", None)
         whole.pop("direction")
         whole.pop("shared_direction", None)
@@ -121,7 +124,7 @@ def differentiate(
     apart = f" ({torque_cutoff:.6g} Hz for torques)" if filter_torque and torque_cutoff != cutoff else ""
     filtered = ", ".join(key for key in ("q", "v", "tau") if key in whole)
     how = f"{filtered}: {describe(smoother, order)}, -3 dB at {cutoff:.6g} Hz{apart}; {left_out}"
-    whole |= {"wrenches": wrenches, "direction_width": coulomb_width}
+    whole |= {"wrenches": wrenches, "direction_width": coulomb_width, "bandwidth": bandwidth}
     motors = shared if "shared_direction" in whole else ()
     return log[rows].replace(**whole, shared=motors).noted(how, *_origin(log))
 

@@ -51,6 +51,8 @@ class Log:
     wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """(n, 6) wrenches `[f; n]` of six-axis sensors, N and N m, each by the link that is held, in that link's axes at
     its origin; "base" is the one under the robot, in world axes at the world origin. They act on the robot."""
+    bandwidth: float | None = None
+    """Cutoff that tau was low-pass filtered at, Hz; None: as recorded."""
     joint_names: tuple[str, ...] = ()
     """Names of the nv columns of v, a and tau; empty when unknown (columns are then taken in order)."""
     name: str = "log"
@@ -77,6 +79,8 @@ class Log:
         put("wrenches", {link: _wrench(value, link, self) for link, value in self.wrenches.items()})
         put("notes", notes)
         put("units", dict(SI))
+        if self.bandwidth is not None and not 0 < self.bandwidth < np.inf:
+            raise LogError(f"log {self.name!r}: bandwidth is a frequency in Hz, found {self.bandwidth!r}")
         put("joint_names", _names(self.joint_names, self.name))
         self._require_shapes()
 
@@ -144,6 +148,17 @@ class Log:
         return float(1 / np.median(np.diff(self.t)))
 
     @property
+    def effective_samples(self) -> float:
+        """Samples with independent noise of tau: twice the bandwidth a second, at most all (Shannon 1949)."""
+        if self.bandwidth is None or len(self) < 2:
+            return float(len(self))
+        return len(self) * min(1.0, 2 * self.bandwidth / self.rate)
+
+    def narrowed(self, cutoff: float) -> float:
+        """Bandwidth of tau once it passes a further low-pass filter, Hz."""
+        return cutoff if self.bandwidth is None else min(self.bandwidth, cutoff)
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Channels that were not recorded."""
         return tuple(key for key in SI if getattr(self, key) is None)
@@ -198,6 +213,11 @@ class Log:
     def noted(self, *notes: str) -> "Log":
         """A copy with notes added."""
         return self.replace(notes=self.notes + notes)
+
+
+def independence_of(logs: Sequence[Log]) -> float:
+    """Share of the samples of logs whose noise is independent."""
+    return sum(log.effective_samples for log in logs) / max(sum(map(len, logs)), 1)
 
 
 def _frozen(value: Any, key: str, name: str) -> NDArray[np.float64] | None:

@@ -30,7 +30,7 @@ def to_log(raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None
             values.flags.writeable = False  # made by a reader for this log alone, so it need not be copied
     v, a, tau = others
     joints = {"q": q, "v": v, "a": a, "tau": tau, "joint_names": names}
-    return Log(t=raw.t, **joints, wrenches=raw.wrenches, name=name, notes=tuple(notes))
+    return Log(t=raw.t, **joints, wrenches=raw.wrenches, bandwidth=raw.bandwidth, name=name, notes=tuple(notes))
 
 
 def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str]) -> Channel:

@@ -57,6 +57,8 @@ class Raw:
     notes: tuple[str, ...] = ()
     wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """(n, 6) by link, SI."""
+    bandwidth: float | None = None
+    """Cutoff that tau was filtered at, Hz, where the file says it."""
 
 
 class RobotNames(Protocol):

@@ -9,25 +9,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.errors import LogError, OptionError
-from steelyard.log.log import Log
+from steelyard.log.log import Log, independence_of
 
 
-def split_blocks(log: Log, validation: float = 0.3, *, blocks: int = 1) -> tuple[Log, Log]:
+def split_blocks(log: Log, validation: float = 0.3, *, blocks: int = 1, gap: float = 0.0) -> tuple[Log, Log]:
     """(training, validation): of each of `blocks` equal stretches, the last fraction `validation` is held out.
 
     blocks=1 holds out the end of the log; more blocks hold out parts of several motions. No sample is in both parts.
+    gap: s at the start of every held-out part, half of it at most, that are in neither, so that what neighbouring
+    samples share (a filter, slow errors) is not taken for agreement.
     Raises OptionError for a fraction outside (0, 1), LogError when a part would be empty.
     """
     if not 0 < validation < 1:
         raise OptionError(f"validation={validation}: the held-out fraction lies between 0 and 1")
-    held = np.zeros(len(log), dtype=bool)
+    held, between = np.zeros((2, len(log)), dtype=bool)
     for block in _blocks(log, blocks):
-        held[block[len(block) - round(validation * len(block)) :]] = True
+        own = block[len(block) - round(validation * len(block)) :]
+        held[own] = True
+        between[own[: min(round(gap * log.rate), len(own) // 2)]] = True
     if held.all() or not held.any():
         raise LogError(
             f"log {log.name!r}: {len(log)} samples cannot give {validation:g} for validation and keep the rest"
         )
-    return log[~held].noted("training part"), log[held].noted("validation part")
+    return log[~held].noted("training part"), log[held & ~between].noted("validation part")
 
 
 def folds(log: Log, k: int = 3) -> list[tuple[Log, Log]]:
@@ -66,6 +70,7 @@ def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
     t = np.arange(count) / logs[0].rate if len(logs) > 1 else logs[0].t
     q, v, a, tau = (stack(key) for key in ("q", "v", "a", "tau"))
     filtered = all(log.direction is not None for log in logs)
+    recorded = all(log.bandwidth is None for log in logs)
     shared = logs[0].shared if all(log.shared == logs[0].shared for log in logs) else ()
     return Log(
         t=t,
@@ -78,6 +83,7 @@ def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
         shared=shared,
         shared_direction=stack("shared_direction") if shared else None,
         weights=_weights(logs),
+        bandwidth=None if recorded else 0.5 * independence_of(logs) * logs[0].rate,
         joint_names=logs[0].joint_names,
         name=name,
     )

@@ -19,8 +19,9 @@ from steelyard.log.vocabulary import WRENCH_WORD
 
 
 def write_csv(log: Log, path: str | Path) -> Path:
-    """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT` (`q1, q2, ...` without names), 17 digits, SI. Notes are
-    not kept. Raises LogError for wrenches, and for joint names that a CSV header cannot carry; NPZ carries any."""
+    """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT` (`q1, q2, ...` without names), 17 digits, SI. Notes
+    and bandwidth are not kept. Raises LogError for wrenches, and for joint names that a CSV header cannot carry; NPZ
+    carries any."""
     if log.wrenches:
         raise LogError(f"log {log.name!r} has wrenches of {choices(log.wrenches)}; write an .npz file, which has room")
     present = [key for key in SI if getattr(log, key) is not None]
@@ -37,13 +38,15 @@ def write_csv(log: Log, path: str | Path) -> Path:
 
 
 def write_npz(log: Log, path: str | Path) -> Path:
-    """Write keys `t, q, v, a, tau, wrench_LINK, joint_names, notes`, those that the log has. Raises LogError if it
-    cannot write."""
+    """Write keys `t, q, v, a, tau, wrench_LINK, joint_names, bandwidth, notes`, those that the log has. Raises
+    LogError if it cannot write."""
     arrays = {key: value for key in SI if (value := getattr(log, key)) is not None}
     arrays |= {WRENCH_WORD + link: wrench for link, wrench in log.wrenches.items()}
     for key in ("joint_names", "notes"):
         if getattr(log, key):
             arrays[key] = np.array(getattr(log, key), dtype=np.str_)
+    if log.bandwidth is not None:
+        arrays["bandwidth"] = np.array(log.bandwidth)
     return _written(path, ".npz", lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
 
 

@@ -55,7 +55,7 @@ def body_points(robot: Robot) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     if robot.source is None:
         return {}, dict.fromkeys(robot.body_names, "the robot was not read from a file")
     read = link_geometry if robot.source.format == "urdf" else _mjcf_geometry
-    by_link = read(robot.source.path)
+    by_link = read(robot.source.path, robot.source.folders)
     if not any(len(each.points) or each.gap for each in by_link.values()):
         return {}, dict.fromkeys(robot.body_names, NOTHING)
     clouds, gaps = {}, {}
@@ -81,9 +81,9 @@ def _gap(link: Link, geometry: LinkGeometry | None, weight: float) -> str:
     return ""
 
 
-def _mjcf_geometry(path: Path) -> dict[str, LinkGeometry]:
+def _mjcf_geometry(path: Path, folders: tuple[Path, ...]) -> dict[str, LinkGeometry]:
     """Geometry by body of an MJCF file."""
-    m, _ = compile_file(path)
+    m, _ = compile_file(path, folders)
     points: dict[str, list[np.ndarray]] = {}
     for geom in range(m.ngeom):
         found = geom_solid(m, geom)

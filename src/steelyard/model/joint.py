@@ -21,6 +21,9 @@ from array_api_compat import array_namespace
 from steelyard.errors import ModelError, choices
 from steelyard.spatial import rotate, rotation_from_quaternion, skew
 
+# rad or m, their rates, N m or N: limits from these on say "none". They are beyond any joint (150 turns; 1 km;
+# 9,500 rpm; the slewing rings of large excavators), and files have 1e4, 1e10 or 1e308 where nobody knew one.
+ENDLESS, ENDLESS_EFFORT = 1e3, 1e6
 KINDS = {"revolute": (1, 1), "prismatic": (1, 1), "planar": (3, 3), "spherical": (4, 3), "free": (7, 6)}
 
 
@@ -30,7 +33,8 @@ class Joint:
 
     subspace: Phi (6, nv) in child axes. rotation, position: pose of the child in the parent at zero. Its coordinate
     is `ratio * q + offset`: a mimic joint shares the q and v of its master through its ratio. lower, upper: (nq,) in
-    units of q; velocity_limit, effort_limit: (nv,). Unlimited is infinite.
+    units of q; velocity_limit, effort_limit: (nv,). Unlimited is infinite, and so is a limit beyond any joint
+    (`ENDLESS`).
     """
 
     name: str
@@ -52,6 +56,9 @@ class Joint:
     def __post_init__(self):
         if self.kind not in KINDS:
             raise ModelError(f"Joint '{self.name}' has unknown kind '{self.kind}'. Known kinds: {choices(KINDS)}.")
+        for name in ("lower", "upper", "velocity_limit"):
+            object.__setattr__(self, name, endless(getattr(self, name)))
+        object.__setattr__(self, "effort_limit", endless(self.effort_limit, ENDLESS_EFFORT))
 
     @property
     def nq(self) -> int:
@@ -60,6 +67,12 @@ class Joint:
     @property
     def nv(self) -> int:
         return KINDS[self.kind][1]
+
+
+def endless(limit, most: float = ENDLESS) -> np.ndarray:
+    """Limits with infinity in the place of those that no joint comes to: -most and below, most and above."""
+    limit = np.asarray(limit, dtype=float)
+    return np.where(np.abs(limit) >= most, np.copysign(np.inf, limit), limit)
 
 
 def unlimited(nq: int, nv: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError
 from steelyard.inertia import mesh_files
-from steelyard.model.references import Resolved, package_of, resolve
+from steelyard.model.references import Resolved, resolve
 
 MAX_MESH_BYTES = 128 * 2**20
 # formats trimesh reads in part, or with further packages only: a failure is not the model's
@@ -18,17 +18,16 @@ OPTIONAL = (".dae", ".3mf", ".gltf", ".glb", ".msh", ".usd", ".usda", ".usdz")
 
 @dataclass(eq=False)
 class Meshes:
-    """Meshes named by one model. folder: where its relative paths start."""
+    """Meshes named by one model, whose relative paths start at its folder. folders: where meshes may lie, as of
+    `references.reach`."""
 
     folder: Path
+    folders: tuple[Path, ...]
     _read: dict[Path, tuple[np.ndarray, np.ndarray] | Resolved] = field(default_factory=dict)
 
-    def __post_init__(self):
-        self.package = package_of(self.folder)
-
-    def find(self, text: str, folders: list[Path] | None = None) -> Resolved:
+    def find(self, text: str, starts: list[Path] | None = None) -> Resolved:
         """Where a file of that name is; see `references.resolve`."""
-        return resolve(text, folders or [self.folder], self.package)
+        return resolve(text, starts or [self.folder], self.folders)
 
     def load(self, text: str, limit: int = MAX_MESH_BYTES) -> tuple[np.ndarray, np.ndarray] | Resolved | None:
         """Vertices (n, 3) in file units and faces (f, 3), or what is wrong; None for more bytes than `limit`."""

@@ -16,22 +16,25 @@ from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.xml import parse
 
 
-def load(path, *, floating=None, gravity=None) -> Robot:
-    """Read an MJCF file. Raises ModelError that names the file and MuJoCo's complaint."""
+def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
+    """Read an MJCF file. folders: in which files that it names may lie.
+
+    Raises ModelError that names the file and MuJoCo's complaint.
+    """
     path = Path(path)
     root = parse(path)
     if root.tag not in ("mujoco", "mujocoinclude"):
         raise ModelError(
             f"{path}:{root.sourceline}: the root element is <{root.tag}>; an MJCF model starts with <mujoco>."
         )
-    m, warned = compile_file(path)
+    m, warned = compile_file(path, folders)
     _require_finite(m, path)
     robot = assemble(
         m.names[: m.names.index(b"\0")].decode() or path.stem,
         _parts(m),
         floating=floating,
         gravity=_gravity(m) if gravity is None else gravity,
-        source=Source(path.absolute(), "mjcf"),
+        source=Source(path.absolute(), "mjcf", tuple(folders)),
         notes=[*(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
     )
     closed = loops(m, robot)

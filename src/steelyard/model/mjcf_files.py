@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.errors import ModelError
+from steelyard.model.references import holds, remedy
 from steelyard.model.xml_edit import Document, Element, read
 
 WRAPPERS = ("frame",)
@@ -56,8 +57,11 @@ class Files:
         return [node for node in self.children(Node(self.main, self.main.root)) if node.element.tag == tag]
 
 
-def read_files(path: Path) -> Files:
-    """Index an MJCF file and all it includes. Raises ModelError for a file that is missing or not well formed."""
+def read_files(path: Path, folders: tuple[Path, ...]) -> Files:
+    """Index an MJCF file and all it includes. folders: in which included files may lie, as of `references.reach`.
+
+    Raises ModelError for a file that is missing, outside or not well formed.
+    """
     main = read(path)
     files = Files(main, {path: main})
     waiting = [main]
@@ -66,6 +70,11 @@ def read_files(path: Path) -> Files:
         for element in document.root.walk():
             if element.tag == "include":
                 target = include_path(files, document, element)
+                if not holds(folders, target):
+                    raise ModelError(
+                        f"{Node(document, element)} includes '{element.attributes.get('file', '')[:120]}', outside the "
+                        f"model's folder ({folders[0]}); it was not opened. {remedy(target)}"
+                    )
                 if target not in files.documents:
                     files.documents[target] = read(target)
                     waiting.append(files.documents[target])

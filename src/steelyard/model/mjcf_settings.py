@@ -33,17 +33,20 @@ class Settings:
     masses: np.ndarray
 
 
-def settings_of(path: Path) -> Settings:
-    """Settings of a file. Raises ModelError where MuJoCo cannot compile it."""
+def settings_of(path: Path, folders: tuple[Path, ...]) -> Settings:
+    """Settings of a file. folders: in which files that it names may lie.
+
+    Raises ModelError where MuJoCo cannot compile it.
+    """
     specs = []
-    m, _ = compile_file(path, specs.append)
+    m, _ = compile_file(path, folders, specs.append)
     (spec,) = specs
     sprung = [joint.id for joint in spec.joints if (np.asarray(joint.springdamper) > 0).all()]
     springs = {i: (float(m.jnt_stiffness[i].flat[0]), float(m.dof_damping[m.jnt_dofadr[i]].flat[0])) for i in sprung}
     total = float(getattr(spec.compiler, "settotalmass", UNSET))  # deprecated in MuJoCo 4.0
     if total <= 0:
         return Settings(springs, None, 1.0, m.body_mass)
-    own, _ = compile_file(path, _without_total)
+    own, _ = compile_file(path, folders, _without_total)
     return Settings(springs, total, total / float(own.body_mass.sum()), m.body_mass)
 
 

@@ -11,6 +11,7 @@ from steelyard.model.draft import Draft
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
 from steelyard.model.mjcf_move import relocate
 from steelyard.model.mjcf_settings import Settings, new_total, plain_springs, settings_of
+from steelyard.model.references import left_behind
 from steelyard.model.robot import Robot
 from steelyard.model.xml_edit import (
     Document,
@@ -43,7 +44,7 @@ def draft(robot: Robot, reference: Robot, target: Path) -> Draft:
     reference: the robot as its files read now. Raises ModelError where a changed body cannot be found in the files.
     """
     assert reference.source is not None
-    files = read_files(reference.source.path)
+    files = read_files(reference.source.path, reference.source.folders)
     listed, barrier = bodies(files)
     joints = {
         joint.element.attributes.get("name") or f"{link.name}_joint{i}": joint
@@ -59,7 +60,7 @@ def draft(robot: Robot, reference: Robot, target: Path) -> Draft:
     if changes.links or changes.joints:
         _require_matched(changes, reference, files, listed, joints, barrier)
     edits: dict[Document, list[Edit]] = {}
-    settings = settings_of(files.main.path)
+    settings = settings_of(files.main.path, reference.source.folders)
     changed = []
     for index, theta in changes.links.items():
         body = listed[index - 1]
@@ -79,7 +80,7 @@ def draft(robot: Robot, reference: Robot, target: Path) -> Draft:
         files=(*written[1:], written[0]),
         expected=changes.expected,
         changed=(*changed, *lines),
-        notes=changes.notes,
+        notes=(*changes.notes, *(left_behind(reference.source.folders, target) if lines else ())),
         suspects=_influences(files),
     )
 

@@ -1,13 +1,17 @@
 """Files a model names: where they are, and whether they may be opened.
 
-A path is followed inside the model's package only. Links are resolved first, so neither `..` nor a symbolic link leads
-out of it; a file outside is reported and never opened.
+A model from elsewhere should not make programs open files of the user's. So a path is followed inside the model's own
+folder, inside the package that this folder is a part of, and inside folders that the user names; nowhere else. Links
+are resolved first, so neither `..` nor a symbolic link leads out; a file outside is reported and never opened.
 """
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
+
+from steelyard.errors import ModelError
 
 MARKERS = ("package.xml", ".git", "pyproject.toml", "setup.py", "manifest.xml")
 SCHEMES = ("package://", "model://")
@@ -26,12 +30,49 @@ class Resolved:
 
 
 def package_of(folder: Path) -> Path:
-    """The package a folder belongs to: the nearest folder above with a package marker, else the one above `folder`."""
+    """The package a folder belongs to: the nearest folder above with a package marker, else `folder` itself."""
     folder = Path(os.path.realpath(folder))
-    for each in (folder, *folder.parents):
-        if any((each / marker).exists() for marker in MARKERS) or each.parent.name in HOMES:
-            return each
-    return folder.parent if folder.parent != Path(folder.anchor) else folder
+    return next((each for each in (folder, *folder.parents) if _is_package(each)), folder)
+
+
+def reach(model, folders: Iterable[str | os.PathLike] = ()) -> tuple[Path, ...]:
+    """Folders in which files that a model names may lie: its package, its own folder in it, and those that the user
+    names. Raises ModelError for a named folder that is none."""
+    own = Path(os.path.realpath(Path(model).parent))
+    named = [Path(os.path.realpath(folder)) for folder in folders]
+    for each in named:
+        if not each.is_dir():
+            raise ModelError(f"{each}, given as a folder of files that {Path(model).name} names, is no folder.")
+    return tuple(dict.fromkeys((package_of(own), own, *named)))
+
+
+def holds(folders: Iterable[Path], path) -> bool:
+    """Whether a path, its links resolved, lies in one of the folders."""
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(folder) for folder in folders)
+
+
+def remedy(path) -> str:
+    """How to allow a file outside, in words."""
+    folder = os.path.dirname(os.path.realpath(path))  # noqa: PTH120
+    return f"If it belongs to the model, name its folder: --folder {folder} (folders=[{folder!r}])."
+
+
+def left_behind(folders: Iterable[Path], target: Path) -> tuple[str, ...]:
+    """What to say of a copy at `target` that names files in these folders: nothing where it may be read as it is."""
+    lost = [folder for folder in folders if not holds(reach(target), folder)]
+    outer = [str(folder) for folder in lost if not any(folder.is_relative_to(each) for each in lost if each != folder)]
+    if not outer:
+        return ()
+    options = " ".join(f"--folder {folder}" for folder in outer)
+    return (f"Files that it names stay where they are, so it is read with {options} (folders={outer}).",)
+
+
+def _is_package(folder: Path) -> bool:
+    """Whether a folder is a package. A home folder and those above it are none, whatever is in them."""
+    if Path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(folder):  # noqa: PTH111
+        return False
+    return folder.parent.name in HOMES or any((folder / marker).exists() for marker in MARKERS)
 
 
 def package_named(text: str) -> str | None:
@@ -41,45 +82,62 @@ def package_named(text: str) -> str | None:
     return unquote(text.split("://", 1)[1]).partition("/")[0]
 
 
-def resolve(text: str, folders: list[Path], package: Path) -> Resolved:
-    """Find a file named in a model. folders: where relative paths start, in order; package: the model's own."""
+def resolve(text: str, starts: list[Path], folders: tuple[Path, ...]) -> Resolved:
+    """Find a file named in a model. starts: where relative paths start, in order; folders: where it may lie."""
     if text.startswith(SCHEMES):
-        return _in_named_package(text, package, folders[0])
+        return _in_named_package(text, folders, starts[0])
     if "://" in text and not text.startswith("file://"):
         return Resolved(None, "unchecked", f"'{text[:120]}' is not a local file and was not checked.")
     name = Path(unquote(text.removeprefix("file://")) if text.startswith("file://") else text)
     if name.is_absolute():
-        return _inside(name, package, text, absolute=True)
-    tried = [_inside(folder / name, package, text) for folder in folders]
+        return _inside(name, folders, text)
+    tried = [_inside(start / name, folders, text) for start in starts]
     return next((found for found in tried if found.path), tried[0])
 
 
-def _in_named_package(text: str, package: Path, folder: Path) -> Resolved:
+def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Resolved:
+    """A file of a package that lies around the model or in one of the folders.
+
+    A folder of that name counts where it is a package, holds the model, or lies in one of the folders: in "/", any
+    folder of the computer would be one.
+    """
     name, _, rest = unquote(text.split("://", 1)[1]).partition("/")
-    here = Path(os.path.realpath(folder))
+    here = Path(os.path.realpath(start))
     if not name:
         return Resolved(None, "missing", f"'{text[:120]}' names no package before its third slash.")
-    for above in (here, *here.parents):
-        for home in (above, above / name):
-            if home.name == name and home.is_dir() and (home == above or home != above.parent):
-                found = _inside(home / rest, home, text)
-                if found.problem != "missing" or home == package:
-                    return found
-    for above in (here, *here.parents):
-        if above.name == name or (above / name).is_dir():
-            return Resolved(None, "missing", f"'{text[:120]}' is not in package '{name}'.")
+    user = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111
+    beside = [home for above in (here, *here.parents, *folders) for home in (above, above / name) if home.name == name]
+    homes = [
+        home
+        for home in dict.fromkeys(beside)
+        if home.is_dir()
+        and not user.is_relative_to(home)
+        and (_is_package(home) or holds(folders, home) or _around(home, here))
+    ]
+    for home in homes:
+        found = _inside(home / rest, (Path(os.path.realpath(home)), *folders), text)
+        if found.problem != "missing" or home in folders:
+            return found
+    if homes:
+        return Resolved(None, "missing", f"'{text[:120]}' is not in package '{name}'.")
     cause = f"package '{name[:80]}' is not beside the model"
     return Resolved(None, "unchecked", f"{cause}, so '{text[:120]}' was not checked.", cause)
 
 
-def _inside(path: Path, package: Path, text: str, *, absolute: bool = False) -> Resolved:
+def _around(home: Path, here: Path) -> bool:
+    """Whether a folder holds the model, and is not one that holds everything, such as /tmp and /home."""
+    return here.is_relative_to(home) and home.parent != Path(home.anchor)
+
+
+def _inside(path: Path, folders: tuple[Path, ...], text: str) -> Resolved:
     shown = text[:120]
     try:
+        if not holds(folders, path):
+            why = "is an absolute path outside" if Path(text).is_absolute() else "leaves"
+            return Resolved(
+                None, "outside", f"'{shown}' {why} the model's folder ({folders[0].name}); the file was not opened."
+            )
         real = Path(os.path.realpath(path))
-        if not real.is_relative_to(os.path.realpath(package)):
-            why = "is an absolute path outside" if absolute else "leaves"
-            message = f"'{shown}' {why} the model's package ({package.name}); the file was not opened."
-            return Resolved(None, "outside", message)
         if not real.exists():
             return Resolved(None, "missing", f"'{shown}' does not exist.")
         if not real.is_file():

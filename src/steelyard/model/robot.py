@@ -18,11 +18,12 @@ WORLD = -1
 class Source:
     """The file a robot was read from; `save` edits a copy of it.
 
-    format: "urdf" or "mjcf"; root: its folder-independent name.
+    format: "urdf" or "mjcf". folders: in which files that it names may lie, its own and those that the user named.
     """
 
     path: Path
     format: str
+    folders: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ def save(robot: Robot, path) -> SaveReport:
         for name, content in trial.files:
             temporary.append(name)
             name.write_bytes(content)
-        _verify(trial, floating, path)
+        _verify(trial, floating, path, robot.source.folders if reference is not None and robot.source else ())
         for (name, tried), (target, content) in zip(trial.files, final.files, strict=True):
             if content != tried:  # names of included files
                 name.write_bytes(content)
@@ -93,7 +93,7 @@ def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:
     problem = None
     for floating in (None, robot.floating):
         try:
-            reference = load(robot.source.path, floating=floating)
+            reference = load(robot.source.path, floating=floating, folders=robot.source.folders)
         except ModelError:
             if floating is None:  # a body that flies is read with a free base alone
                 continue
@@ -108,11 +108,11 @@ def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:
     )
 
 
-def _verify(trial: Draft, floating: bool | None, path: Path):
+def _verify(trial: Draft, floating: bool | None, path: Path, folders):
     """Raise ModelError unless the written file reads back as it has to."""
     written = trial.files[-1][0]
     try:
-        found = load(written, floating=floating)
+        found = load(written, floating=floating, folders=folders)
     except ModelError as error:
         problem = str(error).replace(str(written), str(path))
     else:

@@ -19,8 +19,11 @@ from steelyard.spatial import rotation_from_rpy
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
-def load(path, *, floating=None, gravity=None) -> Robot:
-    """Read a URDF file. Raises ModelError that names file, line and element."""
+def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
+    """Read a URDF file. folders: in which its meshes may lie, which are not read here.
+
+    Raises ModelError that names file, line and element.
+    """
     path = Path(path)
     root = parse(path)
     if root.tag != "robot":
@@ -38,7 +41,7 @@ def load(path, *, floating=None, gravity=None) -> Robot:
         parts,
         floating=floating,
         gravity=DEFAULT_GRAVITY if gravity is None else gravity,
-        source=Source(path.absolute(), "urdf"),
+        source=Source(path.absolute(), "urdf", tuple(folders)),
         notes=notes,
     )
 
@@ -197,7 +200,7 @@ def _limits(element, kind, path):
     """
     limit = element.find("limit")
     keys = ("velocity", "effort") if kind == "continuous" else ("lower", "upper", "velocity", "effort")
-    stated = {} if limit is None else {key: number(limit, key, path, default=0.0) for key in keys}
+    stated = {} if limit is None else {key: number(limit, key, path, default=0.0, infinite=True) for key in keys}
     lower, upper = stated.get("lower", 0.0), stated.get("upper", 0.0)
     if lower >= upper:
         lower, upper = -np.inf, np.inf

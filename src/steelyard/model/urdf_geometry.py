@@ -30,12 +30,12 @@ class LinkGeometry:
     gap: str = ""
 
 
-def link_geometry(path) -> dict[str, LinkGeometry]:
+def link_geometry(path, folders: tuple[Path, ...]) -> dict[str, LinkGeometry]:
     """Geometry by link. Collision and visual geometry count together; either alone will do where the other is not to be
-    read. Raises ModelError for a file that is no XML.
+    read. folders: in which meshes may lie, as of `references.reach`. Raises ModelError for a file that is no XML.
     """
     path = Path(path)
-    source = Meshes(path.parent)
+    source = Meshes(path.parent, folders)
     return {link.get("name"): _of_link(link, path, source) for link in parse(path).findall("link")}
 
 

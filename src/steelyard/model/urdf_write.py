@@ -5,6 +5,7 @@ import numpy as np
 from steelyard.model.changes import com_form, find_changes
 from steelyard.model.draft import Draft
 from steelyard.model.paths import Mover
+from steelyard.model.references import left_behind
 from steelyard.model.robot import Robot
 from steelyard.model.xml_edit import Document, Edit, Element, New, apply, assign, insert, number_text, read, update
 from steelyard.spatial import rotation_from_rpy
@@ -39,7 +40,7 @@ def draft(robot: Robot, reference: Robot, target) -> Draft:
         files=((target, apply(document, edits + moved)),),
         expected=changes.expected,
         changed=(*changed, *renamed),
-        notes=changes.notes,
+        notes=(*changes.notes, *(left_behind(reference.source.folders, target) if renamed else ())),
     )
 
 

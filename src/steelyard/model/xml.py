@@ -57,8 +57,9 @@ def where(element, path) -> str:
     return f"{path}:{element.sourceline} <{element.tag}" + (f' name="{name}">' if name else ">")
 
 
-def floats(element, attribute: str, count: int, path, *, default=None):
-    """Attribute as (count,) finite floats; `default` when the attribute is absent and a default is given."""
+def floats(element, attribute: str, count: int, path, *, default=None, infinite=False):
+    """Attribute as (count,) finite floats, or `infinite` ones too; `default` when the attribute is absent and a default
+    is given."""
     text = element.get(attribute)
     if text is None:
         if default is None:
@@ -68,14 +69,15 @@ def floats(element, attribute: str, count: int, path, *, default=None):
         values = np.array([float(word) for word in text.split()])
     except ValueError:
         values = np.full(0, np.nan)
-    if values.size != count or not np.isfinite(values).all():
+    if values.size != count or not (~np.isnan(values) if infinite else np.isfinite(values)).all():
         raise ModelError(f'{where(element, path)} has {attribute}="{text[:80]}"; expected {_numbers(count)}.')
     return values
 
 
-def number(element, attribute: str, path, *, default=None) -> float:
-    """Attribute as one finite float."""
-    return float(floats(element, attribute, 1, path, default=None if default is None else [default])[0])
+def number(element, attribute: str, path, *, default=None, infinite=False) -> float:
+    """Attribute as one finite float, or one that may be `infinite`."""
+    given = None if default is None else [default]
+    return float(floats(element, attribute, 1, path, default=given, infinite=infinite)[0])
 
 
 def _numbers(count: int) -> str:

@@ -37,6 +37,7 @@ class Request:
     axes: str = "sensor"
     negate: bool = False
     gravity: tuple[float, float, float] | None = None
+    folder: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ def identify_files(request: Request) -> Outcome:
 
 
 def _read(request: Request, path: Path):
-    robot = None if request.arm is None else load(request.arm, gravity=request.gravity)
+    robot = None if request.arm is None else load(request.arm, gravity=request.gravity, folders=request.folder)
     gravity = None if robot is not None else request.gravity
     return read_wrench_log(path, robot, frame=request.frame, axes=request.axes, gravity=gravity, negate=request.negate)
 
@@ -80,9 +81,8 @@ def _from_torques(request: Request) -> Outcome:
         raise OptionError("--torques needs --arm MODEL, the identified model of the arm without payload")
     if request.method != "auto":
         raise OptionError("--torques chooses its method by the shape alone; leave --method out")
-    arm = load(request.arm, gravity=request.gravity)
+    arm = load(request.arm, gravity=request.gravity, folders=request.folder)
     log = read_log(request.log, arm)
-    rate = log.rate
     filtered = filters.differentiate(log, cutoff=request.cutoff)
     empty = None
     if request.hand is not None:
@@ -93,7 +93,6 @@ def _from_torques(request: Request) -> Outcome:
         without=empty,
         frame=request.frame,
         shape=_shape(request),
-        independence=min(1.0, 2 * request.cutoff / rate),
     )
     found = replace(found, notes=(*filtered.notes, *found.notes))
     return Outcome(found, torque_signals(arm, filtered, found, frame=request.frame))

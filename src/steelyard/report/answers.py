@@ -7,12 +7,15 @@ from steelyard.report.numbers import number, percent, plural, share, times
 MAY = {"good": "Yes", "care": "Yes, with care", "keep": "Not yet"}
 
 
-def answers(level: str, reasons: Sequence[str], held: Mapping, unknown: Sequence[Mapping], base) -> list[dict]:
-    """Question, answer, detail. held, unknown, base: `held_out`, `unknown` and `base_parameters` of the summary."""
+def answers(
+    level: str, reasons: Sequence[str], held: Mapping, reach: Mapping, unknown: Sequence[Mapping], base
+) -> list[dict]:
+    """Question, answer, detail. held, reach, unknown, base: `held_out`, `generalization`, `unknown` and
+    `base_parameters` of the summary."""
     return [
         {"question": "May I use it?", "answer": MAY[level], "detail": _use(level, len(reasons))},
-        {"question": "Is it better?", **_better(held)},
-        {"question": "By how much?", **_much(held)},
+        {"question": "Is it better?", **_better(level, held)},
+        {"question": "By how much?", **_much(held, reach)},
         {"question": "What is unknown?", **_unknown(unknown, base)},
     ]
 
@@ -26,24 +29,34 @@ def _use(level: str, count: int) -> str:
     return f"Keep the given model until you know why: {first}."
 
 
-def _better(held: Mapping) -> dict:
+def _better(level: str, held: Mapping) -> dict:
     before, after = held["relative_error_before"], held["relative_error_after"]
     worse = sum(j["rms_after"] > j["rms_before"] for j in held["joints"])
     joints = len(held["joints"])
     detail = f"{joints - worse} of {joints} joints are predicted better than by the given model."
+    if level == "keep":
+        return {"answer": "Not so that it could be relied on" if after <= before else "No, worse", "detail": detail}
     if after <= before:
         return {"answer": f"Yes, {times(before / after)} times" if after > 0 else "Yes", "detail": detail}
     return {"answer": "No, worse", "detail": detail}
 
 
-def _much(held: Mapping) -> dict:
+def _much(held: Mapping, reach: Mapping) -> dict:
     before, after = held["relative_error_before"], held["relative_error_after"]
     worst = max(held["joints"], key=lambda joint: joint["relative_after"] or 0.0)
     return {
         "answer": f"{percent(before)} → {percent(after)}",
         "detail": f"Torque error on {plural(held['samples'], 'sample')} the fit has not seen, over the torque. "
-        f"Worst at {worst['name']}: {share(worst['relative_after'])} ({number(worst['rms_after'])} {worst['unit']}).",
+        f"Worst at {worst['name']}: {share(worst['relative_after'])} ({number(worst['rms_after'])} {worst['unit']})."
+        + _elsewhere(reach["other_motion"]),
     }
+
+
+def _elsewhere(error: float | None) -> str:
+    """What the data promises of motion that was not recorded."""
+    if error is None:
+        return ""
+    return f" In the joints' whole range expect {percent(error)}." if error < 1 else " Other motion it cannot foretell."
 
 
 def _unknown(unknown: Sequence[Mapping], base: Sequence) -> dict:

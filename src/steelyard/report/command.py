@@ -27,7 +27,9 @@ def repeat_payload(request: Request, export: Sequence[str] = (), out=None) -> st
         if field.name == "log" or value == field.default:
             continue
         words.append(f"--{field.name.replace('_', '-')}")
-        if isinstance(value, tuple):
+        if field.name == "folder":
+            words += _path_words(value[:1]) + [w for each in value[1:] for w in ("--folder", *_path_words([each]))]
+        elif isinstance(value, tuple):
             words += [repr(float(number)) for number in value]
         elif isinstance(value, Path):
             words += _path_words([value])
@@ -66,6 +68,7 @@ def _options(job: Job) -> list[str]:
         words.append("--rotors")
     if job.side is not None:
         words += ["--side", *_path_words([job.side])]
+    words += folder_options(job)
     words += job.corrections.words()
     if job.drive_gains:
         words.append("--drive-gains")
@@ -73,6 +76,11 @@ def _options(job: Job) -> list[str]:
         for word in given:
             words += [f"--{option}", word]
     return words + _channels(job)
+
+
+def folder_options(job: Job) -> list[str]:
+    """Folders whose files the model may name, for any command."""
+    return [word for folder in job.folders for word in ("--folder", *_path_words([folder]))]
 
 
 def log_options(job: Job) -> list[str]:

@@ -15,7 +15,7 @@ from steelyard.report.summary import SCHEMA_VERSION
 MANY = 1e6  # degrees of freedom of a deviation whose blocks are not told apart
 CLOSE = 1e-6  # coefficients of a combination that count as the same
 REPEATS = 1.5  # spread over predicted spread, up to which runs repeat
-DETERMINED = "data-determined"
+DETERMINED = ("data-determined", "model-dependent")  # what a log shows, with an interval of its own
 
 
 def comparison(records: Sequence[Record], folders: Sequence[Path], *, out=None, files: Sequence[str] = ()) -> dict:
@@ -115,7 +115,7 @@ def _measured(found: dict) -> dict[str, tuple]:
     return {
         each["name"]: (each["identified"], each["deviation"], each["degrees"] or MANY, each["regroups"])
         for each in found["base_parameters"]
-        if each["label"] == DETERMINED and each["deviation"]
+        if each["label"] in DETERMINED and each["deviation"]
     }
 
 

@@ -14,15 +14,17 @@ FILES = (SUMMARY, PAGE, TEXT, CURVES)
 COMPARED = (SUMMARY, PAGE, TEXT)
 
 
-def write(record: Record, folder) -> None:
-    """Write summary.json, curves.npz, report.html and report.md to a folder."""
+def write(record: Record, folder, *, folders=()) -> None:
+    """Write summary.json, curves.npz, report.html and report.md to a folder. folders: as of `render`."""
     records.write(record, folder)
-    render(record, folder)
+    render(record, folder, folders=folders)
 
 
-def render(record: Record, folder, *, source=None) -> None:
-    """Write report.html and report.md to a folder. source: folder that holds the summary, by default the same."""
-    robot = robot_view(record.summary, folder if source is None else source)
+def render(record: Record, folder, *, source=None, folders=()) -> None:
+    """Write report.html and report.md to a folder. source: folder that holds the summary, by default the same. folders:
+    whose files the drawn model may name, as of `load`.
+    """
+    robot = robot_view(record.summary, folder if source is None else source, folders)
     _render(view_of(record, robot=robot), folder)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.diagnose import Diagnosis
 from steelyard.fit import Source
+from steelyard.fit.generalization import Generalization
 from steelyard.fit.least_squares import model_parameters
 from steelyard.inertia import pseudo
 from steelyard.inertia.parameters import rotational_inertia, to_com_inertia
@@ -36,15 +37,17 @@ def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Seque
     estimate, judged = result.estimate, verdict(result)
     held, bodies, parameters = _held_out(result), _bodies(result), _parameters(result)
     base = _base_parameters(result)
+    reach = _generalization(result.generalization)
     unknown = unknowns(result.job, bodies, parameters, base)
     return jsonable(
         {
             "schema_version": SCHEMA_VERSION,
             "kind": KIND,
-            "verdict": vars(judged) | {"answers": answers(judged.level, judged.reasons, held, unknown, base)},
+            "verdict": vars(judged) | {"answers": answers(judged.level, judged.reasons, held, reach, unknown, base)},
             "robot": _robot(result.prior),
             "fit": _fit(estimate),
             "held_out": held,
+            "generalization": reach,
             "unknown": unknown,
             "bodies": bodies,
             "joints": _joints(result),
@@ -128,6 +131,16 @@ def _held_out(result: Result) -> dict:
         "relative_error_before": before.relative_error,
         "relative_error_after": after.relative_error,
         "joints": joints,
+    }
+
+
+def _generalization(found: Generalization) -> dict:
+    """Errors of parts of the data beside those expected; errors over torque throughout."""
+    return {
+        "fitted": found.fitted,
+        "held_out": None if found.held_out is None else vars(found.held_out),
+        "parts": [vars(each) for each in found.parts],
+        "other_motion": found.other_motion,
     }
 
 

@@ -139,7 +139,9 @@ def body_table(summary: dict) -> Table:
 def determined(summary: dict) -> str:
     """One line: how many parameters have an interval that the data alone vouches for."""
     found, count = summary["uncertainty"], len(summary["parameters"])
+    shifted = found["labels"].get("model-dependent", 0)
+    more = f", {shifted} more as far as friction is what the model says" if shifted else ""
     return (
-        f"{found['labels']['data-determined']} of {count} parameters are determined by the data alone; intervals "
+        f"{found['labels']['data-determined']} of {count} parameters are determined by the data alone{more}; intervals "
         f"({percent(found['level'])}) of all are in the summary."
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.inertia.parameters import NAMES
 from steelyard.pipeline import Job
-from steelyard.report.command import log_options
+from steelyard.report.command import folder_options, log_options
 from steelyard.report.numbers import plural
 
 SHOWN = 6  # links or names in a command or a sentence
@@ -35,7 +35,16 @@ def _weak(job: Job, names: list[str]) -> dict:
     focus = focus[:SHOWN]
     armature = ["--armature"] if any(name.endswith(".armature") for name in focus) else []
     gravity = [] if job.gravity is None else ["--gravity", *(repr(float(x)) for x in job.gravity)]
-    options = ["--focus", ",".join(focus), *armature, *gravity, *log_options(job), "--out", "motion.csv"]
+    options = [
+        "--focus",
+        ",".join(focus),
+        *armature,
+        *gravity,
+        *folder_options(job),
+        *log_options(job),
+        "--out",
+        "motion.csv",
+    ]
     return {
         "kind": "weak",
         "names": names,

@@ -11,12 +11,15 @@ from steelyard.view.movie import film, require_film
 from steelyard.view.show import require_page, view
 
 
-def command(model, *, estimate=None, trajectory=None, out, movie=None) -> list[str]:
-    """Write the page, and the film where one is asked for. Returns lines to show. Raises SteelyardError."""
+def command(model, *, estimate=None, trajectory=None, out, movie=None, folders=()) -> list[str]:
+    """Write the page, and the film where one is asked for. folders: as of `load`. Returns lines to show.
+
+    Raises SteelyardError.
+    """
     require_outputs(out, movie)
     if movie is not None and trajectory is None:
         raise OptionError("--movie films a motion; give one with --trajectory.")
-    robot = load(model)
+    robot = load(model, folders=folders)
     motion = None if trajectory is None else motion_of(trajectory, robot)
     return list(written(robot, estimate=estimate, motion=motion, page=out, movie=movie))
 

@@ -13,7 +13,7 @@ from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.mjcf_geoms import geom_shape
 from steelyard.model.mjcf_names import body_name, compiled_rotation
 from steelyard.model.references import Resolved
-from steelyard.model.robot import Robot
+from steelyard.model.robot import Robot, Source
 from steelyard.model.urdf import origin
 from steelyard.model.urdf_geometry import MESH, ROLES, shape_of
 from steelyard.model.xml import floats, parse
@@ -28,7 +28,7 @@ def looks(robot: Robot) -> Looks:
     """
     if robot.source is None:
         return Looks(gaps=("The robot was not read from a file: it has no meshes.",))
-    return (_of_urdf if robot.source.format == "urdf" else _of_mjcf)(robot.source.path)
+    return (_of_urdf if robot.source.format == "urdf" else _of_mjcf)(robot.source)
 
 
 @dataclass(eq=False)
@@ -49,11 +49,12 @@ class _Shapes:
         return self.places[key]
 
 
-def _of_urdf(path: Path) -> Looks:
+def _of_urdf(file: Source) -> Looks:
+    path = file.path
     root = parse(path)
     named = {each.get("name"): _rgba(each, path) for each in root.findall("material")}
     shapes, parts, gaps = _Shapes(), [], {}
-    source = Meshes(path.parent)
+    source = Meshes(path.parent, file.folders)
     for link in root.findall("link"):
         for role in ROLES:
             for element in link.findall(role):
@@ -104,8 +105,8 @@ def _mesh(name: str, source: Meshes, scale) -> Shape:
     return Shape(vertices * scale, faces[:, ::-1] if np.prod(scale) < 0 else faces, colors)
 
 
-def _of_mjcf(path: Path) -> Looks:
-    m, _ = compile_file(path)
+def _of_mjcf(file: Source) -> Looks:
+    m, _ = compile_file(file.path, file.folders)
     shapes, parts, gaps = _Shapes(), [], {}
     for geom in range(m.ngeom):
         solid = geom_shape(m, geom)

@@ -23,7 +23,8 @@ def every(summary: dict) -> Sheet:
     return sheet(
         "Every parameter",
         "Inertia and first moment (h = mass times centre of mass) about the link frame's origin. Intervals of "
-        "data-determined parameters hold whatever the given model says; those of others hold as far as it does. "
+        "data-determined parameters hold whatever the given model says; those of model-dependent ones allow for what "
+        "the torques show beyond friction as it is modelled; those of others hold as far as the given model does. "
         "Residuals of neighbouring samples are alike, which widens intervals by a factor of "
         f"{number(summary['uncertainty']['inflation'])} over what the number of independent samples promises.",
         (("Name", "text"), "Given", "Identified", f"{level} interval", ("Unit", "text"), ("Determined by", "text")),

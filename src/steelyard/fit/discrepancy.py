@@ -1,0 +1,141 @@
+"""Whether the torques of a log hold more than the model that was fitted, and how far that moves the parameters.
+
+Columns that the model lacks (`information.discrepancy`) are taken up one by one, the clearest first, while a Wald test
+with block-robust variance finds one: forward selection, with Bonferroni's level for the number of candidates. The fit
+with these columns and the fit without differ by what friction of another shape does to each parameter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.fit.sandwich import Sandwich
+from steelyard.information import Information
+from steelyard.information.discrepancy import NAMES
+from steelyard.parameters import FRICTION, ParameterLayout
+
+BY_CHANCE = 0.05  # probability that a model that lacks nothing is doubted
+ALIKE = 0.01  # share of a column that the fitted ones leave, below which the data cannot tell it from them
+MOST = 4  # columns a joint
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """What a fit with further columns finds. lacking: the columns (joint, name). shift: (k,) what the fit without them
+    has too much, in whitened coordinates; spread: (k, K) what each block's noise adds to the fit with them."""
+
+    lacking: tuple[tuple[str, str], ...]
+    shift: np.ndarray
+    spread: np.ndarray
+
+    def friction(self, layout: ParameterLayout) -> list[int]:
+        """Columns of friction of the joints concerned: with one part of its shape wrong, none of it stands alone."""
+        places = {layout.dof_names.index(joint) for joint, _ in self.lacking}
+        return [layout.term(term).start + place for term in layout.terms if term in FRICTION for place in places]
+
+
+def doubt(blocks: Sequence[Information], scores: Sandwich) -> Doubt | None:
+    """What the blocks hold that their fit does not; None where nothing is found, or they were summed without columns to
+    find it by. scores: of these blocks, merged as may be."""
+    found = _partial(blocks, scores)
+    if found is None:
+        return None
+    chosen = _selected(found)
+    if not chosen:
+        return None
+    names = [(blocks[0].group_names[i // len(NAMES)], NAMES[i % len(NAMES)]) for i in chosen]
+    gain = np.linalg.solve(found.total[np.ix_(chosen, chosen)], found.cross.sum(axis=0)[chosen])  # (s, k)
+    size = found.sizes(chosen)
+    shift = found.cross.sum(axis=0)[chosen].T @ size
+    own = scores.score - found.cross[:, chosen].transpose(0, 2, 1) @ size + scores.gram @ shift
+    spread = own - found.left(chosen)[:, chosen] @ gain
+    inflated = np.linalg.norm(scores.adjusted) / max(np.linalg.norm(scores.score), np.finfo(float).tiny)
+    return Doubt(tuple(dict.fromkeys(names)), shift, inflated * spread.T)
+
+
+@dataclass(frozen=True, eq=False)
+class _Partial:
+    """Candidates beside the whitened columns, block by block.
+
+    cross: (K, M, k) with them; squares: (K, M, M) and moment: (K, M) once what the fitted columns explain is taken off;
+    telling: (M,) whether enough is left to tell."""
+
+    cross: np.ndarray
+    squares: np.ndarray
+    moment: np.ndarray
+    telling: np.ndarray
+
+    @property
+    def total(self) -> np.ndarray:
+        return self.squares.sum(axis=0)
+
+    def sizes(self, chosen) -> np.ndarray:
+        """(s,) parameters of chosen columns."""
+        return np.linalg.solve(self.total[np.ix_(chosen, chosen)], self.moment.sum(axis=0)[chosen])
+
+    def left(self, chosen) -> np.ndarray:
+        """(K, M) moments once chosen columns are fitted, too."""
+        return self.moment - self.squares[:, :, chosen] @ self.sizes(chosen) if chosen else self.moment
+
+
+def _partial(blocks: Sequence[Information], scores: Sandwich) -> _Partial | None:
+    parts = [part for block in blocks if (part := block.base.discrepancy) is not None]
+    if len(parts) < len(blocks):
+        return None
+    weights, m = scores.weighted.weights, len(NAMES)
+    concerned = np.isin(scores.weighted.group_names, scores.weighted.layout.dof_names)  # not those of a free base
+    cross = np.stack([np.einsum("g,gmk->gmk", weights, part.cross) @ scores.to_base for part in parts])
+    cross = cross.reshape(len(parts), -1, cross.shape[-1])
+    moment = np.stack([(weights[:, None] * part.moment).ravel() for part in parts])
+    squares = np.zeros((len(parts), len(weights) * m, len(weights) * m))
+    for j, weight in enumerate(weights):
+        own = slice(j * m, (j + 1) * m)
+        squares[:, own, own] = [weight * part.squares[j] for part in parts]
+    cross, moment, squares = (np.add.reduceat(each, scores.first) for each in (cross, moment, squares))
+    total, before = cross.sum(axis=0), np.einsum("kii->i", squares)
+    moment = moment - cross @ scores.solution - scores.score @ total.T
+    mixed = cross @ total.T
+    squares = squares - mixed - mixed.transpose(0, 2, 1) + total @ scores.gram @ total.T
+    left = np.einsum("kii->i", squares)
+    return _Partial(cross, squares, moment, (left > ALIKE * before) & np.repeat(concerned, m))
+
+
+def _selected(found: _Partial) -> list[int]:
+    """Columns that the data asks for, the clearest first."""
+    from scipy.special import stdtrit
+
+    count, m = len(found.moment), len(NAMES)
+    limit = -stdtrit(count - 1, BY_CHANCE / 2 / max(found.telling.sum(), 1))
+    chosen: list[int] = []
+    while True:
+        clear = _clearness(found, chosen)
+        full = [j for j in range(len(clear) // m) if sum(i // m == j for i in chosen) >= MOST]
+        for j in full:
+            clear[j * m : (j + 1) * m] = 0.0
+        best = int(np.argmax(clear))
+        if clear[best] <= limit or len(chosen) >= count // 2:
+            return chosen
+        chosen.append(best)
+
+
+def _clearness(found: _Partial, chosen: list[int]) -> np.ndarray:
+    """(M,) size of each further column over its deviation, by how blocks scatter about the fit with it."""
+    squares, total, moment = found.squares, found.total, found.left(chosen)
+    before = np.diag(total)
+    if chosen:
+        gain = np.linalg.solve(total[np.ix_(chosen, chosen)], total[chosen])  # (s, M)
+        moment = moment - moment[:, chosen] @ gain
+        own = np.einsum("kii->ki", squares) - 2 * np.einsum("kis,si->ki", squares[:, :, chosen], gain)
+        own += np.einsum("si,kst,ti->ki", gain, squares[:, chosen][:, :, chosen], gain, optimize=True)
+    else:
+        own = np.einsum("kii->ki", squares)
+    left = own.sum(axis=0)
+    usable = found.telling & (left > ALIKE * before)
+    left = np.where(usable, left, 1.0)
+    size = moment.sum(axis=0) / left
+    scatter = np.sqrt(np.sum((moment - own * size) ** 2, axis=0) * len(moment) / (len(moment) - 1)) / left
+    clear = np.zeros(len(size))
+    clear[usable] = np.abs(size[usable]) / np.maximum(scatter[usable], np.finfo(float).tiny)
+    clear[chosen] = 0.0
+    return clear

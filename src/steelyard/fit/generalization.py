@@ -1,0 +1,129 @@
+"""How far a fit reaches beyond its own samples: parts of the data predicted from the rest, and motion never recorded.
+
+A fit to some blocks predicts the torques of others with an error that its noise and covariance foretell,
+`E ||e||^2 = n sigma^2 + tr(G cov)` with the Gram matrix G of the predicted samples. More than that means that robot or
+recording were not the same in both. With the Gram matrix of other motion the formula says what the fit promises there,
+before anyone has moved so.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from steelyard.errors import FitError
+from steelyard.fit.block_length import independent_blocks
+from steelyard.fit.estimate import Estimate
+from steelyard.fit.posterior import posterior
+from steelyard.fit.prior import consistent_prior
+from steelyard.fit.sandwich import sandwich
+from steelyard.information import Information
+
+PARTS = 4  # of a single log, each predicted from the others
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Torque error of samples that a fit has not seen, over their torque. name: of the part of the data; expected: from
+    the noise and the covariance of the fit."""
+
+    name: str
+    met: float
+    expected: float
+
+    @property
+    def ratio(self) -> float:
+        """Error met over that expected."""
+        return self.met / self.expected
+
+
+@dataclass(frozen=True)
+class Generalization:
+    """fitted: error of the estimate on its own samples, over their torque. held_out: the samples held out, predicted by
+    the fit to the others. parts: each log from the other logs, or each stretch of a single one from its rest.
+    other_motion: expected error of motion of all joints in their range. None, and no parts, where there are too few
+    samples to tell."""
+
+    fitted: float
+    held_out: Prediction | None
+    parts: tuple[Prediction, ...]
+    other_motion: float | None
+
+
+def generalization(
+    estimate: Estimate,
+    blocks: Mapping[str, Sequence[Information]],
+    held_out: Information,
+    *,
+    weight: float,
+    other_motion: Information | None,
+) -> Generalization:
+    """What a fit promises and keeps.
+
+    blocks: of the samples that were fitted, in order of time, by log (see `accumulate_blocks`). held_out: of the
+    samples that were not. weight: of the prior. other_motion: see `ordinary_use`.
+    """
+    everything = [block for each in blocks.values() for block in each]
+    whole = _fit(estimate, everything, weight)
+    parts = _parts(blocks)
+    predicted = []
+    for name, part in parts.items():
+        rest = [block for other, each in parts.items() if other != name for block in each]
+        fit = _fit(estimate, rest, weight) if len(parts) > 1 else None
+        if fit is not None:
+            predicted.append(fit.predict(name, reduce(add, part)))
+    own = reduce(add, everything)
+    return Generalization(
+        fitted=float(np.sqrt(own.base.residual_energy(estimate.base).sum() / own.energy.sum())),
+        held_out=None if whole is None else whole.predict("held-out samples", held_out),
+        parts=tuple(predicted),
+        other_motion=None if whole is None or other_motion is None else whole.promise(other_motion),
+    )
+
+
+def _parts(blocks: Mapping[str, Sequence[Information]]) -> dict[str, list[Information]]:
+    """Blocks by log, or those of a single log by stretches."""
+    if len(blocks) > 1:
+        return {name: list(each) for name, each in blocks.items()}
+    name, own = next(iter(blocks.items()))
+    edges = np.linspace(0, len(own), PARTS + 1).astype(int)
+    return {f"quarter {k + 1} of {name}": list(own[edges[k] : edges[k + 1]]) for k in range(PARTS)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """base: (r,) parameters, spread: (r, s) of them in standard deviations, noise: (g,) of each row group."""
+
+    base: np.ndarray
+    spread: np.ndarray
+    noise: np.ndarray
+
+    def predict(self, name: str, info: Information) -> Prediction:
+        """Met and expected error of recorded samples."""
+        met, energy = info.base.residual_energy(self.base).sum(), info.energy.sum()
+        return Prediction(name, *(float(np.sqrt(x / energy)) for x in (met, self._expected(info.base))))
+
+    def promise(self, info: Information) -> float:
+        """Expected error of motion whose torques are not known; they are taken from the fit."""
+        energy = info.residual_energy(self.base).sum()
+        return float(np.sqrt(self._expected(info) / energy))
+
+    def _expected(self, info: Information) -> float:
+        spread = sum(float(info.squares.forms(x).sum()) for x in self.spread.T)
+        return float(info.counts @ self.noise**2) + spread
+
+
+def _fit(estimate: Estimate, blocks: Sequence[Information], weight: float) -> _Fit | None:
+    """Fit to some blocks with the prior, constraints left aside; None for too few of them."""
+    try:
+        scores = independent_blocks(sandwich(blocks))
+    except FitError:
+        return None
+    count = estimate.layout.inertial.stop // 10
+    theta0 = consistent_prior(None, estimate.prior, count)[0] if count else np.zeros((0, 10))
+    model = posterior(scores, theta0, weight=weight)
+    regrouping = estimate.basis.regrouping
+    best = model.parameters(model.optimum(model.target, np.zeros(len(model.pull))))
+    return _Fit(regrouping @ best, np.hstack(model.spread(regrouping, scores.adjusted)), scores.noise)

@@ -1,0 +1,92 @@
+"""Motion subspaces and poses of joints against the exponential of their twist."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from steelyard.model.joint import (
+    Joint,
+    multi_dof_pose,
+    planar_subspace,
+    prismatic_subspace,
+    revolute_subspace,
+    spherical_subspace,
+    twist_pose_coefficients,
+)
+from steelyard.spatial import skew
+
+AXIS, ANCHOR = np.array([0.48, 0.6, 0.64]), np.array([0.3, -0.2, 0.5])
+TURN = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+PLACE = np.array([0.1, 0.2, 0.3])
+
+
+def pose(twist):
+    """(4, 4) exponential of a twist [v; w]."""
+    generator = np.zeros((4, 4))
+    generator[:3, :3], generator[:3, 3] = skew(twist[3:]), twist[:3]
+    return expm(generator)
+
+
+def placed(R, p):
+    whole = np.eye(4)
+    whole[:3, :3], whole[:3, 3] = R, p
+    return whole
+
+
+@pytest.mark.parametrize(
+    "subspace",
+    [
+        revolute_subspace(AXIS),
+        revolute_subspace(AXIS, anchor=ANCHOR),
+        revolute_subspace(AXIS, anchor=ANCHOR, pitch=0.07),
+        prismatic_subspace(AXIS),
+    ],
+    ids=["revolute", "beside", "helical", "prismatic"],
+)
+def test_one_degree_joints_are_exponentials_of_their_twist(subspace):
+    R, p = twist_pose_coefficients(Joint("j", "revolute", subspace, TURN, PLACE))
+    for q in (-2.3, 0.0, 0.4, 3.0):
+        terms = np.array([1.0, q, np.sin(q), np.cos(q)])
+        expected = placed(TURN, PLACE) @ pose(q * subspace[:, 0])
+        np.testing.assert_allclose(np.tensordot(terms, R, 1), expected[:3, :3], atol=1e-12)
+        np.testing.assert_allclose(terms @ p, expected[:3, 3], atol=1e-12)
+
+
+def test_a_helix_advances_by_its_pitch_along_the_axis_through_its_anchor():
+    v, w = np.split(revolute_subspace(AXIS, anchor=ANCHOR, pitch=0.07)[:, 0], 2)
+    np.testing.assert_allclose(w, AXIS)
+    np.testing.assert_allclose(v + np.cross(w, ANCHOR), 0.07 * AXIS, atol=1e-12)  # velocity of the anchor
+
+
+def test_a_ball_joint_turns_about_its_anchor():
+    quaternion = np.array([0.1, -0.4, 0.3, 0.86])
+    quaternion /= np.linalg.norm(quaternion)
+    joint = Joint("ball", "spherical", spherical_subspace(ANCHOR), np.eye(3), np.zeros(3))
+    R, p = multi_dof_pose(joint, quaternion)
+    np.testing.assert_allclose(R @ ANCHOR + p, ANCHOR, atol=1e-12)
+    for k in range(3):  # each column of Phi moves the anchor nowhere
+        v, w = np.split(joint.subspace[:, k], 2)
+        np.testing.assert_allclose(v + np.cross(w, ANCHOR), 0, atol=1e-12)
+    moved = multi_dof_pose(replace(joint, rotation=TURN, position=PLACE), quaternion)
+    np.testing.assert_allclose(moved[0], TURN @ R, atol=1e-12)
+    np.testing.assert_allclose(moved[1], TURN @ p + PLACE, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "normal", [[0, 0, 1], [0, 0, -1], [0, 1e-9, -1], [1, 0, 0], [0.48, 0.6, -0.64], [0.6, -0.8, 0]]
+)
+def test_a_plane_has_its_normal_on_the_right_side(normal):
+    normal = np.array(normal, dtype=float) / np.linalg.norm(normal)
+    Phi = planar_subspace(normal)
+    x, y, turn = Phi[:3, 0], Phi[:3, 1], Phi[3:, 2]
+    np.testing.assert_allclose(turn, normal, atol=1e-8)
+    np.testing.assert_allclose(np.cross(x, y), normal, atol=1e-8)
+    np.testing.assert_allclose([x @ x, y @ y, x @ y], [1, 1, 0], atol=1e-8)
+    assert not Phi[3:, :2].any() and not Phi[:3, 2].any()
+    q = np.array([0.4, -0.7, 1.2])
+    R, p = multi_dof_pose(Joint("p", "planar", Phi, TURN, PLACE), q)
+    expected = placed(TURN, PLACE) @ placed(np.eye(3), q[0] * x + q[1] * y) @ pose(np.r_[0, 0, 0, q[2] * turn])
+    np.testing.assert_allclose(R, expected[:3, :3], atol=1e-8)
+    np.testing.assert_allclose(p, expected[:3, 3], atol=1e-8)
