@@ -22,7 +22,8 @@ from steelyard.inertia import cones
 
 Enough = Callable[[np.ndarray], bool]
 
-PROVEN = 1e-8  # gap, relative to the cost (at least 1), above which another way is tried
+# Gap, relative to the cost (at least 1), above which another way is tried: of the quick one, and of our own.
+QUICK, PROVEN = 1e-10, 1e-8
 ROUNDS = 10  # of constraints that enter as they are violated; after that, all do
 TIE = 1e-6  # root of the weight that picks the smallest of auxiliary variables that the cost leaves open
 
@@ -83,11 +84,12 @@ def _minimum(program: Program, rows: Rows) -> _Found:
         short, whole, to_short = _spanned(problem, program.size, start)
         ways = [lambda: whole(conic.solved(short, to_short)), lambda: whole(minimise(short, to_short)), ways[1]]
     best = None
-    for way in ways:
+    for i, way in enumerate(ways):
         point = way()
         if point is not None and (best is None or point.gap < best.gap):
             best = point
-        if best is not None and best.gap < PROVEN * max(1.0, problem.cost(best.x)):
+        enough = QUICK if i + 2 < len(ways) else PROVEN
+        if best is not None and best.gap < enough * max(1.0, problem.cost(best.x)):
             break
     if best is None:
         raise Infeasible("No parameters satisfy all constraints.")
