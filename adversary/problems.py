@@ -77,9 +77,9 @@ def page(rows: list[Row]) -> str:
         above = np.array([row["above"] for row in checked])
         tried = sum("reference" in row for row in ended)
         lines.append(
-            f"- Against CVXPY: {tried} problems, {tried - len(checked)} without a reference solution. Our cost is higher "
-            f"by {max(above.max(), 0):.0e} at most, by more than 1e-6 in {(above > 1e-6).sum()}; the reference's is "
-            f"higher by more than 1e-6 in {(above < -1e-6).sum()}."
+            f"- Against CVXPY: {tried} problems, {tried - len(checked)} without its solution. Our cost is "
+            f"higher by {max(above.max(), 0):.0e} at most, by more than 1e-6 in {(above > 1e-6).sum()}; CVXPY's "
+            f"is higher by more than 1e-6 in {(above < -1e-6).sum()}."
         )
     lines += ["", "## By kind", ""]
     lines += ["| kind | | problems | errors | largest gap | weak excitation |", "|---|---|---|---|---|---|"]

@@ -30,7 +30,10 @@ CLEAR = 0.1  # smallest eigenvalue of a slack, relative to its size, with which 
 TINY = 1e-2  # slack of a start on a border, in units of its constraint
 UNREACHABLE = 1e-14  # of the largest singular value: directions in which no step moves a slack
 LEAST = 1e-8  # mean eigenvalue of `S Z` at the start
-DONE = 1e-14  # gap, relative to the cost (and at least to COST), with which the iteration ends
+DONE, SMOOTH = (
+    1e-12,
+    1e-15,
+)  # gap, relative to the cost (and at least to COST), with which the iteration ends; smooth costs gain digits at no risk
 GOOD = 1e-10  # the same, where it ends as soon as a step gains little
 GAINS = 0.5  # of the gap: a step that leaves more gains little
 COST = 1e-6
@@ -91,17 +94,19 @@ def _followed(state: "_State") -> Point | None:
             state.factorise()
             found = state.certified()
             if found is not None:
-                better = best is None or found.gap < GAINS * best.gap
-                best, since = (found, 0) if better else (best, since + 1)
+                if best is None or found.gap < GAINS * best.gap:
+                    best, since = found, 0
+                else:
+                    since += 1
                 share = best.gap / max(COST, state.problem.cost(best.x))
-                if share < DONE or (since and share < GOOD) or since == STALLED:
+                if share < (SMOOTH if state.smooth else DONE) or (since and share < GOOD) or since == STALLED:
                     break
             short = short + 1 if state.step() < SHORT else 0
             if best is None and short == STUCK:
                 break
         except np.linalg.LinAlgError:  # on the border to rounding: no more digits
             break
-    return best
+    return best or state.inside()
 
 
 def certified(problem: Problem, x, multipliers) -> Point | None:
@@ -130,7 +135,7 @@ def effort(problem: Problem, x) -> float:
 def _least_squares(A, b) -> np.ndarray:
     from scipy.linalg import lstsq
 
-    return lstsq(A, b, cond=UNREACHABLE, lapack_driver="gelsy", check_finite=False)[0]
+    return np.asarray(lstsq(A, b, cond=UNREACHABLE, lapack_driver="gelsy", check_finite=False)[0])  # pyright: ignore
 
 
 def _started(problem: Problem, x, pivoted: bool, lift: float) -> "_State":
@@ -149,6 +154,7 @@ class _State:
     def __init__(self, problem: Problem, x, S, Z, pivoted: bool = False):
         self.problem, self.pivoted = problem, pivoted
         self.x, self.S, self.Z = np.array(x, dtype=float), list(S), list(Z)
+        self.smooth = all(block.floor > 0 for block in problem.blocks)
 
     def factorise(self) -> None:
         problem = self.problem
@@ -194,6 +200,13 @@ class _State:
                 gap += float(np.sum(eigenvalues))
             remaining += block.pull(Z - block.floor * np.eye(block.n))
         return Point(self.x, gap + float(np.abs(remaining) @ np.abs(self.x)))
+
+    def inside(self) -> Point | None:
+        """x, where it is inside, with the bound that no cost is negative."""
+        problem = self.problem
+        if min(np.linalg.eigvalsh(block.slack(self.x)).min() for block in problem.blocks) <= 0:
+            return None
+        return Point(self.x, problem.cost(self.x) - problem.unexplained)
 
     def step(self) -> float:
         """Go on; the length of the step."""
@@ -295,25 +308,26 @@ class _Factors:
     """
 
     def __init__(self, A, pivoted: bool):
-        from scipy.linalg import lapack
+        from scipy.linalg import get_lapack_funcs
 
         self.size = 1.0 / np.maximum(np.linalg.norm(A, axis=0), 1e-300)
         A = A * self.size
         self.columns = np.arange(A.shape[1])
         self.order = np.argsort(-np.abs(A).max(axis=1), kind="stable") if pivoted else np.arange(len(A))
+        plain, with_pivots, self.apply = get_lapack_funcs(("geqrf", "geqp3", "ormqr"), (A,))
         if pivoted:
-            self.QR, columns, self.tau, *_ = lapack.dgeqp3(A[self.order])
+            self.QR, columns, self.tau, *_ = with_pivots(A[self.order])
             self.columns = columns - 1
         else:
-            self.QR, self.tau, *_ = lapack.dgeqrf(A)
+            self.QR, self.tau, *_ = plain(A)
         if not np.isfinite(self.QR).all() or not np.diag(self.QR).all():
             raise np.linalg.LinAlgError
 
     def solve(self, b) -> np.ndarray:
         """(k,) minimiser of `||A x - b||`."""
-        from scipy.linalg import lapack, solve_triangular
+        from scipy.linalg import solve_triangular
 
-        turned = lapack.dormqr("L", "T", self.QR, self.tau, b[self.order][:, None], lwork=64)[0][:, 0]
+        turned = self.apply("L", "T", self.QR, self.tau, b[self.order][:, None], lwork=64)[0][:, 0]
         size, x = len(self.columns), np.empty(len(self.columns))
         x[self.columns] = solve_triangular(self.QR[:size], turned[:size], check_finite=False)
         return x * self.size

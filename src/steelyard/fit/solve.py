@@ -51,13 +51,15 @@ def solve(program: Program, *, enough: Enough | None = None) -> Solution:
     entered = rows.free.copy()
     if program.entropic_weight:  # the cost itself keeps bodies consistent, as a rule by far
         entered |= np.array([not each.definite for each in rows.constraints], dtype=bool)
-    for trial in range(ROUNDS + 1):
+    trial = 0
+    while True:
         found = _minimum(program, rows.only(entered))
         parameters = program.parameters(found.w)
-        missed = ~entered & (rows.depths(rows.slack(parameters)) < 0) if rows.constraints else entered
+        missed = ~entered & (rows.depths(rows.slack(parameters)) < 0) if rows.constraints else entered & False
         if not missed.any() or (enough is not None and entered.any() and enough(parameters)):
             break
-        entered = entered | missed | (trial + 1 == ROUNDS)
+        trial += 1
+        entered = entered | missed | (trial == ROUNDS)
     cost = program.cost(found.w)
     return Solution(found.w, found.aux, found.gap / max(1.0, cost), cost, program.hessian(found.w))
 
