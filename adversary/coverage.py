@@ -20,7 +20,7 @@ RATE, DURATION = 250.0, 20.0
 NOISE = 0.01  # of each joint's RMS torque, standard deviation of the noise of a sample
 STEP = 2 * np.pi / 2**18  # rad, of the encoders: 18 bits
 HELD = 0.3  # of each log held out, as by `identify`
-REPLICATES = 60
+REPLICATES = 30
 LABELS = ("data-determined", "model-dependent")
 
 

@@ -30,7 +30,8 @@ def clean(robot: Drawn, rng):
 
 
 def faulty(robot: Drawn, rng):
-    log, what, j = recorded(robot, rng), str(rng.choice(FAULTS)), int(rng.integers(robot.n))
+    log, what = recorded(robot, rng), str(rng.choice(FAULTS))
+    j = int(rng.integers(robot.n - (what == "zero")))  # the last joint's turns its link along and shows in no torque
     t, q, tau = log["t"], log["q"], log["tau"]
     if what == "delay":
         late = rng.uniform(0.01, 0.05)

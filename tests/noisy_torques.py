@@ -10,6 +10,7 @@ from scipy.signal import lfilter
 from steelyard import simulate
 from steelyard.fit.least_squares import model_parameters
 from steelyard.information import accumulate_blocks
+from steelyard.information.discrepancy import shapes
 from steelyard.information.rows import chunk_rows, rows_of
 from steelyard.log import Log
 from steelyard.validate import predict
@@ -48,6 +49,11 @@ class Repetitions:
             Y[dof][:, rows[dof].places] = y.T
         return Y
 
+    @cached_property
+    def shapes(self):
+        """(m, g, n) columns of what the model may lack."""
+        return shapes(self.log, self.blocks[0].coulomb_width)
+
     def errors(self, rng, correlation=0.0):
         """(n, g) torque noise; correlation: of neighbouring samples."""
         white = rng.normal(size=(len(self.log) + SETTLING, self.log.nv))
@@ -61,6 +67,10 @@ class Repetitions:
                 block,
                 moment=block.moment + np.einsum("gni,ng->gi", self.rows[:, i:j], errors[i:j]),
                 energy=block.energy + np.sum(errors[i:j] * (2 * self.log.tau[i:j] + errors[i:j]), axis=0),
+                discrepancy=replace(
+                    block.discrepancy,
+                    moment=block.discrepancy.moment + np.einsum("mgn,ng->gm", self.shapes[..., i:j], errors[i:j]),
+                ),
             )
             for block, (i, j) in zip(self.blocks, pairwise(self.edges), strict=True)
         )

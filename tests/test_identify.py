@@ -139,7 +139,7 @@ def test_a_failure_while_writing_leaves_the_folder_alone(done, tmp_path, monkeyp
     out.mkdir()
     (out / "report.html").write_text("earlier")
 
-    def broken(*_):
+    def broken(*_, **__):
         raise ModelError("cannot be drawn")
 
     monkeypatch.setattr(MODULE, "write", broken)

@@ -17,6 +17,9 @@ def test_a_mistake_is_made_in_one_place():
 
 def test_the_page_lists_the_living_with_the_reason():
     same = Mutant("same", "log/some.py", "x", "y", ("log",), alive="gives the same numbers")
-    found = page([(SIGN, {"killed": "tests/fit::test"}), (same, {"killed": ""})])
-    assert "| fit | 1 | 0 |" in found and "| all | 2 | 1 |" in found
-    assert "| same | `log/some.py` | gives the same numbers |" in found and "| sign |" not in found
+    killed, lives, narrow = {"killed": "tests/fit::test"}, {"killed": "", "wide": True}, {"killed": "", "wide": False}
+    found = page([(SIGN, killed), (same, lives), (same, narrow), (same, None)])
+    assert (
+        "| fit | 1 | 1 | 0 | 0 |" in found and "| log | 3 | 0 | 1 | 2 |" in found and "| all | 4 | 1 | 1 | 2 |" in found
+    )
+    assert found.count("| same | `log/some.py` | gives the same numbers |") == 1 and "| sign |" not in found

@@ -53,7 +53,7 @@ def test_the_example_step_by_step_is_identify(folder, monkeypatch):
         assert mine.labels == its.labels
         for bound in ("lower", "upper", "deviation"):
             np.testing.assert_allclose(getattr(mine, bound), getattr(its, bound), rtol=1e-9, atol=1e-12)
-    error = sy.validate(namespace["estimate"], namespace["test"]).relative_error
+    error = sy.validate(namespace["estimate"], job.held_out).relative_error
     assert error == pytest.approx(job.after.relative_error, rel=1e-9)
 
 

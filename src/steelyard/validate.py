@@ -26,7 +26,8 @@ class Validation:
     """Torque prediction of a model on a log.
 
     predicted, measured: (n, nv) in N m or N. rms: (nv,) of the error; relative: (nv,) error over signal of each joint;
-    relative_error: `||e|| / ||tau||` over all joints together. weights: (n, nv) of the samples in these, or None.
+    relative_error: `||e|| / ||tau||` over all joints together that measure any torque: what errors of motion make of
+    the forces on a free base in flight is no share of it. weights: (n, nv) of the samples in these, or None.
     """
 
     t: np.ndarray
@@ -50,7 +51,7 @@ class Validation:
 
     @cached_property
     def relative_error(self) -> float:
-        weights = 1.0 if self.weights is None else self.weights
+        weights = self.measured.any(axis=0) * (1.0 if self.weights is None else self.weights)
         # a sum, not a norm: BLAS would add in another order with another number of threads
         return float(np.sqrt(np.sum(weights * self.error**2) / np.sum(weights * self.measured**2)))
 

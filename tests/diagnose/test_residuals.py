@@ -67,3 +67,10 @@ def test_friction_that_is_not_viscous_is_seen_in_the_speed():
     (found,) = [each for each in sy.diagnose.residuals(done.estimate, done.log) if each.hints]
     assert found.joint == "panda_joint4" and found.depends["speed"].share > 0.3
     assert "speed" in found.hints[0] and "Stribeck" in found.hints[0]
+
+
+def test_chance_alone_explains_nothing_in_the_mean():
+    """Twelve bins of a hundred samples would take a ninth of any noise."""
+    rng = np.random.default_rng(3)
+    shares = [dependence(*rng.normal(size=(2, 100))).share for _ in range(300)]
+    assert np.mean(shares) < 0.03

@@ -1,5 +1,7 @@
 """Offsets of all positions together: recovered, with honest deviations, and named only where torques show them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from recordings_of_arms import arm, diagnosis_of, fitted, recorded
 from steelyard.demo import mistaken
 from steelyard.diagnose import zeros
 from steelyard.diagnose.case import case_of
+from steelyard.diagnose.hypothesis import Added, lasting, scatter
 from steelyard.simulate import record
 
 OFFSETS = np.array([0.03, 0.05, -0.03, 0.04, -0.05, 0.06, 0.01])
@@ -112,3 +115,17 @@ def test_sign_of_a_last_position_that_torque_does_not_tell():
     log = recorded("ur10")
     (fault,) = diagnosis_of(mistaken(arm("ur10")), log.replace(q=[1, 1, 1, 1, 1, -1] * log.q)).faults
     assert fault.code == "torque_sign" and "cannot tell it from: position sign" in fault.message
+
+
+def test_scatter_counts_the_columns_that_were_fitted():
+    """Residuals of least squares with thirty columns of eighty rows; their squares are those of fifty degrees."""
+    rng = np.random.default_rng(4)
+    case = SimpleNamespace(dofs=(0, 1), independence=1.0)
+    found = []
+    for _ in range(300):
+        space = np.linalg.qr(rng.normal(size=(80, 30)))[0]
+        noise = 0.7 * rng.normal(size=80)
+        left = (noise - space @ (space.T @ noise)).reshape(2, 40)
+        added = Added(np.zeros(0), np.zeros((0, 0)), np.zeros(2), np.sum(left**2, axis=1), left, 30)
+        found.append(scatter(case, added) / np.sqrt(lasting(case, left)))
+    assert np.sqrt(np.mean(np.square(found))) == pytest.approx(0.7, rel=0.03)

@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.spatial.transform import Rotation
 
 import pinocchio_adapter as adapter
 import steelyard as sy
@@ -84,3 +85,26 @@ def test_unknown_energy(robot):
     q, v, _ = random_state(robot, np.random.default_rng(5))
     with pytest.raises(OptionError, match="kinetic, potential, total"):
         sy.energy_regressor(robot, q, v, kind="free")
+
+
+FIXED = """<robot name="held"><link name="base"/>
+  <link name="arm"><inertial><origin xyz="0.3 0.1 0.2"/><mass value="2"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <link name="sensor"/>
+  <joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="9" velocity="9"/></joint>
+  <joint name="f" type="fixed"><origin xyz="0.5 -0.1 0.2" rpy="0.4 0.2 1.2"/><parent link="arm"/><child link="sensor"/>
+  </joint></robot>"""
+
+
+def test_a_sensor_that_is_turned_and_moved_on_its_body(tmp_path):
+    """At rest it holds the weight: in its axes, about its origin."""
+    path = tmp_path / "held.urdf"
+    path.write_text(FIXED)
+    robot = sy.load(path)
+    still = np.zeros(1)
+    found = sy.wrench_regressor(robot, np.array([0.6]), still, still, "sensor") @ robot.inertias.ravel()
+    arm, own = Rotation.from_euler("y", 0.6), Rotation.from_euler("xyz", [0.4, 0.2, 1.2])
+    force = (arm * own).inv().apply([0, 0, 2 * 9.81])
+    lever = own.inv().apply(np.array([0.3, 0.1, 0.2]) - [0.5, -0.1, 0.2])
+    np.testing.assert_allclose(found, [*force, *np.cross(lever, force)], atol=1e-9)

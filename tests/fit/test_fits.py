@@ -219,8 +219,11 @@ def test_friction_of_a_free_base_robot_goes_to_its_joints():
     damping = np.concatenate([np.zeros(6), [0.3, 0.5, 0.7]])
     truth = model.with_joint_properties(damping=damping)
     q, v, a = random_state(truth, np.random.default_rng(8), (300,))
-    tau = inverse_dynamics(truth, q, v, a) + damping * v
+    offset = np.concatenate([np.zeros(6), [0.4, -0.2, 0.1]])
+    tau = inverse_dynamics(truth, q, v, a) + damping * v + offset
     log = Log(t=np.arange(300) / 100, q=q, v=v, a=a, tau=tau, joint_names=truth.dof_names)
-    estimate = fit.consistent(accumulate(model, log, friction=("viscous",)))
+    estimate = fit.consistent(accumulate(model, log, friction=("viscous", "offset")))
     np.testing.assert_allclose(estimate.friction["viscous"], damping[6:], rtol=1e-3)
+    np.testing.assert_allclose(estimate.friction["offset"], offset[6:], rtol=1e-3)
+    assert validate(estimate, log).relative_error < 1e-4
     np.testing.assert_allclose(estimate.robot.damping, damping, atol=1e-3)

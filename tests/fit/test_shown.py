@@ -53,7 +53,7 @@ def test_little_is_no_contradiction_however_long_the_log(arm):
     """A residual that is 5 % larger at every joint is not clearly worse, though no chance in 5,000 samples."""
     _, info = arm
     free = sy.fit.consistent(info, within="consistent").parameters
-    tried = shown._Tried(SimpleNamespace(info=info), ALL, [])
+    tried = shown._Tried(SimpleNamespace(seen=info), ALL, [])
     tried.__dict__["free"] = free
     for most, contradicts in ((1.05, False), (1.3, True)):
         low, high = 0.0, 1.0

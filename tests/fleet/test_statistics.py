@@ -1,15 +1,19 @@
 """Evidence and its tests against dense algebra, SciPy's distributions and textbook analysis of variance."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import gammaln, logsumexp
 
 from steelyard.fleet.causes import Cause
 from steelyard.fleet.changes import alarms, run_spread
-from steelyard.fleet.evidence import Evidence
+from steelyard.fleet.evidence import Evidence, evidence_of
 from steelyard.fleet.population import population
 from steelyard.fleet.spread import extra_variance
-from steelyard.fleet.statistics import change_along, log_tail, marginal, pseudo_inverse, score_test
+from steelyard.fleet.statistics import Change, change_along, log_tail, marginal, pseudo_inverse, score_test
+from steelyard.information import Information
 
 SIZE = 5
 EVERY = Cause("other", "", tuple(range(SIZE)), np.eye(SIZE))
@@ -160,3 +164,57 @@ def test_a_step_and_a_drift_are_found_where_and_when_they_happen():
     slow = [observed(rng, precision(rng), np.ones(SIZE) + k * np.array([0.5, 0, 0, 0, 0])) for k in range(8)]
     found = alarms(slow, times, CAUSES, false_alarm=0.05)
     assert found and found[0].best.cause is FIRST and found[0].seen >= 2
+
+
+@pytest.mark.parametrize("degrees", [2, 4, 10, 40])
+@pytest.mark.parametrize("statistic", [1250.0, 1400.0, 3000.0])
+def test_far_tails_are_the_sums_of_even_degrees(statistic, degrees):
+    """`exp(-x) sum x^k / k!` with half of the statistic and of the degrees; floating point has no such probability."""
+    x, terms = statistic / 2, np.arange(degrees // 2)
+    exact = -x + logsumexp(terms * np.log(x) - gammaln(terms + 1))
+    assert log_tail(statistic, degrees) == pytest.approx(exact, abs=2e-3)
+
+
+def test_a_spread_that_is_estimated_takes_degrees_of_freedom():
+    """Half of every variance is spread, known to ten degrees: the whole has four times as many (Satterthwaite)."""
+    rng = np.random.default_rng(0)
+    P, score = precision(rng), rng.normal(size=SIZE) * [1.0, 30.0, 0.3, 1.0, 300.0]
+    whole, noise = Change(P / 2, score), Change(P, score)
+    found = score_test(whole, EVERY, noise=noise, told_by=10.0)
+    statistic = score @ np.linalg.solve(P / 2, score)
+    assert found.statistic == pytest.approx(statistic) and found.degrees == SIZE
+    assert found.log_p == pytest.approx(stats.f.logsf(statistic / SIZE, SIZE, 40.0), rel=1e-9)
+    assert found.log_fit == pytest.approx(stats.chi2.logsf(statistic, SIZE), rel=1e-9)
+
+
+def test_the_spread_of_runs_is_theirs_and_not_that_of_pairs():
+    rng = np.random.default_rng(1)
+    spread, sure = np.array([0.5, 0.1, 2.0, 1.0, 0.01]), np.diag(np.full(SIZE, 1e8))
+    robots = [[Evidence(sure, sure @ (spread * rng.normal(size=SIZE))) for _ in range(8)] for _ in range(150)]
+    variance, pairs = run_spread(robots, SIZE)
+    assert pairs == 150 * 7
+    np.testing.assert_allclose(np.sqrt(variance), spread, rtol=0.12)
+
+
+def test_evidence_of_samples_told_four_times_is_that_of_one():
+    rng = np.random.default_rng(2)
+    Y = rng.normal(size=(4000, 6))
+    tau = Y @ np.ones(6) + rng.normal(size=4000)
+    basis = Information.from_arrays(Y, tau).basis
+    parts = zip(np.array_split(np.repeat(Y, 4, axis=0), 40), np.array_split(np.repeat(tau, 4), 40), strict=True)
+    blocks = [replace(Information.from_arrays(*part), basis=basis) for part in parts]
+    found, fitness = evidence_of(blocks, sum(blocks[1:], blocks[0]))
+    assert fitness.inflation == pytest.approx(2.0, rel=0.15)
+    np.testing.assert_allclose(np.diag(found.precision), np.diag(Y.T @ Y), rtol=0.3)
+    np.testing.assert_allclose(np.linalg.solve(found.precision, found.moment), np.linalg.lstsq(Y, tau)[0], rtol=1e-9)
+
+
+def test_an_alarm_is_told_with_its_chance_among_all_looks_and_tests():
+    """The second look of one of seven robots, at a step before the second or third run: 6 / (pi n)^2 of its share."""
+    rng = np.random.default_rng(3)
+    P = precision(rng)
+    runs = [observed(rng, P, x) for x in (np.zeros(SIZE), np.zeros(SIZE), np.array([1.5, 0.1, 0, 0, 0]))]
+    (alarm,) = alarms(runs, np.arange(3.0), [EVERY], false_alarm=0.05, robots=7)
+    assert (alarm.first, alarm.seen, alarm.shape) == (2, 2, "step")
+    expected = np.exp(alarm.best.log_p) * 2 * 7 * np.pi**2 / 6 * 4
+    assert 1e-300 < alarm.probability < 0.05 and alarm.probability == pytest.approx(expected, rel=1e-9)

@@ -55,6 +55,8 @@ def test_slow_logs_say_how_long_to_record():
     (fault,) = told(log[::SLOW], robot)
     assert fault.evidence["times_as_long"] == pytest.approx(20 * 500 / len(log[::SLOW]))
     assert fault.evidence["expected_error_ratio"] == pytest.approx(np.sqrt(SLOW), rel=0.01)
+    better = fault.evidence["expected_error"] / fault.evidence["expected_error_ratio"]
+    assert f"500 Hz would tell them to {better:.2%}" in fault.message
     (shorter,) = told(log[: len(log) // 2 : SLOW], robot)
     assert shorter.evidence["times_as_long"] == pytest.approx(2 * fault.evidence["times_as_long"], rel=0.01)
     assert 1.2 < shorter.evidence["expected_error"] / fault.evidence["expected_error"] < 1.8

@@ -3,6 +3,7 @@
 MuJoCo by itself reads nearly all of these: `test_mujoco_itself_reads_them` holds the tests to that.
 """
 
+import json
 import os
 import shutil
 
@@ -13,7 +14,7 @@ import trimesh
 
 import steelyard as sy
 from steelyard import check
-from steelyard.errors import ModelError, SteelyardError
+from steelyard.errors import InertiaError, ModelError, SteelyardError
 from steelyard.model.geometry import bounding_ellipsoids
 from steelyard.model.references import package_of, reach
 from steelyard.view import embed
@@ -289,6 +290,22 @@ def test_urdf_meshes_are_read_when_their_folder_is_named(folder, reference):
     assert gaps == {} and set(found) == {"arm"}
 
 
+@pytest.mark.parametrize("name", ["../../../secret/part.xml", "link"])
+def test_meshes_do_not_name_files_outside_either(folder, name):
+    """Buffers of glTF."""
+    (folder / "link").symlink_to(folder.parents[2] / "secret" / "part.xml")
+    part = {"attributes": {"POSITION": 0}}
+    mesh = {"asset": {"version": "2.0"}, "meshes": [{"primitives": [part]}], "nodes": [{"mesh": 0}], "scene": 0}
+    mesh |= {"scenes": [{"nodes": [0]}], "buffers": [{"uri": name, "byteLength": 36}]}
+    mesh |= {"bufferViews": [{"buffer": 0, "byteLength": 36}]}
+    mesh |= {"accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}]}
+    (folder / "m.gltf").write_text(json.dumps(mesh))
+    (finding,) = check.run(urdf(folder, "m.gltf"), select=["SY602", "SY604"])
+    assert "was not read" in finding.message
+    with pytest.raises(InertiaError, match="escapes resolver root"):
+        sy.inertia.mesh_files.load(folder / "m.gltf")
+
+
 def test_packages(folder, tmp_path):
     """Around the model, marked beside it, or in a folder that is named; not any folder that has the name."""
     (tmp_path / "other" / "meshes").mkdir(parents=True)
@@ -313,6 +330,31 @@ def test_a_package_is_one_unless_it_is_the_home_folder(folder, tmp_path, monkeyp
         assert package_of(folder) == folder
         with pytest.raises(ModelError, match="not opened"):
             sy.load(path)
+
+
+@pytest.mark.parametrize("name", ["site-packages", "sites"])
+def test_files_of_installed_packages_are_read(folder, tmp_path, name):
+    """A saved copy of an installed model is read as it is."""
+    (tmp_path / name / "robots").mkdir(parents=True)
+    shutil.copytree(folder, tmp_path / name / "robots" / "arm")
+    robot = sy.load(mjcf(tmp_path / name / "robots" / "arm", "mesh", "inside"))
+    report = sy.save(robot, tmp_path / "out" / "arm.xml")
+    assert bool([note for note in report.notes if "--folder" in note]) == (name == "sites")
+    if name == "sites":
+        with pytest.raises(ModelError, match="not opened"):
+            sy.load(report.path)
+    else:
+        assert sy.load(report.path).nb == 1
+
+
+def test_a_folder_of_models_is_not_left_by_links(folder, tmp_path):
+    (folder / "a.urdf").symlink_to(folder / "inside" / "whole.urdf")
+    (folder / "b.urdf").symlink_to(tmp_path / "secret" / "whole.urdf")
+    (folder / "c").symlink_to(tmp_path / "secret")
+    assert [each.name for each in check.run(folder, select=["SY6"]).files if each.suffix == ".urdf"] == [
+        "a.urdf",
+        "whole.urdf",
+    ]
 
 
 def test_a_folder_that_is_none_is_named(folder):

@@ -30,6 +30,7 @@ jobs = st.builds(
     coupling=st.lists(st.sampled_from(["a+b", "a-0.5*b", "-a+b"]), max_size=2).map(tuple),
     rotors=st.booleans(),
     side=st.none() | paths,
+    folders=st.lists(paths, max_size=2).map(tuple),
     validation=st.floats(0.1, 0.9),
     weight=numbers,
     channels=st.none() | st.dictionaries(st.sampled_from(["q", "tau"]), st.lists(st.text(max_size=5)), min_size=1),
@@ -65,6 +66,7 @@ def test_round_trip(job, out):
     assert folder == out
     assert (plain(found.model), *map(plain, found.logs)) == (plain(job.model), *map(plain, job.logs))
     names = ("floating", "gravity", "cutoff", "smoother", "friction", "armature", "validation", "weight", "channels")
+    assert [*map(plain, found.folders)] == [*map(plain, job.folders)]
     for name in names:
         assert getattr(found, name) == getattr(job, name), name
 

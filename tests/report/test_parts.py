@@ -156,6 +156,13 @@ def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, p
             "Not explained",
             "torque is unexplained (51 %)",
         ),
+        (
+            stub([158.0, 158.0], [0.39, 0.39]),
+            "keep",
+            "Not explained: held-out torque error 15800 % before, 39 %",
+            "frame of",
+        ),
+        (stub([158.0, 158.0], [0.03, 0.03]), "good", "Better", None),  # a model with made-up masses
         (stub([0.3, 0.3], [0.03, 0.03], fitted=0.3), "care", "Better", "still 30 % of the torque"),
         (stub([0.3, 0.3], [0.03, 0.03], parts=[(0.02, 0.011), (0.02, 0.02)]), "good", "Better", None),
         (stub([0.3, 0.3], [0.03, 0.03], parts=[(0.05, 0.02), (0.09, 0.01)]), "care", "Better", "run1.csv disagrees"),

@@ -1,9 +1,11 @@
 """Mutants by package, and all tests that may see one of a package."""
 
-from tools.mutant_list import fit, information, log, motions, payload, product, robots, runs
+from tools.mutant_list import edges, fit, information, log, motions, payload, product, robots, runs
 
 MUTANTS = tuple(
-    mutant for module in (robots, log, information, fit, payload, motions, runs, product) for mutant in module.MUTANTS
+    mutant
+    for module in (robots, log, information, fit, payload, motions, edges, runs, product)
+    for mutant in module.MUTANTS
 )
 
 # every test of a package: its folder, and loose files that go through it

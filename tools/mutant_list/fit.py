@@ -19,7 +19,7 @@ MUTANTS = (
     Mutant(
         "noise of constrained fits is never raised",
         "fit/consistent.py",
-        "if (residual < OVERFITTED * noise).all():",
+        "if (np.abs(np.log(residual / noise)) < np.log(OVERFITTED)).all():",
         "if True:",
         FITS,
     ),
@@ -61,8 +61,8 @@ MUTANTS = (
     Mutant(
         "known noise of scores ignores independence",
         "fit/sandwich.py",
-        "weighted = total.base.weighted(total.independence / np.square(noise))",
-        "weighted = total.base.weighted(1.0 / np.square(noise))",
+        "weighted = weighted.weighted(weighted.independence / np.square(noise))",
+        "weighted = weighted.weighted(1.0 / np.square(noise))",
         SANDWICH,
     ),
     Mutant(

@@ -146,5 +146,6 @@ MUTANTS = (
         "order = np.argsort(moved)[np.count_nonzero(moved < 0) :]",
         "order = np.flatnonzero(moved >= 0)",
         ("information/test_squares.py",),
+        alive="places in another order, with rows and columns alike, hold the same matrices",
     ),
 )

@@ -1,11 +1,12 @@
 """Reading a model file for the linter, whatever it is: dispatch by the root element."""
 
+import os
 from pathlib import Path
 
 from steelyard.check import scan_mjcf, scan_urdf
 from steelyard.check.parts import Sketch
 from steelyard.errors import ModelError
-from steelyard.model.references import reach
+from steelyard.model.references import holds, reach
 from steelyard.model.xml_edit import read
 
 SUFFIXES = (".urdf", ".xml", ".mjcf")
@@ -30,14 +31,15 @@ def scan(path, *, meshes: bool = True, folders=()) -> Sketch:
 def models_in(path) -> list[Path]:
     """The model files a path stands for: itself, or for a folder every URDF and MJCF model in it.
 
-    Hidden files, parts of models and XML files that are no models are left out. Raises ModelError for a folder without
-    models.
+    Hidden files, links out of the folder, parts of models and XML files that are no models are left out. Raises
+    ModelError for a folder without models.
     """
     path = Path(path)
     if not path.is_dir():
         return [path]
     found = [each for suffix in SUFFIXES for each in sorted(path.rglob(f"*{suffix}"))]
-    found = [each for each in found if each.is_file() and not each.name.startswith(".")]
+    inside = (Path(os.path.realpath(path)),)
+    found = [each for each in found if each.is_file() and not each.name.startswith(".") and holds(inside, each)]
     models = [each for each in found if each.suffix == ".urdf" or _is_model(each)]
     if not models:
         raise ModelError(f"Folder {path} holds no .urdf and no MJCF .xml file.")

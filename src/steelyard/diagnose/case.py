@@ -146,7 +146,12 @@ class Case:
     @property
     def relative_error(self) -> float:
         """The same of all degrees together."""
-        return float(np.sqrt(self.physical_energy.sum() / self.information.energy.sum()))
+        return self.share(self.physical_energy)
+
+    def share(self, left) -> float:
+        """What a fit leaves, energies (nv,), over the torque of all degrees that measure any."""
+        energy = self.information.energy
+        return float(np.sqrt(left[energy > 0].sum() / energy.sum()))
 
     @property
     def gap(self) -> float:

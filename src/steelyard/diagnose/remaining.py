@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import Fault, fault
 from steelyard.diagnose.residuals import JointResidual
@@ -19,7 +17,7 @@ def remaining(case: Case, left: Sequence[JointResidual]) -> Iterator[Fault]:
     """Faults of friction, and of the whole model class. left: residuals of the case's physical fit."""
     yield from _sticking(left)
     error = case.relative_error
-    free = float(np.sqrt(case.free_energy.sum() / case.information.energy.sum()))
+    free = case.share(case.free_energy)
     if error > LEFT:
         longest = max(each.time_constant for each in left)
         yield fault(

@@ -17,6 +17,7 @@ from steelyard.fit.constraints import (
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.volumes import Volumes, around_prior, volumes
 from steelyard.fit.weighed import torque_scale
+from steelyard.fit.whitening import known_noise
 from steelyard.information import Information
 
 REGULARIZERS = ("pullback", "entropic", "euclidean")
@@ -24,13 +25,15 @@ REGULARIZERS = ("pullback", "entropic", "euclidean")
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What a fit is asked for: prior theta0 (nb, 10), what is known, what was assumed, and how the prior counts."""
+    """What a fit is asked for: prior theta0 (nb, 10), what is known, what was assumed, how the prior counts, and the
+    noise (g,) of the row groups where it is known."""
 
     theta0: np.ndarray
     known: tuple[Constraint, ...]
     notes: tuple[str, ...]
     regularizer: str
     weight: float
+    noise: np.ndarray | None = None
 
 
 def asked(
@@ -44,6 +47,7 @@ def asked(
     bounds=None,
     regularizer: str = "pullback",
     weight: float = 1.0,
+    noise=None,
 ) -> Asked:
     """Options of `consistent` checked and read."""
     if regularizer not in REGULARIZERS:
@@ -53,7 +57,7 @@ def asked(
     theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
     held = around_prior(volumes(within, info.robot), theta0, info.layout.bodies, fixed or {})
     known = _known(info, theta0, held, masses or {}, fixed or {}, tied, bounds or {})
-    return Asked(theta0, known, (*notes, *held.notes), regularizer, weight)
+    return Asked(theta0, known, (*notes, *held.notes), regularizer, weight, known_noise(info, noise))
 
 
 def _known(info, theta0, held: Volumes, masses, fixed, tied, bounds) -> tuple[Constraint, ...]:

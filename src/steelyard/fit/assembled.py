@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from steelyard.fit.homogeneous import ratios_about
 from steelyard.fit.program import Program, Residual, met
-from steelyard.fit.weighed import Weighed, effect_pull, first_noise, weighed
+from steelyard.fit.weighed import Weighed, effect_pull, first_noise, prior_parameters, weighed
 from steelyard.information import Information
 
 SETTLED = 1e-9  # of a column's reach, below which equalities leave it no freedom
@@ -44,5 +45,6 @@ def unconstrained_program(info: Information, theta0, weight: float, noise=None) 
 
     noise: what unconstrained least squares leaves, by default.
     """
+    info = ratios_about(info, info.basis.regroup(prior_parameters(info, theta0))).of(info)
     noise = first_noise(info) if noise is None else np.asarray(noise, dtype=float)
     return assembled(weighed(info, noise, theta0, weight), (), "pullback", weight), noise

@@ -17,18 +17,20 @@ from steelyard.fit.certified import certificate_of, depths_of, onto_bounds
 from steelyard.fit.conflicts import conflicting
 from steelyard.fit.constraints import Tied, effect_bounds
 from steelyard.fit.estimate import Estimate, Status, identified_robot
+from steelyard.fit.homogeneous import Ratios, ratios
 from steelyard.fit.program import Infeasible, Program
+from steelyard.fit.scale import scale_is_lost
 from steelyard.fit.solve import Solution, solve
 from steelyard.fit.weakness import weak_directions
 from steelyard.fit.weighed import Weighed, first_noise, weighed
-from steelyard.fit.whitening import joint_noise
+from steelyard.fit.whitening import REFERENCES, degrees_taken, joint_noise
 from steelyard.information import Information
 
 ACCURATE = 1e-6  # relative duality gap: parameters are then right to far below their standard deviations
 ON_BOUND = 1e-6  # depth, in units of each constraint, that counts as on the bound
-# Residuals that exceed the assumed noise by this factor: least squares had fitted noise that the constraints do not.
+# Residuals that differ from the assumed noise by this factor: least squares had fitted what the constraints do not.
 OVERFITTED = 1.3
-REWEIGHINGS = 6
+REWEIGHINGS = 10
 NOTHING_FOUND = (
     "The solver found no parameters that satisfy all constraints, and no conflict among them either. That is a fault "
     "of Steelyard, not of your log: please report it; until then leave out bounds one by one, or raise the weight."
@@ -46,13 +48,16 @@ def consistent(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     regularizer: str = "pullback",
     weight: float = 1.0,
+    noise=None,
 ) -> Estimate:
     """The parameters nearest to data and prior among all that satisfy everything known about the bodies.
 
     prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and
     noted. Minimises `sum_j ||residual_j / noise_j||^2 + weight * distance(theta, prior)`: with weight 1 the prior
     counts like one standard deviation for a relative change of one in every second moment. The noise of each joint is
-    what unconstrained least squares leaves, or what the constrained fit leaves where that is clearly more.
+    what unconstrained least squares leaves, or what the constrained fit leaves where that is clearly more; noise: (g,)
+    standard deviations of the row groups where they are known (N m or N), used as they are. Rows that measure no torque
+    tell ratios of parameters only; those that no ratio meets are left out, and noted (`fit.homogeneous`).
 
     within: sets that hold a body's mass, by name: an `Ellipsoid`, a list of ellipsoids (their union), or any set of
     `sy.inertia.sets` and `sy.inertia.hull`; others are physically consistent (`J >= eps J0`). "geometry" stands for
@@ -76,15 +81,17 @@ def consistent(
         bounds=bounds,
         regularizer=regularizer,
         weight=weight,
+        noise=noise,
     )
     theta0, known = wanted.theta0, wanted.known
-    noise, fitted = _reweighed(info, wanted)
+    noise, fitted, found = _reweighed(info, wanted)
     program, solution = fitted.program, fitted.solution
     parameters = onto_bounds(known, program.parameters(solution.w))
     depths = depths_of(known, parameters, solution)
     certificate = certificate_of(info.layout, theta0, known, parameters, depths, solution.gap)
     weakest = weak_directions(fitted.data.problem, info.layout, info.basis)
-    status = Status.WEAK_EXCITATION if weakest else Status.OK
+    lost = scale_is_lost(fitted.data.problem, info, found, parameters, program.directions)
+    status = Status.LOST_SCALE if lost else Status.WEAK_EXCITATION if weakest else Status.OK
     return Estimate(
         method=f"physically consistent least squares ({regularizer} prior, weight {weight:g})",
         layout=info.layout,
@@ -106,19 +113,36 @@ def consistent(
         binding=tuple(
             each.label for each, depth in zip(known, depths, strict=True) if not each.equality and depth < ON_BOUND
         ),
-        notes=wanted.notes,
+        notes=(*wanted.notes, *found.notes(info.group_names)),
     )
 
 
-def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted"]:
-    """Noise (g,), and the fit, once the noise is no less than what the fit leaves."""
-    noise = first_noise(info)
+def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted", Ratios]:
+    """Noise (g,), the fit, and what homogeneous rows were in it."""
+    info = info.base
+    found = ratios(info)
+    noise, fitted = _at_noise(found.of(info), wanted)
+    for _ in range(REFERENCES if found.groups.any() else 0):
+        following = found.after(info, info.basis.regroup(fitted.parameters))
+        if following is None:
+            break
+        found = following
+        noise, fitted = _at_noise(found.of(info), wanted)
+    return noise, fitted, found
+
+
+def _at_noise(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted"]:
+    """Noise (g,), and the fit at it: given, or what least squares leaves, or what the fit leaves where that is more."""
+    if wanted.noise is not None:
+        return wanted.noise, _solved(info, wanted.noise, wanted)
+    least = noise = first_noise(info)
     fitted = _solved(info, noise, wanted)
     for _ in range(REWEIGHINGS):
-        residual = joint_noise(info.base, info.basis.regroup(fitted.parameters))
-        if (residual < OVERFITTED * noise).all():
+        taken = degrees_taken(fitted.data.info, _covariance(fitted.program, fitted.solution, info.basis))
+        residual = np.maximum(least, joint_noise(info, info.basis.regroup(fitted.parameters), taken))
+        if (np.abs(np.log(residual / noise)) < np.log(OVERFITTED)).all():
             break
-        noise = np.maximum(noise, residual)
+        noise = residual
         fitted = _solved(info, noise, wanted)
     return noise, fitted
 

@@ -1,8 +1,9 @@
 """Whether the torques of a log hold more than the model that was fitted, and how far that moves the parameters.
 
 Columns that the model lacks (`information.discrepancy`) are taken up one by one, the clearest first, while a Wald test
-with block-robust variance finds one: forward selection, with Bonferroni's level for the number of candidates. The fit
-with these columns and the fit without differ by what friction of another shape does to each parameter.
+with block-robust variance finds one: forward selection at the false discovery rate of Benjamini and Hochberg (1995),
+which doubts a model that lacks nothing as seldom as Bonferroni's level, and sees more where there is more to see. The
+fit with these columns and the fit without differ by what friction of another shape does to each parameter.
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,11 @@ import numpy as np
 
 from steelyard.fit.sandwich import Sandwich
 from steelyard.information import Information
-from steelyard.information.discrepancy import NAMES
+from steelyard.information.discrepancy import DRIFT, NAMES
 from steelyard.parameters import FRICTION, ParameterLayout
 
 BY_CHANCE = 0.05  # probability that a model that lacks nothing is doubted
 ALIKE = 0.01  # share of a column that the fitted ones leave, below which the data cannot tell it from them
-MOST = 4  # columns a joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,11 @@ class Doubt:
     spread: np.ndarray
 
     def friction(self, layout: ParameterLayout) -> list[int]:
-        """Columns of friction of the joints concerned: with one part of its shape wrong, none of it stands alone."""
-        places = {layout.dof_names.index(joint) for joint, _ in self.lacking}
+        """Columns of friction that depend on the model whatever shifts: of every joint where one has another shape, as
+        joints are alike and some only too slow or too loud to show it; of the joint whose torque drifts."""
+        every = any(what != DRIFT for _, what in self.lacking)
+        joints = layout.dof_names if every else dict(self.lacking)
+        places = [layout.dof_names.index(joint) for joint in joints]
         return [layout.term(term).start + place for term in layout.terms if term in FRICTION for place in places]
 
 
@@ -103,39 +106,40 @@ def _partial(blocks: Sequence[Information], scores: Sandwich) -> _Partial | None
 
 def _selected(found: _Partial) -> list[int]:
     """Columns that the data asks for, the clearest first."""
-    from scipy.special import stdtrit
-
-    count, m = len(found.moment), len(NAMES)
-    limit = -stdtrit(count - 1, BY_CHANCE / 2 / max(found.telling.sum(), 1))
+    limit = BY_CHANCE / max(int(found.telling.sum()), 1)
     chosen: list[int] = []
-    while True:
-        clear = _clearness(found, chosen)
-        full = [j for j in range(len(clear) // m) if sum(i // m == j for i in chosen) >= MOST]
-        for j in full:
-            clear[j * m : (j + 1) * m] = 0.0
-        best = int(np.argmax(clear))
-        if clear[best] <= limit or len(chosen) >= count // 2:
-            return chosen
+    while len(chosen) < len(found.moment) // 2:
+        chance, clear = _tests(found, chosen)
+        best = int(np.lexsort((-clear, chance))[0])
+        if chance[best] > limit * (len(chosen) + 1):
+            break
         chosen.append(best)
+    return chosen
 
 
-def _clearness(found: _Partial, chosen: list[int]) -> np.ndarray:
-    """(M,) size of each further column over its deviation, by how blocks scatter about the fit with it."""
-    squares, total, moment = found.squares, found.total, found.left(chosen)
-    before = np.diag(total)
+def _tests(found: _Partial, chosen: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """(M,) probability by chance of what the data shows of each further column, and its size in deviations.
+
+    The variance is that of block scores about the fit with the column, adjusted by the share h of its information that
+    a block has, with `1 / sum h^2 - 1` degrees of freedom (the CR2 of `sandwich`, for one parameter).
+    """
+    from scipy.special import stdtr
+
+    total, moment = found.total, found.left(chosen)
+    own = np.einsum("kii->ki", found.squares)
     if chosen:
         gain = np.linalg.solve(total[np.ix_(chosen, chosen)], total[chosen])  # (s, M)
         moment = moment - moment[:, chosen] @ gain
-        own = np.einsum("kii->ki", squares) - 2 * np.einsum("kis,si->ki", squares[:, :, chosen], gain)
-        own += np.einsum("si,kst,ti->ki", gain, squares[:, chosen][:, :, chosen], gain, optimize=True)
-    else:
-        own = np.einsum("kii->ki", squares)
-    left = own.sum(axis=0)
-    usable = found.telling & (left > ALIKE * before)
+        inner = np.einsum("si,kst,ti->ki", gain, found.squares[:, chosen][:, :, chosen], gain, optimize=True)
+        own = own - 2 * np.einsum("kis,si->ki", found.squares[:, :, chosen], gain) + inner
+    left, own = own.sum(axis=0), np.maximum(own, 0.0)
+    usable = found.telling & (left > ALIKE * np.diag(total))
+    usable[chosen] = False
     left = np.where(usable, left, 1.0)
+    share = np.minimum(own / left, 1.0)
+    degrees = 1 / np.maximum(np.sum(share**2, axis=0), np.finfo(float).tiny) - 1
+    usable &= degrees >= 1
     size = moment.sum(axis=0) / left
-    scatter = np.sqrt(np.sum((moment - own * size) ** 2, axis=0) * len(moment) / (len(moment) - 1)) / left
-    clear = np.zeros(len(size))
-    clear[usable] = np.abs(size[usable]) / np.maximum(scatter[usable], np.finfo(float).tiny)
-    clear[chosen] = 0.0
-    return clear
+    scatter = np.sum((moment - own * size) ** 2 / np.maximum(1 - share, ALIKE), axis=0)
+    clear = np.where(usable, np.abs(size) * left / np.sqrt(np.maximum(scatter, np.finfo(float).tiny)), 0.0)
+    return np.where(usable, 2 * stdtr(np.where(usable, degrees, 1.0), -clear), 1.0), clear

@@ -21,6 +21,10 @@ class Status(Enum):
         "solved, but this log barely excites some identifiable combinations; "
         "their values come from the prior: record a richer motion"
     )
+    LOST_SCALE = (
+        "solved, but this log tells ratios of masses and not how large they are, which comes from the prior: give what "
+        "the robot weighs, --mass all=KG or masses={'all': KG}, or measure torques that carry it"
+    )
     INACCURATE = "the solver stopped before full accuracy; check units and scales of the log"
 
     @property

@@ -76,7 +76,7 @@ def generalization(
             predicted.append(fit.predict(name, reduce(add, part)))
     own = reduce(add, everything)
     return Generalization(
-        fitted=float(np.sqrt(own.base.residual_energy(estimate.base).sum() / own.energy.sum())),
+        fitted=_share(own, own.base.residual_energy(estimate.base)),
         held_out=None if whole is None else whole.predict("held-out samples", held_out),
         parts=tuple(predicted),
         other_motion=None if whole is None or other_motion is None else whole.promise(other_motion),
@@ -102,23 +102,29 @@ class _Fit:
 
     def predict(self, name: str, info: Information) -> Prediction:
         """Met and expected error of recorded samples."""
-        met, energy = info.base.residual_energy(self.base).sum(), info.energy.sum()
-        return Prediction(name, *(float(np.sqrt(x / energy)) for x in (met, self._expected(info.base))))
+        info = info.base
+        return Prediction(name, _share(info, info.residual_energy(self.base)), _share(info, self._expected(info)))
 
     def promise(self, info: Information) -> float:
         """Expected error of motion whose torques are not known; they are taken from the fit."""
         energy = info.residual_energy(self.base).sum()
-        return float(np.sqrt(self._expected(info) / energy))
+        return float(np.sqrt(self._expected(info).sum() / energy))
 
-    def _expected(self, info: Information) -> float:
-        spread = sum(float(info.squares.forms(x).sum()) for x in self.spread.T)
-        return float(info.counts @ self.noise**2) + spread
+    def _expected(self, info: Information) -> np.ndarray:
+        """(g,) expected energy of the error."""
+        return info.counts * self.noise**2 + sum(info.squares.forms(x) for x in self.spread.T)
+
+
+def _share(info: Information, error) -> float:
+    """Error over torque of all row groups that measure any. error: (g,) energies."""
+    measures = info.energy > 0
+    return float(np.sqrt(error[measures].sum() / info.energy.sum()))
 
 
 def _fit(estimate: Estimate, blocks: Sequence[Information], weight: float) -> _Fit | None:
     """Fit to some blocks with the prior, constraints left aside; None for too few of them."""
     try:
-        scores = independent_blocks(sandwich(blocks))
+        scores = independent_blocks(sandwich(blocks, about=estimate.base))
     except FitError:
         return None
     count = estimate.layout.inertial.stop // 10

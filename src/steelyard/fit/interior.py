@@ -30,10 +30,8 @@ CLEAR = 0.1  # smallest eigenvalue of a slack, relative to its size, with which 
 TINY = 1e-2  # slack of a start on a border, in units of its constraint
 UNREACHABLE = 1e-14  # of the largest singular value: directions in which no step moves a slack
 LEAST = 1e-8  # mean eigenvalue of `S Z` at the start
-DONE, SMOOTH = (
-    1e-12,
-    1e-15,
-)  # gap, relative to the cost (and at least to COST), with which the iteration ends; smooth costs gain digits at no risk
+# Gap, relative to the cost (and at least to COST), that ends the iteration; smooth costs gain digits at no risk.
+DONE, SMOOTH = 1e-12, 1e-15
 GOOD = 1e-10  # the same, where it ends as soon as a step gains little
 GAINS = 0.5  # of the gap: a step that leaves more gains little
 COST = 1e-6

@@ -1,22 +1,21 @@
 """Weighted least squares on base parameters: unbiased for clean regressors, no physical constraints."""
 
-import numpy as np
-
 from steelyard.fit.estimate import Estimate, Status, identified_robot
+from steelyard.fit.prior import model_parameters
 from steelyard.fit.weakness import weak_directions
-from steelyard.fit.whitening import Whitened, require_enough_samples, weigh_by_noise, whiten
+from steelyard.fit.whitening import Whitened, known_noise, require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information
 
 
-def least_squares(info: Information) -> Estimate:
-    """Base parameters by least squares, rows weighted by the noise of their joint (iterated).
+def least_squares(info: Information, *, noise=None) -> Estimate:
+    """Base parameters by least squares, rows weighted by the noise of their joint (iterated, or known: noise (g,)).
 
     Full parameters are the ones nearest to the model's that have these base parameters (of least norm without a model);
     they predict torques but need not be physical. The covariance (r, r) takes residuals as independent between samples.
-    Raises FitError for fewer equations than unknowns.
+    Raises FitError for fewer equations than unknowns, OptionError for a noise of another shape.
     """
     require_enough_samples(info)
-    weighted, noise = weigh_by_noise(info)
+    weighted, noise = weigh_by_noise(info, known_noise(info, noise))
     problem = whiten(weighted)
     return unconstrained("least squares", info, problem, problem.solve(), noise)
 
@@ -43,15 +42,3 @@ def unconstrained(method: str, info: Information, problem: Whitened, base, noise
         weakest=weakest,
         notes=("Full parameters are base parameters lifted to the nearest model; they need not be physical.",),
     )
-
-
-def model_parameters(robot, layout) -> np.ndarray:
-    """(p,) the values a robot's model states for the columns of a layout (offsets are zero)."""
-    values = np.zeros(layout.size)
-    values[layout.links] = robot.inertias.ravel()
-    if layout.rotor_names:
-        values[layout.rotors] = np.concatenate([rotor.theta for rotor in robot.rotors])
-    for term, name in (("viscous", "damping"), ("coulomb", "frictionloss"), ("armature", "armature")):
-        if term in layout.terms:
-            values[layout.term(term)] = getattr(robot, name)[list(layout.dofs)]
-    return values

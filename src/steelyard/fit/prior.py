@@ -58,3 +58,15 @@ def _repaired(theta, nominal_mass: float, nominal_radius: float) -> tuple[np.nda
     return pseudo.to_parameters(
         J
     ), "its inertia is not physically consistent or vanishingly thin; the nearest usable one is used."
+
+
+def model_parameters(robot, layout) -> np.ndarray:
+    """(p,) the values a robot's model states for the columns of a layout (offsets are zero)."""
+    values = np.zeros(layout.size)
+    values[layout.links] = robot.inertias.ravel()
+    if layout.rotor_names:
+        values[layout.rotors] = np.concatenate([rotor.theta for rotor in robot.rotors])
+    for term, name in (("viscous", "damping"), ("coulomb", "frictionloss"), ("armature", "armature")):
+        if term in layout.terms:
+            values[layout.term(term)] = getattr(robot, name)[list(layout.dofs)]
+    return values

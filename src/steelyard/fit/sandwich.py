@@ -14,6 +14,7 @@ from operator import add
 import numpy as np
 
 from steelyard.errors import FitError
+from steelyard.fit.homogeneous import ratios_about
 from steelyard.fit.whitening import require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information
 
@@ -104,25 +105,29 @@ class Sandwich:
         return np.where(square > 0, trace**2 / np.where(square > 0, square, 1.0), 1.0)
 
 
-def sandwich(blocks: Sequence[Information], *, noise=None) -> Sandwich:
+def sandwich(blocks: Sequence[Information], *, noise=None, about=None) -> Sandwich:
     """Scores of contiguous blocks (see `information.accumulate_blocks`) at their common least-squares solution.
 
-    noise: (g,) by which row groups are weighed; what least squares leaves by default.
+    noise: (g,) by which row groups are weighed; about: (r,) base parameters about which rows without torque tell ratios
+    (`fit.homogeneous`); by default those of least squares, and what it leaves.
     Raises FitError for fewer than four blocks or too few samples.
     """
     if len(blocks) < FEWEST:
         raise FitError(f"{len(blocks)} blocks cannot tell how large the errors are; give at least {FEWEST}.")
     total = reduce(add, blocks)
     require_enough_samples(total)
-    if noise is None:
-        weighted, noise = weigh_by_noise(total)
-    else:
-        weighted = total.base.weighted(total.independence / np.square(noise))
+    if noise is None or about is None:
+        least, left = weigh_by_noise(total)
+        noise, about = left if noise is None else noise, whiten(least).solve() if about is None else about
+    found = ratios_about(total, about)
+    blocks = [found.of(block) for block in blocks]
+    weighted = found.of(total)
+    weighted = weighted.weighted(weighted.independence / np.square(noise))
     problem = whiten(weighted)
     kept = problem.directions[:, -problem.rank :]
     to_base = problem.scale[:, None] * kept / np.sqrt(problem.eigenvalues[-problem.rank :])
-    gram = np.stack([to_base.T @ b.base.squares.weighted(weighted.weights) @ to_base for b in blocks])
-    moment = np.stack([(weighted.weights @ b.base.moment) @ to_base for b in blocks])
+    gram = np.stack([to_base.T @ b.squares.weighted(weighted.weights) @ to_base for b in blocks])
+    moment = np.stack([(weighted.weights @ b.moment) @ to_base for b in blocks])
     solution = moment.sum(axis=0)
     score = moment - gram @ solution
     return Sandwich(to_base, solution, gram, score, weighted, noise, problem.scale, kept, np.arange(len(score)))

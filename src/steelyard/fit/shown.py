@@ -54,7 +54,8 @@ def consistent_where_shown(info: Information, *, within: Mapping[str, object] = 
         return found
     cost = "no model explains the torques"
     if tried.bound is not None and tried.free is not None:
-        cost = f"the torque residual is up to {_ratios(info, tried.bound, tried.free).max():.3g} times as large"
+        largest = _ratios(tried.trials.seen, tried.bound, tried.free).max()
+        cost = f"the torque residual is up to {largest:.3g} times as large"
     note = (
         f"The data contradicts the shape that the model shows of {choices(freed)}: with the mass inside, {cost}. It "
         "may lie anywhere there; the model shows too little, or its shape is of another version."
@@ -113,7 +114,7 @@ class _Tried:
         """Whether the data is explained clearly worse by parameters (p,) than without shapes."""
         if parameters is None or self.free is None:
             return True
-        info = self.trials.info
+        info = self.trials.seen
         ratios = _ratios(info, parameters, self.free)
         nats = info.counts * info.independence * np.log(ratios)
         return bool(nats[ratios > WORSE**margin].sum() > margin * EVIDENCE)

@@ -8,6 +8,8 @@ import numpy as np
 
 from steelyard.fit.asked import asked
 from steelyard.fit.assembled import assembled
+from steelyard.fit.consistent import consistent
+from steelyard.fit.homogeneous import ratios, ratios_about
 from steelyard.fit.program import Program
 from steelyard.fit.solve import solve
 from steelyard.fit.weighed import first_noise, weighed
@@ -28,8 +30,16 @@ class Trials:
         return program.parameters(solve(program, enough=enough).w)
 
     @cached_property
+    def seen(self) -> Information:
+        """The Information as a fit sees it, rows without torque as the ratios that they tell without volumes."""
+        if not ratios(self.info).groups.any():
+            return self.info.base
+        return ratios_about(self.info, consistent(self.info, **self.options).base).of(self.info)
+
+    @cached_property
     def _program(self) -> Program:
         """The program without volumes: these change neither its cost nor its equalities."""
         wanted = asked(self.info, **self.options)
-        data = weighed(self.info, first_noise(self.info), wanted.theta0, wanted.weight)
+        noise = first_noise(self.seen) if wanted.noise is None else wanted.noise
+        data = weighed(self.seen, noise, wanted.theta0, wanted.weight)
         return assembled(data, wanted.known, wanted.regularizer, wanted.weight)

@@ -95,7 +95,7 @@ def uncertainty(
         raise OptionError(f"draws={draws}: a spread needs at least 2 bootstrapped fits; 0 does without.")
     if not blocks or blocks[0].layout != estimate.layout:
         raise FitError("These blocks have other columns than the estimate; accumulate them with the same options.")
-    scores = independent_blocks(sandwich(blocks, noise=estimate.noise))
+    scores = independent_blocks(sandwich(blocks, noise=estimate.noise, about=estimate.base))
     count = estimate.layout.inertial.stop // 10
     theta0 = consistent_prior(prior, estimate.prior, count)[0] if count else np.zeros((0, 10))
     model = posterior(scores, theta0, weight=weight)

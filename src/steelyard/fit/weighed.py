@@ -4,17 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.fit.least_squares import model_parameters
-from steelyard.fit.prior import consistent_prior
+from steelyard.fit.prior import consistent_prior, model_parameters
 from steelyard.fit.program import congruence
-from steelyard.fit.whitening import Whitened, weigh_by_noise, whiten
+from steelyard.fit.whitening import Whitened, noise_floor, weigh_rows, whiten
 from steelyard.information import Information
 
 # Prior standard deviation of friction and armature, in RMS torques of the joint at unit speed or acceleration: wide
 # enough to leave alone what the data shows, finite so that a joint that never moved keeps the model's values.
 EFFECT_SPREAD = 10.0
-FEW = 2.0  # equations an identifiable combination, below which residuals of least squares say little about noise
-UNTOLD = 0.01  # noise that is then assumed first, relative to RMS torque
+FEW = 2.0  # independent equations an identifiable combination: below, least squares follows the noise of some joints
+UNTOLD = 0.01  # noise that is then assumed first, relative to RMS torque; a fit with a prior finds what it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,26 +49,33 @@ class Weighed:
         bodies = (
             np.swapaxes(self.columns[:, :stop].reshape(len(self.columns), len(self.bodies), 10), 0, 1) @ self.bodies
         )
-        return np.hstack([np.swapaxes(bodies, 0, 1).reshape(-1, stop), self.columns[:, stop:] * self.effects])
+        return np.hstack(
+            [np.swapaxes(bodies, 0, 1).reshape(len(self.columns), stop), self.columns[:, stop:] * self.effects]
+        )
 
 
 def weighed(info: Information, noise, theta0, weight: float) -> Weighed:
     """An Information at a noise (g,) of its row groups. theta0: (nb, 10) of the prior; weight: its own."""
     info = info.base.weighted(info.independence / np.asarray(noise) ** 2)
     layout, problem = info.layout, whiten(info)
-    start = np.zeros(layout.size) if info.robot is None else model_parameters(info.robot, layout)
-    start[layout.inertial] = theta0.ravel()
+    start = prior_parameters(info, theta0)
     columns = problem.R @ info.basis.regrouping
     seen = np.linalg.norm(columns[:, layout.inertial.stop :], axis=0)
     return Weighed(info, problem, start, congruence(theta0), 1.0 / np.hypot(seen, effect_pull(info, weight)), columns)
 
 
+def prior_parameters(info: Information, theta0) -> np.ndarray:
+    """(p,) parameters of a prior theta0 (nb, 10), and the model's friction and armature."""
+    start = np.zeros(info.layout.size) if info.robot is None else model_parameters(info.robot, info.layout)
+    start[info.layout.inertial] = np.ravel(theta0)
+    return start
+
+
 def first_noise(info: Information) -> np.ndarray:
-    """(g,) noise that unconstrained least squares leaves; at least UNTOLD of the torque where it fits too few data."""
-    noise = weigh_by_noise(info)[1]
+    """(g,) noise that unconstrained least squares leaves; a share UNTOLD of the torque where that would fit noise."""
     if info.counts.sum() * info.independence > FEW * info.basis.count:
-        return noise
-    return np.maximum(noise, UNTOLD * np.sqrt(info.energy / np.maximum(info.counts, 1)))
+        return weigh_rows(info)[1]
+    return np.maximum(UNTOLD * np.sqrt(info.energy / np.maximum(info.counts, 1)), noise_floor(info))
 
 
 def effect_pull(info: Information, weight: float) -> np.ndarray:

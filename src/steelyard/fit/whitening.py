@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.errors import FitError
+from steelyard.errors import FitError, OptionError, choices
+from steelyard.fit.homogeneous import ratios
 from steelyard.information import Information
 
 SINGULAR = 1e-12  # of the largest eigenvalue of the unit-diagonal Gram matrix: below it lies rounding, not data
 ROUNDED = 1e-13  # of the largest singular value of unit columns, where triangular factors were kept: the same
 PIVOT = 1e-4  # smallest of Cholesky's pivots of a unit-diagonal Gram matrix that leaves half the digits
+REFERENCES = 10  # fits that homogeneous rows take at most, each about the one before
 NOISE_FLOOR = 1e-6  # of a row's torque: no sensor is better, and noise-free simulated logs would weigh infinitely
 
 
@@ -80,10 +82,23 @@ def _column_scale(diagonal) -> np.ndarray:
     return 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
 
 
-def joint_noise(info: Information, base) -> np.ndarray:
-    """(g,) residual standard deviation of each row group at base parameters (r,), floored at rounding level."""
-    degrees = np.maximum(info.counts - parameters_per_row(info), 1.0)
+def joint_noise(info: Information, base, taken=None) -> np.ndarray:
+    """(g,) residual standard deviation of each row group at base parameters (r,), floored at rounding level.
+
+    taken: (g,) degrees of freedom that a fit took from each group, by default an equal part of the parameters.
+    """
+    taken = parameters_per_row(info) if taken is None else np.asarray(taken)
+    degrees = np.maximum(info.counts - taken / info.independence, 1.0 / info.independence)
     return np.maximum(np.sqrt(info.residual_energy(base) / degrees), noise_floor(info))
+
+
+def degrees_taken(info: Information, covariance) -> np.ndarray:
+    """(g,) degrees of freedom that a fit took from each group of rows: the trace of its part of the hat matrix.
+
+    covariance: (r, r) of the fit, from data and prior (Hastie, Tibshirani and Friedman 2009, 7.6).
+    """
+    pairs = zip(info.squares.pattern.places, info.squares.blocks, strict=True)
+    return info.weights * np.array([np.sum(G * covariance[np.ix_(at, at)]) for at, G in pairs])
 
 
 def noise_floor(info: Information) -> np.ndarray:
@@ -97,12 +112,30 @@ def parameters_per_row(info: Information) -> float:
     return max(info.basis.count / max(len(info.counts), 1), 1.0)
 
 
-def weigh_by_noise(info: Information, *, iterations: int = 4) -> tuple[Information, np.ndarray]:
-    """Row weights 1 / variance from the residuals of a weighted fit, repeated (iterations).
+def weigh_by_noise(info: Information, noise=None) -> tuple[Information, np.ndarray]:
+    """Row weights 1 / variance from a noise (g,) that is known, or from the residuals of a weighted fit, repeated.
 
-    Returns the weighted Information and noise (g,).
+    Returns the weighted Information, with rows that measure no torque as ratios (`fit.homogeneous`), and noise (g,).
     """
     info = info.base
+    found = ratios(info)
+    weighted, deviation = weigh_rows(found.of(info), noise)
+    if not found.groups.any():
+        return weighted, deviation
+    for _ in range(REFERENCES):
+        following = found.after(info, _solved(weighted))
+        if following is None:
+            break
+        found = following
+        weighted, deviation = weigh_rows(found.of(info), noise)
+    return weighted, deviation
+
+
+def weigh_rows(info: Information, noise=None, *, iterations: int = 4) -> tuple[Information, np.ndarray]:
+    """`weigh_by_noise` of rows as they are (iterations): homogeneous ones would draw all parameters to nothing."""
+    info = info.base
+    if noise is not None:
+        return info.weighted(info.independence / noise**2), noise
     weighted, noise = info, np.ones(len(info.weights))
     for _ in range(iterations):
         noise = joint_noise(info, _solved(weighted))
@@ -125,6 +158,19 @@ def _solved(info: Information) -> np.ndarray:
     if np.diag(triangle[0]).min() < PIVOT:
         return whiten(info).solve()
     return scale * cho_solve(triangle, scale * info.b, check_finite=False)
+
+
+def known_noise(info: Information, noise) -> np.ndarray | None:
+    """Noise (g,) that is given, checked; None where none is. Raises OptionError."""
+    if noise is None:
+        return None
+    noise = np.asarray(noise, dtype=float)
+    if noise.shape != info.counts.shape or not (np.isfinite(noise).all() and (noise > 0).all()):
+        raise OptionError(
+            f"noise is {len(info.counts)} positive standard deviations, one a row group ({choices(info.group_names)}); "
+            f"got {noise}."
+        )
+    return noise
 
 
 def require_enough_samples(info: Information):

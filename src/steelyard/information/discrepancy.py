@@ -18,6 +18,7 @@ from steelyard.log.smoothers import BUTTERWORTH, derivatives, order_of
 from steelyard.model.robot import Robot
 from steelyard.parameters import ParameterLayout
 
+DRIFT = "a slow drift of the torque"
 NAMES = (
     "sharper reversals",
     "wider reversals",
@@ -28,7 +29,7 @@ NAMES = (
     "friction curved over speed",
     "friction that comes late",
     "friction growing with the load",
-    *["a slow drift of the torque"] * 3,
+    *[DRIFT] * 3,
 )
 SHARPER = 4.0  # times: reversals of a quarter of the width, and of four times the width
 FADING = (0.1, 0.3)  # of the RMS speed, at which friction has faded to 1 / e
@@ -68,7 +69,14 @@ def shapes(log: Log, coulomb_width: float) -> np.ndarray:
     late = np.concatenate([_rate(sign[part], log.t[part]) for part in segments(log.t)])
     time = (log.t - log.t[0]) / max(log.duration, np.finfo(float).tiny)
     drift = [np.broadcast_to(np.cos(np.pi * k * time)[:, None], v.shape) for k in (1, 2, 3)]
-    return np.stack([*own, late, sign * np.abs(tau), *drift]).transpose(0, 2, 1)
+    return np.stack([*own, late, sign * np.abs(_load(sign, v, tau)), *drift]).transpose(0, 2, 1)
+
+
+def _load(sign: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """(n, nv) torques without the Coulomb and viscous friction that each joint's own regression on them finds."""
+    columns = np.stack([sign, v, np.ones_like(v)]).transpose(2, 1, 0)  # (nv, n, 3)
+    sizes = np.linalg.pinv(columns) @ tau.T[..., None]
+    return tau - (columns[..., :2] @ sizes[:, :2])[..., 0].T
 
 
 def _rate(x: np.ndarray, t: np.ndarray) -> np.ndarray:

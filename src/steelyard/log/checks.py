@@ -171,8 +171,9 @@ def torque(log: Log, *, free: int = 0) -> Iterator[Finding]:
     for j in np.flatnonzero(~np.any(driven, axis=0)):
         yield warning(
             "zero_torque_joint",
-            f"Torque of {log.labels[free + j]} is zero in every sample: if it was not measured, a fit takes what hangs "
-            f"there for weightless. If the joint stood still, such as that of a gripper, {FIXED}.",
+            f"Torque of {log.labels[free + j]} is zero in every sample: a fit takes that for a joint that nothing "
+            f"drives, or leaves it out where the motion says otherwise. If the joint stood still, such as that of a "
+            f"gripper, {FIXED}.",
         )
     yield from saturation(log)
 

@@ -1,8 +1,9 @@
 """Files a model names: where they are, and whether they may be opened.
 
 A model from elsewhere should not make programs open files of the user's. So a path is followed inside the model's own
-folder, inside the package that this folder is a part of, and inside folders that the user names; nowhere else. Links
-are resolved first, so neither `..` nor a symbolic link leads out; a file outside is reported and never opened.
+folder, inside the package that this folder is a part of, inside packages installed for Python, and inside folders that
+the user names; nowhere else. Links are resolved first, so neither `..` nor a symbolic link leads out; a file outside is
+reported and never opened.
 """
 
 import os
@@ -15,7 +16,8 @@ from steelyard.errors import ModelError
 
 MARKERS = ("package.xml", ".git", "pyproject.toml", "setup.py", "manifest.xml")
 SCHEMES = ("package://", "model://")
-HOMES = ("site-packages", "dist-packages", "share")
+INSTALLED = frozenset({"site-packages", "dist-packages"})  # of Python: what is in them is nobody's secret
+HOMES = (*INSTALLED, "share")
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,9 @@ def reach(model, folders: Iterable[str | os.PathLike] = ()) -> tuple[Path, ...]:
 
 
 def holds(folders: Iterable[Path], path) -> bool:
-    """Whether a path, its links resolved, lies in one of the folders."""
+    """Whether a path, its links resolved, lies in one of the folders, or in a package that is installed for Python."""
     real = Path(os.path.realpath(path))
-    return any(real.is_relative_to(folder) for folder in folders)
+    return any(real.is_relative_to(folder) for folder in folders) or not INSTALLED.isdisjoint(real.parent.parts)
 
 
 def remedy(path) -> str:

@@ -7,6 +7,7 @@ predict one another as well as noise and covariance say; other motion is promise
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from steelyard.fit import Status
 from steelyard.fit.generalization import Generalization, Prediction
 from steelyard.pipeline import Result
 from steelyard.report.numbers import percent, plural, times
@@ -44,8 +45,14 @@ def verdict(result: Result) -> Verdict:
     before, after = result.before.relative_error, result.after.relative_error
     improved = after < (1 - SAME) * before
     reasons = tuple(_reasons(result, improved))
-    level = "good" if not reasons else "care" if improved and unexplained(result) <= MOST else "keep"
+    usable = improved and _explains(result) and not _lost(result)
+    level = "good" if not reasons else "care" if usable else "keep"
     return Verdict(level, _headline(result, improved), ADVICE[level], reasons)
+
+
+def _lost(result: Result) -> bool:
+    """Whether the data tells ratios of masses alone."""
+    return result.estimate.status is Status.LOST_SCALE
 
 
 def unexplained(result: Result) -> float:
@@ -53,11 +60,19 @@ def unexplained(result: Result) -> float:
     return max(result.after.relative_error, result.generalization.fitted)
 
 
+def _explains(result: Result) -> bool:
+    """Whether the identified model is one of this robot: half of the torque is not, nor much where the given model errs
+    by more than the torque itself, as models do whose units, signs or frames are not those of the log."""
+    return unexplained(result) <= (MOST if result.before.relative_error <= NOTHING else LARGE)
+
+
 def _headline(result: Result, improved: bool) -> str:
     before, after = result.before.relative_error, result.after.relative_error
     change = f"{percent(before)} before, {percent(after)} after"
-    if unexplained(result) > MOST:
+    if not _explains(result):
         return f"Not explained: held-out torque error {change}."
+    if _lost(result):
+        return f"Masses in ratios only: held-out torque error {change}."
     if improved:
         return f"Better: held-out torque error {change} ({times(before / after)} times smaller)."
     if after <= (1 + SAME) * before or percent(before) == percent(after):
@@ -73,6 +88,12 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
         yield f"Torque is predicted worse than before at {', '.join(worse)}."
     if left > MOST:
         yield f"Most of the torque is unexplained ({percent(left)}): nothing that was identified can be relied on."
+    elif not _explains(result):
+        yield (
+            f"The given model errs by {percent(result.before.relative_error)} of the torque, and {percent(left)} is "
+            "still unexplained: model and log hardly speak of the same robot. Check units, signs and the order of "
+            "joints, of a free base also the order of its quaternion and the frame of its velocity."
+        )
     elif left > LARGE and not result.diagnosis.faults:
         yield (
             f"The error is still {percent(left)} of the torque: expect wrong units or signs, "
@@ -80,6 +101,8 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
         )
     yield from _disagreements(result.generalization)
     yield from _limits(result.generalization, result.after.relative_error)
+    if _lost(result):
+        yield f"{result.estimate.status.value[0].upper()}{result.estimate.status.value[1:]}."
     if result.estimate.weakest:
         count = len(result.estimate.weakest)
         are, values = ("is", "its value comes") if count == 1 else ("are", "their values come")

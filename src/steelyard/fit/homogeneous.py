@@ -1,0 +1,157 @@
+"""Rows without torque, `Y theta = 0`: they tell ratios of parameters and nothing about their scale.
+
+The base wrench in flight, a joint that nothing drives. Whatever errors the motion has, half the parameters leave half
+the residual, so rows weighed by it would draw everything to nothing (errors in variables: Van Huffel and Vandewalle
+1991, chapter 2). Their residual is therefore taken over the scale: `Y theta / s(theta)` with `s = l^T theta`, to first
+order about a reference x, `l^T x = 1`. These rows are linear again, `Y (1 - x l^T) theta + Y x`, blind to a common
+factor, and their residual at the reference is the one of the equations as they are.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.errors import choices
+from steelyard.fit.prior import model_parameters
+from steelyard.information import Information
+from steelyard.information.squares import Squares
+
+# RMS torque over what the bodies make where they do not cancel, below which it is zero as far as a motion can tell:
+# accelerations from encoders err by about a hundredth of their RMS (docs/noisy_motion.md).
+SILENT = 0.01
+# Bias of ratios over the square of what homogeneous rows leave, in the same measure: it does not average out. Measured
+# on flights of a leg whose motion errs by 0.1 to 5 %.
+BIAS = 2.5
+UNMET = 0.2  # what they leave in the same measure where that bias is a tenth: their torque was there, or motion is lost
+LEAST = 1e-4  # residual in the same measure that the best of motions leave: rows without torque are never exact
+VANISHED = 1e-12  # of a column's square in any rows, below which nothing but rounding is left
+NEAR = 0.1  # change of the parameters in the same measure, below which the reference is good enough to judge by
+SETTLED = 1e-3  # change of the parameters in the same measure that needs no further reference
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """What homogeneous rows say of ratios. groups: (g,) whether a row group measures no torque; reference: (r,) base
+    parameters about which they are linear; share: (g,) of their samples that count, so that bias is no information;
+    believed: (g,) whether they count at all."""
+
+    groups: np.ndarray
+    reference: np.ndarray
+    share: np.ndarray
+    believed: np.ndarray
+
+    def of(self, info: Information) -> Information:
+        """The Information in base columns, its homogeneous rows as ratios."""
+        info, x = info.base, self.reference
+        if not self.groups.any():
+            return info
+        places, blocks, moment = info.squares.pattern.places, list(info.squares.blocks), info.moment.copy()
+        energy = info.residual_energy(x) + (LEAST * reach(info, x)) ** 2 * info.counts
+        most = _largest(info)
+        for g in np.flatnonzero(self.groups):
+            at, G = places[g], blocks[g]
+            P = _without_scale(x[at], _apart(info, at) * G)
+            left = P.T @ G @ P
+            told = self.believed[g] & (np.diag(left) > VANISHED * most[at])
+            moment[g, at] = told * (self.share[g] * P.T @ (moment[g, at] - G @ x[at]))
+            blocks[g] = np.outer(told, told) * (self.share[g] * left)
+        return replace(
+            info,
+            squares=Squares.joined(info.squares.pattern.size, places, blocks),
+            moment=moment,
+            energy=np.where(self.groups, self.share * energy, info.energy),
+            counts=np.where(self.groups, self.share * info.counts, info.counts),
+            factors=None,
+        )
+
+    def after(self, info: Information, base) -> "Ratios | None":
+        """What follows a fit that found base parameters (r,); None where it may stay.
+
+        The reference moves there; where it hardly moves, rows that no ratios meet are left out for good.
+        """
+        if not self.reference.any():
+            return replace(self, reference=base, believed=np.ones_like(self.groups))
+        size = np.maximum(reach(info, base), np.finfo(float).tiny)
+        moved = (reach(info, base - self.reference) / size)[self.believed & self.groups].max(initial=0.0)
+        found = self.judged(info, base)
+        if moved >= NEAR:
+            return replace(found, believed=self.believed)
+        return None if moved < SETTLED and (found.believed == self.believed).all() else found
+
+    def judged(self, info: Information, base) -> "Ratios":
+        """The same about base parameters (r,), with as many samples as they leave, without rows they do not meet."""
+        info, size = info.base, np.maximum(reach(info, base), np.finfo(float).tiny)
+        left = np.sqrt(info.residual_energy(base) / np.maximum(info.counts, 1)) / size
+        share = 1 / (1 + info.counts * info.independence * (BIAS * left) ** 2)
+        believed = self.believed & ~_shared(info, self.groups & (left > UNMET))
+        return Ratios(self.groups, base, np.where(self.groups, share, 1.0), believed | ~self.groups)
+
+    def notes(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """What to say of rows that are not believed."""
+        left_out = [name for name, believed in zip(names, self.believed, strict=True) if not believed]
+        if not left_out:
+            return ()
+        return (
+            f"{choices(left_out)} measured no torque, and no masses move without one like this: left out, as torques "
+            "that were not measured or a motion that is too noisy to tell.",
+        )
+
+
+def ratios(info: Information) -> Ratios:
+    """Which rows of an Information are homogeneous, without a reference: they do not count."""
+    info = info.base
+    rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
+    if info.robot is None:
+        groups = rms == 0
+    else:
+        groups = rms <= SILENT * reach(info, info.basis.regroup(model_parameters(info.robot, info.layout)))
+    return Ratios(groups, np.zeros(info.basis.count), np.ones(len(groups)), ~groups)
+
+
+def ratios_about(info: Information, base) -> Ratios:
+    """What homogeneous rows are at a fit that found base parameters (r,)."""
+    found = ratios(info)
+    return replace(found, believed=np.ones_like(found.groups)).judged(info, base)
+
+
+def reach(info: Information, base) -> np.ndarray:
+    """(g,) RMS torque that base parameters (r,) make in each row group where bodies do not cancel one another."""
+    info = info.base
+    pairs = zip(info.squares.pattern.places, info.squares.blocks, strict=True)
+    energy = np.array([base[at] @ (_apart(info, at) * G) @ base[at] for at, G in pairs])
+    return np.sqrt(np.maximum(energy, 0.0) / np.maximum(info.counts, 1))
+
+
+def _shared(info: Information, chosen) -> np.ndarray:
+    """(g,) chosen row groups, and all that see the same bodies and their masses alike: of a force, no axis is believed
+    where one is not, nor of a moment."""
+    most = _largest(info)
+    keys = []
+    for at, G in zip(info.squares.pattern.places, info.squares.blocks, strict=True):
+        seen = info.basis.columns[at[np.diag(G) > VANISHED * most[at]]]
+        seen = seen[seen < info.layout.inertial.stop]
+        keys.append((frozenset(seen // 10), bool((seen % 10 == 0).any())))
+    doubted = {key for key, each in zip(keys, chosen, strict=True) if each}
+    return np.array([key in doubted for key in keys])
+
+
+def _largest(info: Information) -> np.ndarray:
+    """(r,) largest square of each base column in any row group."""
+    most = np.zeros(info.basis.count)
+    for at, G in zip(info.squares.pattern.places, info.squares.blocks, strict=True):
+        most[at] = np.maximum(most[at], np.diag(G))
+    return most
+
+
+def _apart(info: Information, at) -> np.ndarray:
+    """(k, k) whether two base columns belong to the same body, or are the same."""
+    columns = info.basis.columns[at]
+    owner = np.where(columns < info.layout.inertial.stop, columns // 10, columns)
+    return owner[:, None] == owner
+
+
+def _without_scale(x, square) -> np.ndarray:
+    """(k, k) `1 - x l^T`, l along `square x`: it takes x to nothing."""
+    along = square @ x
+    size = float(along @ x)
+    return np.eye(len(x)) - np.outer(x, along) / size if size > 0 else np.eye(len(x))

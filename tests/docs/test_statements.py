@@ -1,0 +1,144 @@
+"""Statements of the pages, held to the code that they are about."""
+
+import ast
+import importlib
+import re
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.check import RULES
+from steelyard.check.bulk import THIN
+from steelyard.check.scan_urdf import LARGE
+from steelyard.diagnose.finding import FATAL
+from steelyard.excite.limits import FAST, QUICK, WIDE, Limits
+from steelyard.fit.weakness import WEAK
+from steelyard.inspect.run import NOISY
+from steelyard.log import checks
+from steelyard.log.bandwidth import DISTORTS, SCATTER
+from steelyard.log.gaps import GAP
+from steelyard.log.saturation import SATURATED
+from steelyard.model.joint import ENDLESS, ENDLESS_EFFORT
+from steelyard.model.references import HOMES, MARKERS
+from steelyard.report.verdict import UNCERTAIN
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+# words that are modules of the library, and in examples variables: objects of these kinds
+VARIABLES = {"bounds", "joint", "log", "payload", "report", "result", "robot", "rotor", "side", "view"}
+
+
+def text(page: str) -> str:
+    return (ROOT / page).read_text("utf-8")
+
+
+def spans(page: str) -> str:
+    return " ".join(re.findall(r"`[^`\n]+`", page))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_names_are_found_where_they_are_said_to_be(path):
+    """`sy.a.b` and `steelyard.a.b` as they stand; `a.b` of a module a below `sy`, or where the page imports a."""
+    page = path.read_text("utf-8")
+    for name in re.findall(r"(?<![\w./])sy((?:\.[a-zA-Z_]\w*)+)", page):
+        reduce(getattr, name.split(".")[1:], sy)
+    for name in re.findall(r"`(steelyard(?:\.[a-zA-Z_]\w*)+)", page):
+        assert _imported(name), name
+    modules = {file.stem for file in (ROOT / "src" / "steelyard").rglob("*.py")} - VARIABLES
+    for head, name in re.findall(r"(?<![\w.])([a-z_]+)\.([a-z_]\w*)\(", spans(page)):
+        if head in modules and not re.search(rf"import (?:.*, )?{head}\b", page):
+            holder = next((each for each in (sy, sy.inertia, sy.fit) if hasattr(each, head)), None)
+            assert hasattr(getattr(holder, head, None), name), f"{head}.{name}"
+
+
+def _imported(name: str) -> bool:
+    """Whether modules as far as they go, and then their attributes, lead to a name."""
+    parts = name.split(".")
+    for k in range(len(parts), 0, -1):
+        try:
+            reduce(getattr, parts[k:], importlib.import_module(".".join(parts[:k])))
+        except (ImportError, AttributeError):
+            continue
+        return True
+    return False
+
+
+def test_fatal_faults_are_those_of_the_code():
+    said = re.search(r"Fatal are (.*?): they make", text("docs/diagnosis.md"), flags=re.DOTALL)
+    assert said is not None
+    assert set(re.findall(r"`(\w+)`", said[1])) == FATAL
+
+
+def test_severities_of_findings_are_those_of_the_code():
+    made: dict[str, set[str]] = {"fatal": set(), "warning": set()}
+    for file in (ROOT / "src/steelyard/log").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in made and node.args:
+                codes = [each.value for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant)]
+                made[node.func.id] |= {code for code in codes if isinstance(code, str)}
+    rows = re.findall(r"^\| (`[^|]*`) \| (fatal|warning) \|", text("docs/logs.md"), flags=re.MULTILINE)
+    said = {
+        severity: {c for codes, s in rows if s == severity for c in re.findall(r"`(\w+)`", codes)} for severity in made
+    }
+    assert len(said["fatal"]) >= 8
+    assert not said["warning"] & (made["fatal"] - made["warning"])
+    t, still = np.arange(30.0), np.zeros((30, 1))
+    t[10], t[21] = t[9], t[19]  # two that the code names in a table
+    found = {each.code: each.severity for each in checks.check(sy.Log(t=t, q=still, tau=still, joint_names=("j",)))}
+    assert said["fatal"] <= made["fatal"] | {code for code, severity in found.items() if severity == "fatal"}
+
+
+def test_numbers_of_the_pages_on_checks_and_motions():
+    excitation, check = text("docs/excitation.md"), text("docs/ci_check.md")
+    assert f"±180° or ±{WIDE['prismatic']} m" in excitation
+    assert f"{FAST['revolute']:g} rad/s or {FAST['prismatic']} m/s where it has none" in excitation
+    assert f"{QUICK:g} times the velocity limit" in excitation
+    assert f"`margin` ({Limits().margin:.0%}".replace("%", " %") in excitation
+    assert f"`clearance` ({1000 * Limits().clearance:g} mm)" in excitation
+    assert f"`balance` ({1000 * Limits().balance:g} mm)" in excitation
+    assert f"more than {LARGE // 2**20} MB" in check
+    assert (ENDLESS, ENDLESS_EFFORT) == (1000, 10**6)
+    assert "from 1000 rad or m (per second) on and efforts from 10^6 N m or N on" in text("docs/conventions.md")
+    assert THIN == 1e-3
+
+
+def test_numbers_of_the_page_on_logs():
+    page = text("docs/logs.md")
+    assert f"| fewer than {checks.MINIMUM} samples |" in page
+    assert f"fewer than {checks.SLOWEST:g} samples a second" in page
+    assert f"(spread over {100 * checks.JITTER:g} % of a step), steps over {GAP:g} median steps" in page
+    assert f"over {100 * SATURATED:g} % of the samples are exactly the extreme torque" in page
+    assert f"accelerations are over {100 * NOISY:g} % encoder steps or noise" in page
+    assert f"never moves (less than {checks.STILL:g} rad or m)" in page
+    assert f"`{SCATTER:g} s^0.5 / sqrt(T - 2 / cutoff)`" in page
+    assert f"`{DISTORTS:g} sqrt(D)`" in page
+
+
+def test_thresholds_behind_barely_and_hardly():
+    page = " ".join(text("docs/command_line.md").split())
+    assert (
+        f"barely excites (a condition number of the weighted, scaled regressor of more than 1e{-np.log10(WEAK) / 2:g})"
+        in page
+    )
+    assert f"hardly shown, with a standard deviation above {100 * UNCERTAIN:g} % of the natural size" in page
+    assert f"(standard deviation above {100 * UNCERTAIN:g} % of their natural size)" in text("docs/report.md")
+
+
+def test_packages_are_marked_as_the_pages_say():
+    for page in ("SECURITY.md", "docs/command_line.md"):
+        said = " ".join(text(page).split())
+        assert all(f"`{name}`" in said for name in (*MARKERS[:3], "site-packages", "share"))
+    assert {"site-packages", "share"} <= set(HOMES)
+
+
+def test_what_is_mended_on_demand_is_what_is_no_error():
+    index = text("docs/check/index.md")
+    for rule in RULES:
+        mended = "no" if not rule.repairs else "yes" if rule.severity == "error" else "on demand"
+        assert re.search(rf"^\| \[{rule.code}\].* \| {mended} \|$", index, flags=re.MULTILINE), rule.code
