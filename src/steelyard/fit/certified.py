@@ -8,6 +8,7 @@ from steelyard.fit.rows import Rows
 from steelyard.fit.solve import Solution
 from steelyard.inertia import pseudo
 
+DIGITS = 1e-15  # of the terms of a constraint: what their sum is known to
 ROUNDING = 1e-9  # of the size of what is bounded: a smaller error is rounding, in parameters of very unlike bodies
 
 
