@@ -103,6 +103,58 @@ def test_gravity_of_the_given_model(tmp_path):
         corrected(None, log, Corrections(gravity_compensated=True))
 
 
+def wrapped(log, column):
+    """Positions of a joint that turns on and on, as an encoder of one turn has them; and as they are."""
+    q = log.q.copy()
+    q[:, column] += 3 * log.t
+    jumping = q.copy()
+    jumping[:, column] = (q[:, column] + np.pi) % (2 * np.pi) - np.pi
+    return log.replace(q=jumping, v=log.v), q
+
+
+@pytest.mark.parametrize("limits", ["", 'lower="-1e10" upper="1e10"'])
+@pytest.mark.parametrize("floating", [False, True])
+def test_turns_of_a_joint_without_limits_say_nothing(tmp_path, limits, floating):
+    """They are taken out without a word; those of a joint with limits only if asked to."""
+    path = write_model(tmp_path / "arm.urdf")
+    kind = "revolute" if limits else "continuous"
+    first, rest = path.read_text().split("<axis", 1)
+    first = first[::-1].replace("revolute"[::-1], kind[::-1], 1)[::-1]
+    rest = rest.replace('lower="-3" upper="3"', limits, 1)
+    path.write_text(f"{first}<axis{rest}")
+    log, q = wrapped(log_of(v=None), 0)
+    if floating:
+        base = np.tile([0, 0, 0, 0, 0, 0, 1.0], (len(log), 1))
+        more = {"v": np.zeros((len(log), 9)), "tau": np.pad(log.tau, ((0, 0), (6, 0))), "joint_names": ()}
+        log, q = log.replace(q=np.hstack([base, log.q]), **more), np.hstack([base, q])
+    robot = sy.load(path, floating=floating)
+    found = corrected(robot, log, Corrections())
+    turns = np.round((found.q - q) / (2 * np.pi))
+    np.testing.assert_allclose(found.q - 2 * np.pi * turns[0], q, atol=1e-12)
+    assert "q of shoulder: jumps by full turns taken out" in found.notes
+    log, _ = wrapped(log_of(v=None), 1)
+    if not floating:
+        np.testing.assert_array_equal(corrected(robot, log, Corrections()).q, log.q)
+
+
+def test_turns_of_a_joint_with_limits_are_taken_out_by_a_word():
+    log, q = wrapped(log_of(v=None), 1)
+    (finding,) = [f for f in checks.check(log) if f.code == "wrapped_angle"]
+    assert finding.options == ("--unwrap", "elbow") and finding.severity == "fatal"
+    for words in ("elbow", "all"):
+        found = undone(log, unwrap=words)
+        np.testing.assert_allclose(found.q[:, 1] - found.q[0, 1], q[:, 1] - q[0, 1], atol=1e-12)
+        assert "wrapped_angle" not in [f.code for f in checks.check(found)]
+    with pytest.raises(OptionError, match="no joint 'wrist'"):
+        undone(log, unwrap="wrist")
+
+
+def test_a_slide_that_jumps_by_six_metres_is_not_unwrapped(tmp_path):
+    robot = sy.load(write_model(tmp_path / "arm.urdf"))
+    log, _ = wrapped(log_of(v=None), 2)
+    np.testing.assert_array_equal(corrected(robot, log, Corrections()).q, log.q)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

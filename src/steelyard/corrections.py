@@ -14,9 +14,13 @@ from steelyard.compensated import with_gravity, with_gravity_of
 from steelyard.diagnose.curves import Curves
 from steelyard.errors import OptionError, choices
 from steelyard.log import Log
+from steelyard.log.free_base import convention_of, from_convention
+from steelyard.log.motion import full_turns
 from steelyard.log.saturation import clipped_sides
 from steelyard.log.stamps import even_stamps
+from steelyard.model.joint import ENDLESS, Joint
 from steelyard.model.robot import Robot
+from steelyard.model.screw import screw
 
 AUTO = "auto"
 ALL = "all"
@@ -28,18 +32,21 @@ MOVED = {None: ("q", "v", "a", "tau"), "q": ("q", "v", "a"), "v": ("v",), "tau":
 class Corrections:
     """What a log has wrong, in words; nothing by default.
 
-    unit: `q=deg`, `tau=mNm`, `t=ms`, over what the file says. order: the joints that the columns really belong to, as
+    unit: `q=deg`, `tau=mNm`, `t=ms`, over what the file says. base: how a free base's pose and velocity are written, as
+    `mujoco` or `wxyz,world,body` (`log.free_base`). order: the joints that the columns really belong to, as
     `joint2,joint1,joint3`, of one channel only as `tau:joint2,joint1,joint3`. scale: factors, `tau:joint3=-1`,
-    `q:joint1=0.01` (with v and a), both for a bare `joint3=-1`, `tau:all=50`. offset: rad or m to add to positions,
-    `joint2=0.1`. delay: s by which torques come late, `joint3=0.012`, `all=0.012`, or `auto` to estimate them.
-    gravity_compensated: the torques lack the gravity torque of the given model; gravity_model: that of another model,
-    the controller's, a file. even_stamps: samples were taken at even times, whatever their stamps say. saturation:
-    clipped torques are left out, and for the filter's sake filled.
+    `q:joint1=0.01` (with v and a), both for a bare `joint3=-1`, `tau:all=50`. unwrap: joints whose positions jump by
+    full turns. offset: rad or m to add to positions, `joint2=0.1`. delay: s by which torques come late,
+    `joint3=0.012`, `all=0.012`, or `auto` to estimate them. gravity_compensated: the torques lack the gravity torque of
+    the given model; gravity_model: that of another model, the controller's, a file. even_stamps: samples were taken at
+    even times, whatever their stamps say. saturation: clipped torques are left out, and for the filter's sake filled.
     """
 
     unit: tuple[str, ...] = ()
+    base: str | None = None
     order: tuple[str, ...] = ()
     scale: tuple[str, ...] = ()
+    unwrap: tuple[str, ...] = ()
     offset: tuple[str, ...] = ()
     delay: tuple[str, ...] = ()
     gravity_compensated: bool = False
@@ -92,7 +99,8 @@ def _told(name: str, value, default) -> bool | str | tuple[str, ...]:
     words = (value,) if isinstance(value, str) else value
     if isinstance(default, tuple) and isinstance(words, Sequence) and all(isinstance(word, str) for word in words):
         return tuple(words)
-    expected = "true or false" if isinstance(default, bool) else "a path" if default is None else "a list of words"
+    single = "a word" if name == "base" else "a path"
+    expected = "true or false" if isinstance(default, bool) else single if default is None else "a list of words"
     raise OptionError(f"The correction {name!r} is {value!r}; expected {expected}.")
 
 
@@ -100,12 +108,19 @@ def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:
     """A log of a robot as read, with mistakes undone: all but `unit` and `saturation`, which belong to reading and
     filtering, and `delay="auto"`, which needs a fit.
 
+    Positions of joints that turn without limits are unwrapped, as their jumps by a full turn say nothing.
     Raises OptionError for words that cannot be read, or joints that the log does not have.
     """
+    if corrections.base is not None:
+        log = from_convention(log, convention_of(corrections.base))
     for word in corrections.order:
         log = _ordered(log, word)
     for word in corrections.scale:
         log = _scaled(log, word)
+    for joint in corrections.unwrap:
+        _require_positions(log, joint)
+        log = _unwrapped(log, np.flatnonzero(_columns(log, joint)), joint)
+    log = log if robot is None else _endless_unwrapped(robot, log)
     for word in corrections.offset:
         joint, text = _pair(word, "offset", "joint2=0.1")
         _require_positions(log, word)
@@ -185,6 +200,29 @@ def _scaled(log: Log, word: str) -> Log:
         _require_positions(log, word)
     changed = {key: x * factor for key in MOVED[channel] if (x := getattr(log, key)) is not None}
     return log.replace(**changed).noted(f"{', '.join(changed)} of {joint} multiplied by {text}")
+
+
+def _endless_unwrapped(robot: Robot, log: Log) -> Log:
+    """The log with positions of joints without limits unwrapped."""
+    endless = {joint.name for joint in robot.free_joints if joint.kind == "revolute" and _endless(joint)}
+    places = {robot.dof_names[dof]: place for dof, place in robot.scalar_positions.items()}
+    names = [name for name in places if name in endless] if log.nq == robot.nq else []
+    columns = [places[name] for name in names]
+    jumps = np.any(full_turns(log.q[:, columns], 2 * np.pi), axis=0)
+    for place in np.flatnonzero(jumps):
+        log = _unwrapped(log, [columns[place]], names[place])
+    return log
+
+
+def _endless(joint: Joint) -> bool:
+    """Whether a joint about an axis comes back to the same pose after a turn, again and again."""
+    return bool(joint.upper[0] - joint.lower[0] > ENDLESS) and not screw(joint)[2]
+
+
+def _unwrapped(log: Log, columns, joint: str) -> Log:
+    q = log.q.copy()
+    q[:, columns] = np.unwrap(q[:, columns], axis=0)
+    return log.replace(q=q, v=log.v, a=log.a).noted(f"q of {joint}: jumps by full turns taken out")
 
 
 def _pair(word: str, option: str, example: str) -> tuple[str, str]:

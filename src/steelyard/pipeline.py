@@ -334,7 +334,7 @@ def require_motion(logs: list[Log], job: Job) -> None:
 
 def require_acceptable(codes: tuple[str, ...]) -> None:
     """Raise OptionError for codes of findings that cannot be accepted."""
-    known = sorted(FATAL | {"wrapped_angle"})
+    known = sorted(FATAL | checks.ACCEPTABLE)
     for code in codes:
         if code not in known:
             raise OptionError(f"There is no finding {code!r} to accept; choose from {choices(known)}.")

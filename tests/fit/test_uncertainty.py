@@ -65,7 +65,7 @@ def test_intervals_of_constrained_fits_cover(scara, correlation):
     for _ in range(FEW):
         blocks = scara.with_errors(scara.errors(rng, correlation))
         found = fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=0)
-        determined = found.parameters.by(Source.DATA)
+        determined = found.parameters.by(Source.DATA) | found.parameters.by(Source.MODEL)  # one model in twenty doubted
         assert determined.sum() > 10
         full.append(np.mean(found.parameters.covers(scara.parameters)[determined]))
         base.append(np.mean(found.base.covers(scara.base)))

@@ -180,8 +180,8 @@ MUTANTS = (
     Mutant(
         "jump of a turn at any speed",
         "log/motion.py",
-        "jumps = (np.abs(moved - turn) < 0.1 * turn) & (np.median(moved, axis=0) < 0.1 * turn)",
-        "jumps = np.abs(moved - turn) < 0.1 * turn",
+        "return (np.abs(moved - turn) < 0.1 * turn) & (np.median(moved, axis=0) < 0.1 * turn)",
+        "return np.abs(moved - turn) < 0.1 * turn",
         CHECKS,
     ),
     Mutant(

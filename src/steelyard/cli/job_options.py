@@ -72,6 +72,10 @@ class LogOptions:
         list[str] | None,
         typer.Option(metavar="CHANNEL=UNIT", help="Unit of t, q, v, a or tau: q=deg, tau=mNm; repeatable."),
     ] = None
+    base: Annotated[
+        str | None,
+        typer.Option(metavar="CONVENTION", help="Of a free base's pose and twist: mujoco, or wxyz,world,body."),
+    ] = None
     order: Annotated[
         list[str] | None,
         typer.Option(
@@ -83,6 +87,10 @@ class LogOptions:
         typer.Option(
             metavar="[CHANNEL:]JOINT=FACTOR", help="Sign, gear or torque constant: tau:joint3=-1; repeatable."
         ),
+    ] = None
+    unwrap: Annotated[
+        list[str] | None,
+        typer.Option(metavar="JOINT", help="Positions jump by full turns, take these out; all; repeatable."),
     ] = None
     offset: Annotated[
         list[str] | None,

@@ -171,6 +171,11 @@ class Case:
         base = self.free[0] if self.physical is None else self.physical.base
         return (self.target - self.regression.predicted(base)).T
 
+    @property
+    def free_error(self) -> np.ndarray:
+        """(n, nv) torque that the fit without physical constraints leaves."""
+        return (self.target - self.regression.predicted(self.free[0])).T
+
     @cached_property
     def space(self) -> np.ndarray:
         """(nv n, k) orthonormal basis of what the free fit can explain, rows weighted by the noise of their degree.

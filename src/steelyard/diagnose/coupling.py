@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
-from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Hypothesis, promise
+from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis, promise
 from steelyard.parameters import layout_of
 
 LEAST = 0.05  # nats a sample to first order, below which a pair is not pursued
@@ -37,7 +37,9 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     changed = case.undone("coupled_joints", layout=layout)
     left = np.sqrt(changed.free_energy / case.free_energy)[[one, other]]
     sign = "" if ratio > 0 else " (with opposite signs)"
-    yield Hypothesis(
+    yield free_hypothesis(
+        case,
+        changed,
         fault(
             "coupled_joints",
             f"{names[one]} and {names[other]} feel each other's speed{sign}, as joints that share a motor or a gear "
@@ -51,6 +53,4 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             residual_ratio=left[0],
             residual_ratio_other=left[1],
         ),
-        changed,
-        gain(case.free_energy, changed.free_energy),
     )

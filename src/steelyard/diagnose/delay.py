@@ -11,12 +11,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import Fault, fault
-from steelyard.diagnose.hypothesis import Added, Hypothesis, add_columns, certain, lasting, promise, scatter, widened
+from steelyard.diagnose.hypothesis import (
+    Added,
+    Hypothesis,
+    add_columns,
+    certain,
+    free_hypothesis,
+    lasting,
+    promise,
+    scatter,
+    surprise,
+    widened,
+)
 
 ROUNDS = 5  # of Gauss-Newton
 LONGEST = 0.2  # s
+USUAL = 0.02  # s by which buses and filters of drives delay torques
 SETTLED = 1e-5  # s, below which another round changes nothing
 CERTAIN = (
     3.5  # standard deviations: of a seven-joint arm's logs without a delay, noise alone reaches them in one of 270
@@ -95,10 +107,10 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
         delay, deviation, patterns = delay[kept], deviation[kept], patterns[kept]
         changed = case.undone("delay", delay=case.delay + delay @ patterns)
     sigmas = np.abs(delay / deviation)
-    won = gain(case.free_energy, changed.free_energy)
     sure = sigmas.min() > CERTAIN and found.lasting < NOISE
     named = [_named(case, changed, patterns[k], float(delay[k]), float(deviation[k])) for k in np.argsort(-sigmas)]
-    yield Hypothesis(named[0], changed, won, tuple(named[1:]), bool(sure))
+    told = {"more": tuple(named[1:]), "certain": bool(sure), "surprise": surprise(delay, USUAL)}
+    yield free_hypothesis(case, changed, named[0], **told)
 
 
 def _space(case: Case) -> np.ndarray:

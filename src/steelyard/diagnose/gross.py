@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.diagnose import compensated, order
+from steelyard.diagnose import compensated, order, spring
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.hypothesis import Hypothesis
 from steelyard.diagnose.trial import Trial, fitted, trial
@@ -41,6 +41,7 @@ def _trials(case: Case) -> Iterator[Trial]:
     yield from _position_signs(case)
     yield from compensated.trials(case)
     yield from order.trials(case, _worst(case))
+    yield from spring.trials(case, _worst(case))
 
 
 def _gravity(case: Case) -> Iterator[Trial]:

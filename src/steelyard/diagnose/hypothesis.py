@@ -5,23 +5,57 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.diagnose.case import Case
+from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.finding import Fault
 from steelyard.diagnose.residuals import autocorrelation, memory
 
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """fault: what to say if it is true. case: the mistake undone. gain: log-likelihood won per independent sample.
+    """fault: what to say if it is true. case: the mistake undone. before, after: (nv,) residual energies of a fit with
+    the mistake and without; left: (n, nv) what the latter leaves.
 
     more: further faults undone with it. certain: whether its figures are none by chance, however little they win.
+    surprise: nats that figures of such a size cost before any data is looked at.
     """
 
     fault: Fault
     case: Case
-    gain: float
+    before: np.ndarray
+    after: np.ndarray
+    left: np.ndarray
     more: tuple[Fault, ...] = ()
     certain: bool = False
+    surprise: float = 0.0
+
+    @cached_property
+    def gain(self) -> float:
+        """Log-likelihood won per independent sample."""
+        return gain(self.before, self.after)
+
+    @cached_property
+    def evidence(self) -> float:
+        """Log-likelihood won in all, nats, less the surprise. Where what is left of a joint lasts longer than noise, it
+        is something that the model still lacks, and samples count for as many as are independent of it."""
+        if not (np.isfinite(self.before).all() and np.isfinite(self.after).all()):
+            return self.gain
+        counts = len(self.case) * self.case.independence / persistence(self.case, self.left.T)
+        return 0.5 * float(counts @ (np.log(self.before) - np.log(self.after))) - self.surprise
+
+
+def free_hypothesis(case: Case, changed: Case, told: Fault, **options) -> Hypothesis:
+    """A hypothesis judged by fits free of physics. options: of `Hypothesis`."""
+    return Hypothesis(told, changed, case.free_energy, changed.free_energy, changed.free_error, **options)
+
+
+def physical_hypothesis(case: Case, changed: Case, told: Fault, **options) -> Hypothesis:
+    """A hypothesis judged by physically consistent fits. options: of `Hypothesis`."""
+    return Hypothesis(told, changed, case.physical_energy, changed.physical_energy, changed.error, **options)
+
+
+def surprise(figures, usual: float) -> float:
+    """Nats that figures (m,) cost before any data: of a normal distribution with a usual size, beside its centre."""
+    return 0.5 * float(np.sum((np.asarray(figures) / usual) ** 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +145,13 @@ def scatter(case: Case, added: Added) -> float:
 
 def lasting(case: Case, residual) -> float:
     """How many times longer a residual (nv, n) stays alike than the filter says, in the worst joint; 1 for noise."""
-    longest = max((memory(autocorrelation(residual[dof])) for dof in case.dofs), default=1.0)
-    return float(max(1.0, longest * case.independence / ALIKE))
+    return float(np.max(persistence(case, residual)[list(case.dofs)], initial=1.0))
+
+
+def persistence(case: Case, residual) -> np.ndarray:
+    """(nv,) the same of each joint."""
+    lags = np.array([memory(autocorrelation(each)) for each in residual])
+    return np.maximum(1.0, lags * case.independence / ALIKE)
 
 
 def promise(case: Case, dofs, columns, *, space=None, explained=None) -> tuple[np.ndarray, float]:

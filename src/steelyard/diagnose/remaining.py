@@ -5,43 +5,49 @@ from collections.abc import Iterator, Sequence
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import Fault, fault
 from steelyard.diagnose.residuals import JointResidual
+from steelyard.diagnose.search import LEFT, explained, unphysical
 
-LEFT = 0.12  # share of the torque left by the best physical fit, above which the model class is in doubt
-UNPHYSICAL = 1.0  # nats a sample by which a fit free of physics is better, above which something is wrong
-MATTERS = 0.03  # share of the torque left, below which the same is no harm
 STICKING = 3.0  # RMS error near reversals over that elsewhere
 STICKING_MATTERS = 0.05  # error over torque of a joint, below which the same is no harm
 
 
-def remaining(case: Case, left: Sequence[JointResidual]) -> Iterator[Fault]:
-    """Faults of friction, and of the whole model class. left: residuals of the case's physical fit."""
+def remaining(case: Case, left: Sequence[JointResidual], doubted: Fault | None = None) -> Iterator[Fault]:
+    """Faults of friction, and of the whole model class. left: residuals of the case's physical fit; doubted: a cause
+    that explains too little to be named."""
     yield from _sticking(left)
     error = case.relative_error
     free = case.share(case.free_energy)
-    if error > LEFT:
+    if error > LEFT and not explained(case):
         longest = max(each.time_constant for each in left)
         yield fault(
             "model_class",
-            f"The model class does not fit: rigid links with this friction leave {error:.0%} of the torque, {free:.0%} "
-            "even without physical constraints, and what is left is no noise (it stays alike for up to "
-            f"{longest:.2g} s).{_hint(left)}",
+            f"Not explained: rigid links with this friction leave {error:.0%} of the torque, {free:.0%} even without "
+            f"physical constraints, and what is left is no noise (it stays alike for up to {longest:.2g} s)."
+            f"{_doubt(doubted)}{_hint(left)}",
             "Look for what the model lacks (gravity compensator, coupled joints, elastic gears, other kinematics) or "
             "for a mistake in the log that has no name here.",
             relative_error=error,
             relative_error_free=free,
             time_constant_s=longest,
         )
-    elif error > MATTERS and case.gap > UNPHYSICAL:
+    elif unphysical(case):
         yield fault(
             "not_physical",
             f"Least squares leaves {free:.1%} of the torque, physical links {error:.1%}: the data wants links that "
-            f"cannot exist, such as negative masses.{_hint(left)}",
+            f"cannot exist, such as negative masses.{_doubt(doubted)}{_hint(left)}",
             "Check signs, frames and kinematics of the model against the robot; the named tests found none of the "
             "common mistakes.",
             relative_error=error,
             relative_error_free=free,
             gap=case.gap,
         )
+
+
+def _doubt(cause: Fault | None) -> str:
+    if cause is None:
+        return ""
+    what = cause.code.replace("_", " ") + ("" if cause.joint is None else f" of {cause.joint}")
+    return f" Of the causes with a name, {what} explains most, but too little to be the cause."
 
 
 def _hint(left: Sequence[JointResidual]) -> str:

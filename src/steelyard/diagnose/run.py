@@ -48,14 +48,14 @@ def diagnose(
         return Diagnosis((), (), contributions(estimate, few))
     case = case_of(estimate, logs, independence=independence) if case is None else case
     few = thinned(logs, thinning(estimate, logs, independence))
-    named, undone = _named(case)
+    named, undone, doubted = _named(case)
     motion = undone.regression.q, undone.regression.v, undone.regression.a
     left = analyse(undone.robot, motion, undone.tau, undone.error, undone.interval)
-    return Diagnosis((*named, *remaining(undone, left)), left, contributions(estimate, few))
+    return Diagnosis((*named, *remaining(undone, left, doubted)), left, contributions(estimate, few))
 
 
-def _named(case: Case) -> tuple[tuple[Fault, ...], Case]:
-    """Faults that have a name, and the case with all but loads undone.
+def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
+    """Faults that have a name, the case with all but loads undone, and a cause that explains too little to be named.
 
     Torques that are too large are looked for first; too small ones may be angles in degrees, which the search finds.
     """
@@ -64,14 +64,14 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case]:
         if (told := look(undone)) is not None:
             found.append(told[0])
             undone = told[1]
-    before, (named, undone) = undone, search.find(undone)
-    named, undone = compensated.explained(before, named, undone)
+    before, searched = undone, search.find(undone)
+    named, undone = compensated.explained(before, searched.faults, searched.case)
     scaled = any(each.code == "motor_current" for each in found)  # some drives may have kept a gain that was no more
     found += [each for each in named if not (scaled and each.code == "torque_scale")]  # than a guess
     if not any(each.code in ("torque_unit", "motor_current") for each in found) and (told := given.unit(undone)):
         found.append(told[0])
         undone = told[1]
-    return (*found, *given.load(undone)), undone
+    return (*found, *given.load(undone)), undone, searched.doubted
 
 
 def _too_large(case: Case) -> tuple[Fault, Case] | None:

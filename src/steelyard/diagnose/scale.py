@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import fault
 from steelyard.diagnose.hypothesis import Hypothesis, promise
 
@@ -46,7 +46,9 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
                 residual_ratio=ratio,
             ),
             changed,
-            gain(case.free_energy, after),
+            case.free_energy,
+            after,
+            changed.free_error,
         )
 
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Hypothesis, add_columns
+from steelyard.diagnose.hypothesis import Hypothesis, add_columns, physical_hypothesis, surprise
 
-SMALLEST = 3.0  # degrees
+SMALLEST = 0.5  # degrees; less is within what mounting leaves, and moves 1 % of gravity
+USUAL = 5.0  # degrees by which bases lean that are meant to stand level
 ROUNDS = 3  # the torque is linear in gravity, links are fitted anew
 
 
@@ -33,7 +34,9 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     if angle < SMALLEST:
         return
     text = " ".join(f"{x:.3f}" for x in found + 0.0)
-    yield Hypothesis(
+    yield physical_hypothesis(
+        case,
+        changed,
         fault(
             "gravity_tilt",
             f"Gravity is tilted by {angle:.1f} degrees against the model's: the torques fit "
@@ -44,8 +47,7 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             relative_error=case.relative_error,
             relative_error_undone=changed.relative_error,
         ),
-        changed,
-        gain(case.physical_energy, changed.physical_energy),
+        surprise=surprise([angle], USUAL),
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Hypothesis
+from steelyard.diagnose.hypothesis import Hypothesis, physical_hypothesis
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,4 +40,4 @@ def fitted(case: Case, each: Trial) -> Hypothesis:
         relative_error=case.relative_error,
         relative_error_undone=changed.relative_error,
     )
-    return Hypothesis(told, changed, gain(case.physical_energy, changed.physical_energy))
+    return physical_hypothesis(case, changed, told)

@@ -10,10 +10,11 @@ import numpy as np
 
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.finding import Fault, fault
-from steelyard.diagnose.hypothesis import Hypothesis, scatter
+from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis, scatter, surprise
 from steelyard.diagnose.zeros import settled, zeros
 
 SMALLEST = 0.01  # rad or m; less is within what calibration leaves
+USUAL = 0.1  # rad or m by which zeros are off that were set by eye or at a mark
 CERTAIN = 4.25  # standard deviations: 9 nats, as of all other mistakes
 NOISE = 1.5  # times as long as noise that a residual may stay alike, for an offset to be believed that wins little
 LEAST = 0.15  # nats a sample that an offset must win else: friction that no column describes looks like offsets
@@ -33,7 +34,7 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
         return
     order = np.argsort(-np.abs(offset / deviation))
     named = [_named(case, chosen[k], float(offset[k]), float(deviation[k]), won) for k in order if kept[k]]
-    yield Hypothesis(named[0], changed, won, tuple(named[1:]))
+    yield free_hypothesis(case, changed, named[0], more=tuple(named[1:]), surprise=surprise(offset, USUAL))
 
 
 def _named(case: Case, dof: int, offset: float, deviation: float, won: float) -> Fault:

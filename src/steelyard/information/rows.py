@@ -139,6 +139,11 @@ def channels_of(robot: Robot, log: Log, names: tuple[str, ...]):
             f"Log '{log.name}' has {log.nq} positions and {log.nv} velocities; robot '{robot.name}' "
             f"has {robot.nq} and {robot.nv} ({choices(robot.joint_names)}). read_log(path, robot) matches by name."
         )
+    if log.joint_names and log.joint_names != robot.dof_names:
+        raise LogError(
+            f"Log '{log.name}' has the joints {choices(log.joint_names)}, robot '{robot.name}' "
+            f"{choices(robot.dof_names)}. read_log(path, robot) and log.select(robot.joint_names) order them."
+        )
     for name, values in zip(names, channels, strict=True):
         require_finite(log, name, values)
     return channels

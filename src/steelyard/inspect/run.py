@@ -22,6 +22,7 @@ from steelyard.model import Robot
 
 NOISY = 0.04  # RMS of noise in an acceleration over its motion, at the cutoff that `identify` takes by itself
 SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
+UNUSABLE = ("not_finite", "time_order", "time_duplicate", "few_samples", "no_velocity")  # no filter takes such logs
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def cutoff_of(log: Log, findings: Sequence[Finding]) -> float | None:
 
 
 def _usable(findings: Sequence[Finding]) -> bool:
-    return not any(each.code in ("not_finite", "time_order", "time_duplicate", "few_samples") for each in findings)
+    return not any(each.code in UNUSABLE for each in findings)
 
 
 def _motion(log: Log) -> tuple[Motion, ...]:

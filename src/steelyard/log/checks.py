@@ -7,6 +7,7 @@ import numpy as np
 
 from steelyard.errors import LogError
 from steelyard.log.finding import Finding, fatal, fatal_messages, warning
+from steelyard.log.free_base import free_base
 from steelyard.log.gaps import GAP, gaps
 from steelyard.log.log import Log
 from steelyard.log.motion import limits, velocity, wraps
@@ -14,6 +15,7 @@ from steelyard.log.raw import FIXED, RobotNames
 from steelyard.log.repeats import repeats
 from steelyard.log.saturation import saturation
 from steelyard.log.stamps import wandering
+from steelyard.log.time_unit import time_unit
 from steelyard.log.units import SI
 
 SLOWEST = 25.0
@@ -27,6 +29,8 @@ STILL = 1e-3
 """A joint whose position spans less (rad or m) counts as never moved."""
 JITTER = 0.05
 """Standard deviation of the steps, relative to the median step, above which time stamps count as irregular."""
+ACCEPTABLE = frozenset({"wrapped_angle", "time_unit", "base_convention"})
+"""Codes of fatal findings that a user who knows better may accept."""
 NO_TORQUE = (
     "nothing can be identified from motion alone. Name the columns tau_JOINT, or say which they are: "
     '--channels \'{"tau": ["column", ...]}\'; motor currents will do, with --drive-gains.'
@@ -45,8 +49,12 @@ def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) 
     """
     found = [*samples(log, minimum=minimum), *finite(log), *time(log)]
     if not fatal_messages(found):
-        free = FREE if getattr(robot, "floating", False) else 0
-        for look in (clocks, stamps, wandering, partial(torque, free=free), still, repeats, wraps, velocity):
+        found += time_unit(log)
+    if not fatal_messages(found):
+        free = FREE if getattr(robot, "floating", False) and log.nq > log.nv else 0
+        found += free_base(log) if free else ()
+        told = partial(torque, free=free)
+        for look in (quaternions, clocks, stamps, wandering, told, still, repeats, wraps, velocity):
             found += look(log)
         found += limits(log, robot)
     return tuple(sorted(found, key=lambda finding: finding.severity != "fatal"))
@@ -103,16 +111,9 @@ def time(log: Log) -> Iterator[Finding]:
 
 
 def stamps(log: Log) -> Iterator[Finding]:
-    """Regular time stamps in seconds, without gaps."""
+    """Regular time stamps, without gaps."""
     step = np.diff(log.t)
     median = float(np.median(step))
-    if median >= 1:
-        yield warning(
-            "time_unit",
-            f"The median time step is {median:.6g} s; if stamps are not in seconds, say --unit t=ms (or us, ns), in "
-            'Python units={"t": "ms"}.',
-            options=("--unit", "t=ms"),
-        )
     if SLOWEST > 1 / median > 1:
         duration, rate = USUAL
         few = len(log) < 0.9 * duration * rate
@@ -139,6 +140,17 @@ def stamps(log: Log) -> Iterator[Finding]:
             "jitter",
             f"Time stamps are irregular: step {median:.4g} s median, {regular.min():.4g} to {regular.max():.4g} s, "
             f"standard deviation {100 * spread:.0f} % of the median.",
+        )
+
+
+def quaternions(log: Log) -> Iterator[Finding]:
+    """Velocities are there where positions cannot be differentiated."""
+    if log.nq != log.nv and log.v is None:
+        yield fatal(
+            "no_velocity",
+            f"It has no velocities (v), and q has {log.nq} columns for {log.nv} freedoms: it holds quaternions, whose "
+            "derivative is no velocity. Record the twist [v; w] of a free base in its own axes, the angular velocity "
+            "of ball joints, and the speed of each other joint.",
         )
 
 

@@ -1,7 +1,7 @@
 """From channels as a file has them to a `Log` in the order of a robot's joints."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from steelyard.errors import LogError, choices
@@ -96,6 +96,9 @@ def _matched(
             matched[key] = _by_name(key, channel, names, robot, notes, reported)
             continue
         found = channel.values.shape[1]
+        if found == width and channel.names:
+            matched[key] = Channel(channel.values[:, _by_freedom(key, channel.names, robot, notes)])
+            continue
         if found != width:
             hint = f" {STILL}" if found < width and per_freedom else "" if per_freedom else f" {SEVERAL}"
             raise LogError(
@@ -105,6 +108,27 @@ def _matched(
         notes.append(f"{key}: columns taken in the order of the robot's joints")
         matched[key] = Channel(channel.values)
     return matched, names if per_freedom else ()
+
+
+def _by_freedom(key: str, held: Sequence[str], robot: RobotNames, notes: list[str]) -> list[int]:
+    """Column of each position, or freedom, of a robot with joints of several: simple joints and freedoms by their
+    names, what is left in its order."""
+    simple = getattr(robot, "scalar_positions", {})
+    names: list[str] = list(getattr(robot, "dof_names", ()))
+    places = {(simple[dof] if key == "q" else dof): names[dof] for dof in simple}
+    if key != "q" and set(held) == set(names):
+        places = dict(enumerate(names))
+    missing = [name for name in places.values() if name not in held]
+    if missing:
+        raise LogError(
+            f"{key} of joints {choices(missing)} is not in the log. The log has {choices(held)}; the robot has "
+            f"{choices(robot.joint_names)}. Rename columns, or list those of each channel in the robot's order: {HOW}"
+        )
+    others = [column for column, name in enumerate(held) if name not in places.values()]
+    if others:
+        notes.append(f"{key}: columns {choices(held[column] for column in others)} taken in their order")
+    rest = iter(others)
+    return [held.index(places[place]) if place in places else next(rest) for place in range(len(held))]
 
 
 STILL = f"If a joint stood still and was not recorded, such as that of a gripper, {FIXED}."
@@ -130,8 +154,9 @@ def _respelled(channels: dict[str, Channel], names: Sequence[str], notes: list[s
     counted = _counted(held, len(names))
     if counted is None or any(c.names is not None and set(c.names) != held for c in channels.values()):
         return channels
-    notes.append(f"joints {choices(counted)} taken as the robot's, in its order: {choices(names)}")
-    return {key: _with_names(channel, dict(zip(counted, names, strict=True))) for key, channel in channels.items()}
+    meant = _in_count(names) or list(names)
+    notes.append(f"joints {choices(counted)} taken as the robot's, in its order: {choices(meant)}")
+    return {key: _with_names(channel, dict(zip(counted, meant, strict=True))) for key, channel in channels.items()}
 
 
 def _folded(name: str) -> str:
@@ -146,13 +171,17 @@ def _with_names(channel: Channel, spelled: dict[str, str]) -> Channel:
 
 def _counted(held: set[str], count: int) -> list[str] | None:
     """The names in order, if they say axis with numbers from 0 or 1 on behind it, as many as wanted."""
-    parts = {name: re.fullmatch(r"(\D*)(\d+)", name) for name in held}
-    numbers = {name: int(part[2]) for name, part in parts.items() if part}
-    ordered = sorted(numbers, key=lambda name: numbers[name])
-    first = min(numbers.values(), default=None)
-    alike = {_folded(part[1]) for part in parts.values() if part} <= set(AXES)
-    right = first in (0, 1) and sorted(numbers.values()) == list(range(first, first + count))
-    return ordered if alike and right and len(held) == count else None
+    words = {_folded(name.rstrip("0123456789")) for name in held}
+    return _in_count(held) if words <= set(AXES) and len(held) == count else None
+
+
+def _in_count(names: Iterable[str]) -> list[str] | None:
+    """Names by the numbers that they end with, if these count from 0 or 1 on."""
+    ends = {name: re.search(r"\d+$", name) for name in names}
+    numbers = {name: int(end[0]) for name, end in ends.items() if end}
+    first = min(numbers.values(), default=-1)
+    counts = first in (0, 1) and sorted(numbers.values()) == list(range(first, first + len(ends)))
+    return sorted(numbers, key=lambda name: numbers[name]) if counts else None
 
 
 def _by_name(key, channel: Channel, names, robot, notes: list[str], reported: set[str]) -> Channel:

@@ -20,27 +20,33 @@ def wraps(log: Log) -> Iterator[Finding]:
     """Angles that jump by a full turn between two samples."""
     if log.nq != log.nv:
         return
-    moved = np.abs(np.diff(log.q, axis=0))
-    most = moved.max(axis=0, initial=0.0)
-    for turn, unwrap in ((2 * pi, "numpy.unwrap(log.q, axis=0)"), (360.0, "numpy.unwrap(log.q, axis=0, period=360)")):
-        if (most < 0.9 * turn).all():
-            continue
-        # a full turn within one step is a jump only if the joint moves far less in its other steps
-        jumps = (np.abs(moved - turn) < 0.1 * turn) & (np.median(moved, axis=0) < 0.1 * turn)
+    for turn, before in ((2 * pi, ""), (360.0, f"it looks like degrees ({_DEGREES}); then ")):
+        jumps = full_turns(log.q, turn)
         for j in np.flatnonzero(jumps.any(axis=0)):
-            i = int(np.argmax(jumps[:, j]))
+            i, label = int(np.argmax(jumps[:, j])), log.labels[j]
             yield fatal(
                 "wrapped_angle",
-                f"q of {log.labels[j]} jumps by a full turn from {log.q[i, j]:.6g} to {log.q[i + 1, j]:.6g} after "
-                f"t = {log.t[i]:.6g} s ({int(jumps[:, j].sum())} such jumps); unwrap it: log.replace(q={unwrap}).",
+                f"q of {label} jumps by a full turn from {log.q[i, j]:.6g} to {log.q[i + 1, j]:.6g} after "
+                f"t = {log.t[i]:.6g} s ({int(jumps[:, j].sum())} such jumps); {before}unwrap it: --unwrap {label}, in "
+                "Python log.replace(q=numpy.unwrap(log.q, axis=0)).",
+                options=("--unwrap", label) if turn < 10 else (*_AS_DEGREES, "--unwrap", label),
             )
+
+
+def full_turns(q, turn: float) -> NDArray[np.bool_]:
+    """(n - 1, k) steps by a full turn of positions (n, k). Such a step is a jump only if the joint moves far less in
+    its other steps."""
+    moved = np.abs(np.diff(q, axis=0))
+    if (moved.max(axis=0, initial=0.0) < 0.9 * turn).all():
+        return np.zeros(moved.shape, dtype=bool)
+    return (np.abs(moved - turn) < 0.1 * turn) & (np.median(moved, axis=0) < 0.1 * turn)
 
 
 def velocity(log: Log) -> Iterator[Finding]:
     """The velocity channel is the derivative of the position channel: unit, sign, scale, correlation."""
     if log.v is None or log.nq != log.nv:
         return
-    ratio, correlation = _velocity_over_slope(log)
+    ratio, correlation = velocity_over_slope(log)
     for j, label in enumerate(log.labels):
         if np.isnan(ratio[j]):
             continue
@@ -120,7 +126,7 @@ def _large_everywhere(log: Log) -> bool:
     return bool(2 * turning.sum() > log.nv and fast)
 
 
-def _velocity_over_slope(log: Log) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def velocity_over_slope(log: Log) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(slope, correlation), each (nv,), of the integral of v over short windows against the change of q; NaN where the
     joint hardly moves."""
     v = np.zeros_like(log.q) if log.v is None else log.v

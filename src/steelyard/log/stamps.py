@@ -42,7 +42,7 @@ def wandering(log: Log) -> Iterator[Finding]:
     spread = float(np.std(t - even) / np.median(np.diff(t)))
     if spread < SPREAD:
         return
-    stamped, spaced = _unpredicted(t, q), _unpredicted(even, q)
+    stamped, spaced = unpredicted(t, q), unpredicted(even, q)
     moves = stamped > 0
     ratio = float(np.median(spaced[moves] / stamped[moves])) if moves.any() else 1.0
     if ratio < BETTER:
@@ -54,7 +54,7 @@ def wandering(log: Log) -> Iterator[Finding]:
         )
 
 
-def _unpredicted(t: NDArray, q: NDArray) -> NDArray:
+def unpredicted(t: NDArray, q: NDArray) -> NDArray:
     """(k,) median distance of samples from a cubic (Lagrange) through two neighbours on either side."""
     inner = np.arange(2, len(t) - 2)
     near = np.stack([t[inner + k] for k in NEIGHBOURS])

@@ -1,0 +1,149 @@
+"""Conventions of free bases: order of the quaternion, and the axes in which velocities are given.
+
+Neither the norm of a quaternion nor its continuity tells its order. The velocities do: integrated over a short window
+they must give the change of the pose, in the one convention that a log was written in.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError, OptionError, choices
+from steelyard.log.finding import Finding, fatal, warning
+from steelyard.log.gaps import GAP
+from steelyard.log.log import Log
+from steelyard.spatial import rotation_from_quaternion
+
+WINDOW = 0.1  # s, over which velocities are integrated, as those of joints
+UNIT = 0.05  # by which the norm of a quaternion may differ from one: rounding to two digits leaves 0.01
+MOVES = 0.02  # rad or m over a log, below which a base tells nothing of its velocities
+FITS = 0.1  # share of the motion's energy that velocities may miss, for noise of poses
+NONE_FITS = 0.5  # the same where they have nothing to do with the pose
+ORDERS, AXES = ("xyzw", "wxyz"), ("body", "world")
+_PARTS = slice(0, 3), slice(3, 6)  # of a twist, or a wrench
+EXAMPLE = "mujoco, or wxyz,world,body: order of the quaternion, axes of the linear and of the angular velocity"
+
+
+@dataclass(frozen=True)
+class Convention:
+    """quaternion: order of its numbers; linear, angular: axes of the velocity of the base's origin and of its angular
+    velocity, body or world. Forces are in the axes of linear velocities, moments in those of angular ones."""
+
+    quaternion: str = "xyzw"
+    linear: str = "body"
+    angular: str = "body"
+
+    @property
+    def word(self) -> str:
+        """As on the command line, `wxyz,world,body`."""
+        return ",".join((self.quaternion, self.linear, self.angular))
+
+    def quaternions(self, q) -> NDArray[np.float64]:
+        """(n, 4) orientations of the base, x y z w of unit length, from positions q (n, nq)."""
+        found = np.roll(q[:, 3:7], -1, axis=1) if self.quaternion == "wxyz" else q[:, 3:7]
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+OWN = Convention()
+NAMED = {"mujoco": Convention("wxyz", "world", "body"), "pybullet": Convention("xyzw", "world", "world")}
+NAMED |= {"isaaclab": Convention("wxyz", "world", "world"), "pinocchio": OWN}
+
+
+def convention_of(word: str) -> Convention:
+    """The convention of a word such as `mujoco` or `wxyz,world,body`. Raises OptionError."""
+    if word in NAMED:
+        return NAMED[word]
+    parts = tuple(part.strip() for part in word.split(","))
+    if len(parts) != 3 or any(part not in known for part, known in zip(parts, (ORDERS, AXES, AXES), strict=False)):
+        raise OptionError(f"base {word!r} cannot be read; write it as {EXAMPLE}. Names are {choices(NAMED)}.")
+    return Convention(*parts)
+
+
+def from_convention(log: Log, convention: Convention) -> Log:
+    """The log of a free base in Steelyard's convention. Raises LogError for a log without a free base."""
+    if log.nq != log.nv + 1 or log.nv < 6:
+        raise LogError(f"log {log.name!r} has {log.nq} positions and {log.nv} freedoms: they are not of a free base.")
+    q = log.q.copy()
+    q[:, 3:7] = convention.quaternions(log.q)
+    turn = rotation_from_quaternion(q[:, 3:7])
+    turned = [s for s, axes in zip(_PARTS, (convention.linear, convention.angular), strict=True) if axes == "world"]
+    changed = {"q": q}
+    for key in ("v", "a", "tau"):
+        if (values := getattr(log, key)) is not None:
+            changed[key] = values.copy()
+            for part in turned:
+                changed[key][:, part] = np.einsum("nij,ni->nj", turn, values[:, part])
+    if convention.linear == "world" and {"v", "a"} <= set(changed):  # the rate of a twist, in axes that turn
+        changed["a"][:, :3] -= np.cross(changed["v"][:, 3:6], changed["v"][:, :3])
+    return log.replace(**changed).noted(f"base: converted from quaternion {convention.word} to {OWN.word}")
+
+
+def free_base(log: Log) -> Iterator[Finding]:
+    """Pose and velocity of a free base agree with each other. log: with a free base first."""
+    if log.v is None:
+        return
+    norm = np.linalg.norm(log.q[:, 3:7], axis=1)
+    if np.abs(norm - 1).max() > UNIT:
+        yield fatal(
+            "base_quaternion",
+            f"Columns 4 to 7 of q are no quaternions of the base: their norms run from {norm.min():.3g} to "
+            f"{norm.max():.3g}. q holds the base's position in the world, its quaternion x y z w, then the joints.",
+        )
+        return
+    errors = {each: _missed(log, each) for each in (Convention(*parts) for parts in product(ORDERS, AXES, AXES))}
+    best = min(errors, key=lambda each: errors[each])
+    if errors[OWN] < FITS or errors[OWN] < 2 * errors[best]:
+        if errors[OWN] > NONE_FITS:
+            yield warning(
+                "base_velocity",
+                f"The velocity of the base misses {errors[OWN]:.0%} of the motion of its pose, in whatever axes: wrong "
+                "columns, or another clock? v holds the twist [v; w] of the base in its own axes.",
+            )
+        return
+    name = next((f" (as of {name})" for name, each in NAMED.items() if each == best), "")
+    word = next((name for name, each in NAMED.items() if each == best), best.word)
+    yield fatal(
+        "base_convention",
+        f"The velocity of the base misses {errors[OWN]:.0%} of the motion of its pose, and {errors[best]:.1%} with "
+        f"quaternions {' '.join(best.quaternion)}, linear velocity in {best.linear} and angular velocity in "
+        f"{best.angular} axes{name}. Give --base {word}.",
+        options=("--base", word),
+    )
+
+
+def _missed(log: Log, convention: Convention) -> float:
+    """Share of the energy of the pose's changes that velocities miss, of position or orientation, whichever is more; 0
+    for a base that hardly moves."""
+    (v,) = log.require("v")
+    rotation, step = rotation_from_quaternion(convention.quaternions(log.q)), np.diff(log.t)
+    linear = np.einsum("nij,nj->ni", rotation, v[:, :3]) if convention.linear == "body" else v[:, :3]
+    lag = int(np.clip(round(WINDOW / np.median(step)), 1, max(1, len(log) // 4)))
+    start = np.flatnonzero(log.t[lag:] - log.t[:-lag] < (lag + GAP - 1) * np.median(step))
+    before, after = rotation[start], rotation[start + lag]
+    body = convention.angular == "body"
+    turned = _turns(np.swapaxes(before, 1, 2) @ after if body else after @ np.swapaxes(before, 1, 2))
+    pairs = ((log.q[start + lag, :3] - log.q[start, :3], linear), (turned, v[:, 3:6]))
+    reach = np.ptp(log.q[:, :3], axis=0).max(), np.linalg.norm(_turns(rotation @ rotation[0].T), axis=1).max()
+    found = [0.0]
+    for (moved, speed), span in zip(pairs, reach, strict=True):
+        expected = _integrated(log.t, speed)
+        expected = expected[start + lag] - expected[start]
+        if span > MOVES:
+            found.append(float(np.sum((moved - expected) ** 2) / np.sum(moved**2)))
+    return max(found)
+
+
+def _turns(rotation: NDArray) -> NDArray[np.float64]:
+    """(n, 3) rotation vectors of matrices (n, 3, 3), of less than half a turn."""
+    twice = np.stack([rotation[:, k - 1, k - 2] - rotation[:, k - 2, k - 1] for k in range(3)], axis=1)
+    sine = np.linalg.norm(twice, axis=1) / 2
+    angle = np.arctan2(sine, (np.trace(rotation, axis1=1, axis2=2) - 1) / 2)
+    return twice / 2 * np.divide(angle, sine, out=np.ones_like(sine), where=sine > 1e-9)[:, None]
+
+
+def _integrated(t: NDArray, x: NDArray) -> NDArray[np.float64]:
+    """(n, 3) integral by the trapezoidal rule."""
+    return np.vstack([np.zeros(x.shape[1]), np.cumsum((x[1:] + x[:-1]) / 2 * np.diff(t)[:, None], axis=0)])
