@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from small_runs import JOINTS
+from steelyard.fit import Status
 from steelyard.fit.generalization import Generalization
 from steelyard.fit.least_squares import model_parameters
 from steelyard.inertia.parameters import from_com_inertia
@@ -106,7 +107,7 @@ def judged(before, after, names=("a", "b")):
             before=of(before),
             after=of(after),
             diagnosis=SimpleNamespace(faults=()),
-            estimate=SimpleNamespace(weakest=()),
+            estimate=SimpleNamespace(weakest=(), status=Status.OK),
             findings=(),
             generalization=Generalization(fitted=0.0, held_out=None, parts=(), other_motion=None),
         )

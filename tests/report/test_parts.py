@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from random_bodies import bodies
 from steelyard.dynamics import regressor
 from steelyard.errors import OptionError
+from steelyard.fit import Status
 from steelyard.fit.generalization import Generalization, Prediction
 from steelyard.identifiability.structure import regression_basis
 from steelyard.log.finding import warning
@@ -122,7 +123,7 @@ def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, p
     return SimpleNamespace(
         before=errors(before),
         after=errors(after),
-        estimate=SimpleNamespace(weakest=weakest),
+        estimate=SimpleNamespace(weakest=weakest, status=Status.OK),
         findings=findings,
         diagnosis=SimpleNamespace(faults=()),
         generalization=Generalization(
