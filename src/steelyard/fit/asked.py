@@ -17,7 +17,7 @@ from steelyard.fit.constraints import (
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.volumes import Volumes, around_prior, volumes
 from steelyard.fit.weighed import torque_scale
-from steelyard.fit.whitening import known_noise, require_enough_samples
+from steelyard.fit.whitening import known_noise
 from steelyard.information import Information
 
 REGULARIZERS = ("pullback", "entropic", "euclidean")
@@ -54,7 +54,6 @@ def asked(
         raise OptionError(f"Unknown regularizer {regularizer!r}. Choose from {choices(REGULARIZERS)}.")
     if not (np.isfinite(weight) and weight > 0):
         raise OptionError(f"weight is a positive number (it decides what the data leaves open); got {weight!r}.")
-    require_enough_samples(info)
     theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
     held = around_prior(volumes(within, info.robot), theta0, info.layout.bodies, fixed or {})
     known = _known(info, theta0, held, masses or {}, fixed or {}, tied, bounds or {})

@@ -8,7 +8,8 @@ from steelyard.fit.rows import Rows
 from steelyard.fit.solve import Solution
 from steelyard.inertia import pseudo
 
-ROUNDING = 1e-9  # by how much of its size a bounded value may miss its bound before it is put there
+DIGITS = 1e-15  # of the terms of a constraint: what their sum is known to
+ROUNDING = 1e-9  # of the size of what is bounded: a smaller error is rounding, in parameters of very unlike bodies
 
 
 def onto_bounds(known, parameters) -> np.ndarray:
@@ -35,11 +36,7 @@ def certificate_of(layout, theta0, known, parameters, depths, gap: float) -> Cer
     J = pseudo.to_matrix(parameters[layout.inertial].reshape(-1, 10))
     smallest = float(np.linalg.eigvalsh(inverse @ J @ np.swapaxes(inverse, -1, -2)).min(initial=np.inf))
     equality = np.array([each.equality for each in known], dtype=bool)
-    broken = [
-        f"{each.label} ({depth:.1e})"
-        for each, depth, allowed in zip(known, depths, np.where(equality, -ROUNDING, 0.0), strict=True)
-        if depth < allowed
-    ]
+    broken = [f"{each.label} ({depth:.1e})" for each, depth in zip(known, depths, strict=True) if depth < -ROUNDING]
     if broken:
         raise FitError(f"The solution failed its own check: {'; '.join(broken)}.")
     return Certificate(gap, smallest, float(depths[~equality].min(initial=np.inf)))

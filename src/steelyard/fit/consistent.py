@@ -6,7 +6,7 @@ What is known about bodies and friction becomes constraints (`asked.py`), the wh
 
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from steelyard.fit.estimate import Estimate, Status, identified_robot
 from steelyard.fit.homogeneous import Ratios, ratios
 from steelyard.fit.program import Infeasible, Program
 from steelyard.fit.scale import scale_is_lost
-from steelyard.fit.solve import NO_DIGITS, Solution, proven, solve
+from steelyard.fit.solve import Solution, solve
 from steelyard.fit.weakness import weak_directions
 from steelyard.fit.weighed import Weighed, first_noise, weighed
 from steelyard.fit.whitening import REFERENCES, degrees_taken, joint_noise
@@ -31,6 +31,10 @@ ON_BOUND = 1e-6  # depth, in units of each constraint, that counts as on the bou
 # Residuals that differ from the assumed noise by this factor: least squares had fitted what the constraints do not.
 OVERFITTED = 1.3
 REWEIGHINGS = 10
+NOTHING_FOUND = (
+    "The solver found no parameters that satisfy all constraints, and no conflict among them either. That is a fault "
+    "of Steelyard, not of your log: please report it; until then leave out bounds one by one, or raise the weight."
+)
 
 
 def consistent(
@@ -114,7 +118,7 @@ def consistent(
 
 
 def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted", Ratios]:
-    """Noise (g,), the fit with its proof, and what homogeneous rows were in it."""
+    """Noise (g,), the fit, and what homogeneous rows were in it."""
     info = info.base
     found = ratios(info)
     noise, fitted = _at_noise(found.of(info), wanted)
@@ -124,8 +128,7 @@ def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted",
             break
         found = following
         noise, fitted = _at_noise(found.of(info), wanted)
-    with _conflicts_named(fitted.data, wanted):
-        return noise, replace(fitted, solution=proven(fitted.program, fitted.solution)), found
+    return noise, fitted, found
 
 
 def _at_noise(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted"]:
@@ -158,11 +161,11 @@ class _Fitted:
 
 
 def _solved(info: Information, noise, wanted: Asked) -> _Fitted:
-    """The fit at a noise (g,), without a proof. Raises FitError that names what contradicts what."""
+    """The fit at a noise (g,). Raises FitError that names what contradicts what."""
     data = weighed(info, noise, wanted.theta0, wanted.weight)
     with _conflicts_named(data, wanted):
         program = assembled(data, wanted.known, wanted.regularizer, wanted.weight)
-        return _Fitted(data, program, solve(program, proof=False))
+        return _Fitted(data, program, solve(program))
 
 
 @contextmanager
@@ -173,7 +176,7 @@ def _conflicts_named(data: Weighed, wanted: Asked):
     except Infeasible as error:
         labels = conflicting(data.start, data.directions, wanted.known)
         if not labels:
-            raise FitError(NO_DIGITS) from error
+            raise FitError(NOTHING_FOUND) from error
         raise FitError(
             f"No parameters satisfy everything that is said to be known. In conflict: {'; '.join(labels)}. Correct or "
             "leave out one of them."

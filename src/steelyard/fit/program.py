@@ -81,12 +81,6 @@ class Program:
         y = (self.offset + self.spread @ w).reshape(-1, 10)
         return np.eye(4) + np.tensordot(y, TRIANGLES, axes=1)
 
-    def room(self, w, d) -> float:
-        """Share of the way to the end of the entropic cost that a step d from w covers; above 1 it goes beyond."""
-        inverse = np.linalg.inv(np.linalg.cholesky(self.relative(w)))
-        change = np.tensordot((self.spread @ d).reshape(-1, 10), TRIANGLES, axes=1)
-        return float(-np.linalg.eigvalsh(inverse @ change @ np.swapaxes(inverse, -1, -2)).min(initial=0.0))
-
     def cost(self, w) -> float:
         """Objective, infinite where an entropic term ends."""
         R, z = self.residual.triangle
@@ -98,19 +92,23 @@ class Program:
             value += self.entropic_weight * float(np.sum(eigenvalues - 1 - np.log(eigenvalues)))
         return value
 
-    def model(self, w) -> tuple[np.ndarray, np.ndarray]:
-        """F and u of the quadratic model `cost(w + d) = cost(w) - ||u||^2 / 2 + ||F d - u||^2 / 2`; F triangular."""
+    @property
+    def quadratic(self) -> tuple[np.ndarray, np.ndarray]:
+        """F and t of the residual's cost `||F w - t||^2 / 2` but for what no w changes; F upper triangular."""
         R, z = self.residual.triangle
-        rows, sides = [np.sqrt(2) * R], [np.sqrt(2) * (z - R @ w)]
+        return np.sqrt(2) * R, np.sqrt(2) * z
+
+    def hessian(self, w) -> np.ndarray:
+        """(k, k) triangular F of the cost's Hessian `F^T F`."""
+        F = self.quadratic[0]
         if not self.entropic_weight:
-            return rows[0], sides[0]
-        root = np.sqrt(self.entropic_weight)
+            return F
+        rows = [F]
         for i, C in enumerate(np.linalg.cholesky(self.relative(w))):
             inverse = np.linalg.inv(C)
             local = cones.triangle(inverse @ TRIANGLES @ inverse.T).T
-            rows.append(root * local @ self.spread[10 * i : 10 * i + 10])
-            sides.append(-root * cones.triangle(C.T @ C - np.eye(4)))
-        return _factor(np.concatenate(rows), np.concatenate(sides))
+            rows.append(np.sqrt(self.entropic_weight) * local @ self.spread[10 * i : 10 * i + 10])
+        return np.asarray(np.linalg.qr(np.concatenate(rows), mode="r"))
 
 
 def _factor(A, b) -> tuple[np.ndarray, np.ndarray]:
@@ -119,9 +117,15 @@ def _factor(A, b) -> tuple[np.ndarray, np.ndarray]:
     return factor[:, :-1], factor[:, -1]
 
 
+def mass_factor(J) -> np.ndarray:
+    """(..., 4, 4) upper triangular L with `J = L L^T`: of `L Y L^T`, the mass is a multiple of one entry of Y alone, so
+    that a known mass is met however large the other moments are."""
+    return np.linalg.cholesky(J[..., ::-1, ::-1])[..., ::-1, ::-1]
+
+
 def congruence(theta0) -> np.ndarray:
     """(..., 10, 10): theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T`. theta0: (..., 10)."""
-    L = np.linalg.cholesky(pseudo.to_matrix(theta0))[..., None, :, :]
+    L = mass_factor(pseudo.to_matrix(theta0))[..., None, :, :]
     return np.swapaxes(pseudo.to_parameters(L @ TRIANGLES @ np.swapaxes(L, -1, -2)), -1, -2)
 
 
@@ -136,9 +140,14 @@ def met(known: Sequence[Constraint], start, directions) -> tuple[np.ndarray, np.
     rows = A @ directions
     size = np.linalg.norm(rows, axis=1)
     rows, missing = rows / size[:, None], missing / size
-    U, singular, Vt = np.linalg.svd(rows)
+    touched = np.abs(rows).max(axis=0) > DEPENDENT  # others keep coordinates of their own, and their digits
+    U, singular, Vt = np.linalg.svd(rows[:, touched])
     rank = int(np.count_nonzero(singular > DEPENDENT * singular.max(initial=0.0)))
-    y = Vt[:rank].T @ ((U[:, :rank].T @ missing) / singular[:rank])
+    y, N = np.zeros(rows.shape[1]), np.zeros((rows.shape[1], rows.shape[1] - rank))
+    y[touched] = Vt[:rank].T @ ((U[:, :rank].T @ missing) / singular[:rank])
     if np.abs(rows @ y - missing).max(initial=0.0) > CONTRADICTION:
         raise Infeasible("Equalities contradict each other.")
-    return y, Vt[rank:].T
+    free = int(np.count_nonzero(~touched))
+    N[np.flatnonzero(~touched), np.arange(free)] = 1.0
+    N[touched, free:] = Vt[rank:].T
+    return y, N

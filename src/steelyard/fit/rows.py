@@ -27,19 +27,9 @@ class Rows:
         return np.concatenate([each.b for each in self.constraints])
 
     @cached_property
-    def kinds(self) -> list[tuple[str, int]]:
-        """`(kind, n)` of all cones, in row order."""
-        return [cone for each in self.constraints for cone in each.cones]
-
-    @cached_property
     def free(self) -> np.ndarray:
         """(number of constraints,) which have auxiliary variables."""
         return np.array([each.A_aux.shape[1] > 0 for each in self.constraints], dtype=bool)
-
-    @cached_property
-    def unit(self) -> np.ndarray:
-        """(m,) the units of all cones."""
-        return np.concatenate([cones.unit(kind, n) for kind, n in self.kinds])
 
     def only(self, wanted) -> "Rows":
         """The constraints where wanted (number of constraints,) is true."""
@@ -49,33 +39,24 @@ class Rows:
         """(m,) `b - A x - A_aux aux`. aux: of the constraints that have some; left out where it is empty."""
         slack = self.b - self.A @ x
         for where, part in zip(np.flatnonzero(self.free), aux, strict=bool(aux)):
-            slack[self._places[where]] -= self.constraints[where].A_aux @ part
+            slack[self.places[where]] -= self.constraints[where].A_aux @ part
         return slack
 
     def depths(self, slack) -> np.ndarray:
         """(number of constraints,) how far inside its cones each constraint's slack lies, as `Constraint.depth`."""
         depth = np.full(len(self.constraints), np.inf)
-        for kind, n, rows, owner in self._groups:
+        for kind, n, rows, owner in self.groups:
             np.minimum.at(depth, owner, cones.smallest_eigenvalues(slack[rows], [(kind, n)])[:, 0])
         return depth
 
-    def inside(self, values) -> np.ndarray:
-        """Values (m,) moved along the cones' units until they are in the cones; those of equalities as they are."""
-        moved = values.copy()
-        for kind, n, rows, _ in self._groups:
-            if kind != "zero":
-                depth = cones.smallest_eigenvalues(values[rows], [(kind, n)])
-                moved[rows] += np.maximum(0.0, -depth) * cones.unit(kind, n)
-        return moved
-
     @cached_property
-    def _places(self) -> list[slice]:
+    def places(self) -> list[slice]:
         """Rows of each constraint."""
         stops = np.cumsum([len(each.b) for each in self.constraints])
         return [slice(stop - len(each.b), stop) for each, stop in zip(self.constraints, stops, strict=True)]
 
     @cached_property
-    def _groups(self) -> list[tuple[str, int, np.ndarray, np.ndarray]]:
+    def groups(self) -> list[tuple[str, int, np.ndarray, np.ndarray]]:
         """All cones of a kind: (kind, n, rows (c, r), constraint of each (c,))."""
         found: dict[tuple[str, int], list[tuple[int, int]]] = {}
         start = 0

@@ -1,12 +1,11 @@
-"""Newton's method over cones: each step minimises the quadratic model of the cost subject to all constraints.
+"""The global minimum of a `Program`, with a gap that is proven for the problem that was asked.
 
-A quadratic cost needs one step; the entropic one, a barrier of its own, needs a handful, and no cone solver where no
-further constraint is active. Steps are taken in `u = F d`, in which the model is a plain norm: directions that the data
-fixes to many digits become tiny columns of the constraints instead of huge entries of the cost.
+Where no constraint is active, a quadratic cost has its minimum in closed form. Most constraints are slack at the
+optimum: only those that a point violates enter the interior-point method, and it is repeated until none is. Multipliers
+of zero for the others make its bound one of the whole program.
 
-Most constraints are slack at the optimum. Only those that a step violates enter the cone program, and the step is
-repeated until it violates none: its dual, with no multipliers for the others, bounds the cost of the whole program.
-Only that last step is worth a proof, which costs several times as much as the step.
+Quadratic costs go to Clarabel first, which is quick; where its gap is open, and for entropic costs, our own method
+takes over.
 """
 
 from collections.abc import Callable
@@ -14,24 +13,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.errors import FitError
-from steelyard.fit.cone_step import NO_DIGITS, RESCALED, Bounded, shortest_step
-from steelyard.fit.program import Program
+from steelyard.fit import conic
+from steelyard.fit.cone_blocks import Block, blocks_of
+from steelyard.fit.interior import Point, Problem, minimise
+from steelyard.fit.program import Infeasible, Program
 from steelyard.fit.rows import Rows
-
-__all__ = ["NO_DIGITS", "Solution", "proven", "solve"]
+from steelyard.inertia import cones
 
 Enough = Callable[[np.ndarray], bool]
 
-STEPS = 60
-CLEAR = 0.9  # of the way to the end of the entropic cost that a step may go
-CONVERGED = 1e-10  # squared Newton decrement, relative to the cost (at least 1), that ends the iteration
+# Gap, relative to the cost (at least 1), above which another way is tried: of the quick one, and of our own.
+QUICK, PROVEN = 1e-10, 1e-8
+ROUNDS = 10  # of constraints that enter as they are violated; after that, all do
+TIE = 1e-6  # root of the weight that picks the smallest of auxiliary variables that the cost leaves open
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Minimiser w (k,), auxiliary variables of the constraints that have some, certified duality gap relative to the
-    cost (at least 1), cost, and the triangular factor F of its Hessian. near: where a proof starts, if it is open.
+    cost (at least 1), cost, and the triangular factor F of its Hessian.
     """
 
     w: np.ndarray
@@ -39,113 +39,137 @@ class Solution:
     gap: float
     cost: float
     F: np.ndarray
-    near: "_Step | None" = None
 
 
-def solve(program: Program, *, proof: bool = True, enough: Enough | None = None) -> Solution:
-    """The global minimum. proof: whether its gap matters; one step may do without, to be `proven` later.
+def solve(program: Program, *, enough: Enough | None = None) -> Solution:
+    """The global minimum.
 
     enough: whether parameters (p,) tell already what is asked. Those within some of the constraints are tried on the
-    way: the cost of the minimum is no less than theirs. Without a proof and an entropic cost only, which need all.
-    Raises Infeasible, or FitError when no digits are left.
+    way: the cost of the minimum is no less than theirs. Raises Infeasible where no point inside is found.
     """
-    barrier = program.entropic_weight > 0
-    rows = _inequalities(program)
-    w = np.zeros(program.size)
-    feasible = False  # w = 0 need not be
-    for _ in range(STEPS):
-        F, target = program.model(w)
-        step = _constrained(program, rows, w, F, target, proof=proof or barrier, enough=enough)
-        length = _line_search(program, w, step.d, feasible)
-        w, feasible = w + length * step.d, feasible or length == 1.0
-        cost, decrement = program.cost(w), float(np.sum((F @ step.d) ** 2))
-        if not barrier:
-            return Solution(w, step.aux, step.gap / max(1.0, cost), cost, F, None if proof else step)
-        if length == 1.0 and decrement < CONVERGED * max(1.0, cost):
-            F = program.model(w)[0]
-            return Solution(w, step.aux, (step.gap + decrement**1.5) / max(1.0, cost), cost, F)
-    raise FitError("The Newton iteration did not converge. Check the units of the log and the masses of the prior.")
-
-
-def proven(program: Program, solution: Solution) -> Solution:
-    """The same minimum with the gap that can be shown. Raises as `solve`."""
-    if solution.near is None:
-        return solution
-    w, F = np.zeros(program.size), solution.F
-    step = _constrained(program, _inequalities(program), w, F, program.model(w)[1], near=solution.near)
-    cost = program.cost(step.d)
-    return Solution(step.d, step.aux, step.gap / max(1.0, cost), cost, F)
-
-
-def _inequalities(program: Program) -> Rows:
-    """Constraints that a step may violate: the entropic cost keeps some by itself."""
-    barrier = program.entropic_weight > 0
-    return Rows(tuple(each for each in program.constraints if not (each.equality or (barrier and each.definite))))
+    rows = Rows(tuple(each for each in program.constraints if not each.equality))
+    entered = rows.free.copy()
+    if program.entropic_weight:  # the cost itself keeps bodies consistent, as a rule by far
+        entered |= np.array([not each.definite for each in rows.constraints], dtype=bool)
+    trial = 0
+    while True:
+        found = _minimum(program, rows.only(entered))
+        parameters = program.parameters(found.w)
+        missed = ~entered & (rows.depths(rows.slack(parameters)) < 0) if rows.constraints else entered & False
+        if not missed.any() or (enough is not None and entered.any() and enough(parameters)):
+            break
+        trial += 1
+        entered = entered | missed | (trial == ROUNDS)
+    cost = program.cost(found.w)
+    return Solution(found.w, found.aux, found.gap / max(1.0, cost), cost, program.hessian(found.w))
 
 
 @dataclass(frozen=True, eq=False)
-class _Step:
-    """Change of w, auxiliary variables of the constraints that have some, gap of the model's cost; which constraints
-    entered, and the length of the step away from the minimum without them."""
+class _Found:
+    """w (k,), auxiliary variables, and how far the cost is above the minimum at most."""
 
-    d: np.ndarray
+    w: np.ndarray
     aux: tuple[np.ndarray, ...]
     gap: float
-    entered: np.ndarray
-    length: float = 0.0
 
 
-def _line_search(program: Program, w, d, feasible: bool) -> float:
-    """Longest step, 1 or less, that the entropic cost accepts and that stays well clear of its end.
-
-    A step right to the boundary lowers the cost, too, but each of the next ones would only double the distance.
-    """
+def _minimum(program: Program, rows: Rows) -> _Found:
+    """The minimum subject to some of the constraints. Raises Infeasible."""
+    F, target = program.quadratic
+    if not rows.constraints and not program.entropic_weight:
+        return _Found(_solved(F, target), (), 0.0)
+    free = _Free(rows, program.size)
+    problem = Problem(free.factor(F), free.padded(target), _blocks(program, rows, free), program.residual.remainder)
+    start = np.zeros(program.size + free.count)
+    ways = [lambda: minimise(problem, start), lambda: minimise(problem, start, pivoted=True)]
     if not program.entropic_weight:
-        return 1.0
-    before, length = program.cost(w), min(1.0, CLEAR / max(program.room(w, d), CLEAR))
-    for _ in range(40):
-        after = program.cost(w + length * d)
-        if np.isfinite(after) and (after <= before * (1 + 1e-12) + 1e-12 or not feasible):
-            return length
-        length /= 2
-    return length
+        short, whole, to_short = _spanned(problem, program.size, start)
+        ways = [lambda: whole(conic.solved(short, to_short)), lambda: whole(minimise(short, to_short)), ways[1]]
+    best = None
+    for i, way in enumerate(ways):
+        point = way()
+        if point is not None and (best is None or point.gap < best.gap):
+            best = point
+        enough = QUICK if i + 2 < len(ways) else PROVEN
+        if best is not None and best.gap < enough * max(1.0, problem.cost(best.x)):
+            break
+    if best is None:
+        raise Infeasible("No parameters satisfy all constraints.")
+    return _Found(best.x[: program.size], free.parts(best.x[program.size :]), best.gap)
 
 
-def _constrained(
-    program: Program,
-    rows: Rows,
-    w,
-    F,
-    target,
-    *,
-    proof: bool = True,
-    near: _Step | None = None,
-    enough: Enough | None = None,
-) -> _Step:
-    """Minimise `||F d - target||^2 / 2` subject to the constraints at `w + d`. near: the same without a proof."""
+def _spanned(problem: Problem, size: int, start):
+    """A quadratic problem in the steps from its free minimum that the rows span (others only cost), the way back to a
+    point of it, and the start in these unknowns. size: number of unknowns that cost; the others are auxiliary.
+
+    Steps are taken in `u = F x - t`: directions that the data fixes to many digits become tiny columns of the
+    constraints instead of huge entries of the cost.
+    """
     from scipy.linalg import solve_triangular
 
-    d = solve_triangular(F, target, check_finite=False)
-    if not rows.constraints:
-        return _Step(d, (), 0.0, np.zeros(0, dtype=bool))
+    F, count = problem.F[:size, :size], problem.F.shape[1] - size
+    middle = np.append(_solved(F, problem.t[:size]), np.zeros(count))
+    rows = np.concatenate([block.G[:, :, :size].reshape(-1, size) for block in problem.blocks])
+    basis = np.eye(size)
+    if len(rows) < size:
+        basis = np.linalg.qr(solve_triangular(F, rows.T, trans=1, check_finite=False))[0]
+    width = basis.shape[1]
+    to = np.zeros((size + count, width + count))
+    to[:size, :width] = solve_triangular(F, basis, check_finite=False)
+    to[size:, width:] = np.eye(count)
+    blocks = [block.turned(to, middle) for block in problem.blocks]
+    cost = np.diag(np.append(np.ones(width), np.diag(problem.F)[size:]))
+    short = Problem(cost, np.zeros(width + count), blocks, problem.unexplained)
 
-    def violated(step: _Step) -> np.ndarray:
-        return ~step.entered & (rows.depths(rows.slack(program.parameters(w + step.d))) < 0)
+    def whole(found: Point | None) -> Point | None:
+        return None if found is None else Point(middle + to @ found.x, found.gap)
 
-    def within(entered, scale: float | None, *, proof: bool) -> _Step:
-        active = rows.only(entered)
-        h = active.slack(program.parameters(w + d))
-        M = solve_triangular(F, (active.A @ program.directions).T, trans=1, check_finite=False).T
-        found = shortest_step(Bounded(active, h, M, max(1.0, program.residual.remainder)), scale, proof=proof)
-        moved = d + solve_triangular(F, found.u, check_finite=False)
-        return _Step(moved, found.aux, found.gap, entered, found.length)
+    return short, whole, np.append(basis.T @ (F @ (start - middle)[:size]), np.zeros(count))
 
-    step, first = near or _Step(d, (), 0.0, rows.free.copy()), near is None
-    missed, unproven = violated(step) | (rows.free & first), step.entered.any() and not first
-    while missed.any() or unproven:  # where nothing is violated, the free optimum is the constrained one too
-        last = not missed.any()
-        step = within(step.entered | missed, RESCALED * step.length or None, proof=last)
-        if enough is not None and not proof and enough(program.parameters(w + step.d)):
-            break
-        missed, unproven = violated(step), proof and not last
-    return step
+
+def _blocks(program: Program, rows: Rows, free: "_Free") -> list[Block]:
+    blocks = []
+    if rows.constraints:
+        G = np.column_stack([rows.A @ program.directions, free.columns])
+        blocks = blocks_of(rows, G, rows.slack(program.start))
+    if program.entropic_weight:
+        G = np.column_stack([-program.spread, np.zeros((len(program.spread), free.count))])
+        h = np.tile(cones.triangle(np.eye(4)), program.body_count) + program.offset
+        shape = (program.body_count, 10)
+        blocks.append(Block(G.reshape(*shape, -1), h.reshape(shape), 4, program.entropic_weight))
+    return blocks
+
+
+class _Free:
+    """Auxiliary variables of all constraints that have some, side by side, each in units of its column."""
+
+    def __init__(self, rows: Rows, size: int):
+        self.own = [each.A_aux for each in rows.constraints if each.A_aux.shape[1]]
+        self.units = [1.0 / np.maximum(np.linalg.norm(A, axis=0), 1e-300) for A in self.own]
+        self.count = sum(len(unit) for unit in self.units)
+        self.columns = np.zeros((len(rows.b) if rows.constraints else 0, self.count))
+        starts = np.cumsum([0, *(len(unit) for unit in self.units)])
+        parts = zip(np.flatnonzero(rows.free), self.own, self.units, starts[:-1], strict=True)
+        for where, A, unit, start in parts:
+            self.columns[rows.places[where], start : start + len(unit)] = A * unit
+
+    def factor(self, F) -> np.ndarray:
+        """F with a little cost of these variables."""
+        whole = np.zeros((len(F) + self.count, F.shape[1] + self.count))
+        whole[: len(F), : F.shape[1]] = F
+        whole[len(F) :, F.shape[1] :] = TIE * np.eye(self.count)
+        return whole
+
+    def padded(self, target) -> np.ndarray:
+        return np.append(target, np.zeros(self.count))
+
+    def parts(self, values) -> tuple[np.ndarray, ...]:
+        """Of each constraint, in its own units."""
+        places = np.cumsum([len(unit) for unit in self.units])[:-1]
+        return tuple(unit * part for unit, part in zip(self.units, np.split(values, places), strict=False))
+
+
+def _solved(F, target) -> np.ndarray:
+    from scipy.linalg import solve_triangular
+
+    return solve_triangular(F, target, check_finite=False)

@@ -1,0 +1,133 @@
+"""Cones of the interior-point method: batches of positive definite matrices of one size, and their scaling.
+
+Nonnegative numbers are matrices of size one, second-order cones arrow matrices. With slack S and multiplier Z, both
+positive definite, Nesterov and Todd's scaling `R^-1 S R^-T = R^T Z R = diag(e)` turns both into the same diagonal.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from steelyard.fit.rows import Rows
+from steelyard.inertia import cones
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Slacks `h - G x`, the triangles of positive definite matrices. G: (c, m, k), h: (c, m), n: size of a matrix.
+
+    floor: what remains of the barrier at the end, `S Z = floor 1`: zero for a constraint, the weight for an entropic
+    cost.
+    """
+
+    G: np.ndarray
+    h: np.ndarray
+    n: int
+    floor: float = 0.0
+
+    @property
+    def degree(self) -> int:
+        """Number of eigenvalues."""
+        return len(self.h) * self.n
+
+    def change(self, d) -> np.ndarray:
+        """(c, n, n) `G d`."""
+        return cones.from_triangle(self.G @ d, self.n)
+
+    def slack(self, x) -> np.ndarray:
+        """(c, n, n)."""
+        return cones.from_triangle(self.h - self.G @ x, self.n)
+
+    def pull(self, Z) -> np.ndarray:
+        """(k,) `G^T Z`."""
+        return np.tensordot(cones.triangle(Z), self.G, axes=2)
+
+    def turned(self, to, d) -> "Block":
+        """The same in unknowns u with `x = d + to u`."""
+        return Block(self.G @ to, self.h - self.G @ d, self.n, self.floor)
+
+
+def blocks_of(rows: Rows, G, h) -> list[Block]:
+    """Rows `h - G x` of constraints, as blocks. G: (m, k), h: (m,)."""
+    made = []
+    for kind, n, where, _ in rows.groups:
+        if kind == "nonnegative":
+            made.append(Block(G[where.ravel()][:, None], h[where.ravel()][:, None], 1))
+        elif kind == "soc":
+            made.append(Block(_arrow(n) @ G[where], h[where] @ _arrow(n).T, n))
+        else:
+            made.append(Block(G[where], h[where], n))
+    return made
+
+
+@lru_cache(maxsize=8)
+def _arrow(n: int) -> np.ndarray:
+    """(n (n + 1) / 2, n) from `(t, x)` to the triangle of `[[t, x^T], [x, t 1]]`."""
+    matrices = np.zeros((n, n, n))
+    matrices[0] = np.eye(n)
+    for i in range(1, n):
+        matrices[i, 0, i] = matrices[i, i, 0] = 1.0
+    return cones.triangle(matrices).T
+
+
+@lru_cache(maxsize=8)
+def _units(n: int) -> np.ndarray:
+    return cones.from_triangle(np.eye(n * (n + 1) // 2), n)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """A block at slacks S and multipliers Z. eigenvalues: (c, n) of both when scaled; to: (c, n, n) `R`; back: its
+    inverse."""
+
+    block: Block
+    S: np.ndarray
+    Z: np.ndarray
+    eigenvalues: np.ndarray
+    to: np.ndarray
+    back: np.ndarray
+
+    @property
+    def rows(self) -> np.ndarray:
+        """(c m, k) `R^-1 G R^-T`."""
+        units = self.back[:, None] @ _units(self.block.n) @ np.swapaxes(self.back, 1, 2)[:, None]
+        return (np.swapaxes(cones.triangle(units), 1, 2) @ self.block.G).reshape(-1, self.block.G.shape[2])
+
+    def slack(self, S) -> np.ndarray:
+        """Slacks (c, n, n), scaled."""
+        return self.back @ S @ np.swapaxes(self.back, 1, 2)
+
+    def unscaled_multiplier(self, Z) -> np.ndarray:
+        return np.swapaxes(self.back, 1, 2) @ Z @ self.back
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """(c, n, n) slack and multiplier, scaled."""
+        return self.eigenvalues[:, :, None] * np.eye(self.block.n)
+
+    def over(self, X) -> np.ndarray:
+        """(c, n, n) Y of `(D Y + Y D) / 2 = X` with the diagonal D."""
+        return 2 * X / (self.eigenvalues[:, :, None] + self.eigenvalues[:, None, :])
+
+    def room(self, change) -> float:
+        """Share of the way to the border that a scaled change (c, n, n) covers; above 1 it goes beyond."""
+        root = np.sqrt(self.eigenvalues)
+        relative = change / (root[:, :, None] * root[:, None, :])
+        return float(-np.linalg.eigvalsh(relative).min(initial=0.0))
+
+
+def scaled(block: Block, S, Z) -> Scaled:
+    """Raises LinAlgError where S or Z is not positive definite to rounding."""
+    L, M = np.linalg.cholesky(S), np.linalg.cholesky(Z)
+    U, eigenvalues, Vt = np.linalg.svd(np.swapaxes(M, 1, 2) @ L)
+    root = np.sqrt(eigenvalues)
+    to = L @ np.swapaxes(Vt, 1, 2) / root[:, None, :]
+    back = np.swapaxes(U, 1, 2) @ np.swapaxes(M, 1, 2) / root[:, :, None]
+    return Scaled(block, S, Z, eigenvalues, to, back)
+
+
+def products(S, Z) -> np.ndarray:
+    """(c, n) eigenvalues of `S Z`; negative where S is not positive definite. Z: positive definite."""
+    M = np.linalg.cholesky(Z)
+    return np.linalg.eigvalsh(np.swapaxes(M, 1, 2) @ S @ M)
