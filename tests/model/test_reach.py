@@ -145,6 +145,19 @@ def test_they_are_read_when_their_folder_is_named(folder, name):
         assert name in ("attached URDF", "flex", "link and back", "include of an include", "folders that are not there")
 
 
+@pytest.mark.parametrize("text", ["../shared/a.xml", "../arm/../shared/a.xml"])
+def test_includes_of_a_sibling_end(folder, monkeypatch, text):
+    """Seen from its own folder, `../shared/a.xml` is the same file by a longer name."""
+    shared = folder.parent / "shared"
+    shared.mkdir()
+    (shared / "a.xml").write_text('<mujocoinclude><include file="../shared/b.xml"/></mujocoinclude>')
+    (shared / "b.xml").write_text(f"<mujocoinclude>{BODY.format('')}</mujocoinclude>")
+    path = folder / "arm.xml"
+    path.write_text(f'<mujoco><worldbody><include file="{text}"/></worldbody></mujoco>')
+    monkeypatch.setattr("steelyard.model.mjcf_reach.MOST_PLACES", 100)
+    assert sy.load(path, folders=[shared]).body_names == ("arm",)
+
+
 def test_files_inside_are_read_as_ever(folder):
     path = mjcf(folder, "mesh", "inside")
     assert sy.load(path).nb == 1
