@@ -16,6 +16,7 @@ import steelyard as sy
 from steelyard import check
 from steelyard.errors import InertiaError, ModelError, SteelyardError
 from steelyard.model.geometry import bounding_ellipsoids
+from steelyard.model.mjcf_files import read_files
 from steelyard.model.references import package_of, reach
 from steelyard.view import embed
 
@@ -212,6 +213,14 @@ def test_every_entry_refuses_an_include_outside(folder, tmp_path, monkeypatch):
         assert "part.xml" in str(caught.value), name
         assert "--folder" in str(caught.value), name
     assert [each.name for each in out.iterdir()] == ["none.csv"]
+
+
+def test_includes_outside_are_not_parsed_for_editing_either(folder):
+    """The linter and write-back index the files themselves."""
+    path = mjcf(folder, "include of an include", "../../../secret")
+    with pytest.raises(ModelError, match=r"own.xml:1 includes .*part.xml.* not opened"):
+        read_files(path, reach(path))
+    assert len(read_files(path, reach(path, [folder.parents[2]])).documents) == 3
 
 
 def test_a_file_that_comes_to_lie_outside_is_refused_by_what_reads_it_again(folder, tmp_path):
