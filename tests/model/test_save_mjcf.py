@@ -240,7 +240,7 @@ def test_assets_beside_the_main_file_get_a_folder(tmp_path):
     report = save(robot.with_inertias(2 * robot.inertias), tmp_path / "out" / "one.xml")
     assert '<mujoco><compiler meshdir="../robot"/><asset>' in report.path.read_text()
     assert any('meshdir="../robot"' in line for line in report.changed)
-    assert load(report.path).inertias == pytest.approx(2 * robot.inertias)
+    assert load(report.path, folders=[tmp_path / "robot"]).inertias == pytest.approx(2 * robot.inertias)
 
 
 def test_inertials_are_read_where_geoms_alone_were(tmp_path):

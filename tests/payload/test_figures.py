@@ -55,7 +55,7 @@ def test_deviations_are_those_of_drawn_bodies(found):
     center = [f"{1e3 * x:.2f} ± {1e3 * each:.2f}" for x, each in zip(com, found.com_deviation, strict=True)]
     assert f"centre of mass  {', '.join(center)} mm" in told
     for status in Status:
-        assert replace(found, status=status).status.usable == (status.name not in ("SUSPECT", "INCONSISTENT"))
+        assert replace(found, status=status).status.usable == (status.name in ("OK", "WEAK", "STATIC", "AXIS"))
 
 
 def test_residuals_and_bias_are_those_of_every_component():
@@ -90,13 +90,13 @@ def test_memory_is_as_many_samples_as_it_says():
         assert estimator.payload.samples == pytest.approx(1 / (1 - np.exp(-1 / memory)), abs=1)
         assert estimator.samples == len(log)
         assert estimator.theta[0] == pytest.approx(THETA[0], rel=0.02)
-        assert estimator.payload.status is Status.OK
+        assert estimator.payload.status is Status.WEAK  # so few samples leave the inertia open
 
 
 def test_an_empty_hand_holds_nothing():
     log = swing(WEIGHTLESS, noise=(*NOISE, 0.0, 0.0), speed=1.5, duration=4.0)
     estimator = streamed(log)
-    assert estimator.payload.status is Status.WEAK and not estimator.holding and estimator.state == "empty"
+    assert estimator.payload.status is Status.FAINT and not estimator.holding and estimator.state == "empty"
 
 
 def test_a_rattle_is_no_other_payload():

@@ -38,7 +38,9 @@ def case(tmp_path_factory):
     sy.identify(*write_case(folder, samples=400), out=folder / "result")
     write_fleet(folder / "fleet", individuals(1, 1), samples=100)
     held = swing(duration=0.5)
-    np.savez(folder / "held.npz", **{key: getattr(held, key) for key in ("t", "wrench", "rotation", "twist")})
+    np.savez(
+        folder / "held.npz", **{key: getattr(held, key) for key in ("t", "wrench", "rotation", "twist", "acceleration")}
+    )
     return folder
 
 

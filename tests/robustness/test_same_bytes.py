@@ -58,7 +58,9 @@ def made(tmp_path_factory):
     write_case(case, samples=4500)
     write_fleet(case / "fleet", individuals(2, 1), samples=200)
     held = swing(duration=6.0)
-    np.savez(case / "held.npz", **{key: getattr(held, key) for key in ("t", "wrench", "rotation", "twist")})
+    np.savez(
+        case / "held.npz", **{key: getattr(held, key) for key in ("t", "wrench", "rotation", "twist", "acceleration")}
+    )
     folders = {}
     for name, way in WAYS.items():
         folders[name] = tmp_path_factory.mktemp("way")

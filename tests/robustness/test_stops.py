@@ -46,7 +46,9 @@ def runs(tmp_path_factory):
     model, log = write_case(case, samples=400)
     write_fleet(case / "fleet", individuals(2, 1), samples=200)
     held = swing(duration=0.5)
-    np.savez(case / "held.npz", **{key: getattr(held, key) for key in ("t", "wrench", "rotation", "twist")})
+    np.savez(
+        case / "held.npz", **{key: getattr(held, key) for key in ("t", "wrench", "rotation", "twist", "acceleration")}
+    )
     sy.identify(model, log, out=case / "result")
     shutil.copytree(case / "result", case / "later")
     (case / "bad.urdf").write_text(model.read_text().replace('ixx="0.008"', 'ixx="8"'))
