@@ -15,7 +15,7 @@ from adversary.pool import run
 from adversary.suite import Suite
 
 PAGES = Path(__file__).parents[1] / "docs" / "adversary"
-SUITES = ("coverage", "problems", "verdicts")
+SUITES = ("coverage", "payloads", "problems", "verdicts")
 
 
 def main():

@@ -126,7 +126,7 @@ def test_numbers_of_no_body_are_shown_and_not_exported(folder):
 def test_a_shape_elsewhere_gives_no_controller_a_wrong_load(folder):
     words = ("--shape", folder / "tray.stl", "--scale", 0.001, "--shape-pose", 0.5, 0, 0, 0, 0, 0, "--export", "ur")
     done = run(folder / "held.npz", *words)
-    assert done.exit_code == 1 and "! not exported: the findings come first" in done.output
+    assert done.exit_code == 1 and "! not exported: the log does not fit a rigid payload" in done.output
     assert "(--shape-pose)" in done.output and "set_target_payload" not in done.output
 
 

@@ -56,14 +56,14 @@ def test_instruments_are_two_stage_least_squares():
 
 
 def test_encoder_noise_biases_least_squares_and_not_these(arm):
-    """Mean error over seeds, in standard deviations of least squares."""
+    """Mean error over seeds, in standard deviations that least squares of independent samples would have."""
     robot, exact, reference = arm
     truth = true_base(sy.accumulate(robot, filtered(exact), **COLUMNS), robot)
     simulated = filtered(sy.simulate.follow(robot, reference))
     errors = {"least squares": [], "instruments": [], "output torque": []}
     for seed in range(SEEDS):
         log = filtered(noisy(exact, np.random.default_rng(seed)))
-        plain = sy.fit.least_squares(sy.accumulate(robot, log, **COLUMNS))
+        plain = sy.fit.least_squares(sy.accumulate(robot, log, independence=1.0, **COLUMNS))
         deviation = np.sqrt(np.diag(plain.covariance))
         instruments = sy.fit.instrumental(robot, log, simulated, **PLAIN)
         output = sy.fit.output_torque(robot, log, lambda *_: simulated, fit="least_squares", **COLUMNS)

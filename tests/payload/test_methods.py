@@ -148,61 +148,94 @@ def _corners(solid):
     return np.concatenate([corners, solid.points])
 
 
-def test_density_matches_dense_conditioning(log):
-    """The random field's posterior mean, computed over cells instead of over the ten parameters."""
+def test_conditioning_is_dense_algebra(log):
+    """Mean, covariance and evidence of a Gaussian, by the formulas over data instead of over parameters."""
     from steelyard.payload import density
 
-    problem = make_problem(log)
-    A, b = problem.whitened
+    A, b = make_problem(log).whitened
+    basis = density.unit_basis(THING.solid.homogeneous)
+    B = 0.6 * A @ basis
+    spread = density.field_spreads(THING.solid, basis)[6]
+    found, covariance, evidence = density.condition(B, b, spread)
+    S, r = B @ spread @ B.T + np.eye(10), b - B @ density.UNIT
+    gain = spread @ B.T @ np.linalg.inv(S)
+    np.testing.assert_allclose(found, density.UNIT + gain @ r, atol=1e-6)
+    np.testing.assert_allclose(covariance, spread - gain @ B @ spread, atol=1e-6 * np.abs(covariance).max())
+    assert evidence == pytest.approx(-0.5 * r @ np.linalg.solve(S, r) - 0.5 * np.linalg.slogdet(S)[1], rel=1e-6)
+
+
+def test_random_fields_are_as_alike_as_they_are_near():
+    """Cells' masses of squared exponential covariance in radii of gyration, carried to the ten parameters by hand."""
+    from steelyard.payload import density
+
+    basis = density.unit_basis(THING.solid.homogeneous)
     P, share, _ = THING.solid.cells(density.CELLS)
-    mean = problem.mass * share
-    K = density._covariance(density._separation(P[1:4].T, THING.solid), mean, 0.2, 0.5)
-    masses, covariance, evidence = density._condition(A, b, P, mean, K)
-    F = A @ P
-    gain = K @ F.T @ np.linalg.inv(F @ K @ F.T + np.eye(len(b)))
-    np.testing.assert_allclose(masses, mean + gain @ (b - F @ mean), atol=1e-6 * mean.max())
-    posterior = P @ (K - gain @ F @ K) @ P.T
-    np.testing.assert_allclose(covariance, posterior, atol=1e-5 * np.abs(posterior).max())
-    S = F @ K @ F.T + np.eye(len(b))
-    r = b - F @ mean
-    dense = -0.5 * r @ np.linalg.solve(S, r) - 0.5 * np.linalg.slogdet(S)[1]
-    assert evidence == pytest.approx(dense, rel=1e-4)
+    off = THING.solid.points - THING.solid.points.mean(axis=0)
+    radius = np.sqrt(np.sum(off**2) / (len(off) - 1))
+    K = np.zeros((len(share), len(share)))
+    for i, j in np.ndindex(K.shape):
+        far = np.linalg.norm(P[1:4, i] - P[1:4, j]) / radius
+        K[i, j] = share[i] * share[j] * (0.2**2 * np.exp(-0.5 * (far / 0.5) ** 2) + 0.02**2 * (i == j))
+    which = density.LENGTHS.index(0.5) * len(density.SIGMAS) + density.SIGMAS.index(0.2)
+    found = basis @ density.field_spreads(THING.solid, basis)[which] @ basis.T
+    np.testing.assert_allclose(found, P @ K @ P.T, atol=1e-9 * np.abs(found).max())
 
 
-def test_cells_are_as_alike_as_they_are_near():
-    """Squared exponential in units of the shape's radius of gyration; a common level and a grain besides."""
+def test_one_lump_has_the_moments_of_an_even_place():
+    """x of a box with sides 2a has variance a^2 / 3, x^2 has 4 a^4 / 45, and so Iyy + Izz - Ixx = 2 m x^2."""
+    from steelyard.payload import density, solid_of
+
+    a = np.array([0.3, 0.2, 0.1])
+    corners = np.array(np.meshgrid(*np.stack([-a, a], axis=1))).reshape(3, -1).T
+    solid = solid_of(corners, density=2.0)
+    basis = density.unit_basis(solid.homogeneous)
+    spread = basis @ density.lump_spread(solid, basis) @ basis.T
+    np.testing.assert_allclose(np.diag(spread)[1:4], a**2 / 3, rtol=0.02)
+    x2 = np.zeros(10)
+    x2[[4, 6, 9]] = -0.5, 0.5, 0.5
+    assert x2 @ spread @ x2 == pytest.approx(4 * a[0] ** 4 / 45, rel=0.03)
+    assert spread[0, 0] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("place", ["core", "surface"])
+@pytest.mark.parametrize("kind", ["ball", "box", "rod"])
+def test_the_widest_prior_admits_all_mass_in_a_core_or_on_the_surface(kind, place):
+    """Moments of inertia of either are within two of its deviations; those of one lump alone would not reach."""
+    from steelyard.payload import density, solid_of
+
+    sides = np.array([0.2, 0.2, 0.2]) if kind != "rod" else np.array([0.4, 0.01, 0.01])
+    corners = np.array(np.meshgrid(*np.stack([-sides / 2, sides / 2], axis=1))).reshape(3, -1).T
+    solid = solid_of(Ellipsoid.from_semi_axes(sides / 2) if kind == "ball" else corners)
+    basis = density.unit_basis(solid.homogeneous)
+    spread = basis @ density.lump_spread(solid, basis) @ basis.T
+    polar = np.zeros(10)
+    polar[[4, 6, 9]] = 1.0
+    on_surface = {"ball": 2 * 0.1**2, "box": 2 * 5 / 3 * 0.1**2, "rod": 2 * 0.2**2}[kind]  # faces; ends of the rod
+    truth = 0.0 if place == "core" else on_surface
+    off = abs(truth - polar @ solid.homogeneous) / np.sqrt(polar @ spread @ polar)
+    assert off < 2 * density.ANY
+    if (kind, place) == ("ball", "core"):
+        assert off > 2
+
+
+def test_the_nearest_body_inside_against_cvxpy():
+    """A centre of mass outside the shape is moved to the edge: the non-negative optimum is cvxpy's."""
+    from steelyard.inertia import parameters
     from steelyard.payload import density
 
-    spread = THING.solid.points - THING.solid.points.mean(axis=0)
-    radius = np.sqrt(np.sum(spread**2) / (len(spread) - 1))
-    centers = np.array([[0, 0, 0], [0.5 * radius, 0, 0], [0, 2 * radius, 0]])
-    mean = np.array([1.0, 2.0, 4.0])
-    K = density._covariance(density._separation(centers, THING.solid), mean, 0.3, 0.5)
-    near, far = 0.09 * np.exp(-0.5), 0.09 * np.exp(-8.0)  # one and four correlation lengths
-    assert K[0, 1] / 2 == pytest.approx(density.LEVEL**2 + near) and K[0, 2] / 4 == pytest.approx(
-        density.LEVEL**2 + far
-    )
-    np.testing.assert_allclose(np.diag(K) / mean**2, density.LEVEL**2 + 0.09 + density.GRAIN**2)
-
-
-def test_negative_cells_against_cvxpy():
-    """A centre of mass at the shape's edge needs cells at zero: the non-negative optimum is cvxpy's."""
-    from steelyard.payload import density
-
-    P, share, _ = THING.solid.cells(40)
-    mean = 0.5 * share
-    K = density._covariance(density._separation(P[1:4].T, THING.solid), mean, 0.4, 0.5)
-    A = np.eye(10)[:4] * np.array([1e3, 1e4, 1e4, 1e4])[:, None]
-    edge = np.array([0.5, *(0.5 * (THING.solid.upper * 0.85 + THING.solid.lower * 0.15))])
-    b = A[:, :4] @ edge
-    free = density._condition(A, b, P, mean, K)[0]
-    assert free.min() < 0
-    m = cp.Variable(len(mean), nonneg=True)
-    white = np.linalg.inv(np.linalg.cholesky(K))
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(A @ P @ m - b) + cp.sum_squares(white @ (m - mean))))
-    problem.solve(solver="CLARABEL")
-    found = density._positive(A, b, P, mean, K, free)
-    np.testing.assert_allclose(P @ found, P @ m.value, atol=1e-5)
+    solid = THING.solid
+    basis = density.unit_basis(solid.homogeneous)
+    beyond = parameters.from_com_inertia(1.0, 1.2 * solid.upper - 0.2 * solid.lower, 1e-3 * np.eye(3))
+    w = np.linalg.solve(basis, beyond)
+    covariance = np.diag(np.linspace(0.1, 2.0, 10))
+    found = density.nearest_inside(w, covariance, solid, basis)
+    atoms = np.linalg.solve(basis, unit_masses(np.concatenate([solid.sample(density.ATOMS), solid.corners])))
+    m = cp.Variable(atoms.shape[1], nonneg=True)
+    cost = cp.sum_squares((atoms @ m - w) / np.sqrt(np.diag(covariance)))
+    cp.Problem(cp.Minimize(cost)).solve(solver="CLARABEL")
+    np.testing.assert_allclose(found, atoms @ m.value, atol=2e-4 * np.linalg.norm(found))
+    inside = np.linalg.solve(basis, solid.homogeneous)
+    np.testing.assert_allclose(density.nearest_inside(inside, covariance, solid, basis), inside, atol=1e-6)
 
 
 def test_intervals_cover():

@@ -6,10 +6,10 @@ import pytest
 from payload_logs import THETA, static, swing
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters, pseudo
-from steelyard.payload import OnlineEstimator, calibrate, errors
+from steelyard.payload import OnlineEstimator, Status, calibrate, errors
 from steelyard.payload.experiment import recorded, test_object, wrist_motion
 from steelyard.payload.geo import entropic_fit
-from steelyard.payload.information import wrench_regressor
+from steelyard.payload.information import accumulate, wrench_regressor
 from steelyard.payload.problem import make_problem, mass_of
 
 HAMMER, BARBELL = test_object("hammer"), test_object("barbell")
@@ -138,6 +138,76 @@ def test_forgetting_follows_what_changes_slowly():
         estimator.update_many(motion.replace(wrench=wrench + noise))
         finals[memory] = abs(estimator.theta[0] - 1.1 * HAMMER.theta[0])
     assert finals[50.0] < 0.5 * finals[None]
+
+
+def test_forgetting_is_the_fit_of_discounted_sums():
+    """Each sample counts exp(-age / memory): in the estimate, in its spread and in the number of samples."""
+    log = swing(THETA, noise=(*NOISE, 0.0, 0.0), speed=1.5, duration=3.0)
+    estimator = OnlineEstimator(noise=NOISE, memory=40.0)
+    estimator.update_many(log)
+    factor = np.exp(-1 / 40) ** np.arange(len(log))[::-1]
+    A, b = accumulate(log, weights=np.sqrt(factor)).whitened(NOISE)
+    felt = log.origin_acceleration - log.gravity_in_sensor
+    mass = np.sum(factor[:, None] * felt * log.wrench[:, :3]) / np.sum(factor[:, None] * felt**2)
+    prior = parameters.from_com_inertia(mass, np.zeros(3), mass * 2 / 3 * 0.1**2 * np.eye(3))
+    expected, covariance = entropic_fit(A, b, prior, weight=0.1)
+    np.testing.assert_allclose(estimator.theta, expected, rtol=1e-3, atol=2e-4)
+    np.testing.assert_allclose(np.diag(estimator.covariance), np.diag(covariance), rtol=0.15)
+    assert estimator.payload.samples == int(factor.sum()) == 40
+    assert estimator.samples == len(log)
+
+
+def test_statuses_are_those_of_recorded_logs():
+    """Nothing held, then what slow motion does not show, then all of it, then what no payload explains."""
+    estimator = OnlineEstimator(shape=HAMMER.solid, noise=NOISE)
+    estimator.update_many(stream([], duration=1.0)[0])
+    assert estimator.payload.status is Status.FAINT and not estimator.payload.status.usable
+    slow, _ = stream([(0.0, 2.0, HAMMER.theta)], duration=2.0)
+    estimator = OnlineEstimator(shape=HAMMER.solid, noise=NOISE)
+    estimator.update_many(slow)
+    assert estimator.payload.status is Status.WEAK
+    assert estimator.payload.inertia_deviation.max() > 0.1 * np.linalg.eigvalsh(estimator.payload.inertia)[-1]
+    estimator = OnlineEstimator(shape=HAMMER.solid, noise=NOISE)
+    estimator.update_many(swing(HAMMER.theta, speed=4.0, duration=12.0, noise=(*NOISE, 0, 0)))
+    assert estimator.payload.status is Status.OK
+    assert estimator.share_left < 0.02
+
+
+@pytest.mark.parametrize("leaning", [45.0, 90.0])
+def test_gravity_that_leans_is_not_explained_online(leaning):
+    log, _ = stream([(0.0, 6.0, HAMMER.theta)], duration=6.0)
+    a = np.radians(leaning)
+    estimator = OnlineEstimator(
+        shape=HAMMER.solid, noise=NOISE, memory=300, gravity=9.81 * np.array([np.sin(a), 0, -np.cos(a)])
+    )
+    estimator.update_many(log)
+    found = estimator.payload
+    assert not found.status.usable
+    assert leaning == 90.0 or estimator.share_left == pytest.approx(np.sin(a), abs=0.25)
+
+
+def test_intervals_online_hold_a_core():
+    """All of the mass in one place of the shape: the inertia is wrong, and its interval says so."""
+    center = HAMMER.solid.homogeneous[1:4]
+    core = parameters.from_com_inertia(0.5, center, 1e-5 * np.eye(3))
+    log, _ = stream([(0.0, 3.0, core)], duration=3.0)
+    estimator = OnlineEstimator(shape=HAMMER.solid, noise=NOISE)
+    estimator.update_many(log)
+    found = estimator.payload
+    off = np.abs(found.inertia - 1e-5 * np.eye(3))
+    assert off.max() > 5e-4 and (off < 2.5 * found.inertia_deviation).all()
+    assert found.status is Status.WEAK
+
+
+def test_a_change_is_named_after_twenty_samples():
+    log, _ = stream([(1.0, 2.0, HAMMER.theta)], duration=2.0)
+    estimator = OnlineEstimator(shape=HAMMER.solid, noise=NOISE)
+    estimator.update_many(log[:118])
+    assert estimator.changes == [] and estimator.state == "changing"
+    estimator.update_many(log[118:125])
+    (change,) = estimator.changes
+    assert change.kind == "picked up" and change.time == pytest.approx(1.0, abs=0.02)
+    assert estimator.state == "holding" and estimator.payload.notes == ("picked up at 1.00 s",)
 
 
 def test_the_hand_is_taken_off():

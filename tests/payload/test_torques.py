@@ -1,6 +1,7 @@
 """A payload felt by the joints of a simulated Panda: mass within 2 %, centre within 5 mm, intervals that cover."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -103,3 +104,23 @@ def test_refused(panda, logs):
         identify_from_torques(panda, light, frame=FRAME)
     with pytest.raises(LogError, match="carried_information"):
         identify_from_torques(panda, sy.accumulate(panda, logs[0]), frame=FRAME)
+
+
+@pytest.mark.parametrize("fault", ["base leans by 20 degrees", "torque sign of a joint"])
+def test_torques_that_no_payload_explains_are_no_result(panda, logs, fault):
+    """The model's own error is more than the payload: a mass comes out, but not as a result."""
+    log, arm, tau = logs[0], panda, logs[0].tau.copy()
+    if fault == "torque sign of a joint":
+        tau[:, 1] *= -1
+    else:
+        a = np.radians(20)
+        arm = replace(panda, gravity=9.81 * np.array([np.sin(a), 0.0, -np.cos(a)]))
+    found = identify_from_torques(arm, log.replace(tau=tau), frame=FRAME, independence=SHARE)
+    assert found.status is Status.NOT_EXPLAINED and not found.status.usable
+    assert "of the torque that the arm's model does not explain" in found.findings[0]
+
+
+def test_torques_of_another_time_show_no_mass(panda, logs):
+    with pytest.raises(FitError, match="Is anything held"):
+        late = logs[0].replace(tau=np.roll(logs[0].tau, -125, axis=0))
+        identify_from_torques(panda, late, frame=FRAME, independence=SHARE)

@@ -95,7 +95,8 @@ def test_every_option_is_in_the_command(tmp_path):
 
 def test_a_suspicious_log_is_not_recommended(tmp_path):
     log = swing(THING.theta, noise=(0.05, 0.002, 0.01, 0.05))
-    np.savez(tmp_path / "held.npz", t=log.t, wrench=-log.wrench, rotation=log.rotation)
+    motion = {key: getattr(log, key) for key in ("t", "rotation", "twist", "acceleration")}
+    np.savez(tmp_path / "held.npz", wrench=-log.wrench, **motion)
     done = run("payload", tmp_path / "held.npz", "--out", tmp_path / "out")
     found = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
     assert done.exit_code == 1 and found["verdict"]["level"] == "keep"

@@ -40,8 +40,8 @@ MUTANTS = (
     Mutant(
         "noise without lost degrees of freedom",
         "fit/whitening.py",
-        "degrees = np.maximum(info.counts - parameters_per_row(info), 1.0)",
-        "degrees = np.maximum(info.counts, 1.0)",
+        "degrees = np.maximum(info.counts - taken / info.independence, 1.0 / info.independence)",
+        "degrees = np.maximum(info.counts, 1.0 / info.independence)",
         FITS,
     ),
     Mutant(

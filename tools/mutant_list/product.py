@@ -223,8 +223,8 @@ MUTANTS = (
     Mutant(
         "validate: weights do not count in the whole",
         "validate.py",
-        "weights = 1.0 if self.weights is None else self.weights",
-        "weights = 1.0",
+        "(1.0 if self.weights is None else self.weights)",
+        "1.0",
         ("test_validate.py", "log/test_masks.py"),
     ),
     Mutant(

@@ -49,6 +49,10 @@ def payload(
         tuple[float, float, float] | None,
         typer.Option(metavar="X Y Z", help="In the world, m/s^2. [default: the file's, or 0 0 -9.81]"),
     ] = None,
+    noise: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="N NM", help="Known noise of force and torque. [default: from the log]"),
+    ] = None,
     folder: Folders = None,
     export: Annotated[
         str, typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,ros,urdf,mjcf: print for these controllers.")
@@ -80,6 +84,7 @@ def payload(
             axes,
             negate,
             gravity,
+            noise,
             tuple(folder or ()),
         )
         formats = words(export)
@@ -90,8 +95,7 @@ def payload(
             from steelyard.report.payload_files import write_payload
 
             write_payload(outcome, request, exports, out)
-    reason = "the findings come first" if found.consistent else "no body can have these numbers"
-    left_out = [f"! not exported: {reason}"] if formats and not exports else []
+    left_out = [f"! not exported: {found.status.value}"] if formats and not exports else []
     texts = [f"# {name}\n{text}" for name, text in exports.items()]
     if as_json:
         show_json(found.as_dict() | {"export": "\n\n".join(texts)})

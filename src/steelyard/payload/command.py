@@ -37,6 +37,7 @@ class Request:
     axes: str = "sensor"
     negate: bool = False
     gravity: tuple[float, float, float] | None = None
+    noise: tuple[float, float] | None = None
     folder: tuple[Path, ...] = ()
 
 
@@ -56,7 +57,7 @@ def identify_files(request: Request) -> Outcome:
         raise OptionError("--frame names a link of the arm: give --arm MODEL too")
     tool = None if request.hand is None else calibrate(_read(request, request.hand))
     log = made_ready(_read(request, request.log), request.method, tool=tool)
-    found = identify(log, request.method, shape=_shape(request), bias=request.bias, smooth=False)
+    found = identify(log, request.method, shape=_shape(request), bias=request.bias, noise=request.noise, smooth=False)
     return Outcome(found, wrench_signals(log, found))
 
 
@@ -106,7 +107,5 @@ def require_formats(formats: tuple[str, ...]) -> None:
 
 
 def exports(payload: Payload, formats: tuple[str, ...]) -> dict[str, str]:
-    """The payload in each of the formats; none for numbers that no body can have, or of a log that was misread."""
-    if not (payload.consistent and payload.status.usable):
-        return {}
-    return {each: export(payload.theta, each) for each in formats}
+    """The payload in each of the formats; none for a result that is not usable."""
+    return {each: export(payload, each) for each in formats} if payload.status.usable else {}

@@ -1,12 +1,20 @@
 """Our default: a random density inside the shape, conditioned on the data.
 
-The shape is cut into small cells; each has density `rho (1 + delta)` with `delta` a Gaussian field of deviation `sigma`
-and correlation length `ell` (in radii of gyration of the shape). Ten numbers follow from it linearly, so the prior on
-theta is Gaussian with a covariance that knows the shape: masses far out move the centre and the inertia together, as
-they do in real objects. The mass level itself is left to the data. `sigma` and `ell` are unknown; the data weighs every
-pair by its evidence (marginal likelihood), and an object whose centre of mass lies off its centroid shows by itself
-that it is not homogeneous. Where the conditioned field has negative cells they are held at zero (non-negative least
-squares), so that every result is a body of real, positive masses inside the shape: consistent by construction.
+Two kinds of random densities, both of which make the prior on theta Gaussian with moments that know the shape:
+
+- fields: the shape is cut into small cells of density `rho (1 + delta)`, with `delta` a Gaussian field of deviation
+  `sigma` and correlation length `ell` (in radii of gyration of the shape), as in things made of a few materials;
+- lumps: masses at random places inside the shape (a Dirichlet process of few effective masses), which admits any
+  density: mass in a core, on the surface, in one corner.
+
+The mass level itself is left to the data. The data weighs all of them by evidence (marginal likelihood), so an object
+whose centre of mass lies off its centroid shows by itself that it is not homogeneous. Evidence cannot speak of what the
+data does not show, though: a core and a shell have the centre of mass of a homogeneous body. Intervals are therefore
+those of the widest prior, any density inside the shape, and hold the estimate's distance from it. A result that no
+density inside the shape has is moved to the nearest that one does, in the metric of its own covariance.
+
+All of it happens in coordinates in which the homogeneous kilogram is the unit matrix, `J = L W L^T`, so that thin
+shapes are as well conditioned as compact ones.
 """
 
 from dataclasses import dataclass
@@ -14,26 +22,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.payload.information import triangle
-from steelyard.payload.shape import Solid
+from steelyard.inertia import cones, pseudo
+from steelyard.payload.shape import Solid, unit_masses
 
 CELLS = 96
 SIGMAS = (0.1, 0.2, 0.4, 0.8, 1.6)
 LENGTHS = (0.25, 0.5, 1.0)
-GRAIN = 0.02  # of a cell's mass, independent from cell to cell: keeps the field's covariance invertible
+GRAIN = 0.02  # of a cell's mass, independent from cell to cell
+LUMPS = (16.0, 4.0, 1.0)  # effective number of masses
+ANY = 1.3  # deviations of one lump: then all mass in the core, or on the surface, of a ball, a box or a rod is within
+# two (their moments lie up to 2.3 deviations of one lump from the homogeneous)
 LEVEL = 1.0  # of the mass: how far the overall level may be from what forces alone say
-WORTH = 0.02  # evidence share below which a pair is left out
+WORTH = 0.02  # evidence share below which a prior is left out
+ATOMS = 400  # points inside the shape that stand for all of it
+SOLID = 1e-4  # share of the homogeneous body in every result: no body is flat
+FLOOR = 1e-12  # of a variance: thin shapes leave hardly any across
+UNIT = cones.triangle(np.eye(4))
 
 
 @dataclass(frozen=True, eq=False)
 class DensityFit:
-    """theta (10,) of the conditioned density, its covariance (10, 10), masses (k,) of the cells, and the evidence-
-    weighted deviation of density (0.4: densities differ by 40 % within the object)."""
+    """theta (10,) of the conditioned density and its covariance (10, 10), of any density inside the shape."""
 
     theta: np.ndarray
     covariance: np.ndarray
-    masses: np.ndarray
-    deviation: float
 
 
 def density_fit(A, b, solid: Solid, mass: float) -> DensityFit:
@@ -46,70 +58,78 @@ def density_fit(A, b, solid: Solid, mass: float) -> DensityFit:
             f"the forces give a mass of {mass:.4g} kg, so there is nothing to spread over the shape. Nothing is held, "
             "or the sign of wrench or gravity is wrong: sy.payload.diagnose(log) says which"
         )
-    P, share, _ = solid.cells(CELLS)
-    mean = mass * share
-    separation = _separation(P[1:4].T, solid)
-    pairs = [(sigma, length) for length in LENGTHS for sigma in SIGMAS]
-    fields = [_covariance(separation, mean, *pair) for pair in pairs]
-    conditioned = [_condition(A, b, P, mean, K) for K in fields]
-    weight = np.array([evidence for *_, evidence in conditioned])
-    weight = np.exp(weight - weight.max())
-    weight = np.where(weight >= WORTH * weight.max(), weight, 0.0)
-    weight /= weight.sum()
-    masses, spread = np.zeros_like(mean), np.zeros((10, 10))
-    chosen = [i for i, w in enumerate(weight) if w > 0]
-    positive = [_positive(A, b, P, mean, fields[i], conditioned[i][0]) for i in chosen]
-    for i, m in zip(chosen, positive, strict=True):
-        masses += weight[i] * m
-        spread += weight[i] * conditioned[i][1]
-    theta = P @ masses
-    for i, m in zip(chosen, positive, strict=True):
-        spread += weight[i] * np.outer(P @ m - theta, P @ m - theta)
-    return DensityFit(theta, spread, masses, float(sum(weight[i] * pairs[i][0] for i in chosen)))
+    basis = unit_basis(solid.homogeneous)
+    spreads = np.array([*field_spreads(solid, basis), *(lump_spread(solid, basis) / count for count in LUMPS)])
+    level = LEVEL**2 * np.outer(UNIT, UNIT)
+    B = mass * A @ basis
+    means, covariances, evidence = zip(*(condition(B, b, spread + level) for spread in spreads), strict=True)
+    weight = np.exp(np.array(evidence) - max(evidence))
+    weight = np.where(weight >= WORTH, weight, 0.0) / weight[weight >= WORTH].sum()
+    w = np.tensordot(weight, means, axes=1)
+    own = np.tensordot(weight, [C + np.outer(m - w, m - w) for m, C in zip(means, covariances, strict=True)], axes=1)
+    w = nearest_inside(w, own, solid, basis)
+    wide, spread, _ = condition(B, b, any_spread(solid, basis))
+    theta, covariance = mass * basis @ w, mass**2 * basis @ (spread + np.outer(wide - w, wide - w)) @ basis.T
+    return DensityFit(theta, covariance)
 
 
-def prior_precision(solid: Solid, sigma: float = 0.4, length: float = 0.5) -> np.ndarray:
-    """(10, 10) precision of theta of a random density of 1 kg, at one deviation and correlation length."""
+def unit_basis(reference) -> np.ndarray:
+    """(10, 10) from coordinates w of `J = L W L^T`, W the unit for the reference (10,), to theta."""
+    root = np.linalg.cholesky(pseudo.to_matrix(reference))
+    return pseudo.to_parameters(root @ cones.from_triangle(np.eye(10), 4) @ root.T).T
+
+
+def field_spreads(solid: Solid, basis) -> list[np.ndarray]:
+    """(10, 10) covariances of w of random fields of 1 kg, of all deviations and correlation lengths."""
     P, share, _ = solid.cells(CELLS)
-    prior = P @ _covariance(_separation(P[1:4].T, solid), share, sigma, length) @ P.T
-    return np.linalg.inv(prior + 1e-13 * np.diag(np.diag(prior)))
+    separation, columns = _separation(P[1:4].T, solid), np.linalg.solve(basis, P) * share
+    alike = [np.exp(-0.5 * separation / length**2) for length in LENGTHS]
+    grain = GRAIN**2 * np.eye(len(share))
+    return [columns @ (sigma**2 * field + grain) @ columns.T for field in alike for sigma in SIGMAS]
+
+
+def lump_spread(solid: Solid, basis) -> np.ndarray:
+    """(10, 10) covariance of w of 1 kg at one random place inside the shape."""
+    return np.cov(np.linalg.solve(basis, unit_masses(solid.points)), bias=True)
+
+
+def precisions(solid: Solid, basis) -> tuple[np.ndarray, np.ndarray]:
+    """(10, 10) precisions of w of 1 kg: in four lumps, and of any density inside the shape."""
+    usual = lump_spread(solid, basis) / 4 + LEVEL**2 * np.outer(UNIT, UNIT)
+    narrow, wide = (np.linalg.inv(spread + FLOOR * np.eye(10)) for spread in (usual, any_spread(solid, basis)))
+    return narrow, wide
+
+
+def any_spread(solid: Solid, basis) -> np.ndarray:
+    """(10, 10) covariance of w of the widest prior: any density inside the shape, and a mass that is hardly known."""
+    return ANY**2 * lump_spread(solid, basis) + LEVEL**2 * np.outer(UNIT, UNIT)
+
+
+def condition(B, b, spread):
+    """Gaussian w (10,) of mean `UNIT` and covariance `spread`, given `B w ~ b`: mean, covariance, log evidence."""
+    values, axes = np.linalg.eigh(spread)
+    root = axes * np.sqrt(np.maximum(values, FLOOR))
+    F, r = B @ root, b - B @ UNIT
+    H = np.eye(10) + F.T @ F
+    z = np.linalg.solve(H, F.T @ r)
+    evidence = -0.5 * (r @ r - (F.T @ r) @ z) - 0.5 * np.linalg.slogdet(H)[1]
+    return UNIT + root @ z, root @ np.linalg.solve(H, root.T), float(evidence)
+
+
+def nearest_inside(w, covariance, solid: Solid, basis) -> np.ndarray:
+    """The w (10,) of a positive density inside the shape that is nearest, in units of the covariance; w itself where it
+    is one."""
+    from scipy.optimize import nnls
+
+    points = np.concatenate([solid.sample(ATOMS), solid.corners])
+    atoms = np.linalg.solve(basis, unit_masses(points))
+    values, axes = np.linalg.eigh(covariance)
+    whiten = axes.T / np.sqrt(np.maximum(values, FLOOR * values[-1]))[:, None]
+    masses, _ = nnls(whiten @ atoms, whiten @ w)
+    return (1 - SOLID) * atoms @ masses + SOLID * masses.sum() * UNIT
 
 
 def _separation(centers, solid):
     """(k, k) squared distances of cells, in radii of gyration of the shape."""
     radius = np.trace(np.atleast_2d(np.cov(solid.points.T)))
     return np.sum((centers[:, None] - centers) ** 2, axis=-1) / radius
-
-
-def _covariance(separation, mean, sigma, length):
-    """(k, k) prior covariance of the cells' masses."""
-    field = sigma**2 * np.exp(-0.5 * separation / length**2) + LEVEL**2
-    return np.outer(mean, mean) * field + np.diag((GRAIN * mean) ** 2)
-
-
-def _condition(A, b, P, mean, K):
-    """Conditioned masses (k,), covariance of theta (10, 10), log evidence."""
-    spread = K @ P.T
-    prior = P @ spread
-    root = np.linalg.cholesky(prior + 1e-13 * np.diag(np.diag(prior)))
-    B, r = A @ root, b - A @ (P @ mean)
-    H = np.eye(10) + B.T @ B
-    z = np.linalg.solve(H, B.T @ r)
-    covariance = root @ np.linalg.solve(H, root.T)
-    masses = mean + spread @ np.linalg.solve(root.T, z)
-    evidence = -0.5 * (r @ r - (B.T @ r) @ z) - 0.5 * np.linalg.slogdet(H)[1]
-    return masses, covariance, float(evidence)
-
-
-def _positive(A, b, P, mean, K, masses):
-    """The same with negative cells held at zero."""
-    if masses.min() >= 0:
-        return masses
-    from scipy.optimize import nnls
-
-    scale = float(mean.mean())
-    whitening = np.linalg.inv(np.linalg.cholesky(K))
-    rows = np.concatenate([A @ P, whitening]) * scale
-    factor = triangle(np.column_stack([rows, np.concatenate([b, whitening @ mean])]))
-    k = len(mean)
-    return scale * nnls(factor[:k, :k], factor[:k, k], maxiter=50 * k)[0]

@@ -6,7 +6,9 @@ import numpy as np
 
 from steelyard.log.finding import Finding
 from steelyard.log.gaps import gaps
-from steelyard.payload.information import accumulate
+from steelyard.payload.explain import explanation, plain_fit
+from steelyard.payload.information import accumulate, wrench_regressor
+from steelyard.payload.kinematics import motion_findings
 from steelyard.payload.problem import Problem, mass_of, residual_noise, solve
 from steelyard.payload.shape import Solid
 from steelyard.payload.wrench_log import WrenchLog, turned
@@ -31,20 +33,32 @@ _READINGS = {
 
 
 def diagnose(log: WrenchLog, solid: Solid | None = None) -> tuple[str, ...]:
-    """Findings of a log: wrong sign of wrench or gravity, wrong axes, constant pose, saturation, gaps, and a centre of
-    mass outside the shape. Empty when nothing looks wrong."""
+    """Findings of a log: wrong sign of wrench or gravity, wrong axes, motion signals that do not belong together, what
+    no rigid payload explains, constant pose, saturation, gaps, and a centre of mass outside the shape. Empty when
+    nothing looks wrong."""
     return tuple(finding.message for finding in examine(log, solid))
 
 
-def examine(log: WrenchLog, solid: Solid | None = None) -> tuple[Finding, ...]:
-    """The same as `Finding`s: code "misread" and severity "fatal" where no result from the log can be trusted."""
-    looks = (("misread", _signs), ("saturated", _saturation), ("gap", _time), ("pose", _pose))
-    found = [
-        Finding(code, "fatal" if code == "misread" else "warning", text) for code, look in looks for text in look(log)
-    ]
+def examine(log: WrenchLog, solid: Solid | None = None, *, bias: bool = False, noise=None) -> tuple[Finding, ...]:
+    """The same as `Finding`s, severity "fatal" where no result from the log can be trusted: code "misread" where it is
+    known what to change, "unexplained" where it is not. bias, noise: as for `identify`."""
+    looks = (("saturated", _saturation), ("gap", _time), ("pose", _pose))
+    found = [Finding(code, "warning", text) for code, look in looks for text in look(log)]
+    found = [*_misread(log, bias, noise), *found]
     if solid is not None and not any(finding.severity == "fatal" for finding in found):
         found += [Finding("place", "warning", text) for text in _place(log, solid)]
     return tuple(found)
+
+
+def _misread(log, bias, noise) -> list[Finding]:
+    """Signs and axes, else the motion alone, else what the payload leaves: each would upset the next. Motion signals
+    that contradict each other in the given axes are no matter of a sign of wrench or gravity."""
+    motion = list(motion_findings(log))
+    amiss = any(finding.severity == "fatal" for finding in motion)
+    signs = [Finding("misread", "fatal", text) for axes, text in _signs(log, bias) if axes != "sensor" or not amiss]
+    if signs or amiss:
+        return signs or motion
+    return [*motion, *explanation(log, bias=bias, noise=noise)]
 
 
 def misfit(problem: Problem, theta, bias=None) -> tuple[Finding, ...]:
@@ -65,27 +79,29 @@ def misfit(problem: Problem, theta, bias=None) -> tuple[Finding, ...]:
     )
 
 
-def _signs(log):
-    """The reading of the log (axes, sign of gravity, sign of the wrench) that explains it far better than the given."""
+def _signs(log, bias=False):
+    """The reading of the log (axes, sign of gravity, sign of the wrench) that explains it far better than the given:
+    its axes, and in words."""
     step = max(1, len(log) // LOOKED_AT)
     part = log[::step] if step > 1 else log
     if len(part) < 4 or not np.linalg.norm(part.gravity) > 0:
         return
-    given, mass = _explained(part)
+    given, mass = _explained(part, bias)
     if mass > 0 and given < FIT:
         return
     best, reading = given if mass > 0 else np.inf, None
     for axes, flip, negate in product(_READINGS, (False, True), (False, True)):
         candidate = _read_as(part, axes, flip, negate)
-        residual, candidate_mass = _explained(candidate)
+        residual, candidate_mass = _explained(candidate, bias)
         if candidate_mass > 0 and residual < (BETTER * best if reading is None and mass > 0 else 0.98 * best):
             best, reading = residual, (axes, flip, negate)
-    if mass <= 0 and (reading is None or best > UNEXPLAINED):
-        yield (
-            f"the forces give a mass of {mass:.4g} kg, and no usual mistake of signs or axes explains it: nothing is "
-            "held, the sensor was not tared, or the frame of the sensor is another (--frame)"
-        )
     if reading is None or (mass <= 0 and best > UNEXPLAINED):
+        if mass < 0 and given < UNEXPLAINED:
+            yield (
+                "sensor",
+                f"the forces give a mass of {mass:.4g} kg, and no usual mistake of signs or axes explains it: nothing "
+                "is held, the sensor was not tared, or the frame of the sensor is another (--frame)",
+            )
         return
     axes, flip, negate = reading
     words = [_READINGS[axes]] if _READINGS[axes] else []
@@ -95,19 +111,16 @@ def _signs(log):
     if negate:
         words.append("the wrench is the reaction of the payload on the hand: pass -wrench (--negate)")
     got = f"a negative mass of {mass:.4g} kg" if mass <= 0 else f"a residual of {100 * given:.0f} % of the signal"
-    yield (
-        f"read as given, the log fits with {got}; it is explained to {100 * best:.2g} % if {' and '.join(words)}"
-        + (AT_REST if flip != negate and not log.moving else "")
-    )
+    text = f"read as given, the log fits with {got}; it is explained to {100 * best:.2g} % if {' and '.join(words)}"
+    yield axes, text + (AT_REST if flip != negate and not log.moving else "")
 
 
-def _explained(log):
-    """Residual over signal of a least-squares fit (worse of force and torque), and its mass."""
-    information = accumulate(log)
-    noise = residual_noise(information, False)
-    theta = solve(*information.whitened(noise))
-    relative = information.residual_rms(theta) / np.maximum(information.signal_rms, 1e-9)
-    return float(np.hypot(*relative)), mass_of(log)
+def _explained(log, bias):
+    """Residual over signal of a least-squares fit, of force and torque together, and its mass."""
+    theta, offset = plain_fit(log, bias)
+    residual = (log.wrench - wrench_regressor(log) @ theta - offset).reshape(-1, 2, 3)
+    left, signal = (np.sqrt(np.mean(x**2, axis=(0, 2))) for x in (residual, log.wrench.reshape(-1, 2, 3)))
+    return float(np.hypot(*(left / np.maximum(signal, 1e-9)))), mass_of(log, bias)
 
 
 def _read_as(log, axes, flip, negate):

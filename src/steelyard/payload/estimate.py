@@ -17,13 +17,15 @@ class Status(Enum):
     OK = "solved; mass, centre of mass and inertia are determined"
     WEAK = "solved; the motion barely shows the inertia, which comes from shape or prior: turn faster, about more axes"
     STATIC = "solved from poses at rest: mass and centre of mass are measured, the inertia is assumed from the shape"
-    AXIS = "solved, but the sensor kept one orientation to gravity: part of the centre of mass is assumed; tilt it more"
+    AXIS = "solved, but part of the centre of mass is assumed: tilt the sensor more, about two axes, or record longer"
+    FAINT = "the wrench hardly shows a payload: nothing is held, or too little for this sensor and so few samples"
     SUSPECT = "the log does not fit a rigid payload as it was read: see the findings, they say what to change"
+    NOT_EXPLAINED = "no rigid payload explains this log, and no known mistake does: do not use these numbers"
     INCONSISTENT = "no real body has these numbers: give a shape, or use a method that keeps to physics (auto, geo)"
 
     @property
     def usable(self) -> bool:
-        return self not in (Status.INCONSISTENT, Status.SUSPECT)
+        return self not in (Status.FAINT, Status.SUSPECT, Status.NOT_EXPLAINED, Status.INCONSISTENT)
 
 
 @dataclass(frozen=True, eq=False)

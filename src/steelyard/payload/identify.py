@@ -11,6 +11,7 @@ from steelyard.payload.density import density_fit
 from steelyard.payload.diagnose import examine, misfit
 from steelyard.payload.estimate import Payload, Status
 from steelyard.payload.geo import entropic_fit
+from steelyard.payload.kinematics import with_motion
 from steelyard.payload.plain import ordinary, total
 from steelyard.payload.point_mass import C1, LAMBDA, discretise, solve_point_masses
 from steelyard.payload.problem import Problem, make_problem, solve
@@ -18,7 +19,7 @@ from steelyard.payload.realizable import constrained_fit
 from steelyard.payload.shape import Solid, solid_of
 from steelyard.payload.smoothing import smooth_motion
 from steelyard.payload.tool import Tool, compensate
-from steelyard.payload.unknown import compact_body, share_left, status_of
+from steelyard.payload.unknown import compact_body, status_of
 from steelyard.payload.wrench_log import WrenchLog
 
 METHODS = ("auto", "density", "pmd", "pmd-squared", "geo", "ellipsoid", "hull", "consistent", "ols", "rtls")
@@ -73,7 +74,7 @@ def identify(
     log = made_ready(log, method, tool=tool, smooth=smooth)
     expected = None if prior is None else _given_prior(prior)
     problem = make_problem(log, noise=noise, bias=bias, solid=solid, prior=expected)
-    findings = examine(log, solid)
+    findings = examine(log, solid, bias=bias, noise=noise)
     if not problem.mass > 0 and chosen not in ("ols", "rtls"):
         chosen, why = "ols", f"{chosen} needs a positive mass, and the forces give {problem.mass:.4g} kg"
     theta, covariance, notes = _fit(problem, chosen, points, c1, weight, seed)
@@ -91,12 +92,13 @@ def identify(
         findings=tuple(finding.message for finding in findings),
         notes=(*log.notes, *(solid.notes if solid is not None else ()), *notes),
     )
-    fatal = any(finding.severity == "fatal" for finding in findings)
-    return replace(payload, status=Status.SUSPECT if fatal else _status(payload, problem))
+    return replace(payload, status=_status(payload, problem, findings))
 
 
 def made_ready(log: WrenchLog, method: str, *, tool: Tool | None = None, smooth: bool | None = None) -> WrenchLog:
-    """The log that is fitted: the tool taken off, the motion smoothed where the method asks for it."""
+    """The log that is fitted: samples at rest where motion is not known, the tool taken off, the motion smoothed where
+    the method asks for it. Raises LogError for a sensor that turns all the time and a motion that is not known."""
+    log = with_motion(log, FEWEST)
     log = log if tool is None else compensate(log, tool)
     return smooth_motion(log) if smooth or (smooth is None and method not in PUBLISHED) else log
 
@@ -156,7 +158,7 @@ def _fit(problem: Problem, method, points, c1, weight, seed):
     if method == "density":
         assert solid is not None
         fit = density_fit(A, b, solid, problem.mass)
-        return fit.theta, fit.covariance, (f"density varies by about {100 * fit.deviation:.0f} % within the object",)
+        return fit.theta, fit.covariance, ()
     prior = _prior(problem)
     if method == "geo":
         return *entropic_fit(A, b, prior, weight=1.0 if weight is None else weight), ()
@@ -178,8 +180,10 @@ def _body_set(method, solid: Solid | None):
     return HullRealizable(solid.coarse_hull(HULL_CORNERS))
 
 
-def _status(payload: Payload, problem: Problem) -> Status:
-    if not payload.consistent:
-        return Status.INCONSISTENT
+def _status(payload: Payload, problem: Problem, findings) -> Status:
+    fatal = [finding.code for finding in findings if finding.severity == "fatal"]
+    if fatal:
+        return Status.NOT_EXPLAINED if fatal == ["unexplained"] else Status.SUSPECT
     size = None if problem.solid is None else float(np.linalg.norm(problem.solid.sides)) / 2
-    return status_of(share_left(problem.whitened[0], payload.theta, size), moving=problem.log.moving)
+    status = status_of(payload, moving=problem.log.moving, size=size)
+    return status if payload.consistent or status is Status.FAINT else Status.INCONSISTENT

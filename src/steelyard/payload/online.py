@@ -6,22 +6,24 @@ raises the alarm when the payload is picked up, swapped or dropped; the sums sta
 to where the surprise began.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steelyard.errors import FitError, OptionError
-from steelyard.inertia import cones, parameters, pseudo
-from steelyard.payload.density import prior_precision
+from steelyard.inertia import parameters
+from steelyard.payload.density import UNIT, precisions, unit_basis
 from steelyard.payload.estimate import Payload, Status
+from steelyard.payload.explain import UNEXPLAINED
 from steelyard.payload.shape import solid_of
+from steelyard.payload.unknown import status_of
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 
 KINDS = {1: "picked up", 2: "swapped", 3: "dropped"}
 UNKNOWN_RADIUS = 0.1  # m, radius of gyration about the sensor of a payload of unknown shape
 BARRIER_WITH_SHAPE, BARRIER_ALONE = 0.05, 0.1
 THRESHOLD, DRIFT = 12.0, 2.0  # of the cumulative sum, and the excess over the usual surprise that is not yet counted
-FELT, PULLED, COUNT, LAST, AGE, USUAL, STATE_SIZE = 0, 1, 2, 5, 6, 9, 16  # of the kernel's state
+FELT, PULLED, COUNT, LAST, AGE, USUAL, ENERGY, TRUSTED, STATE_SIZE = 0, 1, 2, 5, 6, 9, 16, 17, 18  # kernel's state
 SETTLE = 20  # samples after a fresh start before a change is named, and before the next can be seen
 
 
@@ -57,11 +59,12 @@ class OnlineEstimator:
             raise OptionError(f"empty={empty!r}: expected a positive mass in kg")
         solid = None if shape is None else solid_of(shape)
         reference = _ball(UNKNOWN_RADIUS) if solid is None else solid.homogeneous
-        root = np.linalg.cholesky(pseudo.to_matrix(reference))
-        self._basis = np.ascontiguousarray(pseudo.to_parameters(root @ cones.from_triangle(np.eye(10), 4) @ root.T).T)
+        self._basis = np.ascontiguousarray(unit_basis(reference))
+        self._size = None if solid is None else float(np.linalg.norm(solid.sides)) / 2
         self._tool, self._gravity = tool, np.asarray(gravity if tool is None else tool.gravity, dtype=float)
-        precision = np.zeros((10, 10)) if solid is None else prior_precision(solid)
-        self._Q = np.ascontiguousarray(self._basis.T @ precision @ self._basis)
+        nothing = np.zeros((10, 10)), np.zeros((10, 10))
+        narrow, self._wide = nothing if solid is None else precisions(solid, self._basis)
+        self._Q = np.ascontiguousarray(narrow)
         self._column, self._row = np.tril_indices(4)
         barrier = BARRIER_ALONE if solid is None else BARRIER_WITH_SHAPE
         forget = 1.0 if memory is None else float(np.exp(-1 / memory))
@@ -86,8 +89,13 @@ class OnlineEstimator:
 
     @property
     def covariance(self) -> np.ndarray:
-        """(10, 10) of the current estimate, at the noise that the stream really has."""
-        return self._state[USUAL] * self._basis @ np.linalg.solve(self._H, self._basis.T)
+        """(10, 10) of the current estimate, at the noise that the stream really has, for any density inside the shape:
+        it holds the way to the estimate that assumes nothing else."""
+        mass = max(self._state[PULLED] / max(self._state[FELT], 1e-12), 0.3 * self._config[7])  # as in the kernel
+        H = self._H + (self._wide - self._Q) / mass**2
+        shift = np.linalg.solve(H, (self._wide - self._Q) @ (self._w - mass * UNIT) / mass**2)
+        spread = self._state[USUAL] * np.linalg.inv(H) + np.outer(shift, shift)
+        return self._basis @ spread @ self._basis.T
 
     @property
     def holding(self) -> bool:
@@ -107,16 +115,28 @@ class OnlineEstimator:
         """The current estimate as a Payload. Raises FitError before the first sample."""
         if self.samples == 0:
             raise FitError("no sample has been fed yet; call update or update_many first")
-        return Payload(
+        found = Payload(
             theta=self.theta,
             covariance=self.covariance,
             method="online",
-            status=Status.OK if self.holding else Status.WEAK,
+            status=Status.FAINT,
             noise=self._noise,
             samples=int(self._state[COUNT]),
             why="recursive, with forgetting and change detection",
             notes=tuple(f"{c.kind} at {c.time:.2f} s" for c in self.changes),
         )
+        if not self.holding:
+            return found
+        if self.share_left > UNEXPLAINED:
+            return replace(found, status=Status.NOT_EXPLAINED)
+        return replace(found, status=status_of(found, moving=True, size=self._size))
+
+    @property
+    def share_left(self) -> float:
+        """What the estimate leaves of the wrench beyond the sensor's noise, as a part of it, both in units of noise."""
+        energy, w = self._state[ENERGY], self._w
+        left = energy - 2 * self._h @ w + w @ self._G @ w - 6 * self._state[TRUSTED]
+        return float(np.sqrt(max(left, 0.0) / max(energy, 1e-300)))
 
     def update(self, t: float, rotation, wrench, twist=None, acceleration=None) -> np.ndarray:
         """One sample. rotation: (3, 3) world_from_sensor; wrench, twist, acceleration: (6,). Returns theta (10,)."""

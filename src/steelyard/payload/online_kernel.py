@@ -24,7 +24,8 @@ LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
 
 # entries of the scalar state
 FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL = range(10)
-HELD_MOMENT, BEFORE_MOMENT, STATE_SIZE = 10, 13, 16  # first moments, three numbers each
+HELD_MOMENT, BEFORE_MOMENT = 10, 13  # first moments, three numbers each
+ENERGY, TRUSTED, STATE_SIZE = 16, 17, 18  # sums of whitened wrenches squared, and of the samples' weights
 # entries of the configuration
 FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY = range(8)
 
@@ -169,7 +170,7 @@ def _watch(level, t, config, state, G, h):
         state[BEFORE_MOMENT : BEFORE_MOMENT + 3] = state[HELD_MOMENT : HELD_MOMENT + 3]
         G[:, :] = 0.0
         h[:] = 0.0
-        state[FELT] = state[PULLED] = state[COUNT] = state[AGE] = state[ALARM] = 0.0
+        state[FELT] = state[PULLED] = state[COUNT] = state[AGE] = state[ALARM] = state[ENERGY] = state[TRUSTED] = 0.0
 
 
 @njit(**OPTIONS)
@@ -182,6 +183,10 @@ def _add(rows, r, felt, wrench, trust, forget, state, G, h):
     state[FELT] = forget * state[FELT] + trust * strength
     state[PULLED] = forget * state[PULLED] + trust * force
     state[COUNT] = forget * state[COUNT] + 1
+    state[TRUSTED] = forget * state[TRUSTED] + trust
+    state[ENERGY] *= forget
+    for m in range(6):
+        state[ENERGY] += trust * r[m] * r[m]
     for i in range(10):
         total = 0.0
         for m in range(6):

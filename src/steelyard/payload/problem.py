@@ -12,6 +12,7 @@ from steelyard.payload.wrench_log import WrenchLog
 NOISE_STEPS = 5
 MEMORY_SAMPLES = 5000
 NOISE_FLOOR = 1e-6  # of the signal: noise-free simulated logs would weigh infinitely
+DETERMINED = 1e-10  # eigenvalue over the largest from which a combination of parameters counts as seen
 NOWHERE = 1e-12  # N: forces smaller than this are no signal
 
 
@@ -72,7 +73,8 @@ def residual_memory(log: WrenchLog, information: WrenchInformation, noise, bias:
     if len(part) < 50:
         return np.ones(2)
     theta = solve(*information.whitened(noise, bias=bias))
-    residual = part.wrench - wrench_regressor(part) @ theta
+    Y = wrench_regressor(part)
+    residual = part.wrench - Y @ theta
     residual = residual - residual.mean(axis=0) if bias else residual
     n, reach = len(residual), min(len(residual) // 3, 200)
     memory = np.ones(2)
@@ -86,7 +88,24 @@ def residual_memory(log: WrenchLog, information: WrenchInformation, noise, bias:
         pairs = rho[:-1:2] + rho[1::2]  # sums of neighbours stay positive as long as there is memory (Geyer 1992)
         end = int(np.argmax(pairs < 2 / np.sqrt(3 * n))) if (pairs < 2 / np.sqrt(3 * n)).any() else len(pairs)
         memory[group] = 1 + 2 * float(pairs[:end].sum())
-    return memory
+    return memory * score_spread(Y, residual, noise * np.sqrt(memory), reach=2 * memory.max())
+
+
+def score_spread(Y, residual, noise, *, reach: float) -> float:
+    """Variance of what residuals pull at theta over what residuals of this noise alike at all times would, at least 1
+    (the sandwich of Newey and West 1987): errors of motion are largest where the motion shows most.
+
+    Y: (n, 6, 10), residual: (n, 6), noise: (2,), reach: samples over which residuals remember.
+    """
+    deviation = np.repeat(noise, 3)
+    rows = Y / deviation[:, None]
+    values, axes = np.linalg.eigh(np.einsum("nij,nik->jk", rows, rows))
+    seen = values > DETERMINED * values[-1]
+    scores = np.einsum("nij,ni->nj", rows, residual / deviation) @ (axes[:, seen] / np.sqrt(values[seen]))
+    total = np.sum(scores**2)
+    for lag in range(1, min(int(reach), len(Y) // 4) + 1):
+        total += 2 * (1 - lag / (int(reach) + 1)) * np.sum(scores[lag:] * scores[:-lag])
+    return max(1.0, float(total) / scores.shape[1])
 
 
 def solve(A, b) -> np.ndarray:

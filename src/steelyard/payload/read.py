@@ -14,6 +14,7 @@ from steelyard.log.units import factor
 from steelyard.log.vocabulary import WORDS
 from steelyard.model.robot import Robot
 from steelyard.payload.carried import carried_log
+from steelyard.payload.kinematics import streamed
 from steelyard.payload.motion import filter_motion
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 
@@ -49,7 +50,6 @@ COLUMNS = {
 }
 UNIT_OF = {"t": "t", "wrench": "tau", "position": "q", "twist": "v", "acceleration": "a"}  # channel with its units
 AXES = ("sensor", "world")
-SLOWEST = 0.2  # s between samples of one motion
 
 
 def read_wrench_log(
@@ -94,7 +94,7 @@ def read_wrench_log(
     motion = {key: found[key] for key in ("twist", "acceleration") if key in found}
     made = WrenchLog.from_world_axes if axes == "world" else WrenchLog
     log = made(wrench=wrench, **(motion if len(motion) == 2 else {}), **fields)
-    if not log.moving and position is not None and len(log) >= 10 and _streamed(log):
+    if not log.moving and position is not None and len(log) >= 10 and streamed(log):
         return filter_motion(log)
     return log
 
@@ -107,11 +107,6 @@ def _from_joints(path, robot, found, t, wrench, frame, axes):
     v, a = (found["v"], found["a"]) if known else (still, still)
     log = carried_log(robot, t=t, q=found["q"], v=v, a=a, wrench=wrench, frame=frame, name=path.name)
     return log if known or len(log) < 10 else filter_motion(log)
-
-
-def _streamed(log):
-    """Whether samples are close enough in time to be one motion; a list of poses held at rest has nothing to filter."""
-    return float(np.median(np.diff(log.t))) < SLOWEST
 
 
 def _wrench(path, found):

@@ -53,29 +53,24 @@ class Solid:
         """A small ellipsoid around the points (the smallest around them, a little enlarged for their own extent)."""
         from steelyard.inertia.enclose import minimum_volume_ellipsoid
 
-        return minimum_volume_ellipsoid(self._corners, tolerance=1e-4)
-
-    @property
-    def _corners(self):
-        half = self.spacing / 2
-        offsets = half * np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
-        hull = self.hull_points
-        return (hull[:, None] + offsets).reshape(-1, 3)
+        return minimum_volume_ellipsoid(self.corners, tolerance=1e-4)
 
     @cached_property
-    def hull_points(self) -> np.ndarray:
-        """(k, 3) points that are corners of the convex hull."""
-        from scipy.spatial import ConvexHull
+    def corners(self) -> np.ndarray:
+        """(k, 3) corners of the convex hull of the small boxes around all points, which have volume where the points
+        lie in a plane or on a line."""
+        from steelyard.inertia.enclose import corners
 
-        return self.points[ConvexHull(self.points).vertices]
+        half = self.spacing / 2
+        offsets = half * np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
+        return corners((corners(self.points)[:, None] + offsets).reshape(-1, 3))
 
     def coarse_hull(self, corners: int) -> np.ndarray:
         """(k, 3) points whose hull holds the shape: its own corners if there are few, else those of the polyhedron of
         26 directions around it (between 8 and 48)."""
         from scipy.spatial import ConvexHull, HalfspaceIntersection
 
-        vertices = self._corners
-        vertices = vertices[ConvexHull(vertices).vertices]
+        vertices = self.corners
         if len(vertices) <= corners:
             return vertices
         around = HalfspaceIntersection(
@@ -87,7 +82,7 @@ class Solid:
         """How far a point (3,) lies outside the convex hull of the solid, m; 0 inside."""
         from scipy.spatial import ConvexHull
 
-        equations = ConvexHull(self._corners).equations
+        equations = ConvexHull(self.corners).equations
         return float(max(0.0, (equations[:, :3] @ np.asarray(point) + equations[:, 3]).max()))
 
     def sample(self, count: int, *, seed: int = 0) -> np.ndarray:

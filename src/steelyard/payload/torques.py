@@ -5,6 +5,8 @@ that carries the payload. Only sums enter, so the Informations of a log with and
 as well: `payload_information` works on the sums of one log whose columns are all there.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from steelyard.errors import FitError, LogError
@@ -16,12 +18,13 @@ from steelyard.model.robot import Robot
 from steelyard.parameters import COULOMB_WIDTH
 from steelyard.payload.carried import frame_of
 from steelyard.payload.density import density_fit
-from steelyard.payload.estimate import Payload
+from steelyard.payload.estimate import Payload, Status
 from steelyard.payload.geo import entropic_fit
 from steelyard.payload.shape import solid_of
-from steelyard.payload.unknown import compact_body, share_left, status_of
+from steelyard.payload.unknown import compact_body, status_of
 
 STEPS = 5
+MOST = 0.7  # of the torque beyond the arm's: half its energy, beyond which model errors weigh more than the payload
 
 
 def carried_information(robot: Robot, log: Log, *, coulomb_width: float = COULOMB_WIDTH) -> Information:
@@ -52,7 +55,9 @@ def identify_from_torques(
     loaded = with_payload if isinstance(with_payload, Information) else carried_information(arm, with_payload)
     columns = slice(10 * body, 10 * body + 10)
     to_body = parameters.transform_matrix(R, p)  # theta in the frame to theta in the body
-    noise, theta, G, b = _weighed(_own_columns(arm, loaded, columns), loaded, to_body, independence)
+    sums = _own_columns(arm, loaded, columns)
+    noise, theta, G, b = _weighed(sums, loaded, to_body, independence)
+    left = _share_left(noise, loaded.counts, sums[2])
     if without is not None:
         empty = without if isinstance(without, Information) else carried_information(arm, without)
         _, apparent, *other = _weighed(_own_columns(arm, empty, columns), empty, to_body, independence)
@@ -70,15 +75,27 @@ def identify_from_torques(
     else:
         theta, covariance = entropic_fit(A, b, compact_body(mass, theta[1:4] / mass), weight=weight)
         method = "geo"
-    return Payload(
+    found = Payload(
         theta=theta,
         covariance=covariance,
         method=method,
-        status=status_of(share_left(A, theta), moving=True),
+        status=Status.OK,
         noise=noise,
         samples=loaded.n,
         why=f"joint torques of {arm.name}, its own model frozen and taken off",
     )
+    if left <= MOST:
+        return replace(found, status=status_of(found, moving=True))
+    finding = (
+        f"the payload leaves {100 * left:.0f} % of the torque that the arm's model does not explain. Are friction, "
+        "gravity and frame of the model right (steelyard validate on a log of the empty arm), is the payload held fast?"
+    )
+    return replace(found, status=Status.NOT_EXPLAINED, findings=(finding,))
+
+
+def _share_left(noise, counts, energy) -> float:
+    """Residual over what the arm leaves, of all joints together, RMS in N m (N)."""
+    return float(np.sqrt(np.sum(noise**2 * counts) / max(float(np.sum(energy)), 1e-300)))
 
 
 def _weighed(sums, info: Information, to_body, independence):

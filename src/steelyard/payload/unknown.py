@@ -3,12 +3,11 @@
 import numpy as np
 
 from steelyard.inertia import parameters
-from steelyard.payload.estimate import Status
+from steelyard.payload.estimate import Payload, Status
 
 DENSITY = 1000.0  # kg/m^3, water
 FARTHEST = 10.0  # radii of gyration from the sensor to a centre of mass that is believed
-DETERMINED = 0.5  # share of a broad prior's variance that must be gone for an inertia to count as measured
-DETERMINED_CENTRE = 0.1  # the same for the centre of mass, which is asked for more
+DETERMINED = 0.1  # relative deviation up to which a quantity counts as measured: within a fifth, with 95 %
 
 
 def compact_body(mass, com) -> np.ndarray:
@@ -22,23 +21,26 @@ def compact_body(mass, com) -> np.ndarray:
     return parameters.from_com_inertia(mass, com, mass * radius**2 * 2 / 3 * np.eye(3))
 
 
-def share_left(A, theta, size: float | None = None) -> np.ndarray:
-    """(10,) share of a broad prior's variance that the data `||A theta - b||` leaves, for mass, centre and inertia.
+def relative_deviation(payload: Payload, size: float | None = None) -> tuple[float, float, float]:
+    """Standard deviations of mass, centre and inertia as parts of the mass, of the body's size and of its largest
+    moment. size: half the extent of the body in m, by default that of twice water's thinness."""
+    mass = max(abs(payload.mass), 1e-12)
+    extent = float((2 * mass / DENSITY) ** (1 / 3)) if size is None else size
+    largest = max(float(np.linalg.eigvalsh(payload.inertia)[-1]), 1e-300)
+    return (
+        payload.mass_deviation / mass,
+        float(payload.com_deviation.max()) / extent,
+        float(payload.inertia_deviation.max()) / largest,
+    )
 
-    theta: (10,), the result; size: half the extent of the body in m, by default that of twice water's thinness.
-    """
-    mass = theta[0]
-    size = (2 * mass / DENSITY) ** (1 / 3) if size is None else size
-    from_center = parameters.transform_matrix(np.eye(3), theta[1:4] / mass)
-    scale = mass * np.array([1.0] + [size] * 3 + [size**2 / 3] * 6)
-    B = A @ from_center * scale
-    return np.diag(np.linalg.inv(np.eye(10) + B.T @ B))
 
-
-def status_of(left, *, moving: bool) -> Status:
-    """What was measured, from `share_left`."""
-    if left[1:4].max() > DETERMINED_CENTRE:
+def status_of(payload: Payload, *, moving: bool, size: float | None = None) -> Status:
+    """What was measured of a payload, from its deviations. moving: whether motion could show its inertia."""
+    mass, centre, inertia = relative_deviation(payload, size)
+    if not payload.mass > 0 or mass > DETERMINED:
+        return Status.FAINT
+    if centre > DETERMINED:
         return Status.AXIS
     if not moving:
         return Status.STATIC
-    return Status.WEAK if left[4:].mean() > DETERMINED else Status.OK
+    return Status.WEAK if inertia > DETERMINED else Status.OK

@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.errors import InertiaError, OptionError, choices
 from steelyard.inertia import parameters, snippet
 from steelyard.inertia.realizability import is_consistent
+from steelyard.payload.estimate import Payload
 
 FORMATS = ("franka", "ur", "kuka", "ros", "urdf", "mjcf")
 
@@ -25,12 +26,16 @@ def in_frame(theta, rotation, position) -> np.ndarray:
     )
 
 
-def export(theta, format: str) -> str:
-    """theta (10,), already in the frame that the controller speaks of (see `in_frame`), as text in one of `FORMATS`.
+def export(found: Payload | np.ndarray, format: str) -> str:
+    """A payload as text in one of `FORMATS`: a `Payload`, or theta (10,), in the frame that the controller speaks of
+    (see `in_frame`).
 
-    Raises InertiaError for a body that cannot exist: controllers and simulators refuse it or misbehave.
+    Raises InertiaError for a body that cannot exist, which controllers and simulators refuse or misbehave with, and for
+    a `Payload` whose status says that it is no result.
     """
-    theta = np.asarray(theta, dtype=float)
+    if isinstance(found, Payload) and not found.status.usable:
+        raise InertiaError(f"this payload is not exported: {found.status.value}")
+    theta = np.asarray(found.theta if isinstance(found, Payload) else found, dtype=float)
     if format not in FORMATS:
         raise OptionError(f"Unknown format {format!r}. Choose from {choices(FORMATS)}.")
     if theta.shape != (10,) or not is_consistent(theta):

@@ -25,7 +25,9 @@ UNKNOWN = {
     Status.WEAK: "Most of the inertia",
     Status.STATIC: "The inertia",
     Status.AXIS: "Part of the centre of mass",
+    Status.FAINT: "Nearly everything",
     Status.SUSPECT: "Whether any of it is right",
+    Status.NOT_EXPLAINED: "Whether any of it is right",
     Status.INCONSISTENT: "What body this is",
 }
 ADVICE = {

@@ -1,0 +1,230 @@
+"""How much of a wrench no rigid payload explains, and which known mistake would explain it.
+
+Least squares without any physics fit a log at least as well as every other method, so what they leave is the log's own.
+White noise is told from misfit by how rough the residuals are from sample to sample. A mistake is named where undoing
+it takes away most of the misfit: a sensor that was not tared, gravity that leans or is not the Earth's, a sensor that
+is turned on its flange, a stretch of time in which something touched the payload or nothing was held.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.log.finding import Finding
+from steelyard.payload.information import accumulate, wrench_regressor
+from steelyard.payload.kinematics import streamed
+from steelyard.payload.motion import roughness
+from steelyard.payload.problem import residual_noise, solve
+from steelyard.payload.wrench_log import WrenchLog
+
+LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
+LOOK, CARE, UNEXPLAINED = 0.02, 0.15, 0.3  # share of the wrench beyond noise: mistakes are looked for, the result is
+# used with care, it is no result. Right logs of motion filters leave up to 0.09 (docs/adversary/payloads.md)
+MOST = 0.3  # of the misfit: a mistake whose undoing leaves less is the cause
+STEPS = 8  # of each alternating fit
+SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's
+NO_OFFSET = np.zeros(6)
+LOOKED_AT = 2000  # samples of a long log, when mistakes are looked for
+KEPT = 0.6  # of the samples, which trimmed least squares believe
+TRIMMED = (
+    0.627  # mean square of the smallest 60 % of normal samples of six components (chi-square of 8 at their quantile)
+)
+STRAY = 36.0  # squared residual of six components, in deviations of the believed ones: 3e-6 of normal samples
+JOINED = 5  # samples between strays that belong to one stretch
+FEWEST = 6  # samples that a fit of a part needs
+GONE = 0.2  # of the payload's weight: less is felt where it was dropped
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A mistake in words, and the share of the wrench that is left when it is undone."""
+
+    words: str
+    left: float
+
+
+def explanation(log: WrenchLog, *, bias: bool = False, noise=None) -> Iterator[Finding]:
+    """Findings of a log that a rigid payload does not explain. bias: a constant wrench is fitted beside; noise: (2,)
+    known deviations of force [N] and torque [N m], by default told from misfit by their roughness in time."""
+    theta, offset = plain_fit(log, bias)
+    known = white_noise(log, theta, offset) if noise is None else np.asarray(noise, dtype=float)
+    share = misfit_share(log, theta, offset, noise=known)
+    if share < LOOK:
+        return
+    part = log[:: max(1, len(log) // LOOKED_AT)]
+    causes = (_strays, _offset, _gravity, _turned)
+    found = [cause for look in causes if (cause := look(part, bias, known)) is not None and cause.left < MOST * share]
+    if found:
+        cause = min(found, key=lambda each: each.left)
+        text = f"{cause.words} That explains {100 * (1 - (cause.left / share) ** 2):.0f} % of what the payload leaves"
+        yield Finding("misread", "fatal" if share > CARE else "warning", text)
+    elif share > CARE:
+        remedy = "Is the payload rigid and held firmly, does nothing touch it, are frames, units and clocks right?"
+        if not streamed(log) and noise is None:
+            remedy += " If that is noise of the sensor, say how much: noise=(N, N m) (--noise)"
+        yield Finding(
+            "unexplained",
+            "fatal" if share > UNEXPLAINED else "warning",
+            f"no rigid payload explains {100 * share:.0f} % of the wrench, and no known mistake does. {remedy}",
+        )
+
+
+def plain_fit(log: WrenchLog, bias: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """theta (10,) of weighted least squares and a constant wrench (6,), zero unless asked for."""
+    information = accumulate(log)
+    noise = residual_noise(information, bias)
+    theta = solve(*information.whitened(noise, bias=bias))
+    return theta, information.bias(theta, noise) if bias else np.zeros(6)
+
+
+def white_noise(log: WrenchLog, theta, offset=NO_OFFSET) -> np.ndarray:
+    """(2,) deviations of force and torque that differ from sample to sample; zero for poses held at rest, where noise
+    and misfit look alike."""
+    if not streamed(log) or len(log) < 4:
+        return np.zeros(2)
+    residual = log.wrench - wrench_regressor(log) @ theta - offset
+    return np.array([roughness(residual[:, :3]), roughness(residual[:, 3:])])
+
+
+def misfit_share(log: WrenchLog, theta, offset=NO_OFFSET, *, noise, unknowns: int = 10) -> float:
+    """What is left of the wrench beyond noise (2,), of force or torque, whichever is worse, as a part of it."""
+    residual = log.wrench - wrench_regressor(log) @ theta - offset
+    left, signal = (np.sqrt(np.mean(x.reshape(-1, 2, 3) ** 2, axis=(0, 2))) for x in (residual, log.wrench))
+    left = left / np.sqrt(max(1 - unknowns / (6 * len(log)), 0.1))
+    known = 1 + SURE / np.sqrt(len(log))
+    beyond = np.sqrt(np.maximum(left**2 - known * np.square(noise), 0.0))
+    return float(np.max(beyond / np.maximum([signal[0], max(signal[1], LEVER * signal[0])], 1e-12)))
+
+
+def _refitted(log, bias, noise, unknowns):
+    return misfit_share(log, *plain_fit(log, bias), noise=noise, unknowns=unknowns)
+
+
+def _offset(log, bias, noise):
+    """A sensor that was not tared."""
+    if bias:
+        return None
+    theta, offset = plain_fit(log, True)
+    if not theta[0] > 0:
+        return None
+    left = misfit_share(log, theta, offset, noise=noise, unknowns=16)
+    numbers = ", ".join(f"{x:.3g}" for x in offset)
+    return Cause(f"the sensor was not tared: it shows ({numbers}) N and N m beside; use bias=True (--bias).", left)
+
+
+def _gravity(log, bias, noise):
+    """Gravity in the world, from the forces: of the given strength, and where there is motion of any."""
+    strength = float(np.linalg.norm(log.gravity))
+    pull, mass = _pull(log, bias)
+    if not strength > 0 or not np.linalg.norm(pull) > 0:
+        return None
+    candidates = [strength * pull / np.linalg.norm(pull)]
+    if log.moving and mass > 0:
+        candidates.append(pull / mass)
+    tried = [(_refitted(log.replace(gravity=g), bias, noise, 12), g) for g in candidates]
+    left, gravity = tried[0]
+    if len(tried) > 1 and tried[1][0] < MOST * left:
+        left, gravity = tried[1]
+    cosine = np.clip(gravity @ log.gravity / (np.linalg.norm(gravity) * strength), -1, 1)
+    numbers = " ".join(f"{x:.3g}" for x in gravity + 0.0)
+    return Cause(
+        f"gravity points {np.degrees(np.arccos(cosine)):.0f} degrees away from what was given, at "
+        f"{np.linalg.norm(gravity):.3g} m/s^2: is the base tilted? Pass gravity=({numbers.replace(' ', ', ')}) "
+        f"(--gravity {numbers}).",
+        left,
+    )
+
+
+def _pull(log, bias):
+    """Mass times gravity (3,) in the world, and the mass, from the forces alone."""
+    light = wrench_regressor(log.replace(gravity=np.zeros(3)))[:, :3, :4]
+    columns = [light, -log.rotation.transpose(0, 2, 1)]
+    if bias:
+        columns.append(np.broadcast_to(np.eye(3), (len(log), 3, 3)))
+    rows = np.concatenate(columns, axis=2)
+    x = solve(rows.reshape(-1, rows.shape[2]), log.wrench[:, :3].ravel())
+    return x[4:7], float(x[0])
+
+
+def _turned(log, bias, noise):
+    """A sensor whose axes are turned against those that the rotations speak of: alternately the turn, and a payload."""
+    if bias:
+        return None
+    push, turn, read = log.origin_acceleration - log.gravity_in_sensor, np.eye(3), log
+    for _ in range(STEPS):
+        turn = _best_turn(log.wrench[:, :3], push)
+        read = log.replace(wrench=np.concatenate([log.wrench[:, :3] @ turn.T, log.wrench[:, 3:] @ turn.T], axis=1))
+        theta, _ = plain_fit(read)
+        if not theta[0] > 0:
+            return None
+        push = (wrench_regressor(log) @ theta)[:, :3]
+    from scipy.spatial.transform import Rotation
+
+    vector = Rotation.from_matrix(turn).as_rotvec()
+    angle = float(np.linalg.norm(vector))
+    axis = " ".join(f"{x:.2g}" for x in np.round(vector / max(angle, 1e-12), 2) + 0.0)
+    return Cause(
+        f"the sensor's axes are turned by {np.degrees(angle):.0f} degrees about ({axis}) against the rotations: "
+        "name its own link (--frame), or turn the wrench into those axes.",
+        _refitted(read, bias, noise, 13),
+    )
+
+
+def _best_turn(x, y):
+    """Rotation (3, 3) that takes x (n, 3) nearest to y (n, 3) (Kabsch 1976)."""
+    u, _, vt = np.linalg.svd(y.T @ x)
+    return u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
+
+
+def _strays(log, bias, noise):
+    """Stretches of time that the payload of the other samples does not explain."""
+    n = len(log)
+    if n < 4 * FEWEST:
+        return None
+    third = n // 3
+    starts = [np.arange(n), *(np.arange(k * third, (k + 1) * third) for k in range(3))]
+    tried = [_trimmed(log, bias, start) for start in starts]
+    squares = min(tried, key=lambda each: each[0])[1]
+    stray = squares > STRAY
+    if not stray.any() or np.mean(stray) > 1 - KEPT:
+        return None
+    spans = _spans(stray)
+    stray[:] = False
+    for first, last in spans:
+        stray[first : last + 1] = True
+    theta, offset = plain_fit(log[~stray], bias)
+    left = misfit_share(log[~stray], theta, offset, noise=noise)
+    expected = wrench_regressor(log[stray]) @ theta
+    felt = np.linalg.norm(log.wrench[stray, :3] - offset[:3]) / max(float(np.linalg.norm(expected[:, :3])), 1e-12)
+    longest = sorted(sorted(spans, key=lambda span: span[0] - span[1])[:3])
+    times = ", ".join(f"{log.t[first]:.4g} to {log.t[last]:.4g} s" for first, last in longest)
+    more = f" and {len(spans) - 3} more stretches" if len(spans) > 3 else ""
+    what = "nothing is held there: was it dropped, or not yet picked up" if felt < GONE else "did something touch it"
+    return Cause(
+        f"in {100 * np.mean(stray):.2g} % of the samples (t = {times}{more}) the wrench is not this payload's; {what}? "
+        "Leave them out.",
+        left,
+    )
+
+
+def _trimmed(log, bias, start):
+    """Volume of the smaller residuals of least trimmed squares (Rousseeuw 1984) from a part of the samples, and all
+    squared residuals (n,) in deviations that those of normal noise would have."""
+    Y, part = wrench_regressor(log), start
+    squares, spread = np.zeros(len(log)), np.ones(2)
+    for _ in range(STEPS):
+        theta, offset = plain_fit(log[part], bias)
+        residual = (log.wrench - Y @ theta - offset).reshape(-1, 2, 3)
+        spread = np.maximum(np.sqrt(np.mean(residual[part] ** 2, axis=(0, 2))), 1e-12)
+        squares = np.sum((residual / spread[:, None]) ** 2, axis=(1, 2))
+        part = np.argsort(squares, kind="stable")[: round(KEPT * len(log))]
+        part.sort()
+    return float(np.prod(spread)), TRIMMED * squares
+
+
+def _spans(stray) -> list[tuple[int, int]]:
+    """First and last sample of stretches of strays."""
+    at = np.flatnonzero(stray)
+    edges = np.flatnonzero(np.diff(at) > JOINED)
+    return [(int(part[0]), int(part[-1])) for part in np.split(at, edges + 1)]
