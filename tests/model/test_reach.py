@@ -16,6 +16,7 @@ import steelyard as sy
 from steelyard import check
 from steelyard.errors import InertiaError, ModelError, SteelyardError
 from steelyard.model.geometry import bounding_ellipsoids
+from steelyard.model.mjcf_files import read_files
 from steelyard.model.references import package_of, reach
 from steelyard.view import embed
 
@@ -145,6 +146,19 @@ def test_they_are_read_when_their_folder_is_named(folder, name):
         assert name in ("attached URDF", "flex", "link and back", "include of an include", "folders that are not there")
 
 
+@pytest.mark.parametrize("text", ["../shared/a.xml", "../arm/../shared/a.xml"])
+def test_includes_of_a_sibling_end(folder, monkeypatch, text):
+    """Seen from its own folder, `../shared/a.xml` is the same file by a longer name."""
+    shared = folder.parent / "shared"
+    shared.mkdir()
+    (shared / "a.xml").write_text('<mujocoinclude><include file="../shared/b.xml"/></mujocoinclude>')
+    (shared / "b.xml").write_text(f"<mujocoinclude>{BODY.format('')}</mujocoinclude>")
+    path = folder / "arm.xml"
+    path.write_text(f'<mujoco><worldbody><include file="{text}"/></worldbody></mujoco>')
+    monkeypatch.setattr("steelyard.model.mjcf_reach.MOST_PLACES", 100)
+    assert sy.load(path, folders=[shared]).body_names == ("arm",)
+
+
 def test_files_inside_are_read_as_ever(folder):
     path = mjcf(folder, "mesh", "inside")
     assert sy.load(path).nb == 1
@@ -199,6 +213,14 @@ def test_every_entry_refuses_an_include_outside(folder, tmp_path, monkeypatch):
         assert "part.xml" in str(caught.value), name
         assert "--folder" in str(caught.value), name
     assert [each.name for each in out.iterdir()] == ["none.csv"]
+
+
+def test_includes_outside_are_not_parsed_for_editing_either(folder):
+    """The linter and write-back index the files themselves."""
+    path = mjcf(folder, "include of an include", "../../../secret")
+    with pytest.raises(ModelError, match=r"own.xml:1 includes .*part.xml.* not opened"):
+        read_files(path, reach(path))
+    assert len(read_files(path, reach(path, [folder.parents[2]])).documents) == 3
 
 
 def test_a_file_that_comes_to_lie_outside_is_refused_by_what_reads_it_again(folder, tmp_path):
