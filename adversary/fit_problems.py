@@ -55,6 +55,7 @@ def draw(seed: int) -> FitProblem:
         "on its bounds": lambda: theta,
         "without mass": lambda: theta * (rng.uniform(size=(len(theta), 1)) < 0.5),
     }[state]()
+    robot = robot.with_inertias(np.where(prior[:, :1] > 0, prior, theta))  # a model like the prior, as files are
     sums = "qr" if rng.uniform() < 0.5 else "gram"
     info = sy.accumulate(
         robot, log, friction=terms, armature=bool(terms) and rng.uniform() < 0.5, sums=sums, engine="numpy"

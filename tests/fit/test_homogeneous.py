@@ -224,3 +224,24 @@ def test_intervals_of_a_flight_know_that_its_base_tells_no_scale(leg):
         assert found.base.lower[total] < mass_of(truth) < found.base.upper[total]
         width.append(found.base.upper[total] - found.base.lower[total])
     assert width[1] == pytest.approx(2 * width[0], rel=0.1)
+
+
+def test_a_log_without_any_torque_keeps_the_prior(leg):
+    """Nothing tells a scale: ratios and the prior do, and the fit says so."""
+    model, _, log, _ = leg
+    tau = np.zeros_like(log.tau)
+    estimate = fit.consistent(accumulate(model, log.replace(tau=tau), friction=(), engine="numpy"))
+    assert estimate.status is fit.Status.LOST_SCALE
+    assert 0.3 < mass_of(estimate) / mass_of(model) < 3
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_silence_is_judged_by_the_prior_of_the_fit(arm, factor):
+    """A model whose numbers are far off beside a prior that is right, and a prior that is too heavy everywhere."""
+    model, truth, torques = arm
+    log = random_log(truth, np.random.default_rng(6), samples=SAMPLES, noise=0.01, torque=torques)
+    info = accumulate(model.with_inertias(model.inertias * factor), log, friction=(), engine="numpy")
+    estimate = fit.consistent(info, prior=consistent_prior(None, model, model.nb)[0])
+    assert estimate.status is not fit.Status.LOST_SCALE
+    assert not ratios(info).groups.any()
+    np.testing.assert_allclose(estimate.base, true_base(info, truth), rtol=0.1, atol=0.1)

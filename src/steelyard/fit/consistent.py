@@ -22,7 +22,7 @@ from steelyard.fit.program import Infeasible, Program
 from steelyard.fit.scale import scale_is_lost
 from steelyard.fit.solve import Solution, solve
 from steelyard.fit.weakness import weak_directions
-from steelyard.fit.weighed import Weighed, first_noise, weighed
+from steelyard.fit.weighed import Weighed, first_noise, prior_parameters, weighed
 from steelyard.fit.whitening import REFERENCES, degrees_taken, joint_noise
 from steelyard.information import Information
 
@@ -120,7 +120,7 @@ def consistent(
 def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted", Ratios]:
     """Noise (g,), the fit, and what homogeneous rows were in it."""
     info = info.base
-    found = ratios(info)
+    found = ratios(info, prior_parameters(info, wanted.theta0))
     noise, fitted = _at_noise(found.of(info), wanted)
     for _ in range(REFERENCES if found.groups.any() else 0):
         following = found.after(info, info.basis.regroup(fitted.parameters))

@@ -97,14 +97,21 @@ class Ratios:
         )
 
 
-def ratios(info: Information) -> Ratios:
-    """Which rows of an Information are homogeneous, without a reference: they do not count."""
+def ratios(info: Information, prior=None) -> Ratios:
+    """Which rows of an Information are homogeneous, without a reference: they do not count.
+
+    prior: (p,) parameters that tell how large torques are, by default the model's. Where all torques are smaller than
+    it says, its bodies are too heavy and no row is silent for that.
+    """
     info = info.base
+    if prior is None and info.robot is not None:
+        prior = model_parameters(info.robot, info.layout)
     rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
-    if info.robot is None:
+    if prior is None:
         groups = rms == 0
     else:
-        groups = rms <= SILENT * reach(info, info.basis.regroup(model_parameters(info.robot, info.layout)))
+        reached = np.maximum(reach(info, info.basis.regroup(prior)), np.finfo(float).tiny)
+        groups = rms <= SILENT * reached * min(1.0, (rms / reached).max(initial=0.0))
     return Ratios(groups, np.zeros(info.basis.count), np.ones(len(groups)), ~groups)
 
 

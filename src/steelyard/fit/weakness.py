@@ -14,7 +14,7 @@ def weak_directions(problem: Whitened, layout: ParameterLayout, basis: Basis) ->
     """One line a weak direction: the base parameters that carry it, strongest first."""
     names = [layout.names[i] for i in basis.columns]
     lines = []
-    for k in np.flatnonzero(problem.eigenvalues < WEAK * problem.eigenvalues[-1]):
+    for k in np.flatnonzero(problem.eigenvalues <= WEAK * problem.eigenvalues[-1]):
         direction = problem.directions[:, k]
         order = np.argsort(-np.abs(direction))[:4]
         lines.append(" ".join(f"{direction[i]:+.2f} {names[i]}" for i in order if abs(direction[i]) > 0.1))

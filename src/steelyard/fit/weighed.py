@@ -73,7 +73,7 @@ def prior_parameters(info: Information, theta0) -> np.ndarray:
 
 def first_noise(info: Information) -> np.ndarray:
     """(g,) noise that unconstrained least squares leaves; a share UNTOLD of the torque where that would fit noise."""
-    if info.counts.sum() * info.independence > FEW * info.basis.count:
+    if info.counts.sum() * info.independence > FEW * info.basis.count and info.G.any():
         return weigh_rows(info)[1]
     return np.maximum(UNTOLD * np.sqrt(info.energy / np.maximum(info.counts, 1)), noise_floor(info))
 

@@ -34,7 +34,12 @@ class Whitened:
         return len(self.r)
 
     def solve(self) -> np.ndarray:
-        """(r,) least-squares solution of least scaled norm: the rows of R are orthogonal in units of the scales."""
+        """(r,) least-squares solution of least scaled norm: the rows of R are orthogonal in units of the scales.
+
+        Raises FitError where no row says anything.
+        """
+        if not self.rank:
+            raise FitError("The regression is identically zero: the robot does not move or every row weight is zero.")
         kept = len(self.eigenvalues) - self.rank
         return self.scale * (self.directions[:, kept:] @ (self.r / np.sqrt(self.eigenvalues[kept:])))
 
@@ -77,8 +82,6 @@ def _whitened_factors(factors, weights) -> Whitened:
 
 def _column_scale(diagonal) -> np.ndarray:
     """(r,) inverse root of a Gram matrix's diagonal, 1 for columns of zeros."""
-    if not diagonal.max(initial=0.0) > 0:
-        raise FitError("The regression is identically zero: the robot does not move or every row weight is zero.")
     return 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
 
 
