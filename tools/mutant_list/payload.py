@@ -15,15 +15,15 @@ MUTANTS = (
     Mutant(
         "online covariance at the sensor's noise alone",
         "payload/online.py",
-        "return self._state[USUAL] * self._basis @ np.linalg.solve(self._H, self._basis.T)",
-        "return self._basis @ np.linalg.solve(self._H, self._basis.T)",
+        "spread = self._state[USUAL] * np.linalg.inv(H) +",
+        "spread = np.linalg.inv(H) +",
         ONLINE,
     ),
     Mutant(
         "online covariance halved",
         "payload/online.py",
-        "return self._state[USUAL] * self._basis",
-        "return 0.5 * self._state[USUAL] * self._basis",
+        "return self._basis @ spread @ self._basis.T",
+        "return 0.5 * self._basis @ spread @ self._basis.T",
         ONLINE,
     ),
     Mutant(
@@ -36,8 +36,8 @@ MUTANTS = (
     Mutant(
         "empty hand counts as held",
         "payload/online.py",
-        "status=Status.OK if self.holding else Status.WEAK,",
-        "status=Status.OK,",
+        "        if not self.holding:\n            return found\n",
+        "",
         ONLINE,
     ),
     Mutant(
@@ -134,8 +134,8 @@ MUTANTS = (
     Mutant(
         "an inconsistent payload is usable",
         "payload/estimate.py",
-        "return self not in (Status.INCONSISTENT, Status.SUSPECT)",
-        "return self is not Status.SUSPECT",
+        "return self not in (Status.FAINT, Status.SUSPECT, Status.NOT_EXPLAINED, Status.INCONSISTENT)",
+        "return self not in (Status.FAINT, Status.SUSPECT, Status.NOT_EXPLAINED)",
         ("payload/test_words.py", *METHODS),
     ),
     Mutant(
