@@ -17,7 +17,7 @@ from steelyard.information import Information
 from steelyard.information.squares import Squares
 
 # RMS torque over what the bodies make where they do not cancel, below which it is zero as far as a motion can tell:
-# accelerations from encoders err by about a hundredth of their RMS (docs/noisy_motion.md).
+# accelerations from encoders err by about a hundredth of their RMS.
 SILENT = 0.01
 # Bias of ratios over the square of what homogeneous rows leave, in the same measure: it does not average out. Measured
 # on flights of a leg whose motion errs by 0.1 to 5 %.
@@ -110,8 +110,9 @@ def ratios(info: Information, prior=None) -> Ratios:
     if prior is None:
         groups = rms == 0
     else:
-        reached = np.maximum(reach(info, info.basis.regroup(prior)), np.finfo(float).tiny)
-        groups = rms <= SILENT * reached * min(1.0, (rms / reached).max(initial=0.0))
+        reached = reach(info, info.basis.regroup(prior))
+        share = rms / np.maximum(np.maximum(rms, reached), np.finfo(float).tiny)
+        groups = rms <= SILENT * reached * share.max(initial=0.0)
     return Ratios(groups, np.zeros(info.basis.count), np.ones(len(groups)), ~groups)
 
 
