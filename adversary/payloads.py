@@ -89,7 +89,7 @@ def page(rows: list[Row]) -> str:
             "",
             f"{sum(bool(_serious(row)) for row in right)} of {len(right)} right logs got a finding other than that of "
             f"one orientation; {sum(not row.get('usable', False) for row in right)} were no result "
-            f"({dict(Counter(row['status'] for row in right))}).",
+            f"({', '.join(f'{name} {n}' for name, n in Counter(row['status'] for row in right).items())}).",
             "",
             "## Wrong logs",
             "",
