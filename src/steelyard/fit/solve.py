@@ -81,30 +81,6 @@ def _minimum(program: Program, rows: Rows) -> _Found:
     free = _Free(rows, program.size)
     problem = Problem(free.factor(F), free.padded(target), _blocks(program, rows, free), program.residual.remainder)
     start = np.zeros(program.size + free.count)
-    best = None
-    for reach in REACHES if not program.entropic_weight else (np.inf,):
-        floored, floor = _floored(problem, program.size, reach)
-        point = _best(floored, program, start)
-        if point is not None:
-            far = floor**2*float(point.x[:program.size]@point.x[:program.size])
-            point = Point(point.x, point.gap+1.5*far, point.multipliers)
-            if best is None or point.gap<best.gap: best=point
-            if best.gap < PROVEN*max(1.0,problem.cost(best.x)): break
-        if not floor: break
-    if best is None:
-        raise Infeasible("No parameters satisfy all constraints.")
-    return _Found(best.x[: program.size], free.parts(best.x[program.size :]), best.gap)
-
-REACHES=(1e3,1e6,1e9,np.inf)
-def _floored(problem,size,reach):
-    floor=np.sqrt(1e-9*max(1.0,problem.unexplained))/reach
-    if (np.abs(np.diag(problem.F))[:size]>=floor).all(): return problem,0.0
-    F=np.linalg.qr(np.concatenate([np.column_stack([problem.F[:size,:size],problem.t[:size]]),floor*np.eye(size,size+1)]),mode='r')
-    t=problem.t.copy(); t[:size]=F[:size,size]
-    whole=problem.F.copy(); whole[:size,:size]=F[:size,:size]
-    return Problem(whole,t,problem.blocks,problem.unexplained+0.5*F[size,size]**2), floor
-
-def _best(problem, program, start):
     ways = [lambda: minimise(problem, start), lambda: minimise(problem, start, pivoted=True)]
     if not program.entropic_weight:
         short, whole, to_short = _spanned(problem, program.size, start)
@@ -117,7 +93,9 @@ def _best(problem, program, start):
         enough = QUICK if i + 2 < len(ways) else PROVEN
         if best is not None and best.gap < enough * max(1.0, problem.cost(best.x)):
             break
-    return best
+    if best is None:
+        raise Infeasible("No parameters satisfy all constraints.")
+    return _Found(best.x[: program.size], free.parts(best.x[program.size :]), best.gap)
 
 
 def _spanned(problem: Problem, size: int, start):
