@@ -7,7 +7,7 @@ from steelyard.fit.program import Program, Residual, met
 from steelyard.fit.weighed import Weighed, effect_pull, first_noise, prior_parameters, weighed
 from steelyard.information import Information
 
-# Weight of a pullback prior beside a Euclidean one, to which a body of a gram weighs nothing: where data does not see it
+# Weight of a pullback prior beside a Euclidean one. To that a body of a gram weighs nothing: where data does not see it
 # either, a fit would let it grow to tons for the smallest gain elsewhere.
 EUCLIDEAN_LEAST = 1e-8
 SETTLED = 1e-9  # of a column's reach, below which equalities leave it no freedom

@@ -118,7 +118,7 @@ class Scaled:
 
 
 def _symmetric(X) -> np.ndarray:
-    """The nearest symmetric matrices: of unlike eigenvalues, rounding makes the two triangles two different matrices."""
+    """The nearest symmetric matrices: beside unlike eigenvalues rounding makes the triangles two different matrices."""
     return (X + np.swapaxes(X, 1, 2)) / 2
 
 
