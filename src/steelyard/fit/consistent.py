@@ -23,7 +23,7 @@ from steelyard.fit.scale import scale_is_lost
 from steelyard.fit.solve import Solution, solve
 from steelyard.fit.weakness import weak_directions
 from steelyard.fit.weighed import Weighed, first_noise, prior_parameters, weighed
-from steelyard.fit.whitening import REFERENCES, degrees_taken, joint_noise
+from steelyard.fit.whitening import degrees_taken, joint_noise
 from steelyard.information import Information
 
 ACCURATE = 1e-6  # relative duality gap: parameters are then right to far below their standard deviations
@@ -118,33 +118,36 @@ def consistent(
 
 
 def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted", Ratios]:
-    """Noise (g,), the fit, and what homogeneous rows were in it."""
+    """Noise (g,), the fit, and what homogeneous rows were in it.
+
+    Each fit tells the next its noise and the reference of homogeneous rows. To settle the noise at one reference before
+    the next would take twice the fits, and where motion is noisy it goes round in circles.
+    """
     info = info.base
     found = ratios(info, prior_parameters(info, wanted.theta0))
-    noise, fitted = _at_noise(found.of(info), wanted)
-    for _ in range(REFERENCES if found.groups.any() else 0):
-        following = found.after(info, info.basis.regroup(fitted.parameters))
-        if following is None:
+    seen = found.of(info)
+    noise = first_noise(seen) if wanted.noise is None else wanted.noise
+    fitted = _solved(seen, noise, wanted)
+    for _ in range(REWEIGHINGS):
+        following = found.after(info, info.basis.regroup(fitted.parameters)) if found.groups.any() else None
+        unmet = found.groups & (not found.reference.any())  # rows that the fit was made without
+        if following is not None:
+            found, seen = following, following.of(info)
+        left = noise if wanted.noise is not None else _left(seen, fitted, unmet)
+        same = bool((np.abs(np.log(left / noise)) < np.log(OVERFITTED)).all())
+        if same and following is None:
             break
-        found = following
-        noise, fitted = _at_noise(found.of(info), wanted)
+        noise = noise if same else left
+        fitted = _solved(seen, noise, wanted, fitted)
     return noise, fitted, found
 
 
-def _at_noise(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted"]:
-    """Noise (g,), and the fit at it: given, or what least squares leaves, or what the fit leaves where that is more."""
-    if wanted.noise is not None:
-        return wanted.noise, _solved(info, wanted.noise, wanted)
-    least = noise = first_noise(info)
-    fitted = _solved(info, noise, wanted)
-    for _ in range(REWEIGHINGS):
-        taken = degrees_taken(fitted.data.info, _covariance(fitted.program, fitted.solution, info.basis))
-        residual = np.maximum(least, joint_noise(info, info.basis.regroup(fitted.parameters), taken))
-        if (np.abs(np.log(residual / noise)) < np.log(OVERFITTED)).all():
-            break
-        noise = residual
-        fitted = _solved(info, noise, wanted, fitted)
-    return noise, fitted
+def _left(info: Information, fitted: "_Fitted", unmet) -> np.ndarray:
+    """(g,) noise that least squares leaves, or a fit where that is more. unmet: (g,) rows that the fit did not have."""
+    least = first_noise(info)
+    taken = degrees_taken(fitted.data.info, _covariance(fitted.program, fitted.solution, info.basis))
+    left = joint_noise(info, info.basis.regroup(fitted.parameters), taken)
+    return np.where(unmet, least, np.maximum(least, left))
 
 
 @dataclass(frozen=True, eq=False)

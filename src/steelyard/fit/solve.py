@@ -54,13 +54,8 @@ def solve(program: Program, *, enough: Enough | None = None, like: Solution | No
         entered |= like.entered
     trial = 0
     while True:
-        missed = entered & False
-        for found in _minima(program, rows.only(entered)):
-            parameters = program.parameters(found.w)
-            missed = ~entered & (rows.depths(rows.slack(parameters)) < 0) if rows.constraints else missed
-            if missed.any() or found.gap < PROVEN * max(1.0, program.cost(found.w)):
-                break  # where more constraints enter, no digits are needed
-        if not missed.any() or (enough is not None and entered.any() and enough(parameters)):
+        found, missed = _round(program, rows, entered)
+        if not missed.any() or (enough is not None and entered.any() and enough(program.parameters(found.w))):
             break
         trial += 1
         entered = entered | missed | (trial == ROUNDS)
@@ -75,6 +70,22 @@ class _Found:
     w: np.ndarray
     aux: tuple[np.ndarray, ...]
     gap: float
+
+
+def _round(program: Program, rows: Rows, entered) -> tuple[_Found, np.ndarray]:
+    """A minimum within the constraints that entered, and which of the others it misses; its gap is closed, if that can
+    be, where it misses none: where more have to enter, no digits are needed. Raises Infeasible."""
+    minima = _minima(program, rows.only(entered))
+    found = next(minima)
+    while True:
+        missed = entered & False
+        if rows.constraints:
+            missed = ~entered & (rows.depths(rows.slack(program.parameters(found.w))) < 0)
+        closed = found.gap < PROVEN * max(1.0, program.cost(found.w))
+        better = None if closed or missed.any() else next(minima, None)
+        if better is None:
+            return found, missed
+        found = better
 
 
 def _minima(program: Program, rows: Rows) -> Iterator[_Found]:
