@@ -97,8 +97,8 @@ def page(rows: list[Row]) -> str:
             "",
             "`named`: the status is `SUSPECT`, with the cause; `not explained`, `faint` and `refused` are no results "
             "either; `warned`: a result with a finding; `silent`: a result without; `harm`: of those two a mass wrong "
-            "by more than three deviations and 2 %; `said`: of these the results whose notes say that gravity was taken as "
-            "given, which poses at rest and slow motion cannot tell from another mass.",
+            "by more than three deviations and 2 %; `said`: of these the results whose notes say that gravity was "
+            "taken as given, which poses at rest and slow motion cannot tell from another mass.",
             "",
             *_faults(wrong),
             "",
