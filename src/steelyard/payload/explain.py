@@ -3,7 +3,8 @@
 Least squares without any physics fit a log at least as well as every other method, so what they leave is the log's own.
 White noise is told from misfit by how rough the residuals are from sample to sample. A mistake is named where undoing
 it takes away most of the misfit: a sensor that was not tared, gravity that leans or is not the Earth's, a sensor that
-is turned on its flange, a stretch of time in which something touched the payload or nothing was held.
+is turned on its flange, a wrench of another clock, a stretch of time in which something touched the payload or nothing
+was held. A gravity that the motion refutes and a stretch whose residuals add up are named even where little is left.
 """
 
 from collections.abc import Iterator
