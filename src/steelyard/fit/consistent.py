@@ -6,7 +6,7 @@ What is known about bodies and friction becomes constraints (`asked.py`), the wh
 
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from steelyard.fit.estimate import Estimate, Status, identified_robot
 from steelyard.fit.homogeneous import Ratios, ratios
 from steelyard.fit.program import Infeasible, Program
 from steelyard.fit.scale import scale_is_lost
-from steelyard.fit.solve import Solution, solve
+from steelyard.fit.solve import QUICK, Solution, solve
 from steelyard.fit.weakness import weak_directions
 from steelyard.fit.weighed import Weighed, first_noise, prior_parameters, weighed
 from steelyard.fit.whitening import degrees_taken, joint_noise
@@ -85,6 +85,7 @@ def consistent(
     )
     theta0, known = wanted.theta0, wanted.known
     noise, fitted, found = _reweighed(info, wanted)
+    fitted = fitted.proven(wanted)
     program, solution = fitted.program, fitted.solution
     parameters = onto_bounds(known, program.parameters(solution.w))
     depths = depths_of(known, parameters, solution)
@@ -115,6 +116,12 @@ def consistent(
         ),
         notes=(*wanted.notes, *found.notes(info.group_names)),
     )
+
+
+def consistent_parameters(info: Information) -> np.ndarray:
+    """(p,) parameters of `consistent` with all its defaults, without proofs: enough to compare what fits cost. Errors
+    as there."""
+    return _reweighed(info, asked(info))[1].parameters
 
 
 def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted", Ratios]:
@@ -162,13 +169,20 @@ class _Fitted:
     def parameters(self) -> np.ndarray:
         return self.program.parameters(self.solution.w)
 
+    def proven(self, wanted: Asked) -> "_Fitted":
+        """The same to the smallest gap that can be had."""
+        if self.solution.gap < QUICK:
+            return self
+        with _conflicts_named(self.data, wanted):
+            return replace(self, solution=solve(self.program))
+
 
 def _solved(info: Information, noise, wanted: Asked) -> _Fitted:
-    """The fit at a noise (g,). Raises FitError that names what contradicts what."""
+    """The fit at a noise (g,), which tells the next noise. Raises FitError that names what contradicts what."""
     data = weighed(info, noise, wanted.theta0, wanted.weight)
     with _conflicts_named(data, wanted):
         program = assembled(data, wanted.known, wanted.regularizer, wanted.weight)
-        return _Fitted(data, program, solve(program))
+        return _Fitted(data, program, solve(program, rough=True))
 
 
 @contextmanager
