@@ -109,6 +109,7 @@ def _judged(model: Path, folder: Path, found, fresh, **options) -> Row:
         "findings": [each.code for each in done.findings],
         "before": done.before.relative_error,
         "held_out": done.after.relative_error,
+        "fitted": g.fitted,
         "surprise": g.held_out and g.held_out.ratio,
         "parts": [x.ratio for x in g.parts],
         "promised": g.other_motion,

@@ -6,7 +6,7 @@ What is known about bodies and friction becomes constraints (`asked.py`), the wh
 
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from steelyard.fit.estimate import Estimate, Status, identified_robot
 from steelyard.fit.homogeneous import Ratios, ratios
 from steelyard.fit.program import Infeasible, Program
 from steelyard.fit.scale import scale_is_lost
-from steelyard.fit.solve import QUICK, Solution, solve
+from steelyard.fit.solve import Solution, solve
 from steelyard.fit.weakness import weak_directions
 from steelyard.fit.weighed import Weighed, first_noise, prior_parameters, weighed
 from steelyard.fit.whitening import degrees_taken, joint_noise
@@ -85,7 +85,6 @@ def consistent(
     )
     theta0, known = wanted.theta0, wanted.known
     noise, fitted, found = _reweighed(info, wanted)
-    fitted = fitted.proven(wanted)
     program, solution = fitted.program, fitted.solution
     parameters = onto_bounds(known, program.parameters(solution.w))
     depths = depths_of(known, parameters, solution)
@@ -121,11 +120,11 @@ def consistent(
 def consistent_parameters(info: Information) -> np.ndarray:
     """(p,) parameters of `consistent` with all its defaults, without proofs: enough to compare what fits cost. Errors
     as there."""
-    return _reweighed(info, asked(info))[1].parameters
+    return _reweighed(info, asked(info), rough=True)[1].parameters
 
 
-def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted", Ratios]:
-    """Noise (g,), the fit, and what homogeneous rows were in it.
+def _reweighed(info: Information, wanted: Asked, *, rough: bool = False) -> tuple[np.ndarray, "_Fitted", Ratios]:
+    """Noise (g,), the fit, and what homogeneous rows were in it. rough: see `solve`.
 
     Each fit tells the next its noise and the reference of homogeneous rows. To settle the noise at one reference before
     the next would take twice the fits, and where motion is noisy it goes round in circles.
@@ -134,7 +133,7 @@ def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted",
     found = ratios(info, prior_parameters(info, wanted.theta0))
     seen = found.of(info)
     noise = first_noise(seen) if wanted.noise is None else wanted.noise
-    fitted = _solved(seen, noise, wanted)
+    fitted = _solved(seen, noise, wanted, rough)
     for _ in range(REWEIGHINGS):
         following = found.after(info, info.basis.regroup(fitted.parameters)) if found.groups.any() else None
         unmet = found.groups & (not found.reference.any())  # rows that the fit was made without
@@ -145,7 +144,7 @@ def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted",
         if same and following is None:
             break
         noise = noise if same else left
-        fitted = _solved(seen, noise, wanted)
+        fitted = _solved(seen, noise, wanted, rough)
     return noise, fitted, found
 
 
@@ -169,20 +168,13 @@ class _Fitted:
     def parameters(self) -> np.ndarray:
         return self.program.parameters(self.solution.w)
 
-    def proven(self, wanted: Asked) -> "_Fitted":
-        """The same to the smallest gap that can be had."""
-        if self.solution.gap < QUICK:
-            return self
-        with _conflicts_named(self.data, wanted):
-            return replace(self, solution=solve(self.program))
 
-
-def _solved(info: Information, noise, wanted: Asked) -> _Fitted:
-    """The fit at a noise (g,), which tells the next noise. Raises FitError that names what contradicts what."""
+def _solved(info: Information, noise, wanted: Asked, rough: bool) -> _Fitted:
+    """The fit at a noise (g,). Raises FitError that names what contradicts what."""
     data = weighed(info, noise, wanted.theta0, wanted.weight)
     with _conflicts_named(data, wanted):
         program = assembled(data, wanted.known, wanted.regularizer, wanted.weight)
-        return _Fitted(data, program, solve(program, rough=True))
+        return _Fitted(data, program, solve(program, rough=rough))
 
 
 @contextmanager
