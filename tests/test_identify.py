@@ -98,7 +98,7 @@ def test_a_log_of_few_seconds_promises_little(tmp_path):
 
 
 def at_rest_in_the_end(truth, hold):
-    """Spoils a log: its motion ends in the middle of the held-out part; brakes and stiction then hold torques (3,) more."""
+    """Spoils a log: motion ends in the middle of the held-out part; brakes and stiction then hold torques (3,) more."""
 
     def change(t, q, tau):
         path, end = CubicSpline(t, q), 0.85 * t[-1]
