@@ -3,13 +3,15 @@
     min  sum_j ||residual_j / noise_j||^2 + weight (sum of d(J_i, J0_i) + sum of (friction / (10 RMS torques))^2)
 
 Bodies are `J = L W L^T`; d is `||W - 1||^2 / 2` (pullback), `tr W - log det W - 4` (entropic) or half the sum of
-squares of all ten changes in SI units (euclidean). Every `W >= EPS`, friction and armature not negative.
+squares of all ten changes in SI units (euclidean, beside a pullback prior of weight EUCLIDEAN_LEAST). Every `W >= EPS`,
+friction and armature not negative.
 """
 
 import warnings
 
 import numpy as np
 
+from steelyard.fit.assembled import EUCLIDEAN_LEAST
 from steelyard.fit.constraints import EPS
 from steelyard.fit.least_squares import model_parameters
 from steelyard.fit.prior import consistent_prior
@@ -44,10 +46,10 @@ class Reference:
         for theta, prior in zip(x[:stop].reshape(-1, 10), self.theta0, strict=True):
             if regularizer == "euclidean":
                 value += weight / 2 * float(np.sum((theta - prior) ** 2))
-                continue
             inverse = np.linalg.inv(np.linalg.cholesky(pseudo.to_matrix(prior)))
             e = np.linalg.eigvalsh(inverse @ pseudo.to_matrix(theta) @ inverse.T)
-            value += weight * float(np.sum((e - 1) ** 2 / 2 if regularizer == "pullback" else e - 1 - np.log(e)))
+            least = EUCLIDEAN_LEAST if regularizer == "euclidean" else weight
+            value += least * float(np.sum(e - 1 - np.log(e) if regularizer == "entropic" else (e - 1) ** 2 / 2))
         return value
 
     def solve(self, solver: str = "CLARABEL", around=None, **settings) -> tuple[np.ndarray, str]:
@@ -72,20 +74,17 @@ class Reference:
         sides.append(rows[-1][:, stop:] @ self.middle)
         rest, asked = 0.0, []
         for i, (L, W, J, prior) in enumerate(zip(Ls, Ws, Js, self.theta0, strict=True)):
-            row, L0 = np.zeros((16, layout.size)), np.linalg.cholesky(pseudo.to_matrix(prior))
-            if regularizer == "euclidean":
-                row = row[:10]
-                row[:, layout.body(i)] = np.sqrt(weight / 2) * np.eye(10)
-                sides.append(row[:, layout.body(i)] @ prior)
-            elif regularizer == "pullback":
-                inverse = np.linalg.inv(L0)
-                relative = inverse @ pseudo.to_matrix(np.eye(10)) @ inverse.T
-                row[:, layout.body(i)] = np.sqrt(weight / 2) * relative.reshape(10, 16).T
-                sides.append(np.sqrt(weight / 2) * np.eye(4).ravel())
-            else:
+            row, L0 = np.zeros((26, layout.size)), np.linalg.cholesky(pseudo.to_matrix(prior))
+            if regularizer == "entropic":
                 rest = rest + weight * (cp.trace(np.linalg.inv(L0 @ L0.T) @ J) - cp.log_det(W))
-                row = row[:0]
+            else:
+                inverse, euclidean = np.linalg.inv(L0), regularizer == "euclidean"
+                relative = inverse @ pseudo.to_matrix(np.eye(10)) @ inverse.T
+                least = EUCLIDEAN_LEAST if euclidean else weight
+                row[:10, layout.body(i)] = euclidean * np.sqrt(weight / 2) * np.eye(10)
+                row[10:, layout.body(i)] = np.sqrt(least / 2) * relative.reshape(10, 16).T
             rows.append(row)
+            sides.append(row[:, layout.body(i)] @ prior)
             least = np.linalg.solve(L, L0)
             asked.append(W - EPS * least @ least.T >> 0)
         asked += self._known(x, Js)

@@ -82,6 +82,26 @@ def test_findings_have_their_own_exit_status(folder):
     assert done.exit_code == 1 and "pass -wrench" in done.output and "negative mass" in done.output
 
 
+def test_a_usable_result_with_a_finding_is_not_simply_done(folder):
+    """Exit status 1 asks to look at the finding; the settings are printed all the same."""
+    arrays = np.load(folder / "held.npz")
+    np.savez(folder / "jumps.npz", **{key: np.delete(array, slice(80, 110), axis=0) for key, array in arrays.items()})
+    done = run(folder / "jumps.npz", "--export", "ur")
+    assert done.exit_code == 1 and "! time jumps 1 times" in done.output and "set_target_payload" in done.output
+    assert run(folder / "held.npz", "--export", "ur").exit_code == 0
+
+
+def test_a_gravity_that_is_not_the_earths_is_confirmed(folder):
+    moon = (folder / "poses.npz", "--gravity", 0, 0, -1.62, "--export", "ur")
+    poses = static(THING.theta, poses=12, gravity=(0.0, 0.0, -1.62))
+    np.savez(folder / "poses.npz", t=poses.t, wrench=poses.wrench, rotation=poses.rotation)
+    done = run(*moon)
+    assert done.exit_code == 1 and "(--elsewhere)" in done.output and "set_target_payload" not in done.output
+    done = run(*moon, "--elsewhere")
+    assert done.exit_code == 0 and "set_target_payload" in done.output
+    assert "gravity of 1.62 m/s^2 was taken as given" in done.output
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

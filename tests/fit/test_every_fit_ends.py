@@ -11,10 +11,14 @@ from steelyard.fit.interior import Problem, minimise
 # Newton's method did not converge, Clarabel had no digits, or samples were too few for a fit without a prior.
 ENTROPIC = (37, 444, 518, 555, 1776, 2220, 2257, 2664, 2775)
 OTHERS = (481, 851, 1221, 1443, 1739, 1998, 2886, 2923)
-COMPARED = (0, 20, 30, 37, 444, 2257)
+# The two triangles of multipliers drifted apart: gaps stayed open, or were closed at a cost that is too high.
+DRIFTED = (170, 1720)
+# Bodies of a gram grew to tons under a Euclidean prior, and no digits were left.
+RUNAWAY = (7, 31, 1480)
+COMPARED = (0, 20, 30, 37, 444, 1480, 1720, 2257)
 
 
-@pytest.mark.parametrize("seed", [*ENTROPIC, *OTHERS])
+@pytest.mark.parametrize("seed", [*ENTROPIC, *OTHERS, *DRIFTED, *RUNAWAY])
 def test_it_ends_with_a_proven_gap(seed):
     problem = draw(seed)
     found = fit.consistent(problem.info, **problem.options)

@@ -37,11 +37,11 @@ MODELS = (
     "locomotion/walkers/assets/jumping_ball/jumping_ball_with_head.xml",
 )
 PANDA = "robosuite/models/assets/robots/panda/robot.xml"
-# what inertias and joint properties reach; everything else of a compiled model has to be equal
+# what inertias, joint properties and the file's folder reach; everything else of a compiled model has to be equal
 REACHED = re.compile(
     r"body_(mass|inertia|ipos|iquat|subtreemass|invweight0|simple|sameframe)|dof_(M0|invweight0|armature|damping"
     r"|frictionloss|simplenum|length)|tendon_invweight0|actuator_acc0|(geom|site)_sameframe|(cam|light)_poscom0|bvh_"
-    r"|M_|mapM|D_|mapD|n[MBCD]$|nbuffer|paths|text_data|stat"
+    r"|M_|mapM|D_|mapD|n[MBCD]$|nbuffer|n?paths|\w+_pathadr|text_data|stat"
 )
 
 

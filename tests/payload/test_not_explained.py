@@ -7,8 +7,12 @@ from scipy.spatial.transform import Rotation
 
 from payload_logs import MODERATE, THETA, static, swing
 from steelyard.errors import InertiaError, LogError
+from steelyard.inertia import parameters
 from steelyard.payload import Status, calibrate, diagnose, export, identify
 from steelyard.payload.experiment import SPEEDS, recorded, test_object
+from steelyard.payload.gravity import strength_of
+from steelyard.payload.information import wrench_regressor
+from steelyard.payload.problem import make_problem
 
 NOISE = (0.05, 0.002, 0.01, 0.05)
 THING = test_object("hammer")
@@ -51,16 +55,80 @@ def test_a_sensor_that_is_turned_on_its_flange(log, axis, degrees):
     refused(turned(log, about(axis, degrees)), f"axes are turned by {degrees:.0f} degrees about")
 
 
-@pytest.mark.parametrize("given", [1.62, 3.71, 24.8])
-def test_gravity_of_another_planet(given):
-    """It is said that the mass depends on it; fast motion shows what is right, which poses at rest cannot."""
-    down = np.array([0.0, 0.0, -given])
-    fast = identify(swing(speed=4.0, duration=4.0, noise=NOISE).replace(gravity=down))
-    assert "which is not the Earth's" in fast.findings[0] and "0 degrees away" in fast.findings[1]
-    found = [float(x) for x in fast.findings[1].split("gravity=(")[1].split(")")[0].split(", ")]
-    np.testing.assert_allclose(found, [0, 0, -9.81], atol=0.25)
-    poses = identify(static(poses=20, sigma=(0.05, 0.002)).replace(gravity=down))
-    assert "which is not the Earth's" in poses.findings[0]
+def under(log, strength):
+    """What a sensor with THETA feels where gravity is of another strength (m/s^2), by Newton and Euler."""
+    mass, com, inertia = parameters.to_com_inertia(THETA)
+    twist, acceleration = log.motion
+    w, alpha = twist[:, 3:], acceleration[:, 3:]
+    center = log.origin_acceleration + np.cross(alpha, com) + np.cross(w, np.cross(w, com))
+    force = mass * (center - log.rotation.transpose(0, 2, 1) @ [0.0, 0.0, -strength])
+    torque = alpha @ inertia + np.cross(w, w @ inertia) + np.cross(com, force)
+    noise = np.random.default_rng(0).normal(size=(len(log), 6)) * np.repeat(NOISE[:2], 3)
+    return log.replace(wrench=np.concatenate([force, torque], axis=1) + noise)
+
+
+def given(log, strength):
+    return log.replace(gravity=np.array([0.0, 0.0, -strength]))
+
+
+FAST = swing(speed=4.0, duration=4.0)
+POSES = static(poses=20, sigma=(0.05, 0.002))
+MOON = 1.62
+
+
+@pytest.mark.parametrize("strength", [MOON, 3.71, 24.8])
+def test_gravity_of_another_planet_in_a_log_of_the_earth(strength):
+    """Motion shows that it is wrong; of poses it has to be confirmed, and the mass is said to rest on it."""
+    words = f"given as {strength:.3g} m/s^2, and the motion shows 9.81: the mass would be off by that factor. Pass "
+    words += "gravity=(0, 0, -9.81)"
+    refused(given(under(FAST, 9.81), strength), words)
+    refused(given(swing(speed=4.0, duration=4.0, noise=MODERATE), strength), words, method="ols")
+    refused(given(POSES, strength), f"on the Earth the mass is {strength / 9.81:.3g} times the one shown")
+    confirmed = identify(given(POSES, strength), elsewhere=True)
+    assert confirmed.status.usable and confirmed.findings == ()
+    assert confirmed.mass == pytest.approx(0.7 * 9.81 / strength, rel=0.02)
+    assert f"gravity of {strength:.4g} m/s^2 was taken as given" in confirmed.notes[-1]
+
+
+def test_a_log_of_the_moon():
+    """Fast motion tells the Earth's gravity from the Moon's, either way; the right one need not be confirmed there."""
+    log = under(FAST, MOON)
+    found = identify(log)
+    shown = float(found.findings[0].split("the motion shows ")[1].split(":")[0])
+    assert found.status is Status.SUSPECT and shown == pytest.approx(MOON, rel=0.1)
+    right = identify(given(log, MOON))
+    assert right.findings == () and right.mass == pytest.approx(0.7, abs=4 * right.mass_deviation)
+    assert not any("taken as given" in note for note in right.notes)
+    slow = under(swing(speed=0.05, duration=2.0), MOON)
+    assert "gravity of 9.81 m/s^2 was taken as given" in identify(slow).notes[-1]  # its mass is a sixth of the truth
+    assert "which is not the Earth's, and this log cannot tell" in identify(given(slow, MOON)).findings[0]
+
+
+@pytest.mark.parametrize("method", ["auto", "ols"])
+def test_noise_of_accelerations_is_no_other_gravity(method):
+    """It makes the push look smaller and weight larger; a log without gravity has no strength to tell."""
+    for seed in range(5):
+        log = swing(noise=MODERATE, speed=0.2 + seed, seed=seed)
+        assert identify(log, method).findings == ()
+    assert strength_of(log.replace(gravity=np.zeros(3))) is None
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_likelihood_of_gravity_is_that_of_the_best_payload(bias):
+    """Against weighted least squares at the true and at another strength, rows written out."""
+    log = under(FAST, 9.81)
+    noise = np.repeat(NOISE[:2] * np.sqrt(make_problem(log, noise=NOISE[:2], bias=bias).memory), 3)
+    strength = strength_of(log, bias=bias, noise=NOISE[:2])
+
+    def squares(g):
+        rows = wrench_regressor(given(log, g))
+        if bias:
+            rows = np.concatenate([rows, np.broadcast_to(np.eye(6), (len(log), 6, 6))], axis=2)
+        A, b = (rows / noise[:, None]).reshape(-1, rows.shape[2]), (log.wrench / noise).ravel()
+        return np.sum((A @ np.linalg.lstsq(A, b)[0] - b) ** 2)
+
+    for g in (*strength.strengths[[40, 60, 80]], strength.given):
+        assert strength.cost_of(g) == pytest.approx(squares(g) - squares(strength.best), rel=1e-6, abs=1e-6)
 
 
 def pushed(log, first, last, force):

@@ -53,6 +53,9 @@ def payload(
         tuple[float, float] | None,
         typer.Option(metavar="N NM", help="Known noise of force and torque. [default: from the log]"),
     ] = None,
+    elsewhere: Annotated[
+        bool, typer.Option("--elsewhere", help="The robot is not on the Earth: believe another gravity.")
+    ] = False,
     folder: Folders = None,
     export: Annotated[
         str, typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,ros,urdf,mjcf: print for these controllers.")
@@ -85,6 +88,7 @@ def payload(
             negate,
             gravity,
             noise,
+            elsewhere,
             tuple(folder or ()),
         )
         formats = words(export)

@@ -7,6 +7,9 @@ from steelyard.fit.program import Program, Residual, met
 from steelyard.fit.weighed import Weighed, effect_pull, first_noise, prior_parameters, weighed
 from steelyard.information import Information
 
+# Weight of a pullback prior beside a Euclidean one. To that a body of a gram weighs nothing: where data does not see it
+# either, a fit would let it grow to tons for the smallest gain elsewhere.
+EUCLIDEAN_LEAST = 1e-8
 SETTLED = 1e-9  # of a column's reach, below which equalities leave it no freedom
 
 
@@ -14,16 +17,19 @@ def assembled(data: Weighed, known, regularizer: str, weight: float) -> Program:
     """The program of weighed data and what is known. Raises Infeasible where equalities contradict each other."""
     layout, start, directions = data.info.layout, data.start, data.directions
     bodies, effects = np.arange(layout.inertial.stop), np.arange(layout.inertial.stop, layout.size)
-    penalty = np.eye(len(start))
-    if regularizer == "euclidean":
-        penalty[np.ix_(bodies, bodies)] = directions[np.ix_(bodies, bodies)]
-    penalty[bodies] *= np.sqrt(weight / 2)
-    penalty[effects, effects] = effect_pull(data.info, weight) * directions[effects, effects]
-    if regularizer == "entropic":
-        penalty = penalty[effects]
+    pull = np.zeros((len(effects), len(start)))
+    pull[:, effects] = np.diag(effect_pull(data.info, weight) * data.effects)
+    relative = np.eye(len(bodies), len(start))
+    penalty = {
+        "entropic": lambda: pull,
+        "pullback": lambda: np.concatenate([np.sqrt(weight / 2) * relative, pull]),
+        "euclidean": lambda: np.concatenate(
+            [np.sqrt(weight / 2) * directions[bodies], np.sqrt(EUCLIDEAN_LEAST / 2) * relative, pull]
+        ),
+    }[regularizer]()
     A = np.concatenate([data.turned, penalty])
     b = np.concatenate([data.problem.r - data.columns @ start, np.zeros(len(penalty))])
-    spread, reach = np.eye(len(bodies), len(start)), np.linalg.norm(directions, axis=1)
+    spread, reach = relative, np.linalg.norm(directions, axis=1)
     y = np.zeros(len(start))
     if any(each.equality for each in known):
         y, N = met(known, start, directions)

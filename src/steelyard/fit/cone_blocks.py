@@ -96,10 +96,10 @@ class Scaled:
 
     def slack(self, S) -> np.ndarray:
         """Slacks (c, n, n), scaled."""
-        return self.back @ S @ np.swapaxes(self.back, 1, 2)
+        return _symmetric(self.back @ S @ np.swapaxes(self.back, 1, 2))
 
     def unscaled_multiplier(self, Z) -> np.ndarray:
-        return np.swapaxes(self.back, 1, 2) @ Z @ self.back
+        return _symmetric(np.swapaxes(self.back, 1, 2) @ Z @ self.back)
 
     @property
     def diagonal(self) -> np.ndarray:
@@ -117,6 +117,11 @@ class Scaled:
         return float(-np.linalg.eigvalsh(relative).min(initial=0.0))
 
 
+def _symmetric(X) -> np.ndarray:
+    """The nearest symmetric matrices: beside unlike eigenvalues rounding makes the triangles two different matrices."""
+    return (X + np.swapaxes(X, 1, 2)) / 2
+
+
 def scaled(block: Block, S, Z) -> Scaled:
     """Raises LinAlgError where S or Z is not positive definite to rounding."""
     L, M = np.linalg.cholesky(S), np.linalg.cholesky(Z)
@@ -130,4 +135,4 @@ def scaled(block: Block, S, Z) -> Scaled:
 def products(S, Z) -> np.ndarray:
     """(c, n) eigenvalues of `S Z`; negative where S is not positive definite. Z: positive definite."""
     M = np.linalg.cholesky(Z)
-    return np.linalg.eigvalsh(np.swapaxes(M, 1, 2) @ S @ M)
+    return np.linalg.eigvalsh(_symmetric(np.swapaxes(M, 1, 2) @ S @ M))

@@ -67,9 +67,9 @@ def consistent(
     values, {"link1": "mass", "link2": ("com", "inertia"), "link3": "all"}. tied: bodies that are equal or mirrored,
     see `Tied`. bounds: {"joint1.viscous": (0, 5), "offset": (-1, 1)}; viscous and Coulomb friction and armature are
     not negative unless bounds say so. regularizer: "pullback" (quadratic, coordinate invariant), "entropic" (its
-    barrier: never on the boundary) or "euclidean" (on theta in SI units). Raises OptionError for knowledge about
-    things that are not there, FitError when pieces of it contradict each other (they are named) or no verified
-    solution is found.
+    barrier: never on the boundary) or "euclidean" (on theta in SI units, beside a pullback prior of weight 1e-8: to
+    SI units a body of a gram weighs nothing). Raises OptionError for knowledge about things that are not there,
+    FitError when pieces of it contradict each other (they are named) or no verified solution is found.
     """
     wanted = asked(
         info,
@@ -144,7 +144,7 @@ def _reweighed(info: Information, wanted: Asked, *, rough: bool = False) -> tupl
         if same and following is None:
             break
         noise = noise if same else left
-        fitted = _solved(seen, noise, wanted, rough)
+        fitted = _solved(seen, noise, wanted, rough, fitted)
     return noise, fitted, found
 
 
@@ -169,12 +169,12 @@ class _Fitted:
         return self.program.parameters(self.solution.w)
 
 
-def _solved(info: Information, noise, wanted: Asked, rough: bool) -> _Fitted:
-    """The fit at a noise (g,). Raises FitError that names what contradicts what."""
+def _solved(info: Information, noise, wanted: Asked, rough: bool, like: _Fitted | None = None) -> _Fitted:
+    """The fit at a noise (g,). like: one at a similar noise. Raises FitError that names what contradicts what."""
     data = weighed(info, noise, wanted.theta0, wanted.weight)
     with _conflicts_named(data, wanted):
         program = assembled(data, wanted.known, wanted.regularizer, wanted.weight)
-        return _Fitted(data, program, solve(program, rough=rough))
+        return _Fitted(data, program, solve(program, like=like and like.solution, rough=rough))
 
 
 @contextmanager

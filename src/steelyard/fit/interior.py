@@ -38,6 +38,8 @@ COST = 1e-6
 LIFTS = (1.0, 1e3, 1e6)  # of that, one after the other, where multipliers must become larger than a start tells
 STUCK = 3  # short steps in a row, without a point inside, that end a trial
 MET = 1e-12  # error of the slacks, relative to their size, that is rounding
+WIDER = 2.0  # how much further from the prior than the point found the optimum may lie in any unknown
+EPSILON = 4 * np.finfo(float).eps  # of the terms of a sum: its rounding
 STALLED = 8  # steps without a smaller gap, once there is a point inside, after which there are no more digits
 
 
@@ -47,6 +49,7 @@ class Point:
 
     x: np.ndarray
     gap: float
+    multipliers: list[np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +185,8 @@ class _State:
                 return None
         x = -self.least_squares.solve_normal(self.gradient)
         F = self.problem.F
-        gap, remaining = 0.5 * float(np.sum((F @ x) ** 2)), F.T @ (self.residual + F @ x)
+        dual = self.residual + F @ x
+        gap, remaining, terms = 0.5 * float(np.sum((F @ x) ** 2)), F.T @ dual, np.abs(F).T @ np.abs(dual)
         for block, each, rows in zip(blocks, self.scaled, self.rows, strict=True):
             change = cones.from_triangle((rows @ x).reshape(len(each.S), -1), block.n)
             if np.linalg.eigvalsh(each.diagonal + change).min() <= 0:
@@ -196,15 +200,18 @@ class _State:
                 gap += block.floor * float(np.sum(relative - 1 - np.log(relative)))
             else:
                 gap += float(np.sum(eigenvalues))
-            remaining += block.pull(Z - block.floor * np.eye(block.n))
-        return Point(self.x, gap + float(np.abs(remaining) @ np.abs(self.x)))
+            pulling = Z - block.floor * np.eye(block.n)
+            remaining += block.pull(pulling)
+            terms += np.tensordot(np.abs(cones.triangle(pulling)), np.abs(block.G), axes=2)
+        reach = WIDER * np.maximum(np.abs(self.x), 1.0)
+        return Point(self.x, gap + float((np.abs(remaining) + EPSILON * terms) @ reach), self.Z)
 
     def inside(self) -> Point | None:
         """x, where it is inside, with the bound that no cost is negative."""
         problem = self.problem
         if min(np.linalg.eigvalsh(block.slack(self.x)).min() for block in problem.blocks) <= 0:
             return None
-        return Point(self.x, problem.cost(self.x) - problem.unexplained)
+        return Point(self.x, problem.cost(self.x) - problem.unexplained, self.Z)
 
     def step(self) -> float:
         """Go on; the length of the step."""

@@ -4,26 +4,24 @@ Where no constraint is active, a quadratic cost has its minimum in closed form. 
 optimum: only those that a point violates enter the interior-point method, and it is repeated until none is. Multipliers
 of zero for the others make its bound one of the whole program.
 
-Quadratic costs go to Clarabel first, which is quick; where its gap is open, and for entropic costs, our own method
-takes over.
+Where our own method leaves a gap open, quadratic costs go to Clarabel, too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.fit import conic
 from steelyard.fit.cone_blocks import Block, blocks_of
-from steelyard.fit.interior import Point, Problem, minimise
+from steelyard.fit.interior import Point, Problem, certified, minimise
 from steelyard.fit.program import Infeasible, Program
 from steelyard.fit.rows import Rows
 from steelyard.inertia import cones
 
 Enough = Callable[[np.ndarray], bool]
 
-# Gap, relative to the cost (at least 1), above which another way is tried: of the quick one, and of our own.
-QUICK, PROVEN = 1e-10, 1e-8
+PROVEN = 1e-8  # gap, relative to the cost (at least 1), above which another way is tried
 ROUGH = 1e-5  # the same where costs are compared only: 0.01 nats in a fit of a thousand independent samples
 ROUNDS = 10  # of constraints that enter as they are violated; after that, all do
 TIE = 1e-6  # root of the weight that picks the smallest of auxiliary variables that the cost leaves open
@@ -32,7 +30,7 @@ TIE = 1e-6  # root of the weight that picks the smallest of auxiliary variables 
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Minimiser w (k,), auxiliary variables of the constraints that have some, certified duality gap relative to the
-    cost (at least 1), cost, and the triangular factor F of its Hessian.
+    cost (at least 1), cost, and the triangular factor F of its Hessian. entered: which inequalities were looked at.
     """
 
     w: np.ndarray
@@ -40,30 +38,33 @@ class Solution:
     gap: float
     cost: float
     F: np.ndarray
+    entered: np.ndarray
 
 
-def solve(program: Program, *, enough: Enough | None = None, rough: bool = False) -> Solution:
-    """The global minimum.
+def solve(
+    program: Program, *, enough: Enough | None = None, like: Solution | None = None, rough: bool = False
+) -> Solution:
+    """The global minimum. like: solution of a similar program, whose constraints are likely to bind here.
 
     enough: whether parameters (p,) tell already what is asked. Those within some of the constraints are tried on the
-    way: the cost of the minimum is no less than theirs. rough: a gap of ROUGH will do. Raises Infeasible where no point
-    inside is found.
+    way: the cost of the minimum is no less than theirs. rough: a gap of ROUGH will do, which Clarabel reaches quickly.
+    Raises Infeasible where no point inside is found.
     """
     rows = Rows(tuple(each for each in program.constraints if not each.equality))
     entered = rows.free.copy()
     if program.entropic_weight:  # the cost itself keeps bodies consistent, as a rule by far
         entered |= np.array([not each.definite for each in rows.constraints], dtype=bool)
+    if like is not None:
+        entered |= like.entered
     trial = 0
     while True:
-        found = _minimum(program, rows.only(entered), rough)
-        parameters = program.parameters(found.w)
-        missed = ~entered & (rows.depths(rows.slack(parameters)) < 0) if rows.constraints else entered & False
-        if not missed.any() or (enough is not None and entered.any() and enough(parameters)):
+        found, missed = _round(program, rows, entered, rough)
+        if not missed.any() or (enough is not None and entered.any() and enough(program.parameters(found.w))):
             break
         trial += 1
         entered = entered | missed | (trial == ROUNDS)
     cost = program.cost(found.w)
-    return Solution(found.w, found.aux, found.gap / max(1.0, cost), cost, program.hessian(found.w))
+    return Solution(found.w, found.aux, found.gap / max(1.0, cost), cost, program.hessian(found.w), entered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,33 +76,45 @@ class _Found:
     gap: float
 
 
-def _minimum(program: Program, rows: Rows, rough: bool) -> _Found:
-    """The minimum subject to some of the constraints. Raises Infeasible."""
+def _round(program: Program, rows: Rows, entered, rough: bool) -> tuple[_Found, np.ndarray]:
+    """A minimum within the constraints that entered, and which of the others it misses; its gap is closed, if that can
+    be, where it misses none: where more have to enter, no digits are needed. Raises Infeasible."""
+    minima = _minima(program, rows.only(entered), rough)
+    found = next(minima)
+    while True:
+        missed = entered & False
+        if rows.constraints:
+            missed = ~entered & (rows.depths(rows.slack(program.parameters(found.w))) < 0)
+        closed = found.gap < (ROUGH if rough else PROVEN) * max(1.0, program.cost(found.w))
+        better = None if closed or missed.any() else next(minima, None)
+        if better is None:
+            return found, missed
+        found = better
+
+
+def _minima(program: Program, rows: Rows, rough: bool) -> Iterator[_Found]:
+    """The minimum subject to some of the constraints, each time by another way and better. Raises Infeasible."""
     F, target = program.quadratic
     if not rows.constraints and not program.entropic_weight:
-        return _Found(_solved(F, target), (), 0.0)
+        yield _Found(_solved(F, target), (), 0.0)
+        return
     free = _Free(rows, program.size)
     problem = Problem(free.factor(F), free.padded(target), _blocks(program, rows, free), program.residual.remainder)
     start = np.zeros(program.size + free.count)
     ways = [lambda: minimise(problem, start), lambda: minimise(problem, start, pivoted=True)]
     if not program.entropic_weight:
         short, whole, to_short = _spanned(problem, program.size, start)
-        ways = [
-            lambda: whole(conic.solved(short, to_short, rough=rough)),
-            lambda: whole(minimise(short, to_short)),
-            ways[1],
-        ]
+        ways = [lambda: whole(minimise(short, to_short)), ways[1], lambda: whole(conic.solved(short, to_short))]
+        if rough:
+            ways = [lambda: whole(conic.solved(short, to_short, rough=True)), *ways[:2]]
     best = None
-    for i, way in enumerate(ways):
+    for way in ways:
         point = way()
         if point is not None and (best is None or point.gap < best.gap):
             best = point
-        enough = ROUGH if rough else QUICK if i + 2 < len(ways) else PROVEN
-        if best is not None and best.gap < enough * max(1.0, problem.cost(best.x)):
-            break
+            yield _Found(best.x[: program.size], free.parts(best.x[program.size :]), best.gap)
     if best is None:
         raise Infeasible("No parameters satisfy all constraints.")
-    return _Found(best.x[: program.size], free.parts(best.x[program.size :]), best.gap)
 
 
 def _spanned(problem: Problem, size: int, start):
@@ -128,7 +141,7 @@ def _spanned(problem: Problem, size: int, start):
     short = Problem(cost, np.zeros(width + count), blocks, problem.unexplained)
 
     def whole(found: Point | None) -> Point | None:
-        return None if found is None else Point(middle + to @ found.x, found.gap)
+        return None if found is None else certified(problem, middle + to @ found.x, found.multipliers)
 
     return short, whole, np.append(basis.T @ (F @ (start - middle)[:size]), np.zeros(count))
 

@@ -38,6 +38,7 @@ class Request:
     negate: bool = False
     gravity: tuple[float, float, float] | None = None
     noise: tuple[float, float] | None = None
+    elsewhere: bool = False
     folder: tuple[Path, ...] = ()
 
 
@@ -57,7 +58,15 @@ def identify_files(request: Request) -> Outcome:
         raise OptionError("--frame names a link of the arm: give --arm MODEL too")
     tool = None if request.hand is None else calibrate(_read(request, request.hand))
     log = made_ready(_read(request, request.log), request.method, tool=tool)
-    found = identify(log, request.method, shape=_shape(request), bias=request.bias, noise=request.noise, smooth=False)
+    found = identify(
+        log,
+        request.method,
+        shape=_shape(request),
+        bias=request.bias,
+        elsewhere=request.elsewhere,
+        noise=request.noise,
+        smooth=False,
+    )
     return Outcome(found, wrench_signals(log, found))
 
 

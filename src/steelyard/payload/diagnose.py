@@ -7,6 +7,7 @@ import numpy as np
 from steelyard.log.finding import Finding
 from steelyard.log.gaps import gaps
 from steelyard.payload.explain import explanation, plain_fit
+from steelyard.payload.gravity import Strength, doubt, strength_of
 from steelyard.payload.information import accumulate, wrench_regressor
 from steelyard.payload.kinematics import motion_findings
 from steelyard.payload.problem import Problem, mass_of, residual_noise, solve
@@ -36,21 +37,30 @@ def diagnose(log: WrenchLog, solid: Solid | None = None) -> tuple[str, ...]:
     """Findings of a log: wrong sign of wrench or gravity, wrong axes, motion signals that do not belong together, what
     no rigid payload explains, constant pose, saturation, gaps, and a centre of mass outside the shape. Empty when
     nothing looks wrong."""
-    return tuple(finding.message for finding in examine(log, solid))
+    return tuple(finding.message for finding in examine(log, solid, strength=strength_of(log)))
 
 
-def examine(log: WrenchLog, solid: Solid | None = None, *, bias: bool = False, noise=None) -> tuple[Finding, ...]:
+def examine(
+    log: WrenchLog,
+    solid: Solid | None = None,
+    *,
+    strength: Strength | None,
+    elsewhere: bool = False,
+    bias: bool = False,
+    noise=None,
+) -> tuple[Finding, ...]:
     """The same as `Finding`s, severity "fatal" where no result from the log can be trusted: code "misread" where it is
-    known what to change, "unexplained" where it is not. bias, noise: as for `identify`."""
+    known what to change, "gravity" where it has to be confirmed, "unexplained" where it is not known. strength: what
+    the log tells of gravity. elsewhere, bias, noise: as for `identify`."""
     looks = (("saturated", _saturation), ("gap", _time), ("pose", _pose))
     found = [Finding(code, "warning", text) for code, look in looks for text in look(log)]
-    found = [*_misread(log, bias, noise), *found]
+    found = [*_misread(log, strength, elsewhere, bias, noise), *found]
     if solid is not None and not any(finding.severity == "fatal" for finding in found):
         found += [Finding("place", "warning", text) for text in _place(log, solid)]
     return tuple(found)
 
 
-def _misread(log, bias, noise) -> list[Finding]:
+def _misread(log, strength, elsewhere, bias, noise) -> list[Finding]:
     """Signs and axes, else the motion alone, else what the payload leaves: each would upset the next. Motion signals
     that contradict each other in the given axes are no matter of a sign of wrench or gravity."""
     motion = list(motion_findings(log))
@@ -58,7 +68,10 @@ def _misread(log, bias, noise) -> list[Finding]:
     signs = [Finding("misread", "fatal", text) for axes, text in _signs(log, bias) if axes != "sensor" or not amiss]
     if signs or amiss:
         return signs or motion
-    return [*motion, *explanation(log, bias=bias, noise=noise)]
+    found = [*motion, *explanation(log, strength, bias=bias, noise=noise)]
+    if strength is None or elsewhere or not strength.doubtful or any(each.severity == "fatal" for each in found):
+        return found
+    return [*found, doubt(strength)]
 
 
 def misfit(problem: Problem, theta, bias=None) -> tuple[Finding, ...]:

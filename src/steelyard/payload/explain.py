@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.log.finding import Finding
+from steelyard.log.finding import Finding, fatal
+from steelyard.payload.gravity import Strength, refutation
 from steelyard.payload.information import accumulate, wrench_regressor
 from steelyard.payload.kinematics import streamed
 from steelyard.payload.motion import roughness
@@ -44,18 +45,20 @@ class Cause:
     left: float
 
 
-def explanation(log: WrenchLog, *, bias: bool = False, noise=None) -> Iterator[Finding]:
-    """Findings of a log that a rigid payload does not explain. bias: a constant wrench is fitted beside; noise: (2,)
-    known deviations of force [N] and torque [N m], by default told from misfit by their roughness in time."""
+def explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False, noise=None) -> Iterator[Finding]:
+    """Findings of a log that a rigid payload does not explain. strength: what the log tells of gravity; bias: a
+    constant wrench is fitted beside; noise: (2,) known deviations of force [N] and torque [N m], by default told from
+    misfit by their roughness in time."""
     theta, offset = plain_fit(log, bias)
     known = white_noise(log, theta, offset) if noise is None else np.asarray(noise, dtype=float)
     share = misfit_share(log, theta, offset, noise=known)
-    if share < LOOK:
-        return
     part = log[:: max(1, len(log) // LOOKED_AT)]
-    causes = (_strays, _offset, _gravity, _turned)
+    causes = (_strays, _offset, _gravity, _turned) if share >= LOOK else ()
     found = [cause for look in causes if (cause := look(part, bias, known)) is not None and cause.left < MOST * share]
-    if found:
+    stronger = _strength(part, strength, bias, known)
+    if stronger is not None and (not found or stronger.left < MOST * share):
+        yield fatal("misread", stronger.words)
+    elif found:
         cause = min(found, key=lambda each: each.left)
         text = f"{cause.words} That explains {100 * (1 - (cause.left / share) ** 2):.0f} % of what the payload leaves"
         yield Finding("misread", "fatal" if share > CARE else "warning", text)
@@ -134,6 +137,15 @@ def _gravity(log, bias, noise):
         f"(--gravity {numbers}).",
         left,
     )
+
+
+def _strength(log, strength, bias, noise):
+    """Gravity of another strength, which costs too little where the motion is slow to leave much of the wrench."""
+    right = None if strength is None else strength.right
+    if strength is None or right is None:
+        return None
+    scaled = log.replace(gravity=log.gravity * (right / strength.given))
+    return Cause(refutation(log, strength, right), _refitted(scaled, bias, noise, 11))
 
 
 def _pull(log, bias):

@@ -11,6 +11,7 @@ from steelyard.payload.density import density_fit
 from steelyard.payload.diagnose import examine, misfit
 from steelyard.payload.estimate import Payload, Status
 from steelyard.payload.geo import entropic_fit
+from steelyard.payload.gravity import strength_of
 from steelyard.payload.kinematics import with_motion
 from steelyard.payload.plain import ordinary, total
 from steelyard.payload.point_mass import C1, LAMBDA, discretise, solve_point_masses
@@ -38,6 +39,7 @@ def identify(
     prior=None,
     tool: Tool | None = None,
     bias: bool = False,
+    elsewhere: bool = False,
     noise=None,
     points: int = PMD_POINTS,
     density: float | None = None,
@@ -57,8 +59,10 @@ def identify(
     cm^3 of it. prior: parameters (10,) or a Payload expected beforehand, in the sensor frame; by default the
     homogeneous shape at the measured mass, or without shape a compact body of the density of water.
     tool: from `calibrate`, taken off first. bias: estimate a constant wrench beside (for a sensor that was not tared).
-    noise: known standard deviations of force [N] and torque [N m]; by default from the residuals. points, c1, weight:
-    number of points, c1 and lambda of "pmd"; weight is also the prior's in "geo", "ellipsoid", "hull", "consistent".
+    elsewhere: the robot is not on the Earth: a gravity of another strength, which the motion cannot check, makes a log
+    SUSPECT otherwise. noise: known standard deviations of force [N] and torque [N m]; by default from the residuals.
+    points, c1, weight: number of points, c1 and lambda of "pmd"; weight is also the prior's in "geo", "ellipsoid",
+    "hull", "consistent".
     seed: of the points. smooth: fuse twist and acceleration first; by default for all but the published methods (ols,
     rtls, geo, pmd) when the acceleration is noisy. Logs without motion signals are static: they show mass and centre of
     mass only.
@@ -74,12 +78,15 @@ def identify(
     log = made_ready(log, method, tool=tool, smooth=smooth)
     expected = None if prior is None else _given_prior(prior)
     problem = make_problem(log, noise=noise, bias=bias, solid=solid, prior=expected)
-    findings = examine(log, solid, bias=bias, noise=noise)
+    strength = strength_of(log, bias=bias, noise=noise)
+    findings = examine(log, solid, strength=strength, elsewhere=elsewhere, bias=bias, noise=noise)
     if not problem.mass > 0 and chosen not in ("ols", "rtls"):
         chosen, why = "ols", f"{chosen} needs a positive mass, and the forces give {problem.mass:.4g} kg"
     theta, covariance, notes = _fit(problem, chosen, points, c1, weight, seed)
     constant = problem.information.bias(theta, problem.noise) if bias else None
     findings = (*findings, *misfit(problem, theta, constant))
+    if strength is not None and not strength.checked and not any(each.severity == "fatal" for each in findings):
+        notes = (*notes, strength.unchecked)
     payload = Payload(
         theta=theta,
         covariance=covariance,

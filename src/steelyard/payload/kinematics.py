@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
-from steelyard.log.finding import Finding, fatal, warning
+from steelyard.log.finding import Finding, fatal
 from steelyard.log.gaps import segments
 from steelyard.payload.motion import filter_motion
 from steelyard.payload.wrench_log import WrenchLog
@@ -27,7 +27,6 @@ UNRELATED, UNTURNED = 0.7, 0.3  # mismatch that is named without a reading, of a
 TURNS, PUSHES, SPINS = 0.1, 0.3, 0.5  # rad/s, m/s^2 and rad/s^2: slower motions are not compared
 SHORTEST = 10  # samples that a motion filter takes
 REST = 0.1  # rad/s: half a metre from the axis, stopping within a second is half a per cent of gravity
-EARTH = (9.76, 9.84)  # m/s^2, from Mount Huascaran to the Arctic Ocean
 
 _OF_THE_POINT = "`cross(angular velocity, velocity)` off"
 _LINEAR = {  # readings of the linear acceleration: times gravity to add, times the velocity's turning to take off
@@ -82,14 +81,7 @@ def with_motion(log: WrenchLog, fewest: int) -> WrenchLog:
 
 
 def motion_findings(log: WrenchLog) -> Iterator[Finding]:
-    """What in rotation, twist, acceleration and gravity does not belong together."""
-    strength = float(np.linalg.norm(log.gravity))
-    if strength > 0 and not EARTH[0] <= strength <= EARTH[1]:
-        yield warning(
-            "gravity",
-            f"gravity is {strength:.4g} m/s^2, which is not the Earth's: a mass from poses is off by the same "
-            "factor. Unless the robot is elsewhere, leave gravity out (--gravity)",
-        )
+    """What in rotation, twist and acceleration does not belong together."""
     if log.twist is None or log.acceleration is None or not streamed(log):
         return
     pairs = _pairs(log[:LOOKED_AT])
