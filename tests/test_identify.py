@@ -59,6 +59,12 @@ def test_mujoco_loads_the_written_model(done):
     assert m.nv == 3
 
 
+def test_held_out_samples_are_the_end_of_the_log(done):
+    _, result = done
+    t = motion()[0]
+    assert result.held_out.t[0] > t[0] + (1 - result.job.validation) * (t[-1] - t[0])
+
+
 def test_summary_names_inputs_by_hash_and_all_files(done):
     folder, _ = done
     summary = json.loads((folder / "out" / "summary.json").read_text("utf-8"))
