@@ -129,13 +129,13 @@ Errors are medians; of the fresh error over the held-out one the median and the 
 
 ## What the verdict goes by
 
-The error of a part of the data (the worst log, or quarter of a single log) over the error expected from a fit to the
-rest; the error promised of other motion over the held-out one, and over the one that the fresh log had: 10, 50 and 90 %
-of the jobs. No verdict is *good* where one of the first two is above 2, a bound chosen on other jobs (seeds 1000 to
-1119).
+The error of the held-out samples, and of a part of the data (the worst log, or quarter of a single log), over the error
+expected from a fit to the rest; the error promised of other motion over the held-out one, and over the one that the
+fresh log had: 10, 50 and 90 % of the jobs. No verdict is *good* where one of the first three is above 2, a bound chosen
+on other jobs (seeds 1000 to 1119).
 
-| kind | part over expected | promised over held-out | promised over fresh |
-|---|---|---|---|
+| kind | held-out over expected | part over expected | promised over held-out | promised over fresh |
+|---|---|---|---|---|
 {signs}
 """
 
@@ -173,6 +173,7 @@ def _signs(kind: str, rows: list[Row]) -> str:
     """A line of the table of what verdicts go by."""
     promised = [row for row in rows if row["promised"] is not None]
     columns = (
+        [row["surprise"] for row in rows if row["surprise"] is not None],
         [max(row["parts"]) for row in rows if row["parts"]],
         [row["promised"] / row["held_out"] for row in promised],
         [row["promised"] / row["fresh"] for row in promised],
