@@ -10,7 +10,7 @@ from steelyard.errors import InertiaError, LogError
 from steelyard.inertia import parameters
 from steelyard.payload import Status, calibrate, diagnose, export, identify
 from steelyard.payload.experiment import SPEEDS, recorded, test_object
-from steelyard.payload.gravity import strength_of
+from steelyard.payload.gravity import Strength, strength_of
 from steelyard.payload.information import wrench_regressor
 from steelyard.payload.problem import make_problem
 
@@ -133,6 +133,17 @@ def test_likelihood_of_gravity_is_that_of_the_best_payload(bias):
 
     for g in (*strength.strengths[[40, 60, 80]], strength.given):
         assert strength.cost_of(g) == pytest.approx(squares(g) - squares(strength.best), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(("cost", "certain"), [(15.0, False), (17.0, True)])
+def test_gravity_is_refuted_at_four_deviations(cost, certain):
+    strengths = np.array([MOON, 9.80665])
+    told = Strength(MOON, strengths, np.array([cost, 0.0]))
+    assert (told.right, told.doubtful, told.checked) == (9.81 if certain else None, True, False)
+    told = Strength(9.80665, strengths, np.array([0.0, cost]))
+    assert (told.right, told.doubtful) == (MOON if certain else None, False)
+    told = Strength(MOON, strengths, np.array([0.0, cost]))
+    assert (told.right, told.doubtful) == (None, not certain)
 
 
 def pushed(log, first, last, force):
