@@ -273,7 +273,9 @@ def test_a_light_push_within_the_noise_adds_up():
     """Each sample of it is noise; its stretch is dated, and with what it does to the mass it is no result."""
     light = 0.03 * THETA
     log = swing(light, noise=(0.1, 0.005, 0.0, 0.0), duration=8.0)
-    found = diagnose(pushed(log, 300, 400, np.array([0.0, 0.12, 0.06])))
+    light_push = pushed(log, 300, 400, np.array([0.0, 0.12, 0.06]))
+    refused(light_push, "did something touch it")  # the mass moves by 4 %
+    found = diagnose(light_push)
     first, last = map(float, found[0].split("(t = ")[1].split(" s)")[0].split(" to "))
     assert abs(first - 3.0) < 0.15 and abs(last - 4.0) < 0.15 and "did something touch" in found[0]
     weight = wrench_regressor(log) @ light
