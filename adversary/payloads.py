@@ -13,6 +13,7 @@ from steelyard.payload import identify
 
 EVERY = 3  # case of this many is a wrong log
 UPPER = np.triu_indices(3)
+GIVEN = "was taken as given"  # a note says so of gravity
 WRONG = 0.02  # of the mass: an error below it harms nobody
 QUANTITIES = ("mass", "centre", "inertia")
 
@@ -46,6 +47,7 @@ def _judged(log, payload) -> Row:
             "status": found.status.name,
             "usable": found.status.usable,
             "findings": list(found.findings),
+            "gravity_unchecked": any(GIVEN in note for note in found.notes),
             "mass": [float((found.mass - mass) / found.mass_deviation)],
             "centre": ((found.com - com) / found.com_deviation).tolist(),
             "inertia": ((found.inertia - inertia) / found.inertia_deviation)[UPPER].tolist(),
@@ -95,11 +97,10 @@ def page(rows: list[Row]) -> str:
             "",
             "`named`: the status is `SUSPECT`, with the cause; `not explained`, `faint` and `refused` are no results "
             "either; `warned`: a result with a finding; `silent`: a result without; `harm`: of those two a mass wrong "
-            "by more than three deviations and 2 %.",
+            "by more than three deviations and 2 %; `said`: of these the results whose notes say that gravity was "
+            "taken as given, which poses at rest and slow motion cannot tell from another mass.",
             "",
             *_faults(wrong),
-            "",
-            "Gravity of another strength cannot be told from another mass at rest or in slow motion.",
             "",
         ]
     )
@@ -136,14 +137,15 @@ def _serious(row):
 
 
 def _faults(rows):
-    yield "| mistake | logs | named | not explained | faint | refused | warned | silent | harm |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "| mistake | logs | named | not explained | faint | refused | warned | silent | harm | said |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for fault in FAULTS:
         chosen = [row for row in rows if row["fault"] == fault]
         counts = Counter(_ending(row) for row in chosen)
         words = ("SUSPECT", "NOT_EXPLAINED", "FAINT", "refused", "warned", "silent")
-        harm = sum(row["wrong"] for row in chosen if row.get("usable"))
-        yield f"| {fault} | {len(chosen)} | " + " | ".join(str(counts[word]) for word in words) + f" | {harm} |"
+        harm = [row for row in chosen if row.get("usable") and row["wrong"]]
+        numbers = [len(chosen), *(counts[word] for word in words), len(harm), sum(x["gravity_unchecked"] for x in harm)]
+        yield f"| {fault} | " + " | ".join(map(str, numbers)) + " |"
 
 
 def _ending(row):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Row = dict  # one case: `seed`, `seconds`, what came out as JSON values, `raised` where something did
+Row = dict  # one case: `seed`, `seconds` of processor time, what came out as JSON values, `raised` where something did
 
 
 @dataclass(frozen=True)
@@ -11,7 +11,8 @@ class Suite:
     """Random cases of one kind.
 
     name: of its page, docs/adversary/NAME.md. cases: how many make a full run. one: the outcome of the case of a seed,
-    of JSON values; what it raises is recorded as `raised`. page: Markdown of all rows. limit: seconds a case may take.
+    of JSON values; what it raises is recorded as `raised`. page: Markdown of all rows. limit: seconds
+    of processor time a case may take.
     """
 
     name: str

@@ -4,10 +4,12 @@ import numpy as np
 
 from adversary import arms
 from adversary.arms import Drawn
+from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco
 
 RATE = 200.0  # Hz
 STEP = 5e-4  # s of integration where MuJoCo moves freely
 FAULTS = ("delay", "scale", "sign", "zero", "unit", "order", "clipped", "hysteresis")
+IMU = {"v": [0.01] * 3 + [0.005] * 3, "a": [0.05] * 3 + [0.5] * 3, "tau": [0.0] * 6}  # m/s, rad/s, ... deviations
 LAWS = ("stribeck", "load", "asymmetric")
 
 
@@ -81,6 +83,18 @@ def few_moving(robot: Drawn, rng):
 def poor(robot: Drawn, rng):
     reach, period = rng.uniform(0.03, 0.25), rng.choice([6.0, 20.0])
     return [recorded(robot, rng, reach=reach, period=period)], f"{reach:.0%} of the range in {period:.0f} s"
+
+
+def free_fall(robot: Drawn, given, rng, m, *, seconds: float) -> dict[str, np.ndarray]:
+    """A log of `flown` in the coordinates of a model, with an IMU's noise on the base."""
+    found = flown(robot, rng, m, seconds=seconds)
+    q, v, a = from_mujoco(m, given, found["qpos"], found["qvel"], found["qacc"])
+    sensed = {"v": v, "a": a, "tau": force_from_mujoco(m, given, found["qpos"], found["tau"])}
+    for key, x in sensed.items():
+        level = robot.noise * np.sqrt(np.mean(x**2, axis=0))
+        level[:6] = IMU[key]
+        sensed[key] = x + level * rng.normal(size=x.shape)
+    return {"t": found["t"], "q": q, **sensed}
 
 
 def flown(robot: Drawn, rng, m, *, seconds: float) -> dict[str, np.ndarray]:

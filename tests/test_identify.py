@@ -7,6 +7,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 from small_runs import motion, torques, write_case, write_log, write_model
 from steelyard.errors import FitError, ModelError, OptionError
@@ -58,6 +59,12 @@ def test_mujoco_loads_the_written_model(done):
     assert m.nv == 3
 
 
+def test_held_out_samples_are_the_end_of_the_log(done):
+    _, result = done
+    t = motion()[0]
+    assert result.held_out.t[0] > t[0] + (1 - result.job.validation) * (t[-1] - t[0])
+
+
 def test_summary_names_inputs_by_hash_and_all_files(done):
     folder, _ = done
     summary = json.loads((folder / "out" / "summary.json").read_text("utf-8"))
@@ -94,6 +101,34 @@ def test_a_log_of_few_seconds_promises_little(tmp_path):
     assert found.other_motion > 2 * short.after.relative_error
     assert any("promises little beyond motion like its own" in each for each in verdict(short).reasons)
     assert identify(model, write_case(tmp_path / "long")[1]).generalization.other_motion < 0.5 * found.other_motion
+
+
+def at_rest_in_the_end(truth, hold):
+    """Spoils a log: motion ends in the middle of the held-out part; brakes and stiction then hold torques (3,) more."""
+
+    def change(t, q, tau):
+        path, end = CubicSpline(t, q), 0.85 * t[-1]
+        rate = np.clip((end - t) / 0.5, 0.0, 1.0)  # of time along the path
+        at = np.cumsum(rate) * (t[1] - t[0])
+        slowing = np.where((rate > 0) & (rate < 1), -2.0, 0.0)[:, None]
+        v = path(at, 1) * rate[:, None]
+        a = path(at, 2) * rate[:, None] ** 2 + path(at, 1) * slowing
+        held = (t > end)[:, None] * np.asarray(hold)
+        return t, path(at), torques(truth, path(at), v, a, noise=0.05) + held
+
+    return change
+
+
+@pytest.mark.parametrize(("hold", "level"), [((0.0, 0.0, 0.0), "good"), ((0.35, -0.18, 0.18), "care")])
+def test_held_out_samples_at_rest_count_like_others(tmp_path, hold, level):
+    """Torques that joints hold at rest are excused in a fit, not in the error that a verdict is about."""
+    truth = write_model(tmp_path / "truth.urdf")
+    model, log = write_case(tmp_path, samples=2500, change=at_rest_in_the_end(truth, hold))
+    done = identify(model, log)
+    judged = verdict(done)
+    assert done.generalization.held_out.met == pytest.approx(done.after.relative_error, rel=0.02)
+    assert judged.level == level
+    assert any("joints that stand still" in each for each in judged.reasons) == (level == "care")
 
 
 def test_progress_runs_from_zero_to_one(done):

@@ -170,7 +170,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     reach = generalization(
         estimate,
         by_log,
-        reduce(add, [accumulate(robot, each, **options) for each in test]),
+        reduce(add, [accumulate(robot, each, **job.columns) for each in test]),  # samples alike, as the error above
         weight=job.weight,
         other_motion=ordinary_use(robot, train, **job.columns),
     )

@@ -1,10 +1,13 @@
 """Axes and inertias recovered together from noisy torques, with honest standard deviations."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from steelyard import accumulate, fit, validate
 from steelyard.calibration import axis_directions, calibrate
+from steelyard.calibration.iterate import _Point
 from steelyard.demo import mistaken
 from steelyard.dynamics import inverse_dynamics
 from steelyard.dynamics.effects import friction_torque
@@ -97,6 +100,15 @@ def test_only_the_named_joints_move_and_what_the_log_does_not_show_stays_with_th
     assert not found.measured.any()
     text = found.summary()
     assert "joint2 tilt about x" in text and "(not decided by this log)" in text
+    assert text.count("+- 1.000 mm") == 2  # the prior's millimetre
+
+
+def test_cost_is_the_negative_log_posterior():
+    """Normal residuals of unknown variance, and a standard normal prior of the axes: closed form."""
+    info = SimpleNamespace(counts=np.array([40.0, 60.0]), independence=0.5, energy=np.array([9.0, 9.0]))
+    energy, z = np.array([2.0, 3.0]), np.array([0.6, -1.2])
+    likelihood = 0.5 * (40 * np.log(2 / 40) + 60 * np.log(3 / 60)) / 2
+    assert _Point(z, info, None, energy).cost == pytest.approx(likelihood + (0.6**2 + 1.2**2) / 2, rel=1e-12)
 
 
 def test_samples_of_no_weight_do_not_count(puma):

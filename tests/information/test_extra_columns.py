@@ -44,6 +44,20 @@ def test_coupling_is_a_fixed_tendon_of_mujoco(tmp_path, kind, attribute):
     np.testing.assert_allclose(ours, expected[0] - expected[1], atol=1e-12)
 
 
+def test_a_spring_behind_a_ball_joint_takes_its_own_position(tmp_path):
+    """A quaternion has a number more than its joint has degrees of freedom."""
+    (tmp_path / "ball.xml").write_text(
+        '<mujoco><worldbody><body><joint name="ball" type="ball"/><geom size=".1" mass="1"/>'
+        '<body pos=".3 0 0"><joint name="hinge" axis="0 1 0"/><geom size=".1" mass="1"/></body></body>'
+        "</worldbody></mujoco>"
+    )
+    robot = sy.load(tmp_path / "ball.xml")
+    q, v, a = random_state(robot, np.random.default_rng(0))
+    (extra,) = layout_of(robot, springs=("hinge",)).extras
+    assert (robot.nq, extra.dofs) == (5, (3,))
+    np.testing.assert_array_equal(extra_rows(robot, extra, q[:, None], v[:, None], a[:, None]), [[q[4]]])
+
+
 def columns_of(robot):
     """One column tied to others (the torque of the model), one of its own."""
     rigid = robot.with_joint_properties(armature=np.zeros(robot.nv))

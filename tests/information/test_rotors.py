@@ -20,6 +20,7 @@ from steelyard.identifiability.structure import regression_basis
 from steelyard.inertia.parameters import to_com_inertia
 from steelyard.model.mjcf_new import draft
 from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
+from steelyard.model.rotor import Rotor
 from steelyard.parameters import layout_of
 
 MAKERS = {"puma": sy.library.puma560, "scara": sy.library.scara, "leg": sy.library.cheetah3_leg}
@@ -204,6 +205,28 @@ def test_unknown_rotors_get_a_nominal_prior():
     estimate = sy.fit.consistent(sy.accumulate(unknown, log, rotors=True, armature=True))
     assert any("rotor(knee)" in note and "0.5 kg" in note for note in estimate.notes)
     assert sy.validate(estimate, log).relative_error < 0.05
+
+
+def test_a_rotor_on_a_joint_that_follows_another(tmp_path):
+    """Its angle is the gear times the follower's, with the follower's ratio and offset: closed form of a bob."""
+    follower = '<axis xyz="0 1 0"/><mimic joint="lead" multiplier="-2" offset="0.3"/>'
+    inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    link = f'<link name="{{}}">{inertia}</link>'
+    joint = '<joint name="{}" type="continuous"><parent link="{}"/><child link="{}"/>{}</joint>'
+    (tmp_path / "two.urdf").write_text(
+        f'<robot name="two"><link name="ground"/>{link.format("one")}{link.format("two")}'
+        f'{joint.format("lead", "ground", "one", """<axis xyz="0 1 0"/>""")}'
+        f"{joint.format('follow', 'one', 'two', follower)}</robot>"
+    )
+    mass, arm, gear, inertia = 0.5, 0.02, 3.0, 4e-4
+    theta = np.array([mass, mass * arm, 0, 0, 3e-4, 0, inertia, 0, 0, 3e-4])
+    rotor = Rotor("follow", gear, None, np.array([0.0, 1, 0]), np.eye(3), np.zeros(3), theta, symmetric=False)
+    robot = replace(sy.load(tmp_path / "two.urdf"), rotors=(rotor,))
+    q, v, a = np.array([0.4]), np.array([1.3]), np.array([-0.7])
+    angle, speed = gear * (-2 * q + 0.3), gear * -2
+    expected = speed**2 * inertia * a - speed * mass * 9.81 * arm * np.cos(angle)  # its height is -arm sin(angle)
+    torque = sy.inverse_dynamics(robot, q, v, a, rotors=True) - sy.inverse_dynamics(robot, q, v, a)
+    np.testing.assert_allclose(torque, expected, rtol=1e-9)
 
 
 def test_refusals():

@@ -12,6 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import steelyard as sy
+from small_runs import write_case
 from steelyard.cli import app
 from steelyard.errors import LogError
 from steelyard.inspect import bandwidth, inspect
@@ -127,6 +128,18 @@ def test_delays_against_the_model():
     told, deviation = np.array(list(late.delays.values())).T
     assert (np.abs(told - 0.008) < 3.5 * deviation).all() and deviation.max() < 1e-4
     assert [fault.code for fault in late.faults] == ["delay"]
+
+
+def test_a_fault_of_the_model_alone_has_the_exit_status_of_findings(tmp_path):
+    def flipped(t, q, tau):
+        return t, q, tau * [1, -1, 1]
+
+    for change, status, codes in ((None, 0, []), (flipped, 1, ["torque_sign"])):
+        model, log = write_case(tmp_path, change=change)
+        done = CliRunner().invoke(app, ["inspect", str(log), "--model", str(model), "--json"])
+        found = json.loads(done.output)
+        assert (done.exit_code, found["findings"]) == (status, [])
+        assert [fault["code"] for fault in found["faults"]] == codes
 
 
 def test_a_damaged_log_is_described_and_not_refused(tmp_path):

@@ -115,9 +115,13 @@ def test_noise_of_accelerations_is_no_other_gravity(method):
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_likelihood_of_gravity_is_that_of_the_best_payload(bias):
-    """Against weighted least squares at the true and at another strength, rows written out."""
+    """Against weighted least squares at several strengths, rows written out; the noise remembers ten samples."""
     log = under(FAST, 9.81)
-    noise = np.repeat(NOISE[:2] * np.sqrt(make_problem(log, noise=NOISE[:2], bias=bias).memory), 3)
+    drift = np.cumsum(np.random.default_rng(1).normal(size=(len(log) + 10, 6)), axis=0)
+    log = log.replace(wrench=log.wrench + (drift[10:] - drift[:-10]) * np.repeat(NOISE[:2], 3))
+    memory = make_problem(log, noise=NOISE[:2], bias=bias).memory
+    assert (memory > 5.0).all()
+    noise = np.repeat(NOISE[:2] * np.sqrt(memory), 3)
     strength = strength_of(log, bias=bias, noise=NOISE[:2])
 
     def squares(g):
@@ -209,13 +213,11 @@ def test_an_untared_sensor():
     assert "not tared" in diagnose(tared_while_holding)[0]
 
 
-@pytest.mark.parametrize("fault", ["mirrored", "hose", "late"])
+@pytest.mark.parametrize("fault", ["mirrored", "hose"])
 def test_what_no_known_mistake_explains(fault):
     log = swing(speed=3.0, duration=4.0, noise=NOISE)
     if fault == "mirrored":
         wrong = log.replace(wrench=log.wrench * [1, -1, 1, 1, 1, 1])
-    elif fault == "late":
-        wrong = log[:-40].replace(wrench=log.wrench[40:])
     else:
         sway = 8.0 * np.sin(np.outer(log.t, [3.0, 5.0, 7.0]))
         wrong = log.replace(wrench=log.wrench + np.concatenate([sway, np.zeros((len(log), 3))], axis=1))
@@ -231,9 +233,41 @@ def test_noise_is_no_misfit():
     light = 0.03 * THETA
     found = identify(swing(light, noise=(0.1, 0.005, 0.0, 0.0), duration=8.0))
     assert found.findings == () and found.status.usable
-    poses = static(light, poses=40, sigma=(0.1, 0.005))
-    assert identify(poses).status is Status.NOT_EXPLAINED and "--noise" in identify(poses).findings[0]
-    assert identify(poses, noise=(0.1, 0.005)).findings == ()
+    for seed in range(5):
+        poses = static(light, poses=40, sigma=(0.1, 0.005), seed=seed)
+        found = identify(poses)
+        assert found.findings == () and abs(found.mass - 0.021) < 3.5 * found.mass_deviation
+    few = poses[:8]  # cannot tell
+    assert identify(few).status is Status.NOT_EXPLAINED and "--noise" in identify(few).findings[0]
+    assert identify(few, noise=(0.1, 0.005)).findings == ()
+
+
+def test_poses_whose_residuals_go_with_the_pose_are_not_explained():
+    """The same light object; what is wrong is as large as the noise that is believed above."""
+    poses = static(0.03 * THETA, poses=40, sigma=(0.03, 0.002))
+    found = identify(poses.replace(wrench=poses.wrench * [1, -1, 1, 1, 1, 1]))
+    assert found.status is Status.NOT_EXPLAINED and "no known mistake does" in found.findings[0]
+
+
+@pytest.mark.parametrize("seconds", [0.4, -0.25])
+def test_a_wrench_of_another_clock(seconds):
+    log = swing(speed=3.0, duration=4.0, noise=NOISE)
+    k = round(100 * abs(seconds))
+    early = log[:-k].replace(wrench=log.wrench[k:])
+    late = log[k:].replace(wrench=log.wrench[:-k])
+    refused(early if seconds > 0 else late, f"the wrench is {abs(seconds):.3g} s {'early' if seconds > 0 else 'late'}")
+
+
+def test_a_light_push_within_the_noise_adds_up():
+    """Each sample of it is noise; its stretch is dated, and with what it does to the mass it is no result."""
+    light = 0.03 * THETA
+    log = swing(light, noise=(0.1, 0.005, 0.0, 0.0), duration=8.0)
+    found = diagnose(pushed(log, 300, 400, np.array([0.0, 0.12, 0.06])))
+    first, last = map(float, found[0].split("(t = ")[1].split(" s)")[0].split(" to "))
+    assert abs(first - 3.0) < 0.15 and abs(last - 4.0) < 0.15 and "did something touch" in found[0]
+    weight = wrench_regressor(log) @ light
+    weight[:600] = 0.0
+    refused(log.replace(wrench=log.wrench - weight), "nothing is held there")
 
 
 def test_nothing_held_is_faint():

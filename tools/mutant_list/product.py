@@ -183,14 +183,14 @@ MUTANTS = (
         "cli/payload.py",
         "raise typer.Exit(DONE if found.status.usable and not found.findings and not left_out else FINDINGS)",
         "raise typer.Exit(DONE if found.status.usable and not left_out else FINDINGS)",
-        ("test_cli_payload.py",),
+        ("test_cli_payload.py::test_a_usable_result_with_a_finding_is_not_simply_done",),
     ),
     Mutant(
         "inspect: faults end as done",
         "cli/inspect.py",
         "raise typer.Exit(FINDINGS if found.findings or found.faults else DONE)",
         "raise typer.Exit(FINDINGS if found.findings else DONE)",
-        ("inspect/test_inspect.py::test_command",),
+        ("inspect/test_inspect.py::test_a_fault_of_the_model_alone_has_the_exit_status_of_findings",),
     ),
     Mutant(
         "validate: a bad model ends as done",
@@ -309,7 +309,7 @@ MUTANTS = (
         "pipeline.py",
         "gap=each.memory + apart)[1] for each in read",
         "gap=each.memory + apart)[0] for each in read",
-        ("test_identify.py", "report/test_summary.py"),
+        ("test_identify.py::test_held_out_samples_are_the_end_of_the_log",),
     ),
     Mutant(
         "pipeline: the last log's delay loses its load",

@@ -246,14 +246,14 @@ MUTANTS = (
         "dynamics/geared.py",
         "ratio=rotor.gear_ratio * driven.ratio,",
         "ratio=rotor.gear_ratio,",
-        ("information/test_rotors.py",),
+        ("information/test_rotors.py::test_a_rotor_on_a_joint_that_follows_another",),
     ),
     Mutant(
         "rotor of a mimic joint without the joint's offset",
         "dynamics/geared.py",
         "offset=rotor.gear_ratio * driven.offset,",
         "offset=driven.offset,",
-        ("information/test_rotors.py",),
+        ("information/test_rotors.py::test_a_rotor_on_a_joint_that_follows_another",),
     ),
     Mutant(
         "motor on a parent moves like one on a child",
@@ -267,7 +267,7 @@ MUTANTS = (
         "dynamics/effects.py",
         "return q[_position_of(robot, dofs[0])][None]",
         "return q[dofs[0]][None]",
-        ("information/test_extra_columns.py",),
+        ("information/test_extra_columns.py::test_a_spring_behind_a_ball_joint_takes_its_own_position",),
     ),
     Mutant(
         "coupling: speed by unit ratios",

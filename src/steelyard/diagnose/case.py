@@ -13,7 +13,8 @@ import numpy as np
 from steelyard.diagnose.curves import Curves
 from steelyard.diagnose.regression import Regression
 from steelyard.errors import FitError
-from steelyard.fit import Estimate, consistent
+from steelyard.fit.consistent import consistent_parameters
+from steelyard.fit.estimate import Estimate
 from steelyard.fit.whitening import weigh_by_noise, whiten
 from steelyard.information import Information, direction_of
 from steelyard.log import Log, joined
@@ -120,17 +121,22 @@ class Case:
         return self._energy(self.free[0])
 
     @cached_property
-    def physical(self) -> Estimate | None:
-        """Physically consistent fit; None when no solution could be verified, which a wrong hypothesis may cause."""
+    def physical(self) -> np.ndarray | None:
+        """(p,) parameters of the physically consistent fit; None where none is found, as of wrong hypotheses."""
         try:
-            return consistent(self.information)
+            return consistent_parameters(self.information)
         except FitError:
             return None
+
+    @property
+    def physical_base(self) -> np.ndarray:
+        """(r,) base parameters of the physically consistent fit."""
+        return self.regression.basis.regroup(self.physical)
 
     @cached_property
     def physical_energy(self) -> np.ndarray:
         """(nv,) sum of squared residuals of the physically consistent fit; infinite where there is none."""
-        return np.full(self.robot.nv, np.inf) if self.physical is None else self._energy(self.physical.base)
+        return np.full(self.robot.nv, np.inf) if self.physical is None else self._energy(self.physical_base)
 
     def _energy(self, base) -> np.ndarray:
         energy = self.information.energy
@@ -168,7 +174,7 @@ class Case:
     @property
     def error(self) -> np.ndarray:
         """(n, nv) torque that the physical fit leaves."""
-        base = self.free[0] if self.physical is None else self.physical.base
+        base = self.free[0] if self.physical is None else self.physical_base
         return (self.target - self.regression.predicted(base)).T
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import Fault, fault
+from steelyard.fit.homogeneous import ratios
 from steelyard.fit.least_squares import model_parameters
 from steelyard.inertia import pseudo
 
@@ -25,7 +26,9 @@ KNOWN = 0.2  # standard deviation of the load's mass over it, above which the mo
 UNITS = {"mNm": 1e3, "kNm": 1e-3}  # units of torque, in units a N m
 NEAR = 2.0  # factor by which the given model's torques may be off all the same
 UNIT = 8.0  # factor between torques; no given model is that wrong in every link
-SPARED = 0.25  # of the error without the factor, that it may leave: drives alone may explain grippers and light wrists
+# Of the error without the factor, or without any links, that it may leave: drives alone may explain grippers, light
+# wrists, and flights whose motion is noisy.
+SPARED = 0.25
 GOOD, FAIR = 0.15, 0.35  # share of the torque left, up to which any factor, or that of a unit, explains it
 HOLLOW = 0.05  # negative eigenvalue of a load's pseudo-inertia, over its largest, that noise may leave
 
@@ -36,7 +39,7 @@ def unit(case: Case) -> tuple[Fault, Case] | None:
     directions = np.column_stack([problem.torque, problem.regrouping[:, problem.effects]])
     left, step = problem.left(directions)
     factor = 1 + step[0]
-    if factor <= 0 or max(factor, 1 / factor) < UNIT or left > SPARED * problem.nothing:
+    if factor <= 0 or max(factor, 1 / factor) < UNIT or left > SPARED * min(problem.nothing, problem.weightless):
         return None
     options = _unit_options(factor)
     if np.sqrt(left / problem.whole) > (FAIR if options[0] == "--unit" else GOOD):
@@ -59,7 +62,8 @@ def _unit_options(factor: float) -> tuple[str, ...]:
 
 
 class _Problem:
-    """Least squares for departures from the given links. Rotors, friction, armature and extras are always free."""
+    """Least squares for departures from the given links, by rows that measure torque. Rotors, friction, armature and
+    extras are always free."""
 
     def __init__(self, case: Case):
         self.layout = layout = case.layout
@@ -68,6 +72,7 @@ class _Problem:
         self.given[layout.links.stop :] = 0.0
         rms = np.sqrt(info.energy / len(case))
         weight = 1 / (case.free[1] ** 2 + (TRUST * np.maximum(rms, 1e-9 * rms.max())) ** 2)
+        weight = np.where(ratios(info).groups, 0.0, weight)  # rows without torque fit best at a factor of nothing
         self.regrouping = info.basis.regrouping
         G, b = info.squares.weighted(weight), weight @ info.moment
         base = self.regrouping @ self.given
@@ -85,6 +90,14 @@ class _Problem:
     def nothing(self) -> float:
         """Energy left when only effects may."""
         return self.left(self.regrouping[:, self.effects])[0]
+
+    @cached_property
+    def weightless(self) -> float:
+        """Energy left when links have no mass and only effects may move."""
+        drives = self.regrouping[:, self.effects]
+        b = drives.T @ (self.b + self.G @ self.torque)
+        eigenvalues, axes = self._spectrum(drives)
+        return max(self.whole - float(np.sum((axes.T @ b) ** 2 / eigenvalues)), 0.0)
 
     def of_body(self, body: int) -> np.ndarray:
         """(r, 10 + effects) directions in which one body alone departs, and friction."""

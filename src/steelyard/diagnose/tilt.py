@@ -54,7 +54,7 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
 def _step(case: Case, size: float) -> np.ndarray:
     """(3,) change of gravity across its direction that least squares wants beside a change of all links."""
     assert case.physical is not None
-    model = case.robot.with_inertias(case.physical.theta)
+    model = case.robot.with_inertias(case.physical[case.layout.links].reshape(-1, 10))
     across = np.linalg.svd(model.gravity[None])[2][1:]  # (2, 3)
     before = case.regression.torque(model)
     columns = [case.regression.torque(replace(model, gravity=model.gravity + e)) - before for e in across]

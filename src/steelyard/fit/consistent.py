@@ -117,8 +117,14 @@ def consistent(
     )
 
 
-def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted", Ratios]:
-    """Noise (g,), the fit, and what homogeneous rows were in it.
+def consistent_parameters(info: Information) -> np.ndarray:
+    """(p,) parameters of `consistent` with all its defaults, without proofs: enough to compare what fits cost. Errors
+    as there."""
+    return _reweighed(info, asked(info), rough=True)[1].parameters
+
+
+def _reweighed(info: Information, wanted: Asked, *, rough: bool = False) -> tuple[np.ndarray, "_Fitted", Ratios]:
+    """Noise (g,), the fit, and what homogeneous rows were in it. rough: see `solve`.
 
     Each fit tells the next its noise and the reference of homogeneous rows. To settle the noise at one reference before
     the next would take twice the fits, and where motion is noisy it goes round in circles.
@@ -127,7 +133,7 @@ def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted",
     found = ratios(info, prior_parameters(info, wanted.theta0))
     seen = found.of(info)
     noise = first_noise(seen) if wanted.noise is None else wanted.noise
-    fitted = _solved(seen, noise, wanted)
+    fitted = _solved(seen, noise, wanted, rough)
     for _ in range(REWEIGHINGS):
         following = found.after(info, info.basis.regroup(fitted.parameters)) if found.groups.any() else None
         unmet = found.groups & (not found.reference.any())  # rows that the fit was made without
@@ -138,7 +144,7 @@ def _reweighed(info: Information, wanted: Asked) -> tuple[np.ndarray, "_Fitted",
         if same and following is None:
             break
         noise = noise if same else left
-        fitted = _solved(seen, noise, wanted, fitted)
+        fitted = _solved(seen, noise, wanted, rough, fitted)
     return noise, fitted, found
 
 
@@ -163,12 +169,12 @@ class _Fitted:
         return self.program.parameters(self.solution.w)
 
 
-def _solved(info: Information, noise, wanted: Asked, like: _Fitted | None = None) -> _Fitted:
+def _solved(info: Information, noise, wanted: Asked, rough: bool, like: _Fitted | None = None) -> _Fitted:
     """The fit at a noise (g,). like: one at a similar noise. Raises FitError that names what contradicts what."""
     data = weighed(info, noise, wanted.theta0, wanted.weight)
     with _conflicts_named(data, wanted):
         program = assembled(data, wanted.known, wanted.regularizer, wanted.weight)
-        return _Fitted(data, program, solve(program, like=like and like.solution))
+        return _Fitted(data, program, solve(program, like=like and like.solution, rough=rough))
 
 
 @contextmanager

@@ -27,7 +27,7 @@ class Trials:
         """(p,) parameters of `consistent` inside these volumes; with `enough`, see `solve`. Raises FitError."""
         wanted = asked(self.info, within=within, **self.options)
         program = replace(self._program, constraints=wanted.known)
-        return program.parameters(solve(program, enough=enough).w)
+        return program.parameters(solve(program, enough=enough, rough=True).w)
 
     @cached_property
     def seen(self) -> Information:

@@ -109,7 +109,7 @@ def _slower(case: Case, motion: Regression, raw: Log) -> tuple[float | None, str
     most = np.zeros(0)
     for speed in SPEEDS:
         slow = _at(motion, speed)
-        torque = slow.predicted(case.physical.base) + slow.known.T
+        torque = slow.predicted(case.physical_base) + slow.known.T
         over = np.mean((torque < limits[0][:, None]) | (torque > limits[1][:, None]), axis=1)
         if (over < OVER).all():
             return float(speed), ""

@@ -6,11 +6,11 @@ import numpy as np
 
 from steelyard.log.finding import Finding
 from steelyard.log.gaps import gaps
-from steelyard.payload.explain import explanation, plain_fit
+from steelyard.payload.explain import explanation
 from steelyard.payload.gravity import Strength, doubt, strength_of
 from steelyard.payload.information import accumulate, wrench_regressor
 from steelyard.payload.kinematics import motion_findings
-from steelyard.payload.problem import Problem, mass_of, residual_noise, solve
+from steelyard.payload.problem import Problem, mass_of, plain_fit, residual_noise, solve
 from steelyard.payload.shape import Solid
 from steelyard.payload.wrench_log import WrenchLog, turned
 from steelyard.spatial import cross

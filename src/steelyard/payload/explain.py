@@ -3,7 +3,8 @@
 Least squares without any physics fit a log at least as well as every other method, so what they leave is the log's own.
 White noise is told from misfit by how rough the residuals are from sample to sample. A mistake is named where undoing
 it takes away most of the misfit: a sensor that was not tared, gravity that leans or is not the Earth's, a sensor that
-is turned on its flange, a stretch of time in which something touched the payload or nothing was held.
+is turned on its flange, a wrench of another clock, a stretch of time in which something touched the payload or nothing
+was held. A gravity that the motion refutes and a stretch whose residuals add up are named even where little is left.
 """
 
 from collections.abc import Iterator
@@ -13,36 +14,36 @@ import numpy as np
 
 from steelyard.log.finding import Finding, fatal
 from steelyard.payload.gravity import Strength, refutation
-from steelyard.payload.information import accumulate, wrench_regressor
+from steelyard.payload.information import wrench_regressor
 from steelyard.payload.kinematics import streamed
 from steelyard.payload.motion import roughness
-from steelyard.payload.problem import residual_noise, solve
+from steelyard.payload.problem import plain_fit, solve
+from steelyard.payload.strays import adds_up, spans, strays
 from steelyard.payload.wrench_log import WrenchLog
 
 LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
 LOOK, CARE, UNEXPLAINED = 0.02, 0.15, 0.3  # share of the wrench beyond noise: mistakes are looked for, the result is
 # used with care, it is no result. How often right logs are accused: docs/adversary/payloads.md
 MOST = 0.3  # of the misfit: a mistake whose undoing leaves less is the cause
-STEPS = 8  # of each alternating fit
+STEPS = 8  # of the alternating fit of a turned sensor
 SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's
 NO_OFFSET = np.zeros(6)
 LOOKED_AT = 2000  # samples of a long log, when mistakes are looked for
-KEPT = 0.6  # of the samples, which trimmed least squares believe
-TRIMMED = (
-    0.627  # mean square of the smallest 60 % of normal samples of six components (chi-square of 8 at their quantile)
-)
-STRAY = 36.0  # squared residual of six components, in deviations of the believed ones: 3e-6 of normal samples
-JOINED = 5  # samples between strays that belong to one stretch
-FEWEST = 6  # samples that a fit of a part needs
+MOVED = 0.02  # of the mass: a stretch of time that moves it further makes it no result
+CHANCE = 1e-3  # of noise to pass for a dependence
+FEWEST = 3  # poses beyond the unknowns of that test
+LATE = 0.5  # s, farthest shift of the wrench that is looked for
 GONE = 0.2  # of the payload's weight: less is felt where it was dropped
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A mistake in words, and the share of the wrench that is left when it is undone."""
+    """A mistake in words, and the share of the wrench that is left when it is undone. moves: change of the mass, as a
+    part of it, where only some samples are undone."""
 
     words: str
     left: float
+    moves: float = 0.0
 
 
 def explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False, noise=None) -> Iterator[Finding]:
@@ -53,7 +54,7 @@ def explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False
     known = white_noise(log, theta, offset) if noise is None else np.asarray(noise, dtype=float)
     share = misfit_share(log, theta, offset, noise=known)
     part = log[:: max(1, len(log) // LOOKED_AT)]
-    causes = (_strays, _offset, _gravity, _turned) if share >= LOOK else ()
+    causes = (_stretches, _offset, _gravity, _turned, _shifted) if share >= LOOK else ()
     found = [cause for look in causes if (cause := look(part, bias, known)) is not None and cause.left < MOST * share]
     stronger = _strength(part, strength, bias, known)
     if stronger is not None and (not found or stronger.left < MOST * share):
@@ -61,8 +62,10 @@ def explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False
     elif found:
         cause = min(found, key=lambda each: each.left)
         text = f"{cause.words} That explains {100 * (1 - (cause.left / share) ** 2):.0f} % of what the payload leaves"
-        yield Finding("misread", "fatal" if share > CARE else "warning", text)
-    elif share > CARE:
+        yield Finding("misread", "fatal" if share > CARE or cause.moves > MOVED else "warning", text)
+    elif _adds_up(part, theta, offset, known) and (cause := _stretches(part, bias, known, single=False)) is not None:
+        yield Finding("misread", "fatal" if share > UNEXPLAINED or cause.moves > MOVED else "warning", cause.words)
+    elif share > CARE and (streamed(log) or noise is not None or _depends_on_pose(log, theta, offset)):
         remedy = "Is the payload rigid and held firmly, does nothing touch it, are frames, units and clocks right?"
         if not streamed(log) and noise is None:
             remedy += " If that is noise of the sensor, say how much: noise=(N, N m) (--noise)"
@@ -71,14 +74,6 @@ def explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False
             "fatal" if share > UNEXPLAINED else "warning",
             f"no rigid payload explains {100 * share:.0f} % of the wrench, and no known mistake does. {remedy}",
         )
-
-
-def plain_fit(log: WrenchLog, bias: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """theta (10,) of weighted least squares and a constant wrench (6,), zero unless asked for."""
-    information = accumulate(log)
-    noise = residual_noise(information, bias)
-    theta = solve(*information.whitened(noise, bias=bias))
-    return theta, information.bias(theta, noise) if bias else np.zeros(6)
 
 
 def white_noise(log: WrenchLog, theta, offset=NO_OFFSET) -> np.ndarray:
@@ -183,60 +178,85 @@ def _turned(log, bias, noise):
     )
 
 
+def _shifted(log, bias, noise):
+    """A wrench whose clock is not that of the motion."""
+    if not streamed(log) or not log.moving:
+        return None
+    step = float(np.median(np.diff(log.t)))
+    reach = min(round(LATE / step), len(log) // 4)
+    inner, white = log[reach : len(log) - reach], np.zeros(2)
+
+    def at(lag):
+        return inner.replace(wrench=log.wrench[reach + lag : len(log) - reach + lag])
+
+    def whole(lag):  # share with its noise: without, several lags may leave nothing
+        return _refitted(at(lag), bias, white, 11)
+
+    best, stride = 0, max(1, reach // 8)
+    while stride:
+        best = min(range(max(-reach, best - 8 * stride), min(reach, best + 8 * stride) + 1, stride), key=whole)
+        stride //= 4
+    if best == 0:
+        return None
+    when = "late" if best > 0 else "early"
+    return Cause(
+        f"the wrench is {abs(best) * step:.3g} s {when} against the motion: shift its stamps by {-best * step:.3g} s.",
+        _refitted(at(best), bias, noise, 11),
+    )
+
+
 def _best_turn(x, y):
     """Rotation (3, 3) that takes x (n, 3) nearest to y (n, 3) (Kabsch 1976)."""
     u, _, vt = np.linalg.svd(y.T @ x)
     return u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
 
 
-def _strays(log, bias, noise):
-    """Stretches of time that the payload of the other samples does not explain."""
-    n = len(log)
-    if n < 4 * FEWEST:
+def _depends_on_pose(log, theta, offset) -> bool:
+    """Whether residuals of poses at rest go with how the sensor is turned, as those of wrong frames, gravity or a hose
+    do and noise does not: an F test of a constant and the rotation's entries. So it is assumed of too few poses."""
+    from scipy.stats import f as f_distribution
+
+    X = np.column_stack([np.ones(len(log)), log.rotation.reshape(-1, 9)])
+    u, s, _ = np.linalg.svd(X, full_matrices=False)
+    along = u[:, s > 1e-9 * s[0]]
+    rank, free = along.shape[1], len(log) - along.shape[1]
+    if free < FEWEST:
+        return True
+    residual = (log.wrench - wrench_regressor(log) @ theta - offset).reshape(-1, 2, 3)
+    residual = (residual / np.maximum(np.sqrt(np.mean(residual**2, axis=(0, 2))), 1e-12)[:, None]).reshape(-1, 6)
+    inside = float(np.sum((along.T @ residual) ** 2))
+    degrees = 6 * rank - 4, 6 * free  # gravity shows four parameters, which are fitted
+    ratio = (inside / degrees[0]) / max((float(np.sum(residual**2)) - inside) / degrees[1], 1e-300)
+    return bool(f_distribution.sf(ratio, *degrees) < CHANCE)
+
+
+def _adds_up(log, theta, offset, noise) -> bool:
+    """Whether residuals of a stream, each within noise, add up to more than noise does."""
+    if not streamed(log) or not (noise > 0).all():
+        return False
+    residual = log.wrench - wrench_regressor(log) @ theta - offset
+    return adds_up(residual / np.repeat(noise, 3))
+
+
+def _stretches(log, bias, noise, single=True):
+    """Stretches of time in which the wrench is another one."""
+    stray = strays(log, bias, single=single)
+    if not stray.any():
         return None
-    third = n // 3
-    starts = [np.arange(n), *(np.arange(k * third, (k + 1) * third) for k in range(3))]
-    tried = [_trimmed(log, bias, start) for start in starts]
-    squares = min(tried, key=lambda each: each[0])[1]
-    stray = squares > STRAY
-    if not stray.any() or np.mean(stray) > 1 - KEPT:
-        return None
-    spans = _spans(stray)
-    stray[:] = False
-    for first, last in spans:
-        stray[first : last + 1] = True
     theta, offset = plain_fit(log[~stray], bias)
     left = misfit_share(log[~stray], theta, offset, noise=noise)
-    expected = wrench_regressor(log[stray]) @ theta
-    felt = np.linalg.norm(log.wrench[stray, :3] - offset[:3]) / max(float(np.linalg.norm(expected[:, :3])), 1e-12)
-    longest = sorted(sorted(spans, key=lambda span: span[0] - span[1])[:3])
+    moves = abs(plain_fit(log, bias)[0][0] / theta[0] - 1) if theta[0] else 0.0
+    expected = (wrench_regressor(log[stray]) @ theta)[:, :3]
+    felt = np.sum(expected * (log.wrench[stray, :3] - offset[:3])) / max(float(np.sum(expected**2)), 1e-24)
+    stretches = spans(stray)
+    longest = sorted(sorted(stretches, key=lambda span: span[0] - span[1])[:3])
     times = ", ".join(f"{log.t[first]:.4g} to {log.t[last]:.4g} s" for first, last in longest)
-    more = f" and {len(spans) - 3} more stretches" if len(spans) > 3 else ""
-    what = "nothing is held there: was it dropped, or not yet picked up" if felt < GONE else "did something touch it"
-    return Cause(
-        f"in {100 * np.mean(stray):.2g} % of the samples (t = {times}{more}) the wrench is not this payload's; {what}? "
-        "Leave them out.",
-        left,
+    more = f" and {len(stretches) - 3} more stretches" if len(stretches) > 3 else ""
+    what = (
+        "nothing is held there: was it dropped, or not yet picked up" if abs(felt) < GONE else "did something touch it"
     )
-
-
-def _trimmed(log, bias, start):
-    """Volume of the smaller residuals of least trimmed squares (Rousseeuw 1984) from a part of the samples, and all
-    squared residuals (n,) in deviations that those of normal noise would have."""
-    Y, part = wrench_regressor(log), start
-    squares, spread = np.zeros(len(log)), np.ones(2)
-    for _ in range(STEPS):
-        theta, offset = plain_fit(log[part], bias)
-        residual = (log.wrench - Y @ theta - offset).reshape(-1, 2, 3)
-        spread = np.maximum(np.sqrt(np.mean(residual[part] ** 2, axis=(0, 2))), 1e-12)
-        squares = np.sum((residual / spread[:, None]) ** 2, axis=(1, 2))
-        part = np.argsort(squares, kind="stable")[: round(KEPT * len(log))]
-        part.sort()
-    return float(np.prod(spread)), TRIMMED * squares
-
-
-def _spans(stray) -> list[tuple[int, int]]:
-    """First and last sample of stretches of strays."""
-    at = np.flatnonzero(stray)
-    edges = np.flatnonzero(np.diff(at) > JOINED)
-    return [(int(part[0]), int(part[-1])) for part in np.split(at, edges + 1)]
+    words = (
+        f"in {100 * np.mean(stray):.2g} % of the samples (t = {times}{more}) the wrench is not this payload's; {what}? "
+        "Leave them out."
+    )
+    return Cause(words, left, moves)

@@ -108,6 +108,14 @@ def score_spread(Y, residual, noise, *, reach: float) -> float:
     return max(1.0, float(total) / scores.shape[1])
 
 
+def plain_fit(log: WrenchLog, bias: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """theta (10,) of weighted least squares and a constant wrench (6,), zero unless asked for."""
+    information = accumulate(log)
+    noise = residual_noise(information, bias)
+    theta = solve(*information.whitened(noise, bias=bias))
+    return theta, information.bias(theta, noise) if bias else np.zeros(6)
+
+
 def solve(A, b) -> np.ndarray:
     """Least squares with columns scaled to unit length, of least scaled norm where the data leaves freedom."""
     scale = np.linalg.norm(A, axis=0)

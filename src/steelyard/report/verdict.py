@@ -126,7 +126,8 @@ def _disagreements(found: Generalization) -> Iterator[str]:
     elif found.held_out is not None and _surprises(found.held_out):
         yield (
             f"The held-out samples err by {_share(found.held_out.met)} of their torque, "
-            f"{times(found.held_out.ratio)} times what noise and covariance lead to expect: something is other in them."
+            f"{times(found.held_out.ratio)} times what noise and covariance lead to expect: something is other in "
+            "them, such as a load, or joints that stand still, whose friction no motion tells."
         )
 
 
