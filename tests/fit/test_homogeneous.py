@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from adversary.fit_problems import draw
 
 import pinocchio_adapter as adapter
 import steelyard as sy
@@ -10,6 +11,7 @@ from robots import random_state
 from steelyard import fit
 from steelyard.fit.homogeneous import ratios, ratios_about
 from steelyard.fit.prior import consistent_prior
+from steelyard.fit.weighed import prior_parameters
 from steelyard.fit.whitening import weigh_rows
 from steelyard.information import accumulate
 from steelyard.validate import validate
@@ -245,3 +247,13 @@ def test_silence_is_judged_by_the_prior_of_the_fit(arm, factor):
     assert estimate.status is not fit.Status.LOST_SCALE
     assert not ratios(info).groups.any()
     np.testing.assert_allclose(estimate.base, true_base(info, truth), rtol=0.1, atol=0.1)
+
+
+@pytest.mark.parametrize("seed", [66, 194])
+def test_torques_of_light_bodies_are_not_silent_beside_a_prior_that_is_too_heavy_for_some(seed):
+    """Joints whose bodies the prior makes a hundred times too heavy, with 0.1 % of noise: the other joints see these
+    bodies, too, and tell that the torques are measured."""
+    problem = draw(seed)
+    assert ratios(problem.info, prior_parameters(problem.info, problem.options["prior"])).groups.any()
+    found = fit.consistent(problem.info, **problem.options)
+    assert found.status is not fit.Status.LOST_SCALE

@@ -69,8 +69,9 @@ class Ratios:
 
         The reference moves there; where it hardly moves, rows that no ratios meet are left out for good.
         """
-        if not self.reference.any():
-            return replace(self, reference=base, believed=np.ones_like(self.groups))
+        if not self.reference.any():  # bodies that the other rows show to be lighter than the prior: no row is silent
+            groups = self.groups & (_rms(info) <= SILENT * reach(info, base))
+            return replace(self, groups=groups, reference=base, believed=np.ones_like(groups))
         size = np.maximum(reach(info, base), np.finfo(float).tiny)
         moved = (reach(info, base - self.reference) / size)[self.believed & self.groups].max(initial=0.0)
         found = self.judged(info, base)
@@ -106,7 +107,7 @@ def ratios(info: Information, prior=None) -> Ratios:
     info = info.base
     if prior is None and info.robot is not None:
         prior = model_parameters(info.robot, info.layout)
-    rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
+    rms = _rms(info)
     if prior is None:
         groups = rms == 0
     else:
@@ -128,6 +129,10 @@ def reach(info: Information, base) -> np.ndarray:
     pairs = zip(info.squares.pattern.places, info.squares.blocks, strict=True)
     energy = np.array([base[at] @ (_apart(info, at) * G) @ base[at] for at, G in pairs])
     return np.sqrt(np.maximum(energy, 0.0) / np.maximum(info.counts, 1))
+
+
+def _rms(info: Information) -> np.ndarray:
+    return np.sqrt(info.base.energy / np.maximum(info.counts, 1))
 
 
 def _shared(info: Information, chosen) -> np.ndarray:
