@@ -8,6 +8,8 @@ from adversary.cone_reference import Reference
 from adversary.fit_problems import draw
 from adversary.suite import Row, Suite
 from steelyard.fit import consistent
+from steelyard.fit.asked import asked
+from steelyard.fit.consistent import _reweighed
 from steelyard.inertia import pseudo
 
 CHECKED = 10  # one case in so many is compared with the reference
@@ -17,7 +19,8 @@ INTRODUCTION = """# Fits of feasible problems
 of 1 g and 3 mm to 500 kg and 1 m, weights of the prior from 1e-8 to 1e4, motion that shows little, priors that are far
 off, flat or on their bounds. What is known of bodies is true of those that made the torques. Every problem is a fit;
 none may fail. One in ten is written in CVXPY from its definition, too, and solved by Clarabel at the scale of the prior
-and at that of the solution. Gaps and differences are relative to the cost (at least 1)."""
+and at that of the solution; rows without torque are ratios there, too (`fit.homogeneous`). Gaps and differences are
+relative to the cost (at least 1)."""
 KINDS = ("regularizer", "bodies", "base", "motion", "prior", "known", "noise", "sums")
 
 
@@ -40,7 +43,8 @@ def one(seed: int) -> Row:
 
 def compared(problem, found) -> Row:
     """Our cost against the reference's, relative to it (at least 1): positive where ours is above."""
-    reference = Reference(problem.info, found.noise, problem.options)
+    noise, _, rows = _reweighed(problem.info, asked(problem.info, **problem.options))
+    reference = Reference(rows.of(problem.info), noise, problem.options)  # rows without torque as the ratios they tell
     ours = reference.cost(found.parameters)
     around = found.parameters[problem.info.layout.inertial].reshape(-1, 10)
     best = np.inf
