@@ -17,28 +17,29 @@ def assembled(data: Weighed, known, regularizer: str, weight: float) -> Program:
     """The program of weighed data and what is known. Raises Infeasible where equalities contradict each other."""
     layout, start, directions = data.info.layout, data.start, data.directions
     bodies, effects = np.arange(layout.inertial.stop), np.arange(layout.inertial.stop, layout.size)
-    pull = np.zeros((len(effects), len(start)))
-    pull[:, effects] = np.diag(effect_pull(data.info, weight) * data.effects)
-    relative = np.eye(len(bodies), len(start))
-    penalty = {
-        "entropic": lambda: pull,
-        "pullback": lambda: np.concatenate([np.sqrt(weight / 2) * relative, pull]),
-        "euclidean": lambda: np.concatenate(
-            [np.sqrt(weight / 2) * directions[bodies], np.sqrt(EUCLIDEAN_LEAST / 2) * relative, pull]
-        ),
-    }[regularizer]()
-    A = np.concatenate([data.turned, penalty])
-    b = np.concatenate([data.problem.r - data.columns @ start, np.zeros(len(penalty))])
-    spread, reach = relative, np.linalg.norm(directions, axis=1)
-    y = np.zeros(len(start))
+    offset, spread = data.relative
+    changed = start - data.prior
+    pull = effect_pull(data.info, weight)
+    penalties = {  # square roots of weights, and what is squared: constants, and the part that unknowns change
+        "entropic": [],
+        "pullback": [(np.sqrt(weight / 2), offset, spread)],
+        "euclidean": [
+            (np.sqrt(weight / 2), changed[bodies], directions[bodies]),
+            (np.sqrt(EUCLIDEAN_LEAST / 2), offset, spread),
+        ],
+    }[regularizer] + [(1.0, pull * changed[effects], pull[:, None] * directions[effects])]
+    A = np.concatenate([data.turned, *(root * change for root, _, change in penalties)])
+    b = np.concatenate([data.problem.r - data.columns @ start, *(-root * constant for root, constant, _ in penalties)])
+    reach = np.linalg.norm(directions, axis=1)
     if any(each.equality for each in known):
         y, N = met(known, start, directions)
-        A, b, spread, start, directions = A @ N, b - A @ y, N[bodies], start + directions @ y, directions @ N
+        A, b, start, directions = A @ N, b - A @ y, start + directions @ y, directions @ N
+        offset, spread = offset + spread @ y, spread @ N
     return Program(
         residual=Residual(A, b, max(data.info.c - float(data.problem.r @ data.problem.r), 0.0)),
         start=start,
         directions=directions,
-        offset=y[bodies],
+        offset=offset,
         spread=spread,
         entropic_weight=weight if regularizer == "entropic" else 0.0,
         constraints=known,

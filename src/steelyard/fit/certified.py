@@ -36,7 +36,11 @@ def certificate_of(layout, theta0, known, parameters, depths, gap: float) -> Cer
     J = pseudo.to_matrix(parameters[layout.inertial].reshape(-1, 10))
     smallest = float(np.linalg.eigvalsh(inverse @ J @ np.swapaxes(inverse, -1, -2)).min(initial=np.inf))
     equality = np.array([each.equality for each in known], dtype=bool)
-    broken = [f"{each.label} ({depth:.1e})" for each, depth in zip(known, depths, strict=True) if depth < -ROUNDING]
+    broken = [
+        f"{each.label} ({depth:.1e})"
+        for each, depth in zip(known, depths, strict=True)
+        if depth < -ROUNDING - DIGITS * float((np.abs(each.A) @ np.abs(parameters)).max(initial=0.0))
+    ]
     if broken:
         raise FitError(f"The solution failed its own check: {'; '.join(broken)}.")
     return Certificate(gap, smallest, float(depths[~equality].min(initial=np.inf)))

@@ -20,7 +20,7 @@ from steelyard.fit.estimate import Estimate, Status, identified_robot
 from steelyard.fit.homogeneous import Ratios, ratios
 from steelyard.fit.program import Infeasible, Program
 from steelyard.fit.scale import scale_is_lost
-from steelyard.fit.solve import Solution, solve
+from steelyard.fit.solve import PROVEN, Solution, solve
 from steelyard.fit.weakness import weak_directions
 from steelyard.fit.weighed import Weighed, first_noise, prior_parameters, weighed
 from steelyard.fit.whitening import degrees_taken, joint_noise
@@ -30,6 +30,9 @@ ACCURATE = 1e-6  # relative duality gap: parameters are then right to far below 
 ON_BOUND = 1e-6  # depth, in units of each constraint, that counts as on the bound
 # Residuals that differ from the assumed noise by this factor: least squares had fitted what the constraints do not.
 OVERFITTED = 1.3
+# Where a prior is a thousand times too heavy and data exact, unknowns counted from the prior have no digits left. They
+# are then counted from what was found.
+RECENTRINGS = 3
 REWEIGHINGS = 10
 NOTHING_FOUND = (
     "The solver found no parameters that satisfy all constraints, and no conflict among them either. That is a fault "
@@ -85,6 +88,7 @@ def consistent(
     )
     theta0, known = wanted.theta0, wanted.known
     noise, fitted, found = _reweighed(info, wanted)
+    fitted = _recentred(found.of(info), noise, wanted, fitted)
     program, solution = fitted.program, fitted.solution
     parameters = onto_bounds(known, program.parameters(solution.w))
     depths = depths_of(known, parameters, solution)
@@ -148,6 +152,21 @@ def _reweighed(info: Information, wanted: Asked, *, rough: bool = False) -> tupl
     return noise, fitted, found
 
 
+def _recentred(info: Information, noise, wanted: Asked, fitted: "_Fitted") -> "_Fitted":
+    """The same fit with its gap closed where that takes unknowns counted from what was found."""
+    for _ in range(RECENTRINGS):
+        if fitted.solution.gap < PROVEN:
+            break
+        try:
+            again = _solved(info, noise, wanted, like=fitted, around=fitted.parameters)
+        except FitError:  # parameters on a border are no middle
+            break
+        if again.solution.gap >= fitted.solution.gap:
+            break
+        fitted = again
+    return fitted
+
+
 def _left(info: Information, fitted: "_Fitted", unmet) -> np.ndarray:
     """(g,) noise that least squares leaves, or a fit where that is more. unmet: (g,) rows that the fit did not have."""
     least = first_noise(info)
@@ -169,9 +188,12 @@ class _Fitted:
         return self.program.parameters(self.solution.w)
 
 
-def _solved(info: Information, noise, wanted: Asked, rough: bool, like: _Fitted | None = None) -> _Fitted:
-    """The fit at a noise (g,). like: one at a similar noise. Raises FitError that names what contradicts what."""
-    data = weighed(info, noise, wanted.theta0, wanted.weight)
+def _solved(
+    info: Information, noise, wanted: Asked, rough: bool = False, like: _Fitted | None = None, around=None
+) -> _Fitted:
+    """The fit at a noise (g,). like: one at a similar noise; around: (p,), see `weighed`. Raises FitError that names
+    what contradicts what."""
+    data = weighed(info, noise, wanted.theta0, wanted.weight, around)
     with _conflicts_named(data, wanted):
         program = assembled(data, wanted.known, wanted.regularizer, wanted.weight)
         return _Fitted(data, program, solve(program, like=like and like.solution, rough=rough))

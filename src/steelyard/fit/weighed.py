@@ -1,6 +1,7 @@
 """Data at a noise, beside a prior: the coordinates in which all unknowns are free of units and of order one."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -20,16 +21,32 @@ UNTOLD = 0.01  # noise that is then assumed first, relative to RMS torque; a fit
 class Weighed:
     """Whitened data of an Information, weighted by its noise.
 
-    start: (p,) parameters of the prior. bodies: (nb, 10, 10) and effects: (e,) directions of the unknowns from there,
-    of bodies as in `program.congruence`. columns: (k, p) of the whitened data for all parameters.
+    prior: (p,) its parameters. start: (p,) parameters where all unknowns are zero, the prior's or others. bodies:
+    (nb, 10, 10) and effects: (e,) directions of the unknowns from there, of bodies as in `program.congruence`. columns:
+    (k, p) of the whitened data for all parameters.
     """
 
     info: Information
     problem: Whitened
+    prior: np.ndarray
     start: np.ndarray
     bodies: np.ndarray
     effects: np.ndarray
     columns: np.ndarray
+
+    @cached_property
+    def relative(self) -> tuple[np.ndarray, np.ndarray]:
+        """Changes of second moments relative to the prior's, ten a body as in `Program`: constants (10 nb,), and what
+        (10 nb, p) unknowns change."""
+        count = 10 * len(self.bodies)
+        if self.start is self.prior:
+            return np.zeros(count), np.eye(count, len(self.start))
+        constant, change = np.zeros(count), np.zeros((count, len(self.start)))
+        for i, C in enumerate(congruence(self.prior[:count].reshape(-1, 10))):
+            at = slice(10 * i, 10 * i + 10)
+            change[at, at] = np.linalg.solve(C, self.bodies[i])
+            constant[at] = np.linalg.solve(C, self.start[at] - self.prior[at])
+        return constant, change
 
     @property
     def directions(self) -> np.ndarray:
@@ -54,14 +71,18 @@ class Weighed:
         )
 
 
-def weighed(info: Information, noise, theta0, weight: float) -> Weighed:
-    """An Information at a noise (g,) of its row groups. theta0: (nb, 10) of the prior; weight: its own."""
+def weighed(info: Information, noise, theta0, weight: float, around=None) -> Weighed:
+    """An Information at a noise (g,) of its row groups. theta0: (nb, 10) of the prior; weight: its own; around: (p,)
+    parameters, of bodies that can exist, where unknowns are zero and which tell how large they are: the prior's."""
     info = info.base.weighted(info.independence / np.asarray(noise) ** 2)
     layout, problem = info.layout, whiten(info)
-    start = prior_parameters(info, theta0)
+    prior = prior_parameters(info, theta0)
+    start = prior if around is None else around
     columns = problem.R @ info.basis.regrouping
     seen = np.linalg.norm(columns[:, layout.inertial.stop :], axis=0)
-    return Weighed(info, problem, start, congruence(theta0), 1.0 / np.hypot(seen, effect_pull(info, weight)), columns)
+    effects = 1.0 / np.hypot(seen, effect_pull(info, weight))
+    bodies = congruence(start[layout.inertial].reshape(-1, 10))
+    return Weighed(info, problem, prior, start, bodies, effects, columns)
 
 
 def prior_parameters(info: Information, theta0) -> np.ndarray:
