@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.fit.discrepancy import Doubt
 from steelyard.fit.intervals import Source
 from steelyard.fit.posterior import Posterior
 from steelyard.fit.sandwich import Sandwich
@@ -13,6 +14,8 @@ from steelyard.fit.sandwich import Sandwich
 PRIOR_SHARE = 0.05
 # Largest square of what a discrepancy of the model shifts, over the variance: intervals of 95 % then hold 94 %.
 MODEL_SHARE = 0.09
+# Largest share of a variance that is gone once the model has what it lacks: intervals of 95 % hold 98 % then.
+GONE_SHARE = 0.3
 UNMOVED = 0.98  # share of the prior's variance that is left when data says nothing
 ALONE = 1e-9  # share of the prior's variance that lies outside what any motion shows, taken as rounding
 
@@ -34,9 +37,9 @@ class Sources:
         return np.sum(self.spread**2, axis=1)
 
 
-def sources_of(scores: Sandwich, model: Posterior, contrasts, shift, doubtful) -> Sources:
-    """Sources of the combinations `contrasts @ parameters`. contrasts: (c, p); shift: (k,) of `discrepancy.doubt`;
-    doubtful: columns that depend on the model whatever it shifts."""
+def sources_of(scores: Sandwich, model: Posterior, contrasts, doubted: Doubt | None) -> Sources:
+    """Sources of the combinations `contrasts @ parameters`. contrasts: (c, p); doubted: what the model lacks."""
+    shift = np.zeros(len(scores.solution)) if doubted is None else doubted.shift
     basis = scores.weighted.basis
     lifted = contrasts[:, basis.columns]  # regrouping is the identity there
     before = model.prior_variance(contrasts)
@@ -45,7 +48,11 @@ def sources_of(scores: Sandwich, model: Posterior, contrasts, shift, doubtful) -
     noise, pull = model.spread(contrasts, np.vstack([scores.adjusted, shift]))
     from_prior, from_noise, from_model = np.sum(pull**2, axis=1), np.sum(noise[:, :-1] ** 2, axis=1), noise[:, -1] ** 2
     alone = seen & (from_prior <= PRIOR_SHARE * (from_noise + from_model + from_prior))
-    shifted = (from_model > MODEL_SHARE * from_noise) | contrasts[:, doubtful].any(axis=1)
+    shifted = from_model > MODEL_SHARE * from_noise
+    if doubted is not None:
+        left = np.sum(model.spread(contrasts, doubted.spread.T)[0] ** 2, axis=1)
+        shifted |= from_noise - left > GONE_SHARE * from_noise
+        shifted |= contrasts[:, doubted.friction(scores.weighted.layout)].any(axis=1)
     left = np.sum(pull * (contrasts @ model.directions / model.pull), axis=1)  # variance after the data, noise white
     kind = np.select([alone & shifted, alone, left > UNMOVED * before], [0, 1, 2], 3)
     kinds = (Source.MODEL, Source.DATA, Source.NOTHING, Source.PRIOR)

@@ -102,8 +102,7 @@ def uncertainty(
     contrasts = np.concatenate([np.eye(estimate.layout.size), estimate.basis.regrouping])
     doubted = doubt(blocks, scores)
     shift = np.zeros(len(scores.solution)) if doubted is None else doubted.shift
-    doubtful = [] if doubted is None else doubted.friction(estimate.layout)
-    sources = sources_of(scores, model, contrasts, shift, doubtful)
+    sources = sources_of(scores, model, contrasts, doubted)
     whitened = sources.lifted @ scores.to_base
     own = scores.degrees(scores.to_base)  # of other columns than the base's the data shows nothing
     degrees = np.append(np.ones(estimate.layout.size), own)
