@@ -72,6 +72,20 @@ def test_friction_of_another_shape_is_named_and_covered(scara, kind):
     assert np.mean(data) >= 0.9
 
 
+def test_intervals_that_hold_friction_are_not_data_determined(scara):
+    """With little noise, what looks like noise is friction: errors of data-determined parameters are then far smaller
+    than their deviations, unless these parameters are called otherwise."""
+    errors = []
+    for kind in ("ideal", "stribeck", "wide"):
+        more = other_friction(scara, kind)
+        for seed in range(4):
+            blocks = scara.with_errors(more + 0.2 * scara.errors(np.random.default_rng(seed), 0.0))
+            found = fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=0).base
+            errors += list(((found.estimate - scara.base) / found.deviation)[found.by(fit.Source.DATA)])
+    assert len(errors) >= 4
+    assert 0.85 < np.sqrt(np.mean(np.square(errors))) < 1.5
+
+
 def test_the_shift_is_that_of_least_squares_with_the_columns(scara):
     errors = other_friction(scara, "stribeck") + scara.errors(np.random.default_rng(33), 0.0)
     blocks = scara.with_errors(errors)
