@@ -47,7 +47,7 @@ def test_errors_and_endless_cases_are_rows(drawn, alarmed):
     assert [row.get("square") for row in found] == [0, None, None, 9]
     assert [row.get("raised") for row in found] == [None, "ValueError", "TimeoutError", None]
     assert found[1]["message"] == "of this seed" and "raise ValueError" in found[1]["where"]
-    assert 0.2 <= found[2]["seconds"] < 5.0
+    assert 0.1 <= found[2]["seconds"] < 5.0  # the timer counts whole ticks, which may be early by several
 
 
 def test_a_stopped_run_goes_on_where_it_was(drawn, monkeypatch, capsys):
