@@ -11,11 +11,9 @@ import warnings
 
 import numpy as np
 
+from steelyard.fit import consistent_prior, model_parameters, whiten
 from steelyard.fit.assembled import EUCLIDEAN_LEAST
 from steelyard.fit.constraints import EPS
-from steelyard.fit.least_squares import model_parameters
-from steelyard.fit.prior import consistent_prior
-from steelyard.fit.whitening import whiten
 from steelyard.inertia import pseudo
 
 SPREAD = 10.0  # prior standard deviation of friction, RMS torques

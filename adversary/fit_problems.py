@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import steelyard as sy
-from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
+from steelyard.inertia import Ellipsoid, covariance_ellipsoid
 from steelyard.information import Information
 
 BODY_SIZES = {  # kg and metres

@@ -4,7 +4,7 @@ import numpy as np
 
 from adversary import arms
 from adversary.arms import Drawn
-from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco
+from steelyard.model import force_from_mujoco, from_mujoco
 
 RATE = 200.0  # Hz
 STEP = 5e-4  # s of integration where MuJoCo moves freely

@@ -11,10 +11,10 @@ from adversary import arms
 from adversary import verdict_logs as logs
 from adversary.suite import Row, Suite
 from steelyard.errors import SteelyardError
+from steelyard.fit import validate
 from steelyard.pipeline import read_and_prepared
-from steelyard.report.numbers import percent
+from steelyard.report import percent
 from steelyard.report.verdict import verdict
-from steelyard.validate import validate
 
 LACKING = "model lacks something"
 ARMS = {

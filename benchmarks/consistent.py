@@ -18,14 +18,13 @@ import numpy as np
 
 import steelyard as sy
 from steelyard import fit
+from steelyard.fit import EFFECT_SPREAD
 from steelyard.fit.constraints import EPS
-from steelyard.fit.weighed import EFFECT_SPREAD
-from steelyard.inertia import pseudo
-from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
+from steelyard.inertia import Ellipsoid, covariance_ellipsoid, pseudo
 from steelyard.information import Information, accumulate
 from steelyard.log import Log
 from steelyard.model import Robot, library
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.terms import COULOMB_WIDTH
 
 REPEATS = 9
 EXTENT = 2.4  # semi-axes of the ellipsoids, in root-mean-square extents of the true bodies

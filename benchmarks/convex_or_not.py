@@ -13,9 +13,9 @@ import numpy as np
 from benchmarks.consistent import leg_problem
 from steelyard import fit
 from steelyard.errors import InertiaError
+from steelyard.fit import consistent_prior
 from steelyard.fit.assembled import unconstrained_program
 from steelyard.fit.nonconvex import CHARTS, SIGNS, descent
-from steelyard.fit.prior import consistent_prior
 from steelyard.inertia import pseudo
 
 STARTS = 20

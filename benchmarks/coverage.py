@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.demo import mistaken
+from steelyard.app.demo_job import mistaken
 from steelyard.fit import Source, consistent, uncertainty
 from steelyard.model import library
 

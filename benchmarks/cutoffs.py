@@ -21,13 +21,13 @@ import numpy as np
 
 import steelyard as sy
 from benchmarks.faults import arm
-from steelyard.demo import mistaken
+from steelyard.app.demo_job import mistaken
 from steelyard.dynamics.kernel_choice import threads
 from steelyard.information import reversal_weights
-from steelyard.log import filters
-from steelyard.log.smoothers import BUTTERWORTH, SMOOTHERS
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.log import BUTTERWORTH, filters
+from steelyard.log.smoothers import SMOOTHERS
 from steelyard.simulate import rich_motion
+from steelyard.terms import COULOMB_WIDTH
 
 ROBOTS = ("puma560", "ur10")
 MOTIONS = {"slow": (0, 6), "quick": (1, 18)}  # seed and harmonics

@@ -17,8 +17,7 @@ import numpy as np
 
 import steelyard as sy
 from benchmarks.run import table
-from steelyard.log import folds
-from steelyard.log.bandwidth import cutoff_for
+from steelyard.log import cutoff_for, folds
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"

@@ -24,7 +24,7 @@ from steelyard.excite.limits import bounds_of
 from steelyard.excite.probe import probe_states
 from steelyard.excite.rows import regression_of
 from steelyard.excite.scene import scene_of
-from steelyard.fit.least_squares import model_parameters
+from steelyard.fit import model_parameters
 from steelyard.simulate import PERFECT, Trajectory, record
 
 UPPER = ("waist_*", "*shoulder*", "*elbow*", "*wrist*", "*hand*")

@@ -6,7 +6,7 @@ are left and H the sum of outer products of the other motion's rows (Cramer and 
 import numpy as np
 
 import steelyard as sy
-from steelyard.diagnose.regression import Regression
+from steelyard.diagnose import Regression
 from steelyard.fit.drive_gains import Load, _linear, _parts
 from steelyard.information import direction_of
 

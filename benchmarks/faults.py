@@ -21,14 +21,13 @@ import numpy as np
 
 import steelyard as sy
 from benchmarks.fault_bounds import Bounds
-from steelyard.corrections import Corrections, corrected, corrections_from
-from steelyard.demo import mistaken
-from steelyard.diagnose.finding import FATAL
-from steelyard.inertia.parameters import from_com_inertia
-from steelyard.inspect import inspect
-from steelyard.model.save import save
-from steelyard.pipeline import Job
+from steelyard.app.demo_job import mistaken
+from steelyard.diagnose import FATAL
+from steelyard.inertia import from_com_inertia
+from steelyard.model import save
+from steelyard.pipeline import Job, inspect
 from steelyard.pipeline import run as identify
+from steelyard.prepare import Corrections, corrected, corrections_from
 from steelyard.simulate import PERFECT, Sensors, _sensed, record
 
 ROBOTS = {"panda": "panda_description/urdf/panda.urdf", "ur10": "ur_description/urdf/ur10_robot.urdf"}

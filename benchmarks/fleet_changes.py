@@ -12,8 +12,7 @@ import sys
 import numpy as np
 
 import steelyard as sy
-from steelyard.fit.least_squares import model_parameters
-from steelyard.fit.whitening import weigh_by_noise
+from steelyard.fit import model_parameters, weigh_by_noise
 from steelyard.fleet.causes import causes_of
 from steelyard.fleet.changes import alarms, run_spread
 from steelyard.fleet.evidence import Evidence

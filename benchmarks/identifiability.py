@@ -12,10 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.identifiability.analyze import identifiability
-from steelyard.model import load
-from steelyard.model.joint import Joint, revolute_subspace
-from steelyard.model.robot import Robot
+from steelyard.identifiable.analyze import identifiability
+from steelyard.model import Joint, Robot, load, revolute_subspace
 
 LENGTHS = (10, 100, 1000, 10_000)
 LONGEST_DENSE = 100  # links; the stacked regressor of a thousand has 7 GB

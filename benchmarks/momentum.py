@@ -9,7 +9,7 @@ torques of a motion that was not used. `python -m benchmarks.momentum` prints th
 import numpy as np
 
 import steelyard as sy
-from steelyard.fit.least_squares import model_parameters
+from steelyard.fit import model_parameters
 from steelyard.simulate import PERFECT, Sensors, record
 
 NOISES = {

@@ -18,7 +18,7 @@ from plotly.graph_objects import Figure
 from rich.console import Console
 
 import steelyard as sy
-from steelyard.inspect import inspect
+from steelyard.pipeline import inspect
 from steelyard.report.health import overview, view
 
 ROOT = Path(__file__).parents[1]

@@ -17,9 +17,8 @@ import numpy as np
 import steelyard as sy
 from benchmarks.peers import found
 from benchmarks.timing import interleaved
+from steelyard.dynamics import fused_plan, row_blocks
 from steelyard.dynamics.kernel_choice import threads
-from steelyard.dynamics.kernel_plan import fused_plan
-from steelyard.dynamics.regressor import row_blocks
 from steelyard.information import CHUNK
 
 SAMPLES, PEER_SAMPLES, LOOP_CHUNK = 128 * CHUNK, 512, 64

@@ -14,11 +14,12 @@ from statistics import median
 import numpy as np
 
 import steelyard as sy
-from steelyard.inspect import cutoff_of, health
+from steelyard.fit import Validation
 from steelyard.model import Robot
 from steelyard.pipeline import Job, Result
 from steelyard.pipeline import run as identify
-from steelyard.report.curves import curves
+from steelyard.pipeline.inspect import cutoff_of, health
+from steelyard.report import curves
 from steelyard.report.files import write
 from steelyard.report.html import page
 from steelyard.report.markdown import markdown
@@ -26,7 +27,6 @@ from steelyard.report.record import Record, save_curves
 from steelyard.report.robot import robot_view
 from steelyard.report.summary import summary
 from steelyard.report.view import view_of
-from steelyard.validate import Validation
 
 SAMPLES, HELD_OUT, SHORT = 1_000_000, 0.3, 4000
 JOINTS, RATE = 35, 1000.0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import steelyard as sy
 from robots import EXAMPLE_ROBOTS, URDFS
-from steelyard.fit.prior import consistent_prior
+from steelyard.fit import consistent_prior
 
 FOLDERS = {  # package: folders in it whose MJCF files are robots, rather than parts of scenes
     "dm_control": ("suite", "locomotion/walkers/assets", "locomotion/soccer/assets", "third_party"),

@@ -10,8 +10,8 @@ import loop_logs
 import pinocchio_adapter as adapter
 import steelyard as sy
 from conformance.motion import motion, waves
-from steelyard.parameters import COULOMB_WIDTH
 from steelyard.simulate import Sensors, record
+from steelyard.terms import COULOMB_WIDTH
 
 DURATION, RATE = 10.0, 250.0  # s, Hz
 NOISE = 0.01  # of a joint's own RMS torque

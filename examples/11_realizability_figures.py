@@ -16,12 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.inertia import pseudo
+from steelyard.inertia import Ellipsoid, EllipsoidRealizable, covariance_ellipsoid, pseudo
 from steelyard.inertia.certificate import four_point_masses
 from steelyard.inertia.drawing import surface
-from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
 from steelyard.inertia.raster import Layer, png, render
-from steelyard.inertia.realizability import EllipsoidRealizable
 
 GREY, BLUE, RED = (150, 160, 170), (30, 95, 200), (205, 35, 35)
 LIGHTING = {"ambient": 0.65, "diffuse": 0.5, "specular": 0.1}

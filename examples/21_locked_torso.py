@@ -11,8 +11,8 @@ joint through the gear, so every torque here is that of plain rigid bodies.
 import numpy as np
 from scipy.linalg import block_diag
 
-from steelyard.dynamics.geared import geared_rows
-from steelyard.identifiability.analyze import identifiability
+from steelyard.dynamics import geared_rows
+from steelyard.identifiable.analyze import identifiability
 from steelyard.model import library
 
 SAMPLES, STRIDES, STRIDE = 600, 4, 0.45  # s

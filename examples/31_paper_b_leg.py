@@ -20,12 +20,10 @@ import numpy as np
 
 import steelyard as sy
 from steelyard.diagnose import contributions
-from steelyard.inertia import sets
-from steelyard.inertia.ellipsoid import Ellipsoid
-from steelyard.inertia.parameters import from_com_inertia
+from steelyard.inertia import Ellipsoid, from_com_inertia, sets
 from steelyard.log import Log
 from steelyard.model import library
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.terms import COULOMB_WIDTH
 
 RATE = 1000.0  # Hz
 PART = 10_000  # samples for training, and as many for validation

@@ -21,10 +21,9 @@ from scipy.optimize import minimize
 
 from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
 from steelyard.dynamics.geometry import geometry_gradient, with_parts
-from steelyard.inertia.mesh_parts import Part
+from steelyard.inertia import Part
 from steelyard.inertia.raster import Layer, png, render
-from steelyard.model.joint import Joint, revolute_subspace
-from steelyard.model.robot import Robot
+from steelyard.model import Joint, Robot, revolute_subspace
 
 LENGTHS = {"upper_arm": 0.45, "forearm": 0.40}  # m
 STATIONS, AROUND = 9, 16  # along a link, and vertices around it

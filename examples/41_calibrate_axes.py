@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 import steelyard as sy
+from steelyard.app.demo_job import mistaken
 from steelyard.calibration import axis_directions
-from steelyard.demo import mistaken
-from steelyard.inertia.parameters import from_com_inertia
-from steelyard.model.turned import turned
+from steelyard.inertia import from_com_inertia
+from steelyard.model import turned
 from steelyard.simulate import Sensors, record
 
 SENSORS = Sensors(encoder_resolution=5e-6, torque_noise=0.005, rate=250.0)

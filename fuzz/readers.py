@@ -7,21 +7,19 @@ import steelyard as sy
 from fuzz import seeds
 from fuzz.zipped import folder_of
 from steelyard import check
-from steelyard.cli.options import channels_of, corrections_of, cutoff_of, friction_of
-from steelyard.corrections import corrected
-from steelyard.coupling import ratios_of
+from steelyard.app.options import channels_of, corrections_of, cutoff_of, friction_of
 from steelyard.errors import SteelyardError
-from steelyard.fit.words import fixed_from, masses_from, tied_from
+from steelyard.fit import fixed_from, masses_from, tied_from
+from steelyard.fleet import runs_of
 from steelyard.fleet.kept import load_part
-from steelyard.fleet.runs import runs_of
-from steelyard.information import load_information
-from steelyard.information.files import is_information
+from steelyard.information import is_information, load_information
 from steelyard.log.ros.definitions import leaves, parse
-from steelyard.model.side import read_known, read_side
-from steelyard.report.again import again
-from steelyard.second_look import load_word
-from steelyard.view import embed, motion_of
-from steelyard.view import outcome as view_outcome
+from steelyard.model import read_known, read_side
+from steelyard.prepare import corrected, load_word
+from steelyard.report import again
+from steelyard.terms import ratios_of
+from steelyard.viewer import embed, motion_of
+from steelyard.viewer import outcome as view_outcome
 
 
 def read_side_file(path: Path):

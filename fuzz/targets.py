@@ -31,7 +31,7 @@ from steelyard.inertia import mesh_files
 from steelyard.payload import read_wrench_log, solid_of
 from steelyard.report import solid
 from steelyard.report.curves import load_curves
-from steelyard.view import embed
+from steelyard.viewer import embed
 
 
 @dataclass(frozen=True)

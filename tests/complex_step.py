@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from steelyard.inertia.parameters import to_spatial_inertia
+from steelyard.inertia import to_spatial_inertia
 from steelyard.spatial import adjoint, crm, skew
 
 STEP = 1e-30

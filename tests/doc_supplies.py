@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import steelyard as sy
 from payload_logs import static, swing
 from small_runs import JOINTS, MODEL, NAMES, motion, torques, write_log, write_model
-from steelyard.cli import app
+from steelyard.app import app
 from steelyard.inertia import parameters
 from steelyard.payload.experiment import test_object as object_of_weights
 from steelyard.payload.information import wrench_regressor

@@ -76,7 +76,7 @@ def child(words, *, folder=None, privileges=True, size=None, stdout=None, env=No
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     if not privileges:
         give_up_privileges()
-    from steelyard.cli import main
+    from steelyard.app import main
 
     sys.argv = ["steelyard", *map(os.fsdecode, map(bytes.fromhex, words))]
     main()

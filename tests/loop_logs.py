@@ -3,7 +3,7 @@
 import numpy as np
 
 import steelyard as sy
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.terms import COULOMB_WIDTH
 
 
 def motors_log(robot, t, q, v, a, joints=None):

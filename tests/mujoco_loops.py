@@ -6,7 +6,7 @@ MuJoCo's own constraint forces are soft and play no part. A hinge closure is two
 import mujoco
 import numpy as np
 
-from steelyard.inertia.parameters import to_com_inertia
+from steelyard.inertia import to_com_inertia
 
 STEP = 1e-5  # s, of the one numerical derivative
 

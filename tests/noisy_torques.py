@@ -8,12 +8,10 @@ import numpy as np
 from scipy.signal import lfilter
 
 from steelyard import simulate
-from steelyard.fit.least_squares import model_parameters
-from steelyard.information import accumulate_blocks
+from steelyard.fit import model_parameters, predict
+from steelyard.information import accumulate_blocks, chunk_rows, rows_of
 from steelyard.information.discrepancy import shapes
-from steelyard.information.rows import chunk_rows, rows_of
 from steelyard.log import Log
-from steelyard.validate import predict
 
 SETTLING = 500  # samples before the recording, in which filtered noise becomes stationary
 

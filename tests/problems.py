@@ -3,11 +3,11 @@
 import numpy as np
 
 from robots import random_state
-from steelyard.dynamics.effects import effect_column
-from steelyard.fit.least_squares import model_parameters
+from steelyard.dynamics import effect_column
+from steelyard.fit import model_parameters
 from steelyard.inertia import pseudo
 from steelyard.log import Log
-from steelyard.parameters import layout_of
+from steelyard.terms import layout_of
 
 
 def scattered(theta, rng, spread=0.3):

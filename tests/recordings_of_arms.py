@@ -10,8 +10,8 @@ import numpy as np
 
 import steelyard as sy
 from robots import urdf
-from steelyard.inertia.parameters import from_com_inertia
-from steelyard.log.filters import torque_cutoff_for
+from steelyard.inertia import from_com_inertia
+from steelyard.log import torque_cutoff_for
 from steelyard.pipeline import prepared
 from steelyard.simulate import Sensors, record
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from small_runs import JOINTS, motion, write_model
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.terms import COULOMB_WIDTH
 
 WEEK = 7 * 86400.0
 

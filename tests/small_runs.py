@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.terms import COULOMB_WIDTH
 
 JOINTS = ("shoulder", "elbow", "slide")
 MODEL = """<?xml version="1.0"?>

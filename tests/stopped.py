@@ -108,7 +108,7 @@ class Stops:
         return found
 
     def run(self) -> int:
-        from steelyard.cli import main
+        from steelyard.app import main
 
         sys.argv = ["steelyard", *self.words]
         watch(self.folder, self.step)

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from small_runs import JOINTS, motion, torques, write_case, write_log, write_model
-from steelyard.cli import DONE, FINDINGS, REFUSED, app
+from steelyard.app import DONE, FINDINGS, REFUSED, app
 
 FILES = {"arm_identified.urdf", "summary.json", "report.html", "report.md", "curves.npz"}
 
@@ -239,7 +239,7 @@ def test_unexpected_exceptions_are_not_hidden(case, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("a fault of ours")
 
-    monkeypatch.setattr(import_module("steelyard.identify"), "carry_out", broken)
+    monkeypatch.setattr(import_module("steelyard.app.job"), "carry_out", broken)
     with pytest.raises(ZeroDivisionError):
         run("identify", *case)
 
@@ -257,7 +257,7 @@ def test_python_dash_m_and_no_heavy_import_for_help():
     command = [sys.executable, "-X", "importtime", "-m", "steelyard", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     imported = {line.split("|")[-1].strip() for line in done.stderr.splitlines()}
-    assert "Usage" in done.stdout and "steelyard.cli" in imported
+    assert "Usage" in done.stdout and "steelyard.app" in imported
     assert not imported & {"mujoco", "trimesh", "plotly", "clarabel", "jax", "numba", "jinja2"}
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import steelyard as sy
 from robots import urdf
-from steelyard.cli import app
+from steelyard.app import app
 
 LOOP = """<mujoco model="fourbar"><worldbody>
 <body name="a"><joint name="ja" axis="0 1 0"/><geom type="capsule" size="1" fromto="0 0 0 0 0 1" mass="1"/>

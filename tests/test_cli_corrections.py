@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from small_runs import JOINTS, torques, write_log, write_model
-from steelyard.cli import DONE, FINDINGS, REFUSED, app
+from steelyard.app import DONE, FINDINGS, REFUSED, app
 
 GAINS = np.array([8.0, 3.0, 40.0])
 LATE = 0.012  # s

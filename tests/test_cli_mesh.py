@@ -8,7 +8,7 @@ import pytest
 import trimesh
 from typer.testing import CliRunner
 
-from steelyard.cli import app
+from steelyard.app import app
 
 
 def run(*arguments):

@@ -7,7 +7,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 from small_runs import motion, torques, write_model
-from steelyard.cli import app
+from steelyard.app import app
 
 CHANNELS = {"t": "clock", "q": ["e1", "e2", "e3"], "tau": ["m1", "m2", "m3"]}
 

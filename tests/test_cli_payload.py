@@ -8,7 +8,7 @@ import trimesh
 from typer.testing import CliRunner
 
 from payload_logs import static, swing
-from steelyard.cli import app
+from steelyard.app import app
 from steelyard.inertia import parameters
 from steelyard.payload.experiment import test_object
 

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from small_runs import write_case
-from steelyard.cli import app
-from steelyard.identify import identify
+from steelyard.app import app
+from steelyard.app.job import identify
 
 
 @pytest.fixture(scope="module")

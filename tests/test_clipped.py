@@ -8,9 +8,10 @@ from scipy.stats import truncnorm
 
 import steelyard as sy
 from recordings_of_arms import arm, recorded
-from steelyard.clipped import Clipped, beyond, unclipped
-from steelyard.demo import mistaken
-from steelyard.log.masks import masked, saturated
+from steelyard.app.demo_job import mistaken
+from steelyard.log import masked, saturated
+from steelyard.prepare import Clipped, unclipped
+from steelyard.prepare.clipped import beyond
 from steelyard.simulate import PERFECT, record
 
 CUTOFF = 3.0  # Hz

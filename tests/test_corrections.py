@@ -6,11 +6,10 @@ import pytest
 
 import steelyard as sy
 from small_runs import JOINTS, motion, write_model
-from steelyard.corrections import Corrections, corrected, corrections_from
 from steelyard.errors import OptionError
-from steelyard.log import checks
-from steelyard.log.saturation import saturated
+from steelyard.log import checks, saturated
 from steelyard.pipeline import Job
+from steelyard.prepare import Corrections, corrected, corrections_from
 from steelyard.report.command import repeat_command
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.coupling import ratios_of, text_of
 from steelyard.errors import OptionError
+from steelyard.terms import ratios_of, text_of
 
 NAMES = ("joint5", "joint6", "joint", "left-arm", "left", "2*x")
 ratio = st.floats(-1e6, 1e6).filter(lambda x: abs(x) > 1e-6) | st.sampled_from([1.0, -1.0])

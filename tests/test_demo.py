@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from steelyard.cli import app
-from steelyard.demo import demo, mistaken
-from steelyard.fit.least_squares import model_parameters
+from steelyard.app import app
+from steelyard.app.demo_job import demo, mistaken
+from steelyard.fit import model_parameters
 from steelyard.inertia import pseudo
 from steelyard.model import library, load
 from steelyard.pipeline import Job, run

@@ -10,16 +10,16 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from small_runs import motion, torques, write_case, write_log, write_model
+from steelyard.app.job import carry_out, identify
 from steelyard.errors import FitError, ModelError, OptionError
 from steelyard.fit import Status
-from steelyard.identify import carry_out, identify
 from steelyard.inertia import pseudo
 from steelyard.model import load
 from steelyard.pipeline import Job
-from steelyard.report.files import FILES
+from steelyard.report import FILES
 from steelyard.report.verdict import verdict
 
-MODULE = import_module("steelyard.identify")
+MODULE = import_module("steelyard.app.job")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import steelyard as sy
 from small_runs import write_case
-from steelyard.cli import REFUSED, app
+from steelyard.app import REFUSED, app
 
 BOX = '</inertial><collision><origin xyz="{} 0 0"/><geometry><box size="{} 0.3 0.3"/></geometry></collision>'.format
 SIDE = """version = 1

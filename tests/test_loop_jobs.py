@@ -11,8 +11,7 @@ import steelyard as sy
 from mujoco_loops import model_with_loops
 from steelyard.errors import LogError, LoopError
 from steelyard.log import write_csv
-from steelyard.model import library
-from steelyard.model.side import read_side, side_path
+from steelyard.model import library, read_side, side_path
 
 
 def motors_log(robot, joints=None):

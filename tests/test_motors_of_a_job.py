@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 import steelyard as sy
 from problems import scattered
 from small_runs import motion
-from steelyard.cli import app
-from steelyard.model.side import read_side
+from steelyard.app import app
+from steelyard.model import read_side
 from steelyard.report.schema import schema
 
 SIDE = "".join(

@@ -9,7 +9,7 @@ from typer.main import get_command
 
 import steelyard as sy
 from small_runs import JOINTS, motion, torques, write_case
-from steelyard.cli import app
+from steelyard.app import app
 from steelyard.pipeline import Job, run
 from steelyard.report import summary
 

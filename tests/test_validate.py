@@ -8,9 +8,10 @@ from robots import urdf
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import LogError
+from steelyard.fit import validate
+from steelyard.fit.validation import CHUNK
 from steelyard.information import accumulate
 from steelyard.model import load
-from steelyard.validate import CHUNK, validate
 
 
 @pytest.fixture(scope="module")

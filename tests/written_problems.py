@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import steelyard as sy
 from small_runs import JOINTS
-from steelyard.cli import REFUSED, app
+from steelyard.app import REFUSED, app
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,7 @@ model + log -> information -> identifiability -> fit -> validated model + report
 Names are loaded on first use, so that a program pays for the parts it needs; `__init__.pyi` has their types.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 
 _HOMES = {
     "accumulate": "information",
@@ -16,8 +14,8 @@ _HOMES = {
     "body_regressor": "dynamics",
     "calibrate": "calibration",
     "energy_regressor": "dynamics",
-    "identifiability": "identifiability.analyze",
-    "identify": "identify",
+    "identifiability": "identifiable",
+    "identify": "app.job",
     "Information": "information",
     "inverse_dynamics": "dynamics",
     "inverse_dynamics_derivatives": "dynamics",
@@ -31,15 +29,15 @@ _HOMES = {
     "regressor": "dynamics",
     "reversal_weights": "information",
     "Robot": "model",
-    "save": "model.save",
+    "save": "model",
     "save_information": "information",
     "split_blocks": "log",
     "SteelyardError": "errors",
-    "UserColumn": "parameters",
-    "validate": "validate",
-    "view": "view",
+    "UserColumn": "terms",
+    "validate": "fit",
+    "view": "viewer",
     "wrench_regressor": "dynamics",
-    "WrenchLog": "payload.wrench_log",
+    "WrenchLog": "payload",
     "write_csv": "log",
     "write_npz": "log",
 }
@@ -61,15 +59,6 @@ _MODULES = {
 __all__ = sorted({*_HOMES, *_MODULES})  # pyright: ignore[reportUnsupportedDunderAll]  # the stub lists them
 
 
-class _Package(ModuleType):
-    """This package: `identify`, `view` and others are functions, also once the modules of the same names are loaded."""
-
-    def __setattr__(self, name: str, value):
-        if isinstance(value, ModuleType) and name in _HOMES:  # the import of a submodule binds its name here
-            return
-        super().__setattr__(name, value)
-
-
 def __getattr__(name: str):
     if name in _MODULES:
         value = import_module(f"{__name__}.{_MODULES[name]}")
@@ -86,6 +75,3 @@ def __getattr__(name: str):
 
 def __dir__():
     return sorted({*globals(), *__all__})
-
-
-sys.modules[__name__].__class__ = _Package

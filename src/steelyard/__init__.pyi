@@ -1,6 +1,7 @@
 # Types of the public names, which `__init__.py` loads on first use.
 
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
+from steelyard.app.job import identify
 from steelyard.calibration import calibrate
 from steelyard.dynamics import (
     base_wrench_regressor,
@@ -16,8 +17,8 @@ from steelyard.dynamics import (
     wrench_regressor,
 )
 from steelyard.errors import SteelyardError
-from steelyard.identifiability.analyze import identifiability
-from steelyard.identify import identify
+from steelyard.fit import validate
+from steelyard.identifiable.analyze import identifiability
 from steelyard.information import (
     Information,
     accumulate,
@@ -27,12 +28,10 @@ from steelyard.information import (
     save_information,
 )
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
-from steelyard.model import Robot, library, load
-from steelyard.model.save import save
-from steelyard.parameters import UserColumn
+from steelyard.model import Robot, library, load, save
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.validate import validate
-from steelyard.view import view
+from steelyard.terms import UserColumn
+from steelyard.viewer import view
 
 __version__: str
 __all__ = [

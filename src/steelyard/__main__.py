@@ -1,5 +1,5 @@
 """`python -m steelyard`."""
 
-from steelyard.cli import main
+from steelyard.app import main
 
 main()

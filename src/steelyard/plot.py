@@ -8,9 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec
 
-from steelyard.report import figures
-from steelyard.report.record import read
-from steelyard.report.vector import save
+from steelyard.report import figures, read, save
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.errors import ModelError, OptionError, choices
-from steelyard.fit.estimate import Estimate
+from steelyard.fit import Estimate
 from steelyard.log import Log
-from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
-from steelyard.model.mujoco_warnings import heard
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.model import Robot, force_from_mujoco, from_mujoco, heard, to_mujoco
+from steelyard.terms import COULOMB_WIDTH
 
 STEP = 1e-3  # s, control and integration step
 BANDWIDTH = 40.0  # rad/s of the tracking controller
@@ -283,7 +281,7 @@ def _compiled(robot: Robot):
         )
     import mujoco
 
-    from steelyard.model.mjcf_new import draft
+    from steelyard.model import draft
 
     m = mujoco.MjModel.from_xml_string(draft(robot, Path("robot.xml")).files[-1][1].decode())
     m.opt.timestep = STEP

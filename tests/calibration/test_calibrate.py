@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 
 from steelyard import accumulate, fit, validate
+from steelyard.app.demo_job import mistaken
 from steelyard.calibration import axis_directions, calibrate
 from steelyard.calibration.iterate import _Point
-from steelyard.demo import mistaken
-from steelyard.dynamics import inverse_dynamics
-from steelyard.dynamics.effects import friction_torque
+from steelyard.dynamics import friction_torque, inverse_dynamics
 from steelyard.errors import OptionError
-from steelyard.inertia.parameters import from_com_inertia
+from steelyard.inertia import from_com_inertia
 from steelyard.log import Log
-from steelyard.model import library
-from steelyard.model.turned import turned
+from steelyard.model import library, turned
 from steelyard.simulate import rich_motion
 
 NOISE = np.array([0.05, 0.05, 0.025, 0.01, 0.01, 0.01])  # N m

@@ -7,9 +7,7 @@ from robots import random_state, urdf
 from steelyard.calibration import axis_directions
 from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
 from steelyard.errors import ModelError, OptionError
-from steelyard.model import library, load
-from steelyard.model.save import save
-from steelyard.model.turned import turned
+from steelyard.model import library, load, save, turned
 from steelyard.spatial import crm
 
 H = 1e-6

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 
 from robots import random_state
+from steelyard.app.demo_job import mistaken
 from steelyard.calibration import axis_directions, axis_visibility
 from steelyard.calibration.sums import turning_columns
-from steelyard.demo import mistaken
 from steelyard.dynamics import regressor
-from steelyard.model import library
-from steelyard.model.joint import Joint, revolute_subspace
-from steelyard.model.robot import Robot
-from steelyard.parameters import layout_of
+from steelyard.model import Joint, Robot, library, revolute_subspace
+from steelyard.terms import layout_of
 
 PENDULUM_THETA = np.array([[2.0, 0.3, 0.1, -0.2, 0.4, 0.02, 0.5, 0.03, -0.01, 0.6]])
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from check.corpus.cases import MJCF, URDF
 from steelyard import check
-from steelyard.cli import app
+from steelyard.app import app
 
 LINK = URDF[URDF.index('    <inertial>\n      <origin xyz="0 0 0.2"') : URDF.index("    <collision>")]
 INERTIAL = '<inertial><origin xyz="{}"/><mass value="2"/><inertia {}/></inertial>\n'

@@ -137,7 +137,7 @@ def test_pages_are_those_of_the_rules():
 def test_the_subcommand(model):
     from typer.testing import CliRunner
 
-    from steelyard.cli import app
+    from steelyard.app import app
 
     result = CliRunner().invoke(app, ["check", str(model(BROKEN)), "--format", "json", "--select", "SY1,SY2"])
     assert result.exit_code == 1

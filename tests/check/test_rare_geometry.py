@@ -6,13 +6,13 @@ from scipy.spatial.transform import Rotation
 
 from check.corpus.cases import HAND, LIMIT, TENSOR, URDF
 from steelyard import check
+from steelyard.check import scan
 from steelyard.check.bulk import bulk_of
 from steelyard.check.parts import Inertial, Place
-from steelyard.check.scan import scan
 from steelyard.check.units import is_placeholder
 from steelyard.check.weigh import weighed
-from steelyard.inertia.parameters import to_com_inertia
-from steelyard.model.load import load
+from steelyard.inertia import to_com_inertia
+from steelyard.model import load
 
 ARM = 'xyz="0 0 0.2" rpy="0 0 0"'  # origin of the arm's inertial
 BOX = '<collision><origin xyz="0 0 0.2"/><geometry><box size="0.1 0.1 0.4"/></geometry></collision>'

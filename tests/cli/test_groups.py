@@ -8,14 +8,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from steelyard.cli.excite_options import AimOptions, LimitOptions, MotionOptions, SearchOptions
-from steelyard.cli.fleet import fleet
-from steelyard.cli.groups import grouped
-from steelyard.cli.job_options import LogOptions, ModelOptions, WorkOptions
-from steelyard.corrections import Corrections
+from steelyard.app.excite_options import AimOptions, LimitOptions, MotionOptions, SearchOptions
+from steelyard.app.fleet import fleet
+from steelyard.app.groups import grouped
+from steelyard.app.job_options import LogOptions, ModelOptions, WorkOptions
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design
 from steelyard.pipeline import Job
+from steelyard.prepare import Corrections
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ def test_words_of_a_channel_file_and_of_options_are_joined():
 
 def test_a_fleet_is_told_what_its_logs_have_wrong(monkeypatch):
     jobs = []
-    monkeypatch.setattr("steelyard.cli.fleet.ask", lambda job, runs, out, work, **more: jobs.append((job, work)) or {})
-    monkeypatch.setattr("steelyard.cli.fleet.show", lambda found, **how: None)
+    monkeypatch.setattr("steelyard.app.fleet.ask", lambda job, runs, out, work, **more: jobs.append((job, work)) or {})
+    monkeypatch.setattr("steelyard.app.fleet.show", lambda found, **how: None)
     monkeypatch.setattr("steelyard.fleet.runs_of", lambda source: ())
     app = typer.Typer()
     app.command()(fleet)

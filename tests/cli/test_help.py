@@ -6,8 +6,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from steelyard import cli
-from steelyard.cli.terminal import examples
+from steelyard import app as cli
+from steelyard.app.terminal import examples
 
 COMMANDS = get_command(cli.app).commands  # type: ignore[attr-defined]
 

@@ -5,12 +5,21 @@ import sys
 
 from steelyard import defaults
 from steelyard.fit.volumes import GEOMETRY
-from steelyard.log.smoothers import BUTTERWORTH
+from steelyard.log import BUTTERWORTH
 
-HEAVY = ("numpy", "scipy", "mujoco", "rich", "lxml", "steelyard.pipeline", "steelyard.corrections", "steelyard.model")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "mujoco",
+    "rich",
+    "lxml",
+    "steelyard.pipeline.run",
+    "steelyard.prepare.corrections",
+    "steelyard.model",
+)
 PROGRAM = f"""
 import sys
-from steelyard.cli import main
+from steelyard.app import main
 sys.argv[0] = "steelyard"
 try:
     main()

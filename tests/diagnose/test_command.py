@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import steelyard as sy
 from recordings_of_arms import arm, recorded, scaled
-from steelyard.cli import app
-from steelyard.model.save import save
+from steelyard.app import app
+from steelyard.model import save
 
 LATE = 0.015
 

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from recordings_of_arms import arm, diagnosis_of, fitted, late, recorded
-from steelyard.corrections import corrected, corrections_from
-from steelyard.demo import mistaken
-from steelyard.diagnose import delay, delays
-from steelyard.diagnose.case import case_of
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.app.demo_job import mistaken
+from steelyard.diagnose import case_of, delay, delays
+from steelyard.prepare import corrected, corrections_from
+from steelyard.terms import COULOMB_WIDTH
 
 OWN = np.array([0.002, 0.017, 0.005, 0.03, 0.001, 0.011, 0.024])  # s
 

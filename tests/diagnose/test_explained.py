@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from recordings_of_arms import arm, diagnosis_of, fitted, recorded, with_gravity
-from steelyard.demo import mistaken
-from steelyard.diagnose.case import case_of
-from steelyard.diagnose.finding import fault
+from steelyard.app.demo_job import mistaken
+from steelyard.diagnose import case_of, fault
 from steelyard.diagnose.hypothesis import ALIKE, persistence, surprise
 from steelyard.diagnose.remaining import remaining
 from steelyard.diagnose.residuals import analyse

@@ -6,8 +6,7 @@ import pytest
 import steelyard as sy
 from adversary import arms, verdict_logs
 from steelyard.defaults import FRICTION
-from steelyard.diagnose import given
-from steelyard.diagnose.case import case_of
+from steelyard.diagnose import case_of, given
 
 
 @pytest.fixture(scope="module")

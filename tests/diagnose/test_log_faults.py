@@ -5,10 +5,10 @@ import pytest
 
 import steelyard as sy
 from recordings_of_arms import ARMS, arm, diagnosis_of, recorded
-from steelyard.corrections import corrected, corrections_from
-from steelyard.demo import mistaken
-from steelyard.diagnose.finding import FATAL
-from steelyard.fit.drive_gains import gains_by_model
+from steelyard.app.demo_job import mistaken
+from steelyard.diagnose import FATAL
+from steelyard.fit import gains_by_model
+from steelyard.prepare import corrected, corrections_from
 
 
 def given(name, seed=0):

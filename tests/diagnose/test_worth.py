@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from steelyard.diagnose.worth import expected_error, worth
+from steelyard.diagnose import expected_error, worth
 
 NOISE = np.array([0.3, 2.0])
 

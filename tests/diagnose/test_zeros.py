@@ -7,10 +7,9 @@ import pytest
 
 import steelyard as sy
 from recordings_of_arms import arm, diagnosis_of, fitted, recorded
-from steelyard.demo import mistaken
-from steelyard.diagnose import zeros
-from steelyard.diagnose.case import case_of
-from steelyard.diagnose.hypothesis import Added, lasting, scatter
+from steelyard.app.demo_job import mistaken
+from steelyard.diagnose import case_of, lasting, zeros
+from steelyard.diagnose.hypothesis import Added, scatter
 from steelyard.simulate import record
 
 OFFSETS = np.array([0.03, 0.05, -0.03, 0.04, -0.05, 0.06, 0.01])

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from doc_blocks import PAGES, ROOT, Block, blocks_of, names_used
 from doc_excerpts import EXCERPTS, LANGUAGES, PROGRAMS
 from doc_supplies import DEMO, FILES, FILES_ON_PAGE, Supplies
-from steelyard.cli import app
+from steelyard.app import app
 from steelyard.excite import optimise
 
 BLOCKS = {path: blocks_of(path) for path in PAGES}
@@ -39,7 +39,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(optimise, "DRAWS", 1)
     monkeypatch.setattr(optimise, "KEPT", 1)
     monkeypatch.setattr(optimise, "ROUNDS", 1)
-    monkeypatch.setattr("steelyard.demo.DURATION", 6.0)
+    monkeypatch.setattr("steelyard.app.demo_job.DURATION", 6.0)
     monkeypatch.setattr("typer.launch", lambda *_: 0)
 
 

@@ -13,16 +13,15 @@ import steelyard as sy
 from steelyard.check import RULES
 from steelyard.check.bulk import THIN
 from steelyard.check.scan_urdf import LARGE
-from steelyard.diagnose.finding import FATAL
+from steelyard.diagnose import FATAL
 from steelyard.excite.limits import FAST, QUICK, WIDE, Limits
 from steelyard.fit.weakness import WEAK
-from steelyard.inspect.run import NOISY
-from steelyard.log import checks
+from steelyard.log import GAP, checks
 from steelyard.log.bandwidth import DISTORTS, SCATTER
-from steelyard.log.gaps import GAP
 from steelyard.log.saturation import SATURATED
-from steelyard.model.joint import ENDLESS, ENDLESS_EFFORT
+from steelyard.model import ENDLESS, ENDLESS_EFFORT
 from steelyard.model.references import HOMES, MARKERS
+from steelyard.pipeline.inspect import NOISY
 from steelyard.report.verdict import UNCERTAIN
 
 ROOT = Path(__file__).parents[2]

@@ -7,9 +7,8 @@ from scipy.linalg import expm
 from complex_step import hat
 from random_bodies import bodies
 from steelyard.dynamics import inverse_dynamics_derivatives
-from steelyard.inertia.parameters import to_spatial_inertia
-from steelyard.model.joint import Joint, revolute_subspace
-from steelyard.model.robot import Robot
+from steelyard.inertia import to_spatial_inertia
+from steelyard.model import Joint, Robot, revolute_subspace
 from steelyard.spatial import adjoint, crm
 
 

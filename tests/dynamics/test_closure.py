@@ -13,12 +13,13 @@ from scipy.optimize import brentq
 import steelyard as sy
 from random_robots import urdf_text
 from robots import random_state
-from steelyard.dynamics.closed_loop.choice import assembly, choose
+from steelyard.dynamics import choose
+from steelyard.dynamics.closed_loop.choice import assembly
 from steelyard.dynamics.closed_loop.closure import close, moved
 from steelyard.dynamics.closed_loop.constraint import gaps, jacobian, jacobian_rate, placed
 from steelyard.errors import LoopError, ModelError, OptionError, SingularConfigurationError
-from steelyard.model import library
-from steelyard.model.loops import KINDS, Loop
+from steelyard.model import LOOP_KINDS, library
+from steelyard.model.loops import Loop
 
 STEP = 1e-6
 FREE_MOTIONS = {"connect": (), "hinge": (), "weld": (), "slide": (2,), "cylinder": (2,)}
@@ -50,7 +51,7 @@ def robot_closed_at(seed: int, kind: str):
 
 
 def _pose(robot, body, q):
-    from steelyard.dynamics.kinematics import motion
+    from steelyard.dynamics import motion
 
     still = np.zeros((robot.nv, 1))
     state = motion(robot, q[:, None], still, still)
@@ -58,7 +59,7 @@ def _pose(robot, body, q):
 
 
 @settings(deadline=None, max_examples=30, derandomize=True)
-@given(st.integers(0, 10**6), st.sampled_from(sorted(KINDS)))
+@given(st.integers(0, 10**6), st.sampled_from(sorted(LOOP_KINDS)))
 def test_jacobian_is_the_rate_of_the_gaps(seed, kind):
     robot, q = robot_closed_at(seed, kind)
     at = placed(robot, q)
@@ -72,7 +73,7 @@ def test_jacobian_is_the_rate_of_the_gaps(seed, kind):
 
 
 @settings(deadline=None, max_examples=30, derandomize=True)
-@given(st.integers(0, 10**6), st.sampled_from(sorted(KINDS)))
+@given(st.integers(0, 10**6), st.sampled_from(sorted(LOOP_KINDS)))
 def test_gradient_is_exact_where_loops_are_open(seed, kind):
     robot, q = robot_closed_at(seed, kind)
     rng = np.random.default_rng(seed + 1)
@@ -86,7 +87,7 @@ def test_gradient_is_exact_where_loops_are_open(seed, kind):
 
 
 @settings(deadline=None, max_examples=30, derandomize=True)
-@given(st.integers(0, 10**6), st.sampled_from(sorted(KINDS)))
+@given(st.integers(0, 10**6), st.sampled_from(sorted(LOOP_KINDS)))
 def test_rate_of_the_jacobian(seed, kind):
     """Along motions that keep the loop closed, by differences of re-closed configurations."""
     robot, q = robot_closed_at(seed, kind)
@@ -102,7 +103,7 @@ def test_rate_of_the_jacobian(seed, kind):
 
 
 @settings(deadline=None, max_examples=30, derandomize=True)
-@given(st.integers(0, 10**6), st.sampled_from(sorted(KINDS)))
+@given(st.integers(0, 10**6), st.sampled_from(sorted(LOOP_KINDS)))
 def test_closing_from_a_distance(seed, kind):
     """Gaps never grow, and close from nearby; joints that may not move stay where they are."""
     robot, q = robot_closed_at(seed, kind)

@@ -11,7 +11,7 @@ from robots import random_state, urdf
 from steelyard.dynamics import body_regressor, inverse_dynamics, regressor
 from steelyard.dynamics.body import newton_euler_entries
 from steelyard.errors import OptionError
-from steelyard.inertia.parameters import to_spatial_inertia
+from steelyard.inertia import to_spatial_inertia
 from steelyard.model import load
 from steelyard.spatial import crf
 

@@ -10,10 +10,8 @@ from robots import random_state
 from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
 from steelyard.dynamics.geometry import geometry_gradient, with_parts
 from steelyard.errors import ModelError
-from steelyard.inertia.mesh_parts import Part
-from steelyard.inertia.rotation import from_vector
-from steelyard.model import library
-from steelyard.model.turned import turned
+from steelyard.inertia import Part, from_vector
+from steelyard.model import library, turned
 
 H = 1e-6
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.inertia.sets import EllipsoidRealizable
+from steelyard.inertia import EllipsoidRealizable
 from steelyard.model import library
 
 SEEDS, SIZES = 20, (24, 80)

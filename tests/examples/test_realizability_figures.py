@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.inertia.realizability import is_realizable
+from steelyard.inertia import is_realizable
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "11_realizability_figures.py"
 

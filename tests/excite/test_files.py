@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import steelyard as sy
-from steelyard.cli import app
+from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.excite import design, poses, write
 from steelyard.excite.command import _information
-from steelyard.model.mjcf_new import draft
+from steelyard.model import draft
 
 SCARA = sy.library.scara()
 

@@ -10,12 +10,18 @@ from problems import random_log, scattered, with_friction
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError
+from steelyard.fit import model_parameters, whiten
 from steelyard.fit.constraints import EPS
-from steelyard.fit.least_squares import model_parameters
-from steelyard.fit.whitening import whiten
-from steelyard.inertia import divergence, hull, pseudo, sets
-from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
-from steelyard.inertia.parameters import to_spatial_inertia, transform
+from steelyard.inertia import (
+    Ellipsoid,
+    covariance_ellipsoid,
+    divergence,
+    hull,
+    pseudo,
+    sets,
+    to_spatial_inertia,
+    transform,
+)
 from steelyard.information import accumulate
 from steelyard.model import library
 

@@ -9,16 +9,14 @@ from scipy.stats import t as student
 from noisy_torques import Repetitions
 from problems import random_log, scattered, with_friction
 from steelyard import fit
-from steelyard.demo import mistaken
+from steelyard.app.demo_job import mistaken
 from steelyard.dynamics import inverse_dynamics
+from steelyard.fit import consistent_prior, sandwich, validate
 from steelyard.fit.block_length import neighbour_correlation
 from steelyard.fit.posterior import posterior
-from steelyard.fit.prior import consistent_prior
-from steelyard.fit.sandwich import sandwich
 from steelyard.inertia import divergence
 from steelyard.information import Information, accumulate
 from steelyard.model import library
-from steelyard.validate import validate
 
 EFFECT_SPREAD = 10.0  # RMS torques, of the prior of friction: part of the definition of the fit
 

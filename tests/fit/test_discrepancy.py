@@ -7,12 +7,11 @@ import pytest
 
 from noisy_torques import Repetitions
 from steelyard import fit
-from steelyard.demo import mistaken
-from steelyard.fit.block_length import independent_blocks
+from steelyard.app.demo_job import mistaken
+from steelyard.fit import independent_blocks, sandwich
 from steelyard.fit.discrepancy import doubt
-from steelyard.fit.sandwich import sandwich
-from steelyard.information import accumulate_blocks
-from steelyard.information.discrepancy import NAMES, shapes
+from steelyard.information import NAMES, accumulate_blocks
+from steelyard.information.discrepancy import shapes
 from steelyard.log import filters
 from steelyard.model import library
 

@@ -9,7 +9,7 @@ from robots import urdf
 from steelyard.errors import FitError, OptionError
 from steelyard.fit import Load, drive_gains
 from steelyard.fit.drive_gains import _fewer
-from steelyard.inertia.parameters import from_com_inertia
+from steelyard.inertia import from_com_inertia
 
 ALL = {"friction": ("viscous", "coulomb", "offset"), "armature": True}
 LOAD = from_com_inertia(np.asarray(2.5), np.array([0.05, -0.03, 0.1]), np.diag([0.01, 0.012, 0.02]))

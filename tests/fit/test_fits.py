@@ -11,14 +11,12 @@ from robots import random_state, urdf
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError
+from steelyard.fit import consistent_prior, validate, whiten
 from steelyard.fit.constraints import EPS
-from steelyard.fit.prior import consistent_prior
-from steelyard.fit.whitening import whiten
 from steelyard.inertia import pseudo
 from steelyard.information import accumulate
 from steelyard.log import Log
 from steelyard.model import library, load
-from steelyard.validate import validate
 
 
 def pinocchio_torque(path, robot):

@@ -8,7 +8,7 @@ import steelyard as sy
 from arm_logs import recorded
 from steelyard.errors import OptionError
 from steelyard.fit.friction import _Profile
-from steelyard.parameters import UserColumn
+from steelyard.terms import UserColumn
 
 CUTOFF = 10.0
 COLUMNS = {"armature": True}

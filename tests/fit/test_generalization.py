@@ -8,9 +8,8 @@ import pytest
 
 import steelyard as sy
 from small_runs import JOINTS, motion, torques, write_model
-from steelyard.fit.generalization import generalization
-from steelyard.fit.least_squares import model_parameters
-from steelyard.fit.ordinary_use import RANGE_SHARE, ordinary_use
+from steelyard.fit import generalization, model_parameters, ordinary_use
+from steelyard.fit.ordinary_use import RANGE_SHARE
 
 NOISE = np.array([0.6, 0.2, 0.15])  # N m and N, some 2 % of the torques
 COLUMNS = {"friction": ("viscous", "coulomb")}

@@ -10,7 +10,7 @@ from steelyard.errors import OptionError
 from steelyard.fit.whitening import degrees_taken
 from steelyard.information import Information, accumulate
 from steelyard.model import library
-from steelyard.parameters import ParameterLayout
+from steelyard.terms import ParameterLayout
 
 SAMPLES = 4000
 

@@ -5,14 +5,15 @@ import pytest
 
 from problems import random_log, scattered, with_friction
 from steelyard import fit
+from steelyard.defaults import FRICTION
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import InertiaError, OptionError
+from steelyard.fit import consistent_prior
 from steelyard.fit.assembled import unconstrained_program
 from steelyard.fit.nonconvex import CHARTS, SIGNS, _Unknowns
-from steelyard.fit.prior import consistent_prior
 from steelyard.information import accumulate
 from steelyard.model import library
-from steelyard.parameters import FRICTION, layout_of
+from steelyard.terms import layout_of
 
 CASES = [(chart, signs) for chart in CHARTS for signs in SIGNS]
 

@@ -6,9 +6,9 @@ from scipy.stats import f_oneway
 
 from noisy_torques import Repetitions
 from steelyard import fit
-from steelyard.demo import mistaken
+from steelyard.app.demo_job import mistaken
 from steelyard.errors import FitError, OptionError
-from steelyard.fit.repeatability import compared
+from steelyard.fit import compared
 from steelyard.information import Information, accumulate_blocks
 from steelyard.model import library
 

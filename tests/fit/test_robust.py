@@ -12,10 +12,9 @@ from robots import urdf
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
-from steelyard.fit.prior import consistent_prior
+from steelyard.fit import consistent_prior, validate
 from steelyard.information import accumulate, residuals
 from steelyard.model import load
-from steelyard.validate import validate
 
 COLUMNS = {"armature": True}
 PLAIN = COLUMNS | {"fit": "least_squares"}

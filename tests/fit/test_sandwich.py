@@ -9,8 +9,8 @@ from scipy.linalg import fractional_matrix_power
 from scipy.signal import lfilter
 
 from steelyard.errors import FitError
-from steelyard.fit.block_length import independent_blocks, neighbour_correlation
-from steelyard.fit.sandwich import sandwich
+from steelyard.fit import independent_blocks, sandwich
+from steelyard.fit.block_length import neighbour_correlation
 from steelyard.information import Information
 
 SIZES = (9, 14, 7, 20, 11)  # samples of blocks

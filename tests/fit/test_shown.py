@@ -9,13 +9,12 @@ import pytest
 import steelyard as sy
 from robots import urdf
 from steelyard.errors import FitError
-from steelyard.fit import shown
-from steelyard.fit.shown import consistent_where_shown
+from steelyard.fit import consistent_where_shown, shown
 from steelyard.fit.trials import Trials
-from steelyard.inertia.realizability import is_realizable
+from steelyard.inertia import is_realizable
 from steelyard.information import accumulate
 from steelyard.log.filters import differentiate
-from steelyard.model.geometry import bounding_ellipsoids
+from steelyard.model import bounding_ellipsoids
 from steelyard.simulate import Sensors, record, rich_motion
 
 ALL = {"all": "geometry"}

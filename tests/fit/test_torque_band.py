@@ -5,11 +5,11 @@ import pytest
 
 from noisy_torques import Repetitions
 from steelyard import fit
-from steelyard.demo import mistaken
+from steelyard.app.demo_job import mistaken
 from steelyard.errors import FitError, OptionError
+from steelyard.fit import validate
 from steelyard.information import accumulate_blocks
 from steelyard.model import library
-from steelyard.validate import validate
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,12 @@ from scipy.special import stdtrit
 
 from noisy_torques import Repetitions
 from steelyard import fit
-from steelyard.demo import mistaken
+from steelyard.app.demo_job import mistaken
 from steelyard.errors import FitError, OptionError
+from steelyard.fit import consistent_prior, independent_blocks, sandwich
 from steelyard.fit.barrier import constrained
-from steelyard.fit.block_length import independent_blocks
 from steelyard.fit.intervals import Source
 from steelyard.fit.posterior import posterior
-from steelyard.fit.prior import consistent_prior
-from steelyard.fit.sandwich import sandwich
 from steelyard.inertia import pseudo
 from steelyard.information import Information, accumulate_blocks
 from steelyard.model import library

@@ -8,11 +8,10 @@ from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
 from steelyard.fit.volumes import volumes
-from steelyard.inertia.realizability import EllipsoidRealizable, is_realizable
+from steelyard.inertia import EllipsoidRealizable, is_realizable
 from steelyard.information import accumulate
 from steelyard.log import Log
-from steelyard.model import load
-from steelyard.model.geometry import bounding_ellipsoids
+from steelyard.model import bounding_ellipsoids, load
 
 FREE, TIGHT = "j2s6s200_link_1", "j2s6s200_link_4"
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import steelyard as sy
 from small_fleets import WEEK, Truth, individuals, write_fleet, write_run
 from small_runs import motion, write_model
-from steelyard.cli import app
+from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.fleet.causes import causes_of
 from steelyard.fleet.fits import with_population

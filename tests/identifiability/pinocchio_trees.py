@@ -3,9 +3,8 @@
 import numpy as np
 import pinocchio as pin
 
-from steelyard.inertia.parameters import transform_matrix
-from steelyard.model.joint import Joint
-from steelyard.model.robot import WORLD, Robot
+from steelyard.inertia import transform_matrix
+from steelyard.model import WORLD, Joint, Robot
 
 
 def _model(joint: Joint):

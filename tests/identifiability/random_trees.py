@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from steelyard.model.joint import Joint, planar_subspace, prismatic_subspace, revolute_subspace, spherical_subspace
-from steelyard.model.robot import Robot
-from steelyard.model.rotor import Rotor
+from steelyard.model import Joint, Robot, Rotor, planar_subspace, revolute_subspace
+from steelyard.model.joint import prismatic_subspace, spherical_subspace
 
 AXES = np.concatenate([np.eye(3), -np.eye(3)])
 ONE_DEGREE = ("revolute", "prismatic", "helical")

@@ -6,10 +6,10 @@ import pytest
 import steelyard as sy
 from mujoco_loops import hold_still, model_with_loops, motion_and_torque, set_inertias
 from steelyard.errors import OptionError
-from steelyard.identifiability.excitation import excitation
-from steelyard.inertia.parameters import from_com_inertia
+from steelyard.identifiable.excitation import excitation
+from steelyard.inertia import from_com_inertia
 from steelyard.model import library
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.terms import COULOMB_WIDTH
 
 SAMPLES, SIZE = 40, 0.6
 ROBOTS = {"five_bar": library.five_bar, "four_bar_leg": library.four_bar_leg}

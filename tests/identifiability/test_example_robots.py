@@ -9,10 +9,10 @@ from identifiability.pinocchio_trees import scaled_rank
 from robots import EXAMPLE_ROBOTS, URDFS, random_state
 from steelyard.dynamics import regressor
 from steelyard.errors import ModelError
-from steelyard.identifiability.analyze import identifiability
-from steelyard.identifiability.structure import regression_basis
+from steelyard.identifiable import regression_basis
+from steelyard.identifiable.analyze import identifiability
 from steelyard.model import load
-from steelyard.parameters import layout_of
+from steelyard.terms import layout_of
 
 NAMES = [str(path.relative_to(EXAMPLE_ROBOTS)) for path in URDFS]
 BENT = {"so100", "so101", "xarm7", "hextilt_flying_arm_5"}  # write pi as 3.1416 or so: axes lean by 1e-5 rad

@@ -6,14 +6,12 @@ import pytest
 from identifiability.pinocchio_trees import Twin, scaled_rank
 from identifiability.random_trees import random_tree
 from steelyard.errors import ModelError, OptionError
-from steelyard.identifiability import sampled
-from steelyard.identifiability.analyze import identifiability
-from steelyard.identifiability.build import build
-from steelyard.identifiability.sensors import sensors_of
-from steelyard.model import library, load
-from steelyard.model.joint import Joint, revolute_subspace, spherical_subspace
-from steelyard.model.robot import Robot
-from steelyard.model.rotor import Rotor
+from steelyard.identifiable import sampled
+from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable.build import build
+from steelyard.identifiable.sensors import sensors_of
+from steelyard.model import Joint, Robot, Rotor, library, load, revolute_subspace
+from steelyard.model.joint import spherical_subspace
 
 LOWER = np.tril_indices(3)  # xx, xy, yy, xz, yz, zz
 SUBALGEBRAS = ([0], [5], [0, 1, 5], [2, 5], [0, 2], [3, 4, 5], [0, 1, 2, 5])

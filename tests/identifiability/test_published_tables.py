@@ -12,8 +12,8 @@ import pytest
 from scipy.linalg import qr
 
 from identifiability.pinocchio_trees import Twin
-from steelyard.identifiability.analyze import identifiability
-from steelyard.identifiability.regroup import PAPER_ORDER
+from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable.regroup import PAPER_ORDER
 from steelyard.model import library
 
 DOWN = np.argsort(PAPER_ORDER)  # m hx hy hz Ixx Iyy Izz Iyz Ixz Ixy, as the tables list them
@@ -143,8 +143,7 @@ def test_what_the_paper_says_of_the_scara():
 
 def test_two_link_arm_of_section_4():
     """Izz_1 + m_2 l^2, Izz_2, hx_2 and hy_2 of the planar arm without gravity (section 4.5.1)."""
-    from steelyard.model.joint import Joint, revolute_subspace
-    from steelyard.model.robot import Robot
+    from steelyard.model import Joint, Robot, revolute_subspace
 
     z = revolute_subspace([0, 0, 1.0])
     joints = (

@@ -5,8 +5,8 @@ import pytest
 
 from identifiability.pinocchio_trees import Twin, scaled_rank
 from identifiability.random_trees import random_tree
-from steelyard.identifiability import recursion, spans
-from steelyard.identifiability.analyze import identifiability
+from steelyard.identifiable import recursion, spans
+from steelyard.identifiable.analyze import identifiability
 
 TREES = 300
 BATCHES = 10

@@ -5,10 +5,9 @@ import pytest
 
 import steelyard as sy
 from robots import random_state
-from steelyard.identifiability import solve
-from steelyard.identifiability.analyze import identifiability
-from steelyard.model.joint import Joint, revolute_subspace
-from steelyard.model.robot import Robot
+from steelyard.identifiable import solve
+from steelyard.identifiable.analyze import identifiability
+from steelyard.model import Joint, Robot, revolute_subspace
 
 AXES = {"parallel": ([0, 1.0, 0], [0, 1.0, 0]), "crossed": ([0, 1.0, 0], [0, 0, 1.0])}
 

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from steelyard.identifiability.analyze import identifiability
-from steelyard.identifiability.snapping import TOLERANCE
-from steelyard.model import library
-from steelyard.model.joint import Joint, revolute_subspace
-from steelyard.model.robot import Robot
+from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable.snapping import TOLERANCE
+from steelyard.model import Joint, Robot, library, revolute_subspace
 
 
 def arm(*, bend=0.0, scale=1.0, offset=0.0):

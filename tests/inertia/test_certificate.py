@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from random_bodies import parameters
 from steelyard.errors import InertiaError
+from steelyard.inertia import Ellipsoid, is_realizable
 from steelyard.inertia.certificate import four_point_masses
-from steelyard.inertia.ellipsoid import Ellipsoid
-from steelyard.inertia.realizability import is_realizable
 
 
 def random_ellipsoid(rng):

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from random_bodies import bodies, clouds, parameters, rotations
 from robots import SHARED_DATA
 from steelyard.errors import InertiaError
-from steelyard.inertia import pseudo
+from steelyard.inertia import Ellipsoid, covariance_ellipsoid, minimum_volume_ellipsoid, pseudo
 from steelyard.inertia.cover import cover
-from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
-from steelyard.inertia.enclose import minimum_volume_ellipsoid
 
 
 def ellipsoid(seed=0):
@@ -187,7 +185,7 @@ def test_cover_of_a_cloud_contains_every_point(count):
 @pytest.mark.parametrize("tool", ["Hammer", "Screwdriver"])
 def test_true_inertia_of_a_real_tool_fits_its_cover(tool):
     """Ground truth of a measured tool is realizable on the ellipsoids around its point cloud."""
-    from steelyard.inertia.realizability import is_realizable
+    from steelyard.inertia import is_realizable
 
     folder = SHARED_DATA / "tools"
     if not (folder / f"{tool}.ply").is_file():

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from random_bodies import assert_close, rotations
 from robots import SHARED_DATA
 from steelyard.errors import InertiaError
-from steelyard.inertia import drawing, mesh, mesh_checks, mesh_parts, snippet
+from steelyard.inertia import drawing, is_consistent, mesh, mesh_checks, mesh_parts, snippet
 from steelyard.inertia import parameters as bodies
 from steelyard.inertia.mesh_checks import SteelyardWarning
-from steelyard.inertia.realizability import is_consistent
 
 TOOLS = ("Box_Wrench", "Hammer", "Measuring_Tape", "Pliers", "Screwdriver")
 MESHES = {

@@ -11,10 +11,8 @@ from scipy.optimize import linprog
 
 from random_bodies import SHAPES, bodies, clouds, parameters, rotations
 from steelyard.errors import InertiaError
-from steelyard.inertia import body_set, cones, divergence, log_cholesky, pseudo
+from steelyard.inertia import Ellipsoid, body_set, cones, divergence, log_cholesky, pseudo, to_spatial_inertia
 from steelyard.inertia import realizability as sets
-from steelyard.inertia.ellipsoid import Ellipsoid
-from steelyard.inertia.parameters import to_spatial_inertia
 
 E1 = Ellipsoid.from_semi_axes([0.3, 0.2, 0.1], center=[0.1, 0.0, 0.2], rotation=rotations(1))
 E2 = Ellipsoid.from_semi_axes([0.1, 0.2, 0.1], center=[0.5, 0.0, 0.2])

@@ -13,7 +13,7 @@ from steelyard.errors import LogError, OptionError
 from steelyard.information import accumulate, device, engines
 from steelyard.log import Log, filters
 from steelyard.model import load
-from steelyard.parameters import UserColumn
+from steelyard.terms import UserColumn
 
 jax = pytest.importorskip("jax", reason="JAX is not installed (pip install 'steelyard[gpu]')")
 

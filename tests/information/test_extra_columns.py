@@ -7,10 +7,10 @@ import pytest
 import steelyard as sy
 from problems import random_log
 from robots import random_state, urdf
-from steelyard.dynamics.effects import extra_rows, extra_torque
+from steelyard.dynamics import extra_rows, extra_torque
 from steelyard.errors import LogError, OptionError
-from steelyard.identifiability.structure import regression_basis
-from steelyard.parameters import UserColumn, layout_of
+from steelyard.identifiable import regression_basis
+from steelyard.terms import UserColumn, layout_of
 
 TENDON = """<mujoco><option gravity="0 0 0"/><worldbody>
 <body><joint name="a" axis="0 0 1"/><geom size=".1" mass="1"/>

@@ -7,7 +7,7 @@ import steelyard as sy
 from problems import random_log
 from robots import urdf
 from steelyard.errors import FitError, OptionError
-from steelyard.versions import NewerFormat
+from steelyard.storage import NewerFormat
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ from scipy.spatial.transform import Rotation
 import steelyard as sy
 from problems import random_log, true_base, with_friction
 from robots import random_state, urdf
-from steelyard.dynamics.effects import extra_torque, friction_torque
+from steelyard.dynamics import extra_torque, friction_torque
 from steelyard.errors import LogError, OptionError
-from steelyard.fit.least_squares import model_parameters
+from steelyard.fit import model_parameters
 from steelyard.information.windows import HALF, KNOT, STRIDE, parts
-from steelyard.parameters import UserColumn
+from steelyard.terms import UserColumn
 
 TERMS = ("viscous", "coulomb", "offset")
 

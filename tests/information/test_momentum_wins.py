@@ -3,7 +3,7 @@
 import numpy as np
 
 import steelyard as sy
-from steelyard.fit.least_squares import model_parameters
+from steelyard.fit import model_parameters
 from steelyard.simulate import PERFECT, Sensors, record
 
 

@@ -6,8 +6,7 @@ import pytest
 import steelyard as sy
 from arm_logs import puma, recorded
 from steelyard.errors import FitError, LogError
-from steelyard.information import Information, residuals
-from steelyard.information.cross import products
+from steelyard.information import Information, products, residuals
 
 PAIR = (("joint5", "joint6"),)
 OPTIONS = [{}, {"armature": True, "coupling": PAIR}, {"rotors": True}, {"friction": ("viscous",), "columns": "all"}]

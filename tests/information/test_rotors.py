@@ -13,15 +13,13 @@ from identifiability.pinocchio_trees import Twin, scaled_rank
 from identifiability.random_trees import random_tree
 from problems import random_log, scattered
 from robots import random_state
-from steelyard.dynamics.geared import geared, geared_rows
+from steelyard.dynamics import geared, geared_rows
 from steelyard.errors import FitError, ModelError, OptionError
-from steelyard.identifiability.rotor_columns import _reading
-from steelyard.identifiability.structure import regression_basis
-from steelyard.inertia.parameters import to_com_inertia
-from steelyard.model.mjcf_new import draft
-from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
-from steelyard.model.rotor import Rotor
-from steelyard.parameters import layout_of
+from steelyard.identifiable import regression_basis
+from steelyard.identifiable.rotor_columns import _reading
+from steelyard.inertia import to_com_inertia
+from steelyard.model import Rotor, draft, force_from_mujoco, to_mujoco
+from steelyard.terms import layout_of
 
 MAKERS = {"puma": sy.library.puma560, "scara": sy.library.scara, "leg": sy.library.cheetah3_leg}
 ENGINES = ("numpy", "numba")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from problems import random_log
-from steelyard.information.squares import Squares
+from steelyard.information import Squares
 from steelyard.model import library
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}

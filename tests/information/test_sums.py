@@ -5,13 +5,12 @@ import pytest
 
 from problems import random_log, with_friction
 from robots import urdf
-from steelyard.dynamics import inverse_dynamics, regressor
-from steelyard.dynamics.effects import effect_column
+from steelyard.dynamics import effect_column, inverse_dynamics, regressor
 from steelyard.errors import FitError, LogError, OptionError
-from steelyard.identifiability.structure import regression_basis
+from steelyard.identifiable import regression_basis
 from steelyard.information import CHUNK, Information, accumulate, reversal_weights
 from steelyard.model import load
-from steelyard.parameters import layout_of
+from steelyard.terms import layout_of
 
 
 @pytest.fixture(scope="module")

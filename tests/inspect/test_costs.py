@@ -9,10 +9,10 @@ import pytest
 import steelyard as sy
 from recordings_of_arms import arm, recorded
 from small_runs import JOINTS, motion, write_model
-from steelyard.demo import mistaken
-from steelyard.inspect import inspect
-from steelyard.log.masks import saturated
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.app.demo_job import mistaken
+from steelyard.log import saturated
+from steelyard.pipeline import inspect
+from steelyard.terms import COULOMB_WIDTH
 
 SLOW = 33  # samples of which one is kept
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from steelyard.inspect import inspect
-from steelyard.inspect.excitation import idle_ends, shares
 from steelyard.log import Log
+from steelyard.pipeline import inspect
+from steelyard.pipeline.excitation import idle_ends, shares
 
 
 def moving(start, stop, n=2000):

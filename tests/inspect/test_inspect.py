@@ -13,12 +13,13 @@ from typer.testing import CliRunner
 
 import steelyard as sy
 from small_runs import write_case
-from steelyard.cli import app
+from steelyard.app import app
 from steelyard.errors import LogError
-from steelyard.inspect import bandwidth, inspect
-from steelyard.inspect.signal import quantum, white_noise
-from steelyard.log.bandwidth import DISTORTS, SCATTER, WEAK, cutoff_for, of_signal
+from steelyard.log import bandwidth, cutoff_for
+from steelyard.log.bandwidth import DISTORTS, SCATTER, WEAK, of_signal
 from steelyard.log.smoothers import SMOOTHERS
+from steelyard.pipeline import inspect
+from steelyard.pipeline.signal import quantum, white_noise
 from steelyard.report.health import overview
 from steelyard.simulate import Sensors, record
 

@@ -5,13 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from steelyard.inspect import inspect
-from steelyard.inspect.costs import _limits
-from steelyard.inspect.run import health
-from steelyard.inspect.signal import signals, white_noise
-from steelyard.log import Log
-from steelyard.log.bandwidth import acceleration_noise
-from steelyard.log.masks import clipped_sides
+from steelyard.log import Log, acceleration_noise, clipped_sides
+from steelyard.pipeline import inspect
+from steelyard.pipeline.cutoff_costs import _limits
+from steelyard.pipeline.inspect import health
+from steelyard.pipeline.signal import signals, white_noise
 
 
 @pytest.mark.parametrize("level", [1e-4, 0.03])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.log import bandwidth
-from steelyard.log.bandwidth import ABOVE, DISTORTS, SMOOTHED, WEAK, cutoff_for, of_signal
-from steelyard.log.smoothers import SMOOTHERS, order_of, response
+from steelyard.log import bandwidth, cutoff_for, order_of
+from steelyard.log.bandwidth import ABOVE, DISTORTS, SMOOTHED, WEAK, of_signal
+from steelyard.log.smoothers import SMOOTHERS, response
 
 RATE, LENGTH = 100.0, 1000
 SLOW = 1.0  # Hz

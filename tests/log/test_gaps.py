@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import LogError
-from steelyard.log import Log, checks, filters, masks
-from steelyard.log.bandwidth import acceleration_noise
-from steelyard.log.gaps import gaps, segments
+from steelyard.log import Log, acceleration_noise, checks, filters, gaps, masks, segments
 
 RATE = 128.0  # Hz: steps that floating point holds exactly
 

@@ -9,8 +9,7 @@ import pytest
 
 from log_files import NAMES
 from steelyard.errors import LogError
-from steelyard.log import checks, read_log
-from steelyard.log.gaps import gaps
+from steelyard.log import checks, gaps, read_log
 
 LENGTHS = (300, 260, 440)  # samples of the episodes
 TABLES = {"v2.1": ([0], [1], [2]), "v3.0": ([0, 1], [2])}

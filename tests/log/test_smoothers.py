@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from scipy import linalg, signal, stats
 
 from steelyard.errors import LogError, OptionError
-from steelyard.log import Log, filters, kalman, savgol
-from steelyard.log.kalman_kernel import covariances
-from steelyard.log.smoothers import BUTTERWORTH, KALMAN, SAVGOL, SMOOTHERS, derivatives, order_of, response
+from steelyard.log import BUTTERWORTH, Log, covariances, derivatives, filters, kalman, order_of, savgol
+from steelyard.log.smoothers import KALMAN, SAVGOL, SMOOTHERS, response
 
 
 def relative(found, expected):

@@ -10,9 +10,8 @@ import trimesh
 
 from robots import EXAMPLE_ROBOTS, urdf
 from steelyard.errors import ModelError
-from steelyard.model import library, load
-from steelyard.model.geometry import INFLATE, NOTHING, body_points, bounding_ellipsoids
-from steelyard.model.mjcf import compiled_rotation
+from steelyard.model import INFLATE, NOTHING, bounding_ellipsoids, compiled_rotation, library, load
+from steelyard.model.geometry import body_points
 from steelyard.model.urdf_geometry import LARGEST
 
 DIRECTIONS = np.random.default_rng(0).normal(size=(200, 3))

@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from steelyard.model.joint import (
-    Joint,
-    multi_dof_pose,
-    planar_subspace,
-    prismatic_subspace,
-    revolute_subspace,
-    spherical_subspace,
-    twist_pose_coefficients,
-)
+from steelyard.model import Joint, multi_dof_pose, planar_subspace, revolute_subspace, twist_pose_coefficients
+from steelyard.model.joint import prismatic_subspace, spherical_subspace
 from steelyard.spatial import skew
 
 AXIS, ANCHOR = np.array([0.48, 0.6, 0.64]), np.array([0.3, -0.2, 0.5])

@@ -7,7 +7,7 @@ import pytest
 
 from robots import urdf
 from steelyard.errors import ModelError
-from steelyard.inertia.parameters import from_com_inertia, transform
+from steelyard.inertia import from_com_inertia, transform
 from steelyard.model import load
 from steelyard.spatial import rotation_from_rpy
 

@@ -9,10 +9,8 @@ import pytest
 import steelyard as sy
 from steelyard.dynamics.closed_loop.constraint import constants, gaps, jacobian, placed
 from steelyard.errors import ModelError
-from steelyard.model import library
-from steelyard.model.fingerprint import fingerprint
-from steelyard.model.loops import KINDS, Loop
-from steelyard.model.side import read_side
+from steelyard.model import LOOP_KINDS, fingerprint, library, read_side
+from steelyard.model.loops import Loop
 from steelyard.model.side_write import side_text
 
 TREE = """<mujoco><worldbody>
@@ -162,4 +160,4 @@ def test_loops_of_unknown_kind_and_motors_of_unknown_joints():
     with pytest.raises(ModelError, match=r"no joint 'ankle' to drive. Its joints: hip, knee"):
         library.four_bar_leg().with_actuated(["ankle"])
     loop = library.four_bar_leg().loops[0]
-    assert loop.equations == len(KINDS["hinge"]) == 5
+    assert loop.equations == len(LOOP_KINDS["hinge"]) == 5

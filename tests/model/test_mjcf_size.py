@@ -5,9 +5,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import ModelError
-from steelyard.model import mjcf_size
-from steelyard.model.mjcf_compile import compile_file
-from steelyard.model.references import reach
+from steelyard.model import compile_file, mjcf_size, reach
 
 LINK = '<body name="{}"><joint/><geom size=".1"/></body>'
 

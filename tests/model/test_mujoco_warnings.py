@@ -8,10 +8,7 @@ import pytest
 
 from steelyard import library, simulate
 from steelyard.errors import ModelError
-from steelyard.model import load
-from steelyard.model.mjcf_compile import compile_file
-from steelyard.model.mujoco_warnings import heard
-from steelyard.model.references import reach
+from steelyard.model import compile_file, heard, load, reach
 
 BODY = '<worldbody><body name="a"><joint name="j"/><geom size=".1" mass="1" solref="NaN 1"/></body></worldbody>'
 

@@ -15,10 +15,9 @@ import trimesh
 import steelyard as sy
 from steelyard import check
 from steelyard.errors import InertiaError, ModelError, SteelyardError
-from steelyard.model.geometry import bounding_ellipsoids
-from steelyard.model.mjcf_files import read_files
-from steelyard.model.references import package_of, reach
-from steelyard.view import embed
+from steelyard.model import bounding_ellipsoids, reach, read_files
+from steelyard.model.references import package_of
+from steelyard.viewer import embed
 
 BODY = '<body name="arm"><joint axis="0 1 0"/><geom {} size="0.1" mass="1"/></body>'
 OUTSIDE = '<mujocoinclude><body name="outside"><joint/><geom size="0.1"/></body></mujocoinclude>'
@@ -193,7 +192,7 @@ def entries(path, out):
 def run(*words):
     from typer.testing import CliRunner
 
-    from steelyard.cli import app
+    from steelyard.app import app
 
     done = CliRunner().invoke(app, [str(word) for word in words])
     if done.exit_code:

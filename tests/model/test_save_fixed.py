@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import steelyard as sy
 from steelyard.errors import ModelError
-from steelyard.inertia.parameters import from_com_inertia, transform
+from steelyard.inertia import from_com_inertia, transform
 
 URDF = """<robot name="held"><link name="base"/><link name="arm"/>
   <link name="motor"><inertial><origin xyz="0.03 0.01 0.02"/><mass value="2"/>

@@ -12,8 +12,7 @@ import trimesh
 from edits import differences, feasible, perturbed, relative_error
 from robots import package_folder
 from steelyard.errors import ModelError
-from steelyard.model import load
-from steelyard.model.save import save
+from steelyard.model import load, save
 
 DM_CONTROL = package_folder("dm_control")
 MODELS = (

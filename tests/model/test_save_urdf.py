@@ -17,8 +17,7 @@ import random_bodies
 from edits import differences, feasible, perturbed, relative_error
 from robots import EXAMPLE_ROBOTS, URDFS
 from steelyard.errors import ModelError
-from steelyard.model import load, xml_edit
-from steelyard.model.save import save
+from steelyard.model import load, save, xml_edit
 
 NAMES = [str(path.relative_to(EXAMPLE_ROBOTS)) for path in URDFS]
 REFUSED = ("quadrotor_base.urdf", "iris_simple.urdf", "ur3.urdf")  # no movable joint, no name

@@ -8,10 +8,8 @@ from scipy.spatial.transform import Rotation
 
 from steelyard.errors import ModelError
 from steelyard.inertia import parameters
-from steelyard.model import library, load
-from steelyard.model.side import read_side, side_path
+from steelyard.model import library, load, read_side, side_path, write_side
 from steelyard.model.side_rotor import KEYS
-from steelyard.model.side_write import write_side
 
 MOUNTED = """<mujoco><worldbody>
   <body name="stand" pos="0 0 1">

@@ -9,8 +9,7 @@ from payload_logs import THETA, static, swing
 from steelyard import payload
 from steelyard.errors import LogError
 from steelyard.inertia import parameters
-from steelyard.payload import OnlineEstimator, Status, WrenchLog, calibrate
-from steelyard.payload.estimate import Payload
+from steelyard.payload import OnlineEstimator, Payload, Status, WrenchLog, calibrate
 from steelyard.payload.experiment import test_object
 from steelyard.payload.information import accumulate
 from steelyard.payload.motion import filter_motion, roughness, roughness_of_steps

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import InertiaError, OptionError
-from steelyard.inertia.parameters import from_com_inertia
+from steelyard.inertia import from_com_inertia
 from steelyard.payload.metrics import errors
 
 SIDES = np.array([0.3, 0.2, 0.1])  # m

@@ -5,7 +5,7 @@ import pytest
 
 from payload_logs import static, swing
 from steelyard.errors import LogError, OptionError
-from steelyard.log.kalman_kernel import covariances, filter_vector
+from steelyard.log import covariances, filter_vector
 from steelyard.payload import MotionNoise, PoseTracker, filter_motion, tune
 from steelyard.payload.experiment import measured, test_object, wrist_motion
 from steelyard.payload.motion import roughness, roughness_of_steps

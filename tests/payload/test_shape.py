@@ -5,9 +5,7 @@ import pytest
 import trimesh
 
 from steelyard.errors import InertiaError, OptionError
-from steelyard.inertia import parameters
-from steelyard.inertia.ellipsoid import Ellipsoid
-from steelyard.inertia.hull import HullRealizable
+from steelyard.inertia import Ellipsoid, HullRealizable, parameters
 from steelyard.payload import solid_of
 from steelyard.payload.shape import small_boxes, unit_masses
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from robots import SHARED_DATA
-from steelyard.inspect import inspect
 from steelyard.log import read_log
+from steelyard.pipeline import inspect
 
 ROOT = Path(__file__).parents[2]
 NUMBER = re.compile(r"[-−]?\d+\.?\d*(?:e[-−+]?\d+)?")

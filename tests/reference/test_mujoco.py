@@ -6,8 +6,7 @@ import pytest
 from mujoco_models import inverse_forces, rigid_body_model
 from robots import package_folder, random_state
 from steelyard.dynamics import inverse_dynamics, regressor
-from steelyard.model import load
-from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
+from steelyard.model import force_from_mujoco, load, to_mujoco
 
 SUITE = package_folder("dm_control") / "suite"
 LOCOMOTION = package_folder("dm_control") / "locomotion"

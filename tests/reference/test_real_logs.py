@@ -15,11 +15,9 @@ import pytest
 import steelyard as sy
 from recordings_of_arms import diagnosis_of, scaled
 from robots import SHARED_DATA, urdf
-from steelyard.inertia import pseudo
-from steelyard.inertia.realizability import is_realizable
+from steelyard.inertia import is_realizable, pseudo
 from steelyard.log import filters, folds, split_blocks
-from steelyard.model.geometry import bounding_ellipsoids
-from steelyard.model.save import save
+from steelyard.model import bounding_ellipsoids, save
 from steelyard.pipeline import Job, prepared, run
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"

@@ -5,9 +5,7 @@ import pytest
 import odd_logs
 from small_runs import write_case
 from steelyard.pipeline import Job, run
-from steelyard.report import Record, summary
-from steelyard.report.curves import curves
-from steelyard.report.files import FILES
+from steelyard.report import FILES, Record, curves, summary
 from steelyard.report.html import page
 from steelyard.report.markdown import markdown
 from steelyard.report.view import view_of

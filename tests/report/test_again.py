@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from small_runs import write_case, write_log
 from steelyard import plot
-from steelyard.cli import app
+from steelyard.app import app
+from steelyard.app.job import identify
 from steelyard.errors import OptionError
-from steelyard.identify import identify
-from steelyard.report.record import read
+from steelyard.report import read
 from steelyard.report.schema import schema
 
 

@@ -6,9 +6,9 @@ import numpy as np
 from lxml import html as markup
 from rich.console import Console
 
+from steelyard.report import overview, percent, shown
 from steelyard.report.markdown import escaped
-from steelyard.report.numbers import interval, number, percent, share
-from steelyard.report.tables import overview, shown
+from steelyard.report.numbers import interval, number, share
 
 DIGITS = re.compile(r"[−-]?\d[\d.e+−]*")
 

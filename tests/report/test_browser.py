@@ -11,15 +11,14 @@ import pytest
 from payload_logs import swing
 from robots import SHARED_DATA
 from small_runs import write_case, write_model
-from steelyard.demo import demo
-from steelyard.identify import identify
-from steelyard.inspect import inspect
-from steelyard.payload.command import Request, identify_files
+from steelyard.app.demo_job import demo
+from steelyard.app.job import identify
+from steelyard.payload import Request
+from steelyard.payload.command import identify_files
 from steelyard.payload.experiment import test_object
-from steelyard.pipeline import Job, run
-from steelyard.report import health, record_of
+from steelyard.pipeline import Job, inspect, run
+from steelyard.report import health, record_of, write_payload
 from steelyard.report.html import page
-from steelyard.report.payload_files import write_payload
 from steelyard.report.view import view_of
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"

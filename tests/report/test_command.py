@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from steelyard import cli
+from steelyard import app as cli
 from steelyard.log.smoothers import SMOOTHERS
 from steelyard.pipeline import Job
 from steelyard.report.command import repeat_command
@@ -47,7 +47,7 @@ def parsed(command: str, monkeypatch) -> tuple[Job, str]:
 
     words = shlex.split(command)
     assert words[0] == "steelyard"
-    monkeypatch.setattr(import_module("steelyard.identify"), "carry_out", keep)
+    monkeypatch.setattr(import_module("steelyard.app.job"), "carry_out", keep)
     done = CliRunner().invoke(cli.app, words[1:])
     assert "job" in seen, done.stderr
     return seen["job"], seen["out"]

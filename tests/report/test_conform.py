@@ -7,12 +7,12 @@ import jsonschema
 import pytest
 
 from small_runs import write_case
+from steelyard.app.job import identify
 from steelyard.errors import OptionError
-from steelyard.identify import identify
-from steelyard.log.finding import fatal
+from steelyard.log import fatal
 from steelyard.report import again as drawing
+from steelyard.report import jsonable
 from steelyard.report.conform import difference, opened
-from steelyard.report.jsonable import jsonable
 from steelyard.report.schema import schema
 
 

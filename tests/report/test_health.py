@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 import steelyard as sy
 from odd_logs import ODD_NAMES
-from steelyard.cli import app
+from steelyard.app import app
 from steelyard.errors import OptionError
-from steelyard.inspect import inspect
+from steelyard.pipeline import inspect
+from steelyard.report import jsonable
 from steelyard.report.health import overview, sheets, view
 from steelyard.report.html import page
-from steelyard.report.jsonable import jsonable
 from steelyard.report.markdown import escaped, markdown
 from steelyard.report.numbers import number
 from steelyard.report.outputs import write_file

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 import steelyard as sy
 from small_runs import write_case, write_log, write_model
-from steelyard.cli import DONE, FINDINGS, REFUSED, app
+from steelyard.app import DONE, FINDINGS, REFUSED, app
 from steelyard.errors import OptionError
-from steelyard.report.judged import judge
+from steelyard.report import judge
 
 
 @pytest.fixture(scope="module")

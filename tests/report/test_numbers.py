@@ -6,20 +6,17 @@ import numpy as np
 import pytest
 
 from small_runs import JOINTS
-from steelyard.fit import Status
-from steelyard.fit.generalization import Generalization
-from steelyard.fit.least_squares import model_parameters
-from steelyard.inertia.parameters import from_com_inertia
-from steelyard.model import library
-from steelyard.model.rotor import Rotor
-from steelyard.parameters import layout_of
-from steelyard.report import health
+from steelyard.fit import Generalization, Status, model_parameters
+from steelyard.inertia import from_com_inertia
+from steelyard.model import Rotor, library
+from steelyard.report import health, percent
 from steelyard.report.judged import Judged
 from steelyard.report.labels import sizes
-from steelyard.report.numbers import percent, plus_minus
+from steelyard.report.numbers import plus_minus
 from steelyard.report.sheets.parameters import spelled
 from steelyard.report.summary import QUANTILES, _rotor_numbers, spelled_out
 from steelyard.report.verdict import UNCERTAIN, verdict
+from steelyard.terms import layout_of
 
 
 def test_held_out_numbers_are_those_of_each_joint(small, found):

@@ -16,11 +16,11 @@ from small_runs import write_case, write_model
 from steelyard import plot
 from steelyard.errors import OptionError
 from steelyard.pipeline import Job, run
-from steelyard.report import record_of
+from steelyard.report import percent, record_of
 from steelyard.report.figures.look import GIVEN, IDENTIFIED, MEASURED
 from steelyard.report.html import page
 from steelyard.report.markdown import escaped, markdown
-from steelyard.report.numbers import number, percent
+from steelyard.report.numbers import number
 from steelyard.report.view import view_of
 
 HOSTILE = "<script>alert(1)</script>"

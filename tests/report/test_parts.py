@@ -13,19 +13,17 @@ from hypothesis import strategies as st
 from random_bodies import bodies
 from steelyard.dynamics import regressor
 from steelyard.errors import OptionError
-from steelyard.fit import Status
-from steelyard.fit.generalization import Generalization, Prediction
-from steelyard.identifiability.structure import regression_basis
+from steelyard.fit import Generalization, Prediction, Status
+from steelyard.identifiable import regression_basis
 from steelyard.log.finding import warning
 from steelyard.model import library
-from steelyard.parameters import layout_of
-from steelyard.report.jsonable import jsonable
+from steelyard.report import jsonable, percent, staged
 from steelyard.report.labels import dof_units, knowledge, sizes
-from steelyard.report.numbers import number, percent
-from steelyard.report.outputs import staged
+from steelyard.report.numbers import number
 from steelyard.report.thin import thin
 from steelyard.report.verdict import verdict
 from steelyard.storage import require_folder
+from steelyard.terms import layout_of
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

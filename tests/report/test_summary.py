@@ -7,14 +7,14 @@ import pytest
 from rich.console import Console
 
 from small_runs import JOINTS, motion, torques, write_case
-from steelyard.fit.constraints import CAN_EXIST
-from steelyard.identify import identify
+from steelyard.app.job import identify
+from steelyard.fit import CAN_EXIST
 from steelyard.pipeline import Job, run
-from steelyard.report import summary
-from steelyard.report.numbers import number, percent
-from steelyard.report.provenance import inputs_of, provenance
+from steelyard.report import inputs_of, overview, percent, summary
+from steelyard.report.numbers import number
+from steelyard.report.provenance import provenance
 from steelyard.report.summary import SCHEMA_VERSION, spelled_out
-from steelyard.report.tables import held_back, overview
+from steelyard.report.tables import held_back
 
 
 def text(renderable, width: int = 200) -> str:

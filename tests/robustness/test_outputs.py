@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import OptionError
-from steelyard.report.outputs import staged
+from steelyard.report import staged
 
 NAMES = ("arm.urdf", "report.html", "summary.json")
 KILLED = """

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import steelyard as sy
 from steelyard.calibration import calibrate
-from steelyard.cli import app
+from steelyard.app import app
 from typer.testing import CliRunner
 case, words = Path(sys.argv[1]), [
     "identify {}/arm.urdf {}/run.csv --validation 0.9 -q -o identify",

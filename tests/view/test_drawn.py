@@ -9,10 +9,10 @@ from PIL import Image
 
 import steelyard as sy
 from browser import chromium, opened
-from steelyard.view import embed, view
-from steelyard.view.bodies import Found
-from steelyard.view.page import page as page_of
-from steelyard.view.scene import scene
+from steelyard.viewer import embed, view
+from steelyard.viewer.bodies import Found
+from steelyard.viewer.page import page as page_of
+from steelyard.viewer.scene import scene
 from view_models import HOSTILE, HOSTILE_NAMES, write_arm
 
 ROOT = "[data-steelyard-view]"

@@ -14,8 +14,8 @@ import pinocchio_adapter
 from random_robots import urdf_text
 from robots import random_state
 from steelyard import load
-from steelyard.model.mujoco_state import to_mujoco
-from steelyard.view.tree import joint_tree
+from steelyard.model import to_mujoco
+from steelyard.viewer.tree import joint_tree
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 pytestmark = pytest.mark.skipif(NODE is None, reason="no node on this machine: JavaScript is not run")
@@ -32,7 +32,7 @@ COMPOUND = """<mujoco><worldbody><body name="base" pos="0 0 1"><freejoint name="
 
 def script_poses(cases) -> list[np.ndarray]:
     """World poses (n, nj, 3, 4) of each case, a robot and q (n, nq), as the page computes them."""
-    code = files("steelyard.view").joinpath("data", "kinematics.js").read_text("utf-8") + RUN
+    code = files("steelyard.viewer").joinpath("data", "kinematics.js").read_text("utf-8") + RUN
     text = json.dumps([[joint_tree(robot), q.tolist()] for robot, q in cases])
     done = subprocess.run([NODE, "-e", code], input=text, capture_output=True, text=True, timeout=60, check=True)
     return [

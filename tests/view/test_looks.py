@@ -13,11 +13,11 @@ from robots import package_folder, urdf
 from steelyard import load
 from steelyard.inertia import mesh
 from steelyard.model import library
-from steelyard.view.decimate import cluster, to_count, within_budget
-from steelyard.view.looks import looks
-from steelyard.view.pack import packed_shape
-from steelyard.view.scene import scene
-from steelyard.view.shape import Shape
+from steelyard.viewer.decimate import cluster, to_count, within_budget
+from steelyard.viewer.looks import looks
+from steelyard.viewer.pack import packed_shape
+from steelyard.viewer.scene import scene
+from steelyard.viewer.shape import Shape
 from view_models import write_arm
 
 

@@ -13,11 +13,9 @@ from PIL import Image
 import steelyard as sy
 from robots import random_state, urdf
 from steelyard.errors import DrawingError, OptionError
-from steelyard.model.mjcf_new import draft
-from steelyard.model.mujoco_state import to_mujoco
-from steelyard.view import Motion, film, motion_of
-from steelyard.view import stage as stages
-from steelyard.view.command import command, written
+from steelyard.model import draft, to_mujoco
+from steelyard.viewer import Motion, command, film, motion_of, written
+from steelyard.viewer import stage as stages
 from view_models import write_arm
 
 POSES = np.array([[0.0, 0.0, 0.1], [-0.5, 0.6, 0.1], [-1.0, 1.2, 0.15]])

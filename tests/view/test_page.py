@@ -9,9 +9,9 @@ from lxml import html as markup
 
 import steelyard as sy
 from steelyard.errors import OptionError
-from steelyard.inertia.ellipsoid import covariance_ellipsoid
+from steelyard.inertia import covariance_ellipsoid
 from steelyard.model import library
-from steelyard.view import embed, view
+from steelyard.viewer import embed, view
 from view_models import HOSTILE, HOSTILE_NAMES, QUOTES, write_arm
 
 

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 import steelyard as sy
 from robots import random_state, urdf
-from steelyard.view.stage import _model, body_poses
+from steelyard.viewer.stage import _model, body_poses
 
 URDF = """<robot name="two"><link name="base"/>
   <link name="arm"><inertial><origin xyz="0.3 0.1 0.2"/><mass value="2"/>

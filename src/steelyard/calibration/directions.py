@@ -8,8 +8,7 @@ from math import factorial, radians
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.model.robot import Robot
-from steelyard.model.screw import screw
+from steelyard.model import Robot, screw
 from steelyard.spatial import crm
 
 TILT, SHIFT = radians(3.0), 0.01  # standard deviations before any log: rad, m

@@ -18,17 +18,13 @@ from steelyard.calibration.directions import SHIFT, TILT, axis_directions
 from steelyard.calibration.result import Calibration
 from steelyard.calibration.sums import axis_sums
 from steelyard.calibration.visibility import axis_visibility
+from steelyard.defaults import FRICTION
 from steelyard.errors import OptionError
-from steelyard.fit import Estimate, Status, consistent
-from steelyard.fit.weakness import weak_directions
-from steelyard.fit.weighed import prior_precision
-from steelyard.fit.whitening import whiten
-from steelyard.identifiability.basis import from_null_space
+from steelyard.fit import Estimate, Status, consistent, prior_precision, weak_directions, whiten
+from steelyard.identifiable import from_null_space
 from steelyard.information import Information, accumulate
 from steelyard.log import Log
-from steelyard.model.robot import Robot
-from steelyard.model.turned import turned
-from steelyard.parameters import FRICTION
+from steelyard.model import Robot, turned
 
 SMALL = 0.03  # standard deviations: a step below it changes nothing that matters
 STALLED = 0.5  # the same where no step improves the fit any more: the inertial prior, a constraint or rounding decides

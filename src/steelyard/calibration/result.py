@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.calibration.directions import AxisDirections
 from steelyard.calibration.visibility import AxisVisibility
 from steelyard.fit import Estimate
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 MEASURED = 0.5  # of its prior deviation: below it a direction was decided by the log
 

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.calibration.directions import AxisDirections
-from steelyard.dynamics import inverse_dynamics_derivatives
-from steelyard.dynamics.derivatives import engine_for
-from steelyard.information import CHUNK, direction_of
-from steelyard.information.rows import channels_of, chunk_rows, require_tree, rows_of, weights_of
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.dynamics import engine_for, inverse_dynamics_derivatives
+from steelyard.information import CHUNK, channels_of, chunk_rows, direction_of, require_tree, rows_of, weights_of
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 STEPS = 8  # sums over the same logs that a calibration usually needs
 

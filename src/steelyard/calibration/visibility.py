@@ -6,12 +6,11 @@ import numpy as np
 
 from steelyard.calibration.directions import AxisDirections
 from steelyard.calibration.sums import turning_columns
-from steelyard.dynamics.effects import effect_column
-from steelyard.dynamics.regressor import regressor
-from steelyard.identifiability.structure import regression_basis
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.dynamics import effect_column, regressor
+from steelyard.identifiable import regression_basis
+from steelyard.model import Robot
 from steelyard.spatial import adjoint
+from steelyard.terms import ParameterLayout
 
 RANK = 1e-8  # of the largest singular value of unit columns; what inertial parameters take up is rounding
 SHARE = 1e-6  # of a unit direction

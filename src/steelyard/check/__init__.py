@@ -5,5 +5,15 @@ from steelyard.check.command import command
 from steelyard.check.findings import Finding, Findings
 from steelyard.check.repair import Repair, repair
 from steelyard.check.run import run
+from steelyard.check.scan import scan
 
-__all__ = ["RULES", "Finding", "Findings", "Repair", "command", "repair", "run"]
+__all__ = [
+    "RULES",
+    "Finding",
+    "Findings",
+    "Repair",
+    "command",
+    "repair",
+    "run",
+    "scan",
+]

@@ -8,9 +8,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from steelyard.check.parts import Shape, Sketch
 from steelyard.errors import InertiaError
-from steelyard.inertia import mesh, mesh_checks
-from steelyard.inertia.ellipsoid import Ellipsoid
-from steelyard.inertia.enclose import corners, minimum_volume_ellipsoid
+from steelyard.inertia import Ellipsoid, corners, mesh, mesh_checks, minimum_volume_ellipsoid
 
 THIN = 1e-3  # m; geometry thinner than this is a picture, not a body
 WATER = 1000.0  # kg/m^3

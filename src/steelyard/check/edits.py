@@ -6,23 +6,26 @@ import numpy as np
 
 from steelyard.check.parts import Inertial, Sketch
 from steelyard.check.scan_mjcf import body_name
-from steelyard.model import mjcf_write, urdf_write
-from steelyard.model.mjcf_files import Body, bodies, read_files
-from steelyard.model.mjcf_move import relocate
-from steelyard.model.mjcf_write import ORIENTATIONS
-from steelyard.model.paths import Mover
-from steelyard.model.xml_edit import (
+from steelyard.model import (
+    ORIENTATIONS,
+    Body,
     Document,
     Edit,
     Element,
+    Mover,
     New,
     apply,
     assign,
+    bodies,
     insert,
+    mjcf_write,
     number_text,
     read,
+    read_files,
+    relocate,
     replace_attribute,
     update,
+    urdf_write,
 )
 
 TRIANGLE = np.triu_indices(3)

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.dynamics.inverse import inverse_dynamics
+from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
-from steelyard.model.load import load
-from steelyard.model.robot import Robot
+from steelyard.model import Robot, load
 
 SAMPLES = 200
 

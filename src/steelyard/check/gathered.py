@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from steelyard.check.findings import Finding
-from steelyard.model.references import package_named
+from steelyard.model import package_named
 
 NAMED = 3  # files of a line
 WORDS = {

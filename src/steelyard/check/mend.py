@@ -12,9 +12,15 @@ from steelyard.check.rule import Rule
 from steelyard.check.rules_shape import other_axes, wrong_point
 from steelyard.check.units import com_in_millimetres, in_grams, tensor_in_grams, tensor_in_millimetres
 from steelyard.check.weigh import GROWTH, Weighed
-from steelyard.inertia.ellipsoid import Ellipsoid
-from steelyard.inertia.parameters import from_com_inertia, to_com_inertia
-from steelyard.inertia.sets import Bounds, Consistent, EllipsoidRealizable, Intersection
+from steelyard.inertia import (
+    Bounds,
+    Consistent,
+    Ellipsoid,
+    EllipsoidRealizable,
+    Intersection,
+    from_com_inertia,
+    to_com_inertia,
+)
 
 ROUNDS = 3  # one fault can hide another: units first, then thickness
 THICKNESS = 1e-4  # squared: a repaired body is at least about one percent of its size thick

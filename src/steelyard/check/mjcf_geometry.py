@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.check.parts import Inertial, Joint, Part, Place, Shape
-from steelyard.model.mjcf import body_name, compiled_rotation
-from steelyard.model.mjcf_geoms import geom_solid
+from steelyard.model import body_name, compiled_rotation, geom_solid
 
 
 def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[Part, ...]:

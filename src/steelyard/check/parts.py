@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.inertia.parameters import from_com_inertia
+from steelyard.inertia import from_com_inertia
 
 POINT = 1e-12  # m^2: squared radius of gyration of a point
 SMALL = 0.02  # of a rigid body's mass: a part lighter than that matters little to it

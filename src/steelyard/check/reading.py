@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.check.parts import Fault, Place
-from steelyard.model.xml_edit import Document, Element
+from steelyard.model import Document, Element
 
 SHOWN = 60  # characters of a value in a message
 # rules that report what `model.references` says is wrong with a file

@@ -17,7 +17,7 @@ from steelyard.check.parts import Inertial, Sketch
 from steelyard.check.run import look
 from steelyard.check.scan import scan
 from steelyard.errors import ModelError
-from steelyard.model.references import reach
+from steelyard.model import reach
 
 SAME = 1e-9  # relative; decimals of an orientation leave rounding
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from steelyard.check import scan_mjcf, scan_urdf
 from steelyard.check.parts import Sketch
 from steelyard.errors import ModelError
-from steelyard.model.references import holds, reach
-from steelyard.model.xml_edit import read
+from steelyard.model import holds, reach, read
 
 SUFFIXES = (".urdf", ".xml", ".mjcf")
 

@@ -13,10 +13,7 @@ from steelyard.check.mjcf_geometry import joints_of, parts_of
 from steelyard.check.parts import Fault, Inertial, Joint, Part, Place, Sketch
 from steelyard.check.reading import FILE_RULES, Reader
 from steelyard.errors import ModelError
-from steelyard.model.meshes import Meshes
-from steelyard.model.mjcf_compile import compile_file
-from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
-from steelyard.model.xml_edit import Document
+from steelyard.model import Body, Document, Files, Meshes, Node, bodies, compile_file, read_files
 from steelyard.spatial import rotation_from_quaternion
 
 UNNAMED = "body{}"

@@ -8,10 +8,7 @@ from steelyard.check.parts import Inertial, Joint, Part, Shape, Sketch
 from steelyard.check.reading import FILE_RULES, Reader
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import solids
-from steelyard.model.meshes import MAX_MESH_BYTES, Meshes
-from steelyard.model.references import Resolved
-from steelyard.model.urdf import JOINT_TYPES
-from steelyard.model.xml_edit import Document, Element
+from steelyard.model import JOINT_TYPES, MAX_MESH_BYTES, Document, Element, Meshes, Resolved
 from steelyard.spatial import rotation_from_rpy
 
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

@@ -7,7 +7,7 @@ import numpy as np
 
 from steelyard.check.bulk import Bulk, bulk_of
 from steelyard.check.parts import Inertial, Part, Sketch
-from steelyard.inertia.parameters import to_com_inertia
+from steelyard.inertia import to_com_inertia
 
 NEAR = 0.1  # of the geometry's diagonal between centres of mass that are alike
 GROWTH = 1.1  # geometry is drawn smaller than the part by cables, screws and covers

@@ -13,14 +13,11 @@ import numpy as np
 from steelyard.diagnose.curves import Curves
 from steelyard.diagnose.regression import Regression
 from steelyard.errors import FitError
-from steelyard.fit.consistent import consistent_parameters
-from steelyard.fit.estimate import Estimate
-from steelyard.fit.whitening import weigh_by_noise, whiten
+from steelyard.fit import Estimate, consistent_parameters, weigh_by_noise, whiten
 from steelyard.information import Information, direction_of
-from steelyard.log import Log, joined
-from steelyard.log.log import independence_of
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.log import Log, independence_of, joined
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 SAMPLES = 1500  # at most, of all logs together
 NUMBERS = 1_500_000  # in the regression at most: fewer samples for a humanoid

@@ -5,18 +5,22 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics.closed_loop import with_motors
-from steelyard.dynamics.closed_loop.state import State, of_tree
-from steelyard.dynamics.closed_loop.torque import projected
-from steelyard.dynamics.effects import effect_column, extra_torque
-from steelyard.dynamics.inverse import inverse_dynamics
-from steelyard.dynamics.regressor import regressor
-from steelyard.fit.estimate import Estimate
-from steelyard.identifiability.closed_log import on_tree
+from steelyard.dynamics import (
+    State,
+    effect_column,
+    extra_torque,
+    inverse_dynamics,
+    of_tree,
+    on_independent_joints,
+    regressor,
+    with_motors,
+)
+from steelyard.fit import Estimate
+from steelyard.identifiable import on_tree
 from steelyard.information import direction_of
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH, ParameterLayout
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
 CHUNK = 2048
 EFFECTS = ("gravity", "motion", "rotors", "armature", "viscous", "coulomb", "offset", "extras")
@@ -100,9 +104,9 @@ def _felt(found: Contributions, at: State) -> Contributions:
         t=found.t,
         joint_names=at.choice.names,
         body_names=found.body_names,
-        links=projected(at, found.links),
-        gravity=projected(at, found.gravity[..., None])[..., 0],
-        effects={name: projected(at, each[..., None])[..., 0] for name, each in found.effects.items()},
+        links=on_independent_joints(at, found.links),
+        gravity=on_independent_joints(at, found.gravity[..., None])[..., 0],
+        effects={name: on_independent_joints(at, each[..., None])[..., 0] for name, each in found.effects.items()},
     )
 
 

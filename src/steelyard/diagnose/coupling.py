@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import fault
 from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis, promise
-from steelyard.parameters import layout_of
+from steelyard.terms import layout_of
 
 LEAST = 0.05  # nats a sample to first order, below which a pair is not pursued
 MOST_PAIRS = 60  # neighbours first: wrists and parallelograms couple joints next to each other

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.log.gaps import segments
-from steelyard.log.log import Log
+from steelyard.log import Log, segments
 
 SHORTEST = 4  # samples between two gaps; fewer make no curve and stay as they are
 

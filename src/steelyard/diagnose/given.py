@@ -10,8 +10,7 @@ import numpy as np
 
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import Fault, fault
-from steelyard.fit.homogeneous import ratios
-from steelyard.fit.least_squares import model_parameters
+from steelyard.fit import model_parameters, ratios
 from steelyard.inertia import pseudo
 
 TRUST = 0.05  # relative error of the given model's torque that is taken for granted when joints are weighed

@@ -5,16 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics.derivatives import inverse_dynamics_derivatives
-from steelyard.dynamics.effects import effect_column, extra_rows
-from steelyard.dynamics.inverse import inverse_dynamics
-from steelyard.identifiability.basis import Basis
-from steelyard.identifiability.structure import regression_basis
-from steelyard.information.raw import raw_columns
-from steelyard.information.rows import chunk_rows, rows_of
-from steelyard.information.squares import Squares
-from steelyard.model.robot import Robot
-from steelyard.parameters import Extra, ParameterLayout
+from steelyard.dynamics import effect_column, extra_rows, inverse_dynamics, inverse_dynamics_derivatives
+from steelyard.identifiable import Basis, regression_basis
+from steelyard.information import Squares, chunk_rows, raw_columns, rows_of
+from steelyard.model import Robot
+from steelyard.terms import Extra, ParameterLayout
 
 STEP = 1e-4  # rad or m, of difference quotients
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.fit.estimate import Estimate
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
-from steelyard.validate import validate
+from steelyard.fit import Estimate, validate
+from steelyard.log import Log
+from steelyard.model import Robot
 
 BINS = 12  # at most; fewer for few independent samples
 PER_BIN = 5  # independent samples

@@ -9,8 +9,8 @@ from steelyard.diagnose.contributions import Contributions, contributions
 from steelyard.diagnose.finding import Fault
 from steelyard.diagnose.remaining import remaining
 from steelyard.diagnose.residuals import JointResidual, analyse
-from steelyard.fit.estimate import Estimate
-from steelyard.log.log import Log, independence_of
+from steelyard.fit import Estimate
+from steelyard.log import Log, independence_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from steelyard.diagnose.case import Case
 from steelyard.diagnose.finding import Fault, fault
 from steelyard.diagnose.hypothesis import Hypothesis, add_columns, certain, free_hypothesis, scatter
 from steelyard.diagnose.trial import Trial, trial
-from steelyard.parameters import Extra, layout_of
+from steelyard.terms import Extra, layout_of
 
 CODE = "joint_spring"
 CERTAIN = 4.25  # standard deviations: 9 nats, as of all other mistakes

@@ -1,29 +1,109 @@
 """Functions of a Robot and its motion, with leading batch axes."""
 
-from steelyard.dynamics import closed_loop
+from typing import TYPE_CHECKING
+
+from steelyard.dynamics import closed_loop, kernel_choice
 from steelyard.dynamics.balances import (
+    SensorFrame,
     base_wrench_regressor,
+    base_wrench_rows,
     energy_regressor,
+    energy_rows,
+    link_wrench_rows,
     power_regressor,
+    sensor_frame,
     wrench_regressor,
 )
 from steelyard.dynamics.body import body_regressor
-from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
-from steelyard.dynamics.inverse import inverse_dynamics
-from steelyard.dynamics.momentum import momentum_drift_regressor, momentum_regressor
-from steelyard.dynamics.regressor import regressor
+from steelyard.dynamics.closed_loop.choice import Choice, choose
+from steelyard.dynamics.closed_loop.columns import columns
+from steelyard.dynamics.closed_loop.explore import explore
+from steelyard.dynamics.closed_loop.state import State, of_tree, on_branch
+from steelyard.dynamics.closed_loop.torque import on_independent_joints, with_motors
+from steelyard.dynamics.closed_loop.velocity import accelerations, require_regular, transmission
+from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, engine_for, inverse_dynamics_derivatives
+from steelyard.dynamics.effects import effect_column, extra_rows, extra_torque, friction_torque, shared_directions
+from steelyard.dynamics.geared import geared, geared_rows
+from steelyard.dynamics.inverse import coordinate_map, inverse_dynamics
+from steelyard.dynamics.kernel_choice import pays
+from steelyard.dynamics.kernel_plan import fused_plan
+from steelyard.dynamics.kinematics import FRAME_FIELDS, Motion, body_motion, joint_motion, motion, samples_last, tree
+from steelyard.dynamics.momentum import momentum_blocks, momentum_drift_regressor, momentum_regressor
+from steelyard.dynamics.regressor import (
+    body_wrench_regressors,
+    projected,
+    projected_blocks,
+    regressor,
+    regressor_rows,
+    row_blocks,
+)
+from steelyard.dynamics.stacks import cross, times
+from steelyard.dynamics.tree_plan import fixed_poses
+from steelyard.lazy import lazy
+
+if TYPE_CHECKING:
+    from steelyard.dynamics.kernel import add_samples
+
+# Loaded on first use: they bring heavy libraries.
+__getattr__ = lazy(__name__, {"add_samples": "kernel"})
 
 __all__ = [
+    "FRAME_FIELDS",
+    "Choice",
     "InverseDynamicsDerivatives",
+    "Motion",
+    "SensorFrame",
+    "State",
+    "accelerations",
+    "add_samples",
     "base_wrench_regressor",
+    "base_wrench_rows",
+    "body_motion",
     "body_regressor",
+    "body_wrench_regressors",
+    "choose",
     "closed_loop",
+    "columns",
+    "coordinate_map",
+    "cross",
+    "effect_column",
     "energy_regressor",
+    "energy_rows",
+    "engine_for",
+    "explore",
+    "extra_rows",
+    "extra_torque",
+    "fixed_poses",
+    "friction_torque",
+    "fused_plan",
+    "geared",
+    "geared_rows",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "joint_motion",
+    "kernel_choice",
+    "link_wrench_rows",
+    "momentum_blocks",
     "momentum_drift_regressor",
     "momentum_regressor",
+    "motion",
+    "of_tree",
+    "on_branch",
+    "on_independent_joints",
+    "pays",
     "power_regressor",
+    "projected",
+    "projected_blocks",
     "regressor",
+    "regressor_rows",
+    "require_regular",
+    "row_blocks",
+    "samples_last",
+    "sensor_frame",
+    "shared_directions",
+    "times",
+    "transmission",
+    "tree",
+    "with_motors",
     "wrench_regressor",
 ]

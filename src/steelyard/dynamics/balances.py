@@ -12,7 +12,7 @@ from steelyard.dynamics.kinematics import Motion, motion, samples_last, tree
 from steelyard.dynamics.regressor import body_wrench_regressors, regressor
 from steelyard.dynamics.stacks import cross, times, transpose_times
 from steelyard.errors import OptionError, choices
-from steelyard.model.robot import WORLD, Robot
+from steelyard.model import WORLD, Robot
 
 ENERGIES = ("kinetic", "potential", "total")
 

@@ -12,7 +12,7 @@ from array_api_compat import array_namespace
 
 from steelyard.dynamics.kinematics import Motion, joint_motion, tree
 from steelyard.dynamics.stacks import congruence, cross, outer, product, skew_times, times
-from steelyard.model.robot import WORLD, Robot
+from steelyard.model import WORLD, Robot
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.dynamics import kernel_choice
 from steelyard.dynamics.derivative_plan import derivative_plan
 from steelyard.dynamics.tree_plan import fixed_poses
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 SHARE = 512  # samples a thread takes at a time
 

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.dynamics.kinematics import tree
 from steelyard.dynamics.tree_plan import TreePlan, as_compiled, tree_plan
 from steelyard.inertia import pseudo
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 
 class LinkPlan(NamedTuple):

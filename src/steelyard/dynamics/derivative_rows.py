@@ -12,7 +12,7 @@ from steelyard.dynamics.displacements import Changes, placements, positions, rat
 from steelyard.dynamics.inverse import coordinate_map
 from steelyard.dynamics.kinematics import tree
 from steelyard.dynamics.stacks import force_cross
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 
 def of_degrees(state: Pass):

@@ -15,7 +15,7 @@ from steelyard.dynamics.link_derivatives import LinkDerivatives, columns, of_lin
 from steelyard.dynamics.pullback import Gradient, pull_back
 from steelyard.dynamics.regressor import regressor
 from steelyard.errors import OptionError, choices
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 ENGINES = ("auto", "numpy", "numba")
 KERNEL = "steelyard.dynamics.derivative_kernel"

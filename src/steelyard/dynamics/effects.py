@@ -8,8 +8,8 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from steelyard.errors import OptionError
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH, Extra, ParameterLayout
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, Extra, ParameterLayout
 
 
 def effect_column(term: str, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH):

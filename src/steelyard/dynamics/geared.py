@@ -14,9 +14,7 @@ from array_api_compat import array_namespace
 
 from steelyard.dynamics.regressor import regressor_rows
 from steelyard.errors import ModelError, choices
-from steelyard.model.joint import Joint, revolute_subspace
-from steelyard.model.robot import WORLD, Robot
-from steelyard.model.rotor import Rotor
+from steelyard.model import WORLD, Joint, Robot, Rotor, revolute_subspace
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ import numpy as np
 
 from steelyard.dynamics.pullback import Gradient
 from steelyard.errors import ModelError
-from steelyard.inertia.mesh_parts import Part, PartGradient, combine, pull_back
-from steelyard.model.robot import WORLD, Robot
+from steelyard.inertia import Part, PartGradient, combine, pull_back
+from steelyard.model import WORLD, Robot
 from steelyard.spatial import adjoint
 
 Parts = Mapping[str, Sequence[Part]]

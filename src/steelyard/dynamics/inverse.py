@@ -5,7 +5,7 @@ import numpy as np
 from steelyard.dynamics.geared import geared
 from steelyard.dynamics.kinematics import body_motion, motion, samples_last, tree
 from steelyard.dynamics.stacks import cross, times
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 
 def inverse_dynamics(robot: Robot, q, v, a, *, rotors: bool = False):

@@ -16,8 +16,7 @@ from array_api_compat import array_namespace
 
 from steelyard.dynamics.stacks import cross, motion_cross, times, transpose_times
 from steelyard.errors import OptionError
-from steelyard.model.joint import multi_dof_pose, twist_pose_coefficients
-from steelyard.model.robot import WORLD, Robot
+from steelyard.model import WORLD, Robot, multi_dof_pose, twist_pose_coefficients
 
 
 @dataclass(frozen=True, eq=False)

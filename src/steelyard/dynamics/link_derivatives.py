@@ -10,7 +10,7 @@ from steelyard.dynamics import composites, displacements
 from steelyard.dynamics.composites import Pass
 from steelyard.dynamics.derivative_rows import by_coordinate, powers
 from steelyard.dynamics.displacements import Changes
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 from steelyard.spatial import crm
 
 

@@ -15,7 +15,7 @@ from array_api_compat import array_namespace
 
 from steelyard.dynamics.kinematics import motion, samples_last
 from steelyard.dynamics.regressor import body_wrench_regressors, dense_rows, projected_blocks
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 
 def momentum_regressor(robot: Robot, q, v):

@@ -18,7 +18,7 @@ from steelyard.dynamics.kinematics import motion, path_sum, samples_last, tree
 from steelyard.dynamics.regressor import body_wrench_regressors
 from steelyard.dynamics.stacks import cross, force_cross, transpose_times
 from steelyard.errors import OptionError
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 
 @dataclass(frozen=True, eq=False)

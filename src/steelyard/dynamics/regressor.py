@@ -9,7 +9,7 @@ from array_api_compat import array_namespace
 
 from steelyard.dynamics.body import newton_euler_entries
 from steelyard.dynamics.kinematics import Motion, body_motion, motion, samples_last, tree
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 
 def regressor(robot: Robot, q, v, a):

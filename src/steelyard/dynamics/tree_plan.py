@@ -6,8 +6,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from steelyard.dynamics.kinematics import tree
-from steelyard.model.joint import multi_dof_pose
-from steelyard.model.robot import WORLD, Robot
+from steelyard.model import WORLD, Robot, multi_dof_pose
 
 Plan = TypeVar("Plan", bound=tuple)
 

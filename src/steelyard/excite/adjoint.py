@@ -14,10 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics.inverse import coordinate_map
-from steelyard.dynamics.kinematics import Motion, tree
+from steelyard.dynamics import Motion, coordinate_map, tree
 from steelyard.excite.measured import Axes
-from steelyard.model.robot import WORLD, Robot
+from steelyard.model import WORLD, Robot
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.defaults import FRICTION
 from steelyard.errors import OptionError, choices
 from steelyard.excite.focus import unknowns_of, whitened
 from steelyard.excite.goal import CRITERIA, Goal, unit_columns
 from steelyard.excite.measured import JOINTS, measured_kinds
 from steelyard.excite.noise import noise_of, usual_wrench, weighed_logs
-from steelyard.fit.prior import consistent_prior
-from steelyard.fit.program import congruence
-from steelyard.fit.weighed import EFFECT_SPREAD
-from steelyard.identifiability.structure import regression_basis
-from steelyard.information import Information
-from steelyard.information.kinds import sensors_of
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH, FRICTION, ParameterLayout, layout_of
+from steelyard.fit import EFFECT_SPREAD, congruence, consistent_prior
+from steelyard.identifiable import regression_basis
+from steelyard.information import Information, sensors_of
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, ParameterLayout, layout_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from steelyard.excite.limits import Bounds, Limits
 from steelyard.excite.scene import Scene, scene_of
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 
 def avoided(robot: Robot, bounds: Bounds, limits: Limits, poses) -> Scene | None:

@@ -9,8 +9,7 @@ from steelyard.excite.experiment import Design, design
 from steelyard.excite.files import FORMATS, write
 from steelyard.excite.limits import Limits
 from steelyard.excite.measured import measured_kinds
-from steelyard.information import Information, accumulate
-from steelyard.information.files import is_information, load_information
+from steelyard.information import Information, accumulate, is_information, load_information
 from steelyard.log import Log, filters, read_log
 from steelyard.model import Robot, load
 

@@ -19,10 +19,10 @@ from steelyard.excite.probe import checked_start, probe_states, require_held
 from steelyard.excite.problem import Problem
 from steelyard.excite.support import support_of
 from steelyard.excite.warm import start_from
-from steelyard.identifiability.excitation import Excitation, from_gram
+from steelyard.identifiable import Excitation, from_gram
 from steelyard.information import Information
 from steelyard.log import Log
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 from steelyard.simulate import Trajectory
 
 OPENING = 0.3  # share of a time limit for the choice of where to start
@@ -76,8 +76,7 @@ class Design(Trajectory):
 
     def log(self, rate: float = 1000.0) -> Log:
         """The planned motion as a log with q, v, a and the torques that the model predicts, at `rate` Hz."""
-        from steelyard.dynamics.effects import friction_torque
-        from steelyard.dynamics.inverse import inverse_dynamics
+        from steelyard.dynamics import friction_torque, inverse_dynamics
 
         t = np.arange(int(self.duration * rate) + 1) / rate
         q, v, a = self.evaluate(t)

@@ -9,7 +9,7 @@ from steelyard import storage
 from steelyard.errors import OptionError
 from steelyard.excite.experiment import Design
 from steelyard.log import write_csv, write_npz
-from steelyard.model.mujoco_state import to_mujoco
+from steelyard.model import to_mujoco
 
 FORMATS = {".csv": "CSV", ".npz": "NPZ", ".yaml": "ROS JointTrajectory", ".xml": "MuJoCo keyframes"}
 RATES = {".csv": 1000.0, ".npz": 1000.0, ".yaml": 100.0, ".xml": 50.0}  # Hz
@@ -71,7 +71,7 @@ def _ros(design: Design, rate: float) -> str:
 def _keyframes(design: Design, rate: float) -> str:
     import mujoco
 
-    from steelyard.model.mjcf_new import draft
+    from steelyard.model import draft
 
     m = mujoco.MjModel.from_xml_string(draft(design.robot, Path("robot.xml")).files[-1][1].decode())
     t, q, v, a = _samples(design, rate)

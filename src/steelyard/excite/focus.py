@@ -3,9 +3,9 @@
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.identifiability.basis import Basis
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.identifiable import Basis
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 SEEN = 1e-9  # share of the largest below which a combination is rounding
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from steelyard.excite.measured import JOINTS
 from steelyard.excite.noise import measured_rows
-from steelyard.identifiability.basis import Basis
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH, ParameterLayout
+from steelyard.identifiable import Basis
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
 CRITERIA = ("D", "A", "E", "prediction", "condition")
 SEEN = 1e-9  # share of the largest below which a combination is rounding

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.errors import OptionError
-from steelyard.information.rows import require_tree
-from steelyard.model.joint import ENDLESS_EFFORT, Joint, endless
-from steelyard.model.robot import Robot
+from steelyard.information import require_tree
+from steelyard.model import ENDLESS_EFFORT, Joint, Robot, endless
 
 WIDE = {"revolute": np.pi, "prismatic": 0.25}  # rad, m: positions of a joint whose model states no limits
 FAST = {"revolute": 2.0, "prismatic": 0.5}  # rad/s, m/s: the same for speeds

@@ -10,12 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics.balances import SensorFrame, sensor_frame
-from steelyard.dynamics.kinematics import Motion, tree
-from steelyard.dynamics.stacks import cross, times
+from steelyard.dynamics import Motion, SensorFrame, cross, sensor_frame, times, tree
 from steelyard.errors import OptionError
-from steelyard.information.kinds import BASE, WRENCH, kinds_of, link_of
-from steelyard.model.robot import WORLD, Robot
+from steelyard.information import BASE, WRENCH, kinds_of, link_of
+from steelyard.model import WORLD, Robot
 
 JOINTS = "joints"
 

@@ -4,11 +4,10 @@ import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.excite.measured import JOINTS
-from steelyard.fit.whitening import weigh_by_noise
-from steelyard.information import Information
-from steelyard.information.kinds import groups_of
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.fit import weigh_by_noise
+from steelyard.information import Information, groups_of
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 
 def default_noise(robot: Robot, typical) -> np.ndarray:

@@ -11,7 +11,7 @@ from steelyard.excite.goal import Goal
 from steelyard.excite.limits import Limits, bounds_of
 from steelyard.excite.probe import probe_states
 from steelyard.excite.rows import base_rows
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 CANDIDATES = 400
 SWEEPS = 5  # times that every pose of the set is exchanged for a better one

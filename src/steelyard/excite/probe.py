@@ -5,15 +5,14 @@ import numpy as np
 from steelyard.errors import OptionError
 from steelyard.excite.limits import Bounds
 from steelyard.excite.scene import Scene
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 PROBES = 300  # random states that give typical torques and pairs that always touch
 
 
 def probe_states(robot: Robot, bounds: Bounds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Random allowed states q (nq, n), v, a (nv, n) and their torques (nv, n)."""
-    from steelyard.dynamics.effects import friction_torque
-    from steelyard.dynamics.inverse import inverse_dynamics
+    from steelyard.dynamics import friction_torque, inverse_dynamics
 
     rng = np.random.default_rng(0)
     x = rng.uniform(bounds.lower, bounds.upper, size=(PROBES, robot.nv))
@@ -28,7 +27,7 @@ def probe_states(robot: Robot, bounds: Bounds) -> tuple[np.ndarray, np.ndarray, 
 
 def require_held(robot: Robot, bounds: Bounds, q):
     """Raise OptionError where the motors cannot hold the robot in any of the poses q (nq, n)."""
-    from steelyard.dynamics.inverse import inverse_dynamics
+    from steelyard.dynamics import inverse_dynamics
 
     still = np.zeros((q.shape[1], robot.nv))
     held = np.abs(inverse_dynamics(robot, q.T, still, still)) / bounds.effort

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics.kinematics import Motion, motion
+from steelyard.dynamics import Motion, motion
 from steelyard.excite.adjoint import body_twists, twist_gradient
 from steelyard.excite.curves import Curve
 from steelyard.excite.goal import Goal
@@ -13,8 +13,8 @@ from steelyard.excite.limits import Bounds
 from steelyard.excite.rows import Regression, Rows, regression_of
 from steelyard.excite.scene import Scene
 from steelyard.excite.support import Support
-from steelyard.information.kinds import BASE
-from steelyard.model.robot import WORLD, Robot
+from steelyard.information import BASE
+from steelyard.model import WORLD, Robot
 
 JOINT_LIMITS = ("position", "velocity", "acceleration", "jerk")
 NEAR = 0.05  # m of missing room that press like the whole of a joint limit

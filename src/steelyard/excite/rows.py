@@ -6,15 +6,21 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics.effects import effect_column
-from steelyard.dynamics.kinematics import FRAME_FIELDS, Motion, joint_motion
-from steelyard.dynamics.regressor import body_wrench_regressors, projected, projected_blocks
+from steelyard.dynamics import (
+    FRAME_FIELDS,
+    Motion,
+    body_wrench_regressors,
+    effect_column,
+    joint_motion,
+    projected,
+    projected_blocks,
+)
 from steelyard.excite.adjoint import Gradient, regressor_gradient
 from steelyard.excite.measured import JOINTS, Axes, axes_of
-from steelyard.identifiability.basis import Basis
-from steelyard.information.rows import Row, rows_of
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.identifiable import Basis
+from steelyard.information import Row, rows_of
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 
 @dataclass(frozen=True, eq=False)

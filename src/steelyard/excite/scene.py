@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.dynamics.kinematics import Motion, tree
+from steelyard.dynamics import Motion, tree
 from steelyard.excite.solids import corners_of, solids_of, surroundings
-from steelyard.model.mjcf_new import draft
-from steelyard.model.mujoco_state import to_mujoco
-from steelyard.model.mujoco_warnings import heard
-from steelyard.model.robot import WORLD, Robot
+from steelyard.model import WORLD, Robot, draft, heard, to_mujoco
 
 FLOOR = -2  # body number of the floor
 STATIC = "standing still"  # bodies that carry the geometry of the base and of what is around

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.check.scan import scan
-from steelyard.model.mjcf_compile import compile_file
-from steelyard.model.robot import Robot
+from steelyard.check import scan
+from steelyard.model import Robot, compile_file
 
 FEW_CORNERS = 4  # vertices of the least solid
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.dynamics.kinematics import motion, tree
+from steelyard.dynamics import motion, tree
 from steelyard.errors import OptionError, choices
 from steelyard.excite.limits import Bounds
 from steelyard.excite.solids import solids_of
-from steelyard.model.robot import WORLD, Robot
+from steelyard.model import WORLD, Robot
 
 SOLE = 0.002  # m above the lowest point within which geometry counts as touching the ground
 LEAST_LOAD = 0.1  # share of the weight below which a robot counts as about to jump

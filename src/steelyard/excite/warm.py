@@ -8,7 +8,7 @@ from steelyard.errors import OptionError
 from steelyard.excite.curves import Curve
 from steelyard.excite.limits import Bounds
 from steelyard.log import Log
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 if TYPE_CHECKING:
     from steelyard.excite.experiment import Design

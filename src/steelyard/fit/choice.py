@@ -7,7 +7,7 @@ from steelyard.fit.consistent import consistent
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.least_squares import least_squares
 from steelyard.information import Information
-from steelyard.log.log import Log
+from steelyard.log import Log
 
 Fit = Callable[[Information], Estimate]
 FITS: dict[str, Fit] = {"least_squares": least_squares, "consistent": consistent}

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.fit.constraints import EPS, Constraint
-from steelyard.inertia import cones
-from steelyard.inertia.solver import COARSE, minimise
+from steelyard.inertia import COARSE, cones, minimise
 
 # How far a constraint must give way to be named, relative to its size: a mass that must vanish does.
 YIELDS = 0.5 * EPS

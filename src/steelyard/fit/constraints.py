@@ -10,12 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.inertia import cones, pseudo
-from steelyard.inertia.body_set import MOMENTS, BodySet
-from steelyard.inertia.cones import ConeRows
-from steelyard.inertia.ellipsoid import Ellipsoid
-from steelyard.inertia.sets import EllipsoidRealizable, UnionRealizable
-from steelyard.parameters import ParameterLayout
+from steelyard.inertia import MOMENTS, BodySet, ConeRows, Ellipsoid, EllipsoidRealizable, UnionRealizable, cones, pseudo
+from steelyard.terms import ParameterLayout
 
 EPS = 1e-5  # smallest allowed eigenvalue of a pseudo-inertia, relative to the prior's
 CAN_EXIST = "is physically consistent (a body that can exist)"

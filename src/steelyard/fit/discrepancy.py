@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.defaults import FRICTION
 from steelyard.fit.sandwich import Sandwich
-from steelyard.information import Information
-from steelyard.information.discrepancy import DRIFT, NAMES
-from steelyard.parameters import FRICTION, ParameterLayout
+from steelyard.information import DRIFT, NAMES, Information
+from steelyard.terms import ParameterLayout
 
 BY_CHANCE = 0.05  # probability that a model that lacks nothing is doubted
 ALIKE = 0.01  # share of a column that the fitted ones leave, below which the data cannot tell it from them

@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.identifiability.basis import Basis
+from steelyard.identifiable import Basis
 from steelyard.inertia import pseudo
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 
 class Status(Enum):

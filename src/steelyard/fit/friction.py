@@ -18,16 +18,17 @@ from operator import add
 
 import numpy as np
 
-from steelyard.dynamics.inverse import inverse_dynamics
+from steelyard.defaults import FRICTION
+from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.choice import Fit, fit_of, listed
 from steelyard.fit.estimate import Estimate
-from steelyard.identifiability.structure import regression_basis
+from steelyard.identifiable import regression_basis
 from steelyard.information import Information, accumulate
-from steelyard.log.log import Log
-from steelyard.log.split import folds as split_folds
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH, FRICTION, UserColumn
+from steelyard.log import Log
+from steelyard.log import folds as split_folds
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, UserColumn
 
 TERMS = ("stribeck", "load")
 SPEEDS = (0.1, 0.2, 0.4, 0.8)  # rad/s or m/s, first candidates of the Stribeck speed

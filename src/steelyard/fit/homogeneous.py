@@ -13,8 +13,7 @@ import numpy as np
 
 from steelyard.errors import choices
 from steelyard.fit.prior import model_parameters
-from steelyard.information import Information
-from steelyard.information.squares import Squares
+from steelyard.information import Information, Squares
 
 # RMS torque over what the bodies make where they do not cancel, below which it is zero as far as a motion can tell:
 # accelerations from encoders err by about a hundredth of their RMS.

@@ -17,11 +17,9 @@ from steelyard.errors import OptionError, choices
 from steelyard.fit.choice import Fit, fit_of, listed, reread
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.whitening import SINGULAR, weigh_by_noise, whiten
-from steelyard.information import Information, accumulate
-from steelyard.information.cross import products
-from steelyard.information.squares import Squares
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
+from steelyard.information import Information, Squares, accumulate, products
+from steelyard.log import Log
+from steelyard.model import Robot
 
 ITERATIONS = 4  # of noise levels
 ROUNDING = 1e-24  # energy of a column relative to the largest, below which it is zero but for rounding

@@ -19,7 +19,7 @@ from steelyard.fit.prior import consistent_prior
 from steelyard.fit.whitening import require_enough_samples
 from steelyard.inertia import exponential, log_cholesky, principal
 from steelyard.information import Information
-from steelyard.parameters import ParameterLayout
+from steelyard.terms import ParameterLayout
 
 LOGARITHMS = [0, 7, 8, 9]  # mass and principal second moments of the principal chart, which must be positive
 SMALLEST = 1e-6  # of a non-negative column's scale, where a descent starts: at zero its derivative vanishes

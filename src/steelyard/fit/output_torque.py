@@ -14,10 +14,9 @@ from steelyard.errors import OptionError
 from steelyard.fit.choice import Fit, fit_of, listed
 from steelyard.fit.consistent import consistent
 from steelyard.fit.estimate import Estimate
-from steelyard.information import accumulate
-from steelyard.information.cross import require_same_samples
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
+from steelyard.information import accumulate, require_same_samples
+from steelyard.log import Log
+from steelyard.model import Robot
 
 TOLERANCE = 0.01  # RMS step in standard deviations at which it has converged
 

@@ -3,9 +3,8 @@
 import numpy as np
 
 from steelyard.errors import FitError, choices
-from steelyard.inertia import pseudo
-from steelyard.inertia.parameters import from_com_inertia
-from steelyard.model.robot import Robot
+from steelyard.inertia import from_com_inertia, pseudo
+from steelyard.model import Robot
 
 NOMINAL_MASS = 1.0  # kg, for a body nothing is known of
 NOMINAL_RADIUS = 0.1  # m, radius of gyration of the same

@@ -15,10 +15,9 @@ from steelyard.errors import OptionError, choices
 from steelyard.fit.choice import Fit, fit_of, reread
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.whitening import noise_floor, parameters_per_row
-from steelyard.information import Information, accumulate, residuals
-from steelyard.information.rows import weights_of
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
+from steelyard.information import Information, accumulate, residuals, weights_of
+from steelyard.log import Log
+from steelyard.model import Robot
 
 TOLERANCE = 1e-3  # RMS step in standard deviations, and relative change of a scale, at which it has converged
 OUTLIER = 0.3  # weight below which a sample is counted as an outlier

@@ -5,7 +5,7 @@ import numpy as np
 from steelyard.fit.homogeneous import Ratios
 from steelyard.fit.whitening import Whitened
 from steelyard.information import Information
-from steelyard.parameters import ParameterLayout
+from steelyard.terms import ParameterLayout
 
 LOST = 9.0  # weighted cost of taking the bodies away; below it their common factor is uncertain by more than a third
 UNSEEN = 1e-12  # share of a body's torque energy that is rounding

@@ -17,7 +17,7 @@ from steelyard.fit.estimate import Estimate
 from steelyard.fit.trials import Trials
 from steelyard.fit.volumes import CONSISTENT, GEOMETRY, OTHERS, Volumes, volumes
 from steelyard.fit.whitening import joint_noise
-from steelyard.inertia.realizability import is_realizable
+from steelyard.inertia import is_realizable
 from steelyard.information import Information
 
 ALL_SHOWN = MappingProxyType({OTHERS: GEOMETRY})

@@ -7,9 +7,7 @@ import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.uncertainty import Uncertainty
-from steelyard.information import CHUNK
-from steelyard.information.raw import raw_columns
-from steelyard.information.rows import chunk_rows, rows_of
+from steelyard.information import CHUNK, chunk_rows, raw_columns, rows_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,9 @@ from steelyard.errors import OptionError
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.least_squares import unconstrained
 from steelyard.fit.whitening import Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
-from steelyard.information import Information, accumulate
-from steelyard.information.cross import products
-from steelyard.information.squares import Squares
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
+from steelyard.information import Information, Squares, accumulate, products
+from steelyard.log import Log
+from steelyard.model import Robot
 
 ITERATIONS = 10  # of noise levels
 KEPT = 0.99  # share of the removable noise that `compensated` removes at most: the rest keeps the problem convex

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.errors import OptionError, choices
-from steelyard.inertia.realizability import is_realizable
-from steelyard.model.geometry import INFLATE, NOTHING, bounding_ellipsoids
-from steelyard.model.robot import Robot
+from steelyard.inertia import is_realizable
+from steelyard.model import INFLATE, NOTHING, Robot, bounding_ellipsoids
 
 CONSISTENT, GEOMETRY = WORDS = ("consistent", "geometry")
 SHOWN = 4  # reasons why bodies have no volume that are spelled out in a note

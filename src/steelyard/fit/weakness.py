@@ -3,8 +3,8 @@
 import numpy as np
 
 from steelyard.fit.whitening import Whitened
-from steelyard.identifiability.basis import Basis
-from steelyard.parameters import ParameterLayout
+from steelyard.identifiable import Basis
+from steelyard.terms import ParameterLayout
 
 # Eigenvalue of the unit-diagonal Gram matrix: a condition of 1e4 of the regressor, where noise drowns the direction.
 WEAK = 1e-8

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import storage
-from steelyard.coupling import text_of
-from steelyard.dynamics.closed_loop import with_motors
-from steelyard.dynamics.kernel_choice import pays
+from steelyard.dynamics import pays, with_motors
 from steelyard.errors import LogError, OptionError, SteelyardError, choices
 from steelyard.fleet import kept
 from steelyard.fleet.crew import Crew
@@ -19,11 +17,10 @@ from steelyard.fleet.part import Head, Part, summed, together
 from steelyard.fleet.partitions import PIECE, Partition, partitions
 from steelyard.fleet.runs import Run, runs_of
 from steelyard.fleet.sums import Accumulation, Failure, RunSums
-from steelyard.information import Information
-from steelyard.information.engines import KERNEL, SAMPLE_SECONDS
-from steelyard.model.robot import Robot
-from steelyard.parameters import layout_of
+from steelyard.information import KERNEL, SAMPLE_SECONDS, Information
+from steelyard.model import Robot
 from steelyard.pipeline import Job, Progress, load_with_side
+from steelyard.terms import layout_of, text_of
 
 FAN = 16  # Informations that one task of the reduction adds
 REFUSED, FAILED = "refused", "failed"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.identifiability.basis import Basis
-from steelyard.parameters import ParameterLayout
+from steelyard.identifiable import Basis
+from steelyard.terms import ParameterLayout
 
 LOAD, FRICTION, GEARBOX, OTHER = "load", "friction", "gearbox", "other"
 WORN = ("viscous", "coulomb", "offset")  # what friction is made of; a gearbox has armature, too

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.fit.block_length import independent_blocks
-from steelyard.fit.sandwich import sandwich
-from steelyard.fit.whitening import weigh_by_noise
+from steelyard.fit import independent_blocks, sandwich, weigh_by_noise
 from steelyard.information import Information
 
 

@@ -11,15 +11,12 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.fit import Estimate, consistent
-from steelyard.fit.least_squares import model_parameters
-from steelyard.fit.whitening import weigh_by_noise
+from steelyard.fit import Estimate, consistent, model_parameters, weigh_by_noise
 from steelyard.fleet.part import together
 from steelyard.fleet.population import FEWEST, Population
 from steelyard.fleet.study import Member, Study
 from steelyard.fleet.sums import RunSums
-from steelyard.information import Information
-from steelyard.information.squares import Squares
+from steelyard.information import Information, Squares
 from steelyard.pipeline import Progress, knowledge_of
 
 

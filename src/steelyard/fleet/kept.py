@@ -13,10 +13,9 @@ from steelyard.errors import FitError
 from steelyard.fleet.evidence import Evidence, Fitness
 from steelyard.fleet.part import Head, Part, Samples
 from steelyard.fleet.partitions import FORMAT
-from steelyard.information.files import npz_bytes, packed, read_npz, require_shape, unpacked
-from steelyard.information.squares import Squares
-from steelyard.model.robot import Robot
-from steelyard.versions import require_readable
+from steelyard.information import Squares, npz_bytes, packed, read_npz, require_shape, unpacked
+from steelyard.model import Robot
+from steelyard.storage import require_readable
 
 REFUSED = "steelyard refusal 1.0"
 SUMS = ("gram", "moment", "energy", "counts")  # of the held-out samples, which share the rest with the fitted ones

@@ -14,7 +14,7 @@ from steelyard.fleet.evidence import Evidence, Fitness, evidence_of
 from steelyard.fleet.partitions import MARGIN, Partition
 from steelyard.information import Information, accumulate, accumulate_blocks
 from steelyard.log import read_log, split_blocks
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 from steelyard.pipeline import Job, readied, weights_of
 
 BLOCKS = 16  # of a part, that tell how much correlation in time inflates variances: more cost more than they tell

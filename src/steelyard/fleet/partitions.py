@@ -11,9 +11,8 @@ from pathlib import Path
 from steelyard import storage
 from steelyard.errors import SteelyardError
 from steelyard.fleet.runs import Run
-from steelyard.log.parquet import length
-from steelyard.model.fingerprint import fingerprint
-from steelyard.model.robot import Robot
+from steelyard.log import length
+from steelyard.model import Robot, fingerprint
 from steelyard.pipeline import Job, side_of
 
 FORMAT = "steelyard run 1.0"

@@ -14,8 +14,7 @@ from steelyard.fleet.partitions import installed_version
 from steelyard.fleet.statistics import Explained, change_along, marginal, score_test
 from steelyard.fleet.study import Member, Study
 from steelyard.fleet.sums import Failure
-from steelyard.report.jsonable import jsonable
-from steelyard.report.labels import column_units
+from steelyard.report import column_units, jsonable
 
 FORMAT = "steelyard fleet 1.0"
 STEADY = 3  # changes of one thing in a row that are one drift

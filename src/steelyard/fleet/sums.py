@@ -9,7 +9,7 @@ from steelyard.fleet.evidence import Evidence
 from steelyard.fleet.part import Part, Samples, together
 from steelyard.fleet.runs import Run
 from steelyard.information import Information
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 from steelyard.pipeline import Job
 
 

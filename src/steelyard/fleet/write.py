@@ -9,8 +9,8 @@ from steelyard.fleet.html import page
 from steelyard.fleet.study import Study
 from steelyard.fleet.summary import summary
 from steelyard.information import save_information
-from steelyard.model.save import save
-from steelyard.report.outputs import staged
+from steelyard.model import save
+from steelyard.report import staged
 
 MODELS = "models"
 SUMMARY, REPORT, SUMS = "fleet.json", "fleet.html", "information.npz"

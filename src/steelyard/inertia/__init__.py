@@ -4,10 +4,36 @@
 the body frame.
 """
 
-from importlib import import_module
-
-from steelyard.inertia import conventions, divergence, exponential, log_cholesky, parameters, principal, pseudo
+from steelyard.inertia import (
+    cones,
+    conventions,
+    cover,
+    divergence,
+    drawing,
+    exponential,
+    log_cholesky,
+    mesh,
+    mesh_checks,
+    mesh_files,
+    mesh_parts,
+    parameters,
+    principal,
+    pseudo,
+    realizability,
+    snippet,
+    solids,
+)
+from steelyard.inertia.body_set import MOMENTS, BodySet
+from steelyard.inertia.certificate import four_point_masses
+from steelyard.inertia.cones import ConeRows
+from steelyard.inertia.divergence import riemannian
+from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
+from steelyard.inertia.enclose import corners, minimum_volume_ellipsoid
+from steelyard.inertia.hull import HullRealizable
+from steelyard.inertia.mesh_parts import Part, PartGradient, combine, pull_back
 from steelyard.inertia.parameters import (
+    NAMES,
+    UNITS,
     from_com_inertia,
     from_origin_inertia,
     from_spatial_inertia,
@@ -19,30 +45,10 @@ from steelyard.inertia.parameters import (
     transform_derivative,
     transform_matrix,
 )
-
-# Loaded on first use: they bring SciPy, which a plain `import steelyard` does not need.
-_LATER = {
-    "Ellipsoid": "ellipsoid",
-    "covariance_ellipsoid": "ellipsoid",
-    "minimum_volume_ellipsoid": "enclose",
-    "is_consistent": "realizability",
-    "is_realizable": "realizability",
-    "four_point_masses": "certificate",
-}
-_LATER_MODULES = ("realizability", "cover", "mesh", "mesh_parts", "mesh_files", "snippet", "drawing")
-
-
-def __getattr__(name: str):
-    if name in _LATER:
-        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-    if name in _LATER_MODULES:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted({*globals(), *_LATER, *_LATER_MODULES})
-
+from steelyard.inertia.realizability import is_consistent, is_realizable
+from steelyard.inertia.rotation import from_vector, left_jacobian, to_quaternion
+from steelyard.inertia.sets import Bounds, Consistent, EllipsoidRealizable, Intersection, UnionRealizable
+from steelyard.inertia.solver import COARSE, minimise
 
 __all__ = [  # noqa: RUF022  order of use: the ten numbers, other tools, charts, distances
     "parameters",
@@ -62,4 +68,42 @@ __all__ = [  # noqa: RUF022  order of use: the ten numbers, other tools, charts,
     "exponential",
     "principal",
     "divergence",
+    "BodySet",
+    "Bounds",
+    "COARSE",
+    "ConeRows",
+    "Consistent",
+    "Ellipsoid",
+    "EllipsoidRealizable",
+    "HullRealizable",
+    "Intersection",
+    "MOMENTS",
+    "NAMES",
+    "Part",
+    "PartGradient",
+    "UNITS",
+    "UnionRealizable",
+    "combine",
+    "cones",
+    "corners",
+    "covariance_ellipsoid",
+    "drawing",
+    "from_vector",
+    "is_consistent",
+    "is_realizable",
+    "left_jacobian",
+    "mesh",
+    "mesh_checks",
+    "mesh_files",
+    "minimise",
+    "minimum_volume_ellipsoid",
+    "pull_back",
+    "riemannian",
+    "snippet",
+    "solids",
+    "to_quaternion",
+    "cover",
+    "mesh_parts",
+    "realizability",
+    "four_point_masses",
 ]

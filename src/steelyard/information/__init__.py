@@ -2,21 +2,61 @@
 
 from steelyard.information.accumulate import accumulate
 from steelyard.information.blocks import accumulate_blocks
-from steelyard.information.engines import CHUNK
-from steelyard.information.files import load_information, save_information
+from steelyard.information.cross import products, require_same_samples
+from steelyard.information.discrepancy import DRIFT, NAMES
+from steelyard.information.engines import CHUNK, KERNEL, SAMPLE_SECONDS
+from steelyard.information.files import (
+    is_information,
+    load_information,
+    npz_bytes,
+    packed,
+    read_npz,
+    require_shape,
+    save_information,
+    unpacked,
+)
+from steelyard.information.kinds import BASE, WRENCH, groups_of, kinds_of, link_of, sensors_of
+from steelyard.information.raw import raw_columns
 from steelyard.information.residuals import residuals
 from steelyard.information.reversals import reversal_weights
-from steelyard.information.rows import direction_of
+from steelyard.information.rows import Row, channels_of, chunk_rows, direction_of, require_tree, rows_of, weights_of
+from steelyard.information.squares import Squares
 from steelyard.information.sums import Information
 
 __all__ = [
+    "BASE",
     "CHUNK",
+    "DRIFT",
+    "KERNEL",
+    "NAMES",
+    "SAMPLE_SECONDS",
+    "WRENCH",
     "Information",
+    "Row",
+    "Squares",
     "accumulate",
     "accumulate_blocks",
+    "channels_of",
+    "chunk_rows",
     "direction_of",
+    "groups_of",
+    "is_information",
+    "kinds_of",
+    "link_of",
     "load_information",
+    "npz_bytes",
+    "packed",
+    "products",
+    "raw_columns",
+    "read_npz",
+    "require_same_samples",
+    "require_shape",
+    "require_tree",
     "residuals",
     "reversal_weights",
+    "rows_of",
     "save_information",
+    "sensors_of",
+    "unpacked",
+    "weights_of",
 ]

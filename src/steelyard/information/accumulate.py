@@ -5,16 +5,17 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.dynamics.closed_loop import with_motors
+from steelyard.defaults import FRICTION
+from steelyard.dynamics import with_motors
 from steelyard.errors import OptionError, StreamInterrupted, choices
-from steelyard.identifiability.structure import regression_basis
+from steelyard.identifiable import regression_basis
 from steelyard.information.collect import Collector, Job
 from steelyard.information.engines import ENGINES
 from steelyard.information.kinds import OF_JOINTS, kinds_of, refuse_for_loops, sensors_of
 from steelyard.information.sums import Information, require_kind
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH, FRICTION, ParameterLayout, UserColumn, layout_of
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, ParameterLayout, UserColumn, layout_of
 
 CUTOFF = 5.0  # Hz, of the windows of momentum and energy rows: long enough to average noise, short enough for motion
 CHECKPOINT = 2**18  # samples after which what was summed is set aside, safe from an interruption

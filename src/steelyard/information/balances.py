@@ -7,12 +7,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.dynamics.balances import base_wrench_rows, energy_rows, link_wrench_rows, sensor_frame
-from steelyard.dynamics.closed_loop.columns import columns
-from steelyard.dynamics.closed_loop.state import of_tree
-from steelyard.dynamics.closed_loop.torque import projected
-from steelyard.dynamics.kinematics import motion
-from steelyard.dynamics.momentum import momentum_blocks
+from steelyard.dynamics import (
+    base_wrench_rows,
+    columns,
+    energy_rows,
+    link_wrench_rows,
+    momentum_blocks,
+    motion,
+    of_tree,
+    on_independent_joints,
+    sensor_frame,
+)
 from steelyard.information.kinds import BASE, link_of
 from steelyard.information.rows import chunk_rows, effect_values, known_torque
 from steelyard.information.windows import parts
@@ -32,7 +37,7 @@ def independent_rows(job, chunk) -> Pieces:
     q, v, a, tau, direction = chunk
     at = of_tree(job.robot, q.T, v.T, a.T)
     left = tau - known_torque(job.robot, job.layout, v, a, direction)
-    target = projected(at, left.T[..., None])[..., 0]
+    target = on_independent_joints(at, left.T[..., None])[..., 0]
     rows = columns(job.robot, job.layout, at, direction=direction.T, coulomb_width=job.coulomb_width)
     for k in range(rows.shape[1]):
         yield k, np.arange(len(job.kept)), rows[:, k, job.kept].T, target[:, k]

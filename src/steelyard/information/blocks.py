@@ -7,18 +7,19 @@ from itertools import pairwise
 import numpy as np
 from array_api_compat import is_jax_array
 
-from steelyard.dynamics.closed_loop import with_motors
+from steelyard.defaults import FRICTION
+from steelyard.dynamics import with_motors
 from steelyard.errors import OptionError
-from steelyard.identifiability.structure import regression_basis
+from steelyard.identifiable import regression_basis
 from steelyard.information.accumulate import accumulate
 from steelyard.information.discrepancy import discrepancies
 from steelyard.information.engines import chosen
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import rows_of
 from steelyard.information.sums import Information
-from steelyard.log.log import Log, independence_of
-from steelyard.model.robot import Robot
-from steelyard.parameters import FRICTION, layout_of
+from steelyard.log import Log, independence_of
+from steelyard.model import Robot
+from steelyard.terms import layout_of
 
 COLUMNS = ("friction", "armature", "coupling", "springs", "extra", "rotors")  # options of `accumulate` that add columns
 # Blocks of a log: neighbours are merged afterwards until their residuals are independent. Very short blocks cost more

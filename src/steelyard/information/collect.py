@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.dynamics.closed_loop.choice import choose
+from steelyard.dynamics import choose
 from steelyard.errors import LogError
-from steelyard.identifiability.basis import Basis
-from steelyard.identifiability.closed_log import on_tree
+from steelyard.identifiable import Basis, on_tree
 from steelyard.information import balances
 from steelyard.information.engines import CHUNK, Sums
 from steelyard.information.kinds import BASE, OF_JOINTS, WEAK, WRENCH, groups_of, link_of
@@ -19,9 +18,9 @@ from steelyard.information.squares import Squares
 from steelyard.information.stores import Grams, Triangles
 from steelyard.information.sums import Information
 from steelyard.information.windows import require_windows
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from steelyard.information.raw import raw_columns
 from steelyard.information.rows import channels_of, chunk_rows, direction_of, require_tree, rows_of, weights_of
 from steelyard.information.squares import Squares
 from steelyard.information.sums import Information
-from steelyard.log.log import Log
+from steelyard.log import Log
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_jax_array
 
-from steelyard.dynamics.effects import extra_rows
+from steelyard.dynamics import extra_rows
 from steelyard.errors import OptionError
 from steelyard.information.rows import chunk_rows, rows_of
 from steelyard.information.stores import Grams
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 CPU_CHUNK, GPU_CHUNK = 2048, 16384  # samples a step: for the caches of a core; for thousands of threads
 

@@ -12,11 +12,9 @@ import numpy as np
 
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import chunk_rows, direction_of, rows_of, weights_of
-from steelyard.log.gaps import segments
-from steelyard.log.log import Log
-from steelyard.log.smoothers import BUTTERWORTH, derivatives, order_of
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.log import BUTTERWORTH, Log, derivatives, order_of, segments
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 DRIFT = "a slow drift of the torque"
 NAMES = (

@@ -6,15 +6,13 @@ from functools import cached_property
 import numpy as np
 from array_api_compat import is_jax_array
 
-from steelyard.dynamics import kernel_choice
-from steelyard.dynamics.kernel_plan import fused_plan
-from steelyard.dynamics.tree_plan import fixed_poses
+from steelyard.dynamics import fixed_poses, fused_plan, kernel_choice
 from steelyard.information.device import Device
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import chunk_rows, effect_values, known_torque, rows_of
 from steelyard.information.stores import Grams
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 ENGINES = ("numpy", "numba", "jax")
 CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
@@ -114,7 +112,7 @@ class Fused:
 
     @cached_property
     def _kernel(self):
-        from steelyard.dynamics.kernel import add_samples
+        from steelyard.dynamics import add_samples
 
         return add_samples
 

@@ -12,14 +12,13 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.errors import FitError, LogError, OptionError
-from steelyard.identifiability.basis import Basis
+from steelyard.identifiable import Basis
 from steelyard.information.squares import Squares
 from steelyard.information.sums import Information
-from steelyard.log.npz import members
-from steelyard.model.fingerprint import fingerprint
-from steelyard.model.robot import Robot
-from steelyard.parameters import Extra, ParameterLayout
-from steelyard.versions import require_readable
+from steelyard.log import members
+from steelyard.model import Robot, fingerprint
+from steelyard.storage import require_readable
+from steelyard.terms import Extra, ParameterLayout
 
 FORMAT = "steelyard information 1.0"
 ARRAYS = ("gram", "moment", "energy", "counts", "weights", "columns")

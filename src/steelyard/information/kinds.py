@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 
-from steelyard.dynamics.balances import sensor_frame
-from steelyard.dynamics.closed_loop.choice import choose
+from steelyard.dynamics import choose, sensor_frame
 from steelyard.errors import OptionError, choices
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 OF_JOINTS = ("joints", "momentum", "power", "energy")  # they all follow from torques of all joints
 OF_LOOPS = ("joints", "power", "energy")  # forces in closed loops do no work

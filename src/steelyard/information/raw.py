@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.dynamics.geared import geared
+from steelyard.dynamics import geared
 from steelyard.information import factors
 from steelyard.information.squares import Squares
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from steelyard.information.engines import CHUNK
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import channels_of, chunk_rows, direction_of, require_tree, rows_of
 from steelyard.information.sums import Information
-from steelyard.log.log import Log
+from steelyard.log import Log
 
 
 def residuals(info: Information, log: Log, base) -> np.ndarray:

@@ -8,9 +8,9 @@ import numpy as np
 
 from steelyard.defaults import REVERSAL_WEIGHT
 from steelyard.errors import OptionError
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH, layout_of
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, layout_of
 
 
 def reversal_weights(

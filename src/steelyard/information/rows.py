@@ -5,14 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.coupling import motor_of
-from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
-from steelyard.dynamics.kinematics import tree
-from steelyard.dynamics.regressor import row_blocks
+from steelyard.dynamics import effect_column, extra_rows, row_blocks, shared_directions, tree
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout, motor_of
 
 
 @dataclass(frozen=True, eq=False)

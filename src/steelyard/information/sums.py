@@ -11,12 +11,12 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
-from steelyard.identifiability.basis import Basis, from_null_space
+from steelyard.identifiable import Basis, from_null_space
 from steelyard.information import factors as triangular
 from steelyard.information.discrepancy import Discrepancy
 from steelyard.information.squares import Squares
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH, ParameterLayout
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
 KINDS = ("gram", "qr")
 MOST_SAMPLES = 2**53

@@ -15,8 +15,7 @@ from math import comb, factorial
 import numpy as np
 
 from steelyard.errors import LogError
-from steelyard.log.gaps import segments
-from steelyard.log.log import Log
+from steelyard.log import Log, segments
 
 DEGREE = 5
 HALF = (DEGREE + 1) / 2  # of the window's length, in knots

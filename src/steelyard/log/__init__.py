@@ -1,21 +1,107 @@
 """Logs: read them, check them, filter them, split them, write them."""
 
+from typing import TYPE_CHECKING
+
+from steelyard.lazy import lazy
 from steelyard.log import checks, filters
-from steelyard.log.finding import Finding
-from steelyard.log.log import Log
-from steelyard.log.read import read_log
+from steelyard.log.bandwidth import acceleration_noise, bandwidth, cutoff_for, highest_cutoff, torque_cutoff_for
+from steelyard.log.checks import USUAL
+from steelyard.log.columns import split_unit
+from steelyard.log.csv import decoded, numbers
+from steelyard.log.csv_header import Head
+from steelyard.log.finding import Finding, fatal
+from steelyard.log.free_base import convention_of, from_convention
+from steelyard.log.gaps import GAP, gaps, segments
+from steelyard.log.log import Log, independence_of
+from steelyard.log.masks import masked
+from steelyard.log.motion import full_turns
+from steelyard.log.npz import members
+from steelyard.log.parquet import length
+from steelyard.log.quantum import quantum
+from steelyard.log.read import READERS, read_log
+from steelyard.log.saturation import clipped_sides, saturated
+from steelyard.log.smoothers import BUTTERWORTH, derivatives, order_of
 from steelyard.log.split import folds, joined, split_blocks
+from steelyard.log.stamps import even_stamps
+from steelyard.log.units import factor
+from steelyard.log.vocabulary import WORDS
 from steelyard.log.write import write_csv, write_npz
 
+if TYPE_CHECKING:
+    from steelyard.log.kalman_kernel import (
+        ACCELERATION_SPREAD,
+        OPTIONS,
+        RATE_SPREAD,
+        covariances,
+        filter_vector,
+        predict,
+        times,
+        update,
+    )
+
+# Loaded on first use: they bring heavy libraries.
+__getattr__ = lazy(
+    __name__,
+    {
+        "covariances": "kalman_kernel",
+        "filter_vector": "kalman_kernel",
+        "OPTIONS": "kalman_kernel",
+        "predict": "kalman_kernel",
+        "times": "kalman_kernel",
+        "update": "kalman_kernel",
+        "ACCELERATION_SPREAD": "kalman_kernel",
+        "RATE_SPREAD": "kalman_kernel",
+    },
+)
+
 __all__ = [
+    "ACCELERATION_SPREAD",
+    "BUTTERWORTH",
+    "GAP",
+    "OPTIONS",
+    "RATE_SPREAD",
+    "READERS",
+    "USUAL",
+    "WORDS",
     "Finding",
+    "Head",
     "Log",
+    "acceleration_noise",
+    "bandwidth",
     "checks",
+    "clipped_sides",
+    "convention_of",
+    "covariances",
+    "cutoff_for",
+    "decoded",
+    "derivatives",
+    "even_stamps",
+    "factor",
+    "fatal",
+    "filter_vector",
     "filters",
     "folds",
+    "from_convention",
+    "full_turns",
+    "gaps",
+    "highest_cutoff",
+    "independence_of",
     "joined",
+    "length",
+    "masked",
+    "members",
+    "numbers",
+    "order_of",
+    "predict",
+    "quantum",
     "read_log",
+    "saturated",
+    "segments",
     "split_blocks",
+    "split_unit",
+    "times",
+    "torque_cutoff_for",
+    "update",
     "write_csv",
     "write_npz",
 ]

@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.coupling import motor_of, ratios_of
 from steelyard.errors import LogError, OptionError
 from steelyard.log import checks
 from steelyard.log.bandwidth import cutoff_for, torque_cutoff_for
@@ -19,7 +18,7 @@ from steelyard.log.gaps import segments
 from steelyard.log.log import Log
 from steelyard.log.repeats import restamp
 from steelyard.log.smoothers import BUTTERWORTH, derivatives, describe, order_of
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.terms import COULOMB_WIDTH, motor_of, ratios_of
 
 __all__ = ["cutoff_for", "decimate", "differentiate", "lowpass", "restamp", "torque_cutoff_for"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia.parameters import transform
+from steelyard.inertia import transform
 from steelyard.model.joint import Joint, unlimited
 from steelyard.model.robot import WORLD, Link, Robot, Source
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia import pseudo
-from steelyard.inertia.parameters import to_com_inertia, transform
+from steelyard.inertia import pseudo, to_com_inertia, transform
 from steelyard.model.compare import PROPERTIES, relative_difference
 from steelyard.model.joint import Joint
 from steelyard.model.robot import Link, Robot

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import InertiaError, ModelError
-from steelyard.inertia.ellipsoid import Ellipsoid
-from steelyard.inertia.enclose import corners, minimum_volume_ellipsoid
+from steelyard.inertia import Ellipsoid, corners, minimum_volume_ellipsoid
 from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.mjcf_geoms import geom_solid
 from steelyard.model.mjcf_names import body_name

@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 
 # kept components of the relative twist `[v; w]` in the axes of the first frame
-KINDS = {
+LOOP_KINDS = {
     "connect": (0, 1, 2),
     "hinge": (0, 1, 2, 3, 4),
     "slide": (0, 1, 3, 4, 5),
@@ -29,7 +29,7 @@ class Loop:
     """One closure of a kinematic loop.
 
     bodies: names of the two bodies, None for the ground. rotations (2, 3, 3), positions (2, 3): the frames that the
-    closure ties together, each in its body's frame (the world's for None). kind: of `KINDS`.
+    closure ties together, each in its body's frame (the world's for None). kind: of `LOOP_KINDS`.
     """
 
     name: str
@@ -39,8 +39,8 @@ class Loop:
     positions: np.ndarray
 
     def __post_init__(self):
-        if self.kind not in KINDS:
-            raise ModelError(f"Loop '{self.name}' has unknown kind '{self.kind}'. Known kinds: {choices(KINDS)}.")
+        if self.kind not in LOOP_KINDS:
+            raise ModelError(f"Loop '{self.name}' has unknown kind '{self.kind}'. Known kinds: {choices(LOOP_KINDS)}.")
         for name, shape in (("rotations", (2, 3, 3)), ("positions", (2, 3))):
             array = np.array(getattr(self, name), dtype=float).reshape(shape)
             array.flags.writeable = False
@@ -49,4 +49,4 @@ class Loop:
     @property
     def equations(self) -> int:
         """Number of equations, redundant ones included."""
-        return len(KINDS[self.kind])
+        return len(LOOP_KINDS[self.kind])

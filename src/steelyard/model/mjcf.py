@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia.parameters import from_com_inertia
+from steelyard.inertia import from_com_inertia
 from steelyard.model.assemble import Part, assemble, free_joint
 from steelyard.model.joint import Joint, prismatic_subspace, revolute_subspace, spherical_subspace, unlimited
 from steelyard.model.mjcf_compile import compile_file

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia.rotation import to_quaternion
+from steelyard.inertia import to_quaternion
 from steelyard.model.changes import require_consistent
 from steelyard.model.compare import PROPERTIES
 from steelyard.model.draft import Draft

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia.rotation import to_quaternion
+from steelyard.inertia import to_quaternion
 from steelyard.model.changes import Changes, com_form, find_changes
 from steelyard.model.draft import Draft
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.inertia.parameters import from_origin_inertia, rotational_inertia
+from steelyard.inertia import from_origin_inertia, rotational_inertia
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.errors import InertiaError, ModelError, choices
-from steelyard.inertia.ellipsoid import Ellipsoid
+from steelyard.inertia import Ellipsoid
 from steelyard.model.robot import WORLD, Link, Robot
 from steelyard.model.side_table import Table
 from steelyard.spatial import rotation_from_rpy

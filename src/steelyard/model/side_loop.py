@@ -3,7 +3,7 @@
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.model.loops import KINDS, Loop
+from steelyard.model.loops import LOOP_KINDS, Loop
 from steelyard.model.robot import WORLD, Link, Robot
 from steelyard.model.side_frames import GROUND, rest_poses, z_along
 from steelyard.model.side_table import Table
@@ -20,9 +20,9 @@ def loop(table: Table, robot: Robot) -> Loop:
     name, kind = table.text("name"), table.text("kind")
     if name is None:
         raise ModelError(f"{table.name('name')} is missing; every loop needs a name of its own.")
-    if kind not in KINDS:
+    if kind not in LOOP_KINDS:
         found = "is missing" if kind is None else f"is '{kind}'"
-        raise ModelError(f"{table.name('kind')} {found}; expected one of {choices(KINDS)}.")
+        raise ModelError(f"{table.name('kind')} {found}; expected one of {choices(LOOP_KINDS)}.")
     ends = [_link(table, key, robot) for key in ("link", "other")]
     if ends[0].body == ends[1].body:
         raise ModelError(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.inertia.parameters import to_com_inertia
+from steelyard.inertia import to_com_inertia
 from steelyard.model.loops import Loop
 from steelyard.model.robot import Robot
 from steelyard.model.rotor import Rotor

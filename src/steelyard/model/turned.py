@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia.rotation import from_vector, left_jacobian
+from steelyard.inertia import from_vector, left_jacobian
 from steelyard.model.joint import Joint
 from steelyard.model.robot import Robot
 from steelyard.spatial import adjoint

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia.parameters import from_com_inertia
+from steelyard.inertia import from_com_inertia
 from steelyard.model.assemble import DEFAULT_GRAVITY, Part, assemble, free_joint
 from steelyard.model.joint import Joint, planar_subspace, prismatic_subspace, revolute_subspace, unit_axis, unlimited
 from steelyard.model.robot import WORLD, Robot, Source

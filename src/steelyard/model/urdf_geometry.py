@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia import solids
-from steelyard.inertia.enclose import corners
+from steelyard.inertia import corners, solids
 from steelyard.model.meshes import Meshes, read_mesh
 from steelyard.model.references import Resolved
 from steelyard.model.urdf import origin

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia.parameters import transform
-from steelyard.inertia.rotation import from_vector
+from steelyard.inertia import from_vector, transform
 from steelyard.model.assemble import DEFAULT_GRAVITY
 from steelyard.model.changes import require_consistent
 from steelyard.model.draft import Draft

@@ -1,7 +1,9 @@
 """What a robot holds: mass, centre of mass and inertia of an object from a wrist force-torque sensor (paper E)."""
 
+from steelyard.payload import command
 from steelyard.payload.batch import EntropicFits, entropic_fits
 from steelyard.payload.carried import carried_log
+from steelyard.payload.command import Outcome, Request
 from steelyard.payload.diagnose import diagnose
 from steelyard.payload.estimate import Payload, Status
 from steelyard.payload.identify import METHODS, identify
@@ -12,6 +14,7 @@ from steelyard.payload.online import Change, OnlineEstimator
 from steelyard.payload.online_motion import PoseTracker
 from steelyard.payload.read import read_wrench_log
 from steelyard.payload.shape import Solid, solid_of
+from steelyard.payload.signals import Signals
 from steelyard.payload.tool import Tool, calibrate, compensate
 from steelyard.payload.torques import carried_information, identify_from_torques
 from steelyard.payload.vendors import export, in_frame
@@ -25,8 +28,11 @@ __all__ = [
     "MotionNoise",
     "Observability",
     "OnlineEstimator",
+    "Outcome",
     "Payload",
     "PoseTracker",
+    "Request",
+    "Signals",
     "Solid",
     "Status",
     "Tool",
@@ -34,6 +40,7 @@ __all__ = [
     "calibrate",
     "carried_information",
     "carried_log",
+    "command",
     "compensate",
     "diagnose",
     "entropic_fits",

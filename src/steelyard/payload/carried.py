@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from steelyard.dynamics.kinematics import body_motion, motion, samples_last
+from steelyard.dynamics import body_motion, motion, samples_last
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.model.robot import WORLD, Robot
+from steelyard.model import WORLD, Robot
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.spatial import cross, rotate
 

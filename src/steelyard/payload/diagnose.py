@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from steelyard.log.finding import Finding
-from steelyard.log.gaps import gaps
+from steelyard.log import Finding, gaps
 from steelyard.payload.explain import explanation
 from steelyard.payload.gravity import Strength, doubt, strength_of
 from steelyard.payload.information import accumulate, wrench_regressor

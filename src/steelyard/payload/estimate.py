@@ -6,8 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.inertia import parameters, pseudo
-from steelyard.inertia.realizability import is_consistent
+from steelyard.inertia import is_consistent, parameters, pseudo
 from steelyard.spatial import skew
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.log.finding import Finding, fatal
+from steelyard.log import Finding, fatal
 from steelyard.payload.gravity import Strength, refutation
 from steelyard.payload.information import wrench_regressor
 from steelyard.payload.kinematics import streamed

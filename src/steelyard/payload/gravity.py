@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.log.finding import Finding, fatal
+from steelyard.log import Finding, fatal
 from steelyard.payload.information import triangle, wrench_regressor
 from steelyard.payload.problem import make_problem, solve
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog

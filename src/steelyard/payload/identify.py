@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import InertiaError, LogError, OptionError, choices
-from steelyard.inertia import divergence
-from steelyard.inertia.realizability import Consistent, EllipsoidRealizable, HullRealizable, is_consistent
+from steelyard.inertia import Consistent, EllipsoidRealizable, HullRealizable, divergence, is_consistent
 from steelyard.payload.density import density_fit
 from steelyard.payload.diagnose import examine, misfit
 from steelyard.payload.estimate import Payload, Status

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.dynamics.body import body_regressor
+from steelyard.dynamics import body_regressor
 from steelyard.errors import LogError, OptionError
 from steelyard.payload.wrench_log import WrenchLog
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
-from steelyard.log.finding import Finding, fatal
-from steelyard.log.gaps import segments
+from steelyard.log import Finding, fatal, segments
 from steelyard.payload.motion import filter_motion
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.spatial import cross, rotate

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import InertiaError, OptionError
-from steelyard.inertia import parameters
-from steelyard.inertia.divergence import riemannian
-from steelyard.inertia.realizability import is_consistent
+from steelyard.inertia import is_consistent, parameters, riemannian
 
 
 @dataclass(frozen=True)

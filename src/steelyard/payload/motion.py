@@ -36,7 +36,7 @@ def filter_motion(
     backwards only, as online. settle: samples left out at the start, while the filter finds its way. Raises LogError
     without positions or with fewer than 10 samples.
     """
-    from steelyard.log.kalman_kernel import covariances, filter_vector
+    from steelyard.log import covariances, filter_vector
     from steelyard.payload.motion_kernel import filter_rotation
 
     position = _require_poses(log)
@@ -81,14 +81,14 @@ def tune(log: WrenchLog) -> MotionNoise:
 
 
 def _from_rest(t, measured, gains, back, smooth):
-    from steelyard.log.kalman_kernel import filter_vector
+    from steelyard.log import filter_vector
 
     return filter_vector(t, measured, gains, back, smooth, *AT_REST)
 
 
 def _likelihood(kernel, t, measured, sigma, q) -> float:
     """Log-likelihood of the poses, from the innovations."""
-    from steelyard.log.kalman_kernel import covariances
+    from steelyard.log import covariances
 
     gains, back, variance, _ = covariances(t, sigma, q, False)
     squares = kernel(t, measured, gains, back, False)[-1]

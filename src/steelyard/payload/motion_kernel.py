@@ -6,7 +6,7 @@ The error state lives in body axes and is small between samples, so the covarian
 import numpy as np
 from numba import njit
 
-from steelyard.log.kalman_kernel import OPTIONS, predict, times, update
+from steelyard.log import OPTIONS, predict, times, update
 
 
 @njit(**OPTIONS)

@@ -22,7 +22,7 @@ class PoseTracker:
     def update(self, t: float, rotation, position) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One pose: rotation (3, 3) world_from_sensor, position (3,) in the world. Returns rotation (3, 3), twist (6,)
         and acceleration (6,). Raises LogError when time does not increase."""
-        from steelyard.log.kalman_kernel import ACCELERATION_SPREAD, RATE_SPREAD
+        from steelyard.log import ACCELERATION_SPREAD, RATE_SPREAD
         from steelyard.payload.motion_kernel import track
 
         R, p = np.array(rotation, dtype=float), np.array(position, dtype=float)

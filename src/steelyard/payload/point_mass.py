@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.inertia.parameters import transform_matrix
+from steelyard.inertia import transform_matrix
 from steelyard.payload.information import accumulate, triangle
 from steelyard.payload.problem import Problem
 from steelyard.payload.shape import unit_masses
@@ -161,7 +161,7 @@ def _squared_gap(F, right, P, m, weight):
 
 def _cone(F, right, split, P, weight):
     """Problem 1 by the cone solver: slower, and sure."""
-    from steelyard.inertia.solver import minimise
+    from steelyard.inertia import minimise
 
     n, k = P.shape[1], len(right)
     A = np.zeros((k + n + 3 + n, n + 3))

@@ -5,14 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.log.columns import split_unit
-from steelyard.log.csv import decoded, numbers
-from steelyard.log.csv_header import Head
-from steelyard.log.npz import members
-from steelyard.log.read import read_log
-from steelyard.log.units import factor
-from steelyard.log.vocabulary import WORDS
-from steelyard.model.robot import Robot
+from steelyard.log import WORDS, Head, decoded, factor, members, numbers, read_log, split_unit
+from steelyard.model import Robot
 from steelyard.payload.carried import carried_log
 from steelyard.payload.kinematics import streamed
 from steelyard.payload.motion import filter_motion

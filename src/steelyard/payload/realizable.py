@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from steelyard.inertia import divergence
-from steelyard.inertia.body_set import BodySet
-from steelyard.inertia.solver import COARSE, minimise
+from steelyard.inertia import COARSE, BodySet, divergence, minimise
 from steelyard.payload.information import triangle
 
 WEIGHT = 1e-2  # of the prior: it decides what the data leaves open and hardly moves the rest

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import InertiaError, OptionError
-from steelyard.inertia import mesh, mesh_checks, mesh_files, pseudo
-from steelyard.inertia.ellipsoid import Ellipsoid
+from steelyard.inertia import Ellipsoid, mesh, mesh_checks, mesh_files, pseudo
 from steelyard.payload import filling
 
 POINTS = 2000  # target number of points of a solid: its moments are then right to about a per cent
@@ -51,7 +50,7 @@ class Solid:
     @cached_property
     def ellipsoid(self) -> Ellipsoid:
         """A small ellipsoid around the points (the smallest around them, a little enlarged for their own extent)."""
-        from steelyard.inertia.enclose import minimum_volume_ellipsoid
+        from steelyard.inertia import minimum_volume_ellipsoid
 
         return minimum_volume_ellipsoid(self.corners, tolerance=1e-4)
 
@@ -59,7 +58,7 @@ class Solid:
     def corners(self) -> np.ndarray:
         """(k, 3) corners of the convex hull of the small boxes around all points, which have volume where the points
         lie in a plane or on a line."""
-        from steelyard.inertia.enclose import corners
+        from steelyard.inertia import corners
 
         half = self.spacing / 2
         offsets = half * np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])

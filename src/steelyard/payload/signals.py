@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.dynamics.effects import friction_torque
-from steelyard.dynamics.inverse import inverse_dynamics
-from steelyard.dynamics.regressor import regressor
+from steelyard.dynamics import friction_torque, inverse_dynamics, regressor
 from steelyard.inertia import parameters
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
+from steelyard.log import Log
+from steelyard.model import Robot
 from steelyard.payload.carried import frame_of
 from steelyard.payload.estimate import Payload
 from steelyard.payload.information import wrench_regressor

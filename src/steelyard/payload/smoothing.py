@@ -9,7 +9,7 @@ alone.
 
 import numpy as np
 
-from steelyard.log.gaps import segments
+from steelyard.log import segments
 from steelyard.payload.motion import QUIETEST, roughness
 from steelyard.payload.wrench_log import WrenchLog
 

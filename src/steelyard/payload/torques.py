@@ -11,17 +11,16 @@ import numpy as np
 
 from steelyard.errors import FitError, LogError
 from steelyard.inertia import parameters
-from steelyard.information.accumulate import accumulate
-from steelyard.information.sums import Information
-from steelyard.log.log import Log
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.information import Information, accumulate
+from steelyard.log import Log
+from steelyard.model import Robot
 from steelyard.payload.carried import frame_of
 from steelyard.payload.density import density_fit
 from steelyard.payload.estimate import Payload, Status
 from steelyard.payload.geo import entropic_fit
 from steelyard.payload.shape import solid_of
 from steelyard.payload.unknown import compact_body, status_of
+from steelyard.terms import COULOMB_WIDTH
 
 STEPS = 5
 MOST = 0.7  # of the torque beyond the arm's: half its energy, beyond which model errors weigh more than the payload

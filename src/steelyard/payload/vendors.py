@@ -11,8 +11,7 @@
 import numpy as np
 
 from steelyard.errors import InertiaError, OptionError, choices
-from steelyard.inertia import parameters, snippet
-from steelyard.inertia.realizability import is_consistent
+from steelyard.inertia import is_consistent, parameters, snippet
 from steelyard.payload.estimate import Payload
 
 FORMATS = ("franka", "ur", "kuka", "ros", "urdf", "mjcf")

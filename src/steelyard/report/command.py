@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from steelyard.payload.command import Request
+from steelyard.payload import Request
 from steelyard.pipeline import Job
 
 NO_FRICTION = "none"

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.fit.repeatability import Repeatability, compared
+from steelyard.fit import Repeatability, compared
 from steelyard.report.jsonable import jsonable
 from steelyard.report.numbers import plural, share, times
 from steelyard.report.record import Record

@@ -10,16 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.diagnose.contributions import EFFECTS, contributions
-from steelyard.dynamics.effects import effect_column
+from steelyard.diagnose import EFFECTS, contributions
+from steelyard.dynamics import effect_column
 from steelyard.errors import LogError, OptionError
-from steelyard.fit.estimate import Estimate
-from steelyard.log.log import Log
-from steelyard.log.npz import members
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH
+from steelyard.fit import Estimate
+from steelyard.log import Log, members
+from steelyard.model import Robot
 from steelyard.pipeline import Result
 from steelyard.report.thin import thin
+from steelyard.terms import COULOMB_WIDTH
 
 Curves = Mapping[tuple[str, int, str], np.ndarray]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.console import Group
 from rich.text import Text
 
-from steelyard.inspect import Inspection
 from steelyard.log import Log
+from steelyard.pipeline import Inspection
 from steelyard.report.figures import health as figures
 from steelyard.report.jsonable import jsonable
 from steelyard.report.numbers import number, plural, share
@@ -48,7 +48,7 @@ def write_page(found: Inspection, log: Log, path, *, inputs: Sequence[Path] = ()
     return write_file(path, page(view(found, log)).encode(), what="Page", inputs=inputs)
 
 
-def overview(found: Inspection) -> Group:
+def health_overview(found: Inspection) -> Group:
     """What `steelyard inspect` prints."""
     summary = jsonable(found.as_json())
     judged = _verdict(summary)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.dynamics.closed_loop import with_motors
+from steelyard.dynamics import with_motors
 from steelyard.errors import OptionError, choices
+from steelyard.fit import Validation, validate
 from steelyard.log import Finding, Log, joined
 from steelyard.model import Robot
 from steelyard.pipeline import Job, load_with_side, read_and_prepared
@@ -16,7 +17,6 @@ from steelyard.report.numbers import number, percent, times
 from steelyard.report.record import read
 from steelyard.report.sheet import Sheet, sheet
 from steelyard.report.verdict import LARGE, SAME
-from steelyard.validate import Validation, validate
 
 MODELS = (".urdf", ".xml")
 

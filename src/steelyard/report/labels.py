@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from steelyard.fit.least_squares import model_parameters
-from steelyard.identifiability.basis import Basis
-from steelyard.inertia import pseudo
-from steelyard.inertia.parameters import UNITS
-from steelyard.model.robot import Robot
-from steelyard.parameters import ParameterLayout
+from steelyard.fit import model_parameters
+from steelyard.identifiable import Basis
+from steelyard.inertia import UNITS, pseudo
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout
 
 NEGLIGIBLE = 1e-6  # coefficient of a combination below which a parameter takes no part: a lever arm of 1 mm, squared
 ROTARY = {"tau": "N m", "viscous": "N m s/rad", "coulomb": "N m", "offset": "N m", "armature": "kg m^2"}

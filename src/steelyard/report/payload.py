@@ -6,9 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.payload.command import Outcome, Request
-from steelyard.payload.estimate import Payload, Status
-from steelyard.payload.signals import Signals
+from steelyard.payload import Outcome, Payload, Request, Signals, Status
 from steelyard.report.answers import MAY
 from steelyard.report.command import repeat_payload
 from steelyard.report.curves import limit_of

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from steelyard.payload.command import Outcome, Request
+from steelyard.payload import Outcome, Request
 from steelyard.report.files import FILES, write
 from steelyard.report.outputs import staged
 from steelyard.report.payload import payload_record

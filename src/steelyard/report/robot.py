@@ -15,7 +15,7 @@ def robot_view(summary: dict, folder, folders=()) -> str:
     """
     if summary["kind"] != "identification":
         return ""
-    from steelyard.view import embed
+    from steelyard.viewer import embed
 
     given = next((each for each in summary["provenance"]["inputs"] if each["role"] == "model"), None)
     if given is None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.inertia import mesh, mesh_files, snippet
-from steelyard.inertia.parameters import NAMES, UNITS, to_com_inertia
+from steelyard.inertia import NAMES, UNITS, mesh, mesh_files, snippet, to_com_inertia
 from steelyard.report.outputs import write_file
 
 PICTURES = (".png", ".html")

@@ -5,14 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.diagnose import Diagnosis
-from steelyard.fit import Source
-from steelyard.fit.generalization import Generalization
-from steelyard.fit.least_squares import model_parameters
-from steelyard.inertia import pseudo
-from steelyard.inertia.parameters import rotational_inertia, to_com_inertia
-from steelyard.inspect import Inspection
-from steelyard.model.robot import Robot
-from steelyard.pipeline import Result
+from steelyard.fit import Generalization, Source, model_parameters
+from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
+from steelyard.model import Robot
+from steelyard.pipeline import Inspection, Result
 from steelyard.report.answers import answers
 from steelyard.report.command import repeat_command
 from steelyard.report.jsonable import jsonable

@@ -7,7 +7,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.fit.constraints import CAN_EXIST
+from steelyard.fit import CAN_EXIST
 from steelyard.report.numbers import number, percent
 from steelyard.report.sheet import Cell, Sheet
 from steelyard.report.sheets import torques

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from steelyard.log.gaps import gaps
+from steelyard.log import gaps
 
 
 def thin(t, y, limit: int = 2000):

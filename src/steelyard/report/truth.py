@@ -5,8 +5,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.fit.least_squares import model_parameters
-from steelyard.model.robot import Robot
+from steelyard.fit import model_parameters
+from steelyard.model import Robot
 from steelyard.pipeline import Result
 from steelyard.report.labels import column_units, knowledge
 from steelyard.report.numbers import number

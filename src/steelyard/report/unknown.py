@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 
-from steelyard.inertia.parameters import NAMES
+from steelyard.inertia import NAMES
 from steelyard.pipeline import Job
 from steelyard.report.command import folder_options, log_options
 from steelyard.report.numbers import plural

@@ -7,8 +7,7 @@ predict one another as well as noise and covariance say; other motion is promise
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from steelyard.fit import Status
-from steelyard.fit.generalization import Generalization, Prediction
+from steelyard.fit import Generalization, Prediction, Status
 from steelyard.pipeline import Result
 from steelyard.report.numbers import percent, plural, times
 

@@ -9,7 +9,7 @@ from steelyard.dynamics.closed_loop.choice import Choice
 from steelyard.dynamics.closed_loop.closure import CLOSED, close, moved
 from steelyard.dynamics.closed_loop.constraint import constants
 from steelyard.dynamics.closed_loop.velocity import transmission
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 STEPS = 400
 FIRST, LARGEST, SMALLEST = 0.1, 0.3, 1e-5  # radians, or lengths of the robot, in one step

@@ -8,7 +8,7 @@ import numpy as np
 from steelyard.dynamics.closed_loop.closure import CLOSED, DEPENDENT, close, moved
 from steelyard.dynamics.closed_loop.constraint import constants, gaps, jacobian, placed
 from steelyard.errors import LoopError, ModelError, OptionError, choices
-from steelyard.model.robot import WORLD, Robot
+from steelyard.model import WORLD, Robot
 
 SEED = 20260111
 GUESSES, NEARBY = 32, 12

@@ -3,7 +3,7 @@
 import numpy as np
 
 from steelyard.dynamics.closed_loop.constraint import constants, gaps, jacobian, placed
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 from steelyard.spatial import cross, rotate, rotation_from_quaternion
 
 CLOSED = 1e-6  # of the robot's length, or radians: larger gaps are open

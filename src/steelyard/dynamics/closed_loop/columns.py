@@ -3,11 +3,11 @@
 import numpy as np
 
 from steelyard.dynamics.closed_loop.state import State
-from steelyard.dynamics.closed_loop.torque import projected
+from steelyard.dynamics.closed_loop.torque import on_independent_joints
 from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
 from steelyard.dynamics.regressor import regressor_rows
-from steelyard.model.robot import Robot
-from steelyard.parameters import COULOMB_WIDTH, ParameterLayout
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
 
 def columns(robot: Robot, layout: ParameterLayout, at: State, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
@@ -26,4 +26,4 @@ def columns(robot: Robot, layout: ParameterLayout, at: State, *, direction=None,
     for i, extra in enumerate(layout.extras):
         rows = extra_rows(robot, extra, q, v, a, direction=shared.get(i), coulomb_width=coulomb_width)
         full[list(extra.dofs), layout.extra.start + i] = rows
-    return projected(at, np.moveaxis(full, -1, 0))
+    return on_independent_joints(at, np.moveaxis(full, -1, 0))

@@ -12,9 +12,7 @@ import numpy as np
 
 from steelyard.dynamics.inverse import coordinate_map
 from steelyard.dynamics.kinematics import motion, tree
-from steelyard.model.joint import KINDS as JOINT_KINDS
-from steelyard.model.loops import KINDS
-from steelyard.model.robot import WORLD, Robot
+from steelyard.model import KINDS, LOOP_KINDS, WORLD, Robot
 from steelyard.spatial import crm, cross, rotate
 
 
@@ -44,7 +42,7 @@ def constants(robot: Robot) -> Constants:
     bodies = np.array([[index[name] for name in side] for side in zip(*(l.bodies for l in robot.loops), strict=True)])
     with_ground = np.concatenate([fixed.ancestors[robot.body_joints], np.zeros((1, fixed.ancestors.shape[1]))])
     length = _length(robot)
-    kept = [KINDS[loop.kind] for loop in robot.loops]
+    kept = [LOOP_KINDS[loop.kind] for loop in robot.loops]
     return Constants(
         bodies=bodies,
         rotations=np.stack([loop.rotations for loop in robot.loops], axis=1),
@@ -95,7 +93,7 @@ def gaps(robot: Robot, at: Placed):
     linear = rotate(np.swapaxes(first, -1, -2), at.positions[1] - at.positions[0])
     relative = np.swapaxes(first, -1, -2) @ second
     turn = Rotation.from_matrix(relative.reshape(-1, 3, 3)).as_rotvec().reshape(linear.shape)
-    one_axis = np.array([KINDS[loop.kind][-2:] == (3, 4) for loop in robot.loops])
+    one_axis = np.array([LOOP_KINDS[loop.kind][-2:] == (3, 4) for loop in robot.loops])
     turn = np.where(one_axis[:, None], _tilt(relative[..., 2]), turn)
     everything = np.concatenate([linear, turn], axis=-1).reshape(len(linear), 6 * linear.shape[1])
     return everything[:, c.rows] / c.row_sizes
@@ -170,5 +168,5 @@ def _coordinate_sizes(robot: Robot, length: float) -> np.ndarray:
         "spherical": (0,) * 3,
         "free": (1,) * 3 + (0,) * 3,
     }
-    assert set(linear) == set(JOINT_KINDS)
+    assert set(linear) == set(KINDS)
     return np.concatenate([np.where(linear[joint.kind], length, 1.0) for joint in robot.free_joints])

@@ -7,11 +7,11 @@ import numpy as np
 from steelyard.dynamics.closed_loop.closure import moved
 from steelyard.dynamics.closed_loop.constraint import jacobian_rate, placed
 from steelyard.dynamics.closed_loop.state import State, state
-from steelyard.dynamics.closed_loop.torque import projected
+from steelyard.dynamics.closed_loop.torque import on_independent_joints
 from steelyard.dynamics.closed_loop.velocity import rate
 from steelyard.dynamics.derivatives import inverse_dynamics_derivatives as tree_derivatives
 from steelyard.dynamics.inverse import inverse_dynamics as tree_inverse_dynamics
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 STEP = 1e-40  # of complex steps: derivatives of analytic functions without cancellation
 
@@ -37,9 +37,9 @@ def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, actuated=None, start=
     by_q, by_v, by_a = tree.dtau_dq, tree.dtau_dv, tree.dtau_da
     tau = tree_inverse_dynamics(robot, at.q, at.v, at.a)
     groups = (
-        projected(at, by_q @ G + by_v @ dv_dq + by_a @ da_dq) + np.einsum("nikj,ni->njk", turning, tau),
-        projected(at, by_v @ G + by_a @ da_dv),
-        projected(at, by_a @ G),
+        on_independent_joints(at, by_q @ G + by_v @ dv_dq + by_a @ da_dq) + np.einsum("nikj,ni->njk", turning, tau),
+        on_independent_joints(at, by_v @ G + by_a @ da_dv),
+        on_independent_joints(at, by_a @ G),
     )
     return Derivatives(*(x.reshape(*at.batch, *x.shape[1:]) for x in groups))
 

@@ -7,7 +7,7 @@ from steelyard.dynamics.closed_loop.choice import Choice
 from steelyard.dynamics.closed_loop.constraint import constants
 from steelyard.dynamics.closed_loop.state import State
 from steelyard.dynamics.closed_loop.velocity import accelerations, transmission
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 REACH = 1.2  # radians, or lengths of the robot: how far an unlimited joint goes from the assembled pose
 CLEAR = 0.05  # of the assembled pose's clearance: closer to a singular configuration nothing goes

@@ -17,7 +17,7 @@ from steelyard.dynamics.closed_loop.velocity import (
     transmission,
 )
 from steelyard.errors import LoopError, OptionError, SingularConfigurationError
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 STRETCHED = 1e-2  # of the assembled pose's clearance: below, a motion that stops has met a singular configuration
 

@@ -11,7 +11,7 @@ from steelyard.dynamics.closed_loop.choice import choose
 from steelyard.dynamics.closed_loop.state import State, named, state
 from steelyard.dynamics.inverse import inverse_dynamics as tree_inverse_dynamics
 from steelyard.dynamics.regressor import regressor as tree_regressor
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 
 def inverse_dynamics(robot: Robot, q, v, a, *, actuated=None, start=None):
@@ -34,7 +34,7 @@ def inverse_dynamics(robot: Robot, q, v, a, *, actuated=None, start=None):
 def tree_torque(robot: Robot, at: State):
     """Torques (n, ni) of the independent joints at a state."""
     tau = tree_inverse_dynamics(robot, at.q, at.v, at.a)
-    return projected(at, tau[..., None])[..., 0]
+    return on_independent_joints(at, tau[..., None])[..., 0]
 
 
 def regressor(robot: Robot, q, v, a, *, actuated=None, start=None):
@@ -43,11 +43,11 @@ def regressor(robot: Robot, q, v, a, *, actuated=None, start=None):
     Returns (..., ni, 10 nb), in torque per unit of each parameter of `robot.inertias.ravel()`.
     """
     at = state(robot, q, v, a, actuated=actuated, start=start)
-    Y = projected(at, tree_regressor(robot, at.q, at.v, at.a))
+    Y = on_independent_joints(at, tree_regressor(robot, at.q, at.v, at.a))
     return Y.reshape(*at.batch, *Y.shape[1:])
 
 
-def projected(at: State, rows):
+def on_independent_joints(at: State, rows):
     """Rows (n, ni, k) of the independent joints from the tree's (n, nv, k): virtual work."""
     return np.swapaxes(at.held.gamma, 1, 2) @ rows
 

@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.dynamics.closed_loop.choice import Choice
 from steelyard.dynamics.closed_loop.constraint import Placed, constants, jacobian, jacobian_rate, placed
 from steelyard.errors import SingularConfigurationError
-from steelyard.model.robot import Robot
+from steelyard.model import Robot
 
 SINGULAR = 1e-7  # clearance at which the passive joints count as lost
 

@@ -3,9 +3,8 @@
 import numpy as np
 
 from steelyard.errors import LogError
-from steelyard.inspect import Inspection, bandwidth
-from steelyard.log import Log
-from steelyard.log.gaps import GAP
+from steelyard.log import GAP, Log, bandwidth
+from steelyard.pipeline import Inspection
 from steelyard.report.figures.look import GIVEN, IDENTIFIED, MEASURED, SERIES, drawn, log_axis, text
 
 BINS = 60

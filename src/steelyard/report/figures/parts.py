@@ -1,6 +1,6 @@
 """What torques are made of: over time for one joint, and as shares for all (paper B, Figure 5)."""
 
-from steelyard.diagnose.contributions import EFFECTS
+from steelyard.diagnose import EFFECTS
 from steelyard.report.figures.choose import joint_place
 from steelyard.report.figures.look import EFFECT_COLORS, drawn, name_axis, quantity, text
 from steelyard.report.record import record_of

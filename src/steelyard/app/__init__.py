@@ -1,0 +1,86 @@
+"""The command line: one file a subcommand, each thin. Heavy modules are imported when a subcommand runs."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from steelyard.app import (
+    analyze,
+    check,
+    convert,
+    demo,
+    excite,
+    fleet,
+    identify,
+    inspect,
+    mesh,
+    payload,
+    report,
+    validate,
+    view,
+)
+from steelyard.app.endings import endings
+from steelyard.app.terminal import DONE, FINDINGS, REFUSED, examples
+
+__all__ = ["DONE", "FINDINGS", "REFUSED", "app", "main"]
+
+EXAMPLES = examples(
+    "steelyard demo --out demo-out",
+    "steelyard identify arm.urdf run1.csv run2.npz --out result",
+    "steelyard identify quadruped.xml trot.npz --floating --cutoff 15 -o result",
+)
+
+app = typer.Typer(
+    name="steelyard",
+    help="Find the inertial parameters of robots, from a model and recorded motion.",
+    epilog=EXAMPLES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main():
+    """Entry point of `steelyard` and `python -m steelyard`."""
+    # BLAS is asked for small matrices only: its threads wait for each other, at three times the processor time
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with endings():
+        app()
+
+
+def show_version(wanted: bool):
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"steelyard {version('steelyard')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+):
+    """Find the inertial parameters of robots, from a model and recorded motion."""
+
+
+for command, words in (
+    (identify, "Identify a robot from a model and logs."),
+    (fleet, "Ask a fleet who differs, and what changed."),
+    (validate, "Say how well a model meets other logs."),
+    (demo, "Identify a PUMA 560 whose model is wrong."),
+    (analyze, "Say what an experiment can reveal."),
+    (inspect, "Say how good a log is."),
+    (mesh, "Inertia of a mesh."),
+    (payload, "Identify what a robot holds."),
+    (excite, "Design a motion that shows the parameters."),
+    (report, "Draw a report again, or compare results."),
+    (check, "Find and mend wrong models."),
+    (convert, "Write URDF as MJCF, or MJCF as URDF."),
+    (view, "Look at a robot in 3D."),
+):
+    name = command.__name__.rpartition(".")[2]
+    app.command(name, short_help=words, epilog=getattr(command, "EXAMPLES", None))(getattr(command, name))

@@ -1,0 +1,101 @@
+"""Groups of options of `steelyard excite`: what moves, within which limits, to show what, and how it is sought."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from steelyard.app.options import FRICTION, Friction, friction_of, words
+
+
+@dataclass(frozen=True)
+class MotionOptions:
+    """What moves, for how long and along which curves."""
+
+    duration: Annotated[float, typer.Option(metavar="S", help="Length of the motion, ramps included.")] = 10.0
+    lock: Annotated[
+        str, typer.Option(metavar="JOINTS", help="Joints that stay still, with commas; patterns such as left_*.")
+    ] = ""
+    move: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that alone move, likewise. [default: all]")] = ""
+    basis: Annotated[str, typer.Option(metavar="KIND", help="fourier or spline.")] = "fourier"
+    harmonics: Annotated[int, typer.Option(metavar="N", help="Harmonics of a Fourier motion.")] = 5
+
+    def of_design(self) -> dict[str, Any]:
+        """The same as options of `excite.design`."""
+        rest = {"duration": self.duration, "basis": self.basis, "harmonics": self.harmonics}
+        return rest | {"locked": words(self.lock), "moved": words(self.move) or None}
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """Limits of the motion."""
+
+    speed: Annotated[float, typer.Option(metavar="SHARE", help="Share of the velocity limits to use.")] = 1.0
+    margin: Annotated[float, typer.Option(metavar="SHARE", help="Share of every limit that stays unused.")] = 0.05
+    acceleration: Annotated[
+        float | None, typer.Option(metavar="A", help="Limit, rad/s^2 or m/s^2. [default: 5/s times the velocity limit]")
+    ] = None
+    jerk: Annotated[float | None, typer.Option(metavar="J", help="Limit, rad/s^3 or m/s^3. [default: none]")] = None
+    cartesian_speed: Annotated[
+        float | None, typer.Option(metavar="M/S", help="Limit for every corner of every body.")
+    ] = None
+    clearance: Annotated[float, typer.Option(metavar="M", help="Distance that bodies keep from each other.")] = 0.02
+    collisions: Annotated[
+        bool, typer.Option("--collisions/--no-collisions", help="Whether collisions are avoided.")
+    ] = True
+    floor: Annotated[float | None, typer.Option(metavar="Z", help="Height that everything stays above, m.")] = None
+    feet: Annotated[
+        str, typer.Option(metavar="LINKS", help="The robot stands on these, with commas; balance is kept.")
+    ] = ""
+    balance: Annotated[
+        float, typer.Option(metavar="M", help="How far inside the feet the zero-moment point stays.")
+    ] = 0.01
+
+    def of_limits(self) -> dict[str, Any]:
+        """The same as fields of `excite.Limits`."""
+        return vars(self) | {"feet": words(self.feet)}
+
+
+@dataclass(frozen=True)
+class AimOptions:
+    """What the motion has to show, and how it will be measured."""
+
+    criterion: Annotated[str, typer.Option(metavar="NAME", help="D, A, E, prediction or condition.")] = "D"
+    focus: Annotated[
+        str, typer.Option(metavar="NAMES", help="What to know: payload, friction, bodies or parameters, with commas.")
+    ] = ""
+    target: Annotated[float | None, typer.Option(metavar="C", help="Condition number to reach; a miss is 1.")] = None
+    rows: Annotated[
+        str, typer.Option(metavar="ROWS", help="What is measured: joints, base and wrench:LINK, with commas.")
+    ] = "joints"
+    friction: Friction = FRICTION
+    armature: Annotated[bool, typer.Option("--armature", help="The motors' inertia is unknown too.")] = False
+    noise: Annotated[
+        float | None, typer.Option(metavar="NM", help="Standard deviation of torques. [default: 1 % of effort limits]")
+    ] = None
+    noise_share: Annotated[
+        float, typer.Option(metavar="SHARE", help="Further noise, as a share of each joint's RMS torque.")
+    ] = 0.0
+
+    def of_design(self) -> dict[str, Any]:
+        """The same as options of `excite.design`."""
+        focus = self.focus if self.focus == "payload" else words(self.focus)
+        return vars(self) | {
+            "focus": focus if self.focus else None,
+            "rows": words(self.rows),
+            "friction": friction_of(self.friction),
+        }
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Where the search starts and what it may take; fields as options of `excite.design`."""
+
+    warm: Annotated[Path | None, typer.Option(metavar="LOG", help="Motion to start from, such as an old -o.")] = None
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the random starts.")] = 0
+    starts: Annotated[int, typer.Option(metavar="N", help="Random starts to optimise to the end.")] = 1
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes for several starts.")] = 1
+    time_limit: Annotated[
+        float | None, typer.Option("--time", metavar="S", help="Stop after this, with the best motion so far.")
+    ] = None

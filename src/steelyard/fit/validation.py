@@ -1,0 +1,122 @@
+"""How well a model predicts torques it was not fitted to."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.dynamics import (
+    choose,
+    extra_torque,
+    friction_torque,
+    inverse_dynamics,
+    of_tree,
+    on_independent_joints,
+    with_motors,
+)
+from steelyard.fit.estimate import Estimate
+from steelyard.identifiable import on_tree
+from steelyard.information import direction_of
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, ParameterLayout
+
+CHUNK = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Torque prediction of a model on a log.
+
+    predicted, measured: (n, nv) in N m or N. rms: (nv,) of the error; relative: (nv,) error over signal of each joint;
+    relative_error: `||e|| / ||tau||` over all joints together that measure any torque: what errors of motion make of
+    the forces on a free base in flight is no share of it. weights: (n, nv) of the samples in these, or None.
+    """
+
+    t: np.ndarray
+    predicted: np.ndarray
+    measured: np.ndarray
+    joint_names: tuple[str, ...]
+    weights: np.ndarray | None = None
+
+    @property
+    def error(self) -> np.ndarray:
+        return self.measured - self.predicted
+
+    @cached_property
+    def rms(self) -> np.ndarray:
+        return np.sqrt(self._mean(self.error**2))
+
+    @cached_property
+    def relative(self) -> np.ndarray:
+        signal = np.sqrt(self._mean(self.measured**2))
+        return self.rms / np.where(signal > 0, signal, np.nan)
+
+    @cached_property
+    def relative_error(self) -> float:
+        weights = self.measured.any(axis=0) * (1.0 if self.weights is None else self.weights)
+        # a sum, not a norm: BLAS would add in another order with another number of threads
+        return float(np.sqrt(np.sum(weights * self.error**2) / np.sum(weights * self.measured**2)))
+
+    def _mean(self, x) -> np.ndarray:
+        """(nv,) weighted means; 0 for a joint none of whose samples count."""
+        if self.weights is None:
+            return np.mean(x, axis=0)
+        return np.sum(self.weights * x, axis=0) / np.maximum(np.sum(self.weights, axis=0), 1e-300)
+
+
+def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Validation:
+    """Predict the torques of a log (with v and a) and compare.
+
+    model: an Estimate, or a Robot with what its file states. rotors: whether the rotors of a Robot move, too; those of
+    an Estimate do when they were identified.
+
+    Raises LogError when the log lacks v, a or tau.
+    """
+    robot = model.require_robot() if isinstance(model, Estimate) else model
+    log.require("q", "v", "a", "tau")
+    if robot.loops:
+        robot = with_motors(robot)
+        log = on_tree(robot, log)
+    q, v, a, tau = log.require("q", "v", "a", "tau")
+    width = model.coulomb_width if isinstance(model, Estimate) else COULOMB_WIDTH
+    layout = model.layout if isinstance(model, Estimate) else ParameterLayout(())
+    direction = direction_of(log, width, layout)
+    chunks = (slice(start, start + CHUNK) for start in range(0, len(log), CHUNK))
+    predicted = np.concatenate(
+        [predict(model, q[s], v[s], a[s], direction=direction[s], rotors=rotors) for s in chunks]
+    )
+    if not robot.loops:
+        return Validation(log.t, predicted, tau, robot.dof_names, log.weights)
+    choice = choose(robot)
+    weights = None if log.weights is None else log.weights[:, choice.independent]
+    return Validation(log.t, predicted, tau[:, choice.independent], choice.names, weights)
+
+
+def predict(model: Estimate | Robot, q, v, a, *, direction=None, rotors: bool = False) -> np.ndarray:
+    """Torques (n, nv) that a model predicts for a motion q (n, nq), v, a (n, nv), friction included.
+
+    Of a robot with closed loops, torques (n, ni) of its independent joints for a motion of all joints that keeps them.
+    direction: (n, nv) filtered direction of motion, where torques are compared with filtered ones; behind it may stand
+    those of the motors that joints share. rotors: see `validate`.
+    """
+    tau = _of_tree(model, q, v, a, direction, rotors)
+    robot = model.require_robot() if isinstance(model, Estimate) else model
+    if not robot.loops:
+        return tau
+    return on_independent_joints(of_tree(with_motors(robot), q, v, a), tau[..., None])[..., 0]
+
+
+def _of_tree(model: Estimate | Robot, q, v, a, direction, rotors: bool):
+    """Torques (n, nv) of all joints of the open tree."""
+    if isinstance(model, Robot):
+        return inverse_dynamics(model, q, v, a, rotors=rotors) + friction_torque(model, v, direction=direction)
+    robot, width = model.require_robot(), model.coulomb_width
+    tau = inverse_dynamics(robot, q, v, a, rotors=bool(model.layout.rotor_names))
+    own = None if direction is None else direction[:, : robot.nv]
+    tau += friction_torque(robot, v, direction=own, coulomb_width=width)
+    if "offset" in model.layout.terms:
+        tau[:, list(model.layout.dofs)] += model.friction["offset"]
+    if model.layout.extras:
+        tau += extra_torque(robot, model.layout, model.extras, q, v, a, direction=direction, coulomb_width=width)
+    return tau

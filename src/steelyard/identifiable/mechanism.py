@@ -1,0 +1,113 @@
+"""What the analysis needs of a robot, and nothing else: a tree of nodes with constant motion subspaces, without units.
+
+Lengths are divided by a characteristic length of the robot, and every coordinate is scaled so that its motion has size
+one, so that tolerances are relative: a millimetre robot and a kilometre robot are the same mechanism.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.terms import ParameterLayout
+
+GROUND = -1
+NO_COLUMN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A rigid body (or the massless frame between two joints of a compound one) and the joint that carries it.
+
+    parent: index of its parent node or GROUND. rotation (3, 3), position (3,): pose in the parent at zero
+    coordinates. subspace (6, k): motion per unit of each coordinate, in the node's frame; coordinates (k,): which ones
+    (empty when the node is fixed to its parent). content (10, c): which inertial parameters it can have; columns (c,):
+    their columns in the regression.
+    """
+
+    name: str
+    joint: str
+    parent: int
+    rotation: np.ndarray
+    position: np.ndarray
+    subspace: np.ndarray
+    coordinates: np.ndarray
+    content: np.ndarray
+    columns: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Spin:
+    """A symmetric rotor on the parent of the joint that drives it, reduced to its moment of inertia about its axis.
+
+    What does not depend on the spin is lumped into the carrier, so only `J (n qd e^T w + (n qd)^2 / 2)` is left (paper
+    C, section 8). lump (10, 4): parameters of the carrier per rotor parameter (of `Im` times n^2); axis (3,) in the
+    carrier's frame; ratio n; columns (4,) m, h, It, Im of the rotor.
+    """
+
+    name: str
+    coordinate: int
+    carrier: int
+    axis: np.ndarray
+    ratio: float
+    lump: np.ndarray
+    columns: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """Nodes (parents first), spins, gravity and columns; see the module text for units.
+
+    gravity (6,): unit vector in the world or zeros. ..._columns (nc,): column of each coordinate's term or NO_COLUMN.
+    scale (p,): a parameter is `scale` times its value here. names, units, values (p,): of all columns; values are the
+    model's. length: metres. stands_on_node: whether the base, fixed in the model, is node 0 here.
+    snapped: largest angle or offset taken as zero.
+    """
+
+    nodes: tuple[Node, ...]
+    spins: tuple[Spin, ...]
+    gravity: np.ndarray
+    coordinate_names: tuple[str, ...]
+    viscous_columns: np.ndarray
+    coulomb_columns: np.ndarray
+    offset_columns: np.ndarray
+    armature_columns: np.ndarray
+    scale: np.ndarray
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    values: np.ndarray
+    layout: ParameterLayout
+    length: float
+    stands_on_node: bool = False
+    snapped: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Child nodes of each node; the last entry has those of the ground."""
+        lists = [[] for _ in range(len(self.nodes) + 1)]
+        for i, node in enumerate(self.nodes):
+            lists[node.parent].append(i)
+        return tuple(map(tuple, lists))
+
+    @cached_property
+    def riders(self) -> tuple[tuple[int, ...], ...]:
+        """Nodes moved by each coordinate."""
+        lists = [[] for _ in self.coordinate_names]
+        for i, node in enumerate(self.nodes):
+            for k in node.coordinates:
+                lists[k].append(i)
+        return tuple(map(tuple, lists))
+
+    def path(self, node: int) -> list[int]:
+        """A node and its ancestors, the node first."""
+        steps = []
+        while node != GROUND:
+            steps.append(node)
+            node = self.nodes[node].parent
+        return steps

@@ -1,0 +1,63 @@
+"""`view` and `embed`: from a model, an estimate and a motion to HTML."""
+
+from pathlib import Path
+
+from steelyard import storage
+from steelyard.errors import OptionError
+from steelyard.fit import Estimate, Uncertainty
+from steelyard.model import Robot, load
+
+PAGE = "view.html"
+
+
+def embed(model, *, estimate=None, trajectory=None) -> str:
+    """A piece of HTML with an interactive 3D view of a robot; everything it needs is in it.
+
+    model: Robot, or path of a URDF or MJCF file. estimate: `Uncertainty` (with the 95 % region of each centre of
+    mass), `Estimate`, another Robot with the same bodies, or the path of an output folder of `identify`; drawn beside
+    the given masses. trajectory: `Trajectory` (such as a design of `excite`), `Log`, or path of a log, to be played.
+    Several views may stand on one page. Where the page has a content security policy, it has to allow inline scripts
+    and styles. Raises SteelyardError; meshes that cannot be read are named in the view instead.
+    """
+    from steelyard.viewer.page import fragment
+
+    return fragment(_scene(model, estimate, trajectory))
+
+
+def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
+    """Write the 3D view of a robot as a page of its own.
+
+    path: of the HTML file, returned. Other arguments and errors as of `embed`.
+    """
+    from steelyard.viewer.page import page
+
+    path = require_page(path)
+    text = page(_scene(model, estimate, trajectory))
+    try:
+        storage.write_bytes(path, text.encode())
+    except OSError as error:
+        raise OptionError(f"Page {path} cannot be written: {error.strerror or error}.") from error
+    return path
+
+
+def require_page(path) -> Path:
+    """The path of a page. Raises OptionError for a suffix that is none."""
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"'{path}': a view is an HTML page; give a name that ends in .html.")
+    return path
+
+
+def _scene(model, estimate, trajectory) -> dict:
+    from steelyard.viewer.bodies import found_in
+    from steelyard.viewer.motion import motion_of
+    from steelyard.viewer.outcome import read_outcome
+    from steelyard.viewer.scene import scene
+
+    robot = model if isinstance(model, Robot) else load(model)
+    found = None
+    if isinstance(estimate, Robot | Estimate | Uncertainty):
+        found = found_in(estimate, robot)
+    elif estimate is not None:
+        found = read_outcome(estimate, robot)
+    return scene(robot, found=found, motion=None if trajectory is None else motion_of(trajectory, robot))
