@@ -2,7 +2,7 @@
 
 from steelyard.diagnose import EFFECTS
 from steelyard.report.figures.choose import joint_place
-from steelyard.report.figures.look import EFFECT_COLORS, drawn, name_axis, quantity, text
+from steelyard.report.figures.look import EFFECT_COLORS, OTHER_COLOR, drawn, name_axis, quantity, text
 from steelyard.report.record import record_of
 
 VISIBLE = 0.1  # percent, below which nothing can be seen of a bar
@@ -19,7 +19,7 @@ def parts(run, joint: str | int):
     for effect in EFFECTS:
         if ("part", i, effect) in record.curves:
             t, y = record.curves["part", i, effect]
-            line = {"color": EFFECT_COLORS[effect], "width": 1.4}
+            line = {"color": EFFECT_COLORS.get(effect, OTHER_COLOR), "width": 1.4}
             traces.append({"type": "scatter", "x": t, "y": y, "name": effect, "line": line, "mode": "lines"})
     kind = quantity(found["unit"])
     title = f"{text(found['name'])}: what it is made of"
@@ -30,8 +30,8 @@ def contributions(run):
     """Share of every effect in the torque of each joint, stacked, in percent."""
     joints = record_of(run).summary["diagnosis"]["joints"]
     traces = []
-    for effect, color in EFFECT_COLORS.items():
-        share = [100 * (joint["contributions"][effect] or 0.0) for joint in joints]
+    for effect in EFFECTS:
+        share = [100 * (joint["contributions"].get(effect) or 0.0) for joint in joints]
         if max(share, default=0.0) > VISIBLE:
             traces.append(
                 {
@@ -41,7 +41,7 @@ def contributions(run):
                     "text": [text(joint["name"]) for joint in joints],
                     "textposition": "none",
                     "name": effect,
-                    "marker": {"color": color},
+                    "marker": {"color": EFFECT_COLORS.get(effect, OTHER_COLOR)},
                     "hovertemplate": "%{text}: %{y:.2g} %<extra>" + effect + "</extra>",
                 }
             )

@@ -2,8 +2,7 @@
 
 from steelyard.report.numbers import interval, number, percent, plus_minus, share, unit
 from steelyard.report.sheet import Cell, Sheet, sheet
-
-TERMS = ("viscous", "coulomb", "offset", "armature")
+from steelyard.terms import TERMS
 
 
 def every(summary: dict) -> Sheet:
