@@ -14,7 +14,8 @@ from steelyard.check import RULES
 from steelyard.check.bulk import THIN
 from steelyard.check.scan_urdf import LARGE
 from steelyard.diagnose import FATAL
-from steelyard.excite.limits import FAST, QUICK, WIDE, Limits
+from steelyard.excite import Limits
+from steelyard.excite.thresholds import THRESHOLDS as EXCITE
 from steelyard.fit.weakness import WEAK
 from steelyard.log import GAP, checks
 from steelyard.log.bandwidth import DISTORTS, SCATTER
@@ -95,9 +96,11 @@ def test_severities_of_findings_are_those_of_the_code():
 
 def test_numbers_of_the_pages_on_checks_and_motions():
     excitation, check = text("docs/excitation.md"), text("docs/ci_check.md")
-    assert f"±180° or ±{WIDE['prismatic']} m" in excitation
-    assert f"{FAST['revolute']:g} rad/s or {FAST['prismatic']} m/s where it has none" in excitation
-    assert f"{QUICK:g} times the velocity limit" in excitation
+    assert f"±180° or ±{EXCITE.position['prismatic']} m" in excitation
+    assert (
+        f"{EXCITE.velocity['revolute']:g} rad/s or {EXCITE.velocity['prismatic']} m/s where it has none" in excitation
+    )
+    assert f"{EXCITE.acceleration:g} times the velocity limit" in excitation
     assert f"`margin` ({Limits().margin:.0%}".replace("%", " %") in excitation
     assert f"`clearance` ({1000 * Limits().clearance:g} mm)" in excitation
     assert f"`balance` ({1000 * Limits().balance:g} mm)" in excitation

@@ -7,7 +7,7 @@ import pytest
 import steelyard as sy
 from steelyard.dynamics import motion
 from steelyard.excite.adjoint import body_twists, twist_gradient
-from steelyard.excite.rows import regression_of
+from steelyard.excite.measured_rows import regression_of
 from steelyard.identifiable import regression_basis
 from steelyard.information import sensors_of
 from steelyard.terms import COULOMB_WIDTH, layout_of
