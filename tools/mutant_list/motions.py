@@ -83,7 +83,7 @@ MUTANTS = (
     Mutant(
         "only half of the ground touches",
         "excite/ground_support.py",
-        "points = touching[touching[:, 2] < height + SOLE, :2]",
+        "points = touching[touching[:, 2] < height + THRESHOLDS.sole, :2]",
         "points = touching[touching[:, 2] <= height, :2]",
         ("excite/test_limits.py", "excite/test_robots.py"),
     ),
@@ -111,8 +111,8 @@ MUTANTS = (
     Mutant(
         "what is left ignores unseen parts",
         "excite/optimality.py",
-        "unseen = 1.0 - np.sum(self.told**2, axis=1)",
-        "unseen = 0.0 * np.sum(self.told**2, axis=1)",
+        "unseen = 1.0 - np.sum(self.unit_selection**2, axis=1)",
+        "unseen = 0.0 * np.sum(self.unit_selection**2, axis=1)",
         ("excite/test_limits.py", "excite/test_goal.py"),
     ),
     Mutant(
@@ -125,7 +125,7 @@ MUTANTS = (
     Mutant(
         "noise grows with peaks, not with RMS",
         "excite/optimality.py",
-        "return np.sqrt(self.noise**2 + self.share**2 * np.mean(forces**2, axis=1))",
+        "return np.sqrt(self.noise**2 + self.noise_share**2 * np.mean(forces**2, axis=1))",
         "return np.sqrt(self.noise**2 + self.share**2 * np.max(forces**2, axis=1))",
         ("excite/test_limits.py", "excite/test_goal.py"),
     ),
@@ -166,7 +166,7 @@ MUTANTS = (
     ),
     Mutant(
         "moment of a sensor about its own origin",
-        "excite/measured_rows.py",
+        "excite/measured_axes.py",
         "found[3:, :3] = cross(np, np.broadcast_to(p, unit.shape), unit)",
         "found[3:, :3] = 0.0",
         ("excite/test_adjoint.py",),
