@@ -16,7 +16,7 @@ from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.pipeline import inspect
 from steelyard.report import jsonable
-from steelyard.report.health import overview, sheets, view
+from steelyard.report.health import health_overview, sheets, view
 from steelyard.report.html import page
 from steelyard.report.markdown import escaped, markdown
 from steelyard.report.numbers import number
@@ -35,7 +35,7 @@ def html(found, odd_log):
 
 def printed(found):
     screen = Console(width=250, record=True, file=io.StringIO())
-    screen.print(overview(found))
+    screen.print(health_overview(found))
     return screen.export_text()
 
 

@@ -1,6 +1,6 @@
 """What an experiment can reveal about a robot's inertial parameters, from its kinematics (paper C).
 
-`identifiability(robot)` is the public function; the package of the same name holds what it is made of.
+`identifiability(robot)` is the public function; `Basis` is what fits need of it.
 """
 
 from steelyard.identifiable.analyze import identifiability

@@ -17,7 +17,7 @@ MOST = 0.5  # held-out error over torque from which on more than noise and frict
 NOTHING = 1.0  # held-out error over torque that a model without any mass and friction has
 UNCERTAIN = 0.3  # standard deviation over natural size (`labels.sizes`) above which a combination is hardly known
 # Error of a part of the data over that expected, and expected error of other motion over the held-out one: see
-# docs/adversary/verdicts.md for what clean jobs and others have. Below VISIBLE of the torque, no drive tells.
+# docs/evidence/adversary/verdicts.md for what clean jobs and others have. Below VISIBLE of the torque, no drive tells.
 TWICE = 2.0
 VISIBLE = 0.005
 
