@@ -19,7 +19,7 @@ from rich.console import Console
 
 import steelyard as sy
 from steelyard.pipeline import inspect
-from steelyard.report.health import overview, view
+from steelyard.report.log_health import health_overview, health_view
 
 ROOT = Path(__file__).parents[1]
 DATA, OUT = ROOT.parent / "shared" / "data", ROOT / "docs" / "inspect"
@@ -56,7 +56,7 @@ second, as no noise does.""",
 def printed(found) -> str:
     """What the command prints of an inspection, without colours."""
     screen = Console(file=io.StringIO(), width=120, color_system=None)
-    screen.print(overview(found))
+    screen.print(health_overview(found))
     return "\n".join(line.rstrip() for line in screen.file.getvalue().splitlines())
 
 
@@ -68,7 +68,11 @@ def page(name: str, data: Path, out: Path | None = None) -> str:
     text = printed(found)
     if out is not None:
         sy.plot.save(
-            Figure(view(found, log).figures[PICTURES[name]]), out / f"{name}.svg", width=120, height=65, title=True
+            Figure(health_view(found, log).figures[PICTURES[name]]),
+            out / f"{name}.svg",
+            width=120,
+            height=65,
+            title=True,
         )
     command = f"$ steelyard inspect {LOGS[name]}.npz --model {name}.urdf"
     drawn = f"![{CAPTIONS[PICTURES[name][0]]}]({name}.svg)"

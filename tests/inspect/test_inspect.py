@@ -20,7 +20,7 @@ from steelyard.log.bandwidth import DISTORTS, SCATTER, WEAK, of_signal
 from steelyard.log.smoothers import SMOOTHERS
 from steelyard.pipeline import inspect
 from steelyard.pipeline.signal import quantum, white_noise
-from steelyard.report.health import overview
+from steelyard.report.log_health import health_overview
 from steelyard.simulate import Sensors, record
 
 
@@ -124,7 +124,7 @@ def test_delays_against_the_model():
     late = inspect(recorded(delay=0.008)[1], robot)
     assert list(late.delays) == list(robot.joint_names)
     screen = Console(width=200, record=True, file=StringIO())
-    screen.print(overview(late))
+    screen.print(health_overview(late))
     assert len(re.findall(r"[78]\.\d+ ± 0\.\d+", screen.export_text())) == 1 + 6  # the finding, and a column
     told, deviation = np.array(list(late.delays.values())).T
     assert (np.abs(told - 0.008) < 3.5 * deviation).all() and deviation.max() < 1e-4
