@@ -34,7 +34,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
 	PYTHONPATH=tests:. $(BIN)/python -m tools.claims --page
 
-# Every model of the test packages, and of robosuite where it is installed, through everything: docs/conformance.md.
+# Every model of the test packages, and of robosuite where it is installed, through everything: docs/evidence/conformance.md.
 conformance: $(VENV)/.dev
 	PYTHONPATH=tests:. $(BIN)/python -m conformance
 	PYTHONPATH=tests:. $(BIN)/python -m tools.claims --page
@@ -56,7 +56,7 @@ adversary: $(VENV)/.dev
 mutants: $(VENV)/.dev
 	PYTHONPATH=tests:. $(BIN)/python -m tools.mutants $(PACKAGES)
 
-# What the project claims, each claim with the tests that prove it: docs/claims.md.
+# What the project claims, each claim with the tests that prove it: docs/evidence/claims.md.
 claims: $(VENV)/.dev
 	PYTHONPATH=tests:. $(BIN)/python -m tools.claims
 
@@ -68,7 +68,7 @@ $(VENV)/.docs: $(VENV)/.run
 docs: $(VENV)/.docs
 	$(BIN)/python tools/docs_site.py site
 
-# Every parser for FUZZ_SECONDS each, or one: make fuzz FUZZ_TARGETS=mcap FUZZ_SECONDS=3600 (docs/fuzzing.md).
+# Every parser for FUZZ_SECONDS each, or one: make fuzz FUZZ_TARGETS=mcap FUZZ_SECONDS=3600 (docs/evidence/fuzzing.md).
 FUZZ_SECONDS ?= 30
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'

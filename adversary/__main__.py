@@ -14,7 +14,7 @@ from adversary import rows
 from adversary.pool import run
 from adversary.suite import Suite
 
-PAGES = Path(__file__).parents[1] / "docs" / "adversary"
+PAGES = Path(__file__).parents[1] / "docs" / "evidence" / "adversary"
 SUITES = ("coverage", "payloads", "problems", "verdicts")
 
 

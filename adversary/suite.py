@@ -10,8 +10,8 @@ Row = dict  # one case: `seed`, `seconds` of processor time, what came out as JS
 class Suite:
     """Random cases of one kind.
 
-    name: of its page, docs/adversary/NAME.md. cases: how many make a full run. one: the outcome of the case of a seed,
-    of JSON values; what it raises is recorded as `raised`. page: Markdown of all rows. limit: seconds
+    name: of its page, docs/evidence/adversary/NAME.md. cases: how many make a full run. one: the outcome of the
+    case of a seed, of JSON values; what it raises is recorded as `raised`. page: Markdown of all rows. limit: seconds
     of processor time a case may take.
     """
 

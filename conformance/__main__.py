@@ -1,4 +1,4 @@
-"""Run the suite and write docs/conformance.md: `make conformance`, or `python -m conformance [NAME...]` for some.
+"""Run the suite and write docs/evidence/conformance.md: `make conformance`, or `python -m conformance [NAME...]`.
 
 Names are parts of `package/model`. Outcomes are kept in conformance/results.json as they come; a run of some models
 renews their rows, and the page is written from all that are kept.
@@ -16,7 +16,7 @@ from conformance.page import page, reasons, table
 from conformance.pool import run
 from conformance.stored import key, of_cases, read, write
 
-PAGE = Path(__file__).parents[1] / "docs" / "conformance.md"
+PAGE = Path(__file__).parents[1] / "docs" / "evidence" / "conformance.md"
 ENGINES = ("mujoco", "pin", "example-robot-data", "dm-control", "robosuite", "numpy")
 
 

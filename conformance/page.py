@@ -1,4 +1,4 @@
-"""docs/conformance.md: the numbers, and every failure with its reason."""
+"""docs/evidence/conformance.md: the numbers, and every failure with its reason."""
 
 from collections import Counter
 

@@ -1,5 +1,5 @@
-"""conformance/results.json: the outcomes behind docs/conformance.md, kept as they come, so that a run of some models
-renews their rows alone and one that is stopped loses nothing."""
+"""conformance/results.json: the outcomes behind docs/evidence/conformance.md, kept as they come, so that
+a run of some models renews their rows alone and one that is stopped loses nothing."""
 
 import json
 from dataclasses import asdict

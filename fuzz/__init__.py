@@ -1,1 +1,1 @@
-"""Coverage-guided fuzzing of everything that reads a file (docs/fuzzing.md); `make fuzz` runs it."""
+"""Coverage-guided fuzzing of everything that reads a file (docs/evidence/fuzzing.md); `make fuzz` runs it."""

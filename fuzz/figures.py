@@ -1,10 +1,10 @@
-"""What fuzzing has come to so far: `fuzz/results.json`, and the table in docs/fuzzing.md that is made from it."""
+"""What fuzzing has come to so far: `fuzz/results.json`, and the table in docs/evidence/fuzzing.md made of it."""
 
 import json
 from pathlib import Path
 
 RESULTS = Path(__file__).with_name("results.json")
-PAGE = Path(__file__).parents[1] / "docs" / "fuzzing.md"
+PAGE = Path(__file__).parents[1] / "docs" / "evidence" / "fuzzing.md"
 START, END = "<!-- fuzz.figures -->\n", "<!-- end -->"
 NONE = {"executions": 0, "seconds": 0, "edges": 0, "found": 0, "since": 0}
 HEADER = """| input | executions | minutes | edges covered | findings | executions since the last |

@@ -76,7 +76,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=30.0, help="for each target")
     parser.add_argument("--runs", type=int, default=0, help="executions of each target at most; 0: no limit")
     parser.add_argument("--out", type=Path, default=Path("fuzz-out"))
-    parser.add_argument("--record", action="store_true", help="add the figures to those in docs/fuzzing.md")
+    parser.add_argument("--record", action="store_true", help="add the figures to those in docs/evidence/fuzzing.md")
     asked = parser.parse_args()
     print("| input | executions | edges covered | exceptions | hangs, memory, crashes | s |\n|---|---|---|---|---|---|")
     found = 0

@@ -1,4 +1,4 @@
-"""docs/claims.md: what is promised, what of it holds, and the numbers."""
+"""docs/evidence/claims.md: what is promised, what of it holds, and the numbers."""
 
 import os
 from collections import Counter
@@ -95,7 +95,7 @@ def row(claim: Claim, found: dict[str, Outcome]) -> str:
     ran = ", ".join(f"{total[state]} {state}" for state in ("passed", "skipped", "failure", "error") if total[state])
     proofs = [f"[{proof.split('::')[-1]}](../tests/{proof.split('::')[0]})" for proof in claim.tests]
     pages = dict.fromkeys([*(figure.page for figure in claim.figures), *claim.pages])
-    proofs += [f"[{Path(name).name}]({os.path.relpath(name, 'docs')})" for name in pages]
+    proofs += [f"[{Path(name).name}]({os.path.relpath(name, 'docs/evidence')})" for name in pages]
     cells = (claim.says, status(claim, found), measured(claim, found), ran, ", ".join(proofs), remark(claim))
     return f"| {' | '.join(cells)} |"
 

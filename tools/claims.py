@@ -1,4 +1,4 @@
-"""Run the proofs of the claims of `claim_list` and write docs/claims.md: `make claims`.
+"""Run the proofs of the claims of `claim_list` and write docs/evidence/claims.md: `make claims`.
 
 One run of pytest over all of them, or over those of some topics (`--topic fit`), whose outcomes are kept in
 `claims_run.json`; measured figures are read from the tables that benchmarks write. `--page` writes the page from both
@@ -18,7 +18,7 @@ from tools.claim_list import CLAIMS
 from tools.claim_page import FAILS, Outcome, page, status
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "claims.md"
+PAGE = ROOT / "docs" / "evidence" / "claims.md"
 KEPT = ROOT / "tools" / "claims_run.json"
 
 

@@ -39,8 +39,9 @@ def gather(folder: Path) -> None:
         with page.open("a", encoding="utf-8") as text:
             text.write(contents("", others, hidden=True))
     shutil.copytree(ROOT / SCHEMAS, folder / "schemas")
-    for path in folder.glob("*.md"):
-        path.write_text(beside_docs(path.read_text("utf-8")), "utf-8")
+    for path in folder.rglob("*.md"):
+        text = path.read_text("utf-8")
+        path.write_text(beside_docs(text, len(path.relative_to(folder).parts) - 1), "utf-8")
 
 
 def contents(caption: str, pages, *, hidden: bool | None = None) -> str:
@@ -55,12 +56,16 @@ def as_page(text: str) -> str:
     return text.replace("](docs/README.md", "](index.md").replace("](docs/", "](")
 
 
-def beside_docs(text: str) -> str:
-    """Links of docs/ to files beside it lead to their pages; tests have none, and are named."""
+def beside_docs(text: str, depth: int = 0) -> str:
+    """Links of a page to files beside docs/ lead to their pages; tests have none, and are named.
+
+    depth: of folders between docs/ and the page.
+    """
+    inside = "../" * depth
     for page, source in FROM_ROOT.items():
-        text = text.replace(f"](../{source}", f"]({page}.md")
-    text = re.sub(r"\[([^\]]+)\]\(\.\./tests/[^)]*\)", r"`\1`", text)
-    return text.replace(f"](../{SCHEMAS}/", "](schemas/")
+        text = text.replace(f"]({inside}../{source}", f"]({inside}{page}.md")
+    text = re.sub(rf"\[([^\]]+)\]\({re.escape(inside)}\.\./tests/[^)]*\)", r"`\1`", text)
+    return text.replace(f"]({inside}../{SCHEMAS}/", f"]({inside}schemas/")
 
 
 def api_page(name: str) -> str:

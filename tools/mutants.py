@@ -24,7 +24,7 @@ from tools.mutant_list import MUTANTS, WIDE
 from tools.mutant_page import page
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "adversary" / "mutants.md"
+PAGE = ROOT / "docs" / "evidence" / "adversary" / "mutants.md"
 OUT = ROOT / "mutants-out"
 ROWS = OUT / "rows.jsonl"
 SLACK, TIMES = 120.0, 4.0  # seconds, and times the seconds without the mistake, until tests count as failed

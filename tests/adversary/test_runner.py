@@ -26,8 +26,8 @@ def drawn(monkeypatch, tmp_path):
     """The suite, its rows and its page in a folder of their own."""
     monkeypatch.setitem(sys.modules, "adversary.drawn", SimpleNamespace(SUITE=SUITE))
     monkeypatch.setattr(rows, "FOLDER", tmp_path / "rows")
-    monkeypatch.setattr(command, "PAGES", tmp_path / "docs" / "adversary")
-    (tmp_path / "docs" / "adversary").mkdir(parents=True)
+    monkeypatch.setattr(command, "PAGES", tmp_path / "docs" / "evidence" / "adversary")
+    (tmp_path / "docs" / "evidence" / "adversary").mkdir(parents=True)
     return SUITE
 
 

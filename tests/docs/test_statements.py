@@ -14,7 +14,8 @@ from steelyard.check import RULES
 from steelyard.check.bulk import THIN
 from steelyard.check.scan_urdf import LARGE
 from steelyard.diagnose import FATAL
-from steelyard.excite.limits import FAST, QUICK, WIDE, Limits
+from steelyard.excite import Limits
+from steelyard.excite.thresholds import THRESHOLDS as EXCITE
 from steelyard.fit.weakness import WEAK
 from steelyard.log import GAP, checks
 from steelyard.log.bandwidth import DISTORTS, SCATTER
@@ -81,7 +82,7 @@ def test_severities_of_findings_are_those_of_the_code():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in made and node.args:
                 codes = [each.value for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant)]
                 made[node.func.id] |= {code for code in codes if isinstance(code, str)}
-    rows = re.findall(r"^\| (`[^|]*`) \| (fatal|warning) \|", text("docs/logs.md"), flags=re.MULTILINE)
+    rows = re.findall(r"^\| (`[^|]*`) \| (fatal|warning) \|", text("docs/log_checks.md"), flags=re.MULTILINE)
     said = {
         severity: {c for codes, s in rows if s == severity for c in re.findall(r"`(\w+)`", codes)} for severity in made
     }
@@ -95,9 +96,11 @@ def test_severities_of_findings_are_those_of_the_code():
 
 def test_numbers_of_the_pages_on_checks_and_motions():
     excitation, check = text("docs/excitation.md"), text("docs/ci_check.md")
-    assert f"±180° or ±{WIDE['prismatic']} m" in excitation
-    assert f"{FAST['revolute']:g} rad/s or {FAST['prismatic']} m/s where it has none" in excitation
-    assert f"{QUICK:g} times the velocity limit" in excitation
+    assert f"±180° or ±{EXCITE.position['prismatic']} m" in excitation
+    assert (
+        f"{EXCITE.velocity['revolute']:g} rad/s or {EXCITE.velocity['prismatic']} m/s where it has none" in excitation
+    )
+    assert f"{EXCITE.acceleration:g} times the velocity limit" in excitation
     assert f"`margin` ({Limits().margin:.0%}".replace("%", " %") in excitation
     assert f"`clearance` ({1000 * Limits().clearance:g} mm)" in excitation
     assert f"`balance` ({1000 * Limits().balance:g} mm)" in excitation
@@ -108,13 +111,14 @@ def test_numbers_of_the_pages_on_checks_and_motions():
 
 
 def test_numbers_of_the_page_on_logs():
-    page = text("docs/logs.md")
+    page = text("docs/log_checks.md")
     assert f"| fewer than {checks.MINIMUM} samples |" in page
     assert f"fewer than {checks.SLOWEST:g} samples a second" in page
     assert f"(spread over {100 * checks.JITTER:g} % of a step), steps over {GAP:g} median steps" in page
     assert f"over {100 * SATURATED:g} % of the samples are exactly the extreme torque" in page
     assert f"accelerations are over {100 * NOISY:g} % encoder steps or noise" in page
     assert f"never moves (less than {checks.STILL:g} rad or m)" in page
+    page = text("docs/evidence/cutoffs.md")
     assert f"`{SCATTER:g} s^0.5 / sqrt(T - 2 / cutoff)`" in page
     assert f"`{DISTORTS:g} sqrt(D)`" in page
 

@@ -1,4 +1,4 @@
-"""The pages of docs/inspect are what the command prints today. The logs are not part of the project."""
+"""The pages of docs/evidence/inspect are what the command prints today. The logs are not part of the project."""
 
 import re
 import sys
@@ -32,7 +32,7 @@ def words_and_numbers(text):
 
 @pytest.mark.parametrize("name", ["ur10"])
 def test_pages_are_current(name, pages):
-    stored = words_and_numbers((ROOT / "docs" / "inspect" / f"{name}.md").read_text("utf-8"))
+    stored = words_and_numbers((ROOT / "docs" / "evidence" / "inspect" / f"{name}.md").read_text("utf-8"))
     found = words_and_numbers(pages.page(name, SHARED_DATA))
     assert found[0] == stored[0], "run python -m benchmarks.real_logs"
     assert found[1] == pytest.approx(stored[1], rel=0.03, abs=1e-6)
@@ -41,7 +41,7 @@ def test_pages_are_current(name, pages):
 @pytest.mark.parametrize("name", ["panda", "tx40", "kuka_kr300"])
 def test_what_needs_no_model_is_current(name, pages):
     """Their fits take long, and tests/reference/test_real_logs.py has their faults."""
-    stored = (ROOT / "docs" / "inspect" / f"{name}.md").read_text("utf-8")
+    stored = (ROOT / "docs" / "evidence" / "inspect" / f"{name}.md").read_text("utf-8")
     log = read_log(SHARED_DATA / f"{pages.LOGS[name]}.npz")
     found = pages.printed(inspect(log.replace(joint_names=[f"joint{i + 1}" for i in range(log.nv)])))
     lines = [line for line in found.splitlines() if re.search(r"│ (position|speed|acceleration|torque) ", line)]
@@ -49,7 +49,10 @@ def test_what_needs_no_model_is_current(name, pages):
 
 
 def test_every_page_says_what_was_found(pages):
-    index = (ROOT / "docs" / "inspect" / "README.md").read_text("utf-8")
+    index = (ROOT / "docs" / "evidence" / "inspect" / "README.md").read_text("utf-8")
     assert index == pages.index()
     for name, words in pages.WORDS.items():
-        assert words in (ROOT / "docs" / "inspect" / f"{name}.md").read_text("utf-8") and f"({name}.md)" in index
+        assert (
+            words in (ROOT / "docs" / "evidence" / "inspect" / f"{name}.md").read_text("utf-8")
+            and f"({name}.md)" in index
+        )

@@ -34,7 +34,7 @@ CLAIMS = (
         "logs",
         "what is found in four measured logs",
         ("reference/test_inspected_logs.py",),
-        pages=("docs/inspect/README.md",),
+        pages=("docs/evidence/inspect/README.md",),
     ),
     Claim(
         "logs",

@@ -14,7 +14,7 @@ CLAIMS = (
         "regressor and torques agree with Pinocchio to 1e-10 (every example URDF, fixed and floating) and with MuJoCo "
         "to 1e-9 (MJCF models, every joint type, armature)",
         ("reference/test_pinocchio.py", "reference/test_mujoco.py"),
-        pages=("docs/conformance.md",),
+        pages=("docs/evidence/conformance.md",),
     ),
     Claim(
         "pipeline",
@@ -30,7 +30,7 @@ CLAIMS = (
         "pipeline",
         "simulated logs: recovery to 1e-6 without noise, prediction as good as the truth's with noise",
         ("test_simulate.py", "fit/test_fits.py::test_noise_free_recovery"),
-        pages=("docs/conformance.md",),
+        pages=("docs/evidence/conformance.md",),
     ),
     Claim(
         "pipeline",
@@ -85,7 +85,7 @@ CLAIMS = (
                 "share",
                 "%",
                 most=5,
-                page="docs/check_findings.md",
+                page="docs/evidence/check_findings.md",
             ),
         ),
         limits="limits of three rules were chosen on the models that false alarms are counted on",
@@ -107,7 +107,7 @@ CLAIMS = (
         "identifiability",
         "count, null space and regrouping on every example robot and 300 random trees",
         ("identifiability/test_example_robots.py", "identifiability/test_random_trees.py"),
-        pages=("docs/conformance.md",),
+        pages=("docs/evidence/conformance.md",),
         limits="to the letter of the file (tolerance=0); by default four files with bent axes count less, and say so",
     ),
     Claim(

@@ -11,8 +11,8 @@ CLAIMS = (
         "trust",
         "every model of the test packages goes through regressor, identifiability, identification, both formats, check",
         ("conformance/test_conformance.py",),
-        tuple(Figure(f"{stage}: pass", "", (stage,), "pass", page="docs/conformance.md") for stage in STAGES),
-        ("docs/conformance.md",),
+        tuple(Figure(f"{stage}: pass", "", (stage,), "pass", page="docs/evidence/conformance.md") for stage in STAGES),
+        ("docs/evidence/conformance.md",),
         short="not every robot passes every stage; the page lists each with its reason",
     ),
     Claim(
@@ -33,10 +33,10 @@ CLAIMS = (
         "every parser is fuzzed: inputs are read, or refused with a message; findings stay in the tests",
         ("fuzzing/test_findings.py",),
         (
-            Figure("executions", "Figures", ("all",), "executions", page="docs/fuzzing.md"),
-            Figure("findings, mended", "Figures", ("all",), "findings", page="docs/fuzzing.md"),
+            Figure("executions", "Figures", ("all",), "executions", page="docs/evidence/fuzzing.md"),
+            Figure("findings, mended", "Figures", ("all",), "findings", page="docs/evidence/fuzzing.md"),
         ),
-        ("docs/fuzzing.md",),
+        ("docs/evidence/fuzzing.md",),
     ),
     Claim(
         "trust",
@@ -54,7 +54,7 @@ CLAIMS = (
             "robustness/test_same_bytes.py",
             "robustness/test_places.py",
         ),
-        pages=("docs/robustness.md",),
+        pages=("docs/evidence/robustness.md",),
     ),
     Claim("trust", "dependencies are used, and listed with their licences", ("test_dependencies.py",)),
     Claim("trust", "pages and their pictures are those of the code", ("docs/test_pages.py",)),

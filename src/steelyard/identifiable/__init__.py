@@ -1,8 +1,9 @@
 """What an experiment can reveal about a robot's inertial parameters, from its kinematics (paper C).
 
-`identifiability(robot)` is the public function; the package of the same name holds what it is made of.
+`identifiability(robot)` is the public function; `Basis` is what fits need of it.
 """
 
+from steelyard.identifiable.analyze import identifiability
 from steelyard.identifiable.basis import Basis, from_null_space
 from steelyard.identifiable.closed_log import on_tree
 from steelyard.identifiable.excitation import Excitation, from_gram
@@ -15,6 +16,7 @@ __all__ = [
     "analyze_report",
     "from_gram",
     "from_null_space",
+    "identifiability",
     "on_tree",
     "regression_basis",
 ]

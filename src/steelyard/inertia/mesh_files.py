@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.errors import InertiaError, choices
 from steelyard.inertia.mesh_size import require_bounded
 
-# What trimesh's readers stumble over in damaged files: fuzzing met most of these (docs/fuzzing.md).
+# What trimesh's readers stumble over in damaged files: fuzzing met most of these (docs/evidence/fuzzing.md).
 BROKEN = (
     ArithmeticError,
     AssertionError,

@@ -15,8 +15,8 @@ noise that passes:
 - it scatters them by `DISTORTS sqrt(N / n)`, n the independent samples, 2 cutoff duration;
 - noise of the torques scatters them by `SCATTER / sqrt(T)`, T the duration less a period of the cutoff at either end.
 
-The first two factors follow from noise-free logs and from the information matrices of arms (docs/logs.md). The sum of
-the squares, over joints, each relative to its own motion, has a flat minimum, so the choice need not be exact.
+The first two factors follow from noise-free logs and from information matrices of arms (docs/evidence/cutoffs.md). The
+sum of the squares, over joints, each relative to its own motion, has a flat minimum, so the choice need not be exact.
 
 Torques are filtered less, `torque_cutoff_for`. A common cutoff close above the motion would take the torques' harmonics
 (gravity is a sine of q, Coriolis forces are products of velocities), which regressors at filtered positions have.

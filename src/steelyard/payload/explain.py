@@ -23,7 +23,7 @@ from steelyard.payload.wrench_log import WrenchLog
 
 LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
 LOOK, CARE, UNEXPLAINED = 0.02, 0.15, 0.3  # share of the wrench beyond noise: mistakes are looked for, the result is
-# used with care, it is no result. How often right logs are accused: docs/adversary/payloads.md
+# used with care, it is no result. How often right logs are accused: docs/evidence/adversary/payloads.md
 MOST = 0.3  # of the misfit: a mistake whose undoing leaves less is the cause
 STEPS = 8  # of the alternating fit of a turned sensor
 SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's

@@ -16,7 +16,7 @@ from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 EARTH = (9.76, 9.84)  # m/s^2, from Mount Huascaran to the Arctic Ocean
 EARTH_MEAN = 9.80665  # m/s^2, standard gravity
 STRENGTHS = np.geomspace(0.01, 30.0, 86)  # m/s^2, of places; a step is 10 %
-CERTAIN = 16.0  # squared deviations that refute a strength: right logs of docs/adversary/payloads.md come to 12
+CERTAIN = 16.0  # squared deviations that refute one: right logs of docs/evidence/adversary/payloads.md come to 12
 APART = 1.5  # factor from the strength that fits best, below which errors of motion may be why
 OTHER = 6.0  # factor between the Earth's gravity and the Moon's: a log that tells less has not checked gravity
 LOOKED_AT = 2000  # samples of a long log

@@ -25,7 +25,7 @@ SHORTEST = 4  # samples of a window whose residuals are added
 ENDS = 20  # samples at either end of a stream, where motion filters err most
 MEDIAN = 5.348  # of chi-square of six degrees of freedom
 ADDED_UP = 80.0  # squared sum of a window's residuals, over what half the windows have: right logs come to 50, and
-LOOKED_FOR = 40.0  # to no more than that without trimming (docs/adversary/payloads.md)
+LOOKED_FOR = 40.0  # to no more than that without trimming (docs/evidence/adversary/payloads.md)
 
 
 def strays(log: WrenchLog, bias: bool = False, *, single: bool = True) -> np.ndarray:

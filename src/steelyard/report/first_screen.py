@@ -16,7 +16,7 @@ LARGE = 0.25  # held-out error over torque above which something beside inertia 
 MOST = 0.5  # held-out error over torque from which on more than noise and friction is missing: a model of another robot
 NOTHING = 1.0  # held-out error over torque that a model without any mass and friction has
 # Error of a part of the data over that expected, and expected error of other motion over the held-out one: see
-# docs/adversary/verdicts.md for what clean jobs and others have. Below VISIBLE of the torque, no drive tells.
+# docs/evidence/adversary/verdicts.md for what clean jobs and others have. Below VISIBLE of the torque, no drive tells.
 TWICE = 2.0
 VISIBLE = 0.005
 
@@ -125,8 +125,8 @@ def _disagreements(found: Generalization) -> Iterator[str]:
         worst = max(parts, key=lambda each: each.ratio)
         yield (
             f"{worst.name} disagrees with the rest of the data: a fit to the rest errs by {_bounded_share(worst.met)} "
-            f"of its torque, {times(worst.ratio)} times what noise and covariance lead to expect. Was a load, a tool or "
-            "another mounting there, or a friction that changed? Identify from what belongs together."
+            f"of its torque, {times(worst.ratio)} times what noise and covariance lead to expect. Was a load, a tool "
+            "or another mounting there, or a friction that changed? Identify from what belongs together."
         )
     elif found.held_out is not None and _surprises(found.held_out):
         yield (

@@ -1,4 +1,4 @@
-"""How much of what an experiment should reveal it does, as one number of its information, with its gradient.
+"""Optimality criteria: one number of the information that a motion gives about what is wanted, with its gradient.
 
 Unknowns are in units of what the prior leaves open: the pullback metric of `fit.consistent` for bodies, wide normal
 spreads for friction. `precision` is one plus what earlier logs brought, the information of a motion adds
@@ -12,28 +12,35 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.excite.measured import JOINTS
-from steelyard.excite.noise import measured_rows
+from steelyard.excite.measured_axes import JOINTS, measured_slice
+from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.identifiable import Basis
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
 CRITERIA = ("D", "A", "E", "prediction", "condition")
-SEEN = 1e-9  # share of the largest below which a combination is rounding
 SHARP = 6.0  # power of the norms that stand for largest eigenvalues
 
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """Which unknowns matter and how they are judged.
+    """Which unknowns matter, and the cost of what a motion leaves of their uncertainty.
 
-    noise: (rows,) standard deviation of each row, rate: independent samples a second. spread: (r, c) base parameters of
-    one unit of each unknown; precision: (c, c) known before. wanted: columns of the regression that count; seen: (w, c)
-    what of each, in units of its prior, the unknowns make up; `contrasts` (k, c) span it.
-    rank: base directions that some allowed motion shows. earlier: (r, r) information of earlier logs. reference: (k, c)
-    deviations of torques (of what sensors feel where torques are not measured) that one unit of each unknown makes in
-    random motions, over what is typical of each row, so that squares add up to their mean. share: of the RMS of a row
-    along a motion, as further noise. kinds: of rows that are measured.
+    noise: (rows,) standard deviation of each row, N m (N).
+    rate: independent samples a second.
+    criterion: one of `CRITERIA`.
+    spread: (r, c) base parameters of one unit of each unknown, a unit being what the prior leaves open.
+    precision: (c, c) information of the unknowns before the motion.
+    wanted: (w,) columns of the regression that count.
+    selection: (w, c) what of each wanted column the unknowns make up, in units of its prior; `contrasts` span it.
+    unit_selection: (w, c) the same with the prior of each column scaled to one.
+    rank: number of base directions that some allowed motion shows.
+    earlier: (r, r) information of earlier logs.
+    reference: (k, c) deviations of torques (of what sensors feel where torques are not measured) that one unit of each
+        unknown makes in random motions, over what is typical of each row; their squares add up to their mean.
+    noise_share: further noise, as a share of the RMS of a row along the motion.
+    coulomb_width: rad/s (m/s) of smoothed Coulomb friction.
+    kinds: of rows that are measured.
     """
 
     robot: Robot
@@ -45,28 +52,28 @@ class Goal:
     spread: np.ndarray
     precision: np.ndarray
     wanted: np.ndarray
-    seen: np.ndarray
-    told: np.ndarray
+    selection: np.ndarray
+    unit_selection: np.ndarray
     rank: int
     earlier: np.ndarray
     reference: np.ndarray
-    share: float = 0.0
+    noise_share: float = 0.0
     coulomb_width: float = COULOMB_WIDTH
     kinds: tuple[str, ...] = (JOINTS,)
 
     @property
     def measured(self) -> slice:
         """Rows that are measured."""
-        return measured_rows(self.robot, self.kinds)
+        return measured_slice(self.robot, self.kinds)
 
     def noise_along(self, forces) -> np.ndarray:
         """(rows,) standard deviation of each row along a motion that needs forces (rows, n): `noise` and a share of
         their RMS."""
-        return np.sqrt(self.noise**2 + self.share**2 * np.mean(forces**2, axis=1))
+        return np.sqrt(self.noise**2 + self.noise_share**2 * np.mean(forces**2, axis=1))
 
-    def louder(self, forces, slope) -> np.ndarray:
+    def noise_gradient(self, forces, slope) -> np.ndarray:
         """Gradient (rows, n) by forces of a cost with derivative `slope` by the logarithm of each row's information."""
-        return -2 * self.share**2 / forces.shape[1] * forces * (slope / self.noise_along(forces) ** 2)[:, None]
+        return -2 * self.noise_share**2 / forces.shape[1] * forces * (slope / self.noise_along(forces) ** 2)[:, None]
 
     def cost(self, gram) -> tuple[float, np.ndarray]:
         """Cost of a weighted Gram matrix (r, r) in base columns, to be minimised, and its gradient (r, r)."""
@@ -113,12 +120,14 @@ class Goal:
         """(r, r) of the base parameters after a motion with this weighted Gram matrix, with prior and earlier logs."""
         return self.spread @ np.linalg.solve(self.precision + self.spread.T @ gram @ self.spread, self.spread.T)
 
-    def left(self, gram) -> np.ndarray:
-        """(w,) deviation of each wanted parameter as a share of what prior and earlier logs left, its unseen part
-        counted."""
-        unseen = 1.0 - np.sum(self.told**2, axis=1)
+    def deviation_ratios(self, gram) -> np.ndarray:
+        """(w,) standard deviation of each wanted parameter after the motion over that before it, parts that no motion
+        shows included."""
+        unseen = 1.0 - np.sum(self.unit_selection**2, axis=1)
         precisions = self.precision, self.precision + self.spread.T @ gram @ self.spread
-        before, after = (unseen + np.sum(self.told @ np.linalg.inv(x) * self.told, axis=1) for x in precisions)
+        before, after = (
+            unseen + np.sum(self.unit_selection @ np.linalg.inv(x) * self.unit_selection, axis=1) for x in precisions
+        )
         return np.sqrt(after / before)
 
     def condition(self, gram) -> float:
@@ -130,11 +139,11 @@ class Goal:
     def contrasts(self) -> np.ndarray:
         if self.criterion == "prediction":
             return self.reference
-        _, singular, Vt = np.linalg.svd(self.seen, full_matrices=False)
-        kept = singular > SEEN
-        return singular[kept, None] * Vt[kept]
+        _, singular, Vt = np.linalg.svd(self.selection, full_matrices=False)
+        visible = singular > THRESHOLDS.visible
+        return singular[visible, None] * Vt[visible]
 
-    def judged_by(self, criterion: str) -> "Goal":
+    def with_criterion(self, criterion: str) -> "Goal":
         return replace(self, criterion=criterion)
 
 

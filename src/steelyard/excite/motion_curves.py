@@ -11,6 +11,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 
+PERIODS = (1, 2, 3)  # tried by default
 ORDERS = 4  # position, velocity, acceleration, jerk
 DEGREE = 5  # of splines: jerk is continuous
 HELD = 3  # control points together at each end
@@ -139,3 +140,12 @@ class Spline:
 
 
 Curve = Fourier | Spline
+
+
+def candidate_curves(
+    duration: float, basis: str, harmonics: int, periods: int | None, points: int, ramp: float
+) -> list[Curve]:
+    """Forms of motion to try: a spline, or Fourier motions of these periods, 1 to 3 by default."""
+    if basis == "spline":
+        return [Spline(duration, points)]
+    return [Fourier(duration, harmonics, each, ramp) for each in (PERIODS if periods is None else (periods,))]

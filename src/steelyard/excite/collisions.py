@@ -7,18 +7,23 @@ from typing import Any
 import numpy as np
 
 from steelyard.dynamics import Motion, tree
-from steelyard.excite.solids import corners_of, solids_of, surroundings
+from steelyard.excite.hulls import corners_of, solids_of, surroundings
+from steelyard.excite.limits import Bounds, Limits
+from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.model import WORLD, Robot, draft, heard, to_mujoco
 
 FLOOR = -2  # body number of the floor
 STATIC = "standing still"  # bodies that carry the geometry of the base and of what is around
-MOSTLY = 0.5  # share of random poses from which a pair nearer than the clearance counts as close
 
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """Pairs nearer than asked. sample: (c,) pose; first, second: (c,) bodies, below zero what stands still; room: (c,)
-    m of distance beyond what the pair needs; normal, point: (c, 3) world, normal from first to second.
+    """Pairs that are too near.
+
+    sample: (c,) pose.
+    first, second: (c,) bodies, below zero what stands still.
+    room: (c,) m of distance beyond what the pair needs.
+    normal, point: (c, 3) world, normal from first to second.
     """
 
     sample: np.ndarray
@@ -94,20 +99,20 @@ class Scene:
         nearest[1:] = (labels[:, 1:] != labels[:, :-1]).any(axis=0)
         deepest = np.zeros_like(nearest)
         deepest[order] = nearest
-        kept = deepest & (distance < needed + room)
-        return Contacts(*(x[kept] for x in (sample, first, second, distance - needed, normal, point)))
+        near = deepest & (distance < needed + room)
+        return Contacts(*(x[near] for x in (sample, first, second, distance - needed, normal, point)))
 
-    def judged(self, poses) -> tuple["Scene", tuple[tuple[int, int], ...]]:
-        """The same with pairs known that mostly stand close in poses (n, nq), and the pairs that always touch."""
+    def with_pairs(self, poses) -> tuple["Scene", tuple[tuple[int, int], ...]]:
+        """The same with the pairs that usually stand close in poses (n, nq), and the pairs that always touch."""
         touching = _shares(replace(self, clearance=0.0).contacts(poses), len(poses))
         always = tuple(pair for pair, share in touching.items() if share == 1)
         nearer = _shares(self.contacts(poses), len(poses))
-        close = tuple(pair for pair, share in nearer.items() if share > MOSTLY and pair not in always)
-        told = [f"{self.name(a)} and {self.name(b)} always touch as hulls and are not compared." for a, b in always]
+        close = tuple(pair for pair, share in nearer.items() if share > THRESHOLDS.usually_close and pair not in always)
+        notes = [f"{self.name(a)} and {self.name(b)} always touch as hulls and are not compared." for a, b in always]
         if close:
             named = ", ".join(f"{self.name(a)} and {self.name(b)}" for a, b in close)
-            told.append(f"Mostly nearer than the clearance, and only kept from touching: {named}.")
-        return replace(self, close=close, notes=(*self.notes, *told)), always
+            notes.append(f"Mostly nearer than the clearance, and only kept from touching: {named}.")
+        return replace(self, close=close, notes=(*self.notes, *notes)), always
 
 
 def _among(pair, listed) -> np.ndarray:
@@ -123,6 +128,27 @@ def _shares(found: Contacts, poses: int) -> dict[tuple[int, int], float]:
     pairs = np.stack([found.sample, np.minimum(found.first, found.second), np.maximum(found.first, found.second)])
     listed, often = np.unique(np.unique(pairs.T, axis=0)[:, 1:], axis=0, return_counts=True)
     return {(int(a), int(b)): count / poses for (a, b), count in zip(listed, often, strict=True)}
+
+
+def scene_within(robot: Robot, bounds: Bounds, limits: Limits, poses) -> Scene | None:
+    """Scene of what limits of collisions, floor or Cartesian speed look at, None where there are none or no geometry.
+
+    poses: (n, nq) random ones, see `scene_of`.
+    """
+    if not limits.collisions and limits.floor is None and limits.cartesian_speed is None:
+        return None
+    return scene_of(robot, poses, clearance=limits.clearance, floor=limits.floor, moving=~bounds.locked)
+
+
+def scene_notes(robot: Robot, scene: Scene | None, limits: Limits) -> tuple[str, ...]:
+    """Notes on mimic joints and on geometry."""
+    followers = [f"{joint.name} follows {joint.mimics}" for joint in robot.joints if joint.mimics is not None]
+    notes = (f"Mimic joints move along: {', '.join(followers)}.",) if followers else ()
+    if not limits.collisions:
+        return notes
+    if scene is None:
+        return (*notes, f"Robot '{robot.name}' has no geometry that could be read; collisions were not looked at.")
+    return (*notes, *scene.notes)
 
 
 def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | None = None, moving=None) -> Scene | None:
@@ -170,7 +196,7 @@ def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | Non
         bodies = np.array([numbers[int(model.geom(i).name.removeprefix("hull"))] for i in range(model.ngeom)])
         return Scene(robot, model, mujoco.MjData(model), bodies, clearance, (), corners, notes, fixed)
 
-    made, always = compiled(_unmoved(robot, moving, len(fixed))).judged(np.asarray(poses, dtype=float))
+    made, always = compiled(_unmoved(robot, moving, len(fixed))).with_pairs(np.asarray(poses, dtype=float))
     if not always:
         return made
     return replace(compiled(always), close=made.close, notes=made.notes)

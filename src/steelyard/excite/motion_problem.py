@@ -7,18 +7,17 @@ import numpy as np
 
 from steelyard.dynamics import Motion, motion
 from steelyard.excite.adjoint import body_twists, twist_gradient
-from steelyard.excite.curves import Curve
-from steelyard.excite.goal import Goal
+from steelyard.excite.collisions import Scene
+from steelyard.excite.ground_support import Support
 from steelyard.excite.limits import Bounds
-from steelyard.excite.rows import Regression, Rows, regression_of
-from steelyard.excite.scene import Scene
-from steelyard.excite.support import Support
+from steelyard.excite.measured_rows import Regression, Rows, regression_of
+from steelyard.excite.motion_curves import Curve
+from steelyard.excite.optimality import Goal
+from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.information import BASE
 from steelyard.model import WORLD, Robot
 
 JOINT_LIMITS = ("position", "velocity", "acceleration", "jerk")
-NEAR = 0.05  # m of missing room that press like the whole of a joint limit
-SPARE = 0.008  # m beyond the clearance to aim at: collisions are looked at on a sparse grid
 SPARSE = 2  # every so many samples are looked at for collisions
 
 
@@ -76,7 +75,7 @@ class Problem:
         change = (coefficients - offset)[:, moving]
         return (change / self.scales).ravel()
 
-    def _pulled_back(self, gradient) -> np.ndarray:
+    def _by_variables(self, gradient) -> np.ndarray:
         """Gradient by z of one by coefficients (size, nv)."""
         moving = self.bounds.moving
         gradient = gradient[:, moving]
@@ -120,10 +119,10 @@ class Problem:
     def _weights(self, forces) -> np.ndarray:
         """(rows,) square root of the samples that a point of the grid stands for, over their noise; none for rows that
         are computed alone."""
-        judged = len(self.goal.noise)
+        measured = len(self.goal.noise)
         weights = np.zeros(len(forces))
-        weights[:judged] = np.sqrt(self.goal.rate * self.curve.duration / self.curve.samples)
-        weights[:judged] /= self.goal.noise_along(forces[:judged])
+        weights[:measured] = np.sqrt(self.goal.rate * self.curve.duration / self.curve.samples)
+        weights[:measured] /= self.goal.noise_along(forces[:measured])
         return weights
 
     def cost(self, z, multipliers: dict, penalty: float, tight: dict) -> tuple[float, np.ndarray, dict]:
@@ -133,10 +132,10 @@ class Problem:
         rows = self.rows(states)
         weights = self._weights(rows.forces)
         value, F = self.goal.cost(rows.gram(weights))
-        pull, load = rows.pulled(F, weights), np.zeros_like(rows.forces)
-        judged = slice(len(self.goal.noise))
-        slope = np.array([np.vdot(*both) / 2 for both in zip(pull[judged], rows.base[judged], strict=True)])
-        load[judged] = self.goal.louder(rows.forces[judged], slope)
+        pull, load = rows.gram_gradient(F, weights), np.zeros_like(rows.forces)
+        measured = slice(len(self.goal.noise))
+        slope = np.array([np.vdot(*both) / 2 for both in zip(pull[measured], rows.base[measured], strict=True)])
+        load[measured] = self.goal.noise_gradient(rows.forces[measured], slope)
         by_state, beyond = np.zeros_like(states), {}
         for order, name in enumerate(JOINT_LIMITS):
             centre = self.bounds.middle[:, None] if order == 0 else 0.0
@@ -145,22 +144,22 @@ class Problem:
                 continue
             off = states[order] - centre
             beyond[name] = np.abs(off) / limit - 1
-            force = self._pressed(beyond[name], multipliers.get(name, 0.0), penalty)
+            force = self._penalty(beyond[name], multipliers.get(name, 0.0), penalty)
             value += force[0]
             by_state[order] += force[1] * np.sign(off) / limit
         limit = self._limit("effort", tight)
         if np.isfinite(limit).any():
             tau = rows.forces[: self.robot.nv]
             beyond["effort"] = np.abs(tau) / limit - 1
-            force = self._pressed(beyond["effort"], multipliers.get("effort", 0.0), penalty)
+            force = self._penalty(beyond["effort"], multipliers.get("effort", 0.0), penalty)
             value += force[0]
             load[: self.robot.nv] += force[1] * np.sign(tau) / limit
         if self.support is not None:
             wrench, room = rows.forces[self.base_rows], self.support.room[:, None] * tight.get("balance", 1.0)
             beyond["balance"] = self.support.reach(wrench) / room - 1
-            force = self._pressed(beyond["balance"], multipliers.get("balance", 0.0), penalty)
+            force = self._penalty(beyond["balance"], multipliers.get("balance", 0.0), penalty)
             value += force[0]
-            load[self.base_rows] += self.support.pulled(wrench, force[1] / room)
+            load[self.base_rows] += self.support.reach_gradient(wrench, force[1] / room)
         if self.cartesian_speed is not None:
             added, by_q, by_v, beyond["cartesian speed"] = self._corners(rows.bodies, multipliers, penalty, tight)
             value += added
@@ -172,14 +171,14 @@ class Problem:
         gradient = rows.gradient(pull, load if load.any() else None)
         for order, part in enumerate((gradient.q, gradient.v, gradient.a)):
             by_state[order] += part
-        return value, self._pulled_back(np.einsum("onk,oin->ki", self.values, by_state, optimize=True)), beyond
+        return value, self._by_variables(np.einsum("onk,oin->ki", self.values, by_state, optimize=True)), beyond
 
     def _limit(self, name: str, tight: dict) -> np.ndarray:
         limit = self.bounds.half if name == "position" else getattr(self.bounds, name)
         limit = limit * tight.get(name, 1.0)
         return np.where(self.bounds.locked, np.inf, limit)[:, None]
 
-    def _pressed(self, beyond, multiplier, penalty: float) -> tuple[float, np.ndarray]:
+    def _penalty(self, beyond, multiplier, penalty: float) -> tuple[float, np.ndarray]:
         """Augmented-Lagrangian term of `beyond <= 0` and its derivative, averaged over samples."""
         n = beyond.shape[-1]
         pressed = np.maximum(0.0, multiplier + penalty * beyond)
@@ -190,7 +189,7 @@ class Problem:
         twist = body_twists(state)
         speed, worst = corner_speeds(self.robot, self.scene, twist)
         beyond = speed / limit - 1
-        added, force = self._pressed(beyond, multipliers.get("cartesian speed", 0.0), penalty)
+        added, force = self._penalty(beyond, multipliers.get("cartesian speed", 0.0), penalty)
         velocity = twist[:3] + np.cross(twist[3:], worst, axis=0)
         pull = force * velocity / (limit * np.maximum(speed, 1e-9))
         by_q, by_v = twist_gradient(self.robot, state, np.concatenate([pull, np.cross(worst, pull, axis=0)]))
@@ -199,15 +198,15 @@ class Problem:
     def _collisions(self, q, by_q, penalty, tight):
         assert self.scene is not None
         poses = self.bounds.positions(q[:, ::SPARSE])
-        spare = tight.get("clearance", SPARE)
+        spare = tight.get("clearance", THRESHOLDS.spare)
         near = self.scene.contacts(poses.T, spare)
         if not len(near.sample):
             return 0.0, by_q
         still = np.zeros((self.robot.nv, poses.shape[1]))
         slope = near.gradient(self.robot, motion(self.robot, poses, still, still), len(self.scene.fixed))
-        depth = (spare - near.room) / NEAR
+        depth = (spare - near.room) / THRESHOLDS.pressure
         n = poses.shape[1]
-        force = penalty * depth / NEAR / n
+        force = penalty * depth / THRESHOLDS.pressure / n
         by_q = by_q.copy()
         np.add.at(by_q.T, near.sample, -force[:, None] * slope)
         return float(penalty * np.sum(depth**2)) / (2 * n), by_q

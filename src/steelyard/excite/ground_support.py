@@ -11,12 +11,10 @@ import numpy as np
 
 from steelyard.dynamics import motion, tree
 from steelyard.errors import OptionError, choices
+from steelyard.excite.hulls import solids_of
 from steelyard.excite.limits import Bounds
-from steelyard.excite.solids import solids_of
+from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.model import WORLD, Robot
-
-SOLE = 0.002  # m above the lowest point within which geometry counts as touching the ground
-LEAST_LOAD = 0.1  # share of the weight below which a robot counts as about to jump
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,18 +33,18 @@ class Support:
     def points(self, wrench) -> tuple[np.ndarray, np.ndarray]:
         """Zero-moment points (2, n) and vertical forces (n,). wrench: (6, n) on the moving bodies, at the origin."""
         f, m = (wrench + self.held[:, None])[:3], (wrench + self.held[:, None])[3:]
-        down = np.maximum(f[2], LEAST_LOAD * self.weight)
+        down = np.maximum(f[2], THRESHOLDS.least_load * self.weight)
         return np.stack([self.height * f[0] - m[1], self.height * f[1] + m[0]]) / down, down
 
     def reach(self, wrench) -> np.ndarray:
         """(k, n) m from the centre towards each edge; the robot tips where one exceeds `room`."""
         return self.normals @ (self.points(wrench)[0] - self.centre[:, None])
 
-    def pulled(self, wrench, force) -> np.ndarray:
+    def reach_gradient(self, wrench, force) -> np.ndarray:
         """(6, n): gradient by the wrench of a number whose derivative by `reach` is force (k, n)."""
         points, down = self.points(wrench)
         x, y = self.normals.T @ force / down
-        loaded = down > LEAST_LOAD * self.weight
+        loaded = down > THRESHOLDS.least_load * self.weight
         still = np.zeros_like(x)
         return np.stack([self.height * x, self.height * y, -(points[0] * x + points[1] * y) * loaded, y, -x, still])
 
@@ -63,7 +61,7 @@ def support_of(robot: Robot, bounds: Bounds, feet, *, margin: float) -> Support:
         raise OptionError(f"feet: the ground is level, so gravity is along -z; this robot's is {robot.gravity}.")
     touching = _soles(robot, bounds, (feet,) if isinstance(feet, str) else tuple(feet))
     height = float(touching[:, 2].min())
-    points = touching[touching[:, 2] < height + SOLE, :2]
+    points = touching[touching[:, 2] < height + THRESHOLDS.sole, :2]
     try:
         hull = ConvexHull(points)
     except (QhullError, ValueError) as error:

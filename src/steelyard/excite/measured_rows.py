@@ -16,7 +16,7 @@ from steelyard.dynamics import (
     projected_blocks,
 )
 from steelyard.excite.adjoint import Gradient, regressor_gradient
-from steelyard.excite.measured import JOINTS, Axes, axes_of
+from steelyard.excite.measured_axes import JOINTS, Axes, axes_of
 from steelyard.identifiable import Basis
 from steelyard.information import Row, rows_of
 from steelyard.model import Robot
@@ -111,7 +111,7 @@ class Rows:
             found[np.ix_(row.places, row.places)] += weight**2 * (values @ values.T)
         return found
 
-    def pulled(self, F, weights) -> list[np.ndarray]:
+    def gram_gradient(self, F, weights) -> list[np.ndarray]:
         """Derivative of `sum(F * gram(weights))` by `base`, F symmetric (r, r)."""
         return [
             (2 * weight**2 * F[np.ix_(row.places, row.places)]) @ values

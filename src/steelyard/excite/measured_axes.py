@@ -10,7 +10,14 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics import Motion, SensorFrame, cross, sensor_frame, times, tree
+from steelyard.dynamics import (
+    Motion,
+    SensorFrame,
+    cross,
+    sensor_frame,
+    times,
+    tree,
+)
 from steelyard.errors import OptionError
 from steelyard.information import BASE, WRENCH, kinds_of, link_of
 from steelyard.model import WORLD, Robot
@@ -83,6 +90,11 @@ def measured_kinds(robot: Robot, rows: str | Iterable[str]) -> tuple[str, ...]:
             "joints, so design for 'joints'."
         )
     return tuple(sorted(kinds, key=lambda kind: kind != JOINTS))
+
+
+def measured_slice(robot: Robot, kinds: tuple[str, ...]) -> slice:
+    """Rows that are measured, of those of joints and sensors."""
+    return slice(0 if JOINTS in kinds else robot.nv, None)
 
 
 def _frame(robot: Robot, kind: str) -> SensorFrame:
