@@ -154,8 +154,8 @@ def _residual_sheet(summary: dict) -> Sheet:
     return sheet(
         "Residuals",
         f"Residual of each joint over its torque{undone}. Time constant: its integrated autocorrelation, which is "
-        "short for noise behind the filter. Standstill: residual where the joint hardly moves over that elsewhere, where "
-        "the difference is significant.",
+        "short for noise behind the filter. Standstill: residual where the joint hardly moves over that elsewhere, "
+        "where the difference is significant.",
         (("Joint", "text"), "Residual", "Time constant [s]", "Standstill", ("Correlates with", "wrap")),
         rows,
     )
