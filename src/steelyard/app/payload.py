@@ -96,7 +96,7 @@ def payload(
         outcome = command.identify_files(request)
         found, exports = outcome.payload, command.exports(outcome.payload, formats)
         if out is not None:
-            from steelyard.report import write_payload
+            from steelyard.payload import write_payload
 
             write_payload(outcome, request, exports, out)
     left_out = [f"! not exported: {found.status.value}"] if formats and not exports else []

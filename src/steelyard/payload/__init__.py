@@ -1,5 +1,8 @@
 """What a robot holds: mass, centre of mass and inertia of an object from a wrist force-torque sensor (paper E)."""
 
+from typing import TYPE_CHECKING
+
+from steelyard.lazy import lazy
 from steelyard.payload import command
 from steelyard.payload.batch import EntropicFits, entropic_fits
 from steelyard.payload.carried import carried_log
@@ -19,6 +22,21 @@ from steelyard.payload.tool import Tool, calibrate, compensate
 from steelyard.payload.torques import carried_information, identify_from_torques
 from steelyard.payload.vendors import export, in_frame
 from steelyard.payload.wrench_log import WrenchLog
+
+if TYPE_CHECKING:
+    from steelyard.payload.report import write_payload
+    from steelyard.payload.report_view import payload_view, unexplained, wrench
+
+# Loaded on first use: they bring the whole of reports.
+__getattr__ = lazy(
+    __name__,
+    {
+        "payload_view": "report_view",
+        "unexplained": "report_view",
+        "wrench": "report_view",
+        "write_payload": "report",
+    },
+)
 
 __all__ = [
     "METHODS",
@@ -51,7 +69,11 @@ __all__ = [
     "identify_from_torques",
     "in_frame",
     "observability",
+    "payload_view",
     "read_wrench_log",
     "solid_of",
     "tune",
+    "unexplained",
+    "wrench",
+    "write_payload",
 ]
