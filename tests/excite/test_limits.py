@@ -99,7 +99,9 @@ def test_the_gradient_of_reach_holds_for_a_robot_that_nearly_flies(standing):
     wrench[2] = np.array([0.5, 0.01, 0.3, -0.6]) * support.weight - support.held[2]  # two press on the ground, two not
     force, way, step = rng.normal(size=(len(support.room), 4)), rng.normal(size=(6, 4)), 1e-6
     ends = [np.sum(force * support.reach(wrench + s * step * way)) for s in (1, -1)]
-    assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(np.sum(support.reach_gradient(wrench, force) * way), rel=1e-5)
+    assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(
+        np.sum(support.reach_gradient(wrench, force) * way), rel=1e-5
+    )
 
 
 def limited(robot, name, **changes):
