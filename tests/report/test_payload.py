@@ -78,7 +78,7 @@ def test_every_option_is_in_the_command(tmp_path):
     from pathlib import Path
 
     from steelyard.payload import Request
-    from steelyard.report.command import repeat_payload
+    from steelyard.payload.payload_report import repeat_payload
 
     request = Request(
         Path("-held.npz"),

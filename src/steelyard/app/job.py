@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.app.redraw import drawn
 from steelyard.errors import FitError
 from steelyard.fit import Tied, fixed_words, mass_words, tied_words, validate
 from steelyard.model import load, read_known, read_side, save, side_path, write_side
 from steelyard.pipeline import Job, Progress, Result, run, side_of
 from steelyard.prepare import Corrections, corrections_from
-from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, staged, summary, write
+from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, render, staged, summary, write
 from steelyard.storage import require_folder
 from steelyard.terms import text_of
 
@@ -139,7 +140,9 @@ def _write(result: Result, stage: Path, out) -> dict:
     if result.job.rotors or set(result.robot.loop_names) - set(in_model):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
     found = summary(result, out=out, files=[*models, *FILES], notes=[*saved.notes, *_unwritten(result, saved.path)])
-    write(Record(found, curves(result)), stage, folders=result.job.folders)
+    record = Record(found, curves(result))
+    write(record, stage)
+    render(drawn(record, stage, result.job.folders), stage)
     return found
 
 

@@ -97,7 +97,7 @@ def payload(
         found = outcome.payload
         exported = exports(found, formats)
         if out is not None:
-            from steelyard.report import write_payload
+            from steelyard.payload import write_payload
 
             write_payload(outcome, request, exported, out)
     left_out = [f"! not exported: {found.status.value}"] if formats and not exported else []

@@ -1,5 +1,8 @@
 """What a robot holds: mass, centre of mass and inertia of an object from a wrist force-torque sensor (paper E)."""
 
+from typing import TYPE_CHECKING
+
+from steelyard.lazy import lazy
 from steelyard.payload.arm_sensor import carried_log
 from steelyard.payload.controller_formats import export, in_frame
 from steelyard.payload.entropic import EntropicFits, entropic_fits
@@ -15,6 +18,21 @@ from steelyard.payload.wrench_faults import diagnose
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_reader import read_wrench_log
 from steelyard.payload.wrench_sums import Observability, observability
+
+if TYPE_CHECKING:
+    from steelyard.payload.payload_report import write_payload
+    from steelyard.payload.report_view import payload_view, unexplained, wrench
+
+# Loaded on first use: they bring the whole of reports.
+__getattr__ = lazy(
+    __name__,
+    {
+        "payload_view": "report_view",
+        "unexplained": "report_view",
+        "wrench": "report_view",
+        "write_payload": "payload_report",
+    },
+)
 
 __all__ = [
     "METHODS",
@@ -48,8 +66,12 @@ __all__ = [
     "identify_from_torques",
     "in_frame",
     "observability",
+    "payload_view",
     "read_wrench_log",
     "require_formats",
     "solid_of",
     "tune",
+    "unexplained",
+    "wrench",
+    "write_payload",
 ]
