@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.defaults import FRICTION
 from steelyard.fit.sandwich import Sandwich
 from steelyard.information import DRIFT, NAMES, Information
-from steelyard.terms import ParameterLayout
+from steelyard.terms import TERMS, ParameterLayout
 
 BY_CHANCE = 0.05  # probability that a model that lacks nothing is doubted
 ALIKE = 0.01  # share of a column that the fitted ones leave, below which the data cannot tell it from them
@@ -35,7 +34,9 @@ class Doubt:
         every = any(what != DRIFT for _, what in self.lacking)
         joints = layout.dof_names if every else dict(self.lacking)
         places = [layout.dof_names.index(joint) for joint in joints]
-        return [layout.term(term).start + place for term in layout.terms if term in FRICTION for place in places]
+        return [
+            layout.term(term).start + place for term in layout.terms if not TERMS[term].inertial for place in places
+        ]
 
 
 def doubt(blocks: Sequence[Information], scores: Sandwich) -> Doubt | None:

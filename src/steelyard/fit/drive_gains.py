@@ -17,6 +17,7 @@ from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.least_squares import model_parameters
 from steelyard.fit.whitening import NOISE_FLOOR, SINGULAR
 from steelyard.information import Information
+from steelyard.terms import stated_values
 
 INDEPENDENT = 1e-6  # share of what is known that must lie outside of what is not, to fix the scale
 CONVERGED = 1e-12  # relative change of the gains
@@ -155,7 +156,7 @@ def _require_currents(info: Information, loads: Sequence[Load]):
     robot, layout = info.robot, info.layout
     if robot is None or len(layout.dofs) != robot.nv:
         raise FitError("Drive gains need the Information of a robot with a fixed base, by `accumulate`.")
-    for term, values in (("viscous", robot.damping), ("coulomb", robot.frictionloss), ("armature", robot.armature)):
+    for term, values in stated_values(robot).items():
         if term not in layout.terms and np.any(values):
             raise FitError(
                 f"The model states {term} values, which `accumulate` subtracts in N m, not in units of current. Make "

@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.fit.constraints import SIGNED
 from steelyard.fit.least_squares import model_parameters
 from steelyard.fit.program import congruence
 from steelyard.fit.sandwich import Sandwich
@@ -75,7 +74,7 @@ def posterior(scores: Sandwich, theta0, *, weight: float = 1.0) -> Posterior:
     size = np.hypot(np.linalg.norm(to_whitened[:, effects], axis=0), pull[effects])
     directions[effects, effects], pull[effects] = 1.0 / size, pull[effects] / size
     lower = np.full(len(effects), -np.inf)
-    signed = np.array(layout.signed(SIGNED), dtype=int)
+    signed = np.array(layout.nonnegative, dtype=int)
     lower[signed - layout.inertial.stop] = -start[signed] / directions[signed, signed]
     return Posterior(
         data=to_whitened @ directions,

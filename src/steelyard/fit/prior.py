@@ -5,6 +5,7 @@ import numpy as np
 from steelyard.errors import FitError, choices
 from steelyard.inertia import from_com_inertia, pseudo
 from steelyard.model import Robot
+from steelyard.terms import stated_values
 
 NOMINAL_MASS = 1.0  # kg, for a body nothing is known of
 NOMINAL_RADIUS = 0.1  # m, radius of gyration of the same
@@ -60,12 +61,12 @@ def _repaired(theta, nominal_mass: float, nominal_radius: float) -> tuple[np.nda
 
 
 def model_parameters(robot, layout) -> np.ndarray:
-    """(p,) the values a robot's model states for the columns of a layout (offsets are zero)."""
+    """(p,) the values a robot's model states for the columns of a layout (zero for terms that no model states)."""
     values = np.zeros(layout.size)
     values[layout.links] = robot.inertias.ravel()
     if layout.rotor_names:
         values[layout.rotors] = np.concatenate([rotor.theta for rotor in robot.rotors])
-    for term, name in (("viscous", "damping"), ("coulomb", "frictionloss"), ("armature", "armature")):
+    for term, stated in stated_values(robot).items():
         if term in layout.terms:
-            values[layout.term(term)] = getattr(robot, name)[list(layout.dofs)]
+            values[layout.term(term)] = stated[list(layout.dofs)]
     return values
