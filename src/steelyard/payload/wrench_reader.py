@@ -7,9 +7,9 @@ import numpy as np
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.log import WORDS, Head, decoded, factor, members, numbers, read_log, split_unit
 from steelyard.model import Robot
-from steelyard.payload.carried import carried_log
-from steelyard.payload.kinematics import streamed
-from steelyard.payload.motion import filter_motion
+from steelyard.payload.arm_sensor import carried_log
+from steelyard.payload.motion_consistency import streamed
+from steelyard.payload.motion_signals import filter_motion
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 
 # Our name first, then what others write. Three-vectors and columns are joined in the order given.

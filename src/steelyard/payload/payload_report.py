@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.payload.command import Outcome, Request
-from steelyard.payload.estimate import Payload, Status
+from steelyard.payload.payload_estimate import Payload, Status
+from steelyard.payload.payload_job import Outcome, Request, Signals
 from steelyard.payload.report_view import payload_view
-from steelyard.payload.signals import Signals
 from steelyard.report import (
     FILES,
     USABLE,

@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError, OptionError, choices
 from steelyard.inertia import is_consistent, parameters, snippet
-from steelyard.payload.estimate import Payload
+from steelyard.payload.payload_estimate import Payload
 
 FORMATS = ("franka", "ur", "kuka", "ros", "urdf", "mjcf")
 

@@ -3,16 +3,7 @@
 import numpy as np
 from numba import njit, prange
 
-from steelyard.payload.geo import (
-    ACCEPTED,
-    BOUNDARY,
-    CENTERED,
-    CONVERGED,
-    POLISH,
-    SHORTER,
-    STEPS,
-    TRIALS,
-)
+from steelyard.payload.entropic import ACCEPTED, BOUNDARY, CENTERED, CONVERGED, POLISH, SHORTER, STEPS, TRIALS
 from steelyard.payload.small_matrices import OPTIONS, cholesky, congruence, eigen, invert, matrix, product, solve
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.log import Finding, fatal
-from steelyard.payload.information import triangle, wrench_regressor
-from steelyard.payload.problem import make_problem, solve
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
+from steelyard.payload.wrench_problem import make_problem, solve
+from steelyard.payload.wrench_sums import triangle, wrench_regressor
 
 EARTH = (9.76, 9.84)  # m/s^2, from Mount Huascaran to the Arctic Ocean
 EARTH_MEAN = 9.80665  # m/s^2, standard gravity

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from steelyard.inertia import cones
-from steelyard.payload.geo import BOUNDARY, CENTERED, POLISH, STEPS, UNITS
+from steelyard.payload.entropic import BOUNDARY, CENTERED, POLISH, STEPS, UNITS
 
 PLACES = np.tril_indices(4)[::-1]
 SCALE = np.where(PLACES[0] == PLACES[1], 1.0, np.sqrt(2.0))

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.payload.information import wrench_regressor
-from steelyard.payload.motion import filter_motion
-from steelyard.payload.shape import Solid, small_boxes
+from steelyard.payload.motion_signals import filter_motion
+from steelyard.payload.solid_shape import Solid, small_boxes
 from steelyard.payload.wrench_log import WrenchLog, turned
+from steelyard.payload.wrench_sums import wrench_regressor
 
 STEEL, PLASTIC = 0.101, 0.017  # kg a weight
 SLOT, HEIGHT = 0.048, 0.04  # m, side of a slot and of the tray

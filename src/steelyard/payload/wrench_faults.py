@@ -5,13 +5,13 @@ from itertools import product
 import numpy as np
 
 from steelyard.log import Finding, gaps
-from steelyard.payload.explain import explanation
-from steelyard.payload.gravity import Strength, doubt, strength_of
-from steelyard.payload.information import accumulate, wrench_regressor
-from steelyard.payload.kinematics import motion_findings
-from steelyard.payload.problem import Problem, mass_of, plain_fit, residual_noise, solve
-from steelyard.payload.shape import Solid
+from steelyard.payload.gravity_strength import Strength, doubt, strength_of
+from steelyard.payload.misfit_causes import explanation
+from steelyard.payload.motion_consistency import motion_findings
+from steelyard.payload.solid_shape import Solid
 from steelyard.payload.wrench_log import WrenchLog, turned
+from steelyard.payload.wrench_problem import Problem, mass_of, plain_fit, residual_noise, solve
+from steelyard.payload.wrench_sums import accumulate, wrench_regressor
 from steelyard.spatial import cross
 
 LOOKED_AT = 2000  # samples of a long log

@@ -6,21 +6,19 @@ import numpy as np
 
 from steelyard.errors import InertiaError, LogError, OptionError, choices
 from steelyard.inertia import Consistent, EllipsoidRealizable, HullRealizable, divergence, is_consistent
+from steelyard.payload.constrained_fit import constrained_fit
 from steelyard.payload.density import density_fit
-from steelyard.payload.diagnose import examine, misfit
-from steelyard.payload.estimate import Payload, Status
-from steelyard.payload.geo import entropic_fit
-from steelyard.payload.gravity import strength_of
-from steelyard.payload.kinematics import with_motion
-from steelyard.payload.plain import ordinary, total
+from steelyard.payload.entropic import compact_body, entropic_fit
+from steelyard.payload.gravity_strength import strength_of
+from steelyard.payload.motion_consistency import with_motion
+from steelyard.payload.motion_signals import smooth_motion
+from steelyard.payload.payload_estimate import Payload, Status, status_of
 from steelyard.payload.point_mass import C1, LAMBDA, discretise, solve_point_masses
-from steelyard.payload.problem import Problem, make_problem, solve
-from steelyard.payload.realizable import constrained_fit
-from steelyard.payload.shape import Solid, solid_of
-from steelyard.payload.smoothing import smooth_motion
-from steelyard.payload.tool import Tool, compensate
-from steelyard.payload.unknown import compact_body, status_of
+from steelyard.payload.solid_shape import Solid, solid_of
+from steelyard.payload.tool_calibration import Tool, compensate
+from steelyard.payload.wrench_faults import examine, misfit
 from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_problem import Problem, make_problem, ordinary, solve, total
 
 METHODS = ("auto", "density", "pmd", "pmd-squared", "geo", "ellipsoid", "hull", "consistent", "ols", "rtls")
 NEEDS_SHAPE = ("density", "pmd", "pmd-squared", "ellipsoid", "hull")

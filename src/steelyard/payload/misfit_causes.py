@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.log import Finding, fatal
-from steelyard.payload.gravity import Strength, refutation
-from steelyard.payload.information import wrench_regressor
-from steelyard.payload.kinematics import streamed
-from steelyard.payload.motion import roughness
-from steelyard.payload.problem import plain_fit, solve
-from steelyard.payload.strays import adds_up, spans, strays
+from steelyard.payload.gravity_strength import Strength, refutation
+from steelyard.payload.motion_consistency import streamed
+from steelyard.payload.motion_signals import roughness
+from steelyard.payload.outlying_stretches import adds_up, spans, strays
 from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_problem import plain_fit, solve
+from steelyard.payload.wrench_sums import wrench_regressor
 
 LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
 LOOK, CARE, UNEXPLAINED = 0.02, 0.15, 0.3  # share of the wrench beyond noise: mistakes are looked for, the result is

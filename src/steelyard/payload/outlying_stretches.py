@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.payload.information import wrench_regressor
-from steelyard.payload.kinematics import streamed
-from steelyard.payload.problem import plain_fit
+from steelyard.payload.motion_consistency import streamed
 from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_problem import plain_fit
+from steelyard.payload.wrench_sums import wrench_regressor
 
 STEPS = 8  # of the trimmed fit
 KEPT = 0.6  # of the samples, which trimmed least squares believe

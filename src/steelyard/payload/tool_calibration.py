@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import FitError, LogError
-from steelyard.payload.information import wrench_regressor
-from steelyard.payload.kinematics import with_motion
+from steelyard.payload.motion_consistency import with_motion
 from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_sums import wrench_regressor
 from steelyard.spatial import skew
 
 FEWEST = 4  # poses

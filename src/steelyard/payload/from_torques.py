@@ -14,12 +14,11 @@ from steelyard.inertia import parameters
 from steelyard.information import Information, accumulate
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.payload.carried import frame_of
+from steelyard.payload.arm_sensor import frame_of
 from steelyard.payload.density import density_fit
-from steelyard.payload.estimate import Payload, Status
-from steelyard.payload.geo import entropic_fit
-from steelyard.payload.shape import solid_of
-from steelyard.payload.unknown import compact_body, status_of
+from steelyard.payload.entropic import compact_body, entropic_fit
+from steelyard.payload.payload_estimate import Payload, Status, status_of
+from steelyard.payload.solid_shape import solid_of
 from steelyard.terms import COULOMB_WIDTH
 
 STEPS = 5

@@ -3,7 +3,7 @@
 import numpy as np
 
 from steelyard.inertia import COARSE, BodySet, divergence, minimise
-from steelyard.payload.information import triangle
+from steelyard.payload.wrench_sums import triangle
 
 WEIGHT = 1e-2  # of the prior: it decides what the data leaves open and hardly moves the rest
 EPS = 1e-6  # eigenvalue kept from singular bodies, relative to the set's size

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.log import Finding, fatal, segments
-from steelyard.payload.motion import filter_motion
+from steelyard.payload.motion_signals import filter_motion
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.spatial import cross, rotate
 

@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.inertia import is_consistent, parameters, pseudo
+from steelyard.errors import InertiaError, OptionError
+from steelyard.inertia import is_consistent, parameters, pseudo, riemannian
 from steelyard.spatial import skew
 
 
@@ -145,3 +146,73 @@ class Payload:
             "findings": list(self.findings),
             "notes": list(self.notes),
         }
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of one estimate in per cent, and its geodesic distance from the truth (unitless; inf if inconsistent)."""
+
+    mass: float
+    com: float
+    inertia: float
+    geodesic: float
+
+    @property
+    def percent(self) -> np.ndarray:
+        """(3,) mass, centre of mass, inertia."""
+        return np.array([self.mass, self.com, self.inertia])
+
+
+def errors(theta, truth, sides) -> Errors:
+    """Errors of theta (10,) against truth (10,). sides: (3,) of the bounding box, m (E, 10-12).
+
+    The centre-of-mass error is the mean of three, the inertia error of the six on and above the diagonal. Raises
+    OptionError for sides that are not positive, InertiaError for a truth without mass.
+    """
+    theta, truth, a = (np.asarray(x, dtype=float) for x in (theta, truth, sides))
+    if a.shape != (3,) or not (a > 0).all():
+        raise OptionError(f"sides are the three positive lengths of the bounding box in m; got {sides!r}")
+    mass, com, inertia = parameters.to_com_inertia(truth)
+    if not mass > 0:
+        raise InertiaError(f"the true mass is {mass}, expected a positive number: errors are relative to it")
+    if theta[0] == 0:
+        return Errors(100.0, np.inf, np.inf, np.inf)
+    found_mass, found_com, found_inertia = parameters.to_com_inertia(theta)
+    scale = mass / 12 * (np.eye(3) * (a @ a) - np.outer(a, a))
+    relative = np.abs((found_inertia - inertia) / scale)
+    return Errors(
+        mass=float(100 * abs(found_mass - mass) / mass),
+        com=float(100 * np.mean(np.abs(found_com - com) / a)),
+        inertia=float(100 * np.mean(relative[np.triu_indices(3)])),
+        geodesic=float(riemannian(theta, truth)) if is_consistent(theta) and is_consistent(truth) else np.inf,
+    )
+
+
+DENSITY = 1000.0  # kg/m^3, water
+FARTHEST = 10.0  # radii of gyration from the sensor to a centre of mass that is believed
+DETERMINED = 0.1  # relative deviation up to which a quantity counts as measured: within a fifth, with 95 %
+
+
+def relative_deviation(payload: Payload, size: float | None = None) -> tuple[float, float, float]:
+    """Standard deviations of mass, centre and inertia as parts of the mass, of the body's size and of its largest
+    moment. size: half the extent of the body in m, by default that of twice water's thinness."""
+    mass = max(abs(payload.mass), 1e-12)
+    extent = float((2 * mass / DENSITY) ** (1 / 3)) if size is None else size
+    largest = max(float(np.linalg.eigvalsh(payload.inertia)[-1]), 1e-300)
+    return (
+        payload.mass_deviation / mass,
+        float(payload.com_deviation.max()) / extent,
+        float(payload.inertia_deviation.max()) / largest,
+    )
+
+
+def status_of(payload: Payload, *, moving: bool, size: float | None = None) -> Status:
+    """What was measured of a payload, from its deviations. moving: whether motion could show its inertia."""
+    mass, centre, inertia = relative_deviation(payload, size)
+    if not payload.mass > 0 or mass > DETERMINED:
+        return Status.FAINT
+    if centre > DETERMINED:
+        return Status.AXIS
+    if not moving:
+        return Status.STATIC
+    return Status.WEAK if inertia > DETERMINED else Status.OK
