@@ -306,14 +306,14 @@ MUTANTS = (
     ),
     Mutant(
         "pipeline: validation on the training part",
-        "pipeline/run.py",
+        "pipeline/identification.py",
         "gap=each.memory + apart)[1] for each in read",
         "gap=each.memory + apart)[0] for each in read",
         ("test_identify.py::test_held_out_samples_are_the_end_of_the_log",),
     ),
     Mutant(
         "pipeline: the last log's delay loses its load",
-        "pipeline/run.py",
+        "pipeline/identification.py",
         '"masses": known.masses | masses_from(job.masses),',
         '"masses": masses_from(job.masses) | known.masses,',
         ("test_known_of_a_job.py",),
