@@ -12,7 +12,7 @@ from steelyard.excite.focus import unknowns_of, whitened
 from steelyard.excite.goal import CRITERIA, Goal, unit_columns
 from steelyard.excite.measured import JOINTS, measured_kinds
 from steelyard.excite.noise import noise_of, usual_wrench, weighed_logs
-from steelyard.fit import EFFECT_SPREAD, congruence, consistent_prior
+from steelyard.fit import THRESHOLDS, congruence, consistent_prior
 from steelyard.identifiable import regression_basis
 from steelyard.information import Information, sensors_of
 from steelyard.model import Robot
@@ -103,7 +103,9 @@ def _prior_units(robot: Robot, layout: ParameterLayout, typical, weight: float) 
     for i, each in enumerate(theta):
         unit[layout.body(i), layout.body(i)] = congruence(each) * np.sqrt(2 / weight)
     effects = np.arange(layout.inertial.stop, layout.size)
-    unit[effects, effects] = EFFECT_SPREAD * np.tile(typical[list(layout.dofs)], len(layout.terms)) / np.sqrt(weight)
+    unit[effects, effects] = (
+        THRESHOLDS.effect_spread * np.tile(typical[list(layout.dofs)], len(layout.terms)) / np.sqrt(weight)
+    )
     return unit
 
 
