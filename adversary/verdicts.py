@@ -14,7 +14,7 @@ from steelyard.errors import SteelyardError
 from steelyard.fit import validate
 from steelyard.pipeline import read_and_prepared
 from steelyard.report import percent
-from steelyard.report.verdict import verdict
+from steelyard.report.first_screen import verdict
 
 LACKING = "model lacks something"
 ARMS = {

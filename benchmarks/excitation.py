@@ -20,13 +20,12 @@ import numpy as np
 
 import steelyard as sy
 from steelyard.excite import Design, Limits, design
-from steelyard.excite.curves import Fourier
-from steelyard.excite.limits import bounds_of
-from steelyard.excite.margins import margins
+from steelyard.excite.collisions import scene_of
+from steelyard.excite.feasibility import margins
+from steelyard.excite.limits import bounds_of, random_states
+from steelyard.excite.motion_curves import Fourier
+from steelyard.excite.motion_problem import Problem
 from steelyard.excite.optimise import random_variables
-from steelyard.excite.probe import probe_states
-from steelyard.excite.problem import Problem
-from steelyard.excite.scene import scene_of
 
 SEEDS = 2
 RANDOM = 6
@@ -114,11 +113,11 @@ def _problem(made: Design, curve) -> Problem:
 def _random(made: Design, seed: int, *, kept: bool):
     """Information (r, r) of random motions. kept: whether they keep efforts and collisions, too."""
     limits = Limits()
-    scene = scene_of(made.robot, probe_states(made.robot, bounds_of(made.robot, limits))[0].T) if kept else None
+    scene = scene_of(made.robot, random_states(made.robot, bounds_of(made.robot, limits))[0].T) if kept else None
     for k in range(RANDOM):
         problem = replace(_problem(made, Fourier(made.duration, 5, 1 + k % 3)), scene=scene)
         z = random_variables(problem, np.random.default_rng([seed, k])) / 0.8
-        while kept and not all(m.kept for m in margins(problem, problem.coefficients(z), rate=50.0)):
+        while kept and not all(m.satisfied for m in margins(problem, problem.coefficients(z), rate=50.0)):
             z = DRAWN_IN * z
         yield problem.gram(problem.coefficients(z))
 

@@ -18,12 +18,11 @@ import numpy as np
 import steelyard as sy
 from benchmarks.regressor import example
 from steelyard.excite import Limits
-from steelyard.excite.asked import Asked, goal_of
-from steelyard.excite.curves import Fourier
-from steelyard.excite.limits import bounds_of
-from steelyard.excite.probe import probe_states
-from steelyard.excite.rows import regression_of
-from steelyard.excite.scene import scene_of
+from steelyard.excite.collisions import scene_of
+from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.limits import bounds_of, random_states
+from steelyard.excite.measured_rows import regression_of
+from steelyard.excite.motion_curves import Fourier
 from steelyard.fit import model_parameters
 from steelyard.simulate import PERFECT, Trajectory, record
 
@@ -47,9 +46,9 @@ class Bench:
         robot = robot.with_joint_properties(damping=0.003 * effort, frictionloss=0.01 * effort)
         self.robot, self.noise, self.moved = robot, NOISE_SHARE * effort, moved
         self.bounds = bounds_of(robot, Limits(margin=0.0), moved=moved)
-        probe = probe_states(robot, self.bounds)
+        probe = random_states(robot, self.bounds)
         self.scene = scene_of(robot, probe[0].T, clearance=0.0, moving=~self.bounds.locked)
-        self.goal = goal_of(robot, probe, Asked(noise=self.noise))
+        self.goal = goal_of(robot, probe, Aim(noise=self.noise))
         self.judge = record(robot, self.random(99), sensors=PERFECT).truth
 
     def designed(self, seed: int) -> Trajectory:

@@ -14,19 +14,19 @@ from statistics import median
 import numpy as np
 
 import steelyard as sy
+from steelyard.app.redraw import robot_view
 from steelyard.fit import Validation
 from steelyard.model import Robot
 from steelyard.pipeline import Job, Result
 from steelyard.pipeline import run as identify
 from steelyard.pipeline.inspect import cutoff_of, health
 from steelyard.report import curves
-from steelyard.report.files import write
 from steelyard.report.html import page
+from steelyard.report.identification_summary import summary
+from steelyard.report.identification_view import view_of
 from steelyard.report.markdown import markdown
-from steelyard.report.record import Record, save_curves
-from steelyard.report.robot import robot_view
-from steelyard.report.summary import summary
-from steelyard.report.view import view_of
+from steelyard.report.record import Record, render, write
+from steelyard.report.signal_curves import save_curves
 
 SAMPLES, HELD_OUT, SHORT = 1_000_000, 0.3, 4000
 JOINTS, RATE = 35, 1000.0
@@ -41,6 +41,7 @@ def run():
         record = Record(found, signals)
         view = view_of(record)
         write(record, folder)
+        render(view_of(record, robot=robot_view(found, folder)), folder)
         seconds = {
             "summary, with hashes": timed(lambda: summary(result)),
             "curves": timed(lambda: curves(result)),

@@ -8,6 +8,7 @@ from fuzz import seeds
 from fuzz.zipped import folder_of
 from steelyard import check
 from steelyard.app.options import channels_of, corrections_of, cutoff_of, friction_of
+from steelyard.app.redraw import again
 from steelyard.errors import SteelyardError
 from steelyard.fit import fixed_from, masses_from, tied_from
 from steelyard.fleet import runs_of
@@ -16,7 +17,6 @@ from steelyard.information import is_information, load_information
 from steelyard.log.ros.definitions import leaves, parse
 from steelyard.model import read_known, read_side
 from steelyard.prepare import corrected, load_word
-from steelyard.report import again
 from steelyard.terms import ratios_of
 from steelyard.viewer import embed, motion_of
 from steelyard.viewer import outcome as view_outcome

@@ -29,8 +29,8 @@ from steelyard import check
 from steelyard.fleet.kept import load_refusal
 from steelyard.inertia import mesh_files
 from steelyard.payload import read_wrench_log, solid_of
-from steelyard.report import solid
-from steelyard.report.curves import load_curves
+from steelyard.report import mesh_report_of
+from steelyard.report.signal_curves import load_curves
 from steelyard.viewer import embed
 
 
@@ -87,7 +87,7 @@ TARGETS = {
     "gltf": Target(".gltf", seeds_of_meshes.gltf, mesh_files.load_colored, nested.of_json),
     "dae": Target(".dae", seeds_of_meshes.dae, mesh_files.load_colored, nested.of_xml),
     "3mf": Target(".3mf", seeds_of_meshes.threemf, mesh_files.load, zipped.mutated),
-    "solid": Target(".off", seeds_of_meshes.off, solid.solid),
+    "solid": Target(".off", seeds_of_meshes.off, mesh_report_of),
     "payload-shape": Target(".ply", seeds_of_meshes.ply, solid_of),
     "wrench-csv": Target(".csv", seeds.wrench_csv, read_wrench_log),
     "wrench-npz": Target(".npz", seeds.wrench_npz, read_wrench_log, zipped.mutated),

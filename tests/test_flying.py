@@ -9,7 +9,7 @@ import steelyard as sy
 from problems import scattered
 from robots import random_state, urdf
 from steelyard.errors import ModelError
-from steelyard.report.verdict import verdict
+from steelyard.report.first_screen import verdict
 
 NOISE = 0.01  # of the wrench
 

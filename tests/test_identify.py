@@ -17,7 +17,7 @@ from steelyard.inertia import pseudo
 from steelyard.model import load
 from steelyard.pipeline import Job
 from steelyard.report import FILES
-from steelyard.report.verdict import verdict
+from steelyard.report.first_screen import verdict
 
 MODULE = import_module("steelyard.app.job")
 

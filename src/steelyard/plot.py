@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec
 
+from steelyard import payload
 from steelyard.report import figures, read, save
 
 if TYPE_CHECKING:
@@ -51,5 +52,5 @@ parts = _plotly(figures.parts)
 precision = _plotly(figures.precision)
 residuals = _plotly(figures.residuals)
 torque = _plotly(figures.torque)
-unexplained = _plotly(figures.unexplained)
-wrench = _plotly(figures.wrench)
+unexplained = _plotly(payload.unexplained)
+wrench = _plotly(payload.wrench)

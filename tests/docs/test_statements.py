@@ -14,15 +14,16 @@ from steelyard.check import RULES
 from steelyard.check.bulk import THIN
 from steelyard.check.scan_urdf import LARGE
 from steelyard.diagnose import FATAL
-from steelyard.excite.limits import FAST, QUICK, WIDE, Limits
-from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.excite import Limits
+from steelyard.excite.thresholds import THRESHOLDS as EXCITE
+from steelyard.fit.thresholds import THRESHOLDS as FIT
 from steelyard.log import GAP, checks
 from steelyard.log.bandwidth import DISTORTS, SCATTER
 from steelyard.log.saturation import SATURATED
 from steelyard.model import ENDLESS, ENDLESS_EFFORT
 from steelyard.model.references import HOMES, MARKERS
 from steelyard.pipeline.inspect import NOISY
-from steelyard.report.verdict import UNCERTAIN
+from steelyard.report.parameters import UNCERTAIN
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -95,9 +96,11 @@ def test_severities_of_findings_are_those_of_the_code():
 
 def test_numbers_of_the_pages_on_checks_and_motions():
     excitation, check = text("docs/excitation.md"), text("docs/ci_check.md")
-    assert f"±180° or ±{WIDE['prismatic']} m" in excitation
-    assert f"{FAST['revolute']:g} rad/s or {FAST['prismatic']} m/s where it has none" in excitation
-    assert f"{QUICK:g} times the velocity limit" in excitation
+    assert f"±180° or ±{EXCITE.position['prismatic']} m" in excitation
+    assert (
+        f"{EXCITE.velocity['revolute']:g} rad/s or {EXCITE.velocity['prismatic']} m/s where it has none" in excitation
+    )
+    assert f"{EXCITE.acceleration:g} times the velocity limit" in excitation
     assert f"`margin` ({Limits().margin:.0%}".replace("%", " %") in excitation
     assert f"`clearance` ({1000 * Limits().clearance:g} mm)" in excitation
     assert f"`balance` ({1000 * Limits().balance:g} mm)" in excitation
@@ -122,8 +125,10 @@ def test_numbers_of_the_page_on_logs():
 
 def test_thresholds_behind_barely_and_hardly():
     page = " ".join(text("docs/command_line.md").split())
-    condition = -np.log10(THRESHOLDS.weak) / 2
-    assert f"barely excites (a condition number of the weighted, scaled regressor of more than 1e{condition:g})" in page
+    assert (
+        f"barely excites (a condition number of the weighted, scaled regressor of more than 1e{-np.log10(FIT.weak) / 2:g})"
+        in page
+    )
     assert f"hardly shown, with a standard deviation above {100 * UNCERTAIN:g} % of the natural size" in page
     assert f"(standard deviation above {100 * UNCERTAIN:g} % of their natural size)" in text("docs/report.md")
 

@@ -7,7 +7,7 @@ import pytest
 import steelyard as sy
 from steelyard.dynamics import motion
 from steelyard.excite.adjoint import body_twists, twist_gradient
-from steelyard.excite.rows import regression_of
+from steelyard.excite.measured_rows import regression_of
 from steelyard.identifiable import regression_basis
 from steelyard.information import sensors_of
 from steelyard.terms import COULOMB_WIDTH, layout_of
@@ -53,7 +53,7 @@ def test_the_gradient_is_that_of_differences(which, kinds, hand):
         return np.sum(F * rows.gram(weights)) + np.sum(pull * rows.forces)
 
     rows = plan.at(q, v, a)
-    found = rows.gradient(rows.pulled(F, weights), pull)
+    found = rows.gradient(rows.gram_gradient(F, weights), pull)
     step = 1e-5
     for direction, slope in (((dq, 0, 0), found.q * dq), ((0, dv, 0), found.v * dv), ((0, 0, da), found.a * da)):
         ends = [total(*(x + s * d for x, d in zip((q, v, a), direction, strict=True))) for s in (step, -step)]
@@ -85,7 +85,7 @@ def test_with_weights_of_one_model_it_is_pinocchios_derivative_of_inverse_dynami
     q, v, a, pull = rng.normal(size=(4, robot.nv, 5))
     plan = _regression(robot)
     rows = plan.at(q, v, a)
-    found = rows.gradient(rows.pulled(np.zeros((plan.basis.count,) * 2), np.ones(robot.nv)), pull)
+    found = rows.gradient(rows.gram_gradient(np.zeros((plan.basis.count,) * 2), np.ones(robot.nv)), pull)
     for k in range(5):
         by_q, by_v, by_a = pin.computeRNEADerivatives(model, data, q[:, k], v[:, k], a[:, k])
         inertia = np.triu(by_a) + np.triu(by_a, 1).T - np.diag(model.armature)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import OptionError
-from steelyard.excite.curves import Fourier, Spline
+from steelyard.excite.motion_curves import Fourier, Spline
 
 CURVES = [Fourier(10.0, 5, 2), Fourier(6.0, 3, 1, 0.5), Spline(10.0), Spline(4.0, 6)]
 

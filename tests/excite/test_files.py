@@ -12,7 +12,7 @@ import steelyard as sy
 from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.excite import design, poses, write
-from steelyard.excite.command import _information
+from steelyard.excite.motion_files import earlier_information
 from steelyard.model import draft
 
 SCARA = sy.library.scara()
@@ -98,7 +98,7 @@ def test_command_line(tmp_path):
     done = CliRunner().invoke(app, [*words, "-o", str(out[0]), "-o", str(out[1]), *shown], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert '"duration":4.0' in (tmp_path / "preview.html").read_text("utf-8") and "preview.html." in done.output
-    assert "Held back by" in done.output and all(path.exists() for path in out)
+    assert "Active: " in done.output and all(path.exists() for path in out)
     log = sy.read_log(out[0], SCARA)
     assert (np.abs(log.v) <= 0.5 * SCARA.velocity_limits).all()
     after = CliRunner().invoke(app, [*words, "--after", str(out[0]), "--target", "1.01"], catch_exceptions=False)
@@ -140,6 +140,6 @@ def test_saved_information_and_logs_count_together_and_an_old_motion_starts_the_
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "time limit of 0.01 s" in done.output
-    both, known = (_information(SCARA, paths, {}) for paths in ([saved, old], [saved]))
+    both, known = (earlier_information(SCARA, paths, {}) for paths in ([saved, old], [saved]))
     assert both.n == 2 * known.n
     assert sy.read_log(tmp_path / "new.npz", SCARA).t[-1] == pytest.approx(4.0)

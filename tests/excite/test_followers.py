@@ -9,7 +9,8 @@ import pytest
 import steelyard as sy
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design
-from steelyard.excite.limits import FAST, QUICK, WIDE, bounds_of
+from steelyard.excite.limits import bounds_of
+from steelyard.excite.thresholds import THRESHOLDS
 
 LINK = (
     '<link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>'
@@ -58,7 +59,7 @@ def test_followers_bound_their_master(tmp_path, name):
     bounds = bounds_of(robot, Limits(margin=0.0))
     np.testing.assert_allclose([bounds.lower[0], bounds.upper[0]], [lower, upper], atol=1e-12)
     assert bounds.velocity[0] == pytest.approx(speed)
-    assert bounds.acceleration[0] == pytest.approx(QUICK * speed)
+    assert bounds.acceleration[0] == pytest.approx(THRESHOLDS.acceleration * speed)
     inside = bounds_of(robot, Limits(margin=0.0, position=(-0.1, 9.0), velocity=2.0))
     np.testing.assert_allclose([inside.lower[0], inside.upper[0]], [-0.1, upper], atol=1e-12)
     assert inside.velocity[0] == pytest.approx(min(2.0, speed))
@@ -103,9 +104,9 @@ def test_limits_beyond_any_joint_are_none(tmp_path, most):
         warnings.simplefilter("error")
         bounds = bounds_of(robot, Limits(margin=0.0))
         made = design(robot, 3.0, harmonics=2, periods=1)
-    np.testing.assert_array_equal(bounds.upper, WIDE["revolute"])
-    np.testing.assert_array_equal(bounds.velocity, FAST["revolute"])
-    np.testing.assert_array_equal(bounds.acceleration, QUICK * FAST["revolute"])
+    np.testing.assert_array_equal(bounds.upper, THRESHOLDS.position["revolute"])
+    np.testing.assert_array_equal(bounds.velocity, THRESHOLDS.velocity["revolute"])
+    np.testing.assert_array_equal(bounds.acceleration, THRESHOLDS.acceleration * THRESHOLDS.velocity["revolute"])
     assert np.abs(made.evaluate(np.linspace(0, 3, 500))[0]).max() <= np.pi
 
 

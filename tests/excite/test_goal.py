@@ -5,10 +5,9 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import FitError, OptionError
-from steelyard.excite.asked import Asked, goal_of
-from steelyard.excite.limits import Limits, bounds_of
-from steelyard.excite.probe import probe_states
-from steelyard.excite.rows import base_rows
+from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.limits import Limits, bounds_of, random_states
+from steelyard.excite.measured_rows import base_rows
 from steelyard.inertia.divergence import pullback_metric
 from steelyard.simulate import PERFECT, record
 
@@ -20,12 +19,12 @@ def robot():
 
 @pytest.fixture(scope="module")
 def probe(robot):
-    return probe_states(robot, bounds_of(robot, Limits()))
+    return random_states(robot, bounds_of(robot, Limits()))
 
 
 @pytest.fixture(scope="module")
 def gram(robot, probe):
-    goal = goal_of(robot, probe, Asked())
+    goal = goal_of(robot, probe, Aim())
     rows = base_rows(robot, goal.layout, goal.basis, *probe[:3], goal.coulomb_width) / goal.noise[:, None]
     flat = rows.reshape(goal.basis.count, -1)
     return flat @ flat.T
@@ -34,7 +33,7 @@ def gram(robot, probe):
 @pytest.mark.parametrize("criterion", ["D", "A", "E", "prediction", "condition"])
 @pytest.mark.parametrize("focus", [None, "friction", "payload"])
 def test_gradients_are_those_of_differences(robot, probe, gram, criterion, focus):
-    goal = goal_of(robot, probe, Asked(criterion=criterion, focus=focus))
+    goal = goal_of(robot, probe, Aim(criterion=criterion, focus=focus))
     size = np.sqrt(np.diag(gram))
     change = np.random.default_rng(0).normal(size=gram.shape) * size[:, None] * size
     change = change + change.T
@@ -44,7 +43,7 @@ def test_gradients_are_those_of_differences(robot, probe, gram, criterion, focus
 
 
 def test_the_prior_is_the_one_of_the_consistent_fit(robot, probe):
-    goal = goal_of(robot, probe, Asked(friction=(), weight=2.0))
+    goal = goal_of(robot, probe, Aim(friction=(), weight=2.0))
     unknown = np.linalg.inv(2.0 / 2 * pullback_metric(robot.inertias))
     expected = sum(
         goal.basis.regrouping[:, goal.layout.body(i)] @ unknown[i] @ goal.basis.regrouping[:, goal.layout.body(i)].T
@@ -56,16 +55,16 @@ def test_the_prior_is_the_one_of_the_consistent_fit(robot, probe):
 
 
 def test_d_and_a_are_determinant_and_trace(robot, probe, gram):
-    goal = goal_of(robot, probe, Asked())
+    goal = goal_of(robot, probe, Aim())
     K = np.eye(goal.spread.shape[1]) + goal.spread.T @ gram @ goal.spread
     assert goal.cost(gram)[0] == pytest.approx(-np.linalg.slogdet(K)[1] / len(K))
-    assert goal.judged_by("A").cost(gram)[0] == pytest.approx(np.log(np.trace(np.linalg.inv(K))))
+    assert goal.with_criterion("A").cost(gram)[0] == pytest.approx(np.log(np.trace(np.linalg.inv(K))))
     worst = np.linalg.eigvalsh(np.linalg.inv(K))[-1]
-    assert 0 <= goal.judged_by("E").cost(gram)[0] - np.log(worst) < np.log(len(K)) / 6
+    assert 0 <= goal.with_criterion("E").cost(gram)[0] - np.log(worst) < np.log(len(K)) / 6
 
 
 def test_the_condition_number_is_that_of_unit_columns(robot, probe, gram):
-    goal = goal_of(robot, probe, Asked(criterion="condition"))
+    goal = goal_of(robot, probe, Aim(criterion="condition"))
     rows = base_rows(robot, goal.layout, goal.basis, *probe[:3], goal.coulomb_width) / goal.noise[:, None]
     Y = rows.reshape(goal.basis.count, -1).T
     expected = np.linalg.cond(Y / np.linalg.norm(Y, axis=0))
@@ -77,11 +76,11 @@ def test_earlier_logs_count(robot, probe, gram):
     log = record(robot, duration=4.0, sensors=PERFECT).truth
     info = sy.accumulate(robot, log)
     noise = 0.05
-    goal, fresh = (goal_of(robot, probe, Asked(after=x, noise=noise, rate=1000.0)) for x in (info, None))
+    goal, fresh = (goal_of(robot, probe, Aim(after=x, noise=noise, rate=1000.0)) for x in (info, None))
     gram = info.base.G / noise**2
     np.testing.assert_allclose(goal.covariance(0 * gram), fresh.covariance(gram), rtol=1e-6, atol=1e-12)
     with pytest.raises(FitError, match="same friction"):
-        goal_of(robot, probe, Asked(after=info, friction=()))
+        goal_of(robot, probe, Aim(after=info, friction=()))
 
 
 @pytest.mark.parametrize(
@@ -97,11 +96,11 @@ def test_earlier_logs_count(robot, probe, gram):
 )
 def test_what_cannot_be_known_is_refused(robot, probe, options, words):
     with pytest.raises(OptionError, match=words):
-        goal_of(robot, probe, Asked(**options))
+        goal_of(robot, probe, Aim(**options))
 
 
 def test_volume_is_the_same_in_any_units(robot, probe, gram):
-    goal = goal_of(robot, probe, Asked())
+    goal = goal_of(robot, probe, Aim())
     block = goal.contrasts @ np.linalg.inv(goal.precision + goal.spread.T @ gram @ goal.spread) @ goal.contrasts.T
-    assert goal._known is not None and goal_of(robot, probe, Asked(focus="payload"))._known is None
+    assert goal._known is not None and goal_of(robot, probe, Aim(focus="payload"))._known is None
     assert goal.cost(gram)[0] == pytest.approx(np.linalg.slogdet(block)[1] / len(block), abs=1e-9)

@@ -10,12 +10,11 @@ from scipy.spatial.transform import Rotation
 import steelyard as sy
 from steelyard.errors import OptionError
 from steelyard.excite import Limits
-from steelyard.excite.asked import Asked, goal_of
-from steelyard.excite.limits import bounds_of
-from steelyard.excite.margins import _margin
-from steelyard.excite.probe import probe_states, require_held
-from steelyard.excite.problem import Problem
-from steelyard.excite.support import support_of
+from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.feasibility import _margin
+from steelyard.excite.ground_support import support_of
+from steelyard.excite.limits import bounds_of, random_states, require_strength
+from steelyard.excite.motion_problem import Problem
 from steelyard.inertia.divergence import pullback_metric
 
 STANDING = """<robot name="standing">
@@ -100,7 +99,9 @@ def test_the_gradient_of_reach_holds_for_a_robot_that_nearly_flies(standing):
     wrench[2] = np.array([0.5, 0.01, 0.3, -0.6]) * support.weight - support.held[2]  # two press on the ground, two not
     force, way, step = rng.normal(size=(len(support.room), 4)), rng.normal(size=(6, 4)), 1e-6
     ends = [np.sum(force * support.reach(wrench + s * step * way)) for s in (1, -1)]
-    assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(np.sum(support.pulled(wrench, force) * way), rel=1e-5)
+    assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(
+        np.sum(support.reach_gradient(wrench, force) * way), rel=1e-5
+    )
 
 
 def limited(robot, name, **changes):
@@ -145,7 +146,7 @@ def test_rates_are_those_of_the_model_or_less(standing):
 
 def test_random_states_stay_within_bounds_and_fill_them(standing):
     robot, bounds = standing
-    q, v, a, tau = probe_states(robot, bounds)
+    q, v, a, tau = random_states(robot, bounds)
     assert (q[0] == 0.7).all() and (v[0] == 0).all()
     for x, low, high in ((q, bounds.lower, bounds.upper), (v, -bounds.velocity, bounds.velocity)):
         assert low[1] <= x[1].min() < low[1] + 0.05 * (high - low)[1]
@@ -160,9 +161,9 @@ def test_one_pose_that_can_be_held_is_enough(standing):
     needed = np.abs(sy.inverse_dynamics(robot, q.T, 0 * q.T, 0 * q.T)[:, 1])
     between = replace(bounds, effort=np.full(2, needed.mean()))
     assert np.ptp(needed) > 1
-    require_held(robot, between, q)
+    require_strength(robot, between, q)
     with pytest.raises(OptionError, match=f"at best {needed.min():.3g} is needed"):
-        require_held(robot, replace(bounds, effort=np.full(2, 0.5 * needed.min())), q)
+        require_strength(robot, replace(bounds, effort=np.full(2, 0.5 * needed.min())), q)
 
 
 def test_margins_name_the_limit_that_is_near(standing):
@@ -171,9 +172,9 @@ def test_margins_name_the_limit_that_is_near(standing):
     half, middle = bounds.half[1], bounds.middle[1]
     low = _margin(problem, "position", 1, -0.9 * half, 1.0)
     assert low.limit == bounds.lower[1] and low.value == pytest.approx(middle - 0.9 * half)
-    assert low.used == pytest.approx(0.9) and low.unit == "rad" and low.kept
+    assert low.used == pytest.approx(0.9) and low.unit == "rad" and low.satisfied
     high = _margin(problem, "position", 1, 1.1 * half, 1.0)
-    assert high.limit == bounds.upper[1] and not high.kept
+    assert high.limit == bounds.upper[1] and not high.satisfied
     assert _margin(problem, "velocity", 1, -1.0, 0.0).used == pytest.approx(1 / bounds.velocity[1])
 
 
@@ -181,20 +182,20 @@ def test_margins_name_the_limit_that_is_near(standing):
 def test_what_is_left_of_each_parameter_by_its_name(focus, unknown):
     """Of the Gaussian of all unknown parameters before and after, by the prior's covariance of each body."""
     robot = sy.library.scara()
-    goal = goal_of(robot, probe_states(robot, bounds_of(robot, Limits())), Asked(friction=(), focus=focus))
+    goal = goal_of(robot, random_states(robot, bounds_of(robot, Limits())), Aim(friction=(), focus=focus))
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(40, goal.basis.count)) * np.geomspace(0.1, 10, goal.basis.count)
     gram, shown = rows.T @ rows, goal.basis.regrouping[:, unknown]
     prior = block_diag(*(pullback_metric(theta) / 2 for theta in robot.inertias))[unknown, unknown]
     after = np.linalg.inv(prior + shown.T @ gram @ shown)
     ratio = np.sqrt(np.diag(after) / np.diag(np.linalg.inv(prior)))
-    np.testing.assert_allclose(goal.left(gram), ratio[goal.wanted - unknown.start], rtol=1e-6)
+    np.testing.assert_allclose(goal.deviation_ratios(gram), ratio[goal.wanted - unknown.start], rtol=1e-6)
     assert ratio.min() < 0.6 < 0.99 < ratio.max()
 
 
 def test_noise_grows_with_the_rms_of_what_is_measured():
     robot = sy.library.scara()
-    goal = goal_of(robot, probe_states(robot, bounds_of(robot, Limits())), Asked(noise=0.2, noise_share=0.1))
+    goal = goal_of(robot, random_states(robot, bounds_of(robot, Limits())), Aim(noise=0.2, noise_share=0.1))
     forces = np.random.default_rng(1).normal(size=(len(goal.noise), 500)) * 7
     expected = np.sqrt(0.04 + 0.01 * np.mean(forces**2, axis=1))
     np.testing.assert_allclose(goal.noise_along(forces), expected, rtol=1e-12)

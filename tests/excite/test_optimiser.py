@@ -8,12 +8,11 @@ import pytest
 import steelyard as sy
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design, write
-from steelyard.excite.asked import Asked, goal_of
-from steelyard.excite.curves import Fourier
-from steelyard.excite.limits import bounds_of
-from steelyard.excite.probe import probe_states
-from steelyard.excite.problem import Problem
-from steelyard.excite.rows import base_rows
+from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.limits import bounds_of, random_states
+from steelyard.excite.measured_rows import base_rows
+from steelyard.excite.motion_curves import Fourier
+from steelyard.excite.motion_problem import Problem
 
 SCARA = sy.library.scara()
 SHORT = {"harmonics": 2, "periods": 1, "limits": Limits(collisions=False)}
@@ -26,7 +25,7 @@ def made():
 
 def _problem(robot, **options) -> Problem:
     bounds = bounds_of(robot, Limits())
-    return Problem(robot, goal_of(robot, probe_states(robot, bounds), Asked(**options)), Fourier(5.0, 3), bounds)
+    return Problem(robot, goal_of(robot, random_states(robot, bounds), Aim(**options)), Fourier(5.0, 3), bounds)
 
 
 @pytest.mark.parametrize("friction", [("viscous", "coulomb", "offset"), ()])
@@ -54,7 +53,7 @@ def test_noise_that_grows_with_torque_is_what_the_design_promises(made):
 
 def test_prediction_is_the_mean_variance_of_torques_in_random_motions():
     problem = _problem(SCARA, criterion="prediction")
-    goal, probe = problem.goal, probe_states(SCARA, problem.bounds)
+    goal, probe = problem.goal, random_states(SCARA, problem.bounds)
     gram = problem.gram(problem.coefficients(0.1 * np.ones(problem.curve.size * SCARA.nv)))
     tempo = np.linspace(0, 1, probe[0].shape[1])
     rows = base_rows(
@@ -73,7 +72,7 @@ def test_more_starts_are_no_worse_and_processes_change_nothing():
 
 def test_a_time_limit_returns_a_motion_that_keeps_every_limit(made):
     hasty = design(SCARA, 4.0, time_limit=1e-3, **SHORT)
-    assert all(m.kept for m in hasty.margins) and len(hasty.history) < len(made.history)
+    assert all(m.satisfied for m in hasty.margins) and len(hasty.history) < len(made.history)
     assert hasty.goal.cost(hasty.gram)[0] > made.goal.cost(made.gram)[0]
     assert "time limit of 0.001 s" in hasty.notes[-1]
     assert made.notes == ()
@@ -84,7 +83,7 @@ def test_a_target_that_one_criterion_misses_is_reached_by_another(made):
     assert made.condition > target
     aimed = design(SCARA, 4.0, target=target, **SHORT)
     assert aimed.condition <= target and aimed.notes[-1].startswith("Designed on for the condition number alone")
-    assert aimed.goal.criterion == "D" and all(m.kept for m in aimed.margins)
+    assert aimed.goal.criterion == "D" and all(m.satisfied for m in aimed.margins)
 
 
 def test_a_log_is_a_motion_to_start_from(made, tmp_path):

@@ -13,16 +13,15 @@ import steelyard as sy
 from robots import EXAMPLE_ROBOTS, urdf
 from steelyard.errors import FitError, OptionError
 from steelyard.excite import Limits, design, write
-from steelyard.excite.asked import Asked, goal_of
-from steelyard.excite.command import _information
-from steelyard.excite.curves import Fourier
-from steelyard.excite.limits import bounds_of
-from steelyard.excite.measured import measured_kinds
+from steelyard.excite.collisions import scene_of
+from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.ground_support import Support
+from steelyard.excite.limits import bounds_of, random_states
+from steelyard.excite.measured_axes import measured_kinds
+from steelyard.excite.motion_curves import Fourier
+from steelyard.excite.motion_files import earlier_information
+from steelyard.excite.motion_problem import Problem
 from steelyard.excite.optimise import random_variables
-from steelyard.excite.probe import probe_states
-from steelyard.excite.problem import Problem
-from steelyard.excite.scene import scene_of
-from steelyard.excite.support import Support
 from steelyard.simulate import PERFECT, record
 
 FAST = {"harmonics": 2, "periods": 1}
@@ -77,7 +76,7 @@ def test_floor_speed_and_jerk_are_kept_by_every_vertex_of_an_arm():
     told = [m for m in made.margins if m.limit_name == "clearance"]
     scene = _scene(robot, limits)
     room = scene.contacts(q, 0.0)
-    assert not len(room.sample) and all(m.kept for m in told)
+    assert not len(room.sample) and all(m.satisfied for m in told)
     nearest = {m.where: m.value for m in told if m.used > 0.8}
     found = scene.contacts(q, 0.012)
     assert nearest
@@ -92,7 +91,7 @@ def test_floor_speed_and_jerk_are_kept_by_every_vertex_of_an_arm():
 def test_a_problem_with_a_scene_travels_to_other_processes():
     robot = sy.load(urdf("ur10_robot"))
     bounds = bounds_of(robot, Limits())
-    goal = goal_of(robot, probe_states(robot, bounds), Asked())
+    goal = goal_of(robot, random_states(robot, bounds), Aim())
     problem = Problem(robot, goal, Fourier(4.0, 2), bounds, _scene(robot, Limits()))
     z = random_variables(problem, np.random.default_rng(0))
     value = problem.cost(z, {}, 30.0, {})[0]
@@ -101,7 +100,7 @@ def test_a_problem_with_a_scene_travels_to_other_processes():
 
 
 def _scene(robot, limits):
-    probe = probe_states(robot, bounds_of(robot, limits))
+    probe = random_states(robot, bounds_of(robot, limits))
     return scene_of(robot, probe[0].T, clearance=limits.clearance, floor=limits.floor)
 
 
@@ -258,7 +257,7 @@ def test_the_gradient_is_that_of_differences_for_every_kind_of_row_and_for_balan
     robot = sy.library.puma560()
     bounds = bounds_of(robot, Limits())
     goal = goal_of(
-        robot, probe_states(robot, bounds), Asked(criterion=criterion, rows=kinds, noise=0.2, noise_share=0.05)
+        robot, random_states(robot, bounds), Aim(criterion=criterion, rows=kinds, noise=0.2, noise_share=0.05)
     )
     around = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
     weight = float(robot.inertias[:, 0].sum() * 9.81)
@@ -285,13 +284,15 @@ def test_several_earlier_informations_count_together_with_the_same_rows(tmp_path
     log = replace(log, wrenches={"base": base})
     terms = {"rows": measured_kinds(robot, kinds)}
     saved = [sy.save_information(sy.accumulate(robot, log, **terms), tmp_path / f"{k}.npz") for k in range(2)]
-    one, both = (_information(robot, paths, terms) for paths in (saved[:1], saved))
+    one, both = (earlier_information(robot, paths, terms) for paths in (saved[:1], saved))
     goals = [design(robot, 4.0, after=after, noise=made.noise, **options).goal for after in (one, both)]
     np.testing.assert_allclose(goals[1].earlier, 2 * goals[0].earlier)
     with pytest.raises(FitError, match="other rows than this design"):
         design(robot, 4.0, after=both, friction=made.goal.layout.terms, limits=Limits(collisions=False))
     with pytest.raises(FitError, match=r"different (rows|columns)"):
-        _information(robot, [saved[0], sy.save_information(sy.accumulate(robot, log), tmp_path / "other.npz")], terms)
+        earlier_information(
+            robot, [saved[0], sy.save_information(sy.accumulate(robot, log), tmp_path / "other.npz")], terms
+        )
 
 
 def _parameters(robot, layout):

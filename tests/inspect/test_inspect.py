@@ -20,7 +20,7 @@ from steelyard.log.bandwidth import DISTORTS, SCATTER, WEAK, of_signal
 from steelyard.log.smoothers import SMOOTHERS
 from steelyard.pipeline import inspect
 from steelyard.pipeline.signal import quantum, white_noise
-from steelyard.report.health import health_overview
+from steelyard.report.log_health import health_overview
 from steelyard.simulate import Sensors, record
 
 

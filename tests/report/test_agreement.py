@@ -6,7 +6,7 @@ import numpy as np
 from lxml import html as markup
 from rich.console import Console
 
-from steelyard.report import overview, percent, shown
+from steelyard.report import overview, percent, rich_table
 from steelyard.report.markdown import escaped
 from steelyard.report.numbers import interval, number, share
 
@@ -79,7 +79,7 @@ def test_the_first_screen_is_the_same_everywhere(found, html, text):
 
 def test_the_terminal_shows_the_same_tables(view):
     for sheet in sheets(view)[:3]:
-        terminal = said(shown(sheet))
+        terminal = said(rich_table(sheet))
         for row in sheet.rows:
             for cell in row:
                 assert plain(cell.text) in terminal

@@ -13,13 +13,13 @@ from robots import SHARED_DATA
 from small_runs import write_case, write_model
 from steelyard.app.demo_job import demo
 from steelyard.app.job import identify
-from steelyard.payload import Request
-from steelyard.payload.command import identify_files
-from steelyard.payload.experiment import test_object
+from steelyard.payload import Request, identify_files, write_payload
+from steelyard.payload.tray_experiment import test_object
 from steelyard.pipeline import Job, inspect, run
-from steelyard.report import health, record_of, write_payload
+from steelyard.report import record_of
 from steelyard.report.html import page
-from steelyard.report.view import view_of
+from steelyard.report.identification_view import view_of
+from steelyard.report.log_health import health_view
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -89,7 +89,7 @@ def pages(tmp_path_factory, html, odd_log):
     attacked = record_of(run(Job(model=str(model), logs=(str(log),))))
     (folder / "plain.html").write_text(html, "utf-8")
     (folder / "hostile.html").write_text(page(view_of(attacked)), "utf-8")
-    (folder / "health.html").write_text(page(health.view(inspect(odd_log), odd_log)), "utf-8")
+    (folder / "health.html").write_text(page(health_view(inspect(odd_log), odd_log)), "utf-8")
     return folder
 
 

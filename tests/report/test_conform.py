@@ -7,13 +7,12 @@ import jsonschema
 import pytest
 
 from small_runs import write_case
+from steelyard.app import redraw
 from steelyard.app.job import identify
 from steelyard.errors import OptionError
 from steelyard.log import fatal
-from steelyard.report import again as drawing
 from steelyard.report import jsonable
-from steelyard.report.conform import difference, opened
-from steelyard.report.schema import schema
+from steelyard.report.schema import difference, opened, schema
 
 
 def test_whole_summaries_differ_in_nothing(found):
@@ -81,7 +80,7 @@ def test_damage_is_named_where_it_is(folder, tmp_path):
     wrong["held_out"]["joints"][0]["rms_after"] = "small"
     (tmp_path / "summary.json").write_text(json.dumps(wrong))
     with pytest.raises(OptionError, match=r"damaged: held_out.joints\[0\].rms_after: 'small' is not of type 'number'"):
-        drawing.again([tmp_path])
+        redraw.again([tmp_path])
 
 
 def test_a_mistake_in_drawing_is_no_damage(folder, monkeypatch):
@@ -90,6 +89,6 @@ def test_a_mistake_in_drawing_is_no_damage(folder, monkeypatch):
     def broken(*_, **__):
         raise KeyError("a mistake of ours")
 
-    monkeypatch.setattr(drawing, "view_of", broken)
+    monkeypatch.setattr(redraw, "view_of", broken)
     with pytest.raises(KeyError, match="a mistake of ours"):
-        drawing.again([folder])
+        redraw.again([folder])

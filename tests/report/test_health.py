@@ -16,8 +16,8 @@ from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.pipeline import inspect
 from steelyard.report import jsonable
-from steelyard.report.health import health_overview, sheets, view
 from steelyard.report.html import page
+from steelyard.report.log_health import health_overview, health_view, sheets
 from steelyard.report.markdown import escaped, markdown
 from steelyard.report.numbers import number
 from steelyard.report.outputs import write_file
@@ -30,7 +30,7 @@ def found(odd_log):
 
 @pytest.fixture(scope="module")
 def html(found, odd_log):
-    return page(view(found, odd_log))
+    return page(health_view(found, odd_log))
 
 
 def printed(found):
@@ -73,7 +73,7 @@ def test_terminal_page_and_json_agree_number_for_number(found, html, odd_log):
 
 
 def test_figures_show_what_the_log_holds(found, odd_log):
-    drawn = view(found, odd_log).figures
+    drawn = health_view(found, odd_log).figures
     assert set(drawn) == {("steps", 0), ("motion", 0), *(("spectrum", j) for j in range(3))}
     assert np.nansum(drawn["steps", 0]["data"][0]["y"]) == len(odd_log) - 1
     assert [trace["y"] for trace in drawn["motion", 0]["data"]] == [list(each.tenths) for each in found.motion]
@@ -98,8 +98,8 @@ def test_names_are_text_and_nothing_is_fetched(html, odd_log, found):
     assert all("<" not in script.text for script in tree.xpath("//script[@type='application/json']"))
     assert all(name.strip() in tree.text_content() for name in ODD_NAMES) and "summary.json" not in tree.text_content()
     assert len(html.encode()) < 4e6 and tree.xpath("//meta[@name='viewport']")
-    assert escaped(ODD_NAMES[0]) in markdown(view(found, odd_log)) and ODD_NAMES[0] not in markdown(
-        view(found, odd_log)
+    assert escaped(ODD_NAMES[0]) in markdown(health_view(found, odd_log)) and ODD_NAMES[0] not in markdown(
+        health_view(found, odd_log)
     )
 
 
@@ -109,7 +109,7 @@ def test_logs_that_cannot_be_looked_at(odd_log):
     t[10] = t[9]
     for bad in (odd_log.replace(t=t), odd_log[:5], odd_log.replace(tau=np.full_like(odd_log.tau, np.nan))):
         found = inspect(bad)
-        shown = view(found, bad)
+        shown = health_view(found, bad)
         assert shown.verdict["level"] == "keep" and set(shown.figures) == {("steps", 0)}
         assert "cannot be used" in markdown(shown) and "cannot be used" in printed(found)
     assert "cannot be used" in page(shown)

@@ -10,7 +10,7 @@ import steelyard as sy
 from small_runs import write_case, write_log, write_model
 from steelyard.app import DONE, FINDINGS, REFUSED, app
 from steelyard.errors import OptionError
-from steelyard.report import judge
+from steelyard.report import validate_models
 
 
 @pytest.fixture(scope="module")
@@ -29,19 +29,19 @@ def run(*words):
 def test_a_result_counts_with_all_that_was_identified(made):
     """The same numbers as the estimate itself gives; the model file alone lacks offset and armature."""
     folder, result, other = made
-    found = judge(folder / "result", [other], cutoff=8.0)
+    found = validate_models(folder / "result", [other], cutoff=8.0)
     log = sy.filters.differentiate(sy.read_log(other, result.robot), cutoff=8.0)
     expected = sy.validate(result.estimate, log)
     np.testing.assert_allclose(found.models[0][1].predicted, expected.predicted, atol=1e-6)
     assert found.as_json()["models"][0]["relative_error"] == pytest.approx(expected.relative_error, rel=1e-6)
-    alone = judge(folder / "result" / "arm_identified.urdf", [other], cutoff=8.0).models[0][1]
+    alone = validate_models(folder / "result" / "arm_identified.urdf", [other], cutoff=8.0).models[0][1]
     offset = result.estimate.friction["offset"]
     assert np.abs(alone.predicted - expected.predicted).max() > 0.5 * np.abs(offset).max() > 0
 
 
 def test_the_truth_meets_its_own_log(made, tmp_path):
     """Pinocchio made it: the model that it was made from leaves noise and friction, which that file does not state."""
-    found = judge(write_model(tmp_path / "same.urdf"), [made[2]], against=made[0] / "arm.urdf")
+    found = validate_models(write_model(tmp_path / "same.urdf"), [made[2]], against=made[0] / "arm.urdf")
     own, other = (each.relative_error for _, each in found.models)
     assert found.good and own < 0.1 and own < other
 
@@ -77,4 +77,4 @@ def test_two_robots_are_not_compared(made, tmp_path):
     text = (made[0] / "arm.urdf").read_text().replace("elbow", "knee")
     (tmp_path / "other.urdf").write_text(text)
     with pytest.raises(OptionError, match="has other joints than"):
-        judge(made[0] / "arm.urdf", [made[2]], against=tmp_path / "other.urdf")
+        validate_models(made[0] / "arm.urdf", [made[2]], against=tmp_path / "other.urdf")

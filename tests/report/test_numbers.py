@@ -9,13 +9,14 @@ from small_runs import JOINTS
 from steelyard.fit import Generalization, Status, model_parameters
 from steelyard.inertia import from_com_inertia
 from steelyard.model import Rotor, library
-from steelyard.report import health, percent
-from steelyard.report.judged import Judged
+from steelyard.report import log_health, percent
+from steelyard.report.first_screen import verdict
 from steelyard.report.labels import sizes
+from steelyard.report.links import rotor_numbers, spelled_out
+from steelyard.report.model_validation import ModelValidation
 from steelyard.report.numbers import plus_minus
-from steelyard.report.sheets.parameters import spelled
-from steelyard.report.summary import QUANTILES, _rotor_numbers, spelled_out
-from steelyard.report.verdict import UNCERTAIN, verdict
+from steelyard.report.parameters import UNCERTAIN, written_sum
+from steelyard.report.torques import QUANTILES
 from steelyard.terms import layout_of
 
 
@@ -74,7 +75,7 @@ def test_rotors_spin_about_their_own_axis():
     turn = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]]).T
     theta = from_com_inertia(0.3, np.zeros(3), np.diag([4e-5, 3e-5, 3e-5]))
     rotor = Rotor("joint", 100.0, None, turn[:, 0], turn, np.zeros(3), theta)
-    assert _rotor_numbers(rotor, theta)["spin_inertia"] == pytest.approx(4e-5)
+    assert rotor_numbers(rotor, theta)["spin_inertia"] == pytest.approx(4e-5)
 
 
 def test_a_value_ends_where_its_deviation_does():
@@ -91,8 +92,8 @@ def test_a_value_ends_where_its_deviation_does():
 
 
 def test_combinations_are_sums_with_their_signs():
-    assert spelled([(1.0, "a"), (-0.5, "b"), (2.0, "c")]) == "a − 0.5 b + 2 c"
-    assert spelled([(-1.0, "a"), (1.0, "b")]) == " − a + b"
+    assert written_sum([(1.0, "a"), (-0.5, "b"), (2.0, "c")]) == "a − 0.5 b + 2 c"
+    assert written_sum([(-1.0, "a"), (1.0, "b")]) == " − a + b"
 
 
 def judged(before, after, names=("a", "b")):
@@ -121,7 +122,7 @@ def test_a_joint_that_is_worse_is_named_among_better_ones():
 def test_a_model_is_good_for_logs_that_it_meets_well():
     def judged_alone(*errors, findings=()):
         models = tuple((f"m{i}", SimpleNamespace(relative_error=error)) for i, error in enumerate(errors))
-        return Judged(("log",), models, (), findings, ()).good
+        return ModelValidation(("log",), models, (), findings, ()).good
 
     assert judged_alone(0.24) and not judged_alone(0.26) and not judged_alone(0.1, findings=("gap",))
     assert judged_alone(0.1, 0.2) and not judged_alone(0.1, 0.101) and not judged_alone(0.2, 0.1)
@@ -130,5 +131,5 @@ def test_a_model_is_good_for_logs_that_it_meets_well():
 def test_joints_that_move_more_than_half_of_the_time_are_counted():
     motion = [{"joint": name, "moving": share} for name, share in (("a", 0.9), ("b", 0.4), ("c", 0.0), ("d", 0.6))]
     told = {"motion": motion, "findings": [], "faults": [], "gaps": [], "samples": 9, "duration": 1.0, "rate": 9.0}
-    answers = health._verdict(told | {"jitter": 0.0, "cutoff": 3.0, "torque_cutoff": 10.0})["answers"]
+    answers = log_health._verdict(told | {"jitter": 0.0, "cutoff": 3.0, "torque_cutoff": 10.0})["answers"]
     assert [each["answer"] for each in answers if each["question"] == "What moves?"] == ["2 of 4 joints"]

@@ -17,11 +17,11 @@ from steelyard import plot
 from steelyard.errors import OptionError
 from steelyard.pipeline import Job, run
 from steelyard.report import percent, record_of
-from steelyard.report.figures.look import GIVEN, IDENTIFIED, MEASURED
+from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL
 from steelyard.report.html import page
+from steelyard.report.identification_view import view_of
 from steelyard.report.markdown import escaped, markdown
 from steelyard.report.numbers import number
-from steelyard.report.view import view_of
 
 HOSTILE = "<script>alert(1)</script>"
 QUOTES = "\"'&lt;<b>ü–✓"
@@ -127,7 +127,7 @@ def test_figures_carry_the_data(small, record):
     for i, name in enumerate(small.after.joint_names):
         figure = plot.torque(record, name)
         measured, given, identified = figure.data
-        assert (measured.name, given.name, identified.name) == ("measured", "given", "identified")
+        assert (measured.name, given.name, identified.name) == ("measured", "nominal", "identified")
         np.testing.assert_allclose(identified.y, small.after.predicted[:, i], rtol=1e-6)
         np.testing.assert_allclose(given.y, small.before.predicted[:, i], rtol=1e-6)
         np.testing.assert_allclose(measured.y, small.after.measured[:, i], rtol=1e-6)
@@ -181,7 +181,7 @@ def test_colours_differ_for_the_colour_blind():
     lms = np.array([[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714], [0.0299566, 0.184309, 1.46709]])
     protan = np.array([[0, 2.02344, -2.52581], [0, 1, 0], [0, 0, 1]])
     deutan = np.array([[1, 0, 0], [0.494207, 0, 1.24827], [0, 0, 1]])
-    rgb = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (MEASURED, GIVEN, IDENTIFIED)]) / 255
+    rgb = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (MEASURED, NOMINAL, IDENTIFIED)]) / 255
     for defect in (protan, deutan):
         seen = rgb @ (np.linalg.inv(lms) @ defect @ lms).T
         for i, j in ((0, 1), (0, 2), (1, 2)):

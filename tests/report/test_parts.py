@@ -18,10 +18,10 @@ from steelyard.identifiable import regression_basis
 from steelyard.log.finding import warning
 from steelyard.model import library
 from steelyard.report import jsonable, percent, staged
+from steelyard.report.first_screen import verdict
 from steelyard.report.labels import dof_units, knowledge, sizes
 from steelyard.report.numbers import number
-from steelyard.report.thin import thin
-from steelyard.report.verdict import verdict
+from steelyard.report.signal_curves import thin
 from steelyard.storage import require_folder
 from steelyard.terms import layout_of
 
@@ -177,9 +177,9 @@ def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, p
         (stub([0.3, 0.3], [0.03, 0.03], other_motion=0.061), "care", "Better", "err by 6.1 %, 2.0 times the held-out"),
         (stub([0.3, 0.3], [0.03, 0.03], other_motion=7.0), "care", "Better", "may err by more than all"),
         (stub([0.3, 0.3], [0.001, 0.001], other_motion=0.0049), "good", "Better", None),
-        (stub([0.1, 0.1], [0.1, 0.1]), "keep", "No better than the given model", "did not fall"),
-        (stub([0.00226, 0.00226], [0.00234, 0.00234]), "keep", "No better than the given model", "did not fall"),
-        (stub([0.1, 0.1], [0.2, 0.2]), "keep", "Worse than the given model", "did not fall"),
+        (stub([0.1, 0.1], [0.1, 0.1]), "keep", "No better than the nominal model", "did not fall"),
+        (stub([0.00226, 0.00226], [0.00234, 0.00234]), "keep", "No better than the nominal model", "did not fall"),
+        (stub([0.1, 0.1], [0.2, 0.2]), "keep", "Worse than the nominal model", "did not fall"),
     ],
 )
 def test_verdicts(result, level, headline, reason):

@@ -11,10 +11,11 @@ from steelyard.app.job import identify
 from steelyard.fit import CAN_EXIST
 from steelyard.pipeline import Job, run
 from steelyard.report import inputs_of, overview, percent, summary
+from steelyard.report.certificates import active_constraints
+from steelyard.report.links import spelled_out
 from steelyard.report.numbers import number
 from steelyard.report.provenance import provenance
-from steelyard.report.summary import SCHEMA_VERSION, spelled_out
-from steelyard.report.tables import held_back
+from steelyard.report.schema import SCHEMA_VERSION
 
 
 def text(renderable, width: int = 200) -> str:
@@ -108,12 +109,12 @@ def test_names_stay_whole_on_a_narrow_terminal(found):
         assert any(each["name"] in line for line in lines)
 
 
-def test_what_holds_the_estimate_back_is_said_in_plain_words(found):
+def test_active_constraints_are_named(found):
     bodies = [f"link{k} {CAN_EXIST}" for k in range(8)]
     held = {**found, "fit": {**found["fit"], "binding": [*bodies, "joint1.armature at least 0 kg m^2"]}}
-    assert held_back(held) == (
-        "In 9 places the data would go further than what is known allows. Held back: no lighter or thinner than a body "
-        "can be: link0, link1, link2, link3, link4, link5 and 2 more; joint1.armature at least 0 kg m^2."
+    assert active_constraints(held) == (
+        "9 active constraints, beyond which the data alone would go: physical consistency of link0, link1, link2, "
+        "link3, link4, link5 and 2 more; joint1.armature at least 0 kg m^2."
     )
 
 

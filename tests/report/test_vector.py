@@ -29,7 +29,7 @@ def test_lines_have_their_colours_and_names(record, tmp_path):
     text = path.read_text()
     for color in ("#4d4d4d", "#d55e00", "#0072b2"):
         assert color in text.lower()
-    assert all(f">{name}<" in text for name in ("measured", "given", "identified"))
+    assert all(f">{name}<" in text for name in ("measured", "nominal", "identified"))
     assert re.search(r'width="3[34]\d', text)  # 120 mm in points
 
 

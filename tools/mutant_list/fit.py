@@ -354,9 +354,9 @@ MUTANTS = (
     ),
     Mutant(
         "armature may be negative",
-        "fit/knowledge.py",
-        'SIGNED = ("viscous", "coulomb", "armature")',
-        'SIGNED = ("viscous", "coulomb")',
+        "terms.py",
+        "names = [term.name for term in TERMS.values() if term.nonnegative]",
+        "names = [term.name for term in TERMS.values() if term.nonnegative and not term.inertial]",
         (*CONSTRAINTS, "fit/test_fits.py"),
     ),
     Mutant(

@@ -53,7 +53,7 @@ def excite(
 ):
     """Design a motion that shows a robot's parameters within its limits."""
     with refusals(), progress_bar(silent=quiet) as progress:
-        from steelyard.excite import command
+        from steelyard.excite import design_files
         from steelyard.log import read_log
         from steelyard.prepare import corrected
         from steelyard.viewer import motion_of, require_outputs, written
@@ -70,7 +70,7 @@ def excite(
             return corrected(robot, log, corrections)
 
         require_outputs(preview, movie)
-        text, missed = command(
+        text, missed = design_files(
             model,
             out=out or (),
             limits=limits.of_limits(),

@@ -46,9 +46,9 @@ def inspect(
         read = corrected(robot, read_log(log, robot, channels=channels, units=corrections.units), corrections)
         found = look(read, robot)
         if html is not None:
-            from steelyard.report import write_page
+            from steelyard.report import write_health_page
 
-            write_page(found, read, html, inputs=[log] if model is None else [log, model])
+            write_health_page(found, read, html, inputs=[log] if model is None else [log, model])
     if as_json:
         from steelyard.report import jsonable
 

@@ -28,15 +28,15 @@ def mesh(
 ):
     """Inertial parameters of a homogeneous solid given as a mesh, with snippets for URDF and MJCF."""
     with refusals():
-        from steelyard.report import solid as page
+        from steelyard.report import mesh_report_of
 
-        found = page.solid(path, density=density, mass=mass, scale=scale)
+        found = mesh_report_of(path, density=density, mass=mass, scale=scale)
         if draw is not None:
-            page.draw(found, draw)
+            found.draw(draw)
     for text in found.warnings:
         typer.echo(f"warning: {text}", err=True)
     if as_json:
-        show_json(page.as_dict(found))
+        show_json(found.as_dict())
     else:
-        typer.echo(page.as_text(found))
+        typer.echo(found.as_text())
     raise typer.Exit(FINDINGS if found.warnings else DONE)

@@ -28,13 +28,13 @@ def report(
 ):
     """Draw the report of one result again, or compare several results side by side."""
     with refusals():
-        from steelyard.report import again
+        from steelyard.app.redraw import again
 
-        shown = again(results, out)
+        view = again(results, out)
     if as_json:
-        show_json(shown.summary)
+        show_json(view.summary)
     elif not quiet:
-        from steelyard.report import of_view
+        from steelyard.report import view_overview
 
-        console().print(of_view(shown))
+        console().print(view_overview(view))
     raise typer.Exit(DONE)

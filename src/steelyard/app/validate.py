@@ -1,4 +1,4 @@
-"""`steelyard validate`: how well a model meets logs that it was not made from."""
+"""`steelyard validate`: prediction error of a model on held-out logs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -32,12 +32,12 @@ def validate(
     recorded: LogOptions,
     as_json: Json = False,
 ):
-    """Say how well a model, or the result of an identification, meets the torques of logs it was not made from."""
+    """Torque prediction error of a model, or of the result of an identification, on held-out logs."""
     with refusals():
-        from steelyard.report import judge
+        from steelyard.report import validate_models
 
         channels, corrections = recorded.read()
-        found = judge(
+        found = validate_models(
             model,
             logs,
             against=against,
@@ -53,8 +53,8 @@ def validate(
         from rich.console import Group
         from rich.text import Text
 
-        from steelyard.report import shown
+        from steelyard.report import rich_table
 
         words = [Text(f"- {each.message}") for each in found.findings]
-        console().print(Group(Text(found.headline, style="bold"), *words, Text(), shown(found.table())))
+        console().print(Group(Text(found.headline, style="bold"), *words, Text(), rich_table(found.table())))
     raise typer.Exit(DONE if found.good else FINDINGS)

@@ -9,12 +9,29 @@ from steelyard.model import Robot
 
 
 def inverse_dynamics(robot: Robot, q, v, a, *, rotors: bool = False):
-    """Generalised forces of a motion, without friction.
+    """Generalised forces of a motion, without friction (recursive Newton-Euler; Featherstone 2008, chapter 5).
 
-    q: (..., nq), v: (..., nv), a: (..., nv), joints in the order of `robot.joint_names`. Returns (..., nv) in N m or
-    N: rigid bodies under gravity plus `armature * a`. rotors: whether the robot's motor rotors are bodies, too, with
-    the parameters it states (then its armature should not stand for them as well). NumPy in, NumPy out; JAX in, JAX
-    out. Raises OptionError for wrong widths.
+    Args:
+        robot: the robot; gravity and armature (`armature * a`) are its own.
+        q: (..., nq) positions, rad or m, joints in the order of `robot.joint_names`.
+        v: (..., nv) velocities, rad/s or m/s.
+        a: (..., nv) accelerations, rad/s^2 or m/s^2.
+        rotors: whether motor rotors are bodies, too, with the parameters that the robot states; its armature should
+            not stand for them as well then.
+
+    Returns:
+        (..., nv) forces in N m or N. NumPy in, NumPy out; JAX in, JAX out.
+
+    Raises:
+        OptionError: q, v or a has the wrong width.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> still = np.zeros(4)
+        >>> sy.inverse_dynamics(robot, still, still, still)  # the third joint carries 0.75 kg
+        array([0.    , 0.    , 7.3575, 0.    ])
     """
     robot = geared(robot).robot if rotors else robot
     xp, batch, q, v, a = samples_last(robot, q, v, a)

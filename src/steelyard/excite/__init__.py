@@ -1,19 +1,19 @@
 """Excitation: motions designed to show a robot's parameters within its limits."""
 
-from steelyard.excite.command import command
-from steelyard.excite.experiment import Design, design
-from steelyard.excite.files import write
+from steelyard.excite.feasibility import Margin
 from steelyard.excite.limits import Limits
-from steelyard.excite.margins import Margin
-from steelyard.excite.poses import PoseSet, poses
+from steelyard.excite.motion_design import design
+from steelyard.excite.motion_files import design_files, write
+from steelyard.excite.planned_motion import Design
+from steelyard.excite.static_poses import PoseSet, poses
 
 __all__ = [
     "Design",
     "Limits",
     "Margin",
     "PoseSet",
-    "command",
     "design",
+    "design_files",
     "poses",
     "write",
 ]

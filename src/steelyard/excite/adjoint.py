@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from steelyard.dynamics import Motion, coordinate_map, tree
-from steelyard.excite.measured import Axes
+from steelyard.excite.measured_axes import Axes
 from steelyard.model import WORLD, Robot
 
 

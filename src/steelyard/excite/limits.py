@@ -1,4 +1,4 @@
-"""What a motion must respect, and the bounds of one robot that follow."""
+"""What a motion must respect: `Limits`, the `Bounds` of one robot that follow, and random states within them."""
 
 import fnmatch
 from collections.abc import Iterator
@@ -8,25 +8,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.errors import OptionError
+from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.information import require_tree
 from steelyard.model import ENDLESS_EFFORT, Joint, Robot, endless
 
-WIDE = {"revolute": np.pi, "prismatic": 0.25}  # rad, m: positions of a joint whose model states no limits
-FAST = {"revolute": 2.0, "prismatic": 0.5}  # rad/s, m/s: the same for speeds
-QUICK = 5.0  # 1/s: accelerations up to this times the speed limit unless told
-NO_RANGE = 1e-6  # rad, m: a joint with less room is not one that moves
+STATES = 300  # random states that give typical torques and pairs that always touch
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits of a motion; joint limits are those of the model unless given, each a number or (nv,).
+    """Limits of a motion; joint limits are those of the model by default, else each a number or (nv,).
 
-    margin: share of every limit that stays unused. speed: share of the velocity limits to use. position: (lower, upper)
-    in rad or m. velocity, acceleration, jerk: rad/s, rad/s^2, rad/s^3 (m for prismatic joints); without them a model
-    without velocity limits gets 2 rad/s or 0.5 m/s, accelerations 5 times the velocity limit a second, jerk none.
-    effort: N m or N. cartesian_speed: m/s of every corner of the boxes around the bodies' geometry. collisions: whether
-    bodies keep `clearance` m from each other; floor: height z in m that everything stays above by as much.
-    feet: links on which the robot stands, which must not move; the zero-moment point stays `balance` m inside of them.
+    margin: share of every limit that stays unused.
+    speed: share of the velocity limits to use.
+    position: (lower, upper), rad or m.
+    velocity: rad/s or m/s; 2 rad/s or 0.5 m/s where the model states none.
+    acceleration: rad/s^2 or m/s^2; 5 times the velocity limit a second by default.
+    jerk: rad/s^3 or m/s^3; unlimited by default.
+    effort: N m or N.
+    cartesian_speed: m/s of every corner of the boxes around the bodies' geometry.
+    collisions: whether bodies keep their distance from each other.
+    clearance: m that they keep.
+    floor: height z in m that everything stays above by as much.
+    feet: links on which the robot stands, which must not move.
+    balance: m inside of the feet at which the zero-moment point stays.
+
+    Raises OptionError for shares, speeds and clearances out of their range.
     """
 
     margin: float = 0.05
@@ -95,8 +102,12 @@ class Bounds:
 
 
 def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None) -> Bounds:
-    """Bounds of a robot. locked: joints that do not move; moved: those that alone do, all by default; both by name or
-    pattern (`left_*`). rest: (nv,) or (nq,) where the others stay, neutral by default.
+    """Bounds of a robot.
+
+    Args:
+        locked: joints that do not move, by name or pattern (`left_*`).
+        moved: joints that alone move, likewise; all by default.
+        rest: (nv,) or (nq,) where the others stay, rad or m; neutral by default.
 
     Raises OptionError for joints without range, limits that leave nothing, free bases, joints of several degrees that
     are not locked, and closed loops.
@@ -111,7 +122,7 @@ def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None)
     pose = robot.neutral if rest is None else _pose(robot, rest, scalar)
     held, own, own_velocity = pose[np.maximum(scalar, 0)], _own_limits(robot, scalar), _own_velocity(robot)
     lower, upper = own if limits.position is None else (endless(_each(robot, x, "position")) for x in limits.position)
-    wide = np.array([WIDE[kind] for kind in kinds])
+    wide = np.array([THRESHOLDS.position[kind] for kind in kinds])
     open_below, open_above = ~np.isfinite(lower), ~np.isfinite(upper)
     low = np.where(open_below, np.where(open_above, -wide, upper - 2 * wide), lower)
     high = np.where(open_above, np.where(open_below, wide, lower + 2 * wide), upper)
@@ -119,13 +130,13 @@ def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None)
         low, high = np.maximum(low, own[0]), np.minimum(high, own[1])
     _require_room(robot, low, high, still, own)
     shrunk = limits.margin * (high - low) / 2
-    fast = np.where(np.isfinite(own_velocity), own_velocity, [FAST[kind] for kind in kinds])
+    fast = np.where(np.isfinite(own_velocity), own_velocity, [THRESHOLDS.velocity[kind] for kind in kinds])
     if limits.velocity is not None:
         given = endless(_each(robot, limits.velocity, "velocity"))
         fast = np.where(np.isinf(given), fast, np.minimum(given, own_velocity))
     rates = {
         "velocity": fast * limits.speed,
-        "acceleration": QUICK * fast if limits.acceleration is None else limits.acceleration,
+        "acceleration": THRESHOLDS.acceleration * fast if limits.acceleration is None else limits.acceleration,
         "jerk": np.inf if limits.jerk is None else limits.jerk,
         "effort": robot.effort_limits if limits.effort is None else limits.effort,
     }
@@ -238,9 +249,9 @@ def _each(robot: Robot, value, name: str) -> np.ndarray:
 
 
 def _require_room(robot: Robot, low, high, still, own):
-    for i in np.flatnonzero((high - low < NO_RANGE) & ~still):
+    for i in np.flatnonzero((high - low < THRESHOLDS.no_range) & ~still):
         name = robot.dof_names[i]
-        if own[1][i] - own[0][i] < NO_RANGE:
+        if own[1][i] - own[0][i] < THRESHOLDS.no_range:
             raise OptionError(
                 f"Joint '{name}' has the range [{own[0][i]:g}, {own[1][i]:g}] in the model and cannot move. Lock it "
                 f"(locked=['{name}'], `--lock {name}`) or make it fixed in the model."
@@ -248,4 +259,36 @@ def _require_room(robot: Robot, low, high, still, own):
         raise OptionError(
             f"The position limits of joint '{name}' contradict each other: at least {low[i]:g} and at most "
             f"{high[i]:g}. The model allows [{own[0][i]:g}, {own[1][i]:g}]; give limits that overlap it."
+        )
+
+
+def random_states(robot: Robot, bounds: Bounds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Random allowed states q (nq, n), v, a (nv, n) and their torques (nv, n)."""
+    from steelyard.dynamics import friction_torque, inverse_dynamics
+
+    rng = np.random.default_rng(0)
+    x = rng.uniform(bounds.lower, bounds.upper, size=(STATES, robot.nv))
+    x[:, bounds.locked] = bounds.rest[bounds.locked]
+    q = bounds.positions(x.T).T
+    moves = ~bounds.locked
+    v = rng.uniform(-1, 1, size=x.shape) * bounds.velocity * moves
+    a = rng.uniform(-1, 1, size=x.shape) * np.where(np.isfinite(bounds.acceleration), bounds.acceleration, 10.0) * moves
+    tau = inverse_dynamics(robot, q, v, a) + friction_torque(robot, v)
+    return q.T, v.T, a.T, tau.T
+
+
+def require_strength(robot: Robot, bounds: Bounds, q):
+    """Raise OptionError where the motors cannot hold the robot in any of the poses q (nq, n)."""
+    from steelyard.dynamics import inverse_dynamics
+
+    still = np.zeros((q.shape[1], robot.nv))
+    held = np.abs(inverse_dynamics(robot, q.T, still, still)) / bounds.effort
+    pose = int(np.argmin(held[:, bounds.moving].max(axis=1)))
+    worst = bounds.moving[np.argmax(held[pose, bounds.moving])]
+    if held[pose, worst] > 1:
+        needed = held[pose, worst] * bounds.effort[worst]
+        raise OptionError(
+            f"The effort limit of joint '{robot.dof_names[worst]}', {bounds.effort[worst]:g} with the margin taken "
+            f"off, does not hold the robot in any of {len(held)} poses: at best {needed:.3g} is needed. Correct "
+            "masses, gravity or effort limits."
         )

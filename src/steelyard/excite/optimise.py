@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.excite.curves import Curve, Fourier, Spline
-from steelyard.excite.problem import Problem
+from steelyard.excite.motion_curves import Curve
+from steelyard.excite.motion_problem import JOINT_LIMITS, Problem
+from steelyard.excite.thresholds import THRESHOLDS
 
 Progress = Callable[[str, float], None]
 DRAWS = 6  # random motions a choice of periods
@@ -17,10 +18,7 @@ KEPT = 4  # of the best draws, optimised for a while
 FIRST, LATER = 12, 25  # iterations before the choice, and of each round after
 ROUNDS = 3
 PENALTY, STEEPER, STEEPEST = 30.0, 3.0, 1000.0
-INSIDE = 0.985  # share of each limit to aim at: the grid sees peaks to a percent
-PERIODS = (1, 2, 3)
 SEARCHES = 2  # evaluations an iteration on average: where hulls touch with edges, line searches find little
-KEPT_TO, SETTLED = 2e-3, 1e-3  # violation, and change of the cost in a round, from which more rounds change nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,35 +34,34 @@ class Run:
     history: tuple[float, ...] = ()
 
 
-def inside() -> dict[str, float]:
+def aimed_shares() -> dict[str, float]:
     """Shares of the limits to aim at, by name."""
-    return dict.fromkeys(
-        ("position", "velocity", "acceleration", "jerk", "effort", "balance", "cartesian speed"), INSIDE
-    )
+    names = (*JOINT_LIMITS, "effort", "balance", "cartesian speed")
+    return dict.fromkeys(names, THRESHOLDS.aim)
 
 
 def first_runs(
-    problem: Problem, curves: list[Curve], *, seed: int, kept: int = KEPT, warm=None, deadline: float = np.inf
+    problem: Problem, curves: list[Curve], *, seed: int, count: int = KEPT, warm=None, deadline: float = np.inf
 ) -> list[Run]:
-    """Short runs from the best of several random motions, the best first, `kept` of them or more.
+    """Short runs from the best of several random motions, the best first, `count` of them or more.
 
     curves: forms of motion to try; warm: coefficients of `problem.curve` to start from instead.
     """
     if warm is not None:
         z = problem.variables(warm)
-        return [improved(Run(problem, z, z, {}, PENALTY, inside()), FIRST, deadline)]
+        return [improved(Run(problem, z, z, {}, PENALTY, aimed_shares()), FIRST, deadline)]
     draws = []
     for k in range(DRAWS):
         for i, curve in enumerate(curves):
             one = replace(problem, curve=curve)
             z = random_variables(one, np.random.default_rng([seed, i, k]))
-            draws.append((one.cost(z, {}, PENALTY, inside())[0], i, k, one, z))
+            draws.append((one.cost(z, {}, PENALTY, aimed_shares())[0], i, k, one, z))
         if time.monotonic() > deadline:
             break
     draws.sort(key=lambda draw: draw[:3])
     runs = []
-    for *_, one, z in draws[: max(kept, KEPT)]:
-        runs.append(improved(Run(one, z, z, {}, PENALTY, inside()), FIRST, deadline))
+    for *_, one, z in draws[: max(count, KEPT)]:
+        runs.append(improved(Run(one, z, z, {}, PENALTY, aimed_shares()), FIRST, deadline))
         if time.monotonic() > deadline:
             break
     return sorted(runs, key=lambda run: run.history[-1])
@@ -94,7 +91,7 @@ def rounds(run: Run, *, progress: Progress | None = None, count: int = ROUNDS, d
         if progress is not None:
             progress(f"condition number {condition_of(run):.3g}", (k + 1) / (count + 1))
         worst = max((each.max(initial=-1.0) for each in beyond.values()), default=-1.0)
-        if worst < KEPT_TO and abs(run.history[-1] - run.history[-2]) < SETTLED:
+        if worst < THRESHOLDS.satisfied and abs(run.history[-1] - run.history[-2]) < THRESHOLDS.settled:
             break
     return run
 
@@ -121,12 +118,3 @@ def improved(run: Run, iterations: int, deadline: float = np.inf) -> Run:
         options={"maxiter": iterations, "maxfun": SEARCHES * iterations, "maxcor": 20},
     )
     return replace(run, z=found.x, history=(*run.history, float(found.fun)))
-
-
-def curves_of(
-    duration: float, basis: str, harmonics: int, periods: int | None, points: int, ramp: float
-) -> list[Curve]:
-    """Forms of motion to try."""
-    if basis == "spline":
-        return [Spline(duration, points)]
-    return [Fourier(duration, harmonics, each, ramp) for each in (PERIODS if periods is None else (periods,))]

@@ -18,10 +18,9 @@ from steelyard.fit.linear import least_squares
 from steelyard.fit.m_estimators import Huber, Student, robust
 from steelyard.fit.model_geometry import consistent_within_geometry
 from steelyard.fit.prediction_error import Generalization, Prediction, generalization, ordinary_use
-from steelyard.fit.prior import congruence, consistent_prior, model_parameters, prior_precision
+from steelyard.fit.prior import EFFECT_SPREAD, congruence, consistent_prior, model_parameters, prior_precision
 from steelyard.fit.prior_weight import WeightChoice, choose_weight
 from steelyard.fit.program import Program, build
-from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.torque_band import TorqueBand, TorquePredictor
 from steelyard.fit.validation import Validation, predict, validate
 from steelyard.fit.volumes import CAN_EXIST, OTHERS, WORDS
@@ -29,8 +28,8 @@ from steelyard.fit.whitening import weak_directions, weigh_by_noise, whiten
 
 __all__ = [
     "CAN_EXIST",
+    "EFFECT_SPREAD",
     "OTHERS",
-    "THRESHOLDS",
     "WORDS",
     "Certificate",
     "DriveGains",

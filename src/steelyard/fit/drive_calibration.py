@@ -18,6 +18,7 @@ from steelyard.fit.prior import model_parameters
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import SINGULAR
 from steelyard.information import Information
+from steelyard.terms import stated_values
 
 CONVERGED = 1e-12  # relative change of the gains
 MOST_STEPS = 50
@@ -152,7 +153,7 @@ def _require_currents(info: Information, loads: Sequence[Load]):
     robot, layout = info.robot, info.layout
     if robot is None or len(layout.dofs) != robot.nv:
         raise FitError("Drive gains need the Information of a robot with a fixed base, by `accumulate`.")
-    for term, values in (("viscous", robot.damping), ("coulomb", robot.frictionloss), ("armature", robot.armature)):
+    for term, values in stated_values(robot).items():
         if term not in layout.terms and np.any(values):
             raise FitError(
                 f"The model states {term} values, which `accumulate` subtracts in N m, not in units of current. Make "

@@ -10,7 +10,7 @@ from steelyard.errors import FitError
 from steelyard.identifiable import Basis
 from steelyard.inertia import pseudo
 from steelyard.model import Robot
-from steelyard.terms import ParameterLayout
+from steelyard.terms import TERMS, ParameterLayout, stated_values
 
 
 class Status(Enum):
@@ -151,10 +151,10 @@ def identified_robot(prior: Robot | None, layout: ParameterLayout, parameters) -
     if prior is None:
         return None
     properties = {}
-    for term, name in (("viscous", "damping"), ("coulomb", "frictionloss"), ("armature", "armature")):
+    for term, values in stated_values(prior).items():
         if term in layout.terms:
-            values = getattr(prior, name).copy()
+            values = values.copy()
             values[list(layout.dofs)] = parameters[layout.term(term)]
-            properties[name] = values
+            properties[TERMS[term].stated] = values
     robot = prior.with_inertias(parameters[layout.links]).with_joint_properties(**properties)
     return robot.with_rotor_inertias(parameters[layout.rotors]) if layout.rotor_names else robot

@@ -19,7 +19,6 @@ from steelyard.inertia import MOMENTS, pseudo
 from steelyard.information import Information
 from steelyard.terms import ParameterLayout
 
-SIGNED = ("viscous", "coulomb", "armature")  # terms that cannot be negative
 MIRRORS = {"x": (-1.0, 1.0, 1.0), "y": (1.0, -1.0, 1.0), "z": (1.0, 1.0, -1.0)}
 PARTS = ("mass", "com", "inertia")
 MASS_FORM = "expected LINK=KG, LINK1+LINK2=KG for their sum, or all=KG for the whole robot; such as link7=0.73"
@@ -261,16 +260,14 @@ def _sizes(theta) -> np.ndarray:
 def effect_bounds(layout: ParameterLayout, bounds: Mapping[str, tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper bounds (p,) of friction, armature and extras; infinite where free.
 
-    bounds: by term ("viscous") or by column ("joint3.viscous"), the column's own counting more. Terms of `SIGNED` are
-    not negative unless bounds say so.
+    bounds: by term ("viscous") or by column ("joint3.viscous"), the column's own counting more. Parameters that
+    cannot be negative are not unless bounds say so.
     """
     lower, upper = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
-    lower[layout.signed(SIGNED)] = 0.0
+    lower[layout.nonnegative] = 0.0
     names = layout.names
     for name, pair in sorted(bounds.items(), key=lambda item: item[0] in names):
-        columns = [names.index(name)] if name in names else layout.signed([name])
-        if name in layout.terms:
-            columns = [*range(*layout.term(name).indices(layout.size)), *columns]
+        columns = [names.index(name)] if name in names else layout.of_terms([name])
         columns = [column for column in columns if column >= layout.inertial.stop]
         if not columns:
             known = (*layout.terms, *names[layout.inertial.stop :])

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.defaults import FRICTION
 from steelyard.fit.block_scores import Sandwich
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import DRIFT, NAMES, Information
-from steelyard.terms import ParameterLayout
+from steelyard.terms import TERMS, ParameterLayout
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +32,9 @@ class Doubt:
         every = any(what != DRIFT for _, what in self.lacking)
         joints = layout.dof_names if every else dict(self.lacking)
         places = [layout.dof_names.index(joint) for joint in joints]
-        return [layout.term(term).start + place for term in layout.terms if term in FRICTION for place in places]
+        return [
+            layout.term(term).start + place for term in layout.terms if not TERMS[term].inertial for place in places
+        ]
 
 
 def doubt(blocks: Sequence[Information], scores: Sandwich) -> Doubt | None:

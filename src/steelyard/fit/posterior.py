@@ -11,7 +11,6 @@ import numpy as np
 
 from steelyard.errors import FitError
 from steelyard.fit.block_scores import Sandwich
-from steelyard.fit.knowledge import SIGNED
 from steelyard.fit.prior import TRIANGLES, congruence, effect_pull, prior_parameters
 
 
@@ -73,7 +72,7 @@ def posterior(scores: Sandwich, theta0, *, weight: float = 1.0) -> Posterior:
     size = np.hypot(np.linalg.norm(to_whitened[:, effects], axis=0), pull[effects])
     directions[effects, effects], pull[effects] = 1.0 / size, pull[effects] / size
     lower = np.full(len(effects), -np.inf)
-    signed = np.array(layout.signed(SIGNED), dtype=int)
+    signed = np.array(layout.nonnegative, dtype=int)
     lower[signed - layout.inertial.stop] = -start[signed] / directions[signed, signed]
     return Posterior(
         data=to_whitened @ directions,

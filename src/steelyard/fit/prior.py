@@ -10,9 +10,11 @@ from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import cones, from_com_inertia, pseudo
 from steelyard.information import Information
 from steelyard.model import Robot
+from steelyard.terms import stated_values
 
 NOMINAL_MASS = 1.0  # kg, for a body nothing is known of
 NOMINAL_RADIUS = 0.1  # m, radius of gyration of the same
+EFFECT_SPREAD = THRESHOLDS.effect_spread
 NOMINAL_ROTOR = (0.5, 0.02)  # kg and m, the same for the rotor of a motor
 TRIANGLES = cones.from_triangle(np.eye(10), 4)  # (10, 4, 4) orthonormal symmetric matrices
 
@@ -113,14 +115,14 @@ def _repaired(theta, nominal_mass: float, nominal_radius: float) -> tuple[np.nda
 
 
 def model_parameters(robot, layout) -> np.ndarray:
-    """(p,) the values a robot's model states for the columns of a layout (offsets are zero)."""
+    """(p,) the values a robot's model states for the columns of a layout (zero for terms that no model states)."""
     values = np.zeros(layout.size)
     values[layout.links] = robot.inertias.ravel()
     if layout.rotor_names:
         values[layout.rotors] = np.concatenate([rotor.theta for rotor in robot.rotors])
-    for term, name in (("viscous", "damping"), ("coulomb", "frictionloss"), ("armature", "armature")):
+    for term, stated in stated_values(robot).items():
         if term in layout.terms:
-            values[layout.term(term)] = getattr(robot, name)[list(layout.dofs)]
+            values[layout.term(term)] = stated[list(layout.dofs)]
     return values
 
 
@@ -161,7 +163,7 @@ def prior_precision(info: Information, *, prior=None, weight: float = 1.0) -> np
 
 def effect_pull(info: Information, weight: float) -> np.ndarray:
     """(e,) square root of the prior's precision for friction, armature and extras."""
-    return np.sqrt(weight) / (THRESHOLDS.effect_spread * torque_scale(info))
+    return np.sqrt(weight) / (EFFECT_SPREAD * torque_scale(info))
 
 
 def torque_scale(info: Information) -> np.ndarray:

@@ -51,7 +51,7 @@ from steelyard.pipeline.cutoff_costs import costs
 from steelyard.pipeline.inspect import Inspection, cutoff_of, health
 from steelyard.pipeline.job import Job
 from steelyard.prepare import Clipped, corrected, in_torques, load_word, synchronised, unclipped
-from steelyard.terms import COULOMB_WIDTH, layout_of
+from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
 Progress = Callable[[str, float], None]
 
@@ -214,7 +214,7 @@ def health_of(log: Ready) -> Inspection:
 
 def weights_of(job: Job, robot: Robot) -> dict:
     """The option of `accumulate` that says how much samples near standstill count, empty where all count alike."""
-    if "coulomb" not in job.friction or job.reversal_weight == 1:
+    if not any(TERMS[term].directed for term in job.friction if term in TERMS) or job.reversal_weight == 1:
         return {}
     return {"sample_weights": partial(reversal_weights, robot, weight=job.reversal_weight)}
 

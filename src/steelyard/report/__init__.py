@@ -3,65 +3,97 @@
 from typing import TYPE_CHECKING
 
 from steelyard.lazy import lazy
-from steelyard.report import figures, solid
-from steelyard.report.again import again
-from steelyard.report.curves import curves
-from steelyard.report.files import FILES, render, write
-from steelyard.report.jsonable import jsonable
-from steelyard.report.judged import judge
+from steelyard.report import figures
+from steelyard.report.comparison_summary import comparison_summary
+from steelyard.report.comparison_view import comparison_view
+from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
+from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
+from steelyard.report.first_screen import NOTHING, USABLE
+from steelyard.report.identification_summary import summary
+from steelyard.report.identification_view import view_of
 from steelyard.report.labels import column_units
-from steelyard.report.numbers import percent
+from steelyard.report.mesh_report import mesh_report_of
+from steelyard.report.model_validation import validate_models
+from steelyard.report.numbers import number, percent, plural, plus_minus, share
 from steelyard.report.outputs import staged
-from steelyard.report.payload_files import write_payload
-from steelyard.report.provenance import inputs_of
-from steelyard.report.record import Record, read, record_of
-from steelyard.report.summary import summary
+from steelyard.report.provenance import digest, inputs_of, repeat_section, stamped
+from steelyard.report.record import COMPARISON_FILES, FILES, SUMMARY, Record, read, record_of, render, write
+from steelyard.report.schema import jsonable
+from steelyard.report.signal_curves import curves, screen_curves
+from steelyard.report.torques import error_quantiles
 from steelyard.report.vector import save
-from steelyard.report.verdict import NOTHING
 
 if TYPE_CHECKING:
-    from steelyard.report.health import health_overview, write_page
-    from steelyard.report.tables import of_view, overview, shown
+    from steelyard.report.console import overview, rich_table, view_overview
+    from steelyard.report.log_health import health_overview, write_health_page
     from steelyard.report.truth import truth_tables
 
-# Loaded on first use: they bring heavy libraries.
+# Loaded on first use: they need Rich.
 __getattr__ = lazy(
     __name__,
     {
-        "overview": "tables",
+        "health_overview": "log_health",
+        "overview": "console",
+        "rich_table": "console",
         "truth_tables": "truth",
-        "health_overview": "health",
-        "write_page": "health",
-        "of_view": "tables",
-        "shown": "tables",
+        "view_overview": "console",
+        "write_health_page": "log_health",
     },
 )
 
 __all__ = [
+    "COMPARISON_FILES",
     "FILES",
+    "IDENTIFIED",
+    "LINES",
     "NOTHING",
+    "SUMMARY",
+    "USABLE",
+    "Cell",
+    "Figure",
+    "Part",
     "Record",
-    "again",
+    "Section",
+    "Sheet",
+    "View",
+    "box",
     "column_units",
+    "comparison_summary",
+    "comparison_view",
     "curves",
+    "digest",
+    "drawn",
+    "drawn_figures",
+    "error_quantiles",
     "figures",
+    "footer",
     "health_overview",
     "inputs_of",
     "jsonable",
-    "judge",
-    "of_view",
+    "mesh_report_of",
+    "name_axis",
+    "number",
     "overview",
     "percent",
+    "plural",
+    "plus_minus",
     "read",
     "record_of",
     "render",
+    "repeat_section",
+    "rich_table",
     "save",
-    "shown",
-    "solid",
+    "screen_curves",
+    "share",
+    "sheet",
     "staged",
+    "stamped",
     "summary",
+    "text",
     "truth_tables",
+    "validate_models",
+    "view_of",
+    "view_overview",
     "write",
-    "write_page",
-    "write_payload",
+    "write_health_page",
 ]

@@ -9,8 +9,7 @@ from zlib import compress
 
 import numpy as np
 
-from steelyard.report.sections import Part
-from steelyard.report.view import View
+from steelyard.report.document import Part, View
 
 PACKAGE = "steelyard.report"
 

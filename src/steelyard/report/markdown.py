@@ -1,10 +1,8 @@
-"""A report as Markdown: the words and numbers of the page, without its figures. Names are shown as they are."""
+"""A report as Markdown: the text and numbers of the page, without its figures. Names are shown as they are."""
 
 import re
 
-from steelyard.report.sections import Part
-from steelyard.report.sheet import Cell, Sheet
-from steelyard.report.view import View
+from steelyard.report.document import Cell, Part, Sheet, View
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&])")  # ASCII punctuation that Markdown may read as markup
 ALIGN = {"number": "---:", "text": ":---", "wrap": ":---"}

@@ -1,17 +1,28 @@
-"""Files that appear as a whole or not at all, alone or all together."""
+"""Files that appear as a whole or not at all, alone or all together.
 
+Locks are the operating system's (`flock`), so that they end with their process, however that ends; where there are
+none (Windows, some network drives), folders are used without.
+"""
+
+import glob
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from steelyard import storage
 from steelyard.errors import OptionError
-from steelyard.report.locks import locked, sweep
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 SEALS = ("fleet.json", "summary.json")
+NEW = 60.0  # s: younger folders may be about to be locked
 
 
 def write_file(path, content: bytes, *, what: str, inputs: Sequence[Path] = ()) -> Path:
@@ -44,8 +55,8 @@ def staged(out, *, inputs: Sequence[Path] = ()) -> Iterator[Path]:
         with storage.folders_above(stage):
             try:
                 stage.mkdir()
-                with locked(stage):
-                    sweep(out)
+                with _locked(stage):
+                    _sweep(out)
                     yield stage
                     _publish(stage, out, [Path(os.path.realpath(path)) for path in inputs], before)
             finally:
@@ -68,7 +79,7 @@ def _publish(stage: Path, out: Path, inputs: Sequence[Path], before: list[tuple]
         except OSError:
             if not out.is_dir():  # another run was first
                 raise
-    with locked(out):
+    with _locked(out):
         files = sorted(path for path in stage.rglob("*") if path.is_file())
         moves = [(path, out / path.relative_to(stage)) for path in files]
         if not any(path.name in SEALS for path in files) and _summaries(out) != before:
@@ -83,16 +94,16 @@ def _publish(stage: Path, out: Path, inputs: Sequence[Path], before: list[tuple]
         _replace(moves, stage / secrets.token_hex(4))
 
 
-def _replace(moves: list[tuple[Path, Path]], kept: Path):
-    """Put every file at its target; what was there goes to the folder `kept`, and comes back if anything fails."""
+def _replace(moves: list[tuple[Path, Path]], backup: Path):
+    """Put every file at its target; what was there goes to the folder `backup`, and comes back if anything fails."""
     moves = sorted(moves, key=lambda move: move[1].name in SEALS)
-    kept.mkdir()
+    backup.mkdir()
     undo: list[tuple[Path, Path]] = []
     try:
         for k, (_, target) in reversed(list(enumerate(moves))):
             if target.exists():
-                target.replace(kept / str(k))
-                undo.append((kept / str(k), target))
+                target.replace(backup / str(k))
+                undo.append((backup / str(k), target))
         for path, target in moves:
             target.parent.mkdir(parents=True, exist_ok=True)
             path.replace(target)
@@ -101,3 +112,40 @@ def _replace(moves: list[tuple[Path, Path]], kept: Path):
         for now, before in reversed(undo):
             now.replace(before)
         raise
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Waits until no other process has the folder, and holds it for the block."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _sweep(out: Path) -> None:
+    """Remove the unfinished folders `.OUT.*.part` beside `out` whose processes are gone."""
+    for left in out.parent.glob(f".{glob.escape(out.name)}.{'[0-9a-f]' * 8}.part"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > NEW and _free(left):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _free(folder: Path) -> bool:
+    """Whether no process holds the folder. Raises OSError where that cannot be told."""
+    if fcntl is None:
+        return False
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+    return True

@@ -1,15 +1,33 @@
-"""Where a result comes from: versions, input files and their hashes, time."""
+"""Where a result comes from, and how to repeat it: versions, input files and their hashes, time, command."""
 
 import hashlib
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from steelyard.pipeline import Job, side_of
+from steelyard.report.document import Part, Section, Sheet, sheet
+from steelyard.report.numbers import size
+from steelyard.report.schema import SCHEMA_VERSION, jsonable
 
 PACKAGES = ("steelyard", "numpy", "scipy", "clarabel", "lxml", "mujoco", "plotly")
+UNSET: tuple[Any, ...] = (None, [], {}, False)  # of options
+
+
+def stamped(
+    kind: str, content: Mapping[str, Any], *, job: Mapping, command: str, out, files: Sequence[str], inputs: Iterable
+) -> dict:
+    """A whole summary: its content between its kind and where it comes from, free of NaN and infinity (null instead).
+
+    job: options of the run; command: that repeats it; out: folder the files were written to; files: their names in it;
+    inputs: as of `provenance`.
+    """
+    origin = {"job": job, "command": command, "out": None if out is None else str(out), "files": list(files)}
+    stamp = {"schema_version": SCHEMA_VERSION, "kind": kind}
+    return jsonable({**stamp, **content, **origin, "provenance": provenance(inputs)})
 
 
 def provenance(inputs: Iterable[tuple[str, str | Path]]) -> dict:
@@ -37,18 +55,6 @@ def inputs_of(job: Job) -> list[tuple[str, str | Path]]:
     ]
 
 
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:  # run from a source tree that was never installed
-        return None
-
-
-def _input(role: str, path) -> dict:
-    size = sum(part.stat().st_size for part in _parts(path))
-    return {"role": role, "path": str(path), "bytes": size, "sha256": digest(path)}
-
-
 def digest(path) -> str:
     """SHA-256 of a file; of a folder, that of its files behind one another."""
     found = hashlib.sha256()
@@ -59,6 +65,45 @@ def digest(path) -> str:
     return found.hexdigest()
 
 
+def repeat_section(summary: dict) -> Section:
+    """The command, the input files and the options of a run."""
+    job = {key: value for key, value in summary["job"].items() if value not in UNSET}
+    options = tuple(f"{key}: {_plain(value)}" for key, value in job.items())
+    parts = (
+        Part(code=summary["command"]),
+        Part(sheet=_inputs(summary["provenance"])),
+        Part(items=options, folded="every option of the run"),
+    )
+    return Section("Where this comes from, and how to repeat it", "Repeat", parts)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return None
+
+
+def _input(role: str, path) -> dict:
+    count = sum(part.stat().st_size for part in _parts(path))
+    return {"role": role, "path": str(path), "bytes": count, "sha256": digest(path)}
+
+
 def _parts(path) -> list[Path]:
     path = Path(path)
     return sorted(part for part in path.iterdir() if part.is_file()) if path.is_dir() else [path]
+
+
+def _inputs(found: dict) -> Sheet:
+    """Files the result was computed from."""
+    rows = [(each["path"], each["role"], size(each["bytes"]), each["sha256"]) for each in found["inputs"]]
+    return sheet(
+        "Input files",
+        f"Relative paths start in {found['folder']}.",
+        (("File", "wrap"), ("Role", "text"), "Size", ("SHA-256", "wrap")),
+        rows,
+    )
+
+
+def _plain(value) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

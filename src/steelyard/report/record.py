@@ -6,13 +6,17 @@ from pathlib import Path
 
 from steelyard.errors import OptionError, choices
 from steelyard.pipeline import Result
-from steelyard.report.conform import difference, opened
-from steelyard.report.curves import Curves, curves, load_curves, save_curves
-from steelyard.report.schema import schema
-from steelyard.report.summary import SCHEMA_VERSION, summary
+from steelyard.report.document import View
+from steelyard.report.html import page
+from steelyard.report.identification_summary import summary
+from steelyard.report.markdown import markdown
+from steelyard.report.schema import SCHEMA_VERSION, difference, opened, schema, write_json
+from steelyard.report.signal_curves import Curves, curves, load_curves, save_curves
 
 KINDS = ("identification", "payload")
 SUMMARY, CURVES, PAGE, TEXT = "summary.json", "curves.npz", "report.html", "report.md"
+FILES = (SUMMARY, PAGE, TEXT, CURVES)
+COMPARISON_FILES = (SUMMARY, PAGE, TEXT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +66,18 @@ def read(folder) -> Record:
     damage = difference(found, opened(schema(found["kind"])))
     if damage:
         raise OptionError(f"{path} is damaged: {damage}. Write the result again with --out.")
-    held = folder / CURVES
-    return Record(found, load_curves(held) if held.is_file() else {})
+    signals = folder / CURVES
+    return Record(found, load_curves(signals) if signals.is_file() else {})
 
 
 def write(record: Record, folder) -> None:
-    """Write summary and curves to a folder."""
-    text = json.dumps(record.summary, indent=1, ensure_ascii=False, allow_nan=False)
-    (Path(folder) / SUMMARY).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-    save_curves(record.curves, Path(folder) / CURVES)
+    """Write summary.json to a folder, and curves.npz for a record that has curves."""
+    write_json(record.summary, Path(folder) / SUMMARY)
+    if record.curves:
+        save_curves(record.curves, Path(folder) / CURVES)
+
+
+def render(view: View, folder) -> None:
+    """Write report.html and report.md to a folder."""
+    (Path(folder) / PAGE).write_text(page(view), encoding="utf-8", errors="backslashreplace")
+    (Path(folder) / TEXT).write_text(markdown(view), encoding="utf-8", errors="backslashreplace")

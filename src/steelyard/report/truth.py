@@ -9,8 +9,8 @@ from steelyard.fit import model_parameters
 from steelyard.model import Robot
 from steelyard.pipeline import Result
 from steelyard.report.labels import column_units, knowledge
+from steelyard.report.links import spelled_out
 from steelyard.report.numbers import number
-from steelyard.report.summary import spelled_out
 
 COLUMNS = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]", "Ixx [kg m²]", "Iyy [kg m²]", "Izz [kg m²]")
 

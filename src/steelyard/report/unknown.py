@@ -1,14 +1,20 @@
 """What a run could not find out, why, and what would: three kinds of not knowing, each with its remedy."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.inertia import NAMES
-from steelyard.pipeline import Job
-from steelyard.report.command import folder_options, log_options
+from steelyard.pipeline import Job, Result
+from steelyard.report.chapter import Chapter
+from steelyard.report.document import Part
 from steelyard.report.numbers import plural
+from steelyard.report.repeat import folder_options, log_options
 
 SHOWN = 6  # links or names in a command or a sentence
+
+
+def _numbers(result: Result, found: dict) -> dict:
+    return {"unknown": unknowns(result.job, found["bodies"], found["parameters"], found["base_parameters"])}
 
 
 def unknowns(job: Job, bodies: Sequence[Mapping], parameters: Sequence[Mapping], base: Sequence[Mapping]) -> list[dict]:
@@ -48,7 +54,7 @@ def _weak(job: Job, names: list[str]) -> dict:
     return {
         "kind": "weak",
         "names": names,
-        "why": f"{plural(len(names), 'combination')} hardly showed in the recorded motion, so the given model has a "
+        "why": f"{plural(len(names), 'combination')} hardly showed in the recorded motion, so the nominal model has a "
         "large say in the value. Their intervals are wide.",
         "remedy": "Record a motion made for them, and identify from both logs.",
         "command": shlex.join(["steelyard", "excite", job.model, "--after", job.logs[0], *options]),
@@ -60,7 +66,7 @@ def _combined(job: Job, names: list[str]) -> dict:
         "kind": "combined",
         "names": names,
         "why": f"{plural(len(names), 'parameter')} can be seen only in sums with others. The sums are known; how a sum "
-        "is split follows from the given model and changes no torque of this robot as it is mounted.",
+        "is split follows from the nominal model and changes no torque of this robot as it is mounted.",
         "remedy": "If you need the split (the robot will be mounted otherwise, or a link replaced), weigh a link "
         f"(--mass {shlex.quote(_links(names)[0])}=KG) or keep what you trust (--fix). What another sensor or mounting "
         "would show:",
@@ -73,7 +79,7 @@ def _unseen(job: Job, names: list[str]) -> dict:
         "kind": "unseen",
         "names": names,
         "why": f"{plural(len(names), 'parameter')} {'has' if len(names) == 1 else 'have'} no effect on any torque of "
-        "this robot as it is mounted, in any motion. The given values stay, and do no harm here.",
+        "this robot as it is mounted, in any motion. The nominal values stay, and do no harm here.",
         "remedy": "They count once the robot is mounted tilted, on a moving base or on a force sensor. What would show "
         "them:",
         "command": _analyze(job, names),
@@ -91,3 +97,23 @@ def _analyze(job: Job, names: list[str]) -> str:
 def _links(names: list[str]) -> list[str]:
     """Owners of parameters, each once, in order."""
     return list(dict.fromkeys(name.rpartition(".")[0] for name in names))
+
+
+def _parts(summary: dict) -> Iterator[Part]:
+    if not summary["unknown"]:
+        yield Part(text="Every parameter has an effect on the recorded torques that tells it from all others.")
+    for entry in summary["unknown"]:
+        yield Part(text=f"{entry['why']} {entry['remedy']}", code=entry["command"])
+        yield Part(items=tuple(_by_link(entry["names"])), folded=f"the {plural(len(entry['names']), 'name')}")
+
+
+def _by_link(names: list[str]) -> Iterator[str]:
+    """`link1: m, hx, hy` of `link1.m`, `link1.hx`, ..."""
+    owned: dict[str, list[str]] = {}
+    for name in names:
+        owner, _, parameter = name.rpartition(".")
+        owned.setdefault(owner, []).append(parameter)
+    yield from (f"{owner}: {', '.join(each)}" if owner else ", ".join(each) for owner, each in owned.items())
+
+
+UNKNOWN = Chapter("What could not be known, and what would show it", "Unknown", _numbers, _parts, derived=True)

@@ -1,0 +1,75 @@
+"""Reports of stored results: one drawn again, with the 3D view of its robot, or several compared."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from steelyard.errors import SteelyardError
+from steelyard.payload import payload_view
+from steelyard.pipeline import Job, load_with_side
+from steelyard.report import (
+    COMPARISON_FILES,
+    SUMMARY,
+    Record,
+    View,
+    comparison_summary,
+    comparison_view,
+    digest,
+    read,
+    render,
+    staged,
+    view_of,
+    write,
+)
+
+
+def again(folders: Sequence[Path], out=None) -> View:
+    """View of one result or of a comparison, written to a folder.
+
+    folders: of results. out: of the report; by default that of the result itself, and none for a comparison. Raises
+    OptionError for folders without result and damaged ones.
+    """
+    if len(folders) == 1:
+        read(folders[0])  # refused before a folder is made
+        with staged(folders[0] if out is None else out) as stage:
+            view = drawn(read(folders[0]), folders[0])
+            render(view, stage)
+        return view
+    records = [read(folder) for folder in folders]
+    found = comparison_summary(records, list(folders), out=out, files=COMPARISON_FILES if out is not None else ())
+    view = comparison_view(found)
+    if out is not None:
+        with staged(out, inputs=[folder / SUMMARY for folder in folders]) as stage:
+            write(Record(found, {}), stage)
+            render(view, stage)
+    return view
+
+
+def drawn(record: Record, folder, folders=()) -> View:
+    """View of a record of either kind. folder: that holds its summary; folders: whose files the drawn
+    model may name, as of `load`."""
+    if record.kind == "payload":
+        return payload_view(record)
+    return view_of(record, robot=robot_view(record.summary, folder, folders))
+
+
+def robot_view(summary: dict, folder, folders=()) -> str:
+    """HTML of the 3D view of an identification whose summary lies in `folder`; empty when its model is gone or has
+    changed.
+
+    A report of an old result is useful without it, so a model that cannot be read is no error here. folders: whose
+    files it may name; those in the summary do not count, which may come from elsewhere.
+    """
+    from steelyard.viewer import embed
+
+    source = next((each for each in summary["provenance"]["inputs"] if each["role"] == "model"), None)
+    if source is None:
+        return ""
+    path = Path(summary["provenance"]["folder"]) / source["path"]
+    if not path.is_file() or digest(path) != source["sha256"]:
+        return ""
+    told = {key: summary["job"][key] for key in ("floating", "gravity", "side", "rotors")}
+    job = Job(str(path), (), folders=tuple(map(str, folders)), **told)
+    try:
+        return embed(load_with_side(job), estimate=folder)
+    except SteelyardError:  # its side file or a mesh is gone
+        return ""

@@ -1,0 +1,212 @@
+"""`design`: the motion that shows a robot's parameters best within its limits."""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.errors import OptionError
+from steelyard.excite.collisions import Scene, scene_notes, scene_within
+from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.feasibility import SHAPE_SHARE, Feasible, best_feasible, pursue_target
+from steelyard.excite.ground_support import support_of
+from steelyard.excite.limits import Bounds, Limits, bounds_of, random_states, require_strength
+from steelyard.excite.motion_curves import candidate_curves
+from steelyard.excite.motion_problem import Problem
+from steelyard.excite.optimality import Goal
+from steelyard.excite.optimise import Progress, condition_of, first_runs
+from steelyard.excite.planned_motion import Design, warm_start
+from steelyard.information import Information
+from steelyard.log import Log
+from steelyard.model import Robot
+
+OPENING_SHARE = 0.3  # of a time limit, for the choice of where to start
+
+
+def design(
+    robot: Robot,
+    duration: float = 10.0,
+    *,
+    limits: Limits | None = None,
+    criterion: str = Aim.criterion,
+    focus=Aim.focus,
+    basis: str = "fourier",
+    harmonics: int = 5,
+    periods: int | None = None,
+    points: int = 12,
+    ramp: float = 1.0,
+    start=None,
+    locked=(),
+    moved=None,
+    rest=None,
+    rows=Aim.rows,
+    friction=Aim.friction,
+    armature: bool = Aim.armature,
+    noise=Aim.noise,
+    noise_share: float = Aim.noise_share,
+    rate: float = Aim.rate,
+    after: Information | None = Aim.after,
+    weight: float = Aim.weight,
+    target: float | None = None,
+    warm: Design | Log | None = None,
+    seed: int = 0,
+    starts: int = 1,
+    workers: int = 1,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Design:
+    """A motion that shows a robot's parameters as well as its limits allow. The same seed gives the same motion.
+
+    Args:
+        robot: a tree whose base is held.
+        duration: s, ramps included.
+        limits: by default those of the model with 5 % margin.
+        criterion: "D" (volume of the uncertainty), "A" (sum of variances), "E" (worst direction), each in units of the
+            prior, "prediction" (variance of the torques in random motions), or "condition" (condition number of the
+            regressor with unit columns).
+        focus: what should be known: None for everything, "payload" (a load on the last body, all else known),
+            "friction", bodies or parameters by name.
+        basis: "fourier" or "spline".
+        harmonics, periods, ramp: of a Fourier motion; the best of 1 to 3 periods by default; ramp in s.
+        points: control points of a spline.
+        start: (nv,) first pose, rad or m; free by default.
+        locked: joints that stay still, by name or pattern (`left_*`).
+        moved: joints that alone move, likewise; all by default.
+        rest: (nv,) or (nq,) where joints stay that do not move, rad or m; neutral by default.
+        rows: what is measured, any of "joints", "base" and "wrench:LINK", as in `accumulate`.
+        friction, armature: unknown terms, as in `accumulate`.
+        noise: standard deviation of torques, N m (N), one or one a measured row; by default 1 % of each effort limit,
+            or of the typical torque.
+        noise_share: further noise, as a share of the RMS torque of the motion.
+        rate: independent samples a second.
+        after: Information of earlier logs; what they show least then counts most.
+        weight: of the prior, as in `fit.consistent`.
+        target: condition number to reach, by the criterion "condition" if need be; a miss is explained in `notes`.
+        warm: a design or a log to start from.
+        seed: of the random starts.
+        starts: number of starts that are optimised to the end.
+        workers: processes for them.
+        time_limit: s after which the best motion so far is made to keep the limits and returned.
+        progress: function of a stage in words and the share that is done, called between rounds.
+
+    Returns:
+        A motion that keeps every limit at 1 kHz, with what it promises.
+
+    Raises:
+        OptionError: limits that leave no motion, a start pose outside limits or in collision, and unknowns that no
+            motion reveals.
+
+    Source: Fourier motions of Swevers et al. (1997); criteria of Pukelsheim (2006), with a prior of Chaloner and
+    Verdinelli (1995).
+
+    Example:
+        >>> import steelyard as sy
+        >>> made = sy.excite.design(sy.library.scara(), 3.0, harmonics=1, limits=sy.excite.Limits(collisions=False))
+        >>> made.condition < made.condition_before and all(margin.satisfied for margin in made.margins)
+        True
+    """
+    limits = Limits() if limits is None else limits
+    _require_choices(basis, starts, workers, time_limit)
+    clock = _Clock(time.monotonic(), np.inf if time_limit is None else time_limit)
+    bounds = bounds_of(robot, limits, locked=locked, moved=moved, rest=rest)
+    if not len(bounds.moving):
+        raise OptionError("Every joint is locked; leave one that moves.")
+    aim = Aim(criterion, focus, rows, friction, armature, noise, noise_share, rate, after, weight)
+    curves = candidate_curves(duration, basis, harmonics, periods, points, ramp)
+    curves, coefficients = warm_start(warm, robot, bounds, curves)
+    problem = _problem(robot, limits, bounds, aim, curves[0], start)
+    runs = first_runs(problem, curves, seed=seed, count=starts, warm=coefficients, deadline=clock.after(OPENING_SHARE))
+    before = condition_of(replace(runs[0], z=runs[0].first))
+    best = best_feasible(runs[:starts], workers=workers, progress=progress, seconds=clock.left)
+    best, notes = pursue_target(best, target, seconds=clock.left)
+    if time.monotonic() > clock.after(SHAPE_SHARE):
+        notes = (*notes, f"The time limit of {clock.seconds:g} s was reached; a longer one may find a better motion.")
+    if progress is not None:
+        progress("designed", 1.0)
+    return _design(best, problem.goal, before, (*scene_notes(robot, problem.scene, limits), *best.notes, *notes))
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """Time for a design: began at a monotonic time in s, seconds that it may take, inf without limit."""
+
+    began: float
+    seconds: float
+
+    def after(self, share: float) -> float:
+        """Monotonic time, s, at which this share of the time is over."""
+        return self.began + share * self.seconds
+
+    @property
+    def left(self) -> float:
+        return self.after(1.0) - time.monotonic()
+
+
+def _require_choices(basis: str, starts: int, workers: int, time_limit: float | None) -> None:
+    if basis not in ("fourier", "spline"):
+        raise OptionError(f"basis is 'fourier' or 'spline'; got {basis!r}.")
+    if starts < 1 or workers < 1 or (time_limit is not None and not time_limit > 0):
+        raise OptionError(
+            f"starts={starts} and workers={workers} are 1 or more, and time_limit={time_limit} a positive number of s."
+        )
+
+
+def _problem(robot: Robot, limits: Limits, bounds: Bounds, aim: Aim, curve, start) -> Problem:
+    """What is optimised. Raises OptionError for what no motion can do: reveal, hold, stand or start there."""
+    states = random_states(robot, bounds)
+    require_strength(robot, bounds, states[0])
+    goal = goal_of(robot, states, aim)
+    scene = scene_within(robot, bounds, limits, states[0].T)
+    pose = None if start is None else _start_pose(robot, bounds, scene if limits.collisions else None, start)
+    support = support_of(robot, bounds, limits.feet, margin=limits.balance) if limits.feet else None
+    colliding = limits.collisions or limits.floor is not None
+    return Problem(robot, goal, curve, bounds, scene, limits.cartesian_speed, pose, colliding, support)
+
+
+def _start_pose(robot: Robot, bounds: Bounds, scene: Scene | None, start) -> np.ndarray:
+    """(nv,) pose to start from. Raises OptionError for one outside of the bounds or in collision."""
+    start = np.asarray(start, dtype=float)
+    if start.shape != (robot.nv,) or not np.isfinite(start).all():
+        raise OptionError(f"start is a pose of {robot.nv} finite positions, {robot.dof_names}; got {start}.")
+    for i in bounds.moving:
+        if not bounds.lower[i] <= start[i] <= bounds.upper[i]:
+            raise OptionError(
+                f"The start pose puts joint '{robot.dof_names[i]}' at {start[i]:g}; limits and margin allow "
+                f"[{bounds.lower[i]:g}, {bounds.upper[i]:g}]. Move it inside, or take a smaller margin."
+            )
+    if scene is None:
+        return start
+    found = scene.contacts(bounds.positions(start[:, None]).T)
+    if len(found.sample):
+        k = int(np.argmin(found.room))
+        raise OptionError(
+            f"In the start pose {scene.name(found.first[k])} and {scene.name(found.second[k])} "
+            f"miss {-found.room[k] * 1000:.0f} mm of the room that they need. Start elsewhere, leave start out, or "
+            "lower clearance or floor in Limits."
+        )
+    return start
+
+
+def _design(best: Feasible, goal: Goal, condition_before: float, notes) -> Design:
+    problem, coefficients = best.run.problem, best.coefficients
+    gram = problem.gram(coefficients)
+
+    def evaluate(t):
+        x, v, a, _ = problem.curve.values(np.asarray(t, dtype=float)) @ coefficients
+        return problem.bounds.positions(x.T).T, v, a
+
+    return Design(
+        evaluate=evaluate,
+        duration=problem.curve.duration,
+        robot=problem.robot,
+        goal=goal,
+        curve=problem.curve,
+        coefficients=coefficients,
+        margins=best.margins,
+        gram=gram,
+        noise=problem.noise(coefficients),
+        condition_before=condition_before,
+        condition=goal.condition(gram),
+        history=best.run.history,
+        notes=notes,
+    )

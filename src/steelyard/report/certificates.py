@@ -1,0 +1,62 @@
+"""The fit and its certificate: method, duality gap, active constraints, weakly excited directions."""
+
+from collections.abc import Iterator
+
+from steelyard.fit import CAN_EXIST
+from steelyard.pipeline import Result
+from steelyard.report.chapter import Chapter
+from steelyard.report.document import Part
+from steelyard.report.numbers import number, plural
+
+NAMES = 6  # in a line of the terminal
+
+
+def _numbers(result: Result, _: dict) -> dict:
+    estimate = result.estimate
+    return {
+        "fit": {
+            "method": estimate.method,
+            "status": estimate.status.name.lower(),
+            "status_text": estimate.status.value,
+            "samples": estimate.samples,
+            "parameters": estimate.layout.size,
+            "identifiable": estimate.basis.count,
+            "weak_directions": list(estimate.weakest),
+            "physically_consistent": bool(estimate.physical),
+            "binding": list(estimate.binding),
+            "certificate": None if estimate.certificate is None else vars(estimate.certificate),
+        }
+    }
+
+
+def _parts(summary: dict) -> Iterator[Part]:
+    fit = summary["fit"]
+    yield Part(text=f"{fit['method']}: {fit['status_text']}.")
+    if fit["certificate"]:
+        found = fit["certificate"]
+        yield Part(
+            text=f"Relative duality gap {number(found['duality_gap'])}; smallest eigenvalue of the links' "
+            f"pseudo-inertias, relative to the nominal model's, {number(found['smallest_eigenvalue'])}; smallest slack "
+            f"of all other constraints, relative to what each bounds, {number(found['smallest_slack'])}."
+        )
+    if fit["binding"]:
+        yield Part(items=tuple(fit["binding"]), folded=plural(len(fit["binding"]), "active constraint"))
+    if fit["weak_directions"]:
+        yield Part(items=tuple(fit["weak_directions"]), folded=f"{len(fit['weak_directions'])} barely excited")
+
+
+def active_constraints(summary: dict) -> str:
+    """The constraints at which the estimate lies, in one line; the report has all of them."""
+    binding = summary["fit"]["binding"]
+    bodies = [each.removesuffix(CAN_EXIST).strip() for each in binding if each.endswith(CAN_EXIST)]
+    others = [each for each in binding if not each.endswith(CAN_EXIST)]
+    told = [f"physical consistency of {_some(bodies)}"] if bodies else []
+    told += [_some(others)] if others else []
+    return f"{plural(len(binding), 'active constraint')}, beyond which the data alone would go: {'; '.join(told)}."
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:NAMES]) + (f" and {len(names) - NAMES} more" if len(names) > NAMES else "")
+
+
+CERTIFICATES = Chapter("Certificates", "Certificates", _numbers, _parts)

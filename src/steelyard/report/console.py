@@ -1,0 +1,117 @@
+"""Reports on the terminal. Names from models and logs are shown as they are, never read as markup."""
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import Group
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.report.certificates import active_constraints
+from steelyard.report.document import Cell, Sheet, View
+from steelyard.report.numbers import number, percent
+from steelyard.report.torques import error_sheet
+
+UNBOUNDED = 10_000  # characters
+LONGEST = 24  # characters of a name that is not broken
+COLORS = {"good": "green", "care": "yellow", "keep": "red"}
+
+
+def overview(summary: dict, *, links: bool = True) -> Group:
+    """Verdict, error of each joint, links (if wanted), notes and files: what `steelyard identify` prints."""
+    lines = [*verdict_lines(summary["verdict"]), Text(), rich_table(error_sheet(summary))]
+    if links:
+        lines += [Text(), _link_table(summary), Text(_determined(summary))]
+    lines += [Text(f"\n{active_constraints(summary)}")] if summary["fit"]["binding"] else []
+    if summary["notes"]:
+        lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in summary["notes"])]
+    return Group(*lines, *_files(summary))
+
+
+def view_overview(view: View) -> Group:
+    """A report on the terminal: verdict, then the tables that stand open."""
+    if view.summary["kind"] == "identification":
+        return overview(view.summary)
+    lines = [*verdict_lines(view.verdict)]
+    sheets = (part.sheet for section in view.sections for part in section.parts if part.sheet and not part.folded)
+    for sheet in sheets:
+        if not sheet.folded:
+            lines += [Text(), rich_table(sheet)]
+    return Group(*lines, *_files(view.summary))
+
+
+def verdict_lines(verdict: dict) -> Iterator[Text]:
+    """Headline, advice and reasons. verdict: of a summary."""
+    yield Text(verdict["headline"], style=f"bold {COLORS[verdict['level']]}")
+    if verdict["advice"]:
+        yield Text(verdict["advice"])
+    yield from (Text(f"- {reason}") for reason in verdict["reasons"])
+
+
+def _files(summary: dict) -> Iterator[Text]:
+    if summary["files"]:
+        yield Text(f"\nWritten to {summary['out']}: {', '.join(summary['files'])}")
+
+
+class FittedTable(Table):
+    """A table whose cells stand closer where they would not fit side by side otherwise."""
+
+    def __rich_console__(self, console, options):
+        if Measurement.get(console, options.update(max_width=UNBOUNDED), self).maximum > options.max_width:
+            self.padding = 0
+        yield from super().__rich_console__(console, options)
+
+
+def rich_table(sheet: Sheet) -> Table:
+    """A table of the report on the terminal."""
+    table = _empty_table(f"{sheet.title}: {sheet.caption}")
+    rows = [[_cell_text(cell) for cell in row] for row in sheet.rows]
+    for i, column in enumerate(sheet.columns):
+        justify = "right" if column.kind == "number" else "left"
+        whole = i == 0 and _short(row[0] for row in rows)
+        table.add_column(Text(column.title), justify=justify, overflow="fold", no_wrap=whole)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _empty_table(title: str) -> FittedTable:
+    return FittedTable(title=Text(title, style="bold"), title_justify="left", header_style="bold", expand=False)
+
+
+def _short(names: Iterable[str]) -> bool:
+    """Whether names stay in one piece on a narrow terminal, where numbers are broken at their blanks instead."""
+    return max(map(len, names), default=0) <= LONGEST
+
+
+def _cell_text(cell: Cell) -> str:
+    changed = f"{cell.was} -> {cell.text}" if cell.was else cell.text
+    return f"{changed} ({cell.note})" if cell.note else changed
+
+
+def _link_table(summary: dict) -> Table:
+    """Mass and centre of mass of each link, nominal and identified; in brackets where the data has no say."""
+    table = _empty_table("Links: nominal -> identified (in brackets: not identifiable by any motion)")
+    table.add_column(Text("link"), overflow="fold", no_wrap=_short(body["name"] for body in summary["bodies"]))
+    for column in ("mass [kg]", "com x [m]", "com y [m]", "com z [m]"):
+        table.add_column(Text(column), justify="right")
+    for body in summary["bodies"]:
+        known = body["knowledge"]
+        was, now = ([body[key]["mass"], *(body[key]["com"] or [None] * 3)] for key in ("prior", "identified"))
+        cells = [
+            Text(f"({number(a)} -> {number(b)})", style="dim") if known[i] == "model" else f"{number(a)} -> {number(b)}"
+            for i, (a, b) in enumerate(zip(was, now, strict=True))
+        ]
+        table.add_row(Text(body["name"]), *cells)
+    return table
+
+
+def _determined(summary: dict) -> str:
+    """One line: how many parameters have an interval that the data alone vouches for."""
+    found, count = summary["uncertainty"], len(summary["parameters"])
+    shifted = found["labels"].get("model-dependent", 0)
+    more = f", {shifted} more as far as friction is what the model says" if shifted else ""
+    return (
+        f"{found['labels']['data-determined']} of {count} parameters are determined by the data alone{more}; intervals "
+        f"({percent(found['level'])}) of all are in the summary."
+    )

@@ -1,0 +1,130 @@
+"""A report as data: a `View` of sections, whose parts are text, tables and figures.
+
+The page, Markdown and the terminal show one View, so that they say the same.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from steelyard.report.numbers import DASH
+
+
+@dataclass(frozen=True)
+class Column:
+    """kind: `number` (right-aligned), `text`, or `wrap` for long text."""
+
+    title: str
+    kind: str = "number"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """was: the nominal value, shown beside or below; note: more about it, likewise. mark: `*` or `†`, explained in the
+    caption. label: of a parameter, shown as a badge."""
+
+    text: str
+    was: str = ""
+    note: str = ""
+    mark: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table. folded: what stands for it until the reader opens it; empty for one that is always open."""
+
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    folded: str = ""
+
+
+def sheet(title: str, caption: str, columns, rows, *, folded: str = "") -> Sheet:
+    """A Sheet of plain text. columns: titles, or (title, kind); rows: of texts or Cells, the first names the row."""
+    return Sheet(
+        title,
+        caption,
+        tuple(Column(each) if isinstance(each, str) else Column(*each) for each in columns),
+        tuple(tuple(cell if isinstance(cell, Cell) else Cell(str(cell)) for cell in row) for row in rows),
+        folded,
+    )
+
+
+@dataclass(frozen=True)
+class Part:
+    """Paragraph, command, list, table and group of figures, as far as given, in this order.
+
+    figures: keys of figures; robot: whether the 3D view stands here; folded: text that stands for all this until the
+    reader opens it.
+    """
+
+    text: str = ""
+    code: str = ""
+    items: tuple[str, ...] = ()
+    sheet: Sheet | None = None
+    figures: tuple[tuple[str, int], ...] = ()
+    robot: bool = False
+    folded: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """title: of the heading; anchor: its address in the page, and its name in the list of sections."""
+
+    title: str
+    anchor: str
+    parts: tuple[Part, ...]
+
+    @property
+    def figures(self) -> tuple[tuple[str, int], ...]:
+        """Keys of the figures that stand in it."""
+        return tuple(key for part in self.parts for key in part.figures)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """draw: called with the record, and with an index for one of several. curve: kind of the curves it needs, if any;
+    without them it is left out."""
+
+    draw: Callable[..., dict]
+    curve: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """summary: behind it; its `verdict` with its answers comes first. figures: for Plotly, by the keys that the
+    sections name. robot: HTML of its 3D view, empty without."""
+
+    summary: dict
+    title: str
+    subtitle: str
+    verdict: dict
+    sections: Sequence[Section]
+    figures: Mapping[tuple[str, int], Any]
+    footer: str
+    robot: str = ""
+
+
+def drawn_figures(record, sections: Sequence[Section], known: Mapping[str, Figure]) -> dict[tuple[str, int], dict]:
+    """Figures that sections name, as far as the record has their curves. known: every figure by its name."""
+    available = {key[:2] for key in record.curves}
+    drawn = {}
+    for name, i in (key for section in sections for key in section.figures):
+        figure = known[name]
+        if not figure.curve:
+            drawn[name, i] = figure.draw(record)
+        elif (figure.curve, i) in available:
+            drawn[name, i] = figure.draw(record, i)
+    return drawn
+
+
+def footer(summary: dict) -> str:
+    """Programs and machine of a summary in one line; this program alone where it does not say."""
+    found = summary.get("provenance")
+    if found is None:
+        return f"steelyard {version('steelyard')}"
+    packages = [f"{name} {number or DASH}" for name, number in found["packages"].items()]
+    return " · ".join([*packages, f"Python {found['python']}", found["platform"]])

@@ -1,0 +1,133 @@
+"""The logs behind a result: findings, time base, signals and motion of each."""
+
+from collections.abc import Iterator
+
+from steelyard.pipeline import Inspection, Result
+from steelyard.report.chapter import Chapter
+from steelyard.report.document import Part, Sheet, sheet
+from steelyard.report.numbers import number, plural, plus_minus, share
+
+UNITS = {"q": "rad or m", "v": "rad/s or m/s", "a": "rad/s² or m/s²", "tau": "N m or N"}
+BARS = "▁▂▃▄▅▆▇█"
+CHANNELS = {"q": "position", "v": "speed", "a": "acceleration", "tau": "torque"}
+ELSEWHERE = ("delays", "zeros", "findings", "faults", "notes")  # keys of an inspection that the summary has already
+
+
+def _numbers(result: Result, _: dict) -> dict:
+    return {
+        "health": [_as_recorded(each) for each in result.health],
+        "findings": [vars(finding) for finding in result.findings],
+    }
+
+
+def _as_recorded(found: Inspection) -> dict:
+    return {key: value for key, value in found.as_json().items() if key not in ELSEWHERE}
+
+
+def _parts(summary: dict) -> Iterator[Part]:
+    found = [each for each in summary["findings"] if each["code"] not in summary["diagnosis"]["faults"]]
+    if found:
+        yield Part(items=tuple(f"{each['severity']} ({each['code']}): {each['message']}" for each in found))
+    else:
+        yield Part(text="No fault was found in the logs.")
+    yield Part(sheet=_log_sheet(summary))
+    for health in summary["health"]:
+        if health["signals"]:
+            yield Part(sheet=signal_sheet(health))
+        if health["motion"]:
+            yield Part(sheet=motion_sheet(health))
+    if summary["notes"]:
+        about = "what was assumed, converted, left out or not written"
+        yield Part(items=tuple(summary["notes"]), folded=f"{plural(len(summary['notes']), 'note')}: {about}")
+
+
+def _log_sheet(summary: dict) -> Sheet:
+    """Time base of each log."""
+    rows = [
+        (
+            each["name"],
+            str(each["samples"]),
+            number(each["duration"]),
+            number(each["rate"]),
+            share(round(each["jitter"], 6)),
+            str(len(each["gaps"])),
+            number(max((length for _, length in each["gaps"]), default=None)),
+            number(each["cutoff"]),
+        )
+        for each in summary["health"]
+    ]
+    return sheet(
+        "Logs",
+        "Jitter: spread of the time steps over their mean. Cutoff: what the spectrum of the positions asks for.",
+        (
+            ("Log", "text"),
+            "Samples",
+            "Duration [s]",
+            "Rate [Hz]",
+            "Jitter",
+            "Gaps",
+            "Longest gap [s]",
+            "Cutoff by spectrum [Hz]",
+        ),
+        rows,
+    )
+
+
+def signal_sheet(health: dict) -> Sheet:
+    """Every recorded column of one log."""
+    rows = [
+        (
+            each["joint"],
+            CHANNELS[each["channel"]],
+            *(number(each[key]) for key in ("smallest", "largest", "rms", "noise", "quantum")),
+            UNITS[each["channel"]],
+        )
+        for each in health["signals"]
+    ]
+    return sheet(
+        f"Signals of {health['name']}",
+        "As recorded. Noise: what changes from sample to sample. Step: between neighbouring values of a signal that is "
+        "quantised.",
+        (("Joint", "text"), ("Channel", "text"), "Smallest", "Largest", "RMS", "Noise", "Step", ("Unit", "text")),
+        rows,
+        folded=f"{len(rows)} signals of {health['name']}",
+    )
+
+
+def motion_sheet(health: dict) -> Sheet:
+    """How each joint moved in one log, and with a model, the delay of its torque and the offset of its position."""
+    delays = {joint: [1000 * x for x in pair] for joint, pair in health.get("delays", {}).items()}
+    offsets = health.get("zeros")
+    rows = [
+        (
+            each["joint"],
+            *(number(each[key]) for key in ("span", "speed", "acceleration")),
+            share(each["moving"]),
+            "".join(BARS[min(int(4 * part), len(BARS) - 1)] for part in each["tenths"]),
+            str(each["reversals"]),
+            *([plus_minus(*delays.get(each["joint"], (None, None)))] if delays else []),
+            *([plus_minus(*offsets.get(each["joint"], (None, None)))] if offsets else []),
+        )
+        for each in health["motion"]
+    ]
+    columns = ("Span", "RMS speed", "RMS acceleration", "Moving", ("Tenths", "text"), "Reversals")
+    estimated = (
+        " Torque delay, position offset: a dash where the torques do not determine it to 5 ms and 0.2 rad or m. One "
+        "that should be undone is among the findings above."
+    )
+    return sheet(
+        f"Motion of {health['name']}",
+        "In rad or m and seconds, after the filter. Moving: share of the time above 0.01 rad/s or m/s. Tenths: RMS "
+        f"speed in each tenth of the log.{estimated if delays or offsets else ''}",
+        (
+            ("Joint", "text"),
+            *columns,
+            *(["Torque delay [ms]"] if delays else []),
+            *(["Position offset"] if offsets else []),
+        ),
+        rows,
+        folded=f"motion of {len(rows)} joints in {health['name']}",
+    )
+
+
+LOGS = Chapter("The data", "Data", _numbers, _parts)

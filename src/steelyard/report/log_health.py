@@ -1,0 +1,233 @@
+"""The health of a log, as `steelyard inspect` shows it: a page, and tables of the terminal with the same numbers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from rich.console import Group
+from rich.text import Text
+
+from steelyard.errors import LogError
+from steelyard.log import GAP, Log, bandwidth
+from steelyard.pipeline import Inspection
+from steelyard.report.console import rich_table, verdict_lines
+from steelyard.report.document import Part, Section, Sheet, View, footer, sheet
+from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, SERIES, drawn, log_axis, text
+from steelyard.report.log_data import CHANNELS, motion_sheet, signal_sheet
+from steelyard.report.numbers import number, plural, share
+from steelyard.report.outputs import write_file
+from steelyard.report.schema import jsonable
+from steelyard.report.torques import FEW
+
+MOST = 10  # gaps that are listed
+BINS = 60
+NARROW = 0.02  # of the median step: what a histogram shows at least
+POINTS = 240  # of a spectrum
+FLOOR = 1e-3  # of the noise, below which a spectrum is not drawn
+
+
+def health_view(found: Inspection, log: Log) -> View:
+    """A page. log: the one inspected, for spectra and time steps."""
+    summary = {"kind": "health", **jsonable(found.as_json())}
+    spectra = _spectra(log, found.cutoff)
+    figures = {("steps", 0): _steps(log)} | {("spectrum", j): each for j, each in enumerate(spectra)}
+    if found.motion:
+        figures["motion", 0] = _motion(found)
+    return View(
+        summary=summary,
+        title=f"{found.name}: health of the log",
+        subtitle=facts(summary),
+        verdict=_verdict(summary),
+        sections=list(_sections(summary, len(spectra))),
+        figures=figures,
+        footer=footer(summary),
+    )
+
+
+def write_health_page(found: Inspection, log: Log, path, *, inputs: Sequence[Path] = ()) -> Path:
+    """Write the page to a file, as a whole or not at all. Raises OptionError, also for one of `inputs`."""
+    from steelyard.report.html import page
+
+    return write_file(path, page(health_view(found, log)).encode(), what="Page", inputs=inputs)
+
+
+def health_overview(found: Inspection) -> Group:
+    """What `steelyard inspect` prints."""
+    summary = jsonable(found.as_json())
+    lines = [
+        Text(f"{summary['name']}: {facts(summary)}", style="bold"),
+        *verdict_lines(_verdict(summary) | {"advice": ""}),
+    ]
+    for each in sheets(summary):
+        lines += [Text(), rich_table(each)]
+    lines += [Text("\nHow it was read", style="bold"), *(Text(f"- {each}") for each in reading(summary))]
+    return Group(*lines)
+
+
+def facts(summary: dict) -> str:
+    """Time and cutoffs in one line."""
+    both = [number(summary[key]) for key in ("cutoff", "torque_cutoff")]
+    cutoff = "no cutoff can be told" if summary["cutoff"] is None else f"cutoff {both[0]} Hz, of torques {both[1]} Hz"
+    return (
+        f"{plural(summary['samples'], 'sample')}, {number(summary['duration'])} s at {number(summary['rate'])} Hz, "
+        f"steps spread by {share(round(summary['jitter'], 6))}, {plural(len(summary['gaps']), 'gap')}, {cutoff}"
+    )
+
+
+def reading(summary: dict) -> list[str]:
+    """Which channels the log has, and all that was inferred or done to get them."""
+    joints = {each["joint"] for each in summary["signals"]}
+    held = [key for key in CHANNELS if any(each["channel"] == key for each in summary["signals"])]
+    rest = [key for key in CHANNELS if key not in held]
+    lacking = f"; not recorded: {', '.join(rest)}" if rest else ""
+    found = [f"channels: {', '.join(held)} of {plural(len(joints), 'joint')}{lacking}"] if held else []
+    return [*found, *summary["notes"]]
+
+
+def sheets(summary: dict) -> Iterator[Sheet]:
+    """Tables of gaps, motion and signals, as far as there are any."""
+    if summary["gaps"]:
+        rows = [(number(start), number(length)) for start, length in summary["gaps"][:MOST]]
+        said = f"The first {MOST} of {len(summary['gaps'])}. " if len(summary["gaps"]) > MOST else ""
+        yield sheet("Gaps", f"{said}Nothing is interpolated across them.", ("After t [s]", "Length [s]"), rows)
+    if summary["motion"]:
+        yield replace(motion_sheet(summary), folded="")
+    if summary["signals"]:
+        yield signal_sheet(summary)
+
+
+def _verdict(summary: dict) -> dict:
+    """In the form of an identification's: level, headline, advice, reasons and answers."""
+    found = [*summary["findings"], *summary["faults"]]
+    fatal = [each for each in found if each["severity"] == "fatal"]
+    level = "keep" if fatal else "care" if found else "good"
+    headline = {
+        "keep": f"This log cannot be used as it is: {plural(len(fatal), 'fault')}.",
+        "care": f"{plural(len(found), 'thing')} to look at before this log is used.",
+        "good": "Nothing is wrong with this log.",
+    }[level]
+    moving = [each["joint"] for each in summary["motion"] if each["moving"] > 0.5]
+    return {
+        "level": level,
+        "headline": headline,
+        "advice": "Each says what to do about it." if found else "It may be used.",
+        "reasons": [each["message"] for each in (*fatal, *(each for each in found if each not in fatal))],
+        "answers": [
+            _answer(
+                "How long?",
+                f"{number(summary['duration'])} s",
+                f"{summary['samples']} samples at {number(summary['rate'])} Hz.",
+            ),
+            _answer(
+                "How even?",
+                share(round(summary["jitter"], 6)),
+                f"Spread of the time steps; {plural(len(summary['gaps']), 'gap')}.",
+            ),
+            _answer(
+                "What cutoff?",
+                f"{number(summary['cutoff'])} Hz",
+                "What the spectrum of the positions asks for (--cutoff); "
+                f"{number(summary['torque_cutoff'])} Hz for torques.",
+            ),
+            _answer(
+                "What moves?",
+                f"{len(moving)} of {plural(len(summary['motion']), 'joint')}",
+                "More than half of the time.",
+            ),
+        ],
+    }
+
+
+def _answer(question: str, answer: str, detail: str) -> dict:
+    return {"question": question, "answer": answer, "detail": detail}
+
+
+def _sections(summary: dict, spectra: int) -> Iterator[Section]:
+    tables = {each.title.split()[0]: Part(sheet=each) for each in sheets(summary)}
+    shown = (("steps", 0), ("motion", 0)) if summary["motion"] else (("steps", 0),)
+    parts = (Part(figures=shown), *(tables[key] for key in ("Gaps", "Motion") if key in tables))
+    yield Section("Time and motion", "Motion", parts)
+    if spectra:
+        said = (
+            "Power of the acceleration by frequency. What stands out of the white noise of the encoder is motion; the "
+            "cutoff minimises the expected error of the filtered acceleration over all joints."
+        )
+        keys = tuple(("spectrum", j) for j in range(spectra))
+        folded = f"spectra of {spectra} joints" if spectra > FEW else ""
+        yield Section("Spectra and cutoff", "Spectra", (Part(text=said), Part(figures=keys, folded=folded)))
+    if "Signals" in tables:
+        yield Section("Signals: noise and resolution", "Signals", (tables["Signals"],))
+    if said := reading(summary):
+        yield Section("How it was read", "Reading", (Part(items=tuple(said)),))
+
+
+def _steps(log: Log) -> dict:
+    """How often each time step occurs, over the median step. Steps that are gaps are in the last bar."""
+    ratio = np.diff(log.t) * log.rate
+    ends = max(min(ratio.min(), 1 - NARROW), 0.0), min(max(ratio.max(), 1 + NARROW), GAP)
+    count, edges = np.histogram(np.clip(ratio, *ends), bins=BINS, range=ends)
+    bars = {
+        "type": "bar",
+        "x": (edges[:-1] + edges[1:]) / 2,
+        "y": np.where(count, count, np.nan),
+        "width": np.diff(edges),
+        "marker": {"color": IDENTIFIED},
+        "hovertemplate": "%{x:.4g} median steps: %{y}<extra></extra>",
+    }
+    beyond = f" (last bar: {GAP:.0f} and more)" if ratio.max() > GAP else ""
+    height = log_axis("number of steps") | {"range": [-0.3, float(np.log10(2 * count.max()))]}
+    title = f"Time steps: the median is {1e3 / log.rate:.4g} ms"
+    return drawn([bars], title, {"title": f"step over the median{beyond}"}, height)
+
+
+def _spectra(log: Log, cutoff: float | None) -> list[dict]:
+    """Power density of the acceleration of each joint, the part of it that is noise, and the cutoff; none where the
+    log is too short for any."""
+    if cutoff is None or log.nq != log.nv:
+        return []
+    try:
+        found = bandwidth(log)
+    except LogError:
+        return []
+    shown = zip(log.labels, found.spectrum.T, found.floor.T, strict=True)
+    return [_spectrum(joint, found.frequency, whole, noise, cutoff) for joint, whole, noise in shown]
+
+
+def _spectrum(joint: str, frequency, whole, noise, cutoff: float) -> dict:
+    lowest = FLOOR * noise[noise > 0].min(initial=np.inf)
+    x, whole = _thinned(frequency, whole, lowest)
+    _, noise = _thinned(frequency, noise, lowest)
+    across = [float(min(whole.min(), noise.min())), float(max(whole.max(), noise.max()))]
+    lines = (
+        ("motion and noise", x, whole, {"color": IDENTIFIED, "width": 1.3}),
+        ("noise", x, noise, {"color": MEASURED, "width": 1.2, "dash": "dash"}),
+        (f"cutoff {cutoff:.1f} Hz", [cutoff, cutoff], across, {"color": NOMINAL, "width": 1.5, "dash": "dot"}),
+    )
+    traces = [
+        {"type": "scatter", "x": along, "y": y, "name": name, "line": line, "mode": "lines"}
+        for name, along, y, line in lines
+    ]
+    height = log_axis("acceleration² / Hz") | {"exponentformat": "power", "dtick": 2}
+    return drawn(traces, f"{text(joint)}: spectrum", {"title": "frequency [Hz]", "type": "log"}, height)
+
+
+def _thinned(frequency, density, lowest: float):
+    """Means over stretches of equal ratio: (k,) Hz, (k,) density."""
+    edges = np.geomspace(frequency[1], frequency[-1], POINTS + 1)
+    place = np.clip(np.digitize(frequency[1:], edges) - 1, 0, POINTS - 1)
+    count = np.bincount(place, minlength=POINTS)
+    held = count > 0
+    x, y = (np.bincount(place, values[1:], POINTS)[held] / count[held] for values in (frequency, density))
+    return x.astype("f4"), np.maximum(y, lowest).astype("f4")
+
+
+def _motion(found: Inspection) -> dict:
+    """RMS speed of each joint in each tenth of the log, over that of the whole log."""
+    traces = []
+    for j, each in enumerate(found.motion):
+        edges = np.linspace(0.0, found.duration, len(each.tenths) + 1)
+        line = {"color": SERIES[j % len(SERIES)], "width": 1.5}
+        points = {"x": (edges[:-1] + edges[1:]) / 2, "y": list(each.tenths)}
+        traces.append({"type": "scatter", **points, "name": text(each.joint), "line": line, "mode": "lines+markers"})
+    return drawn(traces, "Motion over the log", {"title": "time [s]"}, {"title": "RMS speed over the mean"})

@@ -1,0 +1,155 @@
+"""Validation of models on held-out logs: `steelyard validate`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.dynamics import effect_column, with_motors
+from steelyard.errors import OptionError, choices
+from steelyard.fit import Validation, validate
+from steelyard.log import Finding, Log, joined
+from steelyard.model import Robot
+from steelyard.pipeline import Job, load_with_side, read_and_prepared
+from steelyard.report.document import Sheet, sheet
+from steelyard.report.first_screen import LARGE, SAME
+from steelyard.report.labels import dof_units
+from steelyard.report.numbers import number, percent, times
+from steelyard.report.record import read
+from steelyard.terms import TERMS
+
+MODELS = (".urdf", ".xml")
+
+
+@dataclass(frozen=True, eq=False)
+class ModelValidation:
+    """Torque errors of one or two models on the same logs, each called by the path that it was given by."""
+
+    logs: tuple[str, ...]
+    models: tuple[tuple[str, Validation], ...]
+    units: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def good(self) -> bool:
+        """Whether the logs are healthy, the error is small, and smaller than that of the other model."""
+        errors = [each.relative_error for _, each in self.models]
+        return not self.findings and errors[0] <= LARGE and all(errors[0] < (1 - SAME) * other for other in errors[1:])
+
+    @property
+    def headline(self) -> str:
+        """What was found, in a sentence."""
+        (name, own), *others = self.models
+        said = f"Torque prediction error on {choices(self.logs)}: {percent(own.relative_error)} with {name}"
+        if not others:
+            return f"{said}."
+        other, error = others[0][0], others[0][1].relative_error
+        ratio = error / own.relative_error
+        smaller = f"{times(max(ratio, 1 / ratio))} times {'smaller' if ratio > 1 else 'larger'}"
+        return f"{said}, {percent(error)} with {other}; the first error is {smaller}."
+
+    def as_json(self) -> dict:
+        """Plain values; the keys are in docs/command_line.md."""
+        return {
+            "headline": self.headline,
+            "good": self.good,
+            "logs": list(self.logs),
+            "models": [{"model": name, **self._errors(each)} for name, each in self.models],
+            "findings": [vars(each) for each in self.findings],
+            "notes": list(self.notes),
+        }
+
+    def _errors(self, found: Validation) -> dict:
+        columns = {"torque_rms": _torque(found), "rms": found.rms, "relative": found.relative}
+        joints = [
+            {"name": joint, "unit": self.units[j]} | {key: float(each[j]) for key, each in columns.items()}
+            for j, joint in enumerate(found.joint_names)
+        ]
+        return {"relative_error": found.relative_error, "joints": joints}
+
+    def table(self) -> Sheet:
+        """The error of each joint."""
+        first = self.models[0][1]
+        rows = [
+            (
+                joint,
+                number(float(_torque(first)[j])),
+                *(f"{number(float(each.rms[j]))} ({percent(float(each.relative[j]))})" for _, each in self.models),
+                self.units[j],
+            )
+            for j, joint in enumerate(first.joint_names)
+        ]
+        whole = ("all joints", "", *(percent(each.relative_error) for _, each in self.models), "")
+        return sheet(
+            "Error of each joint",
+            "RMS torque error; in brackets, over the RMS of the measured torque.",
+            (("Joint", "text"), "Torque", *(name for name, _ in self.models), ("Unit", "text")),
+            [*rows, whole],
+        )
+
+
+def validate_models(model, logs: Sequence, *, against=None, **options) -> ModelValidation:
+    """Torque errors of a model, and of another one beside it, on all samples of logs.
+
+    model, against: model files, or folders that `identify` wrote, whose torque offsets and the like count, too.
+    options: of a `Job`: how logs are read and filtered, gravity, base. Raises SteelyardError.
+    """
+    names = [str(each) for each in (model, against) if each is not None]
+    subjects = [_subject(each, logs, options) for each in names]
+    job, robot, _ = subjects[0]
+    if job.corrections.automatic_delay:
+        raise OptionError("--delay auto takes a fit, which is not made here: give each delay, as identify notes it.")
+    if any(other.dof_names != robot.dof_names for _, other, _ in subjects[1:]):
+        raise OptionError(f"{against} has other joints than {model}: {choices(subjects[1][1].dof_names)}.")
+    ready = [read_and_prepared(job, robot, path) for path in job.logs]
+    log = joined([each.log for each in ready], name="all logs")
+    validations = [_validated(other, log, unstated) for _, other, unstated in subjects]
+    units = {name: unit["tau"] for name, unit in zip(robot.dof_names, dof_units(robot), strict=True)}
+    return ModelValidation(
+        logs=tuple(Path(path).name for path in job.logs),
+        models=tuple(zip(names, validations, strict=True)),
+        units=tuple(units[name] for name in validations[0].joint_names),
+        findings=tuple(finding for each in ready for finding in each.findings),
+        notes=(*robot.notes, *(note for each in ready for note in each.log.notes)),
+    )
+
+
+def _subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot, dict[str, np.ndarray]]:
+    """What to read a model and its logs by, the model, and (nv,) parameters of terms that it cannot state."""
+    job = Job(model=str(path), logs=tuple(map(str, logs)), **options)
+    if not Path(path).is_dir():
+        robot = with_motors(load_with_side(job))
+        return job, robot, {}
+    summary = read(path).summary
+    own = [name for name in summary["files"] if name.endswith(MODELS)]
+    if summary["kind"] != "identification" or not own or summary["couplings"] or summary["rotors"]:
+        raise OptionError(
+            f"{path} holds no identification of a robot without rotors and couplings. Give the model file itself."
+        )
+    job = replace(job, model=str(Path(path) / own[0]))
+    robot = load_with_side(job)
+    found = {
+        term: np.array([each.get(term, {"identified": 0.0})["identified"] for each in summary["joints"]])
+        for term in TERMS
+    }
+    names = tuple(each["name"] for each in summary["joints"])
+    if names != robot.dof_names or robot.loops:
+        raise OptionError(f"{path}: its summary and {own[0]} have other joints, or loops. Give the model file itself.")
+    robot = robot.with_joint_properties(**{each.stated: found[term] for term, each in TERMS.items() if each.stated})
+    return job, robot, {term: values for term, values in found.items() if not TERMS[term].stated}
+
+
+def _validated(robot: Robot, log: Log, unstated: dict[str, np.ndarray]) -> Validation:
+    found = validate(robot, log)
+    if not any(map(np.any, unstated.values())):
+        return found
+    v, a = log.require("v", "a")
+    more = sum(values * effect_column(term, v, a) for term, values in unstated.items())
+    return replace(found, predicted=found.predicted + more)
+
+
+def _torque(found: Validation) -> np.ndarray:
+    """(nv,) RMS of the measured torque."""
+    return replace(found, predicted=np.zeros_like(found.predicted)).rms

@@ -1,0 +1,235 @@
+"""Parameters with intervals and labels: all of them, identifiable combinations, friction and armature."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from steelyard.fit import Source, model_parameters
+from steelyard.pipeline import Result
+from steelyard.report.chapter import Chapter
+from steelyard.report.document import Cell, Part, Sheet, sheet
+from steelyard.report.labels import column_units, sizes
+from steelyard.report.links import ROUNDING, rotor_sheet
+from steelyard.report.numbers import interval, number, percent, plus_minus, share, unit
+from steelyard.report.torques import FEW
+
+UNCERTAIN = 0.3  # standard deviation over natural size (`labels.sizes`) above which a combination is poorly known
+
+
+def _parameter_numbers(result: Result, _: dict) -> dict:
+    return {
+        "parameters": _parameters(result),
+        "base_parameters": _base_parameters(result),
+        "uncertainty": _uncertainty(result),
+    }
+
+
+def _parameters(result: Result) -> list[dict]:
+    """Every parameter with its interval and what determines it."""
+    layout = result.estimate.layout
+    nominal, units = model_parameters(result.prior, layout), column_units(result.prior, layout)
+    intervals = _intervals(result.uncertainty.parameters)
+    return [
+        {"name": name, "unit": each_unit, "prior": value} | each
+        for name, each_unit, value, each in zip(layout.names, units, nominal, intervals, strict=True)
+    ]
+
+
+def _intervals(intervals) -> list[dict]:
+    columns = (intervals.estimate, intervals.deviation, intervals.lower, intervals.upper, intervals.labels)
+    keys = ("identified", "deviation", "lower", "upper", "label")
+    return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _base_parameters(result: Result) -> list[dict]:
+    estimate, layout, basis = result.estimate, result.estimate.layout, result.estimate.basis
+    nominal = basis.regroup(model_parameters(result.prior, layout))
+    units = column_units(result.prior, layout)
+    intervals = _intervals(result.uncertainty.base)
+    deviation = result.uncertainty.base.deviation
+    size = np.abs(basis.regrouping) @ sizes(result.prior, estimate)
+    nominal = np.where(np.abs(nominal) < ROUNDING * size, 0.0, nominal)
+    relative = np.divide(deviation, size, out=np.full_like(size, np.inf), where=size > 0)
+    return [
+        {
+            "name": layout.names[column],
+            "unit": units[column],
+            "prior": nominal[k],
+            **intervals[k],
+            "degrees": result.uncertainty.degrees[k],
+            "relative_deviation": relative[k],
+            "uncertain": bool(relative[k] > UNCERTAIN),
+            "regroups": _regrouped(layout.names, basis.regrouping[k], column),
+        }
+        for k, column in enumerate(basis.columns)
+    ]
+
+
+def _regrouped(names, row, leading: int) -> list[list]:
+    """`[coefficient, name]` of every parameter in a combination, the leading one first, then by size. row: (p,)."""
+    order = sorted(np.flatnonzero(np.abs(row) > 1e-9), key=lambda i: (i != leading, -abs(row[i])))
+    return [[float(row[i]), names[i]] for i in order]
+
+
+def _uncertainty(result: Result) -> dict:
+    found = result.uncertainty
+    return {
+        "level": found.parameters.level,
+        "blocks": found.blocks,
+        "inflation": found.inflation,
+        "draws": len(found.draws),
+        "labels": {source.value: int(np.sum(found.parameters.by(source))) for source in Source},
+    }
+
+
+def _parameter_parts(summary: dict) -> Iterator[Part]:
+    yield Part(sheet=_parameter_sheet(summary))
+    yield Part(sheet=_combination_sheet(summary))
+
+
+def _parameter_sheet(summary: dict) -> Sheet:
+    """All parameters, with interval and label."""
+    level = percent(summary["uncertainty"]["level"])
+    rows = [
+        (
+            each["name"],
+            number(each["prior"]),
+            number(each["identified"]),
+            interval(each["lower"], each["upper"]),
+            unit(each["unit"]),
+            Cell(each["label"], label=each["label"]),
+        )
+        for each in summary["parameters"]
+    ]
+    return sheet(
+        "Every parameter",
+        "Inertia and first moment (h = mass times centre of mass) about the link frame's origin. Intervals of "
+        "data-determined parameters hold whatever the nominal model says; those of model-dependent ones allow for what "
+        "the torques show beyond friction as it is modelled; those of others hold as far as the nominal model does. "
+        "Residuals of neighbouring samples are correlated, which widens intervals by a factor of "
+        f"{number(summary['uncertainty']['inflation'])} over what the number of independent samples promises.",
+        (("Name", "text"), "Nominal", "Identified", f"{level} interval", ("Unit", "text"), ("Determined by", "text")),
+        rows,
+        folded=f"{len(rows)} parameters, with {level} intervals and what determines each",
+    )
+
+
+def _combination_sheet(summary: dict) -> Sheet:
+    """Identifiable combinations: what the log determines."""
+    level = percent(summary["uncertainty"]["level"])
+    rows = [
+        (
+            each["name"],
+            number(each["prior"]),
+            number(each["identified"]),
+            f"{number(each['deviation'])} ({share(each['relative_deviation'])}{', weak' if each['uncertain'] else ''})",
+            interval(each["lower"], each["upper"]),
+            unit(each["unit"]),
+            Cell(written_sum(each["regroups"])),
+        )
+        for each in summary["base_parameters"]
+    ]
+    return sheet(
+        "Identifiable combinations",
+        "The log determines these numbers. A combination is named after its leading parameter; in brackets, the "
+        "deviation over the size that the parameter could well have in a body of this mass and extent.",
+        (
+            ("Name", "text"),
+            "Nominal",
+            "Identified",
+            "Standard deviation",
+            f"{level} interval",
+            ("Unit", "text"),
+            ("Combination", "wrap"),
+        ),
+        rows,
+        folded=f"{len(rows)} combinations, with standard deviations",
+    )
+
+
+def written_sum(terms) -> str:
+    """A combination as a sum. terms: (coefficient, name), the leading one first."""
+    text = ""
+    for coefficient, name in terms:
+        size = number(abs(coefficient))
+        sign = " − " if coefficient < 0 else " + " if text else ""
+        text += sign + ("" if size == "1" else f"{size} ") + name
+    return text
+
+
+def _friction_numbers(result: Result, _: dict) -> dict:
+    return {"joints": _joints(result), "couplings": _couplings(result)}
+
+
+def _joints(result: Result) -> list[dict]:
+    """Friction and armature, one entry a degree of freedom that has any."""
+    layout, parameters = result.estimate.layout, _parameters(result)
+    entries = []
+    for place, name in enumerate(layout.dof_names):
+        columns = {term: layout.term(term).start + place for term in layout.terms}
+        values = {term: {k: v for k, v in parameters[c].items() if k != "name"} for term, c in columns.items()}
+        entries.append({"name": name} | values)
+    return entries
+
+
+def _couplings(result: Result) -> list[dict]:
+    """Inertia and friction of every motor that joints share."""
+    layout, intervals = result.estimate.layout, _intervals(result.uncertainty.parameters)
+    return [
+        {
+            "name": extra.name,
+            "term": extra.kind,
+            "ratios": {result.prior.dof_names[d]: r for d, r in zip(extra.dofs, extra.ratios, strict=True)},
+            "unit": extra.unit,
+            **intervals[column],
+        }
+        for column, extra in enumerate(layout.extras, start=layout.extra.start)
+    ]
+
+
+def _friction_parts(summary: dict) -> Iterator[Part]:
+    terms = list(dict.fromkeys(key for joint in summary["joints"] for key in joint if key != "name"))
+    if terms:
+        yield Part(sheet=_friction_sheet(summary, terms))
+        friction = tuple(("friction", i) for i in range(len(summary["held_out"]["joints"])))
+        yield Part(figures=friction, folded="" if len(friction) <= FEW else f"friction of {len(friction)} joints")
+    else:
+        yield Part(text="No friction and no armature were identified.")
+    if summary["couplings"]:
+        yield Part(sheet=_coupling_sheet(summary))
+    if summary["rotors"]:
+        yield Part(sheet=rotor_sheet(summary))
+
+
+def _friction_sheet(summary: dict, terms: list[str]) -> Sheet:
+    rows = [(joint["name"], *(_friction_cell(joint[term]) for term in terms)) for joint in summary["joints"]]
+    return sheet(
+        "Friction and armature",
+        "Identified ± standard deviation (in brackets where the nominal model has a say), the nominal value in grey.",
+        (("Joint", "text"), *terms),
+        rows,
+    )
+
+
+def _friction_cell(value: dict) -> Cell:
+    text = plus_minus(value["identified"], value["deviation"])
+    if value["label"] == "prior-determined":
+        text = text.replace("±", "(±") + ")"
+    return Cell(f"{text} {unit(value['unit'])}", was=number(value["prior"]))
+
+
+def _coupling_sheet(summary: dict) -> Sheet:
+    rows = [
+        (each["name"], plus_minus(each["identified"], each["deviation"]), unit(each["unit"]))
+        for each in summary["couplings"]
+    ]
+    return sheet(
+        "Motors shared by joints",
+        "Inertia and friction that act on a combination of joint speeds, ± standard deviation.",
+        (("Joints", "text"), "Identified", ("Unit", "text")),
+        rows,
+    )
+
+
+FRICTION = Chapter("Friction and motors", "Friction", _friction_numbers, _friction_parts)
+PARAMETERS = Chapter("Every number, with its interval", "Parameters", _parameter_numbers, _parameter_parts)

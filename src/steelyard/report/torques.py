@@ -1,0 +1,165 @@
+"""Torque errors on held-out samples, and the residuals of each joint: their numbers, tables and figures."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from steelyard.pipeline import Result
+from steelyard.report.chapter import Chapter
+from steelyard.report.document import Cell, Part, Sheet, sheet
+from steelyard.report.labels import dof_units
+from steelyard.report.numbers import number, share
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of errors
+QUANTILE_SAMPLES = 100_000  # at most, evenly spread
+FEW = 8  # joints whose figures stand open; of more, only the worst do
+WORST = 4
+NO_FINDING = "no finding"
+
+
+def _torque_numbers(result: Result, _: dict) -> dict:
+    return {"held_out": _held_out(result), "generalization": _generalization(result)}
+
+
+def _held_out(result: Result) -> dict:
+    before, after = result.before, result.after
+    units = dict(zip(result.prior.dof_names, dof_units(result.prior), strict=True))
+    noise = dict(zip(result.estimate.group_names, result.estimate.noise, strict=True))
+    step = -(-len(after.t) // QUANTILE_SAMPLES)
+    spread = [error_quantiles(model.measured[::step] - model.predicted[::step]) for model in (before, after)]
+    joints = [
+        {
+            "name": name,
+            "unit": units[name]["tau"],
+            "torque_rms": np.sqrt(np.mean(after.measured[:, i] ** 2)),
+            "rms_before": before.rms[i],
+            "rms_after": after.rms[i],
+            "relative_before": before.relative[i],
+            "relative_after": after.relative[i],
+            "noise": noise.get(name),
+            "quantiles_before": spread[0][:, i],
+            "quantiles_after": spread[1][:, i],
+        }
+        for i, name in enumerate(after.joint_names)
+    ]
+    return {
+        "samples": len(after.t),
+        "relative_error_before": before.relative_error,
+        "relative_error_after": after.relative_error,
+        "joints": joints,
+    }
+
+
+def error_quantiles(error) -> np.ndarray:
+    """(5, k) quantiles that boxes of errors (n, k) are drawn by: 5, 25, 50, 75 and 95 %."""
+    return np.quantile(error, QUANTILES, axis=0)
+
+
+def _generalization(result: Result) -> dict:
+    """Errors of parts of the data beside those expected; errors over torque throughout."""
+    found = result.generalization
+    return {
+        "fitted": found.fitted,
+        "held_out": None if found.held_out is None else vars(found.held_out),
+        "parts": [vars(each) for each in found.parts],
+        "other_motion": found.other_motion,
+    }
+
+
+def _torque_parts(summary: dict) -> Iterator[Part]:
+    joints = summary["held_out"]["joints"]
+    places = range(len(joints))
+    yield Part(figures=(("errors", 0), ("contributions", 0)))
+    yield Part(sheet=error_sheet(summary))
+    if len(joints) > FEW:
+        worst = sorted(places, key=lambda i: -(joints[i]["relative_after"] or 0.0))[:WORST]
+        yield Part(text=f"The {WORST} joints with the largest relative errors:")
+        yield Part(figures=_of_joints(sorted(worst)))
+        rest = [i for i in places if i not in worst]
+        yield Part(figures=_of_joints(rest), folded=f"the other {len(rest)} joints")
+    else:
+        yield Part(figures=_of_joints(places))
+
+
+def _of_joints(places: Iterable[int]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, i) for i in places for name in ("torque", "parts"))
+
+
+def error_sheet(summary: dict) -> Sheet:
+    """Error of each joint before and after, and of all."""
+    held = summary["held_out"]
+    rows = [
+        (
+            joint["name"],
+            number(joint["torque_rms"]),
+            *(f"{number(joint[f'rms_{key}'])} ({share(joint[f'relative_{key}'])})" for key in ("before", "after")),
+            number(joint["noise"]),
+            joint["unit"],
+        )
+        for joint in held["joints"]
+    ]
+    whole = ("all joints", "", *(share(held[f"relative_error_{key}"]) for key in ("before", "after")), "", "")
+    return sheet(
+        "Error of each joint",
+        "RMS torque error on held-out samples; in brackets, over the RMS of the measured torque.",
+        (("Joint", "text"), "Torque", "Before", "After", "In the fit", ("Unit", "text")),
+        [*rows, whole],
+    )
+
+
+def _residual_numbers(result: Result, _: dict) -> dict:
+    """Residual and torque shares of each degree of freedom; the faults are among the findings."""
+    found = result.diagnosis
+    shares = found.contributions.shares
+    joints = [
+        {
+            "name": each.joint,
+            "relative_error": each.relative,
+            "time_constant": each.time_constant,
+            "depends": {key: vars(dependence) for key, dependence in each.depends.items()},
+            "reversal": each.reversal,
+            "hints": list(each.hints),
+            "contributions": {effect: share[i] for effect, share in shares.items()},
+        }
+        for i, each in enumerate(found.residuals)
+    ]
+    return {"diagnosis": {"faults": [fault.code for fault in found.faults], "joints": joints}}
+
+
+def _residual_parts(summary: dict) -> Iterator[Part]:
+    faults = [each for each in summary["findings"] if each["code"] in summary["diagnosis"]["faults"]]
+    if faults:
+        yield Part(text="Named faults, in the order of what they explain:")
+        yield Part(items=tuple(f"{each['code'].replace('_', ' ')}: {each['message']}" for each in faults))
+    else:
+        yield Part(
+            text="None of the common mistakes (gravity, signs, delays, scales, loads, coupled joints, units) was found."
+        )
+    yield Part(figures=(("residuals", 0),))
+    yield Part(sheet=_residual_sheet(summary))
+
+
+def _residual_sheet(summary: dict) -> Sheet:
+    undone = " once the named faults are undone" if summary["diagnosis"]["faults"] else ""
+    rows = [
+        (
+            joint["name"],
+            share(joint["relative_error"]),
+            number(joint["time_constant"]),
+            number(joint["reversal"]),
+            Cell(" ".join(joint["hints"]) or NO_FINDING),
+        )
+        for joint in summary["diagnosis"]["joints"]
+    ]
+    return sheet(
+        "Residuals",
+        f"Residual of each joint over its torque{undone}. Time constant: its integrated autocorrelation, which is "
+        "short for noise behind the filter. Standstill: residual where the joint hardly moves over that elsewhere, "
+        "where the difference is significant.",
+        (("Joint", "text"), "Residual", "Time constant [s]", "Standstill", ("Correlates with", "wrap")),
+        rows,
+    )
+
+
+TORQUES = Chapter("Torque errors on held-out samples", "Torques", _torque_numbers, _torque_parts)
+RESIDUALS = Chapter("Residuals, and what they correlate with", "Residuals", _residual_numbers, _residual_parts)
