@@ -229,9 +229,9 @@ MUTANTS = (
     ),
     Mutant(
         "validate: offsets of a fit on all joints",
-        "fit/validation.py",
-        'tau[:, list(model.layout.dofs)] += model.friction["offset"]',
-        'tau[:, : len(model.layout.dofs)] += model.friction["offset"]',
+        "dynamics/effects.py",
+        "found[term][:, list(layout.dofs)] = column[:, list(layout.dofs)] * friction[term]",
+        "found[term][:, : len(layout.dofs)] = column[:, list(layout.dofs)] * friction[term]",
         ("fit/test_fits.py", "test_validate.py"),
     ),
     Mutant(
