@@ -6,9 +6,9 @@ import pytest
 from identifiability.pinocchio_trees import Twin, scaled_rank
 from identifiability.random_trees import random_tree
 from steelyard.errors import ModelError, OptionError
-from steelyard.identifiable import sampled
 from steelyard.identifiable.analyze import identifiability
 from steelyard.identifiable.build import build
+from steelyard.identifiable.sampled import random_regression
 from steelyard.identifiable.sensors import sensors_of
 from steelyard.model import Joint, Robot, Rotor, library, load, revolute_subspace
 from steelyard.model.joint import spherical_subspace
@@ -21,7 +21,7 @@ def brute_force(robot, *, base=None, motion="dynamic", sensors="joints", motors=
     """Regression of random states by `sampled`, which knows of no spans."""
     mechanism = build(robot, base=base, locked=locked, motors=motors, terms=terms, reduce=False)
     measured = sensors_of(mechanism, robot, sensors)
-    Y = sampled.regression(mechanism, dynamic=motion == "dynamic", rows=measured.rows, wrenches=measured.wrenches)
+    Y = random_regression(mechanism, dynamic=motion == "dynamic", rows=measured.rows, wrenches=measured.wrenches)
     return Y / mechanism.scale
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from steelyard.identifiable.analyze import identifiability
-from steelyard.identifiable.snapping import TOLERANCE
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Joint, Robot, library, revolute_subspace
 
 
@@ -38,7 +38,7 @@ def test_axes_that_are_parallel_but_for_the_file(bend, scale):
     idn = identifiability(arm(bend=bend, scale=scale, offset=0.5))
     assert idn.count == identifiability(arm(offset=0.5)).count
     assert idn.decisions.dropped < 1e-13 < 0.01 < idn.decisions.kept
-    assert idn.mechanism.snapped == pytest.approx(bend, abs=1e-13) and bend < 0.3 * TOLERANCE
+    assert idn.mechanism.snapped == pytest.approx(bend, abs=1e-13) and bend < 0.3 * THRESHOLDS.axis_rounding
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -7,15 +7,16 @@ import numpy as np
 
 from steelyard.dynamics import closed_loop
 from steelyard.errors import ModelError, OptionError, choices
-from steelyard.identifiable import regroup, sampled
 from steelyard.identifiable.basis import Basis, from_null_space, rescaled
 from steelyard.identifiable.build import build
-from steelyard.identifiable.closed import METHOD, closed_basis
+from steelyard.identifiable.closed import LOOPS_METHOD, closed_basis
+from steelyard.identifiable.regroup import preference
 from steelyard.identifiable.result import Identifiability, Setup
+from steelyard.identifiable.sampled import numeric_null_space, random_regression
 from steelyard.identifiable.sensors import sensors_of
-from steelyard.identifiable.snapping import TOLERANCE
 from steelyard.identifiable.solve import solve
-from steelyard.identifiable.spans import Decisions
+from steelyard.identifiable.spans import RankDecisions
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.identifiable.transfer import Experiment
 from steelyard.model import Robot
 from steelyard.terms import friction_terms, layout_of
@@ -33,7 +34,7 @@ def identifiability(
     locked=(),
     friction=(),
     armature: bool = False,
-    tolerance: float = TOLERANCE,
+    tolerance: float = THRESHOLDS.axis_rounding,
 ) -> Identifiability:
     """Which combinations of inertial parameters any motion can reveal, from the kinematics alone (paper C).
 
@@ -104,21 +105,21 @@ def _of_loops(robot: Robot, setup: Setup, terms) -> Identifiability:
         robot,
         mechanism.layout,
         mechanism.scale,
-        regroup.preference(mechanism),
+        preference(mechanism),
         dynamic=experiment.dynamic,
         sensors=setup.sensors,
     )
-    return Identifiability(robot, setup, mechanism, experiment, METHOD, decisions, (), basis, None)
+    return Identifiability(robot, setup, mechanism, experiment, LOOPS_METHOD, decisions, (), basis, None)
 
 
 def _names(sensors) -> tuple[str, ...]:
     return (sensors,) if isinstance(sensors, str) else tuple(sensors)
 
 
-def _numeric(mechanism, experiment: Experiment, rows) -> tuple[Basis, Decisions]:
+def _numeric(mechanism, experiment: Experiment, rows) -> tuple[Basis, RankDecisions]:
     """Basis by the rank of a stacked random regression: for sensors that the recursion does not cover."""
-    stacked = sampled.regression(mechanism, dynamic=experiment.dynamic, rows=rows, wrenches=experiment.wrenches)
-    null, relative = sampled.null_space(stacked)
-    basis = rescaled(from_null_space(null, order=regroup.preference(mechanism)), mechanism.scale)
+    stacked = random_regression(mechanism, dynamic=experiment.dynamic, rows=rows, wrenches=experiment.wrenches)
+    null, relative = numeric_null_space(stacked)
+    basis = rescaled(from_null_space(null, order=preference(mechanism)), mechanism.scale)
     smallest = float(relative[basis.count - 1]) if basis.count else np.inf
-    return basis, Decisions(smallest, float(relative[basis.count :].max(initial=0.0)))
+    return basis, RankDecisions(smallest, float(relative[basis.count :].max(initial=0.0)))

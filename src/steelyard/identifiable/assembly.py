@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.identifiable.basis import DEPENDENT, expressible
+from steelyard.identifiable.basis import expressible
 from steelyard.identifiable.maps import momentum
 from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Mechanism
 from steelyard.identifiable.recursion import Recursion
-from steelyard.identifiable.spans import Decisions, null_space
+from steelyard.identifiable.spans import RankDecisions, null_space_of
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.identifiable.transfer import Experiment, Transfer
 from steelyard.terms import TERMS
 
@@ -39,8 +40,8 @@ class _Raw:
     received: np.ndarray
 
 
-def blocks(
-    mechanism: Mechanism, experiment: Experiment, recursion: Recursion, order: np.ndarray, *, share: float = DEPENDENT
+def null_blocks(
+    mechanism: Mechanism, experiment: Experiment, recursion: Recursion, order: np.ndarray, *, share: float = THRESHOLDS.dependent_share
 ) -> list[Block]:
     """All blocks, children before parents. order (p,): place of each column in the order of preference.
 
@@ -68,7 +69,7 @@ def _spin_lumps(mechanism: Mechanism) -> list[_Raw]:
     return [_Raw(spin.columns[:3], np.eye(3), spin.carrier, -spin.lump[:, :3]) for spin in mechanism.spins]
 
 
-def _in_columns(mechanism: Mechanism, transfer: Transfer, children: dict[int, list[_Raw]], decisions: Decisions):
+def _in_columns(mechanism: Mechanism, transfer: Transfer, children: dict[int, list[_Raw]], decisions: RankDecisions):
     """A transfer in columns. Members that cannot hold ten parameters pass on what their children send them.
 
     Returns the block of this transfer and those of children that stay blocks of their own.
@@ -82,7 +83,7 @@ def _in_columns(mechanism: Mechanism, transfer: Transfer, children: dict[int, li
     rows = [_received_share(transfer, children, i, merged, starts) for i in partial]
     if partial:
         outside = [_outside(mechanism.nodes[i].content) @ row for i, row in zip(partial, rows, strict=True)]
-        kept = null_space(np.concatenate(outside), decisions)
+        kept = null_space_of(np.concatenate(outside), decisions)
     own = kept[: transfer.count]
     columns, entries = [transfer.columns], [transfer.extras @ own]
     for i, share in zip(transfer.members, transfer.shares, strict=True):
@@ -117,12 +118,12 @@ def _outside(content):
     return np.eye(10) - content @ np.linalg.pinv(content) if content.shape[1] else np.eye(10)
 
 
-def _on_ground(mechanism: Mechanism, experiment: Experiment, raws: list[_Raw], decisions: Decisions) -> list[_Raw]:
+def _on_ground(mechanism: Mechanism, experiment: Experiment, raws: list[_Raw], decisions: RankDecisions) -> list[_Raw]:
     """What is handed to the ground goes unnoticed, unless a sensor under the robot weighs it."""
     if GROUND not in experiment.wrenches or not raws:
         return raws
     weighed = momentum(mechanism.gravity[:, None], np.eye(6)).T
-    kept = null_space(weighed @ np.concatenate([raw.received for raw in raws], axis=1), decisions)
+    kept = null_space_of(weighed @ np.concatenate([raw.received for raw in raws], axis=1), decisions)
     parts = np.split(kept, np.cumsum([raw.entries.shape[1] for raw in raws])[:-1])
     columns = np.concatenate([raw.columns for raw in raws])
     entries = np.concatenate([raw.entries @ part for raw, part in zip(raws, parts, strict=True)])

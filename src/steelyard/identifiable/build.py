@@ -6,8 +6,8 @@ from steelyard.errors import ModelError, choices
 from steelyard.identifiable.columns import column_scale, model_values, term_columns
 from steelyard.identifiable.mechanism import Mechanism, Node
 from steelyard.identifiable.motors import with_motors
-from steelyard.identifiable.placed import based, locked_at, placed_joints
-from steelyard.identifiable.snapping import snapped
+from steelyard.identifiable.placed import joints_at_zero, locked_at, with_base
+from steelyard.identifiable.snapping import rounded
 from steelyard.model import Robot
 from steelyard.terms import TERMS, ParameterLayout
 
@@ -29,8 +29,8 @@ def build(
     robot's rotors are bodies of their own; reduce: see `with_motors`. terms: of `TERMS`.
     tolerance: of `snapping`, 0 to leave axes as they are. Raises OptionError and ModelError.
     """
-    joints, names = placed_joints(robot, locked_at(robot, locked))
-    joints, names = based(robot, joints, names, base)
+    joints, names = joints_at_zero(robot, locked_at(robot, locked))
+    joints, names = with_base(robot, joints, names, base)
     length = _characteristic_length(joints)
     bodies = [joint.body for joint in joints if joint.body is not None]
     idle = {int(k) for joint in joints if not joint.acts for k in joint.coordinates}
@@ -48,7 +48,7 @@ def build(
     gravity = np.concatenate([robot.gravity / pull if pull else np.zeros(3), np.zeros(3)])
     nodes, change = list(_nodes(joints, length, size)), 0.0
     if tolerance > 0:
-        nodes, change = snapped(nodes, gravity, tolerance)
+        nodes, change = rounded(nodes, gravity, tolerance)
     mechanism = Mechanism(
         nodes=tuple(nodes),
         spins=(),
@@ -62,7 +62,7 @@ def build(
         layout=layout,
         length=length,
         stands_on_node=len(joints) > robot.nj,
-        snapped=change,
+        rounded=change,
         notes=_notes(robot),
     )
     return with_motors(mechanism, robot, size, reduce=reduce, tolerance=tolerance) if motors else mechanism

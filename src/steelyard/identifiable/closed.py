@@ -7,32 +7,32 @@ import numpy as np
 
 from steelyard.dynamics import Choice, choose, columns, explore
 from steelyard.errors import OptionError, choices
-from steelyard.identifiable import sampled
 from steelyard.identifiable.basis import Basis, from_null_space, rescaled
-from steelyard.identifiable.spans import Decisions
+from steelyard.identifiable.sampled import EXTRA_STATES, numeric_null_space
+from steelyard.identifiable.spans import RankDecisions
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout
 
-METHOD = "numeric, closed loops"
+LOOPS_METHOD = "numeric, closed loops"
 ALL_JOINTS = "joints"
-SEED = 20260112
+LOOPS_SEED = 20260112
 
 
 def closed_basis(
     robot: Robot, layout: ParameterLayout, scale, order, *, dynamic: bool = True, sensors: tuple[str, ...] = ("joints",)
-) -> tuple[Basis, Decisions]:
+) -> tuple[Basis, RankDecisions]:
     """Basis of a layout's columns for torques measured at independent joints, by the rank of random states.
 
     scale (p,): unit of each column; order (p,): place in the order of preference.
     """
     choice = choose(robot)
     rows = sensor_rows(robot, choice, sensors)
-    at = explore(robot, choice, 3 * layout.size // len(rows) + sampled.EXTRA, seed=SEED, dynamic=dynamic)
+    at = explore(robot, choice, 3 * layout.size // len(rows) + EXTRA_STATES, seed=LOOPS_SEED, dynamic=dynamic)
     stacked = columns(robot, layout, at)[:, rows].reshape(-1, layout.size) * scale
-    null, relative = sampled.null_space(stacked)
+    null, relative = numeric_null_space(stacked)
     basis = rescaled(from_null_space(null, order=order), scale)
     smallest = float(relative[basis.count - 1]) if basis.count else np.inf
-    return basis, Decisions(smallest, float(relative[basis.count :].max(initial=0.0)))
+    return basis, RankDecisions(smallest, float(relative[basis.count :].max(initial=0.0)))
 
 
 def sensor_rows(robot: Robot, choice: Choice, sensors: tuple[str, ...]) -> list[int]:

@@ -10,7 +10,7 @@ from steelyard.identifiable.poses import exponential
 from steelyard.inertia import transform_matrix
 from steelyard.spatial import adjoint
 
-SEED = 20260102
+MOTION_SEED = 20260102
 MOST_TURNS = 20.0
 
 
@@ -28,7 +28,7 @@ class ClusterMotion:
 
 
 def cluster_motion(mechanism: Mechanism, cluster: Cluster, samples: int) -> ClusterMotion:
-    q = np.random.default_rng(SEED).uniform(-np.pi, np.pi, size=(len(cluster.coordinates), samples))
+    q = np.random.default_rng(MOTION_SEED).uniform(-np.pi, np.pi, size=(len(cluster.coordinates), samples))
     q *= _turns(mechanism, cluster)[:, None]
     q[:, 0] = 0.0
     place = {k: at for at, k in enumerate(cluster.coordinates)}

@@ -12,11 +12,11 @@ from steelyard.identifiable.cluster_motion import ClusterMotion, cluster_motion
 from steelyard.identifiable.clusters import Cluster
 from steelyard.identifiable.maps import momentum
 from steelyard.identifiable.mechanism import NO_COLUMN, Mechanism
-from steelyard.identifiable.spans import joined
+from steelyard.identifiable.spans import span_union
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.identifiable.transfer import Experiment, Transfer
 
 SAMPLES, CHECKS = 18, 2  # values of q to begin with, and how many of them only check that the others are enough
-TOLERANCE = 1e-9  # relative; sampled conditions mix sizes and gears, so rounding shows at 1e-12
 
 
 def conditions(mechanism: Mechanism, experiment: Experiment, cluster: Cluster, seed, sensed: bool, result):
@@ -30,11 +30,11 @@ def conditions(mechanism: Mechanism, experiment: Experiment, cluster: Cluster, s
         rows = rows[:, :-CHECKS].reshape(-1, rows.shape[-1])
         _, singular, Vt = np.linalg.svd(_triangle(rows))
         largest = max(singular.max(initial=0.0), 1.0)
-        R = Vt[int(np.count_nonzero(singular > TOLERANCE * largest)) :].T
-        if not R.size or np.abs(checked @ R).max(initial=0.0) < 10 * TOLERANCE * largest:
+        R = Vt[int(np.count_nonzero(singular > THRESHOLDS.sampled_rank * largest)) :].T
+        if not R.size or np.abs(checked @ R).max(initial=0.0) < 10 * THRESHOLDS.sampled_rank * largest:
             break
         samples *= 2
-    result.decisions.rank(singular / largest, TOLERANCE)
+    result.decisions.rank(singular / largest, THRESHOLDS.sampled_rank)
     _spans(experiment, cluster, motion, V, K, sensed, result)
     size = 10 * len(cluster.members)
     columns = _extra_columns(mechanism, experiment, cluster)
@@ -109,16 +109,16 @@ def _spans(experiment: Experiment, cluster: Cluster, motion: ClusterMotion, V, K
     for m, i in enumerate(cluster.members):
         X, J = motion.X[m], motion.J[m]
         seen = np.concatenate([X @ V[:6], np.broadcast_to(V[6], (len(X), 1, V.shape[1]))], axis=1)
-        full_V = joined(zero, _side_by_side(seen), decisions, TOLERANCE)
+        full_V = span_union(zero, _side_by_side(seen), decisions, THRESHOLDS.sampled_rank)
         if experiment.dynamic:
-            full_V = joined(full_V, _side_by_side(np.pad(J, ((0, 0), (0, 1), (0, 0)))), decisions, TOLERANCE)
-        own_K = joined(np.zeros((10, 0)), _side_by_side(np.swapaxes(motion.B[m], -1, -2) @ K), decisions, TOLERANCE)
+            full_V = span_union(full_V, _side_by_side(np.pad(J, ((0, 0), (0, 1), (0, 0)))), decisions, THRESHOLDS.sampled_rank)
+        own_K = span_union(np.zeros((10, 0)), _side_by_side(np.swapaxes(motion.B[m], -1, -2) @ K), decisions, THRESHOLDS.sampled_rank)
         if experiment.joints:
-            own_K = joined(own_K, _side_by_side(momentum(X @ V[:6], J)), decisions, TOLERANCE)
+            own_K = span_union(own_K, _side_by_side(momentum(X @ V[:6], J)), decisions, THRESHOLDS.sampled_rank)
             if experiment.dynamic:
-                own_K = joined(own_K, _side_by_side(momentum(J, J)), decisions, TOLERANCE)
+                own_K = span_union(own_K, _side_by_side(momentum(J, J)), decisions, THRESHOLDS.sampled_rank)
         if sensed:
-            own_K = joined(own_K, momentum(full_V[:6], np.eye(6)), decisions, TOLERANCE)
+            own_K = span_union(own_K, momentum(full_V[:6], np.eye(6)), decisions, THRESHOLDS.sampled_rank)
         result.V[i] = None if full_V.shape[1] == 7 else full_V
         result.K[i] = None if own_K.shape[1] == 10 else own_K
 

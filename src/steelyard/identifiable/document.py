@@ -7,7 +7,7 @@ import numpy as np
 
 from steelyard.identifiable.excitation import Excitation
 from steelyard.identifiable.result import Identifiability
-from steelyard.identifiable.status import NEGLIGIBLE
+from steelyard.identifiable.thresholds import THRESHOLDS
 
 
 def document(
@@ -52,4 +52,4 @@ def document(
 def _terms(result: Identifiability, row) -> list:
     """What a base parameter regroups, row (p,) of its factors in SI units; factors that are rounding left out."""
     size = np.abs(row) * result.mechanism.scale
-    return [[float(row[j]), result.names[j]] for j in np.flatnonzero(size > NEGLIGIBLE * size.max())]
+    return [[float(row[j]), result.names[j]] for j in np.flatnonzero(size > THRESHOLDS.negligible * size.max())]

@@ -7,9 +7,9 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from steelyard.identifiable.mechanism import GROUND
+from steelyard.identifiable.thresholds import THRESHOLDS
 
 EXACT = 1e-9  # relative agreement of a coefficient with a symbol
-NEGLIGIBLE = 1e-9
 LARGEST_DENOMINATOR = 4
 MOST_LENGTHS = 12  # between two bodies; the products of more would match anything
 SHOWN = 8  # regrouped terms of one expression
@@ -31,7 +31,7 @@ def expressions(result) -> tuple[str, ...]:
     lines = []
     for row, column in zip(regrouping, result.columns, strict=True):
         size = np.abs(row) * scale / scale[column]
-        terms = [j for j in np.flatnonzero(size > NEGLIGIBLE) if j != column]
+        terms = [j for j in np.flatnonzero(size > THRESHOLDS.negligible) if j != column]
         terms.sort(key=lambda j: (abs(j - column), j))
         shown = [
             _term(

@@ -9,12 +9,11 @@ import numpy as np
 
 from steelyard.dynamics import effect_column, extra_rows, geared_rows, regressor_rows
 from steelyard.identifiable.basis import Basis, from_dependence, from_null_space
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout
 
-SEED = 20260105
-EXTRA_STATES = 20  # beyond the number that unknowns ask for
-TOLERANCE = 1e-8  # share of a column that others must leave over for it to count as independent
+EXTRAS_SEED = 20260105
 
 
 def with_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
@@ -26,7 +25,7 @@ def with_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
     r = base.count
     shared, own = triangle[:r, r:], triangle[r:, r:]
     _, singular, Vt = np.linalg.svd(own)
-    extras = from_null_space(Vt[int(np.count_nonzero(singular > TOLERANCE)) :].T)
+    extras = from_null_space(Vt[int(np.count_nonzero(singular > THRESHOLDS.independent_extra)) :].T)
     dependent = np.setdiff1d(np.arange(len(layout.extras)), extras.columns)
     among = extras.regrouping[:, dependent]
     bodies = np.linalg.solve(triangle[:r, :r], shared[:, dependent] - shared[:, extras.columns] @ among)
@@ -43,8 +42,8 @@ def with_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
 
 def _stacked(robot: Robot, layout: ParameterLayout, columns) -> np.ndarray:
     """Base columns and extras (n, r + e) of random states."""
-    count = (len(columns) + len(layout.extras)) // robot.nv + EXTRA_STATES
-    q, v, a = _states(robot, count)
+    count = (len(columns) + len(layout.extras)) // robot.nv + 20
+    q, v, a = _robot_states(robot, count)
     full = np.zeros((robot.nv, layout.size, count))
     full[:, layout.inertial] = (geared_rows if layout.rotor_names else regressor_rows)(robot, q, v, a)
     for dof in layout.dofs:
@@ -56,8 +55,8 @@ def _stacked(robot: Robot, layout: ParameterLayout, columns) -> np.ndarray:
     return np.moveaxis(full[:, kept], 1, -1).reshape(-1, len(kept))
 
 
-def _states(robot: Robot, count: int):
-    rng = np.random.default_rng(SEED)
+def _robot_states(robot: Robot, count: int):
+    rng = np.random.default_rng(EXTRAS_SEED)
     q = rng.normal(size=(robot.nq, count))
     for joint, where in zip(robot.joints, robot.q_slices, strict=True):
         if joint.kind in ("spherical", "free"):

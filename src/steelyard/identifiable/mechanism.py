@@ -62,7 +62,7 @@ class Mechanism:
     gravity (6,): unit vector in the world or zeros. term_columns: of each of `TERMS`, (nc,) the column of every
     coordinate or NO_COLUMN. scale (p,): a parameter is `scale` times its value here. names, units, values (p,): of all
     columns; values are the model's. length: metres. stands_on_node: whether the base, fixed in the model, is node 0
-    here. snapped: largest angle or offset taken as zero.
+    here. rounded: largest angle or offset taken as zero.
     """
 
     nodes: tuple[Node, ...]
@@ -77,7 +77,7 @@ class Mechanism:
     layout: ParameterLayout
     length: float
     stands_on_node: bool = False
-    snapped: float = 0.0
+    rounded: float = 0.0
     notes: tuple[str, ...] = ()
 
     @property

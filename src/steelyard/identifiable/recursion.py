@@ -24,7 +24,7 @@ from steelyard.identifiable.coupled import conditions
 from steelyard.identifiable.inner import Inner
 from steelyard.identifiable.maps import momentum, transfer_rate
 from steelyard.identifiable.mechanism import GROUND, Mechanism
-from steelyard.identifiable.spans import Decisions, closure, joined, null_space
+from steelyard.identifiable.spans import RankDecisions, closure, null_space_of, span_union
 from steelyard.identifiable.transfer import Experiment, Transfer
 from steelyard.inertia import transform_matrix
 from steelyard.spatial import adjoint, crm
@@ -37,7 +37,7 @@ class Recursion:
     V: list = field(default_factory=list)
     K: list = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
-    decisions: Decisions = field(default_factory=Decisions)
+    decisions: RankDecisions = field(default_factory=RankDecisions)
     coupled: tuple[Cluster, ...] = ()
 
     def dimensions(self, node: int) -> tuple[int, int]:
@@ -47,7 +47,7 @@ class Recursion:
         return rank, 10 if K is None else K.shape[1]
 
 
-def run(mechanism: Mechanism, experiment: Experiment) -> Recursion | None:
+def null_space_recursion(mechanism: Mechanism, experiment: Experiment) -> Recursion | None:
     """One pass over a mechanism. None where a wrench sensor sits between coupled joints, which it does not cover."""
     count = len(mechanism.nodes)
     result = Recursion(V=[None] * count, K=[None] * count, coupled=clusters(mechanism))
@@ -100,7 +100,7 @@ def _seed(mechanism: Mechanism, experiment: Experiment, result: Recursion, paren
     V = np.append(-mechanism.gravity, 1.0)[:, None]  # proper acceleration at rest
     K = np.zeros((10, 0))
     if GROUND in experiment.wrenches:
-        K = joined(K, momentum(mechanism.gravity[:, None], np.eye(6)), result.decisions)
+        K = span_union(K, momentum(mechanism.gravity[:, None], np.eye(6)), result.decisions)
     return V / np.linalg.norm(V), K
 
 
@@ -126,20 +126,20 @@ def _step(mechanism, experiment, i, seed, spins, sensed, geometry, result) -> Tr
     K = closure(K, [rate.T for rate in rates], decisions)
     rows = [K.T @ rate for rate in rates]
     own = np.concatenate([node.subspace, np.zeros((1, node.subspace.shape[1]))])
-    full_V = joined(V, own, decisions) if experiment.dynamic else V
+    full_V = span_union(V, own, decisions) if experiment.dynamic else V
 
     inner = Inner(mechanism, experiment, node, spins)
     if experiment.joints:
         rows.append(_joint_rows(node, inner, X, seed[0], turns, own, full_V, experiment.dynamic, decisions))
-        K = joined(K, momentum(full_V[:6], node.subspace), decisions)
+        K = span_union(K, momentum(full_V[:6], node.subspace), decisions)
     if sensed:
         rows.append(_wrench_rows(node, inner, geometry.X[i], turns, decisions, experiment.dynamic))
     if sensed or i in experiment.wrenches:
         seen = momentum(full_V[:6], np.eye(6))
-        K = joined(K, seen, decisions)
+        K = span_union(K, seen, decisions)
         if i in experiment.wrenches:
             rows.append(seen.T)
-    R = null_space(_beside_each_other(rows, 10 + inner.count), decisions)
+    R = null_space_of(_beside_each_other(rows, 10 + inner.count), decisions)
     result.V[i] = None if full_V.shape[1] == 7 else full_V
     result.K[i] = None if K.shape[1] == 10 else K
     received = -geometry.B[i] @ R[:10] - inner.lumps @ R[10:]
@@ -155,7 +155,7 @@ def _joint_rows(node, inner, X, V_parent, turns, own, V, dynamic, decisions):
     V = closure(_orthonormal(np.concatenate([X @ V_parent, inner.felt @ V_parent])), _padded(turns, e), decisions)
     if dynamic:
         moved = (inner.acts[:, None] == np.arange(node.subspace.shape[1])) * inner.own[:, None]
-        V = joined(V, np.concatenate([own, moved]), decisions)
+        V = span_union(V, np.concatenate([own, moved]), decisions)
     rows = [inner.rows(momentum(V[:6], phi[:, None]).T, V, k) for k, phi in enumerate(node.subspace.T)]
     if inner.armatures.any():
         conditions = armature_rows(node.subspace)

@@ -24,7 +24,7 @@ def dependent_columns(blocks: Sequence[Block]) -> np.ndarray:
     return np.sort(np.concatenate([b.columns[b.pivots] for b in blocks] or [np.zeros(0, dtype=int)]))
 
 
-def regroup(mechanism: Mechanism, blocks: Sequence[Block], theta) -> np.ndarray:
+def regrouped(mechanism: Mechanism, blocks: Sequence[Block], theta) -> np.ndarray:
     """Parameters (..., p), in the mechanism's units, moved onto base columns; all others become zero."""
     theta = np.array(theta, dtype=float)
     for block in blocks:
@@ -40,21 +40,21 @@ def growth(mechanism: Mechanism, blocks: Sequence[Block]) -> float:
     """By what a choice of base columns multiplies parameters of size one, in the mechanism's units, at most."""
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(4, mechanism.size))
     with np.errstate(over="ignore", invalid="ignore"):
-        grown = np.abs(regroup(mechanism, blocks, signs)).max(initial=0.0)
+        grown = np.abs(regrouped(mechanism, blocks, signs)).max(initial=0.0)
     return float(grown) if np.isfinite(grown) else np.inf
 
 
-def basis(mechanism: Mechanism, blocks: Sequence[Block]) -> Basis:
+def basis_of_blocks(mechanism: Mechanism, blocks: Sequence[Block]) -> Basis:
     """Basis in SI units."""
     dependent = dependent_columns(blocks)
     units = np.zeros((len(dependent), mechanism.size))
     units[np.arange(len(dependent)), dependent] = 1.0
     base = np.setdiff1d(np.arange(mechanism.size), dependent)
-    expressed = regroup(mechanism, blocks, units)[:, base].T
+    expressed = regrouped(mechanism, blocks, units)[:, base].T
     return rescaled(from_dependence(dependent, expressed), mechanism.scale)
 
 
-def sparse(mechanism: Mechanism, blocks: Sequence[Block]):
+def sparse_null_space(mechanism: Mechanism, blocks: Sequence[Block]):
     """SciPy sparse null space (p, d) in SI units."""
     from scipy.sparse import csc_array
 

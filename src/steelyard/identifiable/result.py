@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.errors import ModelError, OptionError
-from steelyard.identifiable import recursion, regroup
 from steelyard.identifiable.assembly import Block
 from steelyard.identifiable.basis import Basis
 from steelyard.identifiable.mechanism import Mechanism
-from steelyard.identifiable.spans import Decisions
+from steelyard.identifiable.recursion import Recursion, null_space_recursion
+from steelyard.identifiable.regroup import basis_of_blocks, dependent_columns, regrouped, sparse_null_space
+from steelyard.identifiable.spans import RankDecisions
 from steelyard.identifiable.status import Status, statuses
 from steelyard.identifiable.transfer import Experiment
 from steelyard.model import Robot
@@ -61,10 +62,10 @@ class Identifiability:
     mechanism: Mechanism
     experiment: Experiment
     method: str
-    decisions: Decisions
+    decisions: RankDecisions
     blocks: tuple[Block, ...]
     dense: Basis | None
-    recursion: recursion.Recursion | None
+    recursion: Recursion | None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,7 +96,7 @@ class Identifiability:
         """(r,) base parameters: one column for each identifiable combination."""
         if self.dense is not None:
             return self.dense.columns
-        return np.setdiff1d(np.arange(self.size), regroup.dependent_columns(self.blocks))
+        return np.setdiff1d(np.arange(self.size), dependent_columns(self.blocks))
 
     @property
     def base_names(self) -> tuple[str, ...]:
@@ -104,7 +105,7 @@ class Identifiability:
     @cached_property
     def basis(self) -> Basis:
         """Base columns, regrouping (r, p) and null space (p, p - r), dense."""
-        return regroup.basis(self.mechanism, self.blocks) if self.dense is None else self.dense
+        return basis_of_blocks(self.mechanism, self.blocks) if self.dense is None else self.dense
 
     @property
     def null_space(self) -> np.ndarray:
@@ -116,7 +117,7 @@ class Identifiability:
         from scipy.sparse import csc_array
 
         return (
-            csc_array(self.dense.null_space) if self.dense is not None else regroup.sparse(self.mechanism, self.blocks)
+            csc_array(self.dense.null_space) if self.dense is not None else sparse_null_space(self.mechanism, self.blocks)
         )
 
     def regroup(self, theta) -> np.ndarray:
@@ -124,7 +125,7 @@ class Identifiability:
         theta = self._full(theta)
         if self.dense is not None:
             return self.dense.regroup(theta)
-        moved = regroup.regroup(self.mechanism, self.blocks, theta / self.mechanism.scale)
+        moved = regrouped(self.mechanism, self.blocks, theta / self.mechanism.scale)
         return (moved * self.mechanism.scale)[..., self.columns]
 
     def lift(self, base, prior=None) -> np.ndarray:
@@ -181,7 +182,7 @@ class Identifiability:
         if self.recursion is None:
             return None
         still = replace(self.mechanism, gravity=np.zeros(6))
-        without = recursion.run(still, self.experiment)
+        without = null_space_recursion(still, self.experiment)
         assert without is not None
         found = []
         for i, node in enumerate(self.mechanism.nodes):

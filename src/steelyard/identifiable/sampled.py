@@ -10,18 +10,15 @@ from steelyard.dynamics import body_regressor
 from steelyard.errors import OptionError
 from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Mechanism
 from steelyard.identifiable.poses import exponential
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.spatial import adjoint, crm
 from steelyard.terms import TERMS
 
-SEED = 20260103
-EXTRA = 40  # states beyond the number that unknowns ask for
-# Of the largest singular value of unit columns. Dependence shows at 1e-14; bent axes of model files that write pi as
-# 3.1416 show at 1e-10, which no experiment could tell from dependence.
-RANK_TOLERANCE = 1e-8
-LARGEST = 2500  # columns; above, a dense decomposition takes minutes and gigabytes
+STATES_SEED = 20260103
+EXTRA_STATES = 40  # states beyond the number that unknowns ask for
 
 
-def regression(
+def random_regression(
     mechanism: Mechanism, *, dynamic: bool, rows: tuple[int, ...], wrenches: tuple[int, ...] = (), states=None
 ):
     """Stacked regression (n, p) of random states, in the mechanism's units. Every rotor must be a node.
@@ -29,19 +26,19 @@ def regression(
     rows: coordinates whose torque is measured; wrenches: nodes in front of whose joint a six-axis sensor sits, GROUND
     for one under the robot. states: how many, enough for the rank by default.
     """
-    if mechanism.size > LARGEST:
+    if mechanism.size > THRESHOLDS.most_dense_columns:
         raise OptionError(
-            f"This analysis needs a dense matrix of {mechanism.size} columns (at most {LARGEST}). Measure all joints "
+            f"This analysis needs a dense matrix of {mechanism.size} columns (at most {THRESHOLDS.most_dense_columns}). Measure all joints "
             "or a wrench, which the recursion covers, or analyse a part of the robot."
         )
-    count = states or 3 * mechanism.size // max(len(rows) + 6 * len(wrenches), 1) + EXTRA
-    q, v, a = _states(mechanism, count, dynamic)
+    count = states or 3 * mechanism.size // max(len(rows) + 6 * len(wrenches), 1) + EXTRA_STATES
+    q, v, a = _mechanism_states(mechanism, count, dynamic)
     return np.concatenate(
         [_of_states(mechanism, q[..., s], v[:, s], a[:, s], rows, wrenches) for s in _chunks(count)]
     ).reshape(-1, mechanism.size)
 
 
-def null_space(stacked):
+def numeric_null_space(stacked):
     """Null space (p, d) of a stacked regression, columns scaled to one; and the singular values around the rank."""
     size = np.linalg.norm(stacked, axis=0)
     size[size <= 1e-10 * size.max(initial=0.0)] = 1.0
@@ -49,7 +46,7 @@ def null_space(stacked):
     _, singular, Vt = np.linalg.svd(triangle)
     relative = np.zeros(stacked.shape[1])
     relative[: len(singular)] = singular / max(singular.max(initial=0.0), np.finfo(float).tiny)
-    rank = int(np.count_nonzero(relative > RANK_TOLERANCE))
+    rank = int(np.count_nonzero(relative > THRESHOLDS.numeric_rank))
     return Vt[rank:].T / size[:, None], relative
 
 
@@ -57,8 +54,8 @@ def _chunks(count: int):
     return [slice(start, start + 64) for start in range(0, count, 64)]
 
 
-def _states(mechanism: Mechanism, count: int, dynamic: bool):
-    rng = np.random.default_rng(SEED)
+def _mechanism_states(mechanism: Mechanism, count: int, dynamic: bool):
+    rng = np.random.default_rng(STATES_SEED)
     size = (len(mechanism.coordinate_names), count)
     q = rng.uniform(-np.pi, np.pi, size=(2, *size))
     v, a = rng.normal(size=size), rng.normal(size=size)
@@ -70,7 +67,7 @@ def _of_states(mechanism: Mechanism, q, v, a, rows, wrenches):
     samples = v.shape[1]
     out = np.zeros((samples, len(rows) + 6 * len(wrenches), mechanism.size))
     place = {k: i for i, k in enumerate(rows)}
-    frames = _motion(mechanism, q, v, a)
+    frames = _frames(mechanism, q, v, a)
     for j, node in enumerate(mechanism.nodes):
         if not len(node.columns):
             continue
@@ -100,7 +97,7 @@ def _put(out, start, which, columns, wrench):
     out[:, start + 6 * which : start + 6 * which + 6, columns] += wrench
 
 
-def _motion(mechanism: Mechanism, q, v, a):
+def _frames(mechanism: Mechanism, q, v, a):
     """Per node: X (s, 6, 6) node from parent, twist (s, 6) and proper acceleration (s, 6) in node axes."""
     samples = v.shape[1]
     rest = (np.zeros((samples, 6)), np.broadcast_to(-mechanism.gravity, (samples, 6)))

@@ -7,9 +7,8 @@ import numpy as np
 from steelyard.errors import OptionError
 from steelyard.identifiable.result import Identifiability
 from steelyard.identifiable.structure import regression_basis
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.terms import layout_of
-
-NEGLIGIBLE = 1e-6  # coefficient below which a column takes no part
 
 
 def coupled_motors(result: Identifiability, coupling) -> Iterator[str]:
@@ -31,8 +30,8 @@ def coupled_motors(result: Identifiability, coupling) -> Iterator[str]:
         made_of = basis.regrouping[:, column]
         if column in basis.columns:
             yield f"{extra.name}: identifiable beside everything else"
-        elif not np.any(np.abs(made_of) > NEGLIGIBLE):
+        elif not np.any(np.abs(made_of) > THRESHOLDS.negligible_in_motor):
             yield f"{extra.name}: not identifiable"
         else:
-            names = [layout.names[basis.columns[k]] for k in np.flatnonzero(np.abs(made_of) > NEGLIGIBLE)]
+            names = [layout.names[basis.columns[k]] for k in np.flatnonzero(np.abs(made_of) > THRESHOLDS.negligible_in_motor)]
             yield f"{extra.name}: not to be told from {', '.join(names)}"

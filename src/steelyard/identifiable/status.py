@@ -4,7 +4,7 @@ from enum import Enum
 
 import numpy as np
 
-NEGLIGIBLE = 1e-9  # of a unit vector: what rounding leaves of zero
+from steelyard.identifiable.thresholds import THRESHOLDS
 
 
 class Status(Enum):
@@ -36,7 +36,7 @@ def statuses(result) -> tuple[Status, ...]:
 
 def _tied_and_seen(result):
     """Whether a column is tied to others by a null vector (p,), and whether changing it alone is noticed (p,)."""
-    negligible = max(NEGLIGIBLE, 10 * result.decisions.dropped)
+    negligible = max(THRESHOLDS.negligible, 10 * result.decisions.dropped)
     regrouping = result.basis.regrouping / result.mechanism.scale[result.columns, None] * result.mechanism.scale
     tied = np.zeros(result.size, dtype=bool)
     others = regrouping.copy()

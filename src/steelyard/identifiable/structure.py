@@ -9,10 +9,10 @@ from steelyard.identifiable.basis import Basis
 from steelyard.identifiable.build import build
 from steelyard.identifiable.closed import closed_basis
 from steelyard.identifiable.extras import with_extras
-from steelyard.identifiable.regroup import basis, preference
+from steelyard.identifiable.regroup import basis_of_blocks, preference
 from steelyard.identifiable.rotor_columns import widened
-from steelyard.identifiable.snapping import TOLERANCE
 from steelyard.identifiable.solve import solve
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.identifiable.transfer import Experiment
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout, friction_terms
@@ -36,9 +36,9 @@ def regression_basis(robot: Robot, layout: ParameterLayout, sensors: tuple[str, 
     if layout.extras:
         return with_extras(robot, layout, regression_basis(robot, layout.without_extras))
     made = partial(_made, robot, layout)
-    solution = solve(made, Experiment(), TOLERANCE)
+    solution = solve(made, Experiment(), THRESHOLDS.axis_rounding)
     assert solution is not None, "only a wrench sensor can keep the recursion from an answer"
-    found = basis(solution.mechanism, solution.blocks)
+    found = basis_of_blocks(solution.mechanism, solution.blocks)
     return widened(robot, layout, found) if layout.rotor_names else found
 
 

@@ -75,8 +75,8 @@ def _notes(result) -> tuple[str, ...]:
         tied = [name for name, s in zip(terms, states, strict=False) if s is not Status.ALONE]
         rest = f"all but {choices(tied)}" if tied else "all"
         notes.append(f"Friction, offsets and armature: {rest} are identifiable alone.")
-    if result.mechanism.snapped > 1e-9:
-        notes.append(f"Angles and offsets up to {result.mechanism.snapped:.1e} were taken as zero.")
+    if result.mechanism.rounded > 1e-9:
+        notes.append(f"Angles and offsets up to {result.mechanism.rounded:.1e} were taken as zero.")
     return tuple(notes)
 
 
