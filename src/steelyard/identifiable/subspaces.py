@@ -1,7 +1,7 @@
-"""Spans of vectors: extend, close under generators, null space; each rank decision is kept on record.
+"""Subspaces: extend, close under generators, null space; each rank decision is kept on record.
 
-A new direction counts when more than `THRESHOLDS.rank` of a unit vector sticks out of the span so far. Geometry is exact to
-rounding here (see `snapping`), so that is far below anything real, products of small angles included.
+A new direction counts when more than `THRESHOLDS.rank` of a unit vector sticks out of the span so far. Geometry is
+exact to rounding here (see `axis_rounding`), so that is far below anything real, products of small angles included.
 """
 
 from dataclasses import dataclass

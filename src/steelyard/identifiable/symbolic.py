@@ -19,7 +19,7 @@ DEGREES = {"kg": 0, "kg m": 1, "kg m^2": 2}  # of length in a unit
 
 
 def expressions(result) -> tuple[str, ...]:
-    """(r,) expressions of an Identifiability, in the order of its base parameters.
+    """(r,) expressions of an Analysis, in the order of its base parameters.
 
     Lengths are coordinates of joint frames in their parents, of the joints between two bodies: `x_joint2` is the x of
     joint2's. A factor is spelled out when a fraction, or a length or product of lengths of the right dimension, agrees

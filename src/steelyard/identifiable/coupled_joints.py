@@ -1,22 +1,120 @@
-"""The conditions of the recursion for joints that share coordinates (paper C, Remark 11, generalised).
+"""Joints that share coordinates: mimic joints, and rotors that are no `Spin` (paper C, Remark 11, generalised).
 
-The bodies of a cluster move with `v_m = X_m(q) v_p + J_m(q) dq` for the cluster's coordinates q, so momentum and
-mapping conditions hold for sums over its members; J need not be constant, as the paper assumes. They are needed for
-every q. They are analytic in q, so once a further generic value of q adds none, almost surely no value does.
+All nodes between the joints of a coordinate and the last body they have in common form a cluster. Its bodies move with
+`v_m = X_m(q) v_p + J_m(q) dq` for the cluster's coordinates q, so momentum and mapping conditions hold for sums over
+its members; J need not be constant, as the paper assumes. They are needed for every q. They are analytic in q, so once
+a further generic value of q adds none, almost surely no value does.
 """
+
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from steelyard.identifiable.brackets import armature_rows
-from steelyard.identifiable.cluster_motion import ClusterMotion, cluster_motion
-from steelyard.identifiable.clusters import Cluster
-from steelyard.identifiable.maps import momentum
-from steelyard.identifiable.mechanism import NO_COLUMN, Mechanism
-from steelyard.identifiable.spans import span_union
+from steelyard.identifiable.joint_conditions import Transfer, armature_rows, momentum
+from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Experiment, Mechanism
+from steelyard.identifiable.subspaces import span_union
 from steelyard.identifiable.thresholds import THRESHOLDS
-from steelyard.identifiable.transfer import Experiment, Transfer
+from steelyard.inertia import transform_matrix
+from steelyard.spatial import adjoint, product_of_exponentials
 
+MOTION_SEED = 20260102
+MOST_TURNS = 20.0
 SAMPLES, CHECKS = 18, 2  # values of q to begin with, and how many of them only check that the others are enough
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """members: nodes, ascending. coordinates: theirs, ascending. parent: the node they all hang on."""
+
+    members: tuple[int, ...]
+    coordinates: tuple[int, ...]
+    parent: int
+
+
+def clusters(mechanism: Mechanism) -> tuple[Cluster, ...]:
+    """Smallest sets of nodes that share no coordinate with others; nodes with their own are left out."""
+    sets = [_hull(mechanism, set(nodes)) for nodes in mechanism.riders if len(nodes) > 1]
+    done: list[set[int]] = []
+    while sets:
+        current = sets.pop()
+        touching = [other for other in done if _touch(mechanism, current, other)]
+        if touching:
+            done = [other for other in done if other not in touching]
+            sets.append(_hull(mechanism, current.union(*touching)))
+        else:
+            done.append(current)
+    return tuple(_cluster(mechanism, members) for members in done)
+
+
+def _touch(mechanism: Mechanism, one: set[int], other: set[int]) -> bool:
+    coordinates = {k for i in one for k in mechanism.nodes[i].coordinates}
+    return bool(one & other) or any(k in coordinates for i in other for k in mechanism.nodes[i].coordinates)
+
+
+def _hull(mechanism: Mechanism, nodes: set[int]) -> set[int]:
+    """Nodes and all those between them and their last common ancestor."""
+    paths = [[*mechanism.path(mechanism.nodes[i].parent), GROUND] for i in nodes]
+    common = set(paths[0]).intersection(*map(set, paths[1:]))
+    between = {step for path in paths for step in path} - common
+    return nodes | between
+
+
+def _cluster(mechanism: Mechanism, members: set[int]) -> Cluster:
+    ordered = tuple(sorted(members))
+    coordinates = sorted({int(k) for i in ordered for k in mechanism.nodes[i].coordinates})
+    return Cluster(ordered, tuple(coordinates), mechanism.nodes[ordered[0]].parent)
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterMotion:
+    """Sampled motion: X (m, s, 6, 6) member from parent, B (m, s, 10, 10) parent from member, J (m, s, 6, k).
+
+    at_zero (m, 10, 10): B at zero coordinates.
+    """
+
+    X: np.ndarray
+    B: np.ndarray
+    J: np.ndarray
+    at_zero: np.ndarray
+
+
+def cluster_motion(mechanism: Mechanism, cluster: Cluster, samples: int) -> ClusterMotion:
+    q = np.random.default_rng(MOTION_SEED).uniform(-np.pi, np.pi, size=(len(cluster.coordinates), samples))
+    q *= _turns(mechanism, cluster)[:, None]
+    q[:, 0] = 0.0
+    place = {k: at for at, k in enumerate(cluster.coordinates)}
+    poses, jacobians = {}, {}
+    for i in cluster.members:
+        node = mechanism.nodes[i]
+        acting = [place[k] for k in node.coordinates]
+        R, p = product_of_exponentials(node.subspace, q[acting])
+        R, p = node.rotation @ R, p @ node.rotation.T + node.position
+        to_child = adjoint(np.swapaxes(R, 1, 2), -(np.swapaxes(R, 1, 2) @ p[..., None])[..., 0])
+        J = np.zeros((samples, 6, len(cluster.coordinates)))
+        if node.parent in poses:
+            above_R, above_p = poses[node.parent]
+            J += to_child @ jacobians[node.parent]
+            R, p = above_R @ R, above_p + (above_R @ p[..., None])[..., 0]
+        J[:, :, acting] += node.subspace
+        poses[i], jacobians[i] = (R, p), J
+    R, p = (np.stack([poses[i][k] for i in cluster.members]) for k in (0, 1))
+    Rt = np.swapaxes(R, -1, -2)
+    B = transform_matrix(R, p)
+    return ClusterMotion(
+        adjoint(Rt, -(Rt @ p[..., None])[..., 0]), B, np.stack([jacobians[i] for i in cluster.members]), B[:, 0]
+    )
+
+
+def _turns(mechanism: Mechanism, cluster: Cluster) -> np.ndarray:
+    """(k,) how far each coordinate goes so that the slowest of its joints turns once about."""
+    turns = np.ones(len(cluster.coordinates))
+    for i in cluster.members:
+        node = mechanism.nodes[i]
+        speed = np.linalg.norm(node.subspace[3:], axis=0)
+        places = np.searchsorted(cluster.coordinates, node.coordinates)
+        np.maximum.at(turns, places[speed > 0], 1 / speed[speed > 0])
+    return np.minimum(turns, MOST_TURNS)
 
 
 def conditions(mechanism: Mechanism, experiment: Experiment, cluster: Cluster, seed, sensed: bool, result):
@@ -105,20 +203,20 @@ def _spans(experiment: Experiment, cluster: Cluster, motion: ClusterMotion, V, K
     """V and K of every member: all that it sees over the samples; everything below a body that moves in every way."""
     if V.shape[1] == 7 and K.shape[1] == 10:
         return
-    zero, decisions = np.zeros((7, 0)), result.decisions
+    union = partial(span_union, decisions=result.decisions, tolerance=THRESHOLDS.sampled_rank)
     for m, i in enumerate(cluster.members):
         X, J = motion.X[m], motion.J[m]
         seen = np.concatenate([X @ V[:6], np.broadcast_to(V[6], (len(X), 1, V.shape[1]))], axis=1)
-        full_V = span_union(zero, _side_by_side(seen), decisions, THRESHOLDS.sampled_rank)
+        full_V = union(np.zeros((7, 0)), _side_by_side(seen))
         if experiment.dynamic:
-            full_V = span_union(full_V, _side_by_side(np.pad(J, ((0, 0), (0, 1), (0, 0)))), decisions, THRESHOLDS.sampled_rank)
-        own_K = span_union(np.zeros((10, 0)), _side_by_side(np.swapaxes(motion.B[m], -1, -2) @ K), decisions, THRESHOLDS.sampled_rank)
+            full_V = union(full_V, _side_by_side(np.pad(J, ((0, 0), (0, 1), (0, 0)))))
+        own_K = union(np.zeros((10, 0)), _side_by_side(np.swapaxes(motion.B[m], -1, -2) @ K))
         if experiment.joints:
-            own_K = span_union(own_K, _side_by_side(momentum(X @ V[:6], J)), decisions, THRESHOLDS.sampled_rank)
+            own_K = union(own_K, _side_by_side(momentum(X @ V[:6], J)))
             if experiment.dynamic:
-                own_K = span_union(own_K, _side_by_side(momentum(J, J)), decisions, THRESHOLDS.sampled_rank)
+                own_K = union(own_K, _side_by_side(momentum(J, J)))
         if sensed:
-            own_K = span_union(own_K, momentum(full_V[:6], np.eye(6)), decisions, THRESHOLDS.sampled_rank)
+            own_K = union(own_K, momentum(full_V[:6], np.eye(6)))
         result.V[i] = None if full_V.shape[1] == 7 else full_V
         result.K[i] = None if own_K.shape[1] == 10 else own_K
 

@@ -1,17 +1,22 @@
-"""From transfers across joints to blocks of null vectors in the columns of a regression (paper C, Appendix G)."""
+"""The null space as sparse blocks, one a transfer of inertia, and regrouping by them (paper C, Appendix G).
 
+Regrouping by blocks takes time proportional to their number.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.identifiable.basis import expressible
-from steelyard.identifiable.maps import momentum
-from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Mechanism
-from steelyard.identifiable.recursion import Recursion
-from steelyard.identifiable.spans import RankDecisions, null_space_of
+from steelyard.identifiable.basis import Basis, expressible, from_dependence, rescaled
+from steelyard.identifiable.joint_conditions import Transfer, momentum
+from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Experiment, Mechanism
+from steelyard.identifiable.recursion import Recursion, null_space_recursion
+from steelyard.identifiable.subspaces import RankDecisions, null_space_of
 from steelyard.identifiable.thresholds import THRESHOLDS
-from steelyard.identifiable.transfer import Experiment, Transfer
 from steelyard.terms import TERMS
+
+PAPER_ORDER = np.array([0, 1, 2, 3, 4, 9, 5, 8, 7, 6])  # place in the paper's tables: m h Ixx Iyy Izz Iyz Ixz Ixy
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,45 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
+class NullSpace:
+    """Mechanism that was analysed, its recursion, and the blocks of its null space."""
+
+    mechanism: Mechanism
+    recursion: Recursion
+    blocks: tuple[Block, ...]
+
+
+def find_null_space(made: Callable[[float], Mechanism], experiment: Experiment, tolerance: float) -> NullSpace | None:
+    """NullSpace for an experiment, or None where the recursion does not cover it.
+
+    made: builds the mechanism with a tolerance for nearly special relations of axes, 0 for the file's geometry.
+    """
+    mechanism = made(0.0)
+    found = null_space_recursion(mechanism, experiment)
+    if found is None:
+        return None
+    if found.decisions.kept < THRESHOLDS.suspicious and tolerance > 0:
+        cleaned = made(tolerance)
+        again = null_space_recursion(cleaned, experiment) if cleaned.rounded > 0 else None
+        mechanism, found = (cleaned, again) if again is not None else (mechanism, found)
+    return NullSpace(mechanism, found, tuple(_blocks(mechanism, experiment, found)))
+
+
+def _blocks(mechanism: Mechanism, experiment: Experiment, found: Recursion) -> list[Block]:
+    """Blocks with the paper's choice of base columns, or one in which no multiples grow.
+
+    Where frames lie a little off their axes, the paper's choice expresses a moment by a large multiple of the mass
+    behind it, each joint by that of the next: a spine of thirty joints multiplies to 1e27. Masses, which a joint hands
+    on as they are, and then first moments are expressed instead.
+    """
+    order = preference(mechanism)
+    blocks = null_blocks(mechanism, experiment, found, order)
+    if growth(mechanism, blocks) < THRESHOLDS.largest_growth:
+        return blocks
+    return null_blocks(mechanism, experiment, found, -order, share=THRESHOLDS.stable_share)
+
+
+@dataclass(frozen=True, eq=False)
 class _Raw:
     columns: np.ndarray
     entries: np.ndarray
@@ -41,11 +85,16 @@ class _Raw:
 
 
 def null_blocks(
-    mechanism: Mechanism, experiment: Experiment, recursion: Recursion, order: np.ndarray, *, share: float = THRESHOLDS.dependent_share
+    mechanism: Mechanism,
+    experiment: Experiment,
+    recursion: Recursion,
+    order: np.ndarray,
+    *,
+    share: float = THRESHOLDS.dependent_share,
 ) -> list[Block]:
     """All blocks, children before parents. order (p,): place of each column in the order of preference.
 
-    share: see `basis.expressible`.
+    share: see `expressible`.
     """
     decisions = recursion.decisions
     waiting: dict[int, list[_Raw]] = {}
@@ -147,3 +196,66 @@ def _pivoted(raw: _Raw, order: np.ndarray, share: float) -> Block:
     entries, received = entries @ change, raw.received @ change
     entries[pivots] = np.eye(len(pivots))
     return Block(columns, entries, raw.parent, received, pivots)
+
+
+def preference(mechanism: Mechanism) -> np.ndarray:
+    """(p,) place of each column in the order in which base parameters are chosen."""
+    order = np.arange(mechanism.size)
+    for body in range(len(mechanism.layout.body_names)):
+        order[mechanism.layout.body(body)] = 10 * body + PAPER_ORDER
+    return order
+
+
+def dependent_columns(blocks: Sequence[Block]) -> np.ndarray:
+    """Columns that are not base parameters, ascending."""
+    return np.sort(np.concatenate([b.columns[b.pivots] for b in blocks] or [np.zeros(0, dtype=int)]))
+
+
+def regrouped(mechanism: Mechanism, blocks: Sequence[Block], theta) -> np.ndarray:
+    """Parameters (..., p), in the mechanism's units, moved onto base columns; all others become zero."""
+    theta = np.array(theta, dtype=float)
+    for block in blocks:
+        moved = theta[..., block.columns[block.pivots]]
+        if block.parent != GROUND:
+            theta[..., mechanism.nodes[block.parent].columns] -= moved @ block.received.T
+        theta[..., block.columns] -= moved @ block.entries.T
+        theta[..., block.columns[block.pivots]] = 0.0
+    return theta
+
+
+def growth(mechanism: Mechanism, blocks: Sequence[Block]) -> float:
+    """By what a choice of base columns multiplies parameters of size one, in the mechanism's units, at most."""
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(4, mechanism.size))
+    with np.errstate(over="ignore", invalid="ignore"):
+        grown = np.abs(regrouped(mechanism, blocks, signs)).max(initial=0.0)
+    return float(grown) if np.isfinite(grown) else np.inf
+
+
+def basis_of_blocks(mechanism: Mechanism, blocks: Sequence[Block]) -> Basis:
+    """Basis in SI units."""
+    dependent = dependent_columns(blocks)
+    units = np.zeros((len(dependent), mechanism.size))
+    units[np.arange(len(dependent)), dependent] = 1.0
+    base = np.setdiff1d(np.arange(mechanism.size), dependent)
+    expressed = regrouped(mechanism, blocks, units)[:, base].T
+    return rescaled(from_dependence(dependent, expressed), mechanism.scale)
+
+
+def sparse_null_space(mechanism: Mechanism, blocks: Sequence[Block]):
+    """SciPy sparse null space (p, d) in SI units."""
+    from scipy.sparse import csc_array
+
+    rows, columns, entries, start = [], [], [], 0
+    for block in blocks:
+        parts = [(block.columns, block.entries)]
+        if block.parent != GROUND:
+            parts.append((mechanism.nodes[block.parent].columns, block.received))
+        for places, values in parts:
+            rows.append(np.repeat(places, block.count))
+            columns.append(np.tile(start + np.arange(block.count), len(places)))
+            entries.append((mechanism.scale[places, None] * values).ravel())
+        start += block.count
+    place = np.concatenate(rows or [[]]).astype(int), np.concatenate(columns or [[]]).astype(int)
+    matrix = csc_array((np.concatenate(entries or [[]]), place), shape=(mechanism.size, start))
+    matrix.eliminate_zeros()
+    return matrix

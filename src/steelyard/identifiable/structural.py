@@ -1,27 +1,49 @@
-"""The public function: what an experiment with a robot can reveal about its inertial parameters."""
+"""Structural identifiability: what an experiment can reveal of a robot's parameters, from its kinematics alone."""
 
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 import numpy as np
 
 from steelyard.dynamics import closed_loop
 from steelyard.errors import ModelError, OptionError, choices
-from steelyard.identifiable.basis import Basis, from_null_space, rescaled
-from steelyard.identifiable.build import build
-from steelyard.identifiable.closed import LOOPS_METHOD, closed_basis
-from steelyard.identifiable.regroup import preference
-from steelyard.identifiable.result import Identifiability, Setup
-from steelyard.identifiable.sampled import numeric_null_space, random_regression
-from steelyard.identifiable.sensors import sensors_of
-from steelyard.identifiable.solve import solve
-from steelyard.identifiable.spans import RankDecisions
+from steelyard.identifiable.analysis import Analysis, Setup
+from steelyard.identifiable.basis import Basis
+from steelyard.identifiable.explanation import explain
+from steelyard.identifiable.from_robot import mechanism_of
+from steelyard.identifiable.mechanism import Experiment, sensors_of
+from steelyard.identifiable.motor_rotors import with_rotor_columns
+from steelyard.identifiable.null_space import basis_of_blocks, find_null_space, preference
+from steelyard.identifiable.numeric_rank import (
+    LOOPS_METHOD,
+    closed_basis,
+    numeric_basis,
+    random_regression,
+    with_extras,
+)
+from steelyard.identifiable.status_table import render
+from steelyard.identifiable.symbolic import expressions
 from steelyard.identifiable.thresholds import THRESHOLDS
-from steelyard.identifiable.transfer import Experiment
 from steelyard.model import Robot
-from steelyard.terms import friction_terms, layout_of
+from steelyard.terms import ParameterLayout, friction_terms, layout_of
 
 MOTIONS = ("dynamic", "static")
+
+
+class Identifiability(Analysis):
+    """An `Analysis` with its tables and sentences."""
+
+    def table(self, format: str = "text") -> str:
+        """Parameters against bodies with the paper's legend; format: text, markdown, html or latex."""
+        return render(self, format)
+
+    def explain(self, link: str) -> str:
+        """What can be known of one link, in words, and which change of the experiment would reveal more."""
+        return explain(self, link, identifiability)
+
+    def expressions(self) -> tuple[str, ...]:
+        """(r,) each base parameter with what is regrouped into it: `link1.Izz + x_joint2^2 link2.m`."""
+        return expressions(self)
 
 
 def identifiability(
@@ -57,7 +79,7 @@ def identifiability(
     setup = Setup(
         base,
         motion,
-        _names(sensors),
+        (sensors,) if isinstance(sensors, str) else tuple(sensors),
         motors,
         locked,
         shown,
@@ -66,20 +88,21 @@ def identifiability(
     )
     options = {"base": base, "locked": locked, "motors": motors, "terms": terms}
     if robot.loops:
-        return _of_loops(closed_loop.with_motors(robot), setup, terms)
-    made = cache(partial(build, robot, **options))
+        return _with_loops(closed_loop.with_motors(robot), setup, terms)
+    made = cache(partial(mechanism_of, robot, **options))
     mechanism = made(tolerance=0.0)
     measured = sensors_of(mechanism, robot, setup.sensors)
     experiment = Experiment(motion == "dynamic", bool(measured.rows), measured.wrenches)
     if not measured.rows or measured.complete:
-        solution = solve(lambda allowed: made(tolerance=allowed), experiment, tolerance)
+        solution = find_null_space(lambda allowed: made(tolerance=allowed), experiment, tolerance)
         if solution is not None:
             found = solution.recursion
             method = "recursive" if not found.coupled else "recursive, coupled joints sampled"
             parts = solution.mechanism, experiment, method, found.decisions, solution.blocks, None, found
             return Identifiability(robot, setup, *parts)
-    mechanism = build(robot, **options, reduce=False, tolerance=tolerance)
-    basis, decisions = _numeric(mechanism, experiment, measured.rows)
+    mechanism = mechanism_of(robot, **options, reduce=False, tolerance=tolerance)
+    stacked = random_regression(mechanism, dynamic=experiment.dynamic, rows=measured.rows, wrenches=experiment.wrenches)
+    basis, decisions = numeric_basis(stacked, mechanism.scale, preference(mechanism))
     return Identifiability(robot, setup, mechanism, experiment, "numeric", decisions, (), basis, None)
 
 
@@ -92,14 +115,14 @@ def _check(robot: Robot, motion: str, motors: bool):
         )
 
 
-def _of_loops(robot: Robot, setup: Setup, terms) -> Identifiability:
+def _with_loops(robot: Robot, setup: Setup, terms) -> Identifiability:
     refused = [name for name in ("base", "motors", "locked") if getattr(setup, name)]
     if refused:
         raise OptionError(
             f"{refused[0]}: robot '{robot.name}' has closed loops ({choices(robot.loop_names)}), which are analysed as "
             f"they stand. Leave {choices(refused)} out, or analyse the open tree: dataclasses.replace(robot, loops=())."
         )
-    mechanism = build(robot, terms=terms)
+    mechanism = mechanism_of(robot, terms=terms)
     experiment = Experiment(setup.motion == "dynamic", True, ())
     basis, decisions = closed_basis(
         robot,
@@ -112,14 +135,29 @@ def _of_loops(robot: Robot, setup: Setup, terms) -> Identifiability:
     return Identifiability(robot, setup, mechanism, experiment, LOOPS_METHOD, decisions, (), basis, None)
 
 
-def _names(sensors) -> tuple[str, ...]:
-    return (sensors,) if isinstance(sensors, str) else tuple(sensors)
+@lru_cache(maxsize=32)
+def regression_basis(robot: Robot, layout: ParameterLayout, sensors: tuple[str, ...] = ("joints",)) -> Basis:
+    """Base parameters of a robot's regression, in the columns of a layout made by `layout_of`.
+
+    sensors: as of `identifiability`; balances of momentum and energy reveal what torques of all joints do.
+    """
+    if robot.loops:
+        mechanism = mechanism_of(robot, terms=layout.terms)
+        effects = len(layout.extras)
+        scale = np.concatenate([mechanism.scale, np.ones(effects)])
+        order = np.concatenate([preference(mechanism), mechanism.size + np.arange(effects)])
+        return closed_basis(robot, layout, scale, order)[0]
+    if sensors != ("joints",):
+        friction = tuple(term for term in layout.terms if term in friction_terms())
+        return identifiability(robot, sensors=sensors, friction=friction, armature="armature" in layout.terms).basis
+    if layout.extras:
+        return with_extras(robot, layout, regression_basis(robot, layout.without_extras))
+    made = partial(_made, robot, layout)
+    solution = find_null_space(made, Experiment(), THRESHOLDS.axis_rounding)
+    assert solution is not None, "only a wrench sensor can keep the recursion from an answer"
+    found = basis_of_blocks(solution.mechanism, solution.blocks)
+    return with_rotor_columns(robot, layout, found) if layout.rotor_names else found
 
 
-def _numeric(mechanism, experiment: Experiment, rows) -> tuple[Basis, RankDecisions]:
-    """Basis by the rank of a stacked random regression: for sensors that the recursion does not cover."""
-    stacked = random_regression(mechanism, dynamic=experiment.dynamic, rows=rows, wrenches=experiment.wrenches)
-    null, relative = numeric_null_space(stacked)
-    basis = rescaled(from_null_space(null, order=preference(mechanism)), mechanism.scale)
-    smallest = float(relative[basis.count - 1]) if basis.count else np.inf
-    return basis, RankDecisions(smallest, float(relative[basis.count :].max(initial=0.0)))
+def _made(robot: Robot, layout: ParameterLayout, tolerance: float):
+    return mechanism_of(robot, motors=bool(layout.rotor_names), terms=layout.terms, tolerance=tolerance)
