@@ -13,10 +13,9 @@ import numpy as np
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters
 from steelyard.payload.density import UNIT, precisions, unit_basis
-from steelyard.payload.estimate import Payload, Status
-from steelyard.payload.explain import UNEXPLAINED
-from steelyard.payload.shape import solid_of
-from steelyard.payload.unknown import status_of
+from steelyard.payload.misfit_causes import UNEXPLAINED
+from steelyard.payload.payload_estimate import Payload, Status, status_of
+from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 
 KINDS = {1: "picked up", 2: "swapped", 3: "dropped"}
