@@ -53,8 +53,8 @@ class Estimate:
     parameters: (p,) in the order of `layout`; covariance: (r, r) of the base parameters `basis.columns`.
     noise: (g,) standard deviation of the residual of each row group, in N m or N. robot: the model with the identified
     values, None for raw regressions. physical: whether every body is certified physically consistent. binding: what is
-    known of the bodies and holds the estimate back: constraints that it sits on. given: columns that are known exactly.
-    least: (p,) lower bounds of friction and armature, -inf where there is none; None without constraints.
+    known of the bodies and holds the estimate back: constraints that it sits on. fixed: columns that are known exactly.
+    lower_bounds: (p,) of friction and armature, -inf where there is none; None without constraints.
     """
 
     method: str
@@ -73,8 +73,8 @@ class Estimate:
     certificate: Certificate | None = None
     weakest: tuple[str, ...] = ()
     binding: tuple[str, ...] = ()
-    given: tuple[int, ...] = ()
-    least: np.ndarray | None = None
+    fixed: tuple[int, ...] = ()
+    lower_bounds: np.ndarray | None = None
     notes: tuple[str, ...] = field(default=())
 
     @property

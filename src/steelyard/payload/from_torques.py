@@ -38,15 +38,13 @@ def identify_from_torques(
     frame: str | None = None,
     shape=None,
     weight: float = 1.0,
-    independence: float | None = None,
 ) -> Payload:
     """Payload of an arm from joint torques, theta in the axes of `frame` (a link or body; the last body by default).
 
     arm: identified model of the empty arm, friction and armature included; it stays as it is. with_payload: log (with
     v and a) or `carried_information` of it. without: the same for the empty arm, if the model is not trusted: what the
     model misses there is estimated as an apparent payload and taken off. shape: as for `identify`, in the frame.
-    weight: of the compact-body prior without shape. independence: share of samples whose noise is independent, by
-    default what the filters of the logs left.
+    weight: of the compact-body prior without shape.
     Raises LogError for logs of another robot, FitError where the torques show no mass.
     """
     body, R, p = frame_of(arm, frame)
@@ -54,11 +52,11 @@ def identify_from_torques(
     columns = slice(10 * body, 10 * body + 10)
     to_body = parameters.transform_matrix(R, p)  # theta in the frame to theta in the body
     sums = _own_columns(arm, loaded, columns)
-    noise, theta, G, b = _weighed(sums, loaded, to_body, independence)
+    noise, theta, G, b = _weighed(sums, loaded, to_body)
     left = _share_left(noise, loaded.counts, sums[2])
     if without is not None:
         empty = without if isinstance(without, Information) else carried_information(arm, without)
-        _, apparent, *other = _weighed(_own_columns(arm, empty, columns), empty, to_body, independence)
+        _, apparent, *other = _weighed(_own_columns(arm, empty, columns), empty, to_body)
         theta, (G, b) = theta - apparent, _less(G, b, *other)
     A, b = _factor(G, b)
     mass = float(theta[0])
@@ -96,12 +94,12 @@ def _share_left(noise, counts, energy) -> float:
     return float(np.sqrt(np.sum(noise**2 * counts) / max(float(np.sum(energy)), 1e-300)))
 
 
-def _weighed(sums, info: Information, to_body, independence):
+def _weighed(sums, info: Information, to_body):
     """noise (g,), theta (10,) of weighted least squares, and its normal equations (10, 10), (10,), in the frame."""
     gram, moment, energy = sums
     gram, moment = to_body.T @ gram @ to_body, moment @ to_body
     noise, theta = _noise(gram, moment, energy, info.counts)
-    weights = (info.independence if independence is None else independence) / noise**2
+    weights = info.independence / noise**2
     return noise, theta, np.tensordot(weights, gram, axes=1), weights @ moment
 
 

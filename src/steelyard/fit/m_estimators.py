@@ -12,15 +12,15 @@ from math import erf, exp, pi, sqrt
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.fit.choice import Fit, fit_of, reread
 from steelyard.fit.estimate import Estimate
+from steelyard.fit.estimators import Fit, fit_of, reread
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import noise_floor, parameters_per_row
 from steelyard.information import Information, accumulate, residuals, weights_of
 from steelyard.log import Log
 from steelyard.model import Robot
 
 TOLERANCE = 1e-3  # RMS step in standard deviations, and relative change of a scale, at which it has converged
-OUTLIER = 0.3  # weight below which a sample is counted as an outlier
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class _Pass:
         self.weight += (given * robust).sum(axis=0)
         self.influence += (given * (robust * z) ** 2).sum(axis=0)
         self.slope += (given * self.loss.slope(z)).sum(axis=0)
-        self.out += (given * (robust < OUTLIER)).sum(axis=0)
+        self.out += (given * (robust < THRESHOLDS.outlier)).sum(axis=0)
         return given * robust
 
     def growth(self, info: Information) -> np.ndarray:
@@ -163,4 +163,8 @@ class _Pass:
     def outliers(self, names) -> str:
         shares = self.out / np.maximum(self.count, 1.0)
         found = [f"{name} {share:.1%}" for name, share in zip(names, shares, strict=True) if share >= 5e-4]
-        return f"outliers (weight below {OUTLIER}) are {', '.join(found)} of the samples" if found else "no outliers"
+        return (
+            f"outliers (weight below {THRESHOLDS.outlier}) are {', '.join(found)} of the samples"
+            if found
+            else "no outliers"
+        )

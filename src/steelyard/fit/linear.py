@@ -2,8 +2,14 @@
 
 from steelyard.fit.estimate import Estimate, Status, identified_robot
 from steelyard.fit.prior import model_parameters
-from steelyard.fit.weakness import weak_directions
-from steelyard.fit.whitening import Whitened, known_noise, require_enough_samples, weigh_by_noise, whiten
+from steelyard.fit.whitening import (
+    Whitened,
+    known_noise,
+    require_enough_samples,
+    weak_directions,
+    weigh_by_noise,
+    whiten,
+)
 from steelyard.information import Information
 
 

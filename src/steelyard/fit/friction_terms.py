@@ -21,8 +21,9 @@ import numpy as np
 from steelyard.defaults import FRICTION
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError, choices
-from steelyard.fit.choice import Fit, fit_of, listed
 from steelyard.fit.estimate import Estimate
+from steelyard.fit.estimators import Fit, fit_of, listed
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.identifiable import regression_basis
 from steelyard.information import Information, accumulate
 from steelyard.log import Log
@@ -33,7 +34,6 @@ from steelyard.terms import COULOMB_WIDTH, UserColumn
 TERMS = ("stribeck", "load")
 SPEEDS = (0.1, 0.2, 0.4, 0.8)  # rad/s or m/s, first candidates of the Stribeck speed
 REFINED = (2**-0.5, 2**-0.25, 2**0.25, 2**0.5)  # candidates around the best, in its own size
-MARGIN = 0.01  # share of a joint's held-out squared error that a term must save to be kept
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class _Profile:
 
         def cost(option):
             energy = np.maximum(self._energies((*others, *option)), np.finfo(float).tiny)
-            return np.log(energy.sum(axis=0)).sum() + MARGIN * len(option), np.log(energy).sum(axis=1)
+            return np.log(energy.sum(axis=0)).sum() + THRESHOLDS.friction_term * len(option), np.log(energy).sum(axis=1)
 
         costs = [cost(option) for option in options]
         steady = [i for i, (_, blocks) in enumerate(costs) if (blocks <= costs[0][1]).all()]

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.fit.assembled import unconstrained_program
-from steelyard.fit.constraints import effect_bounds
 from steelyard.fit.estimate import Estimate, Status, identified_robot
+from steelyard.fit.knowledge import effect_bounds
 from steelyard.fit.prior import consistent_prior
+from steelyard.fit.program import unconstrained_program
 from steelyard.fit.whitening import require_enough_samples
 from steelyard.inertia import exponential, log_cholesky, principal
 from steelyard.information import Information
@@ -123,7 +123,7 @@ def descent(
     if signs not in SIGNS:
         raise OptionError(f"Unknown signs {signs!r}. Choose from {choices(SIGNS)}.")
     require_enough_samples(info)
-    program, noise = unconstrained_program(info, theta0, weight, noise)
+    program = unconstrained_program(info, theta0, weight, noise)
     inverse = np.linalg.inv(program.directions)
     free = _Unknowns(info.layout, CHARTS[chart], signs, np.diag(program.directions))
     R, z = program.residual.triangle
@@ -150,7 +150,7 @@ def descent(
             max_nfev=evaluations,
         )
     cost = program.cost(coordinates(found.x))
-    return Descent(free.parameters(found.x), cost, found.nfev, found.status > 0), noise
+    return Descent(free.parameters(found.x), cost, found.nfev, found.status > 0), program.noise
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ Model files often show less than what moves: covers, motors and cables are missi
 design. Held inside such a shape, a link explains its torques clearly worse; then the data is believed, not the drawing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -12,24 +12,26 @@ from types import MappingProxyType
 import numpy as np
 
 from steelyard.errors import FitError, choices
-from steelyard.fit.consistent import consistent
+from steelyard.fit.cone_program import consistent
+from steelyard.fit.cone_solver import minimum
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.trials import Trials
+from steelyard.fit.homogeneous import ratios, ratios_about
+from steelyard.fit.knowledge import knowledge_of
+from steelyard.fit.program import Program, assembled
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.volumes import CONSISTENT, GEOMETRY, OTHERS, Volumes, volumes
 from steelyard.fit.whitening import joint_noise
 from steelyard.inertia import is_realizable
 from steelyard.information import Information
 
 ALL_SHOWN = MappingProxyType({OTHERS: GEOMETRY})
-WORSE = 1.1  # residual of any joint, over that without the shapes, that noise and unmodelled friction do not explain
 GROUPS = 8  # of doubted bodies, neighbours in the tree: more than so many are freed several at a time
 CLEAR = (
     4.0  # times the evidence, and the excess, of a residual within some of the constraints that makes others needless
 )
-EVIDENCE = 9.0  # nats in all: noise alone costs that much in 2e-5 of all tests of one number (chi-square)
 
 
-def consistent_where_shown(info: Information, *, within: Mapping[str, object] = ALL_SHOWN, **options) -> Estimate:
+def consistent_within_geometry(info: Information, *, within: Mapping[str, object] = ALL_SHOWN, **options) -> Estimate:
     """`consistent`, without the shapes of the model that the data contradicts, which a note names.
 
     Only shapes that "all": "geometry" asks for are doubted; those of bodies named in `within` are kept. A shape is
@@ -70,6 +72,35 @@ def _outside(info: Information, free, held_by: Volumes, names: list[str]) -> lis
     """
     theta = dict(zip(info.layout.body_names, free[info.layout.links].reshape(-1, 10), strict=True))
     return [name for name in names if not is_realizable(theta[name], held_by.sets[name])]
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Fits of an Information inside other volumes, at one noise and without proofs: enough to see what a shape costs.
+
+    options: of `consistent`, but for `within`.
+    """
+
+    info: Information
+    options: Mapping
+
+    def nearest(self, within, *, enough: Callable[[np.ndarray], bool] | None = None) -> np.ndarray:
+        """(p,) parameters of `consistent` inside these volumes; with `enough`, see `minimum`. Raises FitError."""
+        program = replace(self._program, knowledge=knowledge_of(self.info, within=within, **self.options))
+        return program.parameters(minimum(program, enough=enough, rough=True).w)
+
+    @cached_property
+    def seen(self) -> Information:
+        """The Information as a fit sees it, rows without torque as the ratios that they tell without volumes."""
+        return self._program.ratios.of(self.info)
+
+    @cached_property
+    def _program(self) -> Program:
+        """The program without volumes: these change neither its cost nor its equalities."""
+        found = ratios(self.info)
+        if found.groups.any():
+            found = ratios_about(self.info, consistent(self.info, **self.options).base)
+        return assembled(self.info, knowledge_of(self.info, **self.options), ratios=found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +148,7 @@ class _Tried:
         info = self.trials.seen
         ratios = _ratios(info, parameters, self.free)
         nats = info.counts * info.independence * np.log(ratios)
-        return bool(nats[ratios > WORSE**margin].sum() > margin * EVIDENCE)
+        return bool(nats[ratios > THRESHOLDS.shape_residual**margin].sum() > margin * THRESHOLDS.shape_evidence)
 
 
 def _necessary(tried: _Tried, kept: list[str], names: list[str], *, size: int) -> list[str]:

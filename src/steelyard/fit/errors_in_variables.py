@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.least_squares import unconstrained
+from steelyard.fit.linear import unconstrained
 from steelyard.fit.whitening import Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information, Squares, accumulate, products
 from steelyard.log import Log

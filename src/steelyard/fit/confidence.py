@@ -14,15 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import FitError, OptionError
-from steelyard.fit.barrier import constrained
-from steelyard.fit.block_length import independent_blocks
-from steelyard.fit.discrepancy import doubt
+from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.intervals import Intervals, Source
-from steelyard.fit.posterior import Posterior, posterior
+from steelyard.fit.intervals import Intervals, Source, sources_of
+from steelyard.fit.model_discrepancy import doubt
+from steelyard.fit.posterior import Posterior, constrained, posterior
 from steelyard.fit.prior import consistent_prior
-from steelyard.fit.sandwich import Sandwich, sandwich
-from steelyard.fit.sources import sources_of
 from steelyard.information import Information
 
 NONNEGATIVE = (0, 4, 6, 9)  # mass and moments of inertia among the ten of a body
@@ -120,10 +117,10 @@ def uncertainty(
     middle, reach = whitened @ scores.solution, stdtrit(degrees, 1 - outside) * deviation
     lower, upper = np.maximum(np.where(sources.seen, [middle - reach, middle + reach], rest), _least(estimate))
     lower, upper = np.minimum(lower, value), np.maximum(upper, value)
-    given = list(estimate.given)
+    given = list(estimate.fixed)
     lower[given] = upper[given] = value[given]
     deviation[given] = 0.0
-    labels = [Source.GIVEN if i in estimate.given else each for i, each in enumerate(sources.labels)]
+    labels = [Source.GIVEN if i in estimate.fixed else each for i, each in enumerate(sources.labels)]
 
     def part(names, cut: slice) -> Intervals:
         return Intervals(names, value[cut], lower[cut], upper[cut], deviation[cut], tuple(labels[cut]), level)
@@ -166,8 +163,8 @@ def _least(estimate: Estimate) -> np.ndarray:
     """(p + r,) least values that a physical estimate can have; base parameters can have either sign."""
     layout = estimate.layout
     least = np.full(layout.size + estimate.basis.count, -np.inf)
-    if estimate.least is not None:
-        least[: layout.size] = estimate.least
+    if estimate.lower_bounds is not None:
+        least[: layout.size] = estimate.lower_bounds
     if not estimate.physical:
         return least
     for i in range(layout.inertial.stop // 10):
@@ -182,7 +179,7 @@ def _centers(estimate: Estimate, spread) -> np.ndarray:
     """
     mass = np.where(estimate.theta[:, 0] > 0, estimate.theta[:, 0], np.nan)
     spread = spread.copy()
-    spread[list(estimate.given)] = 0.0
+    spread[list(estimate.fixed)] = 0.0
     own = spread[estimate.layout.links].reshape(len(mass), 10, spread.shape[1])
     centers = (own[:, 1:4] - (estimate.theta[:, 1:4] / mass[:, None])[:, :, None] * own[:, :1]) / mass[:, None, None]
     return centers @ np.swapaxes(centers, 1, 2)

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.fit.choice import Fit, fit_of, listed
-from steelyard.fit.consistent import consistent
+from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Estimate
+from steelyard.fit.estimators import Fit, fit_of, listed
 from steelyard.information import accumulate, require_same_samples
 from steelyard.log import Log
 from steelyard.model import Robot

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.fit.sandwich import Sandwich
+from steelyard.fit.block_scores import Sandwich
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import DRIFT, NAMES, Information
 from steelyard.terms import TERMS, ParameterLayout
-
-BY_CHANCE = 0.05  # probability that a model that lacks nothing is doubted
-ALIKE = 0.01  # share of a column that the fitted ones leave, below which the data cannot tell it from them
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +100,12 @@ def _partial(blocks: Sequence[Information], scores: Sandwich) -> _Partial | None
     mixed = cross @ total.T
     squares = squares - mixed - mixed.transpose(0, 2, 1) + total @ scores.gram @ total.T
     left = np.einsum("kii->i", squares)
-    return _Partial(cross, squares, moment, (left > ALIKE * before) & np.repeat(concerned, m))
+    return _Partial(cross, squares, moment, (left > THRESHOLDS.alike * before) & np.repeat(concerned, m))
 
 
 def _selected(found: _Partial) -> list[int]:
     """Columns that the data asks for, the clearest first."""
-    limit = BY_CHANCE / max(int(found.telling.sum()), 1)
+    limit = THRESHOLDS.by_chance / max(int(found.telling.sum()), 1)
     chosen: list[int] = []
     while len(chosen) < len(found.moment) // 2:
         chance, clear = _tests(found, chosen)
@@ -134,13 +132,13 @@ def _tests(found: _Partial, chosen: list[int]) -> tuple[np.ndarray, np.ndarray]:
         inner = np.einsum("si,kst,ti->ki", gain, found.squares[:, chosen][:, :, chosen], gain, optimize=True)
         own = own - 2 * np.einsum("kis,si->ki", found.squares[:, :, chosen], gain) + inner
     left, own = own.sum(axis=0), np.maximum(own, 0.0)
-    usable = found.telling & (left > ALIKE * np.diag(total))
+    usable = found.telling & (left > THRESHOLDS.alike * np.diag(total))
     usable[chosen] = False
     left = np.where(usable, left, 1.0)
     share = np.minimum(own / left, 1.0)
     degrees = 1 / np.maximum(np.sum(share**2, axis=0), np.finfo(float).tiny) - 1
     usable &= degrees >= 1
     size = moment.sum(axis=0) / left
-    scatter = np.sum((moment - own * size) ** 2 / np.maximum(1 - share, ALIKE), axis=0)
+    scatter = np.sum((moment - own * size) ** 2 / np.maximum(1 - share, THRESHOLDS.alike), axis=0)
     clear = np.where(usable, np.abs(size) * left / np.sqrt(np.maximum(scatter, np.finfo(float).tiny)), 0.0)
     return np.where(usable, 2 * stdtr(np.where(usable, degrees, 1.0), -clear), 1.0), clear

@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
-from steelyard.fit.least_squares import model_parameters
-from steelyard.fit.whitening import NOISE_FLOOR, SINGULAR
+from steelyard.fit.prior import model_parameters
+from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.fit.whitening import SINGULAR
 from steelyard.information import Information
 from steelyard.terms import stated_values
 
-INDEPENDENT = 1e-6  # share of what is known that must lie outside of what is not, to fix the scale
 CONVERGED = 1e-12  # relative change of the gains
 MOST_STEPS = 50
 REMEDY = (
@@ -56,9 +56,6 @@ class DriveGains:
     information: Information
 
 
-SHOWN = 0.7  # share of a joint's current beside friction that the given links must explain to find its gain
-
-
 def gains_by_model(info: Information) -> DriveGains:
     """Gains of drives whose common scale is that of the given model.
 
@@ -68,7 +65,7 @@ def gains_by_model(info: Information) -> DriveGains:
     _require_currents(info, ())
     info = info.base
     shares = _shares_of_links(info)
-    for count in _fewer(int(np.count_nonzero(shares > SHOWN))):
+    for count in _fewer(int(np.count_nonzero(shares > THRESHOLDS.links_share))):
         shown = shares >= np.sort(shares)[-count]
         try:
             part = _scaled_by_model(_of_joints(info, shown))
@@ -226,7 +223,7 @@ def _require_scale(parts: list[_Part]):
     size = np.linalg.norm(known)
     if not size > 0:
         raise FitError(f"Nothing is known in kilograms, so gains and parameters may be any multiple. {REMEDY}")
-    if np.linalg.norm(known - Q @ (Q.T @ known)) < INDEPENDENT * size:
+    if np.linalg.norm(known - Q @ (Q.T @ known)) < THRESHOLDS.fixes_scale * size:
         raise FitError(f"What is known cannot be told from what is not, whatever the motion. {REMEDY}")
 
 
@@ -273,7 +270,7 @@ def _normal_equations(parts: list[_Part], z, inverse):
         squares += part.info.energy - 2 * inverse * (part.info.moment @ beta) + inverse**2 * (Gb @ beta)
         energy += part.info.energy
     samples = sum(part.info.counts for part in parts)
-    variance = np.maximum(squares, NOISE_FLOOR**2 * energy) / samples
+    variance = np.maximum(squares, THRESHOLDS.noise_floor**2 * energy) / samples
     N, gradient = np.zeros((count + dofs, count + dofs)), np.zeros(count + dofs)
     for part, beta, Gb in zip(parts, betas, predicted, strict=True):
         info, B = part.info, part.unknown

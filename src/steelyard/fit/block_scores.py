@@ -15,10 +15,10 @@ import numpy as np
 
 from steelyard.errors import FitError
 from steelyard.fit.homogeneous import ratios_about
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information
 
-FEWEST = 4  # blocks: fewer have next to no degrees of freedom
 UNSEEN = 1e-6  # share of a combination along directions that the data does not show, taken as rounding
 ALONE = 1e-8  # share of a direction's information that all but one block hold; below, its residual says nothing
 
@@ -112,8 +112,10 @@ def sandwich(blocks: Sequence[Information], *, noise=None, about=None) -> Sandwi
     (`fit.homogeneous`); by default those of least squares, and what it leaves.
     Raises FitError for fewer than four blocks or too few samples.
     """
-    if len(blocks) < FEWEST:
-        raise FitError(f"{len(blocks)} blocks cannot tell how large the errors are; give at least {FEWEST}.")
+    if len(blocks) < THRESHOLDS.fewest_blocks:
+        raise FitError(
+            f"{len(blocks)} blocks cannot tell how large the errors are; give at least {THRESHOLDS.fewest_blocks}."
+        )
     total = reduce(add, blocks)
     require_enough_samples(total)
     if noise is None or about is None:
@@ -131,3 +133,23 @@ def sandwich(blocks: Sequence[Information], *, noise=None, about=None) -> Sandwi
     solution = moment.sum(axis=0)
     score = moment - gram @ solution
     return Sandwich(to_base, solution, gram, score, weighted, noise, problem.scale, kept, np.arange(len(score)))
+
+
+def independent_blocks(fine: Sandwich) -> Sandwich:
+    """The finest merging by 1, 2, 4, ... neighbours whose scores are uncorrelated, or the coarsest one allowed."""
+    blocks = fine
+    while blocks.count >= 2 * THRESHOLDS.blocks_left and neighbour_correlation(blocks) > THRESHOLDS.correlated:
+        blocks = blocks.merged(2)
+    return blocks
+
+
+def neighbour_correlation(blocks: Sandwich) -> float:
+    """Correlation of the scores of neighbouring blocks, over all directions together.
+
+    Scores add up to zero, which alone makes neighbours differ; what independent residuals would show is taken off.
+    """
+    gram, score = blocks.gram, blocks.score
+    power = np.sum(score**2)
+    level = power / (np.einsum("kii->", gram) - np.sum(gram**2))
+    expected = -level * np.sum(gram[:-1] * gram[1:])
+    return float((np.sum(score[:-1] * score[1:]) - expected) / power) if power > 0 else 0.0

@@ -14,8 +14,9 @@ from operator import add
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.fit.choice import Fit, fit_of, listed, reread
 from steelyard.fit.estimate import Estimate
+from steelyard.fit.estimators import Fit, fit_of, listed, reread
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import SINGULAR, weigh_by_noise, whiten
 from steelyard.information import Information, Squares, accumulate, products
 from steelyard.log import Log
@@ -23,7 +24,6 @@ from steelyard.model import Robot
 
 ITERATIONS = 4  # of noise levels
 ROUNDING = 1e-24  # energy of a column relative to the largest, below which it is zero but for rounding
-WEAK_INSTRUMENT = 0.1  # share of a column's energy that its instruments must explain
 
 
 def instrumental(
@@ -97,6 +97,7 @@ def _weak(plain: Information, info: Information):
     weighted = weigh_by_noise(info)[0]
     whole = np.diag(plain.weighted(weighted.weights).G)
     explained = np.diag(weighted.G) / np.where(whole > 0, whole, 1.0)
-    names = [plain.layout.names[c] for c in plain.basis.columns[(whole > 0) & (explained < WEAK_INSTRUMENT)]]
+    names = [plain.layout.names[c] for c in plain.basis.columns[(whole > 0) & (explained < THRESHOLDS.weak_instrument)]]
     if names:
-        yield f"Instruments explain less than {WEAK_INSTRUMENT:.0%} of {choices(names)}: their values are uncertain."
+        least = f"{THRESHOLDS.weak_instrument:.0%}"
+        yield f"Instruments explain less than {least} of {choices(names)}: their values are uncertain."

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
-from steelyard.fit.block_length import independent_blocks
-from steelyard.fit.sandwich import Sandwich, sandwich
+from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import Information
 
-BY_CHANCE = 0.05  # probability of naming a parameter although nothing changed
 ROUNDING = 1e-9  # of an estimate: a smaller deviation is no noise, and differences of its size mean nothing
 
 
@@ -157,7 +156,7 @@ def _welch(distance, weight, degrees, count) -> np.ndarray:
 def _holm(p) -> np.ndarray:
     """(r,) whether each of r probabilities rules out chance, the smallest first (Holm 1979)."""
     order = np.argsort(p)
-    passed = p[order] <= BY_CHANCE / np.arange(len(p), 0, -1)
+    passed = p[order] <= THRESHOLDS.by_chance / np.arange(len(p), 0, -1)
     differs = np.zeros(len(p), dtype=bool)
     differs[order] = np.cumprod(passed).astype(bool)
     return differs

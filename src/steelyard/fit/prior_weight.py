@@ -8,7 +8,7 @@ from operator import add
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.fit.consistent import consistent
+from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.whitening import weigh_by_noise
