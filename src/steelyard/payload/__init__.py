@@ -7,7 +7,8 @@ from steelyard.payload.arm_sensor import carried_log
 from steelyard.payload.controller_formats import export, in_frame
 from steelyard.payload.entropic import EntropicFits, entropic_fits
 from steelyard.payload.from_torques import carried_information, identify_from_torques
-from steelyard.payload.from_wrenches import METHODS, identify
+from steelyard.payload.from_wrenches import identify
+from steelyard.payload.methods import METHODS
 from steelyard.payload.motion_signals import MotionNoise, PoseTracker, filter_motion, tune
 from steelyard.payload.online import Change, OnlineEstimator
 from steelyard.payload.payload_estimate import Errors, Payload, Status, errors

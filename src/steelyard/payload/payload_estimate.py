@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import is_consistent, parameters, pseudo, riemannian
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.spatial import skew
 
 
@@ -190,7 +191,6 @@ def errors(theta, truth, sides) -> Errors:
 
 DENSITY = 1000.0  # kg/m^3, water
 FARTHEST = 10.0  # radii of gyration from the sensor to a centre of mass that is believed
-DETERMINED = 0.1  # relative deviation up to which a quantity counts as measured: within a fifth, with 95 %
 
 
 def relative_deviation(payload: Payload, size: float | None = None) -> tuple[float, float, float]:
@@ -209,10 +209,10 @@ def relative_deviation(payload: Payload, size: float | None = None) -> tuple[flo
 def status_of(payload: Payload, *, moving: bool, size: float | None = None) -> Status:
     """What was measured of a payload, from its deviations. moving: whether motion could show its inertia."""
     mass, centre, inertia = relative_deviation(payload, size)
-    if not payload.mass > 0 or mass > DETERMINED:
+    if not payload.mass > 0 or mass > THRESHOLDS.determined:
         return Status.FAINT
-    if centre > DETERMINED:
+    if centre > THRESHOLDS.determined:
         return Status.AXIS
     if not moving:
         return Status.STATIC
-    return Status.WEAK if inertia > DETERMINED else Status.OK
+    return Status.WEAK if inertia > THRESHOLDS.determined else Status.OK

@@ -16,7 +16,7 @@ from steelyard.fit import (
     Generalization,
     Uncertainty,
     Validation,
-    consistent_where_shown,
+    consistent_within_geometry,
     generalization,
     ordinary_use,
     uncertainty,
@@ -93,7 +93,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     }
     blocks = [block for own in by_log.values() for block in own]
     report("fitting", 0.75)
-    estimate = consistent_where_shown(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
+    estimate = consistent_within_geometry(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
     report("looking for faults", 0.8)
     diagnosis = diagnose(estimate, whole)
     require_no_fatal(diagnosis.faults, job.accept)
