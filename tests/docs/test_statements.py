@@ -18,8 +18,8 @@ from steelyard.excite import Limits
 from steelyard.excite.thresholds import THRESHOLDS as EXCITE
 from steelyard.fit.thresholds import THRESHOLDS as FIT
 from steelyard.log import GAP, checks
-from steelyard.log.bandwidth import DISTORTS, SCATTER
-from steelyard.log.saturation import SATURATED
+from steelyard.log.automatic_cutoff import DISTORTS, SCATTER
+from steelyard.log.masks import SATURATED
 from steelyard.model import ENDLESS, ENDLESS_EFFORT
 from steelyard.model.references import HOMES, MARKERS
 from steelyard.pipeline.inspection import NOISY

@@ -7,9 +7,8 @@ import pytest
 
 from steelyard.log import Log, acceleration_noise, clipped_sides
 from steelyard.pipeline import inspect
-from steelyard.pipeline.inspection import health
+from steelyard.pipeline.inspection import health, signals, white_noise
 from steelyard.pipeline.recording_costs import _limits
-from steelyard.pipeline.signal import signals, white_noise
 
 
 @pytest.mark.parametrize("level", [1e-4, 0.03])

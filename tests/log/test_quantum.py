@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from steelyard.log import bandwidth
-from steelyard.log.bandwidth import of_signal
-from steelyard.log.quantum import step_noise
+from steelyard.log.automatic_cutoff import of_signal, step_noise
 
 RATE, STEP = 500.0, 1e-3
 

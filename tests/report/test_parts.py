@@ -15,7 +15,7 @@ from steelyard.dynamics import regressor
 from steelyard.errors import OptionError
 from steelyard.fit import Generalization, Prediction, Status
 from steelyard.identifiable import regression_basis
-from steelyard.log.finding import warning
+from steelyard.log.findings import warning
 from steelyard.model import library
 from steelyard.report import jsonable, percent, staged
 from steelyard.report.first_screen import verdict

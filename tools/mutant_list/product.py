@@ -313,7 +313,7 @@ MUTANTS = (
     ),
     Mutant(
         "pipeline: the last log's delay loses its load",
-        "pipeline/robot_of_job.py",
+        "pipeline/identification.py",
         '"masses": known.masses | masses_from(job.masses),',
         '"masses": masses_from(job.masses) | known.masses,',
         ("test_known_of_a_job.py",),

@@ -47,14 +47,14 @@ MUTANTS = (
     ),
     Mutant(
         "white noise by another factor",
-        "pipeline/signal.py",
+        "pipeline/inspection.py",
         "_NORMAL = 0.6745",
         "_NORMAL = 1.0",
         ("inspect/test_signal.py", "inspect/test_costs.py"),
     ),
     Mutant(
         "signals over all stretches",
-        "pipeline/signal.py",
+        "pipeline/inspection.py",
         "part = max(segments(log.t), key=lambda part: part.stop - part.start)",
         "part = slice(0, len(log))",
         ("inspect/test_signal.py", "inspect/test_costs.py"),

@@ -4,27 +4,30 @@ from typing import TYPE_CHECKING
 
 from steelyard.lazy import lazy
 from steelyard.log import checks, filters
-from steelyard.log.bandwidth import acceleration_noise, bandwidth, cutoff_for, highest_cutoff, torque_cutoff_for
+from steelyard.log.automatic_cutoff import (
+    acceleration_noise,
+    bandwidth,
+    cutoff_for,
+    highest_cutoff,
+    quantum,
+    torque_cutoff_for,
+)
+from steelyard.log.channels import WORDS, factor
 from steelyard.log.checks import USUAL
-from steelyard.log.columns import split_unit
 from steelyard.log.csv import decoded, numbers
 from steelyard.log.csv_header import Head
-from steelyard.log.finding import Finding, fatal
+from steelyard.log.findings import Finding, fatal
 from steelyard.log.free_base import convention_of, from_convention
-from steelyard.log.gaps import GAP, gaps, segments
 from steelyard.log.log import Log, independence_of
-from steelyard.log.masks import masked
-from steelyard.log.motion import full_turns
+from steelyard.log.masks import clipped_sides, masked, saturated
+from steelyard.log.motion_checks import full_turns
 from steelyard.log.npz import members
 from steelyard.log.parquet import length
-from steelyard.log.quantum import quantum
 from steelyard.log.read import READERS, read_log
-from steelyard.log.saturation import clipped_sides, saturated
 from steelyard.log.smoothers import BUTTERWORTH, derivatives, order_of
 from steelyard.log.split import folds, joined, split_blocks
-from steelyard.log.stamps import even_stamps
-from steelyard.log.units import factor
-from steelyard.log.vocabulary import WORDS
+from steelyard.log.stamps import GAP, even_stamps, gaps, segments
+from steelyard.log.table_columns import split_unit
 from steelyard.log.write import write_csv, write_npz
 
 if TYPE_CHECKING:

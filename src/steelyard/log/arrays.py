@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.raw import Channel, Raw, Request
-from steelyard.log.units import SI, factor, is_si
-from steelyard.log.vocabulary import NAME_WORDS, WORDS, WRENCH_WORD
+from steelyard.log.channels import NAME_WORDS, SI, WORDS, WRENCH_WORD, factor, is_si
+from steelyard.log.raw_channels import Channel, Raw, Request
 
 LIMIT = 2**31
 """Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""

@@ -6,17 +6,14 @@ from functools import partial
 import numpy as np
 
 from steelyard.errors import LogError
-from steelyard.log.finding import Finding, fatal, fatal_messages, warning
+from steelyard.log.channels import SI
+from steelyard.log.findings import Finding, fatal, fatal_messages, warning
 from steelyard.log.free_base import free_base
-from steelyard.log.gaps import GAP, gaps
 from steelyard.log.log import Log
-from steelyard.log.motion import limits, velocity, wraps
-from steelyard.log.raw import FIXED, RobotNames
-from steelyard.log.repeats import repeats
-from steelyard.log.saturation import saturation
-from steelyard.log.stamps import wandering
-from steelyard.log.time_unit import time_unit
-from steelyard.log.units import SI
+from steelyard.log.masks import saturation
+from steelyard.log.motion_checks import limits, time_unit, velocity, wraps
+from steelyard.log.raw_channels import FIXED, RobotNames
+from steelyard.log.stamps import GAP, gaps, repeats, wandering
 
 SLOWEST = 25.0
 """Hz below which a log is too slow for the motion of arms and legs."""

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
-from steelyard.log.columns import layout
 from steelyard.log.csv_header import Head, has_commas, head_of, is_mixed, is_number, with_comma
-from steelyard.log.raw import Raw, Request
+from steelyard.log.raw_channels import Raw, Request
+from steelyard.log.table_columns import layout
 
 ENCODINGS = ("utf-8-sig", "cp1252")  # what programs write now, and what those of Windows in the West used to
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as spreadsheets write them before "Unicode text"

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from steelyard.errors import LogError
-from steelyard.log.units import is_unit
+from steelyard.log.channels import is_unit
 
 MOST = 100  # lines of text that may stand above the numbers
 _DELIMITERS = ",;\t"

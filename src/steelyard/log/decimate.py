@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, OptionError
 from steelyard.log import checks
-from steelyard.log.gaps import GAP, segments
 from steelyard.log.log import Log
+from steelyard.log.stamps import GAP, segments
 
 ATTENUATION = 80.0  # dB, of what would fold
 PASSBAND = 0.8  # of half the new rate, kept

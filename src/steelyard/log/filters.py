@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import LogError, OptionError
 from steelyard.log import checks
-from steelyard.log.bandwidth import cutoff_for, torque_cutoff_for
+from steelyard.log.automatic_cutoff import cutoff_for, torque_cutoff_for
 from steelyard.log.decimate import decimate
-from steelyard.log.gaps import segments
 from steelyard.log.log import Log
-from steelyard.log.repeats import restamp
 from steelyard.log.smoothers import BUTTERWORTH, derivatives, describe, order_of
+from steelyard.log.stamps import restamp, segments
 from steelyard.terms import COULOMB_WIDTH, motor_of, ratios_of
 
 __all__ = ["cutoff_for", "decimate", "differentiate", "lowpass", "restamp", "torque_cutoff_for"]

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.log.finding import Finding, fatal, warning
-from steelyard.log.gaps import GAP
+from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.log import Log
+from steelyard.log.stamps import GAP
 from steelyard.spatial import rotation_from_quaternion
 
 WINDOW = 0.1  # s, over which velocities are integrated, as those of joints

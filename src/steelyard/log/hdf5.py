@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.log.arrays import build, require_size
-from steelyard.log.raw import Raw, Request
+from steelyard.log.raw_channels import Raw, Request
 
 if TYPE_CHECKING:
     from h5py import Dataset, Group

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import LogError
-from steelyard.log.gaps import segments
 from steelyard.log.spline import strength
+from steelyard.log.stamps import segments
 
 ORDER = 3  # of the Butterworth filter that the smoother is
 SHORTEST = 10  # samples of a stretch

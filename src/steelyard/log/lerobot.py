@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.log import parquet
-from steelyard.log.raw import Channel, Raw, Request
+from steelyard.log.raw_channels import Channel, Raw, Request
 
 INFO = Path("meta", "info.json")
 LONGEST = 2**24  # bytes of meta/info.json

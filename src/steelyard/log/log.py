@@ -10,7 +10,7 @@ from array_api_compat import is_jax_array
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.units import SI, factor, is_si
+from steelyard.log.channels import SI, factor, is_si
 
 _DOF = ("v", "a", "tau")
 _BESIDE = ("direction", "shared_direction", "weights", "clipped")  # what filters and masks say of samples

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError
 from steelyard.log import hdf5
 from steelyard.log.arrays import build, require_size
-from steelyard.log.raw import Raw, Request
+from steelyard.log.raw_channels import Raw, Request
 
 DEEPEST = 8  # structures in structures that are looked into
 EXPANSION = 1100  # zlib cannot make more out of a byte

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from steelyard.errors import LogError, choices
 from steelyard.log.log import Log
-from steelyard.log.raw import FIXED, HOW, Channel, Raw, RobotNames
+from steelyard.log.raw_channels import FIXED, HOW, Channel, Raw, RobotNames
 
 
 def to_log(raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None, name: str) -> Log:

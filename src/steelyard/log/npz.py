@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.log.arrays import build, require_size
-from steelyard.log.raw import Raw, Request
+from steelyard.log.raw_channels import Raw, Request
 
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, UnicodeDecodeError)
 

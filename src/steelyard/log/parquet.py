@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.log.arrays import require_size
-from steelyard.log.columns import layout
-from steelyard.log.raw import Raw, Request
+from steelyard.log.raw_channels import Raw, Request
+from steelyard.log.table_columns import layout
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, Field

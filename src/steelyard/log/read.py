@@ -8,7 +8,7 @@ from steelyard.errors import LogError, choices
 from steelyard.log import csv, hdf5, lerobot, mat, npz, parquet
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
-from steelyard.log.raw import Raw, Request, RobotNames
+from steelyard.log.raw_channels import Raw, Request, RobotNames
 from steelyard.log.ros import read_bag1, read_bag2, read_mcap
 
 READERS: dict[str, Callable[[Path, Request], Raw]] = {

@@ -10,12 +10,11 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.errors import LogError, choices
-from steelyard.log.columns import layout
+from steelyard.log.channels import SI, WRENCH_WORD
 from steelyard.log.csv_header import parse_header
 from steelyard.log.log import Log
-from steelyard.log.raw import Request
-from steelyard.log.units import SI
-from steelyard.log.vocabulary import WRENCH_WORD
+from steelyard.log.raw_channels import Request
+from steelyard.log.table_columns import layout
 
 
 def write_csv(log: Log, path: str | Path) -> Path:

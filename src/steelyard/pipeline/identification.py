@@ -12,25 +12,64 @@ from steelyard.diagnose import FATAL, Diagnosis, Fault, diagnose
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import (
+    OTHERS,
+    WORDS,
     Estimate,
     Generalization,
+    Tied,
     Uncertainty,
     Validation,
     consistent_within_geometry,
+    fixed_from,
     generalization,
+    masses_from,
     ordinary_use,
+    tied_from,
     uncertainty,
     validate,
 )
 from steelyard.information import accumulate, accumulate_blocks, reversal_weights
 from steelyard.log import READERS, Finding, Log, checks, joined, order_of, read_log, split_blocks
-from steelyard.model import Robot
+from steelyard.model import Known, Robot, load, read_known, read_side, side_path
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.job import Job
 from steelyard.pipeline.recording_costs import costs
-from steelyard.pipeline.robot_of_job import knowledge_of, load_with_side
 from steelyard.prepare import Prepared, load_word, prepare, settled, spectral_cutoff
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
+
+
+def load_with_side(job: Job) -> Robot:
+    """The given model, with the rotors and loops of its side file where the job uses it."""
+    robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
+    side = side_of(job)
+    return robot if side is None else read_side(side, robot)
+
+
+def side_of(job: Job) -> Path | None:
+    """The side file that a job reads: the one it names, else the one beside the model where there is one."""
+    if job.side is not None:
+        return Path(job.side)
+    beside = side_path(job.model)
+    return beside if job.rotors or beside.is_file() else None
+
+
+def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
+    """What a job and its side file say about the bodies, as arguments of `fit.consistent`; and notes on the latter.
+
+    What the job says of a link counts more than what the file says of it. Raises SteelyardError for mistakes in either.
+    """
+    side = side_of(job)
+    known = Known() if side is None else read_known(side, robot)
+    if job.within not in WORDS:
+        raise OptionError(f"within is {job.within!r}. Choose from {choices(WORDS)}.")
+    told = {
+        "within": {OTHERS: job.within} | known.ellipsoids,
+        "masses": known.masses | masses_from(job.masses),
+        "fixed": known.fixed | fixed_from(job.fixed),
+        "tied": (*(Tied(*tie) for tie in known.tied), *tied_from(job.tied)),
+    }
+    return told, tuple(f"{side.name}: {text}" for text in known.words()) if side is not None else ()
+
 
 Progress = Callable[[str, float], None]
 

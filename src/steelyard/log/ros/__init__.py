@@ -3,6 +3,6 @@
 containers -> messages of each topic -> blocks of equal layout, decoded by NumPy -> streams -> channels
 """
 
-from steelyard.log.ros.read import read_bag1, read_bag2, read_mcap
+from steelyard.log.ros.recording import read_bag1, read_bag2, read_mcap
 
 __all__ = ["read_bag1", "read_bag2", "read_mcap"]

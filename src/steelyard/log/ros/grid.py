@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.raw import Channel, Raw, Request
+from steelyard.log.channels import SI, factor, is_si
+from steelyard.log.raw_channels import Channel, Raw, Request
 from steelyard.log.ros.definitions import short
 from steelyard.log.ros.messages import Recording
-from steelyard.log.ros.parts import WRENCH, Part
 from steelyard.log.ros.streams import CLOCKS, CORRECTED, RECEIVED, STAMPED, Stream, clock_notes
-from steelyard.log.units import SI, factor, is_si
+from steelyard.log.ros.topics import WRENCH, Part
 
 COVERED = 0.9  # share of a log that a wrench must span to be used
 _FORCE = tuple(f"wrench.{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.checks import CLOCK
-from steelyard.log.ros.blocks import Block, blocks
+from steelyard.log.ros.decoding import Block, blocks
 from steelyard.log.ros.definitions import Definitions, parse, short, stock
 from steelyard.log.ros.messages import Recording, Topic
 

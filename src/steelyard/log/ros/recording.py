@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from steelyard.errors import LogError
-from steelyard.log.raw import Raw, Request
+from steelyard.log.raw_channels import Raw, Request
 from steelyard.log.ros import bag1, bag2, mcap
 from steelyard.log.ros.grid import on_one_grid
 from steelyard.log.ros.messages import Recording
-from steelyard.log.ros.parts import asked_of, parts_of, wanted
 from steelyard.log.ros.streams import streams
+from steelyard.log.ros.topics import asked_of, parts_of, wanted
 
 
 def read_mcap(path: Path, request: Request) -> Raw:

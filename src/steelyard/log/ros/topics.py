@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.raw import Request
+from steelyard.log.channels import SI, WORDS
+from steelyard.log.raw_channels import Request
 from steelyard.log.ros.definitions import leaves, short
 from steelyard.log.ros.messages import Recording, Topic
 from steelyard.log.ros.streams import Stream, definitions_of
-from steelyard.log.units import SI
-from steelyard.log.vocabulary import WORDS
 
 JOINT_STATE, WRENCH = "sensor_msgs/JointState", "geometry_msgs/WrenchStamped"
 _FIELDS = {"q": "position", "v": "velocity", "tau": "effort"}

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.raw import HOW, Channel, Raw, Request
-from steelyard.log.units import SI, factor, is_si
-from steelyard.log.vocabulary import CHANNEL_OF, MEASURED, UNIT_ENDS, WORDS
+from steelyard.log.channels import CHANNEL_OF, MEASURED, SI, UNIT_ENDS, WORDS, factor, is_si
+from steelyard.log.raw_channels import HOW, Channel, Raw, Request
 
 _UNIT = re.compile(r"^(?P<name>.*?)\s*[\[(]\s*(?P<unit>[^\[\]()]*[^\[\]()\d\s][^\[\]()]*)[\])]$")
 _TIME = re.compile(rf"^({'|'.join(map(re.escape, WORDS['t']))})_(?P<unit>s|sec|ms|us|ns)$", re.IGNORECASE)

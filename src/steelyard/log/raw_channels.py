@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.units import SI
+from steelyard.log.channels import SI
 
 HOW = """--channels '{"t": "column", "q": ["column", ...], "tau": [...]}', in Python channels={"t": "column", ...}"""
 """How to say which column is which, for the end of a message."""
