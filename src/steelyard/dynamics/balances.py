@@ -3,13 +3,13 @@
 Arguments as of `regressor`; NumPy in, NumPy out; JAX in, JAX out. Raise OptionError for wrong widths.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from array_api_compat import array_namespace
 
 from steelyard.dynamics.kinematics import Motion, motion, samples_last, tree
-from steelyard.dynamics.regressor import body_wrench_regressors, regressor
+from steelyard.dynamics.newton_euler import body_wrench_regressors, dense_rows, projected_blocks, regressor
 from steelyard.dynamics.stacks import cross, times, transpose_times
 from steelyard.errors import OptionError, choices
 from steelyard.model import WORLD, Robot
@@ -127,3 +127,44 @@ def link_wrench_rows(xp, state: Motion, frame: SensorFrame):
     R = xp.moveaxis(xp.moveaxis(R, -1, 0) @ xp.asarray(frame.rotation, dtype=p.dtype), 0, -1)
     moment = [moment[i] - p[i - 2] * force[i - 1] + p[i - 1] * force[i - 2] for i in range(3)]
     return xp.stack([sum(R[j, i] * u[j] for j in range(3)) for u in (force, moment) for i in range(3)])
+
+
+def momentum_regressor(robot: Robot, q, v):
+    """Regressor of generalised momentum `p = M(q) v`, armature left aside.
+
+    q: (..., nq), v: (..., nv). Returns (..., nv, 10 nb): kg m^2/s or kg m/s per unit of each parameter. Raises
+    OptionError for wrong widths.
+    """
+    return _dense(robot, q, v, 0)
+
+
+def momentum_drift_regressor(robot: Robot, q, v):
+    """Regressor of the rate at which generalised momentum changes without joint torques: `dp/dt = tau + drift`.
+
+    Arguments as of `momentum_regressor`. Returns (..., nv, 10 nb): N m or N per unit of each parameter.
+    """
+    return _dense(robot, q, v, 1)
+
+
+def momentum_blocks(robot: Robot, q, v):
+    """Nonzero parts of the rows of momentum and of drift, each as of `row_blocks`. q (nq, n), v (nv, n)."""
+    xp = array_namespace(q, v)
+    state = motion(robot, q, v, xp.zeros_like(v))
+    still = xp.zeros_like(state.twist)
+    momentum = body_wrench_regressors(xp, replace(state, twist=still, acceleration=state.twist))
+    first, inertia = body_wrench_regressors(xp, replace(state, twist=still, acceleration=_gravity(xp, robot, still)))
+    pulled = projected_blocks(xp, robot, state.axes, first, inertia)
+    turned = projected_blocks(xp, robot, state.axis_rates, *momentum)
+    drift = [turn + pull for turn, pull in zip(turned, pulled, strict=True)]
+    return projected_blocks(xp, robot, state.axes, *momentum), drift
+
+
+def _gravity(xp, robot: Robot, like):
+    g = xp.concat([xp.asarray(robot.gravity, dtype=like.dtype), xp.zeros(3, dtype=like.dtype)])
+    return xp.broadcast_to(g[None, :, None], like.shape)
+
+
+def _dense(robot: Robot, q, v, which: int):
+    xp, batch, q, v, _ = samples_last(robot, q, v, v)
+    rows = dense_rows(xp, robot, momentum_blocks(robot, q, v)[which])
+    return xp.reshape(xp.moveaxis(rows, -1, 0), (*batch, robot.nv, 10 * robot.nb))

@@ -63,7 +63,7 @@ def consistent(
     tell ratios of parameters only; those that no ratio meets are left out, and noted (`fit.homogeneous`).
 
     within: sets that hold a body's mass, by name: an `Ellipsoid`, a list of ellipsoids (their union), or any set of
-    `sy.inertia.sets` and `sy.inertia.hull`; others are physically consistent (`J >= eps J0`). "geometry" stands for
+    `sy.inertia`; others are physically consistent (`J >= eps J0`). "geometry" stands for
     an ellipsoid around what the model file shows of a body (`model.geometry`): within="geometry" for all bodies, or
     {"all": "geometry", "link3": ellipsoid, "link4": "consistent"}; bodies of which nothing is shown are noted.
     masses: known masses, {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0} kg. fixed: what keeps the prior's

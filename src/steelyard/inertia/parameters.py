@@ -7,7 +7,7 @@
 from array_api_compat import array_namespace
 
 from steelyard.errors import InertiaError
-from steelyard.inertia import checks, pseudo
+from steelyard.inertia import batches, pseudo
 from steelyard.spatial import skew
 
 NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -54,10 +54,10 @@ def to_com_inertia(theta):
     xp = array_namespace(theta)
     mass, h, inertia_origin = to_origin_inertia(theta)
     massless = mass == 0
-    index = checks.first_false(~massless | xp.all(h == 0, axis=-1))
+    index = batches.first_false(~massless | xp.all(h == 0, axis=-1))
     if index is not None:
         raise InertiaError(
-            f"{checks.place(index, massless.shape)} has zero mass but first moment {h[index].tolist()} kg m; "
+            f"{batches.place(index, massless.shape)} has zero mass but first moment {h[index].tolist()} kg m; "
             "its centre of mass is undefined. Give it a mass, or set its first moment to zero"
         )
     com = h / xp.where(massless, 1.0, mass)[..., None]
