@@ -29,7 +29,14 @@ from steelyard.dynamics.closed_loop.states import (
     transmission,
 )
 from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, engine_for, inverse_dynamics_derivatives
-from steelyard.dynamics.effects import effect_column, extra_rows, extra_torque, friction_torque, shared_directions
+from steelyard.dynamics.effects import (
+    effect_column,
+    extra_rows,
+    extra_torque,
+    friction_torque,
+    shared_directions,
+    unstated_torque,
+)
 from steelyard.dynamics.kernel_choice import pays
 from steelyard.dynamics.kernel_plans import fixed_poses, fused_plan
 from steelyard.dynamics.kinematics import FRAME_FIELDS, Motion, body_motion, joint_motion, motion, samples_last, tree
@@ -112,6 +119,7 @@ __all__ = [
     "times",
     "transmission",
     "tree",
+    "unstated_torque",
     "with_motors",
     "wrench_regressor",
 ]

@@ -1,6 +1,6 @@
 """Fused Numba kernel: regressor of base columns and block-triangular Gram matrix, block by block, nothing stored.
 
-Importing this module imports Numba. The mathematics is that of `dynamics.kinematics` and `dynamics.regressor`; the
+Importing this module imports Numba. The mathematics is that of `dynamics.kinematics` and `dynamics.newton_euler`; the
 order of loops is another one: blocks of samples small enough for the cache, samples last, one output row an inner loop
 so that the compiler vectorises it. `fused_plan` flattens a robot into the arrays used here.
 """
