@@ -9,6 +9,7 @@ import steelyard as sy
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 ENTRY_POINTS = (  # each has an example
+    "calibrate",
     "inverse_dynamics",
     "fit.build",
     "fit.choose_weight",
