@@ -18,11 +18,28 @@ ENERGIES = ("kinetic", "potential", "total")
 
 
 def energy_regressor(robot: Robot, q, v, *, kind: str = "total"):
-    """Regressor of energy: `1/2 V^T M V` and `-(m p + R h)^T g` of all bodies.
+    """Regressor of energy: `1/2 V^T M V` and `-(m p + R h)^T g` of all bodies (paper A).
 
-    q: (..., nq), v: (..., nv). kind: "kinetic", "potential" (zero with all mass at the world origin) or "total".
-    Returns (..., 10 nb) with `energy = row @ robot.inertias.ravel()` in J, armature left aside. Raises OptionError for
-    another kind.
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        kind: "kinetic", "potential" (zero with all mass at the world origin) or "total".
+
+    Returns:
+        (..., 10 nb) energy in J per unit of each parameter of `robot.inertias.ravel()`, armature left aside.
+
+    Raises:
+        OptionError: another kind, or q or v has the wrong width.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> q, v, a = np.random.default_rng(0).normal(size=(3, 10, 4))
+        >>> energy = sy.energy_regressor(robot, q, v) @ robot.inertias.ravel()
+        >>> energy.shape
+        (10,)
     """
     if kind not in ENERGIES:
         raise OptionError(f"kind is one of {choices(ENERGIES)}; got {kind!r}.")
@@ -130,10 +147,28 @@ def link_wrench_rows(xp, state: Motion, frame: SensorFrame):
 
 
 def momentum_regressor(robot: Robot, q, v):
-    """Regressor of generalised momentum `p = M(q) v`, armature left aside.
+    """Regressor of generalised momentum `p = M(q) v`, armature left aside (De Luca et al. 2006).
 
-    q: (..., nq), v: (..., nv). Returns (..., nv, 10 nb): kg m^2/s or kg m/s per unit of each parameter. Raises
-    OptionError for wrong widths.
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+
+    Returns:
+        (..., nv, 10 nb) momentum in kg m^2/s or kg m/s per unit of each parameter of `robot.inertias.ravel()`.
+
+    Raises:
+        OptionError: q or v has the wrong width.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> q, v, a = np.random.default_rng(0).normal(size=(3, 10, 4))
+        >>> p = sy.momentum_regressor(robot, q, v) @ robot.inertias.ravel()
+        >>> kinetic = sy.energy_regressor(robot, q, v, kind="kinetic") @ robot.inertias.ravel()
+        >>> np.allclose(kinetic, (p * v).sum(axis=-1) / 2)
+        True
     """
     return _dense(robot, q, v, 0)
 

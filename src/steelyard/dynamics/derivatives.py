@@ -144,11 +144,32 @@ class InverseDynamicsDerivatives:
 
 
 def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, engine: str = "auto") -> InverseDynamicsDerivatives:
-    """Derivatives of `inverse_dynamics` at a batch of states, without finite differences.
+    """Derivatives of `inverse_dynamics` at a batch of states, without finite differences (paper D, sections 2 and 5).
 
-    q: (..., nq), v: (..., nv), a: (..., nv). engine: "numpy", "numba" (a compiled kernel for those with respect to
-    positions, velocities, accelerations and twists) or "auto", which takes the kernel where it pays; they agree to
-    rounding. Raises OptionError for wrong widths. NumPy in, NumPy out; JAX in, JAX out.
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        a: (..., nv) accelerations, rad/s^2 or m/s^2.
+        engine: "numpy", "numba" (a compiled kernel for those with respect to positions, velocities, accelerations and
+            twists) or "auto", which takes the kernel where it pays; they agree to rounding.
+
+    Returns:
+        InverseDynamicsDerivatives, whose groups are computed when they are first asked for. NumPy in, NumPy out; JAX
+        in, JAX out.
+
+    Raises:
+        OptionError: another engine, or q, v or a has the wrong width.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> q, v, a = np.random.default_rng(0).normal(size=(3, 10, 4))
+        >>> found = sy.inverse_dynamics_derivatives(robot, q, v, a)
+        >>> M = found.dtau_da  # the mass matrix
+        >>> np.allclose(M, np.swapaxes(M, -1, -2)), found.dtau_dtwist.shape
+        (True, (10, 4, 4, 6))
     """
     if engine not in ENGINES:
         raise OptionError(f"engine is one of {choices(ENGINES)}; got {engine!r}.")

@@ -85,9 +85,27 @@ def coordinate_map(robot: Robot) -> np.ndarray:
 def regressor(robot: Robot, q, v, a):
     """Joint-torque regressor of the rigid bodies (paper B, `Y`); `dynamics.effects` has the other columns.
 
-    q: (..., nq), v: (..., nv), a: (..., nv). Returns (..., nv, 10 nb) with
-    `inverse_dynamics == Y @ robot.inertias.ravel() + robot.armature * a`. NumPy in, NumPy out; JAX in, JAX out.
-    Raises OptionError for wrong widths.
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        a: (..., nv) accelerations, rad/s^2 or m/s^2.
+
+    Returns:
+        (..., nv, 10 nb) torque in N m or N per unit of each parameter of `robot.inertias.ravel()`; armature is left
+        aside. NumPy in, NumPy out; JAX in, JAX out.
+
+    Raises:
+        OptionError: q, v or a has the wrong width.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> q, v, a = np.random.default_rng(0).normal(size=(3, 10, 4))
+        >>> tau = sy.regressor(robot, q, v, a) @ robot.inertias.ravel() + robot.armature * a
+        >>> np.allclose(tau, sy.inverse_dynamics(robot, q, v, a))
+        True
     """
     xp, batch, q, v, a = samples_last(robot, q, v, a)
     Y = regressor_rows(robot, q, v, a)
@@ -179,10 +197,22 @@ def body_wrench_regressors(xp, state: Motion):
 
 
 def body_regressor(V, a_g):
-    """Regressor Yb of one body: `f = Yb @ theta` (paper A).
+    """Regressor Yb of one body: `f = Yb @ theta` (paper A, body regressor).
 
-    V: (..., 6) twist `[v; w]`; a_g: (..., 6) proper spatial acceleration `a - [R^T g; 0]`; both in body axes at the
-    body origin. Returns (..., 6, 10): wrench `[f; n]` in N, N m per unit of each parameter.
+    Args:
+        V: (..., 6) twist `[v; w]` in body axes at the body origin, m/s and rad/s.
+        a_g: (..., 6) proper spatial acceleration `a - [R^T g; 0]` there, m/s^2 and rad/s^2.
+
+    Returns:
+        (..., 6, 10) wrench `[f; n]` in N and N m per unit of each parameter.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> theta = sy.inertia.from_com_inertia(2.0, np.array([0.1, 0.0, 0.0]), 0.01 * np.eye(3))
+        >>> held = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])  # at rest under gravity along -z
+        >>> sy.body_regressor(np.zeros(6), held) @ theta
+        array([ 0.   ,  0.   , 19.62 ,  0.   , -1.962,  0.   ])
     """
     xp = array_namespace(V, a_g)
     V, a_g = xp.broadcast_arrays(V, a_g)

@@ -32,7 +32,22 @@ def from_origin_inertia(mass, first_moment, inertia_origin):
 
 
 def from_com_inertia(mass, com, inertia_com):
-    """Parameters (..., 10) from mass (...), centre of mass (..., 3) and inertia about it, body axes (..., 3, 3)."""
+    """Inertial parameters of a body given about its centre of mass.
+
+    Args:
+        mass: (...) kg.
+        com: (..., 3) centre of mass in the body frame, m.
+        inertia_com: (..., 3, 3) inertia about the centre of mass, body axes, kg m^2.
+
+    Returns:
+        (..., 10) `[m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz]`, inertia about the body-frame origin (paper A).
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> sy.inertia.from_com_inertia(2.0, np.array([0.1, 0.0, 0.0]), 0.01 * np.eye(3))
+        array([2.  , 0.2 , 0.  , 0.  , 0.01, 0.  , 0.03, 0.  , 0.  , 0.03])
+    """
     xp = array_namespace(com, inertia_com)
     mass = xp.asarray(mass)
     Sc = skew(com)

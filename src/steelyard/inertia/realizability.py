@@ -19,16 +19,48 @@ BALL = np.array([-1.0, -1.0, -1.0, 1.0])  # diagonal of Q for the unit ball
 
 
 def is_consistent(theta):
-    """Whether some positive mass distribution with volume has these parameters: `J > 0` (B, Theorem 3). theta: (...,
-    10). Returns bool (...).
+    """Whether some positive mass distribution with volume has these parameters: `J > 0` (B, Theorem 3).
+
+    Args:
+        theta: (..., 10) inertial parameters, kg, kg m, kg m^2.
+
+    Returns:
+        (...) bool.
+
+    Raises:
+        InertiaError: theta has another shape or numbers that are not finite.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> theta = sy.inertia.from_com_inertia(2.0, np.zeros(3), np.diag([0.01, 0.02, 0.04]))
+        >>> sy.inertia.is_consistent(theta)  # no body has a moment above the sum of the other two
+        np.False_
     """
     return Consistent().contains(theta)
 
 
 def is_realizable(theta, ellipsoid):
-    """Whether a mass distribution inside the ellipsoid has these parameters (B, Theorem 4).
+    """Whether a mass distribution inside an ellipsoid has these parameters (B, Theorem 4).
 
-    theta: (..., 10); ellipsoid: one, or a sequence whose union is meant (B, Corollary 2). Returns bool (...).
+    Args:
+        theta: (..., 10) inertial parameters, kg, kg m, kg m^2.
+        ellipsoid: an `Ellipsoid`, or a sequence of them whose union is meant (B, Corollary 2).
+
+    Returns:
+        (...) bool.
+
+    Raises:
+        InertiaError: theta has another shape or numbers that are not finite, or the sequence is empty.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> ball = sy.inertia.Ellipsoid.from_semi_axes([0.1, 0.1, 0.1])
+        >>> near, far = ([c, 0.0, 0.0] for c in (0.02, 0.2))
+        >>> theta = sy.inertia.from_com_inertia(np.ones(2), np.array([near, far]), 0.001 * np.eye(3))
+        >>> sy.inertia.is_realizable(theta, ball)
+        array([ True, False])
     """
     if isinstance(ellipsoid, Ellipsoid):
         return EllipsoidRealizable(ellipsoid).contains(theta)
