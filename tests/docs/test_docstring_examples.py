@@ -12,6 +12,8 @@ ENTRY_POINTS = (  # each has an example
     "body_regressor",
     "calibrate",
     "energy_regressor",
+    "excite.design",
+    "excite.poses",
     "fit.build",
     "fit.choose_weight",
     "fit.consistent",
@@ -26,6 +28,7 @@ ENTRY_POINTS = (  # each has an example
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "momentum_regressor",
+    "payload.identify",
     "regressor",
     "validate",
 )
