@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.dynamics import choose
 from steelyard.errors import LogError
 from steelyard.identifiable import Basis, on_tree
-from steelyard.information import balances
+from steelyard.information.balances import independent_rows, joint_rows, power_rows, weak_rows, wrench_rows
 from steelyard.information.engines import CHUNK, Sums
 from steelyard.information.kinds import BASE, OF_JOINTS, WEAK, WRENCH, groups_of, link_of
 from steelyard.information.raw import Raw, raw_columns
@@ -99,7 +99,7 @@ class Collector:
             self.joints.add(*channels, weights)
         for kind, kept in self.others.items():
             if kind in WEAK:
-                for piece in balances.weak_rows(job, kind, log.t, channels, CHUNK):
+                for piece in weak_rows(job, kind, log.t, channels, CHUNK):
                     kept.add(*piece)
             else:
                 self._add_samples(kind, kept, channels, wrenches.get(kind), weights)
@@ -111,13 +111,13 @@ class Collector:
         for start in range(0, len(channels[0]), CHUNK):
             chunk = self.job.chunk(channels, start, start + CHUNK)
             if kind == "joints" and self.job.robot.loops:
-                pieces = balances.independent_rows(self.job, chunk)
+                pieces = independent_rows(self.job, chunk)
             elif kind == "joints":
-                pieces = balances.joint_rows(self.job, chunk)
+                pieces = joint_rows(self.job, chunk)
             elif kind == "power":
-                pieces = balances.power_rows(self.job, chunk)
+                pieces = power_rows(self.job, chunk)
             else:
-                pieces = balances.wrench_rows(self.job, kind, chunk, wrench[start : start + CHUNK].T)
+                pieces = wrench_rows(self.job, kind, chunk, wrench[start : start + CHUNK].T)
             part = None if weights is None else weights[start : start + CHUNK]
             for group, places, y, target in pieces:
                 kept.add(group, places, y, target, None if part is None else part[:, group])

@@ -24,8 +24,11 @@ class Device:
         self.jax = _jax()
         self.sums = sums
         self.step = _compiled(sums.robot, sums.layout, tuple(int(c) for c in sums.kept), sums.coulomb_width)
-        widths = [len(row.places) + 1 for row in sums.rows]
-        self.squares: list[Any] = [np.zeros((width, width)) for width in widths]
+        self.widths = [len(row.places) + 1 for row in sums.rows]
+        self.squares: list[Any] = self._empty()
+
+    def _empty(self) -> list:
+        return [np.zeros((width, width)) for width in self.widths]
 
     def add(self, *channels):
         """Add samples, first axis: q, v, a, tau, direction and weights (or None), NumPy or JAX arrays."""
@@ -55,6 +58,7 @@ class Device:
         for dof, (row, square) in enumerate(zip(self.sums.rows, self.squares, strict=True)):
             square = np.asarray(square)
             grams.add_sums(dof, row.places, square[:-1, :-1], square[-1, :-1], square[-1, -1])
+        self.squares = self._empty()
 
 
 @lru_cache(maxsize=16)

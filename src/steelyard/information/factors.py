@@ -7,22 +7,22 @@ tau]`, does not. Factors add, too: the factor of two logs is that of the two fac
 import numpy as np
 
 
-def of_rows(stacked) -> np.ndarray:
+def factors_of_rows(stacked) -> np.ndarray:
     """Factors (g, k, k) of rows (n, g, k), the torque among the columns."""
     return _square(np.linalg.qr(np.swapaxes(stacked, 0, 1), mode="r"))
 
 
-def merged(one, other) -> np.ndarray:
+def merged_factors(one, other) -> np.ndarray:
     """Factors (..., k, k) of the data of both."""
     return _square(np.linalg.qr(np.concatenate([one, other], axis=-2), mode="r"))
 
 
-def selected(factors, columns) -> np.ndarray:
+def selected_factors(factors, columns) -> np.ndarray:
     """Factors of some columns and the torque. factors: (g, k + 1, k + 1); columns: (r,)."""
     return _square(np.linalg.qr(factors[:, :, [*columns, -1]], mode="r"))
 
 
-def sums_of(factors):
+def sums_of_factors(factors):
     """gram (g, k, k), moment (g, k), energy (g,) of factors (g, k + 1, k + 1)."""
     R, z = factors[..., :-1], factors[..., -1]
     turned = np.swapaxes(R, -1, -2)

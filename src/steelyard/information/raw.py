@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.dynamics import geared
-from steelyard.information import factors
+from steelyard.information.factors import factors_of_rows
 from steelyard.information.squares import Squares
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout
@@ -46,7 +46,7 @@ class Raw:
         if self.mixing is None:
             return triangles
         rows = np.concatenate([triangles[..., :-1] @ self.mixing, triangles[..., -1:]], axis=-1)
-        return factors.of_rows(np.swapaxes(rows, 0, 1))
+        return factors_of_rows(np.swapaxes(rows, 0, 1))
 
 
 def raw_columns(robot: Robot, layout: ParameterLayout, kept) -> Raw:

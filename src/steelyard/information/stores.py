@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from steelyard.information import factors
+from steelyard.information.factors import factors_of_rows, sums_of_factors
 from steelyard.information.squares import Squares
 
 BLOCK = 256  # rows kept for the next triangularisation, at least
@@ -67,6 +67,6 @@ class Triangles:
                 self._triangularise(group)
                 triangle = self.waiting[group][0]
                 stacked[group][: len(triangle), [*places, -1]] = triangle
-        triangles = factors.of_rows(np.swapaxes(stacked, 0, 1))
-        gram, moment, energy = factors.sums_of(triangles)
+        triangles = factors_of_rows(np.swapaxes(stacked, 0, 1))
+        gram, moment, energy = sums_of_factors(triangles)
         return Squares.of(gram), moment, energy, triangles, self.counts

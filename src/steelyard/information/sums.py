@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.identifiable import Basis, from_null_space
-from steelyard.information import factors as triangular
+from steelyard.information.factors import factors_of_rows, merged_factors, selected_factors
 from steelyard.information.discrepancy import Discrepancy
 from steelyard.information.squares import Squares
 from steelyard.model import Robot
@@ -143,7 +143,7 @@ class Information:
         if len(self.columns) != self.layout.size:
             raise FitError("This Information holds neither all columns nor its base columns.")
         keep = self.basis.columns
-        factors = None if self.factors is None else triangular.selected(self.factors, keep)
+        factors = None if self.factors is None else selected_factors(self.factors, keep)
         squares, moment = self.squares.selected(keep), self.moment[:, keep]
         beside = None if self.discrepancy is None else self.discrepancy.selected(keep)
         return replace(self, squares=squares, moment=moment, columns=keep, factors=factors, discrepancy=beside)
@@ -166,7 +166,7 @@ class Information:
             moment=self.moment + other.moment,
             energy=self.energy + other.energy,
             counts=_added_counts(self.counts, other.counts),
-            factors=triangular.merged(self.factors, other.factors) if both else None,
+            factors=merged_factors(self.factors, other.factors) if both else None,
             independence=(self.n * self.independence + other.n * other.independence) / (self.n + other.n),
             engine=self.engine if self.engine == other.engine else "mixed",
             discrepancy=self.discrepancy + other.discrepancy if self.discrepancy and other.discrepancy else None,
@@ -206,7 +206,7 @@ class Information:
             group_names=tuple(f"row{i}" for i in range(groups)),
             layout=layout,
             basis=_numeric_basis(Y.reshape(-1, size)),
-            factors=triangular.of_rows(np.concatenate([Y, tau[..., None]], axis=2)) if sums == "qr" else None,
+            factors=factors_of_rows(np.concatenate([Y, tau[..., None]], axis=2)) if sums == "qr" else None,
         )
 
 
