@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.dynamics import fixed_poses, fused_plan, kernel_choice
-from steelyard.information.rows import effect_values, known_torque
-from steelyard.information.stores import Grams
+from steelyard.information.gram import Grams
+from steelyard.information.regression_rows import effect_values, known_torque
 
 FUSED_CHUNK = 2048  # samples a task of the kernel, which has smaller blocks of its own
 

@@ -5,12 +5,11 @@ from typing import Protocol
 import numpy as np
 from array_api_compat import is_jax_array
 
-from steelyard.dynamics import fixed_poses, fused_plan, kernel_choice
-from steelyard.information.device import Device
+from steelyard.dynamics import kernel_choice
+from steelyard.information.engine_jax import Device
 from steelyard.information.engine_numba import Fused
-from steelyard.information.raw import raw_columns
-from steelyard.information.rows import chunk_rows, effect_values, known_torque, rows_of
-from steelyard.information.stores import Grams
+from steelyard.information.gram import Grams
+from steelyard.information.regression_rows import chunk_rows, raw_columns, rows_of
 from steelyard.model import Robot
 from steelyard.terms import TERMS, ParameterLayout, stated_values
 
@@ -24,8 +23,8 @@ class Engine(Protocol):
 
     def __init__(self, sums: "Sums"): ...
 
-    def add(self, q, v, a, tau, direction, weights):
-        """Add samples, first axis; direction and weights may be None."""
+    def add(self, *channels):
+        """Add samples, first axis: q, v, a, tau, direction and weights; the last two may be None."""
 
     def unload(self, grams: Grams):
         """Add all sums to `grams` and begin anew."""
@@ -37,11 +36,11 @@ class Chunked:
     def __init__(self, sums: "Sums"):
         self.sums = sums
 
-    def add(self, q, v, a, tau, direction, weights):
+    def add(self, *channels):
         sums = self.sums
-        q, v, a, tau = (np.asarray(x, dtype=float) for x in (q, v, a, tau))
-        for start in range(0, len(q), CHUNK):
-            *part, roots = sums.part((q, v, a, tau, direction, weights), start, start + CHUNK)
+        channels = (*(np.asarray(x, dtype=float) for x in channels[:4]), *channels[4:])
+        for start in range(0, len(channels[0]), CHUNK):
+            *part, roots = sums.part(channels, start, start + CHUNK)
             chunk = tuple(np.ascontiguousarray(x.T) for x in part)
             pairs = chunk_rows(sums.robot, sums.layout, sums.coulomb_width, sums.rows, chunk)
             for dof, (y, tau_left) in enumerate(pairs):

@@ -12,9 +12,8 @@ import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.identifiable import Basis, from_null_space
-from steelyard.information.factors import factors_of_rows, merged_factors, selected_factors
-from steelyard.information.discrepancy import Discrepancy
-from steelyard.information.squares import Squares
+from steelyard.information.gram import Squares, factors_of_rows, merged_factors, selected_factors
+from steelyard.information.model_discrepancy import Discrepancy
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
@@ -26,13 +25,23 @@ MOST_SAMPLES = 2**53
 class Information:
     """Sums over samples of a regression `y theta = tau`, per row group.
 
-    squares: the Gram matrices of g row groups, moment: (g, k), energy: (g,), counts: (g,) for the k columns in
-    `columns`; weights: (g,) of the row groups, 1 / variance once known. layout: names of all p columns. basis:
-    identifiable combinations of the p columns. robot: the model they belong to, None for raw regressions.
-    coulomb_width: smoothing of the Coulomb columns, rad/s. independence: share of the samples whose noise is
-    independent. engine: which path made the sums, for information only. factors: (g, k + 1, k + 1) upper triangular with `factors^T factors` the sums of
-    `[y | tau]`, None where only sums were kept. discrepancy: sums of what the model may lack, where `accumulate_blocks`
-    made them.
+    Attributes:
+        squares: Gram matrices of g row groups in the k columns of `columns`.
+        moment: (g, k) products with the torque.
+        energy: (g,) sums of squared torques.
+        counts: (g,) samples, or sums of their weights.
+        weights: (g,) of the row groups, 1 / variance once known.
+        columns: (k,) which of the p columns of `layout` the sums are in.
+        group_names: (g,) names of the row groups.
+        layout: names and units of all p columns.
+        basis: identifiable combinations of the p columns.
+        robot: the model they belong to, None for raw regressions.
+        coulomb_width: smoothing of the Coulomb columns, rad/s.
+        independence: share of the samples whose noise is independent.
+        engine: which path made the sums, for information only.
+        factors: (g, k + 1, k + 1) upper triangular with `factors^T factors` the sums of `[y | tau]`, None where only
+            sums were kept.
+        discrepancy: sums of what the model may lack, where `accumulate_blocks` made them.
     """
 
     squares: Squares

@@ -9,8 +9,8 @@ from array_api_compat import is_jax_array
 
 from steelyard.dynamics import extra_rows
 from steelyard.errors import OptionError
-from steelyard.information.rows import chunk_rows, rows_of
-from steelyard.information.stores import Grams
+from steelyard.information.gram import Grams
+from steelyard.information.regression_rows import chunk_rows, rows_of
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout
 
