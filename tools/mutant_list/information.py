@@ -122,15 +122,15 @@ MUTANTS = (
     Mutant(
         "rows of momentum count as filtered samples",
         "information/accumulation.py",
-        "independence=1.0 if set(job.kinds) <= set(WEAK) else share,",
+        "independence=1.0 if set(spec.kinds) <= set(WEAK) else share,",
         "independence=share,",
         KINDS,
     ),
     Mutant(
         "weights of a loop's independent joints by place",
         "information/accumulation.py",
-        "weights = weights[:, choose(job.robot).independent]",
-        "weights = weights[:, : len(choose(job.robot).independent)]",
+        "weights = weights[:, choose(spec.robot).independent]",
+        "weights = weights[:, : len(choose(spec.robot).independent)]",
         ROWS,
     ),
     Mutant(
