@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from steelyard.defaults import FRICTION
 from steelyard.errors import OptionError, choices
 from steelyard.inertia import NAMES, UNITS
+from steelyard.job import FRICTION
 
 RATIO = r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+"
 

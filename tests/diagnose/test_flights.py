@@ -5,7 +5,7 @@ import pytest
 
 import steelyard as sy
 from adversary import arms, verdict_logs
-from steelyard.defaults import FRICTION
+from steelyard.job import FRICTION
 from steelyard.diagnose import case_of, given
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from problems import random_log, scattered, with_friction
 from steelyard import fit
-from steelyard.defaults import FRICTION
+from steelyard.job import FRICTION
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import InertiaError, OptionError
 from steelyard.fit import consistent_prior

@@ -5,7 +5,7 @@ import pytest
 
 from problems import random_log, scattered, with_friction
 from steelyard import fit
-from steelyard.defaults import FRICTION
+from steelyard.job import FRICTION
 from steelyard.dynamics import inverse_dynamics, regressor
 from steelyard.errors import FitError
 from steelyard.inertia import Ellipsoid, covariance_ellipsoid

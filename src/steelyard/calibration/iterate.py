@@ -18,11 +18,11 @@ from steelyard.calibration.directions import SHIFT, TILT, axis_directions
 from steelyard.calibration.result import Calibration
 from steelyard.calibration.sums import axis_sums
 from steelyard.calibration.visibility import axis_visibility
-from steelyard.defaults import FRICTION
 from steelyard.errors import OptionError
 from steelyard.fit import Estimate, Status, consistent, prior_precision, weak_directions, whiten
 from steelyard.identifiable import from_null_space
 from steelyard.information import Information, accumulate
+from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.model import Robot, turned
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.defaults import FRICTION
 from steelyard.fit.sandwich import Sandwich
 from steelyard.information import DRIFT, NAMES, Information
+from steelyard.job import FRICTION
 from steelyard.terms import ParameterLayout
 
 BY_CHANCE = 0.05  # probability that a model that lacks nothing is doubted

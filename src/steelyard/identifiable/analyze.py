@@ -5,7 +5,6 @@ from functools import cache, partial
 
 import numpy as np
 
-from steelyard.defaults import FRICTION
 from steelyard.dynamics import closed_loop
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.identifiable import regroup, sampled
@@ -18,6 +17,7 @@ from steelyard.identifiable.snapping import TOLERANCE
 from steelyard.identifiable.solve import solve
 from steelyard.identifiable.spans import Decisions
 from steelyard.identifiable.transfer import Experiment
+from steelyard.job import FRICTION
 from steelyard.model import Robot
 from steelyard.terms import layout_of
 

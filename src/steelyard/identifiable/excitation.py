@@ -6,12 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.defaults import FRICTION
 from steelyard.dynamics import columns, effect_column, of_tree, regressor_rows, with_motors
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiable.basis import Basis
 from steelyard.identifiable.closed_log import on_tree
 from steelyard.identifiable.structure import regression_basis
+from steelyard.job import FRICTION
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout, layout_of
 

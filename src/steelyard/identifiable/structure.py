@@ -4,7 +4,6 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from steelyard.defaults import FRICTION
 from steelyard.identifiable.analyze import identifiability
 from steelyard.identifiable.basis import Basis
 from steelyard.identifiable.build import build
@@ -15,6 +14,7 @@ from steelyard.identifiable.rotor_columns import widened
 from steelyard.identifiable.snapping import TOLERANCE
 from steelyard.identifiable.solve import solve
 from steelyard.identifiable.transfer import Experiment
+from steelyard.job import FRICTION
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.defaults import FRICTION
 from steelyard.dynamics import with_motors
 from steelyard.errors import OptionError, StreamInterrupted, choices
 from steelyard.identifiable import regression_basis
@@ -13,6 +12,7 @@ from steelyard.information.collect import Collector, Job
 from steelyard.information.engines import ENGINES
 from steelyard.information.kinds import OF_JOINTS, kinds_of, refuse_for_loops, sensors_of
 from steelyard.information.sums import Information, require_kind
+from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout, UserColumn, layout_of

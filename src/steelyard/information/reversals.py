@@ -6,8 +6,8 @@ TX40 8.18 to 7.57 %), and the result is flat for weights of 0 to 0.1 and widths 
 
 import numpy as np
 
-from steelyard.defaults import REVERSAL_WEIGHT
 from steelyard.errors import OptionError
+from steelyard.job import REVERSAL_WEIGHT
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, layout_of

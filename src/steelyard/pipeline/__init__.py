@@ -1,7 +1,8 @@
 """From a model and logs to a verified estimate: the job and its run."""
 
+from steelyard.job import Job
 from steelyard.pipeline.inspect import Inspection, inspect
-from steelyard.pipeline.job import Job
+from steelyard.pipeline.python_job import job_of
 from steelyard.pipeline.run import (
     Progress,
     Result,
@@ -21,6 +22,7 @@ __all__ = [
     "Progress",
     "Result",
     "inspect",
+    "job_of",
     "knowledge_of",
     "load_with_side",
     "prepared",

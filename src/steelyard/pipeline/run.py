@@ -30,6 +30,7 @@ from steelyard.fit import (
 )
 from steelyard.identifiable import on_tree
 from steelyard.information import accumulate, accumulate_blocks, reversal_weights
+from steelyard.job import Job
 from steelyard.log import (
     BUTTERWORTH,
     READERS,
@@ -49,7 +50,6 @@ from steelyard.log import (
 from steelyard.model import Known, Robot, load, read_known, read_side, side_path
 from steelyard.pipeline.cutoff_costs import costs
 from steelyard.pipeline.inspect import Inspection, cutoff_of, health
-from steelyard.pipeline.job import Job
 from steelyard.prepare import Clipped, corrected, in_torques, load_word, synchronised, unclipped
 from steelyard.terms import COULOMB_WIDTH, layout_of
 
