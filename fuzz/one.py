@@ -21,7 +21,7 @@ INSTRUMENTED = [
     "steelyard.prepare.corrections",
     "steelyard.terms",
     "steelyard.fit.words",
-    "steelyard.fleet.kept",
+    "steelyard.fleet.cache",
     "steelyard.fleet.runs",
     "steelyard.inertia.mesh_checks",
     "steelyard.inertia.mesh_files",

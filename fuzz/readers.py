@@ -12,7 +12,7 @@ from steelyard.app.redraw import again
 from steelyard.errors import SteelyardError
 from steelyard.fit import fixed_from, masses_from, tied_from
 from steelyard.fleet import runs_of
-from steelyard.fleet.kept import load_part
+from steelyard.fleet.cache import load_part
 from steelyard.information import is_information, load_information
 from steelyard.log.ros.definitions import leaves, parse
 from steelyard.model import read_known, read_side

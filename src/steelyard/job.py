@@ -31,8 +31,8 @@ class Option:
     number. choices: words that are allowed. scope: what the option decides: "log" the sums of a log, "fit" what is
     fitted to them, "output" neither: which files are read and where. commands: subcommands that take it. unset: what
     None means, in words. auto: the word for None where it is a choice of its own. path: whether the text names a
-    file or folder. joined: whether words stand in one argument with commas. accepts: the type that Python takes where it
-    is wider than the field's.
+    file or folder. joined: whether words stand in one argument with commas. accepts: the type that Python takes where
+    it is wider than the field's.
     """
 
     help: str
