@@ -11,6 +11,7 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
 from steelyard.errors import OptionError, choices
+from steelyard.terms import friction_terms
 
 IDENTIFY, FLEET, VALIDATE, INSPECT, EXCITE = "identify", "fleet", "validate", "inspect", "excite"
 FITS = (IDENTIFY, FLEET)
@@ -285,9 +286,9 @@ class Job:
     )
     friction: tuple[str, ...] = option(
         FRICTION,
-        "Any of viscous,coulomb,offset with commas, or none.",
+        f"Any of {','.join(friction_terms())} with commas, or none.",
         metavar="TERMS",
-        choices=FRICTION,
+        choices=friction_terms(),
         scope=LOG,
         commands=FITS,
         joined=True,

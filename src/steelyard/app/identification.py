@@ -13,6 +13,7 @@ from steelyard.model import load, read_known, read_side, save, side_path, write_
 from steelyard.pipeline import Progress, Result, job_of, run, side_of
 from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, render, staged, summary, write
 from steelyard.storage import require_folder
+from steelyard.terms import TERMS
 
 SUFFIX = "_identified"
 
@@ -112,8 +113,9 @@ def _folders(result: Result) -> tuple[Path, ...]:
 
 def _unwritten(result: Result, path: Path):
     """What the model file cannot hold, and what that costs."""
-    if "offset" in result.estimate.layout.terms:
-        yield "Torque offsets have no place in a model file; they are in the summary only."
+    unstated = [term for term in result.estimate.layout.terms if TERMS[term].stated is None]
+    if unstated:
+        yield f"Of friction, {choices(unstated)} has no place in a model file and is in the summary only."
     if result.job.coupling:
         yield "Motors shared by joints have no place in a model file; they are in the summary only."
     side = side_of(result.job)

@@ -25,6 +25,7 @@ from steelyard.diagnose.hypothesis import (
     surprise,
     widened,
 )
+from steelyard.terms import TERMS
 
 ROUNDS = 5  # of Gauss-Newton
 LONGEST = 0.2  # s
@@ -114,7 +115,7 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
 
 
 def _space(case: Case) -> np.ndarray:
-    return widened(case, _reversals(case)) if "coulomb" in case.layout.terms else case.space
+    return widened(case, _reversals(case)) if any(TERMS[term].directed for term in case.layout.terms) else case.space
 
 
 def _promising(case: Case) -> bool:

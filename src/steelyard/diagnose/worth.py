@@ -45,10 +45,10 @@ def worth(rows, whole, noise) -> Worth:
     return Worth(len(singular), int(np.sum(~shown)), float(ratio))
 
 
-def expected_error(rows, noise, *, independence: float = 1.0) -> float:
+def expected_error(rows, noise, *, share: float = 1.0) -> float:
     """N m, root of the sum over all rows of the expected squared error of their torques. rows (nv, n, r), noise (nv,):
-    as in `worth`; independence: share of the samples whose noise is independent."""
-    return float(np.sqrt(np.sum((_flat(rows) @ excited(rows, noise)) ** 2) / independence))
+    as in `worth`; share: of the samples whose noise is independent."""
+    return float(np.sqrt(np.sum((_flat(rows) @ excited(rows, noise)) ** 2) / share))
 
 
 def excited(rows, noise) -> NDArray[np.float64]:
