@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from steelyard.fit.asked import REGULARIZERS
+from steelyard.fit.prior import REGULARIZERS
 from steelyard.fit.volumes import GEOMETRY, WORDS
 from steelyard.job import Job, options_of
 from steelyard.log import BUTTERWORTH

@@ -123,11 +123,10 @@ def accumulate(
     model: path of the URDF or MJCF file that all robots share. logs: see `runs_of`: a folder, a table, a pattern, a
     list. keep: folder or URL for finished partitions, each under the fingerprint of its log, model, options and
     version: a run that was killed goes on where it was. scheduler, workers: see `WorkerPool`; None works in this
-    process, on the same path. retries: of what is not the log's own fault. piece: rows from which a Parquet log is cut in
-    pieces,
-    which bounds memory whatever its length. progress: called with a stage and the share done. options: of a `Job` that
-    concern logs (cutoff, friction, armature, coupling, rotors, side, floating, gravity, validation, reversal_weight,
-    channels).
+    process, on the same path. retries: of what is not the log's own fault. piece: rows from which a Parquet log is cut
+    in pieces, which bounds memory whatever its length. progress: called with a stage and the share done. options: of a
+    `Job` that concern logs (cutoff, friction, armature, coupling, rotors, side, floating, gravity, validation,
+    reversal_weight, channels).
 
     The sums are the same to rounding on any workers. A log that cannot be used is in `failures`, never fatal. Raises
     OptionError for options that do not fit, LogError when not one log could be used.
