@@ -17,7 +17,7 @@ from steelyard.errors import FitError, OptionError
 from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.intervals import Intervals, Source, sources_of
-from steelyard.fit.model_discrepancy import doubt
+from steelyard.fit.model_discrepancy import find_discrepancy
 from steelyard.fit.posterior import Posterior, constrained, posterior
 from steelyard.fit.prior import consistent_prior
 from steelyard.information import Information
@@ -77,11 +77,34 @@ def uncertainty(
 ) -> Uncertainty:
     """Intervals and labels for the parameters of a fit.
 
-    blocks: contiguous pieces of the Information that was fitted, see `accumulate_blocks`; neighbours are merged until
-    they are independent. prior, weight: as they were given to the fit. level: of two-sided intervals. draws:
-    bootstrapped fits, 200 by default, fewer for robots of more than a hundred parameters and none from 190; intervals
-    that lean on the prior then leave constraints aside, but for signs. seed: of random numbers. Raises FitError when
-    the blocks belong to another regression.
+    Args:
+        estimate: the fit.
+        blocks: contiguous pieces of the Information that was fitted, see `accumulate_blocks`; neighbours are merged
+            until they are independent.
+        prior, weight: as they were given to the fit.
+        level: probability of the two-sided intervals.
+        draws: bootstrapped fits, 200 by default, fewer for robots of more than a hundred parameters and none from 190;
+            intervals that lean on the prior then leave constraints aside, but for signs.
+        seed: of random numbers.
+
+    Returns:
+        An Uncertainty with intervals of all parameters and of the base parameters.
+
+    Raises:
+        OptionError: a level outside (0, 1), or a single draw.
+        FitError: the blocks belong to another regression, or are fewer than four.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> rng, beta = np.random.default_rng(0), np.array([2.0, 0.1, 0, 0, 0.3, 0, 0.3, 0, 0, 0.3])
+        >>> layout = sy.terms.ParameterLayout(("body",))
+        >>> Y = rng.normal(size=(20, 50, 1, 10))
+        >>> tau = Y @ beta + 0.1 * rng.normal(size=(20, 50, 1))
+        >>> blocks = [sy.Information.from_arrays(*each, layout=layout) for each in zip(Y, tau)]
+        >>> estimate = sy.fit.consistent(sum(blocks), prior=beta[None])
+        >>> found = sy.fit.uncertainty(estimate, blocks, prior=beta[None])
+        >>> found.base.labels[0], bool(found.base.lower[0] < 2.0 < found.base.upper[0])
+        ('data-determined', True)
     """
     from scipy.special import stdtrit
 
@@ -97,9 +120,9 @@ def uncertainty(
     theta0 = consistent_prior(prior, estimate.prior, count)[0] if count else np.zeros((0, 10))
     model = posterior(scores, theta0, weight=weight)
     contrasts = np.concatenate([np.eye(estimate.layout.size), estimate.basis.regrouping])
-    doubted = doubt(blocks, scores)
-    shift = np.zeros(len(scores.solution)) if doubted is None else doubted.shift
-    sources = sources_of(scores, model, contrasts, doubted)
+    discrepancy = find_discrepancy(blocks, scores)
+    shift = np.zeros(len(scores.solution)) if discrepancy is None else discrepancy.shift
+    sources = sources_of(scores, model, contrasts, discrepancy)
     whitened = sources.lifted @ scores.to_base
     own = scores.degrees(scores.to_base)  # of other columns than the base's the data shows nothing
     degrees = np.append(np.ones(estimate.layout.size), own)
@@ -136,7 +159,7 @@ def uncertainty(
         blocks=scores.count,
         degrees=degrees[p:],
         inflation=float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))),
-        lacking=() if doubted is None else doubted.lacking,
+        lacking=() if discrepancy is None else discrepancy.lacking,
         centers=_centers(estimate, sources.spread[:p]),
     )
 
