@@ -15,7 +15,7 @@ HEAVY = (
     "mujoco",
     "rich",
     "lxml",
-    "steelyard.pipeline.run",
+    "steelyard.pipeline.identification",
     "steelyard.prepare.corrections",
     "steelyard.model",
 )

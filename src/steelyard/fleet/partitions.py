@@ -21,7 +21,8 @@ from steelyard.information import Information, accumulate, accumulate_blocks
 from steelyard.job import Job
 from steelyard.log import length, read_log, split_blocks
 from steelyard.model import Robot, fingerprint
-from steelyard.pipeline import readied, side_of, weights_of
+from steelyard.pipeline import side_of, weights_of
+from steelyard.prepare import prepare
 
 FORMAT = "steelyard run 1.0"
 PIECE = 2**18  # rows of a piece: a few hundred megabytes while an arm's log is filtered and summed
@@ -156,7 +157,7 @@ def _usable(job: Job, robot: Robot, partition: Partition):
     with storage.local_copy(partition.run.log) as path:
         if partition.rows is None:
             log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
-            ready = readied(job, robot, log)
+            ready = prepare(log, robot, **job.preparation)
             return ready.log, ready.findings, len(log)
         first, end = partition.rows
         margin = min(first, MARGIN)
@@ -164,7 +165,7 @@ def _usable(job: Job, robot: Robot, partition: Partition):
             path, robot, channels=job.channels, units=job.corrections.units, rows=(first - margin, end + MARGIN)
         )
     own = log.t[margin : margin + end - first]
-    ready = readied(job, robot, log)
+    ready = prepare(log, robot, **job.preparation)
     log = ready.log
     inside = np.flatnonzero((log.t >= own[0]) & (log.t <= own[-1]))
     if not len(inside):

@@ -48,8 +48,8 @@ def random_regression(
     if mechanism.size > THRESHOLDS.most_dense_columns:
         raise OptionError(
             f"This analysis needs a dense matrix of {mechanism.size} columns (at most "
-            f"{THRESHOLDS.most_dense_columns}). Measure all joints or a wrench, which the recursion covers, or analyse a "
-            "part of the robot."
+            f"{THRESHOLDS.most_dense_columns}). Measure all joints or a wrench, which the recursion covers, or "
+            "analyse a part of the robot."
         )
     count = states or 3 * mechanism.size // max(len(rows) + 6 * len(wrenches), 1) + EXTRA_STATES
     q, v, a = _mechanism_states(mechanism, count, dynamic)

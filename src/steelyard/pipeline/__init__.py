@@ -1,20 +1,10 @@
-"""From a model and logs to a verified estimate: the job and its run."""
+"""From a model and logs to a verified estimate: the job, its run, and what can be said of a log before."""
 
 from steelyard.job import Job
-from steelyard.pipeline.inspect import Inspection, inspect
+from steelyard.pipeline.identification import Progress, Result, prepared_file, run, weights_of
+from steelyard.pipeline.inspection import Inspection, inspect
 from steelyard.pipeline.python_job import job_of
-from steelyard.pipeline.run import (
-    Progress,
-    Result,
-    knowledge_of,
-    load_with_side,
-    prepared,
-    read_and_prepared,
-    readied,
-    run,
-    side_of,
-    weights_of,
-)
+from steelyard.pipeline.robot_of_job import knowledge_of, load_with_side, side_of
 
 __all__ = [
     "Inspection",
@@ -25,9 +15,7 @@ __all__ = [
     "job_of",
     "knowledge_of",
     "load_with_side",
-    "prepared",
-    "read_and_prepared",
-    "readied",
+    "prepared_file",
     "run",
     "side_of",
     "weights_of",

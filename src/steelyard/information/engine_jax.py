@@ -9,8 +9,8 @@ from array_api_compat import is_jax_array
 
 from steelyard.dynamics import extra_rows
 from steelyard.errors import OptionError
-from steelyard.information.rows import chunk_rows, rows_of
-from steelyard.information.stores import Grams
+from steelyard.information.gram import Grams
+from steelyard.information.regression_rows import chunk_rows, rows_of
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout
 
@@ -24,8 +24,11 @@ class Device:
         self.jax = _jax()
         self.sums = sums
         self.step = _compiled(sums.robot, sums.layout, tuple(int(c) for c in sums.kept), sums.coulomb_width)
-        widths = [len(row.places) + 1 for row in sums.rows]
-        self.squares: list[Any] = [np.zeros((width, width)) for width in widths]
+        self.widths = [len(row.places) + 1 for row in sums.rows]
+        self.squares: list[Any] = self._empty()
+
+    def _empty(self) -> list:
+        return [np.zeros((width, width)) for width in self.widths]
 
     def add(self, *channels):
         """Add samples, first axis: q, v, a, tau, direction and weights (or None), NumPy or JAX arrays."""
@@ -55,6 +58,7 @@ class Device:
         for dof, (row, square) in enumerate(zip(self.sums.rows, self.squares, strict=True)):
             square = np.asarray(square)
             grams.add_sums(dof, row.places, square[:-1, :-1], square[-1, :-1], square[-1, -1])
+        self.squares = self._empty()
 
 
 @lru_cache(maxsize=16)

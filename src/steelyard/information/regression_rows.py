@@ -1,12 +1,16 @@
-"""Rows of a robot's regression, chunk by chunk: kept columns of each degree and the torque that is left to explain."""
+"""Rows of a robot's regression, chunk by chunk: kept columns of each degree and the torque that is left to explain.
 
-from dataclasses import dataclass
+Rotors are bodies of a larger tree, some of them averaged: `Raw` says which columns are summed and what they become.
+"""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.dynamics import effect_column, extra_rows, row_blocks, shared_directions, tree
+from steelyard.dynamics import effect_column, extra_rows, geared, row_blocks, shared_directions, tree
 from steelyard.errors import LogError, OptionError, choices
+from steelyard.information.gram import Squares, factors_of_rows
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout, motor_of, stated_values
@@ -183,3 +187,53 @@ def weights_of(sample_weights, log: Log) -> np.ndarray | None:
             f"got shape {weights.shape}."
         )
     return np.broadcast_to(weights if log.weights is None else weights * log.weights, shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Raw:
+    """Columns to sum over samples: robot and layout of the tree that has them, columns (k',) of it.
+
+    mixing (k', k): the wanted columns are `raw columns @ mixing`, None where they are the same.
+    """
+
+    robot: Robot
+    layout: ParameterLayout
+    columns: np.ndarray
+    mixing: np.ndarray | None = None
+
+    def values(self, wanted):
+        """(k',) parameters of the raw columns from those of the wanted ones (k,)."""
+        return wanted if self.mixing is None else self.mixing @ wanted
+
+    def mixed(self, squares: Squares, moment):
+        """Squares and moments (g, k) of the wanted columns from those of the raw ones."""
+        if self.mixing is None:
+            return squares, moment
+        return squares.mixed(self.mixing), moment @ self.mixing
+
+    def mixed_rows(self, places, rows):
+        """Places (m',) and rows (n, m') in the wanted columns, from those of the raw ones: (m,) and (n, m)."""
+        if self.mixing is None:
+            return places, rows
+        among = self.mixing[places]
+        wanted = np.flatnonzero(among.any(axis=0))
+        return wanted, rows @ among[:, wanted]
+
+    def mixed_factors(self, triangles):
+        """Triangular factors (g, k + 1, k + 1) of the wanted columns and the torque, from those of the raw ones."""
+        if self.mixing is None:
+            return triangles
+        rows = np.concatenate([triangles[..., :-1] @ self.mixing, triangles[..., -1:]], axis=-1)
+        return factors_of_rows(np.swapaxes(rows, 0, 1))
+
+
+def raw_columns(robot: Robot, layout: ParameterLayout, kept) -> Raw:
+    """What to sum for the kept columns (k,) of a layout."""
+    if not layout.rotor_names:
+        return Raw(robot, layout, kept)
+    whole = geared(robot)
+    everything = np.eye(layout.size)
+    everything[layout.inertial, layout.inertial] = whole.mixing
+    needed = np.flatnonzero(everything[:, kept].any(axis=1))
+    larger = replace(layout, body_names=whole.robot.body_names, rotor_names=())
+    return Raw(whole.robot, larger, needed, everything[np.ix_(needed, kept)])

@@ -1,7 +1,11 @@
-"""Gram matrices of row groups, each in the columns that the group has.
+"""Gram matrices of row groups, each in the columns that the group has, and triangular factors of the same sums.
 
 The torque of a joint depends on the bodies behind it and on its own friction: of the (g, k, k) numbers of all groups a
 quarter is not zero by construction for an arm, 4 % for a humanoid and 2 % for an animal of a hundred joints.
+
+The Gram matrix squares the condition number of a regression; its triangular factor `F`, `F^T F = [Y | tau]^T [Y |
+tau]`, does not. Factors add, too: the factor of two logs is that of the two factors stacked (TSQR; Golub and Van Loan
+2013, 5.2; Demmel et al. 2012).
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,6 +14,8 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+
+BLOCK = 256  # rows kept for the next triangularisation, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,3 +165,95 @@ class Squares:
             places.append(new)
             blocks.append(among[:, new].T @ block @ among[:, new])
         return Squares.joined(mixing.shape[1], places, blocks)
+
+
+def factors_of_rows(stacked) -> np.ndarray:
+    """Factors (g, k, k) of rows (n, g, k), the torque among the columns."""
+    return _square(np.linalg.qr(np.swapaxes(stacked, 0, 1), mode="r"))
+
+
+def merged_factors(one, other) -> np.ndarray:
+    """Factors (..., k, k) of the data of both."""
+    return _square(np.linalg.qr(np.concatenate([one, other], axis=-2), mode="r"))
+
+
+def selected_factors(factors, columns) -> np.ndarray:
+    """Factors of some columns and the torque. factors: (g, k + 1, k + 1); columns: (r,)."""
+    return _square(np.linalg.qr(factors[:, :, [*columns, -1]], mode="r"))
+
+
+def sums_of_factors(factors):
+    """gram (g, k, k), moment (g, k), energy (g,) of factors (g, k + 1, k + 1)."""
+    R, z = factors[..., :-1], factors[..., -1]
+    turned = np.swapaxes(R, -1, -2)
+    return turned @ R, (turned @ z[..., None])[..., 0], np.sum(z * z, axis=-1)
+
+
+def _square(R) -> np.ndarray:
+    """R with rows of zeros below, where there were fewer rows than columns."""
+    missing = R.shape[-1] - R.shape[-2]
+    return np.concatenate([R, np.zeros((*R.shape[:-2], missing, R.shape[-1]))], axis=-2) if missing else R
+
+
+def scaled(y, target, weights):
+    """Rows (k, n) and target (n,) whose squares are weighed."""
+    return (y, target) if weights is None else (y * np.sqrt(weights), target * np.sqrt(weights))
+
+
+class Grams:
+    """Gram matrices of g row groups in k columns, of the columns that each group has."""
+
+    def __init__(self, g: int, k: int):
+        self.places, self.blocks = [np.zeros(0, dtype=int)] * g, [np.zeros((0, 0))] * g
+        self.moment, self.energy, self.counts = np.zeros((g, k)), np.zeros(g), np.zeros(g)
+
+    def add(self, group: int, places, y, target, weights=None):
+        self.counts[group] += len(target) if weights is None else weights.sum()
+        y, target = scaled(y, target, weights)
+        self.add_sums(group, places, y @ y.T, y @ target, target @ target)
+
+    def add_sums(self, group: int, places, gram, moment, energy):
+        """Add sums over samples: (k_i, k_i), (k_i,) and a number, of the group's places (k_i,), always the same."""
+        if len(places) != len(self.places[group]):
+            self.places[group], self.blocks[group] = places, np.zeros(gram.shape)
+        self.blocks[group] += gram
+        self.moment[group][places] += moment
+        self.energy[group] += energy
+
+    def squares(self) -> Squares:
+        return Squares.joined(self.moment.shape[1], self.places, self.blocks)
+
+    def total(self):
+        """Squares, moment (g, k), energy (g,), factors, counts (g,)."""
+        return self.squares(), self.moment, self.energy, None, self.counts
+
+
+class Triangles:
+    """Triangular factors of g row groups in k columns, of the columns that each group has."""
+
+    def __init__(self, g: int, k: int):
+        self.size, self.counts = k, np.zeros(g)
+        self.places, self.waiting = [np.zeros(0, dtype=int)] * g, [[] for _ in range(g)]
+
+    def add(self, group: int, places, y, target, weights=None):
+        self.places[group], waiting = places, self.waiting[group]
+        self.counts[group] += len(target) if weights is None else weights.sum()
+        y, target = scaled(y, target, weights)
+        waiting.append(np.concatenate([y, target[None]]).T)
+        if sum(len(rows) for rows in waiting) >= BLOCK + 2 * len(places):
+            self._triangularise(group)
+
+    def _triangularise(self, group: int):
+        self.waiting[group] = [np.linalg.qr(np.concatenate(self.waiting[group]), mode="r")]
+
+    def total(self):
+        """Squares, moment (g, k), energy (g,), factors (g, k + 1, k + 1), counts (g,)."""
+        stacked = np.zeros((len(self.places), self.size + 1, self.size + 1))
+        for group, places in enumerate(self.places):
+            if self.waiting[group]:
+                self._triangularise(group)
+                triangle = self.waiting[group][0]
+                stacked[group][: len(triangle), [*places, -1]] = triangle
+        triangles = factors_of_rows(np.swapaxes(stacked, 0, 1))
+        gram, moment, energy = sums_of_factors(triangles)
+        return Squares.of(gram), moment, energy, triangles, self.counts

@@ -10,8 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from steelyard.information.raw import raw_columns
-from steelyard.information.rows import chunk_rows, direction_of, rows_of, weights_of
+from steelyard.information.regression_rows import chunk_rows, direction_of, raw_columns, rows_of, weights_of
 from steelyard.log import BUTTERWORTH, Log, derivatives, order_of, segments
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout
