@@ -159,28 +159,28 @@ MUTANTS = (
     ),
     Mutant(
         "calibration: prior of axes counts twice",
-        "calibration/iterate.py",
+        "calibration/axes_fit.py",
         "self.z @ self.z / 2)",
         "self.z @ self.z)",
         ("calibration/test_calibrate.py::test_cost_is_the_negative_log_posterior",),
     ),
     Mutant(
         "what inertial parameters take up counts for axes",
-        "calibration/iterate.py",
+        "calibration/axes_fit.py",
         "covariance = np.linalg.inv(sums.axes - taken + np.eye(directions.count))",
         "covariance = np.linalg.inv(sums.axes + np.eye(directions.count))",
         ("calibration/test_calibrate.py", "calibration/test_visibility.py"),
     ),
     Mutant(
         "deviation of eta in prior deviations",
-        "calibration/result.py",
+        "calibration/axes_fit.py",
         "return np.sqrt(np.diag(self.covariance)) * self.directions.deviation",
         "return np.sqrt(np.diag(self.covariance))",
         ("calibration/test_calibrate.py", "calibration/test_visibility.py"),
     ),
     Mutant(
         "summary: shifts in metres called mm",
-        "calibration/result.py",
+        "calibration/axes_fit.py",
         '("mm", 1e3)',
         '("mm", 1.0)',
         (
@@ -189,7 +189,7 @@ MUTANTS = (
     ),
     Mutant(
         "RMS before of the fitted axes",
-        "calibration/iterate.py",
+        "calibration/axes_fit.py",
         "rms_before=np.sqrt(start.energy / start.info.counts),",
         "rms_before=np.sqrt(start.energy / start.info.counts.sum()),",
         ("calibration/test_calibrate.py", "calibration/test_visibility.py"),

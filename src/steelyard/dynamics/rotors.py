@@ -10,9 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from steelyard.dynamics.regressor import regressor_rows
 from steelyard.errors import ModelError, choices
 from steelyard.model import WORLD, Joint, Robot, Rotor, revolute_subspace
 
@@ -77,14 +75,6 @@ def geared(robot: Robot) -> Geared:
     )
     places_of = np.array([order[key] for key in range(len(order))], dtype=int)
     return Geared(whole, places_of, _mixing(robot, places_of))
-
-
-def geared_rows(robot: Robot, q, v, a):
-    """Regressor of links and rotors, samples last: q (nq, n), v, a (nv, n) -> (nv, 10 (nb + nr), n)."""
-    xp = array_namespace(q, v, a)
-    whole = geared(robot)
-    rows = regressor_rows(whole.robot, q, v, a)
-    return xp.moveaxis(xp.tensordot(xp.asarray(whole.mixing.T, dtype=q.dtype), rows, axes=((1,), (1,))), 0, 1)
 
 
 def _mixing(robot: Robot, order) -> np.ndarray:
