@@ -5,8 +5,8 @@ import pytest
 
 import steelyard as sy
 from adversary import arms, verdict_logs
-from steelyard.defaults import FRICTION
 from steelyard.diagnose import case_of, given
+from steelyard.job import FRICTION
 
 
 @pytest.fixture(scope="module")

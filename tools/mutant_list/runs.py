@@ -203,21 +203,21 @@ MUTANTS = (
     ),
     Mutant(
         "drift without what the start takes",
-        "fleet/statistics.py",
+        "fleet/evidence.py",
         "return Change(twice - weight @ along, u @ h - weight @ h.sum(axis=0))",
         "return Change(twice, u @ h - weight @ h.sum(axis=0))",
         ("fleet/test_statistics.py",),
     ),
     Mutant(
         "F without fewer degrees",
-        "fleet/statistics.py",
-        "below = told_by / max(share, 1e-6) ** 2",
-        "below = told_by",
+        "fleet/evidence.py",
+        "below = spread_degrees / max(share, 1e-6) ** 2",
+        "below = spread_degrees",
         ("fleet/test_statistics.py",),
     ),
     Mutant(
         "far tail without its power",
-        "fleet/statistics.py",
+        "fleet/evidence.py",
         "return float((a - 1) * np.log(half) - half - gammaln(a) + np.log1p((a - 1) / half))",
         "return float((a - 1) * np.log(half) - half - gammaln(a))",
         ("fleet/test_statistics.py",),
@@ -245,7 +245,7 @@ MUTANTS = (
     ),
     Mutant(
         "median of a chi-square that is a normal's",
-        "fleet/spread.py",
+        "fleet/evidence.py",
         "HALF = 0.45493642311957",
         "HALF = 0.6745",
         ("fleet/test_statistics.py",),
@@ -258,7 +258,7 @@ MUTANTS = (
         ("fleet/test_statistics.py",),
     ),
     Mutant(
-        "evidence blurred by deviations",
+        "evidence with_spread by deviations",
         "fleet/evidence.py",
         "root = np.sqrt(spread)",
         "root = np.asarray(spread)",
@@ -266,7 +266,7 @@ MUTANTS = (
     ),
     Mutant(
         "variance infinite where it is seen",
-        "fleet/statistics.py",
+        "fleet/evidence.py",
         "return root @ (root.T @ evidence.moment), np.where(lost, np.inf, np.sum(root**2, axis=1))",
         "return root @ (root.T @ evidence.moment), np.sum(root**2, axis=1)",
         ("fleet/test_statistics.py",),

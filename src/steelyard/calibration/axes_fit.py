@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 
 from steelyard.calibration.axis_errors import SHIFT, TILT, AxisDirections, axis_directions, axis_sums
 from steelyard.calibration.visibility import AxisVisibility, axis_visibility
-from steelyard.defaults import FRICTION
 from steelyard.errors import OptionError
 from steelyard.fit import Estimate, Status, consistent, prior_precision, weak_directions, whiten
 from steelyard.identifiable import from_null_space
 from steelyard.information import Information, accumulate
+from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.model import Robot, turned
 

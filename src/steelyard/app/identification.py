@@ -1,18 +1,19 @@
 """The whole job from Python: read, fit, validate, and hand over model, summary and report."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.app.redraw import drawn
+from steelyard.app.signature import describe
 from steelyard.errors import FitError, choices
-from steelyard.fit import Tied, fixed_words, mass_words, tied_words, validate
+from steelyard.fit import validate
+from steelyard.job import Job, options_of
 from steelyard.model import load, read_known, read_side, save, side_path, write_side
-from steelyard.pipeline import Job, Progress, Result, run, side_of
-from steelyard.prepare import Corrections, corrections_from
+from steelyard.pipeline import Progress, Result, job_of, run, side_of
 from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, render, staged, summary, write
 from steelyard.storage import require_folder
-from steelyard.terms import TERMS, text_of
+from steelyard.terms import TERMS
 
 SUFFIX = "_identified"
 
@@ -23,77 +24,36 @@ def identify(
     *,
     out: str | Path | None = None,
     progress: Progress | None = None,
-    floating: bool | None = Job.floating,
-    gravity: tuple[float, float, float] | None = Job.gravity,
-    cutoff: float | None = Job.cutoff,
-    torque_cutoff: float | None = Job.torque_cutoff,
-    smoother: str = Job.smoother,
-    friction: str | Sequence[str] = Job.friction,
-    armature: bool = Job.armature,
-    coupling=Job.coupling,
-    rotors: bool = Job.rotors,
-    side: str | Path | None = Job.side,
-    folders: Sequence[str | Path] = Job.folders,
-    validation: float = Job.validation,
-    weight: float = Job.weight,
-    reversal_weight: float = Job.reversal_weight,
-    regularizer: str = Job.regularizer,
-    within: str = Job.within,
-    masses: Mapping | Sequence[str] = Job.masses,
-    fixed: Mapping | Sequence[str] = Job.fixed,
-    tied: Sequence[Tied | str] = Job.tied,
-    channels: Mapping | None = Job.channels,
-    corrections: Corrections | Mapping = Job.corrections,
-    drive_gains: bool = Job.drive_gains,
-    loads: Sequence[str] = Job.loads,
-    accept: Sequence[str] = Job.accept,
+    **options,
 ) -> Result:
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
-    model: path of a URDF or MJCF file. logs: path of a log or several. out: folder for the identified model (the
-    model's file name with `_identified`), `summary.json`, `report.html`, `report.md` and `curves.npz` (to draw it
-    again), which appear together or not at all; None writes nothing. progress: called with a stage and the share
-    done, 0 to 1. cutoff: Hz, None chooses it from each log's spectrum, 0 takes v and a as recorded; torque_cutoff:
-    Hz, of torques, None: the same, or 10 where the log chooses the cutoff; smoother: butterworth, kalman or savgol.
-    friction: any of `terms.friction_terms`. validation: share of each log held out to measure the torque error.
-    coupling: groups of joints with a common motor, see `accumulate`; rotors: whether the motors' rotors that the side
-    file describes are bodies; side: that file, by default the model's name with `.steelyard.toml`. weight,
-    regularizer: of the model as prior; within: "geometry" or "consistent"; masses, fixed, tied: what else is known of
-    links, as for `fit.consistent` or in words such as `link7=0.73`. reversal_weight: of samples where a joint stands
-    still, see `reversal_weights`. floating, gravity, folders: see `load`. channels: see `read_log`. corrections:
-    mistakes of the logs to undo, see `Corrections`; drive_gains, loads: the torques are motor currents, see `Job`;
-    accept: codes of fatal findings in spite of which to go on. Raises SteelyardError with a remedy; input files are
-    never changed.
+    Args:
+        model: path of a URDF or MJCF file; input files are never changed.
+        logs: path of a log or several.
+        out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
+            `report.md` and `curves.npz` (to draw it again), which appear together or not at all; None writes nothing.
+        progress: called with a stage and the share done, 0 to 1.
+        {options}
+
+    Returns:
+        The verified estimate with its intervals, its prediction error on held-out samples, and the diagnosis.
+
+    Raises:
+        SteelyardError: for what cannot be used, with a remedy.
+
+    Example:
+        >>> import steelyard as sy
+        >>> result = sy.identify("arm.urdf", "run.csv", friction=("viscous", "coulomb"))  # doctest: +SKIP
+        >>> result.after.relative_error < result.before.relative_error  # doctest: +SKIP
+        True
     """
-    job = Job(
-        model=str(model),
-        logs=(str(logs),) if isinstance(logs, str | Path) else tuple(str(log) for log in logs),
-        floating=floating,
-        gravity=gravity,
-        cutoff=cutoff,
-        torque_cutoff=torque_cutoff,
-        smoother=smoother,
-        friction=(friction,) if isinstance(friction, str) else tuple(friction),
-        armature=armature,
-        coupling=tuple(text_of(group) for group in ((coupling,) if isinstance(coupling, str | Mapping) else coupling)),
-        rotors=rotors,
-        side=None if side is None else str(side),
-        folders=tuple(map(str, folders)),
-        validation=validation,
-        weight=weight,
-        reversal_weight=reversal_weight,
-        regularizer=regularizer,
-        within=within,
-        masses=mass_words(masses),
-        fixed=fixed_words(fixed),
-        tied=tied_words(tied),
-        channels=None if channels is None else dict(channels),
-        corrections=corrections if isinstance(corrections, Corrections) else corrections_from(corrections),
-        drive_gains=drive_gains,
-        loads=tuple(loads),
-        accept=tuple(accept),
-    )
-    return carry_out(job, out=out, progress=progress).result
+    if unknown := sorted(set(options) - set(options_of(Job))):
+        raise TypeError(f"identify() has no option {choices(unknown)}; there are {choices(options_of(Job))}.")
+    return carry_out(job_of(model, logs, **options), out=out, progress=progress).result
+
+
+describe(identify)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,10 @@ import numpy as np
 
 from steelyard.errors import FitError
 from steelyard.fit import Estimate, consistent, model_parameters, weigh_by_noise
-from steelyard.fleet.part import together
+from steelyard.fleet.accumulation import RunSums
+from steelyard.fleet.fleet_study import Member, Study
+from steelyard.fleet.partitions import total_of
 from steelyard.fleet.population import FEWEST, Population
-from steelyard.fleet.study import Member, Study
-from steelyard.fleet.sums import RunSums
 from steelyard.information import Information, Squares
 from steelyard.pipeline import Progress, knowledge_of
 
@@ -59,12 +59,12 @@ def fits(study: Study, *, progress: Progress | None = None) -> Fits:
 
 
 def _total(runs: Iterable[RunSums]) -> Information:
-    return together([run.fitted for run in runs])
+    return total_of([run.fitted for run in runs])
 
 
 def _fit(member: Member, study: Study, common: Estimate, options: dict[str, Any]) -> Fit:
     parts = [part for run in member.current for part in run.load()]
-    info, held = together([part.fitted for part in parts]), together([part.held for part in parts])
+    info, held = total_of([part.fitted for part in parts]), total_of([part.held for part in parts])
     several = len(study.members) >= FEWEST
     try:
         whole = with_population(info, member.prior) if several else info

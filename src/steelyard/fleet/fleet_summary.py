@@ -6,14 +6,13 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from steelyard.fleet.accumulation import Failure
 from steelyard.fleet.causes import LOAD, OTHER, Cause
 from steelyard.fleet.changes import DRIFT, STEP, Alarm
-from steelyard.fleet.evidence import Evidence
-from steelyard.fleet.fits import Fits
+from steelyard.fleet.evidence import Evidence, Explained, change_along, marginal, score_test
+from steelyard.fleet.fleet_models import Fits
+from steelyard.fleet.fleet_study import Member, Study
 from steelyard.fleet.partitions import installed_version
-from steelyard.fleet.statistics import Explained, change_along, marginal, score_test
-from steelyard.fleet.study import Member, Study
-from steelyard.fleet.sums import Failure
 from steelyard.report import column_units, jsonable
 
 FORMAT = "steelyard fleet 1.0"
@@ -120,7 +119,7 @@ def _change(study: Study, member: Member, group: list[Alarm], starts: list[int],
     start = starts[place - 1] if place else 0
     stop = starts[place + 1] if place + 1 < len(starts) else len(member.runs)
     runs = member.runs[start:stop]
-    evidences = [run.evidence.blurred(study.run_spread**2) for run in runs]
+    evidences = [run.evidence.with_spread(study.run_spread**2) for run in runs]
     shape = DRIFT if len(group) > 1 or alarm.shape == DRIFT else STEP
     if shape == STEP:
         u = (np.arange(start, stop) >= alarm.first).astype(float)

@@ -1,4 +1,4 @@
-"""Groups of options of `steelyard excite`: what moves, within which limits, to show what, and how it is sought."""
+"""`steelyard excite`: a motion worth recording."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from steelyard.app.options import FRICTION, Friction, friction_of, words
+from steelyard.app.options import ALL_FRICTION, ExciteOptions, Friction, Model, Quiet, friction_of, words
+from steelyard.app.terminal import DONE, FINDINGS, progress_bar, refusals, subcommand
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class AimOptions:
     rows: Annotated[
         str, typer.Option(metavar="ROWS", help="What is measured: joints, base and wrench:LINK, with commas.")
     ] = "joints"
-    friction: Friction = FRICTION
+    friction: Friction = ALL_FRICTION
     armature: Annotated[bool, typer.Option("--armature", help="The motors' inertia is unknown too.")] = False
     noise: Annotated[
         float | None, typer.Option(metavar="NM", help="Standard deviation of torques. [default: 1 % of effort limits]")
@@ -99,3 +100,79 @@ class SearchOptions:
     time_limit: Annotated[
         float | None, typer.Option("--time", metavar="S", help="Stop after this, with the best motion so far.")
     ] = None
+
+
+@subcommand(
+    "Design a motion that shows the parameters.",
+    "steelyard excite arm.urdf --duration 10 --speed 0.5 -o traj.csv",
+    "steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain",
+    "steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif",
+    "steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz",
+    'steelyard excite humanoid.xml --held --move "*arm*" --feet left_foot,right_foot -o traj.csv',
+)
+def excite(
+    model: Model,
+    *,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write .csv, .npz, .yaml (ROS) or .xml (MuJoCo); repeatable."),
+    ] = None,
+    motion: MotionOptions,
+    limits: LimitOptions,
+    held: Annotated[
+        bool, typer.Option("--held", help="Hold a free base where the model has it: hung, on a stand.")
+    ] = False,
+    aim: AimOptions,
+    after: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Earlier log or saved Information; what it left weak counts. Repeatable."),
+    ] = None,
+    options: ExciteOptions,
+    search: SearchOptions,
+    preview: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Page that plays the motion.")] = None,
+    movie: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Film of the motion: .gif, or .mp4 where ffmpeg is installed.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what holds the motion back and what it shows.")
+    ] = False,
+    quiet: Quiet = False,
+):
+    """Design a motion that shows a robot's parameters within its limits."""
+    with refusals(), progress_bar(silent=quiet) as progress:
+        from steelyard.excite import design_files
+        from steelyard.log import read_log
+        from steelyard.prepare import corrected
+        from steelyard.viewer import motion_of, require_outputs, written
+
+        def show(made):
+            if preview is None and movie is None:
+                return ()
+            return written(made.robot, motion=motion_of(made, made.robot), page=preview, movie=movie)
+
+        job = options.job()
+
+        def read(path, robot):
+            log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
+            return corrected(robot, log, job.corrections)
+
+        require_outputs(preview, movie)
+        text, missed = design_files(
+            model,
+            out=out or (),
+            limits=limits.of_limits(),
+            after=after or (),
+            explain=explain,
+            held=held,
+            gravity=job.gravity,
+            folders=job.folders,
+            read=read,
+            show=show,
+            progress=progress,
+            **motion.of_design(),
+            **aim.of_design(),
+            **vars(search),
+        )
+    if not quiet:
+        typer.echo(text)
+    raise typer.Exit(FINDINGS if missed else DONE)

@@ -11,8 +11,7 @@ from typing import Any
 from steelyard import storage
 from steelyard.errors import FitError
 from steelyard.fleet.evidence import Evidence, Fitness
-from steelyard.fleet.part import Head, Part, Samples
-from steelyard.fleet.partitions import FORMAT
+from steelyard.fleet.partitions import FORMAT, Head, Part, Samples
 from steelyard.information import Squares, npz_bytes, packed, read_npz, require_shape, unpacked
 from steelyard.model import Robot
 from steelyard.storage import require_readable

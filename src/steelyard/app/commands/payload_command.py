@@ -5,19 +5,20 @@ from typing import Annotated
 
 import typer
 
-from steelyard.app.options import Folders, Json, words
-from steelyard.app.terminal import DONE, FINDINGS, examples, refusals, show_json
+from steelyard.app.options import FolderOptions, Json, words
+from steelyard.app.terminal import DONE, FINDINGS, refusals, show_json, subcommand
 
-EXAMPLES = examples(
+
+@subcommand(
+    "Identify what a robot holds.",
     "steelyard payload held.npz --shape hammer.stl --out result",
     "steelyard payload held.csv --arm arm.urdf --frame flange --hand empty.csv --export franka,ur",
     "steelyard payload joints.csv --torques --arm arm_identified.urdf --frame flange --json",
     status="0 done; 1 done, but look at the status and findings first; 2 refused.",
 )
-
-
 def payload(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Wrench log, or joint log with --torques: .npz or .csv.")],
+    *,
     shape: Annotated[
         Path | None, typer.Option(metavar="MESH", help="Shape in the sensor frame: mesh or point cloud.")
     ] = None,
@@ -56,7 +57,7 @@ def payload(
     elsewhere: Annotated[
         bool, typer.Option("--elsewhere", help="The robot is not on the Earth: believe another gravity.")
     ] = False,
-    folder: Folders = None,
+    options: FolderOptions,
     export: Annotated[
         str, typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,ros,urdf,mjcf: print for these controllers.")
     ] = "",
@@ -89,7 +90,7 @@ def payload(
             gravity,
             noise,
             elsewhere,
-            tuple(folder or ()),
+            tuple(map(Path, options.job().folders)),
         )
         formats = words(export)
         require_formats(formats)

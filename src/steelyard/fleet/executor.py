@@ -29,7 +29,7 @@ ANSWER = 10.0  # seconds that a scheduler has to answer
 AHEAD = 4  # pieces of work a worker has waiting
 
 
-class Crew:
+class WorkerPool:
     """Workers of one kind, for a `with` block.
 
     scheduler: None works here, one piece after the other; "processes" on `workers` processes of this machine; "local"
@@ -77,7 +77,7 @@ class Crew:
                 f"No Dask scheduler answers at {scheduler}: {error}. Start one, or use 'local'."
             ) from error
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "WorkerPool":
         return self
 
     def __exit__(self, *reason):

@@ -1,8 +1,8 @@
-"""`accumulate`: Informations of a fleet's logs, on one process or many, resumable, with a table of what failed."""
+"""Sums of a fleet: Informations of its logs, on one process or many, resumable, with a table of what failed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
-from functools import reduce
+from dataclasses import dataclass
+from functools import cached_property, reduce
 from operator import add
 from typing import Any
 
@@ -10,20 +10,100 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.dynamics import pays, with_motors
-from steelyard.errors import LogError, OptionError, SteelyardError, choices
-from steelyard.fleet import kept
-from steelyard.fleet.crew import Crew
-from steelyard.fleet.part import Head, Part, summed, together
-from steelyard.fleet.partitions import PIECE, Partition, partitions
+from steelyard.errors import LogError, OptionError, SteelyardError
+from steelyard.fleet import cache
+from steelyard.fleet.evidence import Evidence
+from steelyard.fleet.executor import WorkerPool
+from steelyard.fleet.partitions import PIECE, Head, Part, Partition, Samples, partition_sums, partitions, total_of
 from steelyard.fleet.runs import Run, runs_of
-from steelyard.fleet.sums import Accumulation, Failure, RunSums
 from steelyard.information import KERNEL, SAMPLE_SECONDS, Information
+from steelyard.job import Job
 from steelyard.model import Robot
-from steelyard.pipeline import Job, Progress, load_with_side
-from steelyard.terms import layout_of, text_of
+from steelyard.pipeline import Progress, job_of, load_with_side
+from steelyard.terms import layout_of
 
 FAN = 16  # Informations that one task of the reduction adds
 REFUSED, FAILED = "refused", "failed"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A log, or rows of one, that is not in the sums. kind: "refused" for what the log is, "failed" for what happened
+    (reading, a worker's death); attempts: how often it was tried."""
+
+    run: Run
+    rows: tuple[int, int] | None
+    kind: str
+    reason: str
+    attempts: int
+
+
+@dataclass(frozen=True, eq=False)
+class RunSums:
+    """What a fleet knows of a run: evidence of its base parameters in memory, its sums here or where they are cache."""
+
+    run: Run
+    samples: Samples
+    evidence: Evidence
+    unexplained: float
+    inflation: float
+    findings: tuple[str, ...]
+    seconds: float
+    parts: tuple[Part | str, ...]
+    robot: Robot
+
+    def load(self) -> tuple[Part, ...]:
+        """Its parts, read where they are cache."""
+        return tuple(cache.load_part(part, self.robot) if isinstance(part, str) else part for part in self.parts)
+
+    @property
+    def fitted(self) -> Information:
+        """Information of the samples to fit."""
+        return total_of([part.fitted for part in self.load()])
+
+    @property
+    def held(self) -> Information:
+        """Information of the samples held out."""
+        return total_of([part.held for part in self.load()])
+
+
+@dataclass(frozen=True, eq=False)
+class Accumulation:
+    """Sums of a fleet.
+
+    runs: those with samples in the sums, by robot and time. fitted, held: Information of all samples to fit, and of all
+    held out. failures: every log, or part of one, that is not in the sums. computed, reused: partitions of this call
+    and of earlier ones; bytes: of the files used; seconds: of work, of all workers together; where: who worked.
+    """
+
+    job: Job
+    robot: Robot
+    runs: tuple[RunSums, ...]
+    fitted: Information
+    held: Information
+    failures: tuple[Failure, ...]
+    computed: int
+    reused: int
+    bytes: int
+    where: str
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Samples read, fitted and held out, over all runs."""
+        return reduce(add, (run.samples for run in self.runs))
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of work on logs, over all workers and calls."""
+        return sum(run.seconds for run in self.runs)
+
+    @cached_property
+    def robots(self) -> dict[str, tuple[RunSums, ...]]:
+        """Runs of each robot, in order of time."""
+        found: dict[str, list[RunSums]] = {}
+        for each in self.runs:
+            found.setdefault(each.run.robot, []).append(each)
+        return {name: tuple(runs) for name, runs in found.items()}
 
 
 def accumulate(
@@ -42,16 +122,16 @@ def accumulate(
 
     model: path of the URDF or MJCF file that all robots share. logs: see `runs_of`: a folder, a table, a pattern, a
     list. keep: folder or URL for finished partitions, each under the fingerprint of its log, model, options and
-    version: a run that was killed goes on where it was. scheduler, workers: see `Crew`; None works in this process, on
-    the same path. retries: of what is not the log's own fault. piece: rows from which a Parquet log is cut in pieces,
-    which bounds memory whatever its length. progress: called with a stage and the share done. options: of a `Job` that
-    concern logs (cutoff, friction, armature, coupling, rotors, side, floating, gravity, validation, reversal_weight,
-    channels).
+    version: a run that was killed goes on where it was. scheduler, workers: see `WorkerPool`; None works in this
+    process, on the same path. retries: of what is not the log's own fault. piece: rows from which a Parquet log is cut
+    in pieces, which bounds memory whatever its length. progress: called with a stage and the share done. options: of a
+    `Job` that concern logs (cutoff, friction, armature, coupling, rotors, side, floating, gravity, validation,
+    reversal_weight, channels).
 
     The sums are the same to rounding on any workers. A log that cannot be used is in `failures`, never fatal. Raises
     OptionError for options that do not fit, LogError when not one log could be used.
     """
-    return carried_out(
+    return accumulate_job(
         job_of(model, **options),
         runs_of(logs),
         keep=keep,
@@ -63,24 +143,7 @@ def accumulate(
     )
 
 
-def job_of(model, **options) -> Job:
-    """A Job without logs, of options as `identify` takes them. Raises OptionError for others."""
-    allowed = {field.name for field in fields(Job)} - {"model", "logs"}
-    if unknown := sorted(set(options) - allowed):
-        raise OptionError(f"A fleet has no option {choices(unknown)}; there are {choices(sorted(allowed))}.")
-    if isinstance(options.get("friction"), str):
-        options["friction"] = (options["friction"],)
-    if "coupling" in options:
-        options["coupling"] = tuple(text_of(group) for group in options["coupling"])
-    if options.get("side") is not None:
-        options["side"] = str(options["side"])
-    if "folders" in options:
-        options["folders"] = tuple(map(str, options["folders"]))
-    options |= {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
-    return Job(model=str(model), logs=(), **options)
-
-
-def carried_out(
+def accumulate_job(
     job: Job,
     runs: Sequence[Run],
     *,
@@ -103,12 +166,12 @@ def carried_out(
     layout_of(robot, **job.columns)  # refuses what the robot does not have before any log is read
     report("looking for logs", 0.0)
     work = partitions(runs, job, robot, piece=piece)
-    with Crew(scheduler, workers) as crew:
-        done, failures, computed = _worked(crew, job, robot, work, keep, retries, report)
+    with WorkerPool(scheduler, workers) as pool:
+        done, failures, computed = _computed(pool, job, robot, work, keep, retries, report)
         if not done:
             raise LogError(f"Not one of {len(work)} logs could be used. The first: {failures[0].reason}")
         report("adding up", 0.95)
-        sums = _totals(crew, robot, [done[partition] for partition in work if partition in done], retries)
+        sums = _totals(pool, robot, [done[partition] for partition in work if partition in done], retries)
     kept_runs = _runs(robot, work, done)
     report("done", 1.0)
     return Accumulation(
@@ -121,27 +184,27 @@ def carried_out(
         computed=computed,
         reused=len(done) + len(failures) - computed,
         bytes=sum(partition.bytes for partition in done),
-        where=crew.where,
+        where=pool.where,
     )
 
 
-def _worked(crew: Crew, job: Job, robot: Robot, work: list[Partition], keep, retries: int, report: Callable):
+def _computed(pool: WorkerPool, job: Job, robot: Robot, work: list[Partition], keep, retries: int, report: Callable):
     """Head and part (or where it is kept) of each partition that has sums; failures; how many were computed."""
     done: dict[Partition, tuple[Head, Part | str]] = {}
     failures: dict[Partition, Failure] = {}
     left = []
     for k, partition in enumerate(work):
-        if not _recalled(partition, robot, keep, done, failures):
+        if not _from_cache(partition, robot, keep, done, failures):
             left.append(partition)
         report("looking for finished work", 0.05 * (k + 1) / len(work))
-    engine = _engine(robot, left, crew.count)
+    engine = _engine(robot, left, pool.count)
     tasks = [(job, robot, partition, engine, keep) for partition in left]
-    for count, (place, result, attempts) in enumerate(crew.results(worked, tasks, retries=retries)):
+    for count, (place, result, attempts) in enumerate(pool.results(sum_partition, tasks, retries=retries)):
         partition = left[place]
         if isinstance(result, BaseException):
             failures[partition] = _failure(partition, result, attempts)
             if keep is not None and isinstance(result, SteelyardError):
-                kept.save_refusal(kept.refusal_path(keep, partition.key), REFUSED, failures[partition].reason)
+                cache.save_refusal(cache.refusal_path(keep, partition.key), REFUSED, failures[partition].reason)
         else:
             done[partition] = result
         report(f"{len(done)} of {len(work)} logs, {len(failures)} failed", 0.05 + 0.9 * (count + 1) / len(left))
@@ -149,28 +212,28 @@ def _worked(crew: Crew, job: Job, robot: Robot, work: list[Partition], keep, ret
     return done, ordered, len(left)
 
 
-def _recalled(partition: Partition, robot: Robot, keep, done, failures) -> bool:
-    """Whether earlier work on a partition was found where it is kept."""
+def _from_cache(partition: Partition, robot: Robot, keep, done, failures) -> bool:
+    """Whether earlier work on a partition was found where it is cache."""
     if keep is None:
         return False
-    path, refused = kept.part_path(keep, partition.key), kept.refusal_path(keep, partition.key)
+    path, refused = cache.part_path(keep, partition.key), cache.refusal_path(keep, partition.key)
     if storage.exists(path):
-        done[partition] = kept.load_part(path, robot).head, path
+        done[partition] = cache.load_part(path, robot).head, path
     elif storage.exists(refused):
-        kind, reason = kept.load_refusal(refused)
+        kind, reason = cache.load_refusal(refused)
         failures[partition] = Failure(partition.run, partition.rows, kind, reason, 0)
     else:
         return False
     return True
 
 
-def worked(job: Job, robot: Robot, partition: Partition, engine: str, keep) -> tuple[Head, Part | str]:
+def sum_partition(job: Job, robot: Robot, partition: Partition, engine: str, keep) -> tuple[Head, Part | str]:
     """The work of a partition on whatever worker; its sums are written where they are kept, or returned."""
-    part = summed(job, robot, partition, engine)
+    part = partition_sums(job, robot, partition, engine)
     if keep is None:
         return part.head, part
-    path = kept.part_path(keep, partition.key)
-    kept.save_part(part, path)
+    path = cache.part_path(keep, partition.key)
+    cache.save_part(part, path)
     return part.head, path
 
 
@@ -187,7 +250,7 @@ def _engine(robot: Robot, left: Sequence[Partition], workers: int) -> str:
     return "numba" if compiled else "auto"
 
 
-def _totals(crew: Crew, robot: Robot, parts: list[tuple[Head, Part | str]], retries: int):
+def _totals(pool: WorkerPool, robot: Robot, parts: list[tuple[Head, Part | str]], retries: int):
     """Information of all fitted and of all held-out samples: sums of FAN parts on the workers, then sums of sums."""
     level: list[Any] = [part for _, part in parts]
     first = True
@@ -195,24 +258,24 @@ def _totals(crew: Crew, robot: Robot, parts: list[tuple[Head, Part | str]], retr
         groups = [level[i : i + FAN] for i in range(0, len(level), FAN)]
         if first and isinstance(level[0], str):
             found = {}
-            for place, result, _ in crew.results(added, [(robot, group) for group in groups], retries=retries):
+            for place, result, _ in pool.results(sum_group, [(robot, group) for group in groups], retries=retries):
                 if isinstance(result, BaseException):
                     raise result
                 found[place] = result
             level = [found[place] for place in range(len(groups))]
         else:
-            level = [added(robot, group) for group in groups]
+            level = [sum_group(robot, group) for group in groups]
         first = False
     return level[0]
 
 
-def added(robot: Robot, group: Sequence) -> tuple[Information, Information]:
+def sum_group(robot: Robot, group: Sequence) -> tuple[Information, Information]:
     """Fitted and held-out Information of parts, of paths of parts, or of pairs of Informations."""
     pairs = []
     for each in group:
-        part = kept.load_part(each, robot) if isinstance(each, str) else each
+        part = cache.load_part(each, robot) if isinstance(each, str) else each
         pairs.append((part.fitted, part.held) if isinstance(part, Part) else part)
-    return together([fitted for fitted, _ in pairs]), together([held for _, held in pairs])
+    return total_of([fitted for fitted, _ in pairs]), total_of([held for _, held in pairs])
 
 
 def _runs(robot: Robot, work: list[Partition], done) -> tuple[RunSums, ...]:

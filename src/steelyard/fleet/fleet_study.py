@@ -7,12 +7,11 @@ from operator import add
 import numpy as np
 
 from steelyard.errors import OptionError
+from steelyard.fleet.accumulation import Accumulation, RunSums
 from steelyard.fleet.causes import Cause, causes_of
 from steelyard.fleet.changes import Alarm, alarms, run_spread
-from steelyard.fleet.evidence import Evidence
+from steelyard.fleet.evidence import Evidence, marginal, pseudo_inverse
 from steelyard.fleet.population import FEWEST, Population, population
-from steelyard.fleet.statistics import marginal, pseudo_inverse
-from steelyard.fleet.sums import Accumulation, RunSums
 
 FALSE_ALARM = 0.05
 UNKNOWN = 0.5  # share of what sets robots apart that may stay unknown of one before it needs a new motion
@@ -105,14 +104,14 @@ def study(accumulation: Accumulation, *, false_alarm: float = FALSE_ALARM) -> St
     robots = accumulation.robots
     raw = {name: [run.evidence for run in runs] for name, runs in robots.items()}
     spread, pairs = run_spread(list(raw.values()), info.basis.count)
-    blurred = {name: [each.blurred(spread) for each in evidences] for name, evidences in raw.items()}
+    with_spread = {name: [each.with_spread(spread) for each in evidences] for name, evidences in raw.items()}
     rate = {"false_alarm": false_alarm, "robots": len(robots)}
     found = {
         name: alarms(raw[name], [r.run.time for r in runs], causes, spread=spread, pairs=pairs, **rate)
         for name, runs in robots.items()
     }
     since = {name: each[-1].first if each else 0 for name, each in found.items()}
-    now = {name: reduce(add, evidences[since[name] :]) for name, evidences in blurred.items()}
+    now = {name: reduce(add, evidences[since[name] :]) for name, evidences in with_spread.items()}
     people = population(list(now.values()), causes, false_alarm=false_alarm)
     whole = reduce(add, (each for evidences in raw.values() for each in evidences)).precision
     usual = marginal(Evidence(whole / len(accumulation.runs), np.zeros(len(spread))))[1]
