@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.diagnose import Fault, case_of, delays, diagnose, zeros
+from steelyard.diagnose import Fault, case_of, delays, diagnose, position_offsets
 from steelyard.errors import FitError, LogError
 from steelyard.fit import consistent
 from steelyard.information import accumulate
@@ -179,7 +179,7 @@ def _against(
         notes.append(f"not compared with the model: {error}")
         return {}
     meaningless = any(fault.severity == "fatal" for fault in faults)
-    off = {} if meaningless else zeros(case).by_name(robot.dof_names)
+    off = {} if meaningless else position_offsets(case).by_name(robot.dof_names)
     return {
         "delays": late,
         "zeros": off,
