@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from steelyard.inertia import parameters
 from steelyard.payload import WrenchLog, filter_motion
-from steelyard.payload.experiment import NOISE, POSE_NOISE, wrist_motion
+from steelyard.payload.tray_experiment import NOISE, POSE_NOISE, wrist_motion
 
 SHAPES = ("box", "rod", "plate", "ellipsoid", "cylinder", "tube", "hammer")
 DENSITIES = ("homogeneous", "core", "shell", "random")

@@ -14,8 +14,7 @@ NOISE = (0.3, 0.03)  # N, N m
 
 def run() -> dict:
     """Problems a second on all cores, medians of interleaved runs."""
-    from steelyard.payload.batch import entropic_fits
-    from steelyard.payload.geo import entropic_fit
+    from steelyard.payload.entropic import entropic_fit, entropic_fits
 
     factors, right, prior = problems()
     gram, moment = np.swapaxes(factors, 1, 2) @ factors, np.einsum("nij,ni->nj", factors, right)
@@ -36,8 +35,8 @@ def run() -> dict:
 def problems():
     """Factors (COUNT, 10, 10), right sides (COUNT, 10) in units of the noise, and a prior: eight objects of the
     experiment of paper E, swung from many phases; the prior knows the tray's shape and 1 kg."""
-    from steelyard.payload.experiment import LAYOUTS, test_object, wrist_motion
-    from steelyard.payload.information import accumulate
+    from steelyard.payload.tray_experiment import LAYOUTS, test_object, wrist_motion
+    from steelyard.payload.wrench_sums import accumulate
 
     rng = np.random.default_rng(0)
     motions = [accumulate(wrist_motion(1.0, DURATION, start=s)).whitened(NOISE)[0] for s in rng.uniform(0, 100, STARTS)]

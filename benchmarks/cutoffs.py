@@ -51,13 +51,11 @@ class Bench:
     def error(self, log: sy.Log, cutoff: float | None, torque_cutoff: float | None, smoother: str) -> float:
         """Of the model identified with a cutoff of positions and one of torques, Hz."""
         done = filters.differentiate(log, cutoff, torque_cutoff=torque_cutoff, smoother=smoother)
-        band = filters.torque_cutoff_for(log, cutoff, torque_cutoff)
         done = done[:: max(1, round(done.rate / KEPT))]
         info = sy.accumulate(
             self.given,
             done,
             armature=True,
-            independence=min(1.0, 2 * band / done.rate),
             sample_weights=partial(reversal_weights, self.given),
         )
         return sy.validate(sy.fit.consistent(info), self.judge).relative_error

@@ -136,7 +136,7 @@ def simulated() -> dict:
         log, _, reference = moved(robot, 3, **options)
         log = sy.filters.differentiate(spoiled(log), cutoff)
         motion = sy.filters.differentiate(sy.simulate.follow(given, reference), cutoff)
-        columns = {"armature": True, "independence": min(1.0, 2 * cutoff / RATE)}
+        columns = {"armature": True}
         tasks[name] = (Task(given, [log], [motion], columns), held_out)
     return tasks
 
@@ -153,9 +153,9 @@ def measured() -> dict:
             path.write_text(urdf(DATA / "models.json", key))
             robot = sy.load(path)
         pairs = [_filtered(sy.read_log(DATA / f"{file}.npz", robot), columns.get("coupling", ())) for file in files]
-        columns = columns | {"armature": True, "independence": pairs[0][2]}
+        columns = columns | {"armature": True}
         if len(pairs) == 1:
-            log, clean, _ = pairs[0]
+            log, clean = pairs[0]
             halves = zip(folds(log, 3), folds(clean, 3), strict=True)
             tasks[name] = [(Task(robot, [a[0]], [b[0]], columns), a[1]) for a, b in halves]
         else:
@@ -168,11 +168,10 @@ def measured() -> dict:
 
 
 def _filtered(log, coupling):
-    """A log at its own cutoff and at half of it, the same samples, and the share of independent ones."""
+    """A log at its own cutoff and at half of it, the same samples."""
     cutoff = cutoff_for(log, None)
     drop = round(2 * log.rate / cutoff)
-    own, clean = (sy.filters.differentiate(log, each, drop=drop, coupling=coupling) for each in (cutoff, cutoff / 2))
-    return own, clean, min(1.0, 2 * cutoff / log.rate)
+    return tuple(sy.filters.differentiate(log, each, drop=drop, coupling=coupling) for each in (cutoff, cutoff / 2))
 
 
 def error(estimator, fit, pairs) -> float:

@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from steelyard.payload import OnlineEstimator
-from steelyard.payload.experiment import test_object, wrist_motion
-from steelyard.payload.information import wrench_regressor
+from steelyard.payload.tray_experiment import test_object, wrist_motion
+from steelyard.payload.wrench_sums import wrench_regressor
 
 NOISE = (0.1, 0.005)  # N and N m, a good wrist sensor
 SPANS = ((2.0, 6.0, "hammer"), (6.0, 10.0, "barbell"))  # s, what is held

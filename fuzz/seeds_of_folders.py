@@ -11,8 +11,7 @@ import steelyard as sy
 from fuzz import seeds, seeds_of_meshes
 from fuzz.seeds import log_files, small_runs  # which puts tests/ on the path
 from fuzz.zipped import packed
-from steelyard.payload import Request, write_payload
-from steelyard.payload.command import identify_files
+from steelyard.payload import Request, identify_files, write_payload
 
 MESHED = """<robot name="meshed"><link name="base"/><link name="arm">
 <inertial><origin xyz="0 0 .1" rpy="0 0 0"/><mass value="2"/>

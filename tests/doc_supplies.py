@@ -19,8 +19,8 @@ from payload_logs import static, swing
 from small_runs import JOINTS, MODEL, NAMES, motion, torques, write_log, write_model
 from steelyard.app import app
 from steelyard.inertia import parameters
-from steelyard.payload.experiment import test_object as object_of_weights
-from steelyard.payload.information import wrench_regressor
+from steelyard.payload.tray_experiment import test_object as object_of_weights
+from steelyard.payload.wrench_sums import wrench_regressor
 
 DEMO = "steelyard demo --out demo-out"
 THING = object_of_weights("tee")  # what is held

@@ -6,8 +6,8 @@ import pytest
 from robots import SHARED_DATA
 from steelyard.inertia import parameters
 from steelyard.payload import WrenchLog
-from steelyard.payload.experiment import wrist_motion
-from steelyard.payload.information import wrench_regressor
+from steelyard.payload.tray_experiment import wrist_motion
+from steelyard.payload.wrench_sums import wrench_regressor
 
 TOOLS = ("Box_Wrench", "Hammer", "Measuring_Tape", "Pliers", "Screwdriver")
 MODERATE = (0.1, 0.005, 0.05, 0.5)  # force, torque, linear and angular acceleration (Table II)

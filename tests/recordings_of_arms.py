@@ -11,7 +11,6 @@ import numpy as np
 import steelyard as sy
 from robots import urdf
 from steelyard.inertia import from_com_inertia
-from steelyard.log import torque_cutoff_for
 from steelyard.pipeline import prepared
 from steelyard.simulate import Sensors, record
 
@@ -74,20 +73,18 @@ def with_gravity(robot: sy.Robot, vector) -> sy.Robot:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """An estimate, the filtered log it comes from and the share of its samples that is independent."""
+    """An estimate and the filtered log it comes from."""
 
     estimate: sy.fit.Estimate
     log: sy.Log
-    independence: float
 
 
 def fitted(robot: sy.Robot, log: sy.Log, *, fit=sy.fit.consistent, **options) -> Fitted:
-    share = min(1.0, 2 * torque_cutoff_for(log) / log.rate)
     filtered = prepared(log)
-    info = sy.accumulate(robot, filtered, armature=True, independence=share, **options)
-    return Fitted(fit(info), filtered, share)
+    info = sy.accumulate(robot, filtered, armature=True, **options)
+    return Fitted(fit(info), filtered)
 
 
 def diagnosis_of(robot: sy.Robot, log: sy.Log, **options) -> sy.diagnose.Diagnosis:
     done = fitted(robot, log, **options)
-    return sy.diagnose.diagnose(done.estimate, done.log, independence=done.independence)
+    return sy.diagnose.diagnose(done.estimate, done.log)

@@ -12,8 +12,8 @@ HEAD = """# Troubleshooting
 
 Every finding of `steelyard identify` and `steelyard inspect` has a code, and ends with what to do. Fatal ones make the
 identified masses meaningless, so `identify` refuses the log; for those marked * `--accept CODE` goes on all the same.
-Warnings are to be looked at before the result is used. How faults are told apart: [diagnosis](diagnosis.md); what checks
-of a log look at: [is this log usable?](log_checks.md).
+Warnings are to be looked at before the result is used. How faults are told apart: [diagnosis](diagnosis.md); what
+checks of a log look at: [is this log usable?](log_checks.md).
 """
 HEADINGS = {
     "diagnosis": "Faults of model, mounting and drives",

@@ -1,4 +1,4 @@
-"""Words of the documentation that are written by hand: `python tools/words.py`. Pages that a tool writes are left aside."""
+"""Words of the documentation that are written by hand: `python tools/words.py`."""
 
 import re
 from pathlib import Path

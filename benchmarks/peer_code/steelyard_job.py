@@ -6,7 +6,7 @@ from steelyard import accumulate, filters, fit, load, read_log
 def identify(urdf: str, file: str, cutoff: float):
     robot = load(urdf)
     log = filters.differentiate(filters.restamp(read_log(file, robot)), cutoff=cutoff)
-    info = accumulate(robot, log, armature=True, independence=min(1.0, 2 * cutoff / log.rate))
+    info = accumulate(robot, log, armature=True)
     estimate = fit.consistent(info)
     friction = estimate.friction
     return (

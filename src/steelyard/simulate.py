@@ -3,9 +3,10 @@
 The engine is independent of our own dynamics, so a log recorded here tests the identification and not itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ from steelyard.errors import ModelError, OptionError, choices
 from steelyard.fit import Estimate
 from steelyard.log import Log
 from steelyard.model import Robot, force_from_mujoco, from_mujoco, heard, to_mujoco
-from steelyard.terms import COULOMB_WIDTH
+from steelyard.terms import COULOMB_WIDTH, TERMS
 
 STEP = 1e-3  # s, control and integration step
 BANDWIDTH = 40.0  # rad/s of the tracking controller
@@ -156,10 +157,13 @@ def follow(model: Robot | Estimate, reference: Log, *, controller: JointPD | Non
     curve = make_interp_spline(reference.t, reference.q, k=5)
     t = np.arange(reference.t[0], reference.t[-1] + STEP, STEP)
     at = np.minimum(t, reference.t[-1])
-    offset = np.zeros(robot.nv)
-    if isinstance(model, Estimate) and "offset" in model.layout.terms:
-        offset[list(model.layout.dofs)] = model.friction["offset"]
-    motion = _drive(robot, t, curve(at), curve(at, 1), curve(at, 2), controller=controller, offset=offset)
+    unstated = {}
+    if isinstance(model, Estimate):
+        for term in model.layout.terms:
+            if TERMS[term].stated is None:
+                unstated[term] = np.zeros(robot.nv)
+                unstated[term][list(model.layout.dofs)] = model.friction[term]
+    motion = _drive(robot, t, curve(at), curve(at, 1), curve(at, 2), controller=controller, unstated=unstated)
     at_reference = {key: make_interp_spline(t, motion[key], k=3)(reference.t) for key in ("q", "v", "a", "tau")}
     return Log(t=reference.t, **at_reference, joint_names=_column_names(robot), name=f"{robot.name} simulated")
 
@@ -193,19 +197,26 @@ def _sines(t, frequency, amplitude, phase):
 
 
 def _drive(
-    robot: Robot, t, q_ref, v_ref, a_ref, *, controller: JointPD | None = None, offset: np.ndarray | float = 0.0
+    robot: Robot,
+    t,
+    q_ref,
+    v_ref,
+    a_ref,
+    *,
+    controller: JointPD | None = None,
+    unstated: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> dict:
     """Track a reference in MuJoCo, by computed torque or a controller. Returns t, q, v, a, tau of every step.
 
     Leapfrog: positions at the steps, velocities between them. The velocity at a step is found together with the
     acceleration that it decides, so torque and all states of a row belong to one instant; `mj_step` would have
-    velocities, and the friction that follows from them, half a step late. offset: (nv,) constant torque that acts
-    against the motors.
+    velocities, and the friction that follows from them, half a step late. unstated: (nv,) parameters of
+    friction terms that the robot's model does not state, such as offsets, by term.
     """
     import mujoco
 
     m = _compiled(robot)
-    if robot.mimic_names and (controller is not None or np.any(offset)):
+    if robot.mimic_names and (controller is not None or any(map(np.any, unstated.values()))):
         raise ModelError(
             f"Robot '{robot.name}' has mimic joints ({choices(robot.mimic_names)}), which are driven along with their "
             "masters by computed torque alone; leave controller and torque offsets out."
@@ -219,7 +230,7 @@ def _drive(
     states = [np.empty((len(t), size)) for size in (m.nq, m.nv, m.nv, m.nv)]
     error, pull, inertia = np.empty(m.nv), np.empty(m.nv), np.empty((m.nv, m.nv))
     # friction is applied by hand: MuJoCo's own friction loss is a constraint without a closed form
-    friction = _Friction(m.dof_damping.copy(), m.dof_frictionloss.copy(), offset)
+    friction = _Friction({"viscous": m.dof_damping.copy(), "coulomb": m.dof_frictionloss.copy(), **unstated})
     m.dof_damping[:] = m.dof_frictionloss[:] = 0
     stiffness, gain = (0.0, 0.0) if controller is None else map(np.asarray, (controller.stiffness, controller.damping))
     with heard(), np.errstate(over="ignore", invalid="ignore"):  # motions that diverge are refused below
@@ -258,18 +269,21 @@ def _drive(
 
 @dataclass(frozen=True, eq=False)
 class _Friction:
-    """Viscous and smoothed Coulomb friction and constant torque of each degree in MuJoCo's order: (nv,) each."""
+    """Friction of each degree in MuJoCo's order: parameters (nv,) by term."""
 
-    damping: np.ndarray
-    coulomb: np.ndarray
-    offset: np.ndarray | float
+    parameters: Mapping[str, np.ndarray]
 
     def torque(self, v) -> np.ndarray:
-        return self.damping * v + self.coulomb * np.tanh(v / COULOMB_WIDTH) + self.offset
+        direction = np.tanh(v / COULOMB_WIDTH)
+        torques = [value * TERMS[term].column(v, v, direction) for term, value in self.parameters.items()]
+        return np.sum(torques, axis=0)
 
     def slope(self, v) -> np.ndarray:
         """Its derivative with the velocity."""
-        return self.damping + self.coulomb * (1 - np.tanh(v / COULOMB_WIDTH) ** 2) / COULOMB_WIDTH
+        direction = np.tanh(v / COULOMB_WIDTH)
+        slope = (1 - direction**2) / COULOMB_WIDTH
+        rates = [value * TERMS[term].rates(v, v, direction, slope)[0] for term, value in self.parameters.items()]
+        return np.sum(np.broadcast_arrays(*rates), axis=0)
 
 
 def _compiled(robot: Robot):

@@ -1,7 +1,8 @@
-"""Names, units and slices of every column of a regression. The only place with column arithmetic.
+"""What each column of a regression is: its name, unit and place, and the torque of friction and drive terms.
 
-Columns stand in the order `[10 per link | 10 per rotor | viscous | coulomb | offset | armature | extras]`, each term
-with one column per degree of freedom it acts on; extras are couplings, springs and columns of the user, one by one.
+`TERMS` holds one record a term; `ParameterLayout` has all column arithmetic. Columns stand in the order `[10 per link |
+10 per rotor | viscous | coulomb | offset | armature | extras]`, each term with one column per degree of freedom it acts
+on; extras are couplings, springs and columns of the user, one by one.
 """
 
 import re
@@ -10,66 +11,101 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from steelyard.defaults import FRICTION
+from array_api_compat import array_namespace
+
 from steelyard.errors import OptionError, choices
-from steelyard.inertia import NAMES, UNITS
 
-RATIO = r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+"
-
-
-def ratios_of(group, names: Collection[str]) -> dict[str, float]:
-    """Ratio of each joint of a coupling. names: of the joints there are, which a text may refer to.
-
-    Raises OptionError for a text that names other joints, or for fewer than two joints or a ratio of zero.
-    """
-    if isinstance(group, str):
-        ratios = _parsed(group, names)
-    else:
-        ratios = dict(group) if isinstance(group, Mapping) else dict.fromkeys(group, 1.0)
-    if len(ratios) < 2 or not all(ratios.values()):
-        raise OptionError(f"A coupling needs two joints or more, with ratios that are not zero; got {group!r}.")
-    return {joint: float(ratio) for joint, ratio in ratios.items()}
-
-
-def text_of(group) -> str:
-    """A coupling as text; a text stays as it is."""
-    if isinstance(group, str):
-        return group
-    ratios = dict(group) if isinstance(group, Mapping) else dict.fromkeys(group, 1.0)
-    parts = (
-        f"{'-' if ratio < 0 else '+'}{'' if abs(ratio) == 1 else f'{abs(ratio)!r}*'}{joint}"
-        for joint, ratio in ratios.items()
-    )
-    return "".join(parts).removeprefix("+")
-
-
-def motor_of(ratios: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """The same whatever the order in which its joints were given."""
-    return tuple(sorted((joint, float(ratio)) for joint, ratio in ratios.items()))
-
-
-def _parsed(text: str, names: Collection[str]) -> dict[str, float]:
-    known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    term = re.compile(rf"\s*([+-]?)\s*(?:({RATIO})\*)?({known})\s*(?=[+-]|$)")
-    ratios, at = {}, 0
-    while at < len(text):
-        found = term.match(text, at)
-        if found is None or (at > 0 and not found[1]) or found[3] in ratios:
-            raise OptionError(
-                f"coupling '{text}' is not understood at '{text[at:]}': expected joints with signs between them, such "
-                f"as A+B, A-B or A-0.5*B, each once. The robot's driven joints: {choices(names)}."
-            )
-        ratios[found[3]] = (-1.0 if found[1] == "-" else 1.0) * float(found[2] or 1.0)
-        at = found.end()
-    return ratios
-
-
-TERMS = {"viscous": "N m s/rad", "coulomb": "N m", "offset": "N m", "armature": "kg m^2"}
 # Half-width of standstill, rad/s or m/s, of Coulomb friction `tanh(v / width)`: near zero speed the sign of a measured
 # speed is noise. Blocked cross-validation on real logs (Panda, UR10, TX40) is flat between 0.02 and 0.1.
 COULOMB_WIDTH = 0.05
+
+
+@dataclass(frozen=True)
+class Term:
+    """A friction or drive term: what each driven degree of freedom adds to its torque, one parameter a degree.
+
+    name: in options, columns and summaries. units: of the parameter where the joint turns and where it slides. column:
+    torque per unit of the parameter, function of v, a and the direction of motion (the smoothed sign of v), arrays of
+    one shape. rates: derivatives of that torque with v and a, function of v, a, the direction and its slope over v.
+    stated: the attribute of a Robot, and of MJCF joints, that keeps the value (URDF has `damping` and, as `friction`,
+    `frictionloss`); None where no model file has a place for it. nonnegative: whether the parameter cannot be negative.
+    odd: whether the torque changes sign with the direction of time; odd torques dissipate, and no motion confuses them
+    with those of bodies. inertial: whether the torque is the rate of a momentum `parameter * v`. directed: whether the
+    column depends on the direction of motion.
+    """
+
+    name: str
+    units: tuple[str, str]
+    column: Callable[[Any, Any, Any], Any]
+    rates: Callable[[Any, Any, Any, Any], tuple[Any, Any]]
+    stated: str | None = None
+    nonnegative: bool = True
+    odd: bool = True
+    inertial: bool = False
+    directed: bool = False
+
+
+def _constant(v, a, direction):
+    return array_namespace(v).ones_like(v)
+
+
+# In the order of their columns. A term is one record here: columns, fits, reports and the command line follow.
+TERMS = {
+    term.name: term
+    for term in (
+        Term(
+            "viscous",
+            units=("N m s/rad", "N s/m"),
+            column=lambda v, a, direction: v,
+            rates=lambda v, a, direction, slope: (1.0, 0.0),
+            stated="damping",
+        ),
+        Term(
+            "coulomb",
+            units=("N m", "N"),
+            column=lambda v, a, direction: direction,
+            rates=lambda v, a, direction, slope: (slope, 0.0),
+            stated="frictionloss",
+            directed=True,
+        ),
+        Term(
+            "offset",
+            units=("N m", "N"),
+            column=_constant,
+            rates=lambda v, a, direction, slope: (0.0, 0.0),
+            nonnegative=False,
+            odd=False,
+        ),
+        Term(
+            "armature",
+            units=("kg m^2", "kg"),
+            column=lambda v, a, direction: a,
+            rates=lambda v, a, direction, slope: (0.0, 1.0),
+            stated="armature",
+            odd=False,
+            inertial=True,
+        ),
+    )
+}
 COUPLED = ("armature", "viscous", "coulomb")  # columns of a coupling, in their order
 SPRING_UNIT = "N m/rad"
+
+
+def friction_terms() -> tuple[str, ...]:
+    """Names of the terms that the option `friction` chooses from: all but those of inertia."""
+    return tuple(term.name for term in TERMS.values() if not term.inertial)
+
+
+def term_of(name: str) -> Term:
+    """A term by name. Raises OptionError that lists the names."""
+    if name not in TERMS:
+        raise OptionError(f"Unknown friction term '{name}'. Choose from {choices(TERMS)}.")
+    return TERMS[name]
+
+
+def stated_values(robot) -> dict[str, Any]:
+    """Values (nv,) that a robot's model states, by term; offsets and others without a place in a file are left out."""
+    return {term.name: getattr(robot, term.stated) for term in TERMS.values() if term.stated}
 
 
 @dataclass(frozen=True)
@@ -175,32 +211,101 @@ class ParameterLayout:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """One name a column, such as `link2.Ixx` or `joint3.viscous`."""
+        from steelyard.inertia import NAMES
+
         bodies = [f"{body}.{name}" for body in self.bodies for name in NAMES]
         terms = [f"{dof}.{term}" for term in self.terms for dof in self.dof_names]
         return tuple(bodies + terms + [extra.name for extra in self.extras])
 
     @cached_property
     def units(self) -> tuple[str, ...]:
-        """One unit a column."""
-        effects = [TERMS[term] for term in self.terms for _ in self.dof_names]
+        """One unit a column, of joints that turn."""
+        from steelyard.inertia import UNITS
+
+        effects = [TERMS[term].units[0] for term in self.terms for _ in self.dof_names]
         return (*UNITS * len(self.bodies), *effects, *(extra.unit for extra in self.extras))
 
-    def signed(self, names: Iterable[str]) -> list[int]:
-        """Columns of the named terms, those of couplings included, and of extras that are not negative."""
+    def __post_init__(self):
+        for name in self.terms:
+            term_of(name)
+
+    def of_terms(self, names: Iterable[str]) -> list[int]:
+        """Columns of the named terms, those of couplings included."""
         names = set(names)
         columns = [c for term in self.terms if term in names for c in range(*self.term(term).indices(self.size))]
-        signed = [i for i, extra in enumerate(self.extras) if extra.nonnegative or extra.kind in names]
-        return columns + [self.extra.start + i for i in signed]
+        return columns + [self.extra.start + i for i, extra in enumerate(self.extras) if extra.kind in names]
 
     @property
-    def coupled_coulomb(self) -> tuple[int, ...]:
-        """Which extras are Coulomb friction of a shared motor."""
-        return tuple(i for i, extra in enumerate(self.extras) if extra.kind == "coulomb")
+    def nonnegative(self) -> list[int]:
+        """Columns whose parameters cannot be negative, extras included."""
+        names = [term.name for term in TERMS.values() if term.nonnegative]
+        stated = [self.extra.start + i for i, extra in enumerate(self.extras) if extra.nonnegative]
+        return sorted({*self.of_terms(names), *stated})
+
+    @property
+    def directed(self) -> bool:
+        """Whether a column depends on the direction of motion of a degree or of a shared motor."""
+        return any(TERMS[term].directed for term in self.terms) or bool(self.coupled_directions)
+
+    @property
+    def coupled_directions(self) -> tuple[int, ...]:
+        """Which extras depend on the direction of motion of a shared motor."""
+        return tuple(i for i, extra in enumerate(self.extras) if extra.kind in TERMS and TERMS[extra.kind].directed)
 
     @property
     def without_extras(self) -> "ParameterLayout":
         """The same columns but for the extras."""
         return replace(self, extras=())
+
+
+RATIO = r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+"
+
+
+def ratios_of(group, names: Collection[str]) -> dict[str, float]:
+    """Ratio of each joint of a coupling. names: of the joints there are, which a text may refer to.
+
+    Raises OptionError for a text that names other joints, or for fewer than two joints or a ratio of zero.
+    """
+    if isinstance(group, str):
+        ratios = _parsed(group, names)
+    else:
+        ratios = dict(group) if isinstance(group, Mapping) else dict.fromkeys(group, 1.0)
+    if len(ratios) < 2 or not all(ratios.values()):
+        raise OptionError(f"A coupling needs two joints or more, with ratios that are not zero; got {group!r}.")
+    return {joint: float(ratio) for joint, ratio in ratios.items()}
+
+
+def text_of(group) -> str:
+    """A coupling as text; a text stays as it is."""
+    if isinstance(group, str):
+        return group
+    ratios = dict(group) if isinstance(group, Mapping) else dict.fromkeys(group, 1.0)
+    parts = (
+        f"{'-' if ratio < 0 else '+'}{'' if abs(ratio) == 1 else f'{abs(ratio)!r}*'}{joint}"
+        for joint, ratio in ratios.items()
+    )
+    return "".join(parts).removeprefix("+")
+
+
+def motor_of(ratios: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    """The same whatever the order in which its joints were given."""
+    return tuple(sorted((joint, float(ratio)) for joint, ratio in ratios.items()))
+
+
+def _parsed(text: str, names: Collection[str]) -> dict[str, float]:
+    known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    term = re.compile(rf"\s*([+-]?)\s*(?:({RATIO})\*)?({known})\s*(?=[+-]|$)")
+    ratios, at = {}, 0
+    while at < len(text):
+        found = term.match(text, at)
+        if found is None or (at > 0 and not found[1]) or found[3] in ratios:
+            raise OptionError(
+                f"coupling '{text}' is not understood at '{text[at:]}': expected joints with signs between them, such "
+                f"as A+B, A-B or A-0.5*B, each once. The robot's driven joints: {choices(names)}."
+            )
+        ratios[found[3]] = (-1.0 if found[1] == "-" else 1.0) * float(found[2] or 1.0)
+        at = found.end()
+    return ratios
 
 
 def layout_of(
@@ -215,15 +320,17 @@ def layout_of(
 ) -> ParameterLayout:
     """Layout of a robot's regression.
 
-    friction: any of viscous, coulomb, offset. coupling: groups of joints that share a motor beside their own, each a
+    friction: any of `friction_terms`. coupling: groups of joints that share a motor beside their own, each a
     sequence of names, {name: ratio} or a text such as joint5-joint6 (see `coupling`); three columns each. springs:
     names of joints with a linear spring. extra: the user's columns. rotors: whether the robot's motor rotors are bodies
     with columns of their own. Raises OptionError for another name, or for rotors of a robot that has none described.
     """
     friction = (friction,) if isinstance(friction, str) else tuple(friction or ())
-    unknown = [name for name in friction if name not in FRICTION]
+    unknown = [name for name in friction if name not in friction_terms()]
     if unknown:
-        raise OptionError(f"Unknown friction term '{unknown[0]}'. Choose from {choices(FRICTION)}, or () for none.")
+        raise OptionError(
+            f"Unknown friction term '{unknown[0]}'. Choose from {choices(friction_terms())}, or () for none."
+        )
     if rotors and not robot.rotors:
         raise OptionError(
             f"rotors: robot '{robot.name}' has none. Describe its motors in a side file *.steelyard.toml and read it "
@@ -248,7 +355,7 @@ def _couplings(names: dict[str, int], coupling):
         dofs = tuple(_found(names, joint, "coupling") for joint in ratios)
         label = "".join(f"{'-' if ratio < 0 else '+'}{joint}" for joint, ratio in ratios.items()).removeprefix("+")
         for kind in COUPLED:
-            yield Extra(f"{label}.{kind}", TERMS[kind], kind, dofs, tuple(ratios.values()))
+            yield Extra(f"{label}.{kind}", TERMS[kind].units[0], kind, dofs, tuple(ratios.values()))
 
 
 def _springs(robot, names: dict[str, int], springs):

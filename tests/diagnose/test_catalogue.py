@@ -1,4 +1,4 @@
-"""The catalogue of faults holds every code that the library's findings of robots' logs can have, and its page is new."""
+"""The catalogue of faults holds every code that findings of robots' logs can have, and its page is up to date."""
 
 import ast
 from pathlib import Path
@@ -26,7 +26,7 @@ def made(folder: str) -> dict[str, set[str]]:
 
 def test_every_code_of_a_finding_is_in_the_catalogue():
     codes = [made(folder) for folder in ("log", "diagnose", "prepare", "pipeline")]
-    assert sum(map(len, codes)) > 40
+    assert sum(map(len, codes)) > 30
     assert not {code for each in codes for code in each} - set(CATALOGUE)
 
 

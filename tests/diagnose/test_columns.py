@@ -17,7 +17,7 @@ from steelyard.errors import FitError
 @pytest.fixture(scope="module")
 def case():
     done = fitted(arm("puma560"), recorded("puma560"))
-    return case_of(done.estimate, (done.log,), independence=done.independence)
+    return case_of(done.estimate, (done.log,))
 
 
 def test_information_is_that_of_accumulate(case):
@@ -75,7 +75,7 @@ def test_torque_that_positions_decide(options):
 
 def test_scale_profile_is_the_minimum_over_refits():
     done = fitted(arm("puma560"), scaled(recorded("puma560"), tau={1: 1.3}))
-    case = case_of(done.estimate, (done.log,), independence=done.independence)
+    case = case_of(done.estimate, (done.log,))
     weight, info = 1 / case.free[1] ** 2, case.information
 
     def left(scale):
@@ -95,7 +95,7 @@ def test_thinning_keeps_what_matters_and_bounds_the_work(case):
     assert 300 < len(case) < 1500 and case.independence < 0.6
     long = recorded("puma560")
     done = fitted(arm("puma560"), long)
-    assert len(case_of(done.estimate, (done.log,) * 3, independence=1.0)) <= 1500
+    assert len(case_of(done.estimate, (done.log.replace(bandwidth=None),) * 3)) <= 1500
 
 
 def test_a_raw_regression_has_no_robot_to_diagnose():

@@ -15,7 +15,7 @@ OWN = np.array([0.002, 0.017, 0.005, 0.03, 0.001, 0.011, 0.024])  # s
 
 def case_for(name, log):
     done = fitted(mistaken(arm(name)), log)
-    return case_of(done.estimate, (done.log,), independence=done.independence)
+    return case_of(done.estimate, (done.log,))
 
 
 def lagging(log, joint, delay, *, coulomb):

@@ -103,7 +103,7 @@ def test_what_has_no_name_gets_none(what, joint):
 
 def test_a_cause_that_explains_too_little_is_said_to():
     done = fitted(arm("panda"), with_torque("panda", {1: UNNAMED["nonlinear spring"]}))
-    case = case_of(done.estimate, [done.log], independence=done.independence)
+    case = case_of(done.estimate, [done.log])
     left = analyse(case.robot, (case.regression.q, case.regression.v, case.regression.a), case.tau, case.error, 0.02)
     doubted = fault("torque_sign", "It may be.", "Negate it.", joint=PANDA(2))
     (found,) = [each for each in model_class_faults(case, left, doubted) if each.code == "model_class"]

@@ -21,7 +21,7 @@ def test_expected_errors_are_those_of_drawn_noise():
     kept = (rng.uniform(size=(2, 60)) < [[0.3], [0.8]]).astype(float)
     all_of_them = drawn_error(rows, np.ones((2, 60)), rows, rng)
     assert expected_error(rows, NOISE) == pytest.approx(all_of_them, rel=0.03)
-    assert expected_error(rows, NOISE, independence=0.25) == pytest.approx(2 * all_of_them, rel=0.03)
+    assert expected_error(rows, NOISE, share=0.25) == pytest.approx(2 * all_of_them, rel=0.03)
     found = information_loss(rows * kept[:, :, None], rows, NOISE)
     assert (found.combinations, found.lost) == (5, 0)
     assert found.ratio == pytest.approx(drawn_error(rows, kept, rows, rng) / all_of_them, rel=0.04)

@@ -18,7 +18,10 @@ def case_with(samples: int, *, independence: float = 1.0):
     robot = arm("panda")
     rng = np.random.default_rng(3)
     log = random_log(robot, rng, samples=samples, noise=0.02, torque=lambda *state: _rigid(robot, *state))
-    return case_of(sy.fit.consistent(sy.accumulate(robot, log, armature=True)), (log,), independence=independence)
+    return case_of(
+        sy.fit.consistent(sy.accumulate(robot, log, armature=True)),
+        (log.replace(bandwidth=0.5 * independence * log.rate),),
+    )
 
 
 def _rigid(robot, q, v, a):

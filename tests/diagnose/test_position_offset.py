@@ -17,7 +17,7 @@ OFFSETS = np.array([0.03, 0.05, -0.03, 0.04, -0.05, 0.06, 0.01])
 
 def case_for(name, log, robot=None):
     done = fitted(arm(name) if robot is None else robot, log)
-    return case_of(done.estimate, (done.log,), independence=done.independence)
+    return case_of(done.estimate, (done.log,))
 
 
 @pytest.fixture(scope="module")

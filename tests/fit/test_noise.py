@@ -95,7 +95,8 @@ def few_samples(seed, repeated=1, samples=12):
     log = log.replace(tau=log.tau + noise * rng.normal(size=log.tau.shape))
     parts = {key: np.repeat(getattr(log, key), repeated, axis=0) for key in ("q", "v", "a", "tau")}
     log = log.replace(t=np.arange(repeated * samples) * 0.01, **parts)
-    return accumulate(model, log, independence=1 / repeated, engine="numpy"), truth, noise
+    log = log.replace(bandwidth=log.rate / (2 * repeated))
+    return accumulate(model, log, engine="numpy"), truth, noise
 
 
 def test_few_samples_and_a_prior_tell_the_noise_of_each_joint():

@@ -9,7 +9,7 @@ from problems import random_log, true_base
 from robots import urdf
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import LogError, OptionError
-from steelyard.fit.instrumental import projected
+from steelyard.fit.instrumental_variables import projected
 
 COLUMNS = {"armature": True}
 PLAIN = COLUMNS | {"fit": "least_squares"}
@@ -63,7 +63,7 @@ def test_encoder_noise_biases_least_squares_and_not_these(arm):
     errors = {"least squares": [], "instruments": [], "output torque": []}
     for seed in range(SEEDS):
         log = filtered(noisy(exact, np.random.default_rng(seed)))
-        plain = sy.fit.least_squares(sy.accumulate(robot, log, independence=1.0, **COLUMNS))
+        plain = sy.fit.least_squares(sy.accumulate(robot, log.replace(bandwidth=None), **COLUMNS))
         deviation = np.sqrt(np.diag(plain.covariance))
         instruments = sy.fit.instrumental(robot, log, simulated, **PLAIN)
         output = sy.fit.output_torque(robot, log, lambda *_: simulated, fit="least_squares", **COLUMNS)

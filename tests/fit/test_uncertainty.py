@@ -12,9 +12,8 @@ from steelyard import fit
 from steelyard.app.demo_job import mistaken
 from steelyard.errors import FitError, OptionError
 from steelyard.fit import consistent_prior, independent_blocks, sandwich
-from steelyard.fit.barrier import constrained
 from steelyard.fit.intervals import Source
-from steelyard.fit.posterior import posterior
+from steelyard.fit.posterior import constrained, posterior
 from steelyard.inertia import pseudo
 from steelyard.information import Information, accumulate_blocks
 from steelyard.model import library
@@ -119,7 +118,7 @@ def test_draws_are_physical_and_intervals_hold_the_estimate(noisy):
     found = fit.uncertainty(estimate, blocks, draws=100)
     theta = found.draws[:, estimate.layout.inertial].reshape(100, -1, 10)
     assert np.linalg.eigvalsh(pseudo.to_matrix(theta)).min() > 0
-    assert found.draws[:, estimate.layout.signed(("viscous", "coulomb", "armature"))].min() >= 0
+    assert found.draws[:, estimate.layout.of_terms(("viscous", "coulomb", "armature"))].min() >= 0
     for part in (found.parameters, found.base):
         assert np.all((part.lower <= part.estimate) & (part.estimate <= part.upper)) and np.all(part.deviation > 0)
     assert found.inflation > 2  # neighbouring samples are alike

@@ -12,7 +12,8 @@ from robots import SHARED_DATA
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
-from steelyard.fit import consistent_prior, weight
+from steelyard.fit import consistent_prior
+from steelyard.fit import prior_weight as weight
 from steelyard.inertia import divergence
 from steelyard.log import folds
 from steelyard.model import library

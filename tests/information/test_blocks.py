@@ -19,8 +19,9 @@ def random_arm_log(robot, samples, seed=0):
 def test_blocks_add_up(samples, count, expected):
     robot = library.scara()
     log = random_arm_log(robot, samples)
-    blocks = accumulate_blocks(robot, log, count=count, armature=True, independence=0.5)
-    whole, total = accumulate(robot, log, armature=True, independence=0.5), sum(blocks)
+    log = log.replace(bandwidth=0.25 * log.rate)
+    blocks = accumulate_blocks(robot, log, count=count, armature=True)
+    whole, total = accumulate(robot, log, armature=True), sum(blocks)
     assert len(blocks) == expected and max(b.n for b in blocks) - min(b.n for b in blocks) <= 1
     np.testing.assert_allclose(total.gram, whole.gram, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(total.moment, whole.moment, rtol=1e-10, atol=1e-10)

@@ -137,7 +137,8 @@ def test_other_torques_of_the_same_motion(sums):
 
 def test_independence_of_a_sum_is_that_of_its_samples(case):
     robot, log = case
-    one, other = accumulate(robot, log[:100], independence=0.2), accumulate(robot, log[100:400], independence=0.6)
+    one = accumulate(robot, log[:100].replace(bandwidth=0.1 * log.rate))
+    other = accumulate(robot, log[100:400].replace(bandwidth=0.3 * log.rate))
     assert (one + other).independence == pytest.approx(0.5)  # 20 and 180 of 400
 
 

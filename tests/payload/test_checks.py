@@ -9,8 +9,15 @@ from payload_logs import THETA, in_world_axes, static, swing, tool, tool_log
 from random_bodies import rotations
 from steelyard import WrenchLog
 from steelyard.errors import FitError, LogError
-from steelyard.payload import Status, calibrate, compensate, diagnose, identify, solid_of
-from steelyard.payload.experiment import test_object
+from steelyard.payload import (
+    Status,
+    calibrate,
+    compensate,
+    diagnose,
+    identify,
+    solid_of,
+)
+from steelyard.payload.tray_experiment import test_object
 
 NOISE = (0.05, 0.002, 0.01, 0.05)
 

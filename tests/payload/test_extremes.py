@@ -3,7 +3,7 @@
 import pytest
 
 from steelyard.payload import identify
-from steelyard.payload.experiment import recorded, test_object
+from steelyard.payload.tray_experiment import recorded, test_object
 
 
 @pytest.mark.parametrize("layout", ["barbell", "empty", "uniform"])

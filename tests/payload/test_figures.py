@@ -10,10 +10,10 @@ from steelyard import payload
 from steelyard.errors import LogError
 from steelyard.inertia import parameters
 from steelyard.payload import OnlineEstimator, Payload, Status, WrenchLog, calibrate
-from steelyard.payload.experiment import test_object
-from steelyard.payload.information import accumulate
-from steelyard.payload.motion import filter_motion, roughness, roughness_of_steps
+from steelyard.payload.motion_signals import filter_motion, roughness, roughness_of_steps
 from steelyard.payload.point_mass import dynamism
+from steelyard.payload.tray_experiment import test_object
+from steelyard.payload.wrench_sums import accumulate
 
 NOISE = (0.1, 0.005)
 WEIGHTLESS = np.zeros(10)

@@ -10,12 +10,12 @@ from steelyard.inertia import Ellipsoid, EllipsoidRealizable, pseudo
 from steelyard.inertia.realizability import PointMasses
 from steelyard.payload import METHODS, Status, errors, identify
 from steelyard.payload.density import density_fit
-from steelyard.payload.experiment import recorded, test_object
-from steelyard.payload.geo import entropic_fit
-from steelyard.payload.information import accumulate, wrench_regressor
+from steelyard.payload.entropic import entropic_fit
 from steelyard.payload.point_mass import discretise, dynamism, solve_point_masses
-from steelyard.payload.problem import make_problem, residual_noise
-from steelyard.payload.shape import unit_masses
+from steelyard.payload.solid_shape import unit_masses
+from steelyard.payload.tray_experiment import recorded, test_object
+from steelyard.payload.wrench_problem import make_problem, residual_noise
+from steelyard.payload.wrench_sums import accumulate, wrench_regressor
 
 THING = test_object("hammer")
 

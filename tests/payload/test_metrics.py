@@ -5,7 +5,7 @@ import pytest
 
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import from_com_inertia
-from steelyard.payload.metrics import errors
+from steelyard.payload.payload_estimate import errors
 
 SIDES = np.array([0.3, 0.2, 0.1])  # m
 TRUTH = from_com_inertia(2.0, np.zeros(3), np.diag([0.010, 0.020, 0.025]))

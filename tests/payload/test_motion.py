@@ -7,10 +7,9 @@ from payload_logs import static, swing
 from steelyard.errors import LogError, OptionError
 from steelyard.log import covariances, filter_vector
 from steelyard.payload import MotionNoise, PoseTracker, filter_motion, tune
-from steelyard.payload.experiment import measured, test_object, wrist_motion
-from steelyard.payload.motion import roughness, roughness_of_steps
-from steelyard.payload.motion_kernel import filter_rotation
-from steelyard.payload.smoothing import _smoothed, smooth_motion
+from steelyard.payload.motion_signals import _smoothed, roughness, roughness_of_steps, smooth_motion
+from steelyard.payload.rotation_filter import filter_rotation
+from steelyard.payload.tray_experiment import measured, test_object, wrist_motion
 
 
 def textbook(t, z, sigma, q, smooth):

@@ -9,10 +9,10 @@ from payload_logs import MODERATE, THETA, static, swing
 from steelyard.errors import InertiaError, LogError
 from steelyard.inertia import parameters
 from steelyard.payload import Status, calibrate, diagnose, export, identify
-from steelyard.payload.experiment import SPEEDS, recorded, test_object
-from steelyard.payload.gravity import Strength, strength_of
-from steelyard.payload.information import wrench_regressor
-from steelyard.payload.problem import make_problem
+from steelyard.payload.gravity_strength import Strength, strength_of
+from steelyard.payload.tray_experiment import SPEEDS, recorded, test_object
+from steelyard.payload.wrench_problem import make_problem
+from steelyard.payload.wrench_sums import wrench_regressor
 
 NOISE = (0.05, 0.002, 0.01, 0.05)
 THING = test_object("hammer")

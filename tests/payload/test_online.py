@@ -7,10 +7,10 @@ from payload_logs import THETA, static, swing
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters, pseudo
 from steelyard.payload import OnlineEstimator, Status, calibrate, errors
-from steelyard.payload.experiment import recorded, test_object, wrist_motion
-from steelyard.payload.geo import entropic_fit
-from steelyard.payload.information import accumulate, wrench_regressor
-from steelyard.payload.problem import make_problem, mass_of
+from steelyard.payload.entropic import entropic_fit
+from steelyard.payload.tray_experiment import recorded, test_object, wrist_motion
+from steelyard.payload.wrench_problem import make_problem, mass_of
+from steelyard.payload.wrench_sums import accumulate, wrench_regressor
 
 HAMMER, BARBELL = test_object("hammer"), test_object("barbell")
 NOISE = (0.1, 0.005)

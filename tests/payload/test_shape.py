@@ -7,7 +7,7 @@ import trimesh
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import Ellipsoid, HullRealizable, parameters
 from steelyard.payload import solid_of
-from steelyard.payload.shape import small_boxes, unit_masses
+from steelyard.payload.solid_shape import small_boxes, unit_masses
 
 BOX = trimesh.creation.box((0.1, 0.05, 0.2))
 CAPSULE = trimesh.creation.capsule(height=0.15, radius=0.03)

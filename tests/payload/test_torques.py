@@ -16,7 +16,6 @@ from steelyard.payload import Status, carried_information, errors, identify_from
 COM = np.array([0.03, -0.02, 0.08])
 THETA = parameters.from_com_inertia(1.5, COM, np.diag([4e-3, 5e-3, 3e-3]))
 FRAME = "panda_link7"
-SHARE = 2 * 10 / 250
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +41,7 @@ def logs(panda):
 
 def test_mass_centre_and_intervals(panda, logs, record_property):
     for log in logs:
-        found = identify_from_torques(panda, log, frame=FRAME, independence=SHARE)
+        found = identify_from_torques(panda, log, frame=FRAME)
         record_property("mass, %", float(100 * abs(found.mass / 1.5 - 1)))
         record_property("centre, mm", float(1000 * np.linalg.norm(found.com - COM)))
         assert found.mass == pytest.approx(1.5, rel=0.005) and found.status is Status.OK
@@ -58,13 +57,12 @@ def test_the_two_informations_of_an_arm_that_is_not_quite_known(panda, logs):
     wrong[panda.body_names.index(FRAME)] -= 0.2 * wrong[panda.body_names.index(FRAME)]
     model = panda.with_inertias(wrong)
     empty = recorded(panda, np.zeros(10), 7)
-    alone = identify_from_torques(model, logs[0], frame=FRAME, independence=SHARE)
+    alone = identify_from_torques(model, logs[0], frame=FRAME)
     both = identify_from_torques(
         model,
         carried_information(model, logs[0]),
         without=carried_information(model, empty),
         frame=FRAME,
-        independence=SHARE,
     )
     assert abs(both.mass - 1.5) < 0.01 < 0.03 < abs(alone.mass - 1.5)
     assert np.abs(both.com - COM).max() < 2e-3
@@ -74,12 +72,10 @@ def test_the_noise_of_both_runs_counts(panda, logs):
     """Errors over their stated deviations, with the empty runs of a model that is right: about one. Where the empty
     run's noise is left out they are too large."""
     found = [
-        identify_from_torques(
-            panda, log, without=recorded(panda, np.zeros(10), 20 + k), frame=FRAME, independence=SHARE
-        )
+        identify_from_torques(panda, log, without=recorded(panda, np.zeros(10), 20 + k), frame=FRAME)
         for k, log in enumerate(logs)
     ]
-    alone = identify_from_torques(panda, logs[0], frame=FRAME, independence=SHARE)
+    alone = identify_from_torques(panda, logs[0], frame=FRAME)
     off = np.array([(each.com - COM) / each.com_deviation for each in found])
     assert np.sqrt(np.mean(off**2)) < 2
     assert 1.2 < found[0].com_deviation.max() / alone.com_deviation.max() < 2.2  # two runs of the same length: sqrt(2)
@@ -87,13 +83,13 @@ def test_the_noise_of_both_runs_counts(panda, logs):
 
 def test_a_shape_sharpens_the_inertia(panda, logs):
     solid = solid_of(COM + np.array(np.meshgrid([-0.1, 0.1], [-0.08, 0.08], [-0.1, 0.1])).reshape(3, -1).T)
-    found = identify_from_torques(panda, logs[0], frame=FRAME, shape=solid, independence=SHARE)
+    found = identify_from_torques(panda, logs[0], frame=FRAME, shape=solid)
     assert found.method == "density" and found.consistent
     assert errors(found.theta, THETA, solid.sides).com < 1.0
 
 
 def test_another_link_is_another_frame(panda, logs):
-    hand = identify_from_torques(panda, logs[0], frame="panda_hand", independence=SHARE)
+    hand = identify_from_torques(panda, logs[0], frame="panda_hand")
     link = next(link for link in panda.links if link.name == "panda_hand")
     np.testing.assert_allclose(link.rotation @ hand.com + link.position, COM, atol=1e-3)
 
@@ -115,7 +111,7 @@ def test_torques_that_no_payload_explains_are_no_result(panda, logs, fault):
     else:
         a = np.radians(20)
         arm = replace(panda, gravity=9.81 * np.array([np.sin(a), 0.0, -np.cos(a)]))
-    found = identify_from_torques(arm, log.replace(tau=tau), frame=FRAME, independence=SHARE)
+    found = identify_from_torques(arm, log.replace(tau=tau), frame=FRAME)
     assert found.status is Status.NOT_EXPLAINED and not found.status.usable
     assert "of the torque that the arm's model does not explain" in found.findings[0]
 
@@ -123,4 +119,4 @@ def test_torques_that_no_payload_explains_are_no_result(panda, logs, fault):
 def test_torques_of_another_time_show_no_mass(panda, logs):
     with pytest.raises(FitError, match="Is anything held"):
         late = logs[0].replace(tau=np.roll(logs[0].tau, -125, axis=0))
-        identify_from_torques(panda, late, frame=FRAME, independence=SHARE)
+        identify_from_torques(panda, late, frame=FRAME)

@@ -15,7 +15,7 @@ from random_bodies import bodies, rotations
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import parameters
 from steelyard.payload import errors, export, identify, in_frame, observability
-from steelyard.payload.vendors import FORMATS
+from steelyard.payload.controller_formats import FORMATS
 
 MASS, COM, INERTIA = parameters.to_com_inertia(THETA)
 

@@ -8,7 +8,7 @@ import steelyard as sy
 from payload_logs import THETA, in_world_axes, static, swing
 from steelyard.errors import LogError, OptionError
 from steelyard.payload import carried_log, identify, read_wrench_log
-from steelyard.payload.information import accumulate
+from steelyard.payload.wrench_sums import accumulate
 
 ARM = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
 <body name="a" pos="0 0 0.5"><joint name="j1" axis="0 1 0"/><geom type="capsule" size=".03" fromto="0 0 0 .2 0 0"/>

@@ -13,9 +13,8 @@ from robots import SHARED_DATA
 from small_runs import write_case, write_model
 from steelyard.app.demo_job import demo
 from steelyard.app.job import identify
-from steelyard.payload import Request, write_payload
-from steelyard.payload.command import identify_files
-from steelyard.payload.experiment import test_object
+from steelyard.payload import Request, identify_files, write_payload
+from steelyard.payload.tray_experiment import test_object
 from steelyard.pipeline import Job, inspect, run
 from steelyard.report import record_of
 from steelyard.report.html import page

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from payload_logs import swing
 from steelyard import plot
 from steelyard.app import app
-from steelyard.payload.experiment import test_object
+from steelyard.payload.tray_experiment import test_object
 from steelyard.report import read
 from steelyard.report.numbers import plus_minus
 from steelyard.report.schema import schema
@@ -78,7 +78,7 @@ def test_every_option_is_in_the_command(tmp_path):
     from pathlib import Path
 
     from steelyard.payload import Request
-    from steelyard.payload.report import repeat_payload
+    from steelyard.payload.payload_report import repeat_payload
 
     request = Request(
         Path("-held.npz"),
@@ -107,8 +107,7 @@ def test_a_suspicious_log_is_not_recommended(tmp_path):
 def test_joint_torques_are_explained_too(tmp_path):
     """An arm that carries a body: its own torque is taken off, the payload explains the rest."""
     import steelyard as sy
-    from steelyard.payload import Request
-    from steelyard.payload.command import identify_files
+    from steelyard.payload import Request, identify_files
 
     arm = sy.library.puma560().with_joint_properties(armature=np.zeros(6))
     t = np.arange(0, 10, 0.01)

@@ -215,23 +215,23 @@ MUTANTS = (
     ),
     Mutant(
         "validate: relative error over the prediction",
-        "validate.py",
+        "fit/validation.py",
         "signal = np.sqrt(self._mean(self.measured**2))",
         "signal = np.sqrt(self._mean(self.predicted**2))",
         ("test_validate.py",),
     ),
     Mutant(
         "validate: weights do not count in the whole",
-        "validate.py",
+        "fit/validation.py",
         "(1.0 if self.weights is None else self.weights)",
         "1.0",
         ("test_validate.py", "log/test_masks.py"),
     ),
     Mutant(
         "validate: offsets of a fit on all joints",
-        "validate.py",
-        'tau[:, list(model.layout.dofs)] += model.friction["offset"]',
-        'tau[:, : len(model.layout.dofs)] += model.friction["offset"]',
+        "dynamics/effects.py",
+        "found[term][:, list(layout.dofs)] = column[:, list(layout.dofs)] * friction[term]",
+        "found[term][:, : len(layout.dofs)] = column[:, list(layout.dofs)] * friction[term]",
         ("fit/test_fits.py", "test_validate.py"),
     ),
     Mutant(

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.app.redraw import drawn
-from steelyard.errors import FitError
+from steelyard.errors import FitError, choices
 from steelyard.fit import Tied, fixed_words, mass_words, tied_words, validate
 from steelyard.model import load, read_known, read_side, save, side_path, write_side
 from steelyard.pipeline import Job, Progress, Result, run, side_of
 from steelyard.prepare import Corrections, corrections_from
 from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, render, staged, summary, write
 from steelyard.storage import require_folder
-from steelyard.terms import text_of
+from steelyard.terms import TERMS, text_of
 
 SUFFIX = "_identified"
 
@@ -55,7 +55,7 @@ def identify(
     again), which appear together or not at all; None writes nothing. progress: called with a stage and the share
     done, 0 to 1. cutoff: Hz, None chooses it from each log's spectrum, 0 takes v and a as recorded; torque_cutoff:
     Hz, of torques, None: the same, or 10 where the log chooses the cutoff; smoother: butterworth, kalman or savgol.
-    friction: any of viscous, coulomb, offset. validation: share of each log held out to measure the torque error.
+    friction: any of `terms.friction_terms`. validation: share of each log held out to measure the torque error.
     coupling: groups of joints with a common motor, see `accumulate`; rotors: whether the motors' rotors that the side
     file describes are bodies; side: that file, by default the model's name with `.steelyard.toml`. weight,
     regularizer: of the model as prior; within: "geometry" or "consistent"; masses, fixed, tied: what else is known of
@@ -153,8 +153,9 @@ def _folders(result: Result) -> tuple[Path, ...]:
 
 def _unwritten(result: Result, path: Path):
     """What the model file cannot hold, and what that costs."""
-    if "offset" in result.estimate.layout.terms:
-        yield "Torque offsets have no place in a model file; they are in the summary only."
+    unstated = [term for term in result.estimate.layout.terms if TERMS[term].stated is None]
+    if unstated:
+        yield f"Of friction, {choices(unstated)} has no place in a model file and is in the summary only."
     if result.job.coupling:
         yield "Motors shared by joints have no place in a model file; they are in the summary only."
     side = side_of(result.job)

@@ -10,6 +10,7 @@ import typer
 
 from steelyard import defaults
 from steelyard.errors import OptionError
+from steelyard.terms import friction_terms
 
 if TYPE_CHECKING:
     from steelyard.prepare import Corrections
@@ -39,7 +40,9 @@ Coupling = Annotated[
     list[str] | None,
     typer.Option(metavar="JOINTS", help="Joints that share a motor, such as joint5+joint6; may be repeated."),
 ]
-Friction = Annotated[str, typer.Option(metavar="TERMS", help="Any of viscous,coulomb,offset with commas, or none.")]
+Friction = Annotated[
+    str, typer.Option(metavar="TERMS", help=f"Any of {','.join(friction_terms())} with commas, or none.")
+]
 Channels = Annotated[
     str | None,
     typer.Option(metavar="FILE.toml", help="Which column is which signal: a TOML file, or JSON text in braces."),

@@ -67,12 +67,12 @@ def payload(
 ):
     """Identify what a robot holds, from a wrist force-torque sensor or from joint torques."""
     with refusals():
-        from steelyard.payload import command
+        from steelyard.payload import Request, exports, identify_files, require_formats
         from steelyard.storage import require_folder
 
         if out is not None:
             require_folder(out)  # before the work, not after
-        request = command.Request(
+        request = Request(
             log,
             method,
             shape,
@@ -92,15 +92,16 @@ def payload(
             tuple(folder or ()),
         )
         formats = words(export)
-        command.require_formats(formats)
-        outcome = command.identify_files(request)
-        found, exports = outcome.payload, command.exports(outcome.payload, formats)
+        require_formats(formats)
+        outcome = identify_files(request)
+        found = outcome.payload
+        exported = exports(found, formats)
         if out is not None:
             from steelyard.payload import write_payload
 
-            write_payload(outcome, request, exports, out)
-    left_out = [f"! not exported: {found.status.value}"] if formats and not exports else []
-    texts = [f"# {name}\n{text}" for name, text in exports.items()]
+            write_payload(outcome, request, exported, out)
+    left_out = [f"! not exported: {found.status.value}"] if formats and not exported else []
+    texts = [f"# {name}\n{text}" for name, text in exported.items()]
     if as_json:
         show_json(found.as_dict() | {"export": "\n\n".join(texts)})
     else:

@@ -43,7 +43,6 @@ def calibrate(
     armature: bool = False,
     prior=None,
     weight: float = 1.0,
-    independence: float | None = None,
     sample_weights: Callable[[Log], ArrayLike] | None = None,
     iterations: int = 20,
 ) -> Calibration:
@@ -51,7 +50,7 @@ def calibrate(
 
     log: one or several, with q, v, a and tau, rich enough for both. joints: whose axes to correct, all joints of one
     degree by default. tilt [rad], shift [m]: how wrong axes may be, one standard deviation; 0 keeps them. prior,
-    weight: of the inertial parameters, as in `fit.consistent`; friction, armature, independence, sample_weights (a
+    weight: of the inertial parameters, as in `fit.consistent`; friction, armature, sample_weights (a
     function of a log): as in `accumulate`. iterations: steps at most.
 
     Raises OptionError for unknown joints, FitError and LogError as the fit inside does.
@@ -60,8 +59,7 @@ def calibrate(
         raise OptionError(f"iterations is a positive number of steps; got {iterations!r}.")
     logs = (log,) if isinstance(log, Log) else tuple(log)
     directions = axis_directions(robot, joints, tilt=tilt, shift=shift)
-    options = {"friction": friction, "armature": armature, "independence": independence}
-    options["sample_weights"] = sample_weights
+    options = {"friction": friction, "armature": armature, "sample_weights": sample_weights}
 
     def fitted(z) -> _Point:
         info = accumulate(turned(robot, directions.eta(z)), logs, columns="all", **options)

@@ -261,16 +261,15 @@ def gain(before, after) -> float:
     return 0.5 * float(np.sum(np.log(before) - np.log(after)))
 
 
-def case_of(estimate: Estimate, logs: Sequence[Log], *, independence: float | None = None) -> Case:
-    """Case of an estimate and of logs with q, v, a and tau. independence: see `accumulate`.
+def case_of(estimate: Estimate, logs: Sequence[Log]) -> Case:
+    """Case of an estimate and of logs with q, v, a and tau.
 
     Raises FitError for an estimate without a robot.
     """
     robot = estimate.prior
     if robot is None:
         raise FitError("A diagnosis needs a robot; this estimate comes from a raw regression without one.")
-    independence = independence_of(logs) if independence is None else independence
-    step = thinning(estimate, logs, independence)
+    step = thinning(estimate, logs)
     few = thinned(logs, step)
     q, v, a = few.require("q", "v", "a")
     width = estimate.coulomb_width
@@ -282,18 +281,18 @@ def case_of(estimate: Estimate, logs: Sequence[Log], *, independence: float | No
         measured=Curves(logs, step),
         delay=np.zeros(robot.nv),
         factor=np.ones(robot.nv),
-        independence=min(1.0, independence * step),
+        independence=min(1.0, independence_of(logs) * step),
         interval=1 / few.rate,
         order=np.arange(robot.nv),
     )
 
 
-def thinning(estimate: Estimate, logs: Sequence[Log], independence: float) -> int:
+def thinning(estimate: Estimate, logs: Sequence[Log]) -> int:
     """Every how many samples one is enough."""
     numbers = len(estimate.group_names) * estimate.layout.size
     most = min(SAMPLES, max(FEWEST, NUMBERS // numbers))
     total = sum(len(log) for log in logs)
-    return max(1, int(1 / (OVERSAMPLING * independence)), -(-total // most))
+    return max(1, int(1 / (OVERSAMPLING * independence_of(logs))), -(-total // most))
 
 
 def thinned(logs: Sequence[Log], step: int) -> Log:

@@ -11,7 +11,7 @@ from steelyard.diagnose.model_class import model_class_faults
 from steelyard.diagnose.search import search_faults
 from steelyard.diagnose.torque_contributions import Contributions, contributions
 from steelyard.fit import Estimate
-from steelyard.log import Log, independence_of
+from steelyard.log import Log
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,24 +31,21 @@ class Diagnosis:
         return tuple(hint for each in sorted(self.residuals, key=lambda r: -r.relative) for hint in each.hints)
 
 
-def diagnose(
-    estimate: Estimate, logs: Log | Sequence[Log], *, independence: float | None = None, case: Case | None = None
-) -> Diagnosis:
+def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, case: Case | None = None) -> Diagnosis:
     """Name what is wrong with a model or with logs.
 
     logs: with q, v, a and tau, filtered alike (`filters.differentiate`); those that were fitted, held-out parts
-    included. independence: share of the samples whose noise is independent, by default what their filters left; it
-    also decides how many samples are looked at. case: of just these, where it was made already. Of robots with closed
+    included; how many samples are looked at follows from their `effective_samples`. case: of just these, where it was
+    made already. Of robots with closed
     loops only contributions are found; faults are not looked for. Raises FitError for an estimate without a robot,
     LogError for missing channels.
     """
     logs = (logs,) if isinstance(logs, Log) else tuple(logs)
-    independence = independence_of(logs) if independence is None else independence
     if estimate.require_robot().loops:
-        few = thinned(logs, thinning(estimate, logs, independence))
+        few = thinned(logs, thinning(estimate, logs))
         return Diagnosis((), (), contributions(estimate, few))
-    case = case_of(estimate, logs, independence=independence) if case is None else case
-    few = thinned(logs, thinning(estimate, logs, independence))
+    case = case_of(estimate, logs) if case is None else case
+    few = thinned(logs, thinning(estimate, logs))
     named, undone, doubted = _named(case)
     motion = undone.regression.q, undone.regression.v, undone.regression.a
     left = analyse(undone.robot, motion, undone.tau, undone.error, undone.interval)

@@ -9,7 +9,7 @@ from steelyard.dynamics import effect_column, extra_rows, inverse_dynamics, inve
 from steelyard.identifiable import Basis, regression_basis
 from steelyard.information import Squares, chunk_rows, raw_columns, rows_of
 from steelyard.model import Robot
-from steelyard.terms import Extra, ParameterLayout
+from steelyard.terms import Extra, ParameterLayout, stated_values
 
 STEP = 1e-4  # rad or m, of difference quotients
 
@@ -94,7 +94,7 @@ class Regression:
     @cached_property
     def known(self) -> np.ndarray:
         """(n, nv) torque of effects that are no columns, at the model's values."""
-        stated = {"viscous": self.robot.damping, "coulomb": self.robot.frictionloss, "armature": self.robot.armature}
+        stated = stated_values(self.robot)
         absent = [value * self.effect(term) for term, value in stated.items() if term not in self.layout.terms]
         return sum(absent, start=np.zeros_like(self.v))
 

@@ -13,6 +13,7 @@ from steelyard.dynamics import (
     of_tree,
     on_independent_joints,
     regressor,
+    unstated_torque,
     with_motors,
 )
 from steelyard.fit import Estimate
@@ -20,10 +21,11 @@ from steelyard.identifiable import on_tree
 from steelyard.information import direction_of
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.terms import COULOMB_WIDTH, ParameterLayout
+from steelyard.terms import COULOMB_WIDTH, TERMS, ParameterLayout, stated_values
 
 CHUNK = 2048
-EFFECTS = ("gravity", "motion", "rotors", "armature", "viscous", "coulomb", "offset", "extras")
+_INERTIA_FIRST = sorted(TERMS.values(), key=lambda term: not term.inertial)
+EFFECTS = ("gravity", "motion", "rotors", *(term.name for term in _INERTIA_FIRST), "extras")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,7 @@ class Contributions:
     """Parts of predicted torques, N m or N; they add up to the prediction.
 
     links: (n, nv, nb) of each body, gravity and motion together; gravity: (n, nv) of all bodies at rest in each pose.
-    effects: rotors, armature, viscous, coulomb, offset, extras (couplings, springs, columns of the user), each (n, nv).
+    effects: rotors, each of `TERMS`, extras (couplings, springs, columns of the user), each (n, nv).
     """
 
     t: np.ndarray
@@ -74,13 +76,12 @@ def contributions(model: Estimate | Robot, log: Log, *, rotors: bool = False) ->
     layout = model.layout if isinstance(model, Estimate) else ParameterLayout(())
     rotors = bool(layout.rotor_names) if isinstance(model, Estimate) else rotors
     direction = direction_of(log, width, layout)
-    effects = {"armature": robot.armature * a}
-    for term, value in (("viscous", robot.damping), ("coulomb", robot.frictionloss)):
-        effects[term] = value * effect_column(term, v, a, direction=direction[:, : robot.nv])
-    effects["offset"], effects["extras"] = np.zeros_like(v), np.zeros_like(v)
+    own = direction[:, : robot.nv]
+    effects = {name: np.zeros_like(v) for name in (*TERMS, "extras")}
+    for term, value in stated_values(robot).items():
+        effects[term] = value * effect_column(term, v, a, direction=own)
     if isinstance(model, Estimate):
-        if "offset" in layout.terms:
-            effects["offset"][:, list(layout.dofs)] = model.friction["offset"]
+        effects |= unstated_torque(layout, model.friction, v, a, direction=own, coulomb_width=width)
         if layout.extras:
             options = {"direction": direction, "coulomb_width": width}
             effects["extras"] = extra_torque(robot, layout, model.extras, q, v, a, **options)

@@ -22,7 +22,14 @@ from steelyard.dynamics.closed_loop.state import State, of_tree, on_branch
 from steelyard.dynamics.closed_loop.torque import on_independent_joints, with_motors
 from steelyard.dynamics.closed_loop.velocity import accelerations, require_regular, transmission
 from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, engine_for, inverse_dynamics_derivatives
-from steelyard.dynamics.effects import effect_column, extra_rows, extra_torque, friction_torque, shared_directions
+from steelyard.dynamics.effects import (
+    effect_column,
+    extra_rows,
+    extra_torque,
+    friction_torque,
+    shared_directions,
+    unstated_torque,
+)
 from steelyard.dynamics.geared import geared, geared_rows
 from steelyard.dynamics.inverse import coordinate_map, inverse_dynamics
 from steelyard.dynamics.kernel_choice import pays
@@ -104,6 +111,7 @@ __all__ = [
     "times",
     "transmission",
     "tree",
+    "unstated_torque",
     "with_motors",
     "wrench_regressor",
 ]

@@ -9,21 +9,19 @@ from array_api_compat import array_namespace
 
 from steelyard.errors import OptionError
 from steelyard.model import Robot
-from steelyard.terms import COULOMB_WIDTH, Extra, ParameterLayout
+from steelyard.terms import COULOMB_WIDTH, Extra, ParameterLayout, term_of
 
 
 def effect_column(term: str, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
-    """Torque per unit of one parameter: viscous, coulomb, offset or armature.
+    """Torque per unit of one parameter of a friction or drive term.
 
     v, a: arrays of one shape. direction: the same shape, smoothed sign of v; `tanh(v / coulomb_width)` by default.
-    Returns that shape.
+    Returns that shape. Raises OptionError, which lists the terms, for an unknown one.
     """
-    xp = array_namespace(v, a)
-    if term == "viscous":
-        return v
-    if term == "coulomb":
-        return xp.tanh(v / coulomb_width) if direction is None else direction
-    return a if term == "armature" else xp.ones_like(v)
+    found = term_of(term)
+    if found.directed and direction is None:
+        direction = array_namespace(v, a).tanh(v / coulomb_width)
+    return found.column(v, a, direction)
 
 
 def friction_torque(robot, v, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
@@ -33,12 +31,28 @@ def friction_torque(robot, v, *, direction=None, coulomb_width: float = COULOMB_
     return damping * v + loss * effect_column("coulomb", v, v, direction=direction, coulomb_width=coulomb_width)
 
 
+def unstated_torque(
+    layout: ParameterLayout, friction, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
+) -> dict[str, np.ndarray]:
+    """Torque (n, nv) of each term that a Robot has no place for, such as offsets.
+
+    friction: parameters (d,) of each term, by name. v, a, direction: (n, nv).
+    """
+    found = {}
+    for term in layout.terms:
+        if term_of(term).stated is None:
+            column = effect_column(term, v, a, direction=direction, coulomb_width=coulomb_width)
+            found[term] = np.zeros_like(v)
+            found[term][:, list(layout.dofs)] = column[:, list(layout.dofs)] * friction[term]
+    return found
+
+
 def shared_directions(layout: ParameterLayout, direction, nv: int) -> dict[int, np.ndarray]:
     """Direction of motion (n,) of each shared motor, by the extra it is for, where it is known.
 
     direction: (nv, n) of the degrees, or (nv + s, n) with the s shared motors behind them.
     """
-    return dict(zip(layout.coupled_coulomb, direction[nv:], strict=False))
+    return dict(zip(layout.coupled_directions, direction[nv:], strict=False))
 
 
 def extra_rows(

@@ -20,7 +20,7 @@ from steelyard.excite.measured_axes import JOINTS, Axes, axes_of
 from steelyard.identifiable import Basis
 from steelyard.information import Row, rows_of
 from steelyard.model import Robot
-from steelyard.terms import ParameterLayout
+from steelyard.terms import ParameterLayout, stated_values, term_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ class Rows:
             theta[10 * s.start : 10 * s.stop] @ block for s, block in zip(axes.row_bodies, self.blocks, strict=True)
         ]
         tau = np.stack(rigid)
-        for term, values in _friction(robot):
+        for term, values in stated_values(robot).items():
             tau[: robot.nv] += values[:, None] * effect_column(term, self.v, self.a, coulomb_width=self.plan.width)
         return tau
 
@@ -145,23 +145,17 @@ class Rows:
             for term, value in zip(row.terms, pull[i][len(row.in_block) :], strict=True):
                 self._through(found, term, i, value)
         if force is not None:
-            for term, values in _friction(robot):
+            for term, values in stated_values(robot).items():
                 self._through(found, term, slice(None), values[:, None] * force[: robot.nv])
         return found
 
     def _through(self, found: Gradient, term: str, dof, value):
         """Add the gradient through an effect of friction or armature."""
-        if term == "viscous":
-            found.v[dof] += value
-        elif term == "coulomb":
-            width = self.plan.width
-            found.v[dof] += value * (1 - np.tanh(self.v[dof] / width) ** 2) / width
-        elif term == "armature":
-            found.a[dof] += value
-
-
-def _friction(robot: Robot):
-    return (("viscous", robot.damping), ("coulomb", robot.frictionloss), ("armature", robot.armature))
+        v, a = self.v[dof], self.a[dof]
+        direction = np.tanh(v / self.plan.width)
+        by_v, by_a = term_of(term).rates(v, a, direction, (1 - direction**2) / self.plan.width)
+        found.v[dof] += value * by_v
+        found.a[dof] += value * by_a
 
 
 def base_rows(

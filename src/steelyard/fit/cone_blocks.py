@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.fit.rows import Rows
+from steelyard.fit.constraints import Rows
 from steelyard.inertia import cones
 
 

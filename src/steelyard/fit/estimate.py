@@ -10,7 +10,7 @@ from steelyard.errors import FitError
 from steelyard.identifiable import Basis
 from steelyard.inertia import pseudo
 from steelyard.model import Robot
-from steelyard.terms import ParameterLayout
+from steelyard.terms import TERMS, ParameterLayout, stated_values
 
 
 class Status(Enum):
@@ -53,8 +53,8 @@ class Estimate:
     parameters: (p,) in the order of `layout`; covariance: (r, r) of the base parameters `basis.columns`.
     noise: (g,) standard deviation of the residual of each row group, in N m or N. robot: the model with the identified
     values, None for raw regressions. physical: whether every body is certified physically consistent. binding: what is
-    known of the bodies and holds the estimate back: constraints that it sits on. given: columns that are known exactly.
-    least: (p,) lower bounds of friction and armature, -inf where there is none; None without constraints.
+    known of the bodies and holds the estimate back: constraints that it sits on. fixed: columns that are known exactly.
+    lower_bounds: (p,) of friction and armature, -inf where there is none; None without constraints.
     """
 
     method: str
@@ -73,8 +73,8 @@ class Estimate:
     certificate: Certificate | None = None
     weakest: tuple[str, ...] = ()
     binding: tuple[str, ...] = ()
-    given: tuple[int, ...] = ()
-    least: np.ndarray | None = None
+    fixed: tuple[int, ...] = ()
+    lower_bounds: np.ndarray | None = None
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -151,10 +151,10 @@ def identified_robot(prior: Robot | None, layout: ParameterLayout, parameters) -
     if prior is None:
         return None
     properties = {}
-    for term, name in (("viscous", "damping"), ("coulomb", "frictionloss"), ("armature", "armature")):
+    for term, values in stated_values(prior).items():
         if term in layout.terms:
-            values = getattr(prior, name).copy()
+            values = values.copy()
             values[list(layout.dofs)] = parameters[layout.term(term)]
-            properties[name] = values
+            properties[TERMS[term].stated] = values
     robot = prior.with_inertias(parameters[layout.links]).with_joint_properties(**properties)
     return robot.with_rotor_inertias(parameters[layout.rotors]) if layout.rotor_names else robot

@@ -12,6 +12,7 @@ from steelyard.dynamics import (
     inverse_dynamics,
     of_tree,
     on_independent_joints,
+    unstated_torque,
     with_motors,
 )
 from steelyard.fit.estimate import Estimate
@@ -115,8 +116,8 @@ def _of_tree(model: Estimate | Robot, q, v, a, direction, rotors: bool):
     tau = inverse_dynamics(robot, q, v, a, rotors=bool(model.layout.rotor_names))
     own = None if direction is None else direction[:, : robot.nv]
     tau += friction_torque(robot, v, direction=own, coulomb_width=width)
-    if "offset" in model.layout.terms:
-        tau[:, list(model.layout.dofs)] += model.friction["offset"]
+    options = {"direction": own, "coulomb_width": width}
+    tau += sum(unstated_torque(model.layout, model.friction, v, a, **options).values())
     if model.layout.extras:
         tau += extra_torque(robot, model.layout, model.extras, q, v, a, direction=direction, coulomb_width=width)
     return tau

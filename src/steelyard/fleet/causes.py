@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.identifiable import Basis
-from steelyard.terms import ParameterLayout
+from steelyard.terms import TERMS, ParameterLayout
 
 LOAD, FRICTION, GEARBOX, OTHER = "load", "friction", "gearbox", "other"
-WORN = ("viscous", "coulomb", "offset")  # what friction is made of; a gearbox has armature, too
 SAME = 1e-9  # share of a direction that two causes may differ by and still be one
 
 
@@ -36,10 +35,11 @@ def causes_of(layout: ParameterLayout, basis: Basis) -> tuple[Cause, ...]:
     for i, name in enumerate(layout.body_names):
         found.append((LOAD, name, range(layout.body(i).start, layout.body(i).stop)))
     for k, name in enumerate(layout.dof_names):
-        worn = [layout.term(term).start + k for term in WORN if term in layout.terms]
+        columns = {term: layout.term(term).start + k for term in layout.terms}
+        worn = [column for term, column in columns.items() if not TERMS[term].inertial]
         found.append((FRICTION, name, worn))
-        if "armature" in layout.terms and worn:
-            found.append((GEARBOX, name, [*worn, layout.term("armature").start + k]))
+        if 0 < len(worn) < len(columns):  # a gearbox has inertia, too
+            found.append((GEARBOX, name, list(columns.values())))
     told = [_cause(kind, place, columns, basis) for kind, place, columns in found]
     every = Cause(OTHER, "", tuple(int(c) for c in basis.columns), np.eye(basis.count))
     return (*(cause for cause in told if cause.directions.size and np.abs(cause.directions).max() > SAME), every)

@@ -5,7 +5,6 @@ from functools import cache, partial
 
 import numpy as np
 
-from steelyard.defaults import FRICTION
 from steelyard.dynamics import closed_loop
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.identifiable import regroup, sampled
@@ -19,7 +18,7 @@ from steelyard.identifiable.solve import solve
 from steelyard.identifiable.spans import Decisions
 from steelyard.identifiable.transfer import Experiment
 from steelyard.model import Robot
-from steelyard.terms import layout_of
+from steelyard.terms import friction_terms, layout_of
 
 MOTIONS = ("dynamic", "static")
 
@@ -53,8 +52,16 @@ def identifiability(
     """
     _check(robot, motion, motors)
     terms = layout_of(robot, friction=friction, armature=armature).terms
+    shown = tuple(term for term in terms if term in friction_terms())
     setup = Setup(
-        base, motion, _names(sensors), motors, locked, tuple(t for t in terms if t in FRICTION), armature, tolerance
+        base,
+        motion,
+        _names(sensors),
+        motors,
+        locked,
+        shown,
+        armature,
+        tolerance,
     )
     options = {"base": base, "locked": locked, "motors": motors, "terms": terms}
     if robot.loops:

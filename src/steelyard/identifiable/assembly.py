@@ -10,6 +10,7 @@ from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Mechanism
 from steelyard.identifiable.recursion import Recursion
 from steelyard.identifiable.spans import Decisions, null_space
 from steelyard.identifiable.transfer import Experiment, Transfer
+from steelyard.terms import TERMS
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +131,9 @@ def _on_ground(mechanism: Mechanism, experiment: Experiment, raws: list[_Raw], d
 
 def _silent_columns(mechanism: Mechanism, experiment: Experiment) -> np.ndarray:
     """Columns of terms that this experiment cannot show at all."""
-    moving = [mechanism.viscous_columns, mechanism.coulomb_columns, mechanism.armature_columns]
-    silent = []
-    if not (experiment.joints and experiment.dynamic):
-        silent += moving
-    if not experiment.joints:
-        silent.append(mechanism.offset_columns)
+    moves = experiment.joints and experiment.dynamic
+    shown = {name: moves if term.odd or term.inertial else experiment.joints for name, term in TERMS.items()}
+    silent = [columns for name, columns in mechanism.term_columns.items() if not shown[name]]
     columns = np.concatenate(silent) if silent else np.zeros(0, dtype=int)
     return columns[columns != NO_COLUMN]
 

@@ -26,7 +26,7 @@ def build(
 
     base: None (as the robot has it), "fixed", "floating", "planar", or (6, k) columns of twists `[v; w]` that the base
     body may have, in its frame. locked: names of joints that never move, or {name: coordinate}. motors: whether the
-    robot's rotors are bodies of their own; reduce: see `with_motors`. terms: of `parameters.TERMS`.
+    robot's rotors are bodies of their own; reduce: see `with_motors`. terms: of `TERMS`.
     tolerance: of `snapping`, 0 to leave axes as they are. Raises OptionError and ModelError.
     """
     joints, names = placed_joints(robot, locked_at(robot, locked))
@@ -54,10 +54,7 @@ def build(
         spins=(),
         gravity=gravity,
         coordinate_names=tuple(names),
-        viscous_columns=term_columns(layout, "viscous", len(names)),
-        coulomb_columns=term_columns(layout, "coulomb", len(names)),
-        offset_columns=term_columns(layout, "offset", len(names)),
-        armature_columns=term_columns(layout, "armature", len(names)),
+        term_columns={term: term_columns(layout, term, len(names)) for term in TERMS},
         scale=column_scale(layout, length, size, pull),
         names=layout.names,
         units=layout.units,

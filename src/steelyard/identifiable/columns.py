@@ -4,7 +4,7 @@ import numpy as np
 
 from steelyard.identifiable.mechanism import NO_COLUMN
 from steelyard.model import Robot
-from steelyard.terms import ParameterLayout
+from steelyard.terms import ParameterLayout, stated_values
 
 BODY_POWERS = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])  # of length in each inertial parameter
 
@@ -34,7 +34,7 @@ def model_values(robot: Robot, joints, layout: ParameterLayout, names) -> np.nda
     values[layout.inertial] = np.concatenate([joint.theta for joint in joints if joint.body is not None])
     index = {name: k for k, name in enumerate(robot.dof_names)}
     kept = [index[names[k]] for k in layout.dofs]
-    for term, field in (("viscous", "damping"), ("coulomb", "frictionloss"), ("armature", "armature")):
+    for term, stated in stated_values(robot).items():
         if term in layout.terms:
-            values[layout.term(term)] = getattr(robot, field)[kept]
+            values[layout.term(term)] = stated[kept]
     return values

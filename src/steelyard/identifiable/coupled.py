@@ -55,8 +55,8 @@ def _conditions(
         entering = _stacked(momentum(motion.X @ V[:6], motion.J), extras).reshape(k, n, samples, -1)
         own = _stacked(momentum(motion.J, motion.J), extras).reshape(k, k, samples, -1)
         for at, coordinate in enumerate(cluster.coordinates):
-            entering[at, :, :, size:] += (columns == mechanism.offset_columns[coordinate]) * V[6][:, None, None]
-            own[at, at, :, size:] += columns == mechanism.armature_columns[coordinate]
+            entering[at, :, :, size:] += (columns == mechanism.term_columns["offset"][coordinate]) * V[6][:, None, None]
+            own[at, at, :, size:] += columns == mechanism.term_columns["armature"][coordinate]
         parts.append(entering.reshape(k * n, samples, -1))
         if experiment.dynamic:
             parts.append(own.reshape(k * k, samples, -1))
@@ -70,7 +70,7 @@ def _armature_rows(mechanism: Mechanism, cluster: Cluster, columns):
     """Conditions on armatures of joints with several degrees of freedom, one block (r, 10 m + e) a joint."""
     for i in cluster.members:
         node = mechanism.nodes[i]
-        own = mechanism.armature_columns[node.coordinates]
+        own = mechanism.term_columns["armature"][node.coordinates]
         if len(own) > 1 and (own != NO_COLUMN).all():
             place = 10 * len(cluster.members) + np.array([int(np.flatnonzero(columns == c)[0]) for c in own])
             conditions = armature_rows(node.subspace)
@@ -94,9 +94,9 @@ def _triangle(rows):
 def _extra_columns(mechanism: Mechanism, experiment: Experiment, cluster: Cluster) -> np.ndarray:
     if not experiment.joints:
         return np.zeros(0, dtype=int)
-    both = [mechanism.offset_columns[list(cluster.coordinates)]]
+    both = [mechanism.term_columns["offset"][list(cluster.coordinates)]]
     if experiment.dynamic:
-        both.append(mechanism.armature_columns[list(cluster.coordinates)])
+        both.append(mechanism.term_columns["armature"][list(cluster.coordinates)])
     columns = np.concatenate(both)
     return columns[columns != NO_COLUMN]
 

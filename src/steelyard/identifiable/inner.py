@@ -17,7 +17,7 @@ class Inner:
     def __init__(self, mechanism: Mechanism, experiment: Experiment, node, spins):
         entries, none = [], np.zeros(10)
         for place, k in enumerate(node.coordinates):
-            armature, offset = mechanism.armature_columns[k], mechanism.offset_columns[k]
+            armature, offset = mechanism.term_columns["armature"][k], mechanism.term_columns["offset"][k]
             if armature != NO_COLUMN and experiment.joints and experiment.dynamic:
                 entries.append((armature, none, place, np.zeros(7), 1.0))
             if offset != NO_COLUMN and experiment.joints:
@@ -32,7 +32,7 @@ class Inner:
         self.acts = np.array([e[2] for e in entries], dtype=int)
         self.felt = np.array([e[3] for e in entries]).reshape(-1, 7)
         self.own = np.array([e[4] for e in entries])
-        self.armatures = np.isin(self.columns, mechanism.armature_columns)
+        self.armatures = np.isin(self.columns, mechanism.term_columns["armature"])
 
     def rows(self, momentum_rows, V, place):
         """Momentum rows (r, 10) of coordinate `place`, with the unknowns' coefficients (r, e) of extended columns V."""

@@ -4,6 +4,7 @@ Lengths are divided by a characteristic length of the robot, and every coordinat
 one, so that tolerances are relative: a millimetre robot and a kilometre robot are the same mechanism.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,20 +59,17 @@ class Spin:
 class Mechanism:
     """Nodes (parents first), spins, gravity and columns; see the module text for units.
 
-    gravity (6,): unit vector in the world or zeros. ..._columns (nc,): column of each coordinate's term or NO_COLUMN.
-    scale (p,): a parameter is `scale` times its value here. names, units, values (p,): of all columns; values are the
-    model's. length: metres. stands_on_node: whether the base, fixed in the model, is node 0 here.
-    snapped: largest angle or offset taken as zero.
+    gravity (6,): unit vector in the world or zeros. term_columns: of each of `TERMS`, (nc,) the column of every
+    coordinate or NO_COLUMN. scale (p,): a parameter is `scale` times its value here. names, units, values (p,): of all
+    columns; values are the model's. length: metres. stands_on_node: whether the base, fixed in the model, is node 0
+    here. snapped: largest angle or offset taken as zero.
     """
 
     nodes: tuple[Node, ...]
     spins: tuple[Spin, ...]
     gravity: np.ndarray
     coordinate_names: tuple[str, ...]
-    viscous_columns: np.ndarray
-    coulomb_columns: np.ndarray
-    offset_columns: np.ndarray
-    armature_columns: np.ndarray
+    term_columns: Mapping[str, np.ndarray]
     scale: np.ndarray
     names: tuple[str, ...]
     units: tuple[str, ...]

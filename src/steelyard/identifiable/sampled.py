@@ -11,6 +11,7 @@ from steelyard.errors import OptionError
 from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Mechanism
 from steelyard.identifiable.poses import exponential
 from steelyard.spatial import adjoint, crm
+from steelyard.terms import TERMS
 
 SEED = 20260103
 EXTRA = 40  # states beyond the number that unknowns ask for
@@ -87,13 +88,8 @@ def _of_states(mechanism: Mechanism, q, v, a, rows, wrenches):
             at = here.parent
         if GROUND in wrenches:
             _put(out, len(rows), wrenches.index(GROUND), node.columns, wrench)
-    terms = (
-        (mechanism.viscous_columns, v),
-        (mechanism.coulomb_columns, np.tanh(3 * v)),
-        (mechanism.offset_columns, np.ones_like(v)),
-        (mechanism.armature_columns, a),
-    )
-    for columns, effect in terms:
+    for name, columns in mechanism.term_columns.items():
+        effect = TERMS[name].column(v, a, np.tanh(3 * v))
         for k in rows:
             if columns[k] != NO_COLUMN:
                 out[:, place[k], columns[k]] += effect[k]

@@ -4,7 +4,6 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from steelyard.defaults import FRICTION
 from steelyard.identifiable.analyze import identifiability
 from steelyard.identifiable.basis import Basis
 from steelyard.identifiable.build import build
@@ -16,7 +15,7 @@ from steelyard.identifiable.snapping import TOLERANCE
 from steelyard.identifiable.solve import solve
 from steelyard.identifiable.transfer import Experiment
 from steelyard.model import Robot
-from steelyard.terms import ParameterLayout
+from steelyard.terms import ParameterLayout, friction_terms
 
 
 @lru_cache(maxsize=32)
@@ -32,7 +31,7 @@ def regression_basis(robot: Robot, layout: ParameterLayout, sensors: tuple[str, 
         order = np.concatenate([preference(mechanism), mechanism.size + np.arange(effects)])
         return closed_basis(robot, layout, scale, order)[0]
     if sensors != ("joints",):
-        friction = tuple(term for term in layout.terms if term in FRICTION)
+        friction = tuple(term for term in layout.terms if term in friction_terms())
         return identifiability(robot, sensors=sensors, friction=friction, armature="armature" in layout.terms).basis
     if layout.extras:
         return with_extras(robot, layout, regression_basis(robot, layout.without_extras))

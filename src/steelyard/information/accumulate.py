@@ -36,7 +36,6 @@ def accumulate(
     sums: str = "gram",
     cutoff: float = CUTOFF,
     coulomb_width: float = COULOMB_WIDTH,
-    independence: float | None = None,
     sample_weights: ArrayLike | Callable[[Log], ArrayLike] | None = None,
     engine: str = "auto",
 ) -> Information:
@@ -55,9 +54,9 @@ def accumulate(
     rotors: whether the robot's motor rotors are bodies with ten columns each; without, they are left aside. What is not
     a column keeps the value of the model and is subtracted from tau as known. columns: "base" (identifiable choice,
     lossless) or "all". sums: "gram", or "qr" for triangular factors, which lose no digits to ill-conditioned data.
-    coulomb_width: half-width of standstill, rad/s. independence: share of the samples whose noise is independent, by
-    default what the filters of the log left (`Log.effective_samples`): it scales what the data weighs against a prior,
-    and variances (windows of momentum and energy are independent as they are). sample_weights: of the squared
+    coulomb_width: half-width of standstill, rad/s. What the data weighs against a prior, and variances, count the
+    independent samples that the filters of the log left (`Log.effective_samples`; windows of momentum and energy are
+    independent as they are). sample_weights: of the squared
     residuals of rows of joints, (n,) or (n, nv), finite and not negative, times `log.weights`; for several logs a
     function of each log that returns them. A weight of 2 counts a sample twice, so `info.counts` are sums of weights.
     engine: "numpy", "numba" (fused kernel, one thread a core), "jax" (in float64 on JAX's device) or "auto", which
@@ -68,7 +67,7 @@ def accumulate(
     absent or without float64. A stream of logs that fails or
     is interrupted raises StreamInterrupted with the Information of complete logs as its `partial`.
     """
-    _check_names(columns, independence, engine, sums)
+    _check_names(columns, engine, sums)
     robot = with_motors(robot)
     kinds = kinds_of(robot, rows)
     if robot.loops:
@@ -80,7 +79,7 @@ def accumulate(
         _check_weights(sample_weights, kinds, several=not isinstance(log, Log))
     basis = regression_basis(robot, layout, sensors_of(robot, kinds))
     kept = basis.columns if columns == "base" else np.arange(layout.size)
-    job = Job(robot, layout, basis, kept, kinds, sums, coulomb_width, cutoff, independence, engine, sample_weights)
+    job = Job(robot, layout, basis, kept, kinds, sums, coulomb_width, cutoff, engine, sample_weights)
     if isinstance(log, Log):
         collector = Collector(job)
         collector.add(log)
@@ -88,11 +87,9 @@ def accumulate(
     return _streamed(job, log)
 
 
-def _check_names(columns: str, independence: float | None, engine: str, sums: str):
+def _check_names(columns: str, engine: str, sums: str):
     if columns not in ("base", "all"):
         raise OptionError(f"columns is 'base' or 'all'; got {columns!r}.")
-    if independence is not None and not 0 < independence <= 1:
-        raise OptionError(f"independence is a share between 0 and 1; got {independence!r}.")
     if engine not in ("auto", *ENGINES):
         raise OptionError(f"engine is one of auto, {choices(ENGINES)}; got {engine!r}.")
     require_kind(sums)

@@ -21,6 +21,7 @@ from steelyard.dynamics import (
 from steelyard.information.kinds import BASE, link_of
 from steelyard.information.rows import chunk_rows, effect_values, known_torque
 from steelyard.information.windows import parts
+from steelyard.terms import TERMS
 
 Pieces = Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]
 
@@ -136,7 +137,8 @@ def _effects(job, chunk):
     zero, pairs = np.zeros((1, v.shape[1])), []
     for row, torques, momenta in zip(job.rows, as_torque, as_momentum, strict=True):
         kinds = [*row.terms, *(job.raw.layout.extras[i].kind for i, _ in row.extras)]
-        static = [zero if kind == "armature" else x[None] for kind, x in zip(kinds, torques, strict=True)]
-        rate = [x[None] if kind == "armature" else zero for kind, x in zip(kinds, momenta, strict=True)]
+        inertial = [kind in TERMS and TERMS[kind].inertial for kind in kinds]
+        static = [zero if moves else x[None] for moves, x in zip(inertial, torques, strict=True)]
+        rate = [x[None] if moves else zero for moves, x in zip(inertial, momenta, strict=True)]
         pairs.append((static, rate))
     return pairs

@@ -14,6 +14,7 @@ from steelyard.identifiable import regression_basis
 from steelyard.information.accumulate import accumulate
 from steelyard.information.discrepancy import discrepancies
 from steelyard.information.engines import chosen
+from steelyard.information.kinds import WEAK, kinds_of
 from steelyard.information.raw import raw_columns
 from steelyard.information.rows import rows_of
 from steelyard.information.sums import Information
@@ -34,27 +35,28 @@ def accumulate_blocks(
     *,
     count: int | None = None,
     engine: str = "auto",
-    independence: float | None = None,
     **options,
 ) -> tuple[Information, ...]:
     """Informations of contiguous blocks of every log, in order of time; they add up to `accumulate`'s.
 
     count: blocks of each log, by default 64, fewer (16 at least) for logs of less than two thousand samples and for
     robots of many joints. Blocks of a log differ by one sample at most; a log shorter than `count` has a block a
-    sample. engine, independence, options: as of `accumulate`; windows of momentum and energy rows end with their block.
+    sample. engine, options: as of `accumulate`; windows of momentum and energy rows end with their block.
     Raises OptionError for fewer than two blocks, and what `accumulate` raises.
     """
     if "extra" in options:
         options["extra"] = tuple(options["extra"])  # used for every block
     if count is not None and (not isinstance(count, int | np.integer) or count < 2):
         raise OptionError(f"count={count!r}: residuals are compared between blocks; at least 2 are needed.")
+    windows = set(kinds_of(robot, options.get("rows", "joints"))) <= set(WEAK)
     blocks = []
     for each in [log] if isinstance(log, Log) else log:
         usual, fitting = _plan(robot, each, **options)
         same = usual if engine == "auto" else engine
-        share = independence_of([each]) if independence is None else independence  # blocks may be too short to tell
         edges = np.linspace(0, len(each), min(count or fitting, len(each)) + 1).astype(int)
-        own = [accumulate(robot, each[i:j], engine=same, independence=share, **options) for i, j in pairwise(edges)]
+        own = [accumulate(robot, each[i:j], engine=same, **options) for i, j in pairwise(edges)]
+        if not windows:  # a short block cannot tell how many of its samples are independent: its steps may vary
+            own = [replace(block, independence=independence_of([each])) for block in own]
         blocks += _with_discrepancies(own, each, edges, options)
     return tuple(blocks)
 

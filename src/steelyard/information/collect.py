@@ -35,7 +35,6 @@ class Job:
     sums: str
     coulomb_width: float
     cutoff: float
-    independence: float | None
     engine: str
     sample_weights: Any = None
 
@@ -134,7 +133,7 @@ class Collector:
         job = self.job
         if self.count == 0:
             raise LogError("No samples to accumulate: the log is empty.")
-        share = self.independent / self.count if job.independence is None else job.independence
+        share = self.independent / self.count
         totals = [self._mixed(kind) if kind in self.others else _of_engine(self.joints) for kind in job.kinds]
         parts, moment, energy, triangles, counts = zip(*totals, strict=True)
         squares = Squares.stacked(parts)

@@ -12,7 +12,7 @@ from steelyard.information.raw import raw_columns
 from steelyard.information.rows import chunk_rows, effect_values, known_torque, rows_of
 from steelyard.information.stores import Grams
 from steelyard.model import Robot
-from steelyard.terms import ParameterLayout
+from steelyard.terms import TERMS, ParameterLayout, stated_values
 
 ENGINES = ("numpy", "numba", "jax")
 CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
@@ -29,8 +29,8 @@ class Sums:
         self.robot, self.layout, self.kept = self.raw.robot, self.raw.layout, self.raw.columns
         self.coulomb_width = coulomb_width
         self.rows = rows_of(self.robot, self.layout, self.kept)
-        coulomb = "coulomb" in self.layout.terms or self.layout.coupled_coulomb
-        self.directed = bool(coulomb or np.any(robot.frictionloss))
+        stated = (value for term, value in stated_values(robot).items() if TERMS[term].directed)
+        self.directed = self.layout.directed or any(map(np.any, stated))
         self.grams = Grams(robot.nv, len(self.kept))
         self.count, self.counts, self.before = 0, np.zeros(robot.nv), before
         self._asked, self._used = engine, []

@@ -9,7 +9,7 @@ from steelyard.dynamics import effect_column, extra_rows, row_blocks, shared_dir
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.terms import ParameterLayout, motor_of
+from steelyard.terms import ParameterLayout, motor_of, stated_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ def recorded_direction(log: Log, coulomb_width: float, layout: ParameterLayout) 
         return None
     (v,) = log.require("v")
     columns = [log.direction]
-    for i in layout.coupled_coulomb:
+    for i in layout.coupled_directions:
         extra = layout.extras[i]
         names = [layout.dof_names[layout.dofs.index(dof)] for dof in extra.dofs]
         motor = motor_of(dict(zip(names, extra.ratios, strict=True)))
@@ -111,7 +111,7 @@ def recorded_direction(log: Log, coulomb_width: float, layout: ParameterLayout) 
 def known_torque(robot, layout, v, a, direction):
     """Torque (nv, n) of the effects that are no columns, at the model's values."""
     known = array_namespace(v).zeros_like(v)
-    for term, value in (("viscous", robot.damping), ("coulomb", robot.frictionloss), ("armature", robot.armature)):
+    for term, value in stated_values(robot).items():
         if term in layout.terms:  # what is no column of its own stays known: passive joints of closed loops
             value = np.where(np.isin(np.arange(robot.nv), layout.dofs), 0.0, value)
         if np.any(value):

@@ -3,28 +3,25 @@
 from typing import TYPE_CHECKING
 
 from steelyard.lazy import lazy
-from steelyard.payload import command
-from steelyard.payload.batch import EntropicFits, entropic_fits
-from steelyard.payload.carried import carried_log
-from steelyard.payload.command import Outcome, Request
-from steelyard.payload.diagnose import diagnose
-from steelyard.payload.estimate import Payload, Status
-from steelyard.payload.identify import METHODS, identify
-from steelyard.payload.metrics import Errors, errors
-from steelyard.payload.motion import MotionNoise, filter_motion, tune
-from steelyard.payload.observability import Observability, observability
+from steelyard.payload.arm_sensor import carried_log
+from steelyard.payload.controller_formats import export, in_frame
+from steelyard.payload.entropic import EntropicFits, entropic_fits
+from steelyard.payload.from_torques import carried_information, identify_from_torques
+from steelyard.payload.from_wrenches import identify
+from steelyard.payload.methods import METHODS
+from steelyard.payload.motion_signals import MotionNoise, PoseTracker, filter_motion, tune
 from steelyard.payload.online import Change, OnlineEstimator
-from steelyard.payload.online_motion import PoseTracker
-from steelyard.payload.read import read_wrench_log
-from steelyard.payload.shape import Solid, solid_of
-from steelyard.payload.signals import Signals
-from steelyard.payload.tool import Tool, calibrate, compensate
-from steelyard.payload.torques import carried_information, identify_from_torques
-from steelyard.payload.vendors import export, in_frame
+from steelyard.payload.payload_estimate import Errors, Payload, Status, errors
+from steelyard.payload.payload_job import Outcome, Request, Signals, exports, identify_files, require_formats
+from steelyard.payload.solid_shape import Solid, solid_of
+from steelyard.payload.tool_calibration import Tool, calibrate, compensate
+from steelyard.payload.wrench_faults import diagnose
 from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_reader import read_wrench_log
+from steelyard.payload.wrench_sums import Observability, observability
 
 if TYPE_CHECKING:
-    from steelyard.payload.report import write_payload
+    from steelyard.payload.payload_report import write_payload
     from steelyard.payload.report_view import payload_view, unexplained, wrench
 
 # Loaded on first use: they bring the whole of reports.
@@ -34,7 +31,7 @@ __getattr__ = lazy(
         "payload_view": "report_view",
         "unexplained": "report_view",
         "wrench": "report_view",
-        "write_payload": "report",
+        "write_payload": "payload_report",
     },
 )
 
@@ -58,19 +55,21 @@ __all__ = [
     "calibrate",
     "carried_information",
     "carried_log",
-    "command",
     "compensate",
     "diagnose",
     "entropic_fits",
     "errors",
     "export",
+    "exports",
     "filter_motion",
     "identify",
+    "identify_files",
     "identify_from_torques",
     "in_frame",
     "observability",
     "payload_view",
     "read_wrench_log",
+    "require_formats",
     "solid_of",
     "tune",
     "unexplained",

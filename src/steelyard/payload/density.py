@@ -23,7 +23,7 @@ import numpy as np
 
 from steelyard.errors import FitError
 from steelyard.inertia import cones, pseudo
-from steelyard.payload.shape import Solid, unit_masses
+from steelyard.payload.solid_shape import Solid, unit_masses
 
 CELLS = 96
 SIGMAS = (0.1, 0.2, 0.4, 0.8, 1.6)

@@ -15,10 +15,10 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.inertia import transform_matrix
-from steelyard.payload.information import accumulate, triangle
-from steelyard.payload.problem import Problem
-from steelyard.payload.shape import unit_masses
+from steelyard.payload.solid_shape import unit_masses
 from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_problem import Problem
+from steelyard.payload.wrench_sums import accumulate, triangle
 
 LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
 SCALE = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s

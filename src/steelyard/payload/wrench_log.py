@@ -63,7 +63,7 @@ class WrenchLog:
             missing = "twist" if self.twist is None else "acceleration"
             raise LogError(
                 f"{self.name}: {missing} is missing. Give twist and acceleration both, or neither (a static log); "
-                "sy.payload.motion.filter_motion makes them from poses"
+                "sy.payload.filter_motion makes them from poses"
             )
         step = np.diff(self.t)
         if n and not (step > 0).all():

@@ -19,7 +19,7 @@ from steelyard.diagnose import (
     thinning,
 )
 from steelyard.fit import Estimate
-from steelyard.log import USUAL, Finding, Log, clipped_sides, independence_of, masked, saturated
+from steelyard.log import USUAL, Finding, Log, clipped_sides, masked, saturated
 
 CODE = "record_longer"
 LITTLE = 1.05  # ratio of errors below which nothing is said
@@ -45,7 +45,7 @@ def costs(estimate: Estimate, raw: Log, filtered: Log, findings: Sequence[Findin
     if "slow_logging" in codes:
         yield from _slow(case, raw, filtered.effective_samples)
     if "saturation" in codes:
-        step = thinning(estimate, [clear], independence_of([clear]))
+        step = thinning(estimate, [clear])
         kept = np.asarray(thinned([masked(filtered, raw, clipped, 0.0)], step).weights).T > 0
         yield from _clipped(case, raw, kept)
 
@@ -59,7 +59,7 @@ def _slow(case: Case, raw: Log, count: float) -> Iterator[Fault]:
     times = duration * rate / len(raw) / lasting(case, left)
     if np.sqrt(times) < LITTLE:
         return
-    error = expected_error(case.regression.rows, noise, independence=count / len(case))
+    error = expected_error(case.regression.rows, noise, share=count / len(case))
     error = error / np.sqrt(case.information.energy.sum())
     yield fault(
         CODE,

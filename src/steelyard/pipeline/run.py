@@ -19,7 +19,7 @@ from steelyard.fit import (
     Tied,
     Uncertainty,
     Validation,
-    consistent_where_shown,
+    consistent_within_geometry,
     fixed_from,
     generalization,
     masses_from,
@@ -51,7 +51,7 @@ from steelyard.pipeline.cutoff_costs import costs
 from steelyard.pipeline.inspect import Inspection, cutoff_of, health
 from steelyard.pipeline.job import Job
 from steelyard.prepare import Clipped, corrected, in_torques, load_word, synchronised, unclipped
-from steelyard.terms import COULOMB_WIDTH, layout_of
+from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
 Progress = Callable[[str, float], None]
 
@@ -114,7 +114,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     }
     blocks = [block for own in by_log.values() for block in own]
     report("fitting", 0.75)
-    estimate = consistent_where_shown(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
+    estimate = consistent_within_geometry(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
     report("looking for faults", 0.8)
     diagnosis = diagnose(estimate, whole)
     require_no_fatal(diagnosis.faults, job.accept)
@@ -214,7 +214,7 @@ def health_of(log: Ready) -> Inspection:
 
 def weights_of(job: Job, robot: Robot) -> dict:
     """The option of `accumulate` that says how much samples near standstill count, empty where all count alike."""
-    if "coulomb" not in job.friction or job.reversal_weight == 1:
+    if not any(TERMS[term].directed for term in job.friction if term in TERMS) or job.reversal_weight == 1:
         return {}
     return {"sample_weights": partial(reversal_weights, robot, weight=job.reversal_weight)}
 

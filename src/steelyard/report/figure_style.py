@@ -13,6 +13,7 @@ EFFECT_COLORS = {
     "offset": "#999999",
     "extras": "#cc79a7",
 }
+OTHER_COLOR = "#000000"  # of an effect without a colour of its own
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#a89b00")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
 LINES = {

@@ -9,6 +9,7 @@ from steelyard.report.figure_style import (
     LINES,
     MEASURED,
     NOMINAL,
+    OTHER_COLOR,
     POINTS,
     SERIES_NAMES,
     box,
@@ -55,7 +56,7 @@ def parts(run, joint: str | int):
     for effect in EFFECTS:
         if ("part", i, effect) in record.curves:
             t, y = record.curves["part", i, effect]
-            line = {"color": EFFECT_COLORS[effect], "width": 1.4}
+            line = {"color": EFFECT_COLORS.get(effect, OTHER_COLOR), "width": 1.4}
             traces.append({"type": "scatter", "x": t, "y": y, "name": effect, "line": line, "mode": "lines"})
     kind = quantity(found["unit"])
     title = f"{text(found['name'])}: what it is made of"
@@ -66,8 +67,8 @@ def contributions(run):
     """Share of every effect in the torque of each joint, stacked, in percent."""
     joints = record_of(run).summary["diagnosis"]["joints"]
     traces = []
-    for effect, color in EFFECT_COLORS.items():
-        share = [100 * (joint["contributions"][effect] or 0.0) for joint in joints]
+    for effect in EFFECTS:
+        share = [100 * (joint["contributions"].get(effect) or 0.0) for joint in joints]
         if max(share, default=0.0) > VISIBLE:
             traces.append(
                 {
@@ -77,7 +78,7 @@ def contributions(run):
                     "text": [text(joint["name"]) for joint in joints],
                     "textposition": "none",
                     "name": effect,
-                    "marker": {"color": color},
+                    "marker": {"color": EFFECT_COLORS.get(effect, OTHER_COLOR)},
                     "hovertemplate": "%{text}: %{y:.2g} %<extra>" + effect + "</extra>",
                 }
             )

@@ -6,11 +6,12 @@ from steelyard.fit import model_parameters
 from steelyard.identifiable import Basis
 from steelyard.inertia import UNITS, pseudo
 from steelyard.model import Robot
-from steelyard.terms import ParameterLayout
+from steelyard.terms import TERMS, ParameterLayout
 
 NEGLIGIBLE = 1e-6  # coefficient of a combination below which a parameter takes no part: a lever arm of 1 mm, squared
-ROTARY = {"tau": "N m", "viscous": "N m s/rad", "coulomb": "N m", "offset": "N m", "armature": "kg m^2"}
-LINEAR = {"tau": "N", "viscous": "N s/m", "coulomb": "N", "offset": "N", "armature": "kg"}
+ROTARY, LINEAR = (
+    {"tau": tau} | {term.name: term.units[place] for term in TERMS.values()} for place, tau in enumerate(("N m", "N"))
+)
 
 KNOWLEDGE = {
     "data": "determined by the data on its own",
@@ -20,7 +21,7 @@ KNOWLEDGE = {
 
 
 def dof_units(robot: Robot) -> tuple[dict[str, str], ...]:
-    """One dictionary a velocity coordinate: units of torque, viscous, coulomb, offset and armature."""
+    """One dictionary a velocity coordinate: units of torque ("tau") and of each term."""
     columns = [column for joint in robot.free_joints for column in joint.subspace.T]
     return tuple(ROTARY if np.any(column[3:]) else LINEAR for column in columns)
 

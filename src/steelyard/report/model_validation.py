@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.dynamics import with_motors
+from steelyard.dynamics import effect_column, with_motors
 from steelyard.errors import OptionError, choices
 from steelyard.fit import Validation, validate
 from steelyard.log import Finding, Log, joined
@@ -17,6 +17,7 @@ from steelyard.report.first_screen import LARGE, SAME
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number, percent, times
 from steelyard.report.record import read
+from steelyard.terms import TERMS
 
 MODELS = (".urdf", ".xml")
 
@@ -92,7 +93,7 @@ class ModelValidation:
 def validate_models(model, logs: Sequence, *, against=None, **options) -> ModelValidation:
     """Torque errors of a model, and of another one beside it, on all samples of logs.
 
-    model, against: model files, or folders that `identify` wrote, whose armature and torque offsets count, too.
+    model, against: model files, or folders that `identify` wrote, whose torque offsets and the like count, too.
     options: of a `Job`: how logs are read and filtered, gravity, base. Raises SteelyardError.
     """
     names = [str(each) for each in (model, against) if each is not None]
@@ -104,7 +105,7 @@ def validate_models(model, logs: Sequence, *, against=None, **options) -> ModelV
         raise OptionError(f"{against} has other joints than {model}: {choices(subjects[1][1].dof_names)}.")
     ready = [read_and_prepared(job, robot, path) for path in job.logs]
     log = joined([each.log for each in ready], name="all logs")
-    validations = [_validated(other, log, offset) for _, other, offset in subjects]
+    validations = [_validated(other, log, unstated) for _, other, unstated in subjects]
     units = {name: unit["tau"] for name, unit in zip(robot.dof_names, dof_units(robot), strict=True)}
     return ModelValidation(
         logs=tuple(Path(path).name for path in job.logs),
@@ -115,12 +116,12 @@ def validate_models(model, logs: Sequence, *, against=None, **options) -> ModelV
     )
 
 
-def _subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot, np.ndarray]:
-    """What to read a model and its logs by, the model, and its torque offsets (nv,)."""
+def _subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot, dict[str, np.ndarray]]:
+    """What to read a model and its logs by, the model, and (nv,) parameters of terms that it cannot state."""
     job = Job(model=str(path), logs=tuple(map(str, logs)), **options)
     if not Path(path).is_dir():
         robot = with_motors(load_with_side(job))
-        return job, robot, np.zeros(robot.nv)
+        return job, robot, {}
     summary = read(path).summary
     own = [name for name in summary["files"] if name.endswith(MODELS)]
     if summary["kind"] != "identification" or not own or summary["couplings"] or summary["rotors"]:
@@ -131,20 +132,22 @@ def _subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot, np.ndarra
     robot = load_with_side(job)
     found = {
         term: np.array([each.get(term, {"identified": 0.0})["identified"] for each in summary["joints"]])
-        for term in ("armature", "viscous", "coulomb", "offset")
+        for term in TERMS
     }
     names = tuple(each["name"] for each in summary["joints"])
     if names != robot.dof_names or robot.loops:
         raise OptionError(f"{path}: its summary and {own[0]} have other joints, or loops. Give the model file itself.")
-    robot = robot.with_joint_properties(
-        armature=found["armature"], damping=found["viscous"], frictionloss=found["coulomb"]
-    )
-    return job, robot, found["offset"]
+    robot = robot.with_joint_properties(**{each.stated: found[term] for term, each in TERMS.items() if each.stated})
+    return job, robot, {term: values for term, values in found.items() if not TERMS[term].stated}
 
 
-def _validated(robot: Robot, log: Log, offset: np.ndarray) -> Validation:
+def _validated(robot: Robot, log: Log, unstated: dict[str, np.ndarray]) -> Validation:
     found = validate(robot, log)
-    return replace(found, predicted=found.predicted + offset) if offset.any() else found
+    if not any(map(np.any, unstated.values())):
+        return found
+    v, a = log.require("v", "a")
+    more = sum(values * effect_column(term, v, a) for term, values in unstated.items())
+    return replace(found, predicted=found.predicted + more)
 
 
 def _torque(found: Validation) -> np.ndarray:

@@ -17,7 +17,7 @@ from steelyard.fit import Estimate
 from steelyard.log import Log, gaps, members
 from steelyard.model import Robot
 from steelyard.pipeline import Result
-from steelyard.terms import COULOMB_WIDTH
+from steelyard.terms import COULOMB_WIDTH, friction_terms, stated_values
 
 CurveKey = tuple[str, int, str]
 Curves = Mapping[CurveKey, np.ndarray]
@@ -28,7 +28,6 @@ MANY = 8  # joints from which on each has fewer samples there
 VISIBLE = 1e-3  # of the largest torque, below which a part cannot be seen
 LINES = ("measured", "given", "identified")
 SERIES = {"torque": LINES, "friction": LINES, "wrench": ("measured", "explained")}
-RUBBING = ("viscous", "coulomb", "offset")
 
 
 def curves(result: Result) -> Curves:
@@ -90,7 +89,7 @@ def _parts(result: Result) -> Iterator[tuple[CurveKey, np.ndarray]]:
 def _friction(result: Result) -> Iterator[tuple[CurveKey, np.ndarray]]:
     """Measured torque less everything but friction, over speed, and the curves of both models."""
     estimate = result.estimate
-    terms = [term for term in RUBBING if term in estimate.layout.terms]
+    terms = [term for term in friction_terms() if term in estimate.layout.terms]
     if not terms or result.prior.loops:
         return
     some = _spread(result.held_out, CLOUD, len(estimate.layout.dofs))
@@ -109,10 +108,12 @@ def _rubbing(model: Estimate | Robot, i: int, v) -> np.ndarray:
     """(n,) friction of one degree at speeds v (n,), by a model."""
     robot = model.require_robot() if isinstance(model, Estimate) else model
     width = model.coulomb_width if isinstance(model, Estimate) else COULOMB_WIDTH
-    tau = robot.damping[i] * v + robot.frictionloss[i] * effect_column("coulomb", v, v, coulomb_width=width)
-    if isinstance(model, Estimate) and "offset" in model.layout.terms:
-        tau = tau + model.friction["offset"][list(model.layout.dofs).index(i)]
-    return tau
+    values = {term: stated[i] for term, stated in stated_values(robot).items()}
+    if isinstance(model, Estimate):
+        place = model.layout.dofs.index(i)
+        values |= {term: found[place] for term, found in model.friction.items()}
+    terms = [term for term in friction_terms() if term in values]
+    return np.sum([values[term] * effect_column(term, v, 0 * v, coulomb_width=width) for term in terms], axis=0)
 
 
 def _spread(log: Log, count: int, joints: int) -> Log:

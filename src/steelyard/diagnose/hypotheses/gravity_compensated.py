@@ -34,7 +34,8 @@ def trials(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
         case.undone(CODE, added=case.added + _gravity(case)),
         "Torques hold no gravity: that of the nominal model was taken off them",
         remedy="Log torques before gravity compensation, or have gravity added again: that of the nominal model, or, "
-        "where the controller uses another, of that one (--gravity-model MODEL), as masses follow the gravity that is added.",
+        "where the controller uses another, of that one (--gravity-model MODEL), as masses follow the gravity that is "
+        "added.",
         options=("--gravity-compensated",),
     )
     yield trial(

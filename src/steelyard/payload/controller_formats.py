@@ -1,0 +1,91 @@
+"""The payload as robot controllers want it. Each function states the convention it writes.
+
+| controller | mass | centre of mass | inertia (about it) |
+|---|---|---|---|
+| Franka `setLoad` | kg | m, flange frame | flange axes, nine numbers column by column |
+| Universal Robots `set_target_payload` | kg | m, tool flange | `[Ixx, Iyy, Izz, Ixy, Ixz, Iyz]` |
+| KUKA load data (`LOAD_DATA`) | kg | mm, flange frame | principal, about it, axes as A, B, C in degrees |
+| ROS `geometry_msgs/Inertia` | kg | m | `ixx ixy ixz iyy iyz izz` |
+"""
+
+import numpy as np
+
+from steelyard.errors import InertiaError, OptionError, choices
+from steelyard.inertia import is_consistent, parameters, snippet
+from steelyard.payload.payload_estimate import Payload
+
+FORMATS = ("franka", "ur", "kuka", "ros", "urdf", "mjcf")
+
+
+def in_frame(theta, rotation, position) -> np.ndarray:
+    """theta (10,) of the sensor frame in another frame (a flange), in which the sensor sits at rotation (3, 3) and
+    position (3,), m."""
+    return parameters.transform(
+        np.asarray(theta, dtype=float), np.asarray(rotation, float), np.asarray(position, float)
+    )
+
+
+def export(found: Payload | np.ndarray, format: str) -> str:
+    """A payload as text in one of `FORMATS`: a `Payload`, or theta (10,), in the frame that the controller speaks of
+    (see `in_frame`).
+
+    Raises InertiaError for a body that cannot exist, which controllers and simulators refuse or misbehave with, and for
+    a `Payload` whose status says that it is no result.
+    """
+    if isinstance(found, Payload) and not found.status.usable:
+        raise InertiaError(f"this payload is not exported: {found.status.value}")
+    theta = np.asarray(found.theta if isinstance(found, Payload) else found, dtype=float)
+    if format not in FORMATS:
+        raise OptionError(f"Unknown format {format!r}. Choose from {choices(FORMATS)}.")
+    if theta.shape != (10,) or not is_consistent(theta):
+        raise InertiaError(
+            "export needs the ten parameters of a physically consistent body; identify with a shape or geo"
+        )
+    if format == "urdf":
+        return snippet.urdf_inertial(theta)
+    if format == "mjcf":
+        return snippet.mjcf_inertial(theta)
+    return {"franka": _franka, "ur": _ur, "kuka": _kuka, "ros": _ros}[format](*parameters.to_com_inertia(theta))
+
+
+def _franka(mass, com, inertia):
+    """libfranka `Robot::setLoad(load_mass, F_x_Cload, load_inertia)`."""
+    columns = inertia.T.ravel()  # column-major; the same as row-major for a symmetric matrix
+    return f"robot.setLoad({_n(mass)}, {{{{{_list(com)}}}}}, {{{{{_list(columns)}}}}});"
+
+
+def _ur(mass, com, inertia):
+    """URScript `set_target_payload(m, cog, inertia)`."""
+    xx, xy, xz, yy, yz, zz = inertia[np.triu_indices(3)]
+    return f"set_target_payload({_n(mass)}, [{_list(com)}], [{_list((xx, yy, zz, xy, xz, yz))}])"
+
+
+def _kuka(mass, com, inertia):
+    """KRL frame `CM {X, Y, Z [mm], A, B, C [deg]}` of the principal axes, and principal moments J in kg m^2."""
+    moments, R = np.linalg.eigh(inertia)
+    R = R if np.linalg.det(R) > 0 else R * np.array([1.0, 1.0, -1.0])
+    b = -np.arcsin(np.clip(R[2, 0], -1, 1))  # R = Rz(A) Ry(B) Rx(C)
+    a, c = np.arctan2(R[1, 0], R[0, 0]), np.arctan2(R[2, 1], R[2, 2])
+    x, y, z = 1e3 * com
+    A, B, C = np.degrees([a, b, c])
+    return (
+        f"LOAD_DATA[1]={{M {_n(mass)},CM {{X {_n(x)},Y {_n(y)},Z {_n(z)},A {_n(A)},B {_n(B)},C {_n(C)}}},"
+        f"J {{X {_n(moments[0])},Y {_n(moments[1])},Z {_n(moments[2])}}}}}"
+    )
+
+
+def _ros(mass, com, inertia):
+    """YAML of a `geometry_msgs/msg/Inertia`."""
+    xx, xy, xz, yy, yz, zz = inertia[np.triu_indices(3)]
+    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    moments = "\n".join(f"{name}: {_n(value)}" for name, value in zip(names, (xx, xy, xz, yy, yz, zz), strict=True))
+    x, y, z = (_n(value) for value in com)
+    return f"m: {_n(mass)}\ncom:\n  x: {x}\n  y: {y}\n  z: {z}\n{moments}"
+
+
+def _n(value):
+    return f"{float(value):.9g}"
+
+
+def _list(values):
+    return ", ".join(_n(value) for value in values)

@@ -1,0 +1,114 @@
+"""Stretches of time that the payload of the other samples does not explain: a contact, a drop, a late pick-up.
+
+Least trimmed squares believe the samples that fit best. A sample strays where its own residual is too large for them,
+and a stretch of a stream where its residuals, each within noise, add up.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from steelyard.payload.motion_consistency import streamed
+from steelyard.payload.thresholds import THRESHOLDS
+from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_problem import plain_fit
+from steelyard.payload.wrench_sums import wrench_regressor
+
+STEPS = 8  # of the trimmed fit
+KEPT = 0.6  # of the samples, which trimmed least squares believe
+TRIMMED = (
+    0.627  # mean square of the smallest 60 % of normal samples of six components (chi-square of 8 at their quantile)
+)
+JOINED = 5  # samples between strays that belong to one stretch
+FEWEST = 6  # samples that a fit of a part needs
+SHORTEST = 4  # samples of a window whose residuals are added
+ENDS = 20  # samples at either end of a stream, where motion filters err most
+MEDIAN = 5.348  # of chi-square of six degrees of freedom
+LOOKED_FOR = 40.0  # the same sum without trimming, from which stretches are looked for: right logs come to no more
+
+
+def strays(log: WrenchLog, bias: bool = False, *, single: bool = True) -> np.ndarray:
+    """(n,) whether samples belong to stretches that the payload of the others does not explain; none where that would
+    be most of them, or the log is too short to tell. bias: a constant wrench is fitted beside; single: whether one
+    sample can be enough, as it is at the ends of smoothed motion."""
+    none, n = np.zeros(len(log), dtype=bool), len(log)
+    if n < 4 * FEWEST:
+        return none
+    third = n // 3
+    starts = [np.arange(n), *(np.arange(k * third, (k + 1) * third) for k in range(3))]
+    tried = [_trimmed(log, bias, start) for start in starts]
+    residual = min(tried, key=lambda each: each[0])[1]
+    stray = single & (np.sum(residual**2, axis=1) > THRESHOLDS.stray)
+    if streamed(log):
+        stray |= _windows(residual)
+    if not stray.any() or np.mean(stray) > 1 - KEPT:
+        return none
+    for first, last in spans(stray):
+        stray[first : last + 1] = True
+    return stray
+
+
+def adds_up(residual) -> bool:
+    """Whether some window of residuals (n, 6) of a stream, in deviations, is worth the search for stretches."""
+    return any(ratio.max() > LOOKED_FOR for _, ratio in _sums(residual))
+
+
+def spans(stray) -> list[tuple[int, int]]:
+    """First and last sample of stretches of strays."""
+    at = np.flatnonzero(stray)
+    edges = np.flatnonzero(np.diff(at) > JOINED)
+    return [(int(part[0]), int(part[-1])) for part in np.split(at, edges + 1)]
+
+
+def _trimmed(log, bias, start):
+    """Volume of the smaller residuals of least trimmed squares (Rousseeuw 1984) from a part of the samples, and all
+    residuals (n, 6) in deviations that those of normal noise would have."""
+    Y, part = wrench_regressor(log), start
+    residual, spread = np.zeros((len(log), 2, 3)), np.ones(2)
+    for _ in range(STEPS):
+        theta, offset = plain_fit(log[part], bias)
+        residual = (log.wrench - Y @ theta - offset).reshape(-1, 2, 3)
+        spread = np.maximum(np.sqrt(np.mean(residual[part] ** 2, axis=(0, 2))), 1e-12)
+        squares = np.sum((residual / spread[:, None]) ** 2, axis=(1, 2))
+        part = np.argsort(squares, kind="stable")[: round(KEPT * len(log))]
+        part.sort()
+    return float(np.prod(spread)), np.sqrt(TRIMMED) * (residual / spread[:, None]).reshape(-1, 6)
+
+
+def _windows(residual) -> np.ndarray:
+    """(n,) samples of windows whose residuals add up: the worst one, and so on beside those taken."""
+    total = _total(residual)
+    stray, sums = np.zeros(len(residual), dtype=bool), list(_sums(residual))
+    while sums:
+        size, ratio = max(sums, key=lambda each: each[1].max())
+        if ratio.max() < THRESHOLDS.stretch:
+            break
+        first, last = _edges(total, int(ratio.argmax()) + ENDS, size)
+        stray[first:last] = True
+        for size_of, ratio_of in sums:
+            ratio_of[max(0, first - size_of + 1 - ENDS) : max(0, last - ENDS)] = 0.0
+    return stray
+
+
+def _edges(total, first: int, size: int) -> tuple[int, int]:
+    """Start and end of the stretch about a window that is likeliest to differ from the rest by a constant."""
+    starts = np.arange(max(0, first - size), first + size // 2 + 1)
+    ends = np.arange(first + size // 2 + 1, min(len(total), first + 2 * size))
+    squares = np.sum((total[ends] - total[starts, None]) ** 2, axis=2) / (ends - starts[:, None])
+    start, end = np.unravel_index(np.argmax(squares), squares.shape)
+    return int(starts[start]), int(ends[end])
+
+
+def _sums(residual) -> Iterator[tuple[int, np.ndarray]]:
+    """Sizes of windows, doubling, and (k,) for each window inside the stream the squared sum of its residuals over its
+    size and over what half the windows have beyond white noise: errors of filtered motion remember each other."""
+    total, size = _total(residual), SHORTEST
+    while size <= len(residual) // 3 and size + 2 * ENDS < len(residual):
+        squares = np.sum((total[size:] - total[:-size]) ** 2, axis=1) / size
+        yield size, squares[ENDS : len(squares) - ENDS] / max(float(np.median(squares)) / MEDIAN, 1.0)
+        size *= 2
+
+
+def _total(residual):
+    """(n + 1, 6) sums of the residuals before each sample."""
+    return np.concatenate([np.zeros((1, residual.shape[1])), np.cumsum(residual, axis=0)])

@@ -1,0 +1,218 @@
+"""`Payload`: what is held, how it was found, and how sure that is."""
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.errors import InertiaError, OptionError
+from steelyard.inertia import is_consistent, parameters, pseudo, riemannian
+from steelyard.payload.thresholds import THRESHOLDS
+from steelyard.spatial import skew
+
+
+class Status(Enum):
+    """Outcome of a payload fit; the text says what to change."""
+
+    OK = "solved; mass, centre of mass and inertia are determined"
+    WEAK = "solved; the motion barely shows the inertia, which comes from shape or prior: turn faster, about more axes"
+    STATIC = "solved from poses at rest: mass and centre of mass are measured, the inertia is assumed from the shape"
+    AXIS = "solved, but part of the centre of mass is assumed: tilt the sensor more, about two axes, or record longer"
+    FAINT = "the wrench hardly shows a payload: nothing is held, or too little for this sensor and so few samples"
+    SUSPECT = "the log does not fit a rigid payload as it was read: see the findings, they say what to change"
+    NOT_EXPLAINED = "no rigid payload explains this log, and no known mistake does: do not use these numbers"
+    INCONSISTENT = "no real body has these numbers: give a shape, or use a method that keeps to physics (auto, geo)"
+
+    @property
+    def usable(self) -> bool:
+        return self not in (Status.FAINT, Status.SUSPECT, Status.NOT_EXPLAINED, Status.INCONSISTENT)
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """An identified payload.
+
+    theta: (10,) in the sensor frame; covariance: (10, 10) of theta. noise: (2,) residual standard deviations of force
+    [N] and torque [N m], or one a joint when only joint torques were used. bias: (6,) constant wrench found beside,
+    None when not asked for. findings: what looks wrong with the data, in words; notes: what was assumed and done; why:
+    why this method.
+    """
+
+    theta: np.ndarray
+    covariance: np.ndarray
+    method: str
+    status: Status
+    noise: np.ndarray
+    samples: int
+    bias: np.ndarray | None = None
+    why: str = ""
+    findings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def mass(self) -> float:
+        """kg."""
+        return float(self.theta[0])
+
+    @cached_property
+    def com(self) -> np.ndarray:
+        """(3,) centre of mass in the sensor frame, m; NaN without mass."""
+        return self.theta[1:4] / self.theta[0] if self.theta[0] != 0 else np.full(3, np.nan)
+
+    @cached_property
+    def inertia(self) -> np.ndarray:
+        """(3, 3) about the centre of mass in sensor axes, kg m^2."""
+        h = self.theta[1:4]
+        I = parameters.rotational_inertia(self.theta)
+        return I + skew(h) @ skew(self.com) if self.theta[0] != 0 else I
+
+    @property
+    def consistent(self) -> bool:
+        """Whether a real body can have these parameters."""
+        return bool(is_consistent(self.theta))
+
+    @property
+    def smallest_eigenvalue(self) -> float:
+        """Of the pseudo-inertia; positive for real bodies."""
+        return float(pseudo.smallest_eigenvalue(self.theta))
+
+    @property
+    def deviation(self) -> np.ndarray:
+        """(10,) standard deviations of theta."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+    @property
+    def mass_deviation(self) -> float:
+        """Standard deviation of the mass, kg."""
+        return float(self.deviation[0])
+
+    @property
+    def com_deviation(self) -> np.ndarray:
+        """(3,) standard deviations of the centre of mass, m."""
+        D = np.column_stack([-self.com, np.eye(3)]) / self.theta[0]
+        return np.sqrt(np.maximum(np.diag(D @ self.covariance[:4, :4] @ D.T), 0.0))
+
+    @property
+    def inertia_deviation(self) -> np.ndarray:
+        """(3, 3) standard deviations of the inertia about the centre of mass, kg m^2."""
+        D = parameters.transform_matrix(np.eye(3), -self.com)  # to first order: the centre's own error cancels
+        spread = np.sqrt(np.maximum(np.diag(D @ self.covariance @ D.T), 0.0))[4:]
+        xx, xy, yy, xz, yz, zz = spread
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    def summary(self) -> str:
+        """A few readable lines."""
+        I, spread = self.inertia, self.inertia_deviation
+        axes = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        names = ("xx", "yy", "zz", "xy", "xz", "yz")
+        moments = [f"{n} {I[k]:.4g} ± {spread[k]:.1g}" for n, k in zip(names, axes, strict=True)]
+        center = ", ".join(f"{1e3 * x:.2f} ± {1e3 * s:.2f}" for x, s in zip(self.com, self.com_deviation, strict=True))
+        lines = [
+            f"method {self.method}: {self.why}" if self.why else f"method {self.method}",
+            f"status: {self.status.value}",
+            f"mass            {self.mass:.5g} ± {self.mass_deviation:.2g} kg",
+            f"centre of mass  {center} mm",
+            f"inertia about it, kg m^2: {', '.join(moments[:3])}",
+            f"                          {', '.join(moments[3:])}",
+            f"{self.samples} samples, residuals {self._residuals()}",
+        ]
+        if self.bias is not None:
+            lines.append("bias            " + ", ".join(f"{x:.4g}" for x in self.bias) + "  (N, N m)")
+        return "\n".join([*lines, *(f"! {text}" for text in self.findings), *self.notes])
+
+    def _residuals(self):
+        if len(self.noise) == 2:
+            return f"{self.noise[0]:.3g} N and {self.noise[1]:.3g} N m"
+        return ", ".join(f"{x:.3g}" for x in self.noise) + " N m joint by joint"
+
+    def as_dict(self) -> dict:
+        """Numbers and words as plain Python values, for JSON."""
+        return {
+            "method": self.method,
+            "why": self.why,
+            "status": self.status.name,
+            "status_text": self.status.value,
+            "mass": self.mass,
+            "mass_deviation": self.mass_deviation,
+            "com": self.com.tolist(),
+            "com_deviation": self.com_deviation.tolist(),
+            "inertia": self.inertia.tolist(),
+            "inertia_deviation": self.inertia_deviation.tolist(),
+            "theta": self.theta.tolist(),
+            "consistent": self.consistent,
+            "samples": self.samples,
+            "noise": self.noise.tolist(),
+            "bias": None if self.bias is None else self.bias.tolist(),
+            "findings": list(self.findings),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of one estimate in per cent, and its geodesic distance from the truth (unitless; inf if inconsistent)."""
+
+    mass: float
+    com: float
+    inertia: float
+    geodesic: float
+
+    @property
+    def percent(self) -> np.ndarray:
+        """(3,) mass, centre of mass, inertia."""
+        return np.array([self.mass, self.com, self.inertia])
+
+
+def errors(theta, truth, sides) -> Errors:
+    """Errors of theta (10,) against truth (10,). sides: (3,) of the bounding box, m (E, 10-12).
+
+    The centre-of-mass error is the mean of three, the inertia error of the six on and above the diagonal. Raises
+    OptionError for sides that are not positive, InertiaError for a truth without mass.
+    """
+    theta, truth, a = (np.asarray(x, dtype=float) for x in (theta, truth, sides))
+    if a.shape != (3,) or not (a > 0).all():
+        raise OptionError(f"sides are the three positive lengths of the bounding box in m; got {sides!r}")
+    mass, com, inertia = parameters.to_com_inertia(truth)
+    if not mass > 0:
+        raise InertiaError(f"the true mass is {mass}, expected a positive number: errors are relative to it")
+    if theta[0] == 0:
+        return Errors(100.0, np.inf, np.inf, np.inf)
+    found_mass, found_com, found_inertia = parameters.to_com_inertia(theta)
+    scale = mass / 12 * (np.eye(3) * (a @ a) - np.outer(a, a))
+    relative = np.abs((found_inertia - inertia) / scale)
+    return Errors(
+        mass=float(100 * abs(found_mass - mass) / mass),
+        com=float(100 * np.mean(np.abs(found_com - com) / a)),
+        inertia=float(100 * np.mean(relative[np.triu_indices(3)])),
+        geodesic=float(riemannian(theta, truth)) if is_consistent(theta) and is_consistent(truth) else np.inf,
+    )
+
+
+DENSITY = 1000.0  # kg/m^3, water
+FARTHEST = 10.0  # radii of gyration from the sensor to a centre of mass that is believed
+
+
+def relative_deviation(payload: Payload, size: float | None = None) -> tuple[float, float, float]:
+    """Standard deviations of mass, centre and inertia as parts of the mass, of the body's size and of its largest
+    moment. size: half the extent of the body in m, by default that of twice water's thinness."""
+    mass = max(abs(payload.mass), 1e-12)
+    extent = float((2 * mass / DENSITY) ** (1 / 3)) if size is None else size
+    largest = max(float(np.linalg.eigvalsh(payload.inertia)[-1]), 1e-300)
+    return (
+        payload.mass_deviation / mass,
+        float(payload.com_deviation.max()) / extent,
+        float(payload.inertia_deviation.max()) / largest,
+    )
+
+
+def status_of(payload: Payload, *, moving: bool, size: float | None = None) -> Status:
+    """What was measured of a payload, from its deviations. moving: whether motion could show its inertia."""
+    mass, centre, inertia = relative_deviation(payload, size)
+    if not payload.mass > 0 or mass > THRESHOLDS.determined:
+        return Status.FAINT
+    if centre > THRESHOLDS.determined:
+        return Status.AXIS
+    if not moving:
+        return Status.STATIC
+    return Status.WEAK if inertia > THRESHOLDS.determined else Status.OK

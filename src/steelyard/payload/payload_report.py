@@ -1,0 +1,183 @@
+"""The report of a payload run: its summary (schema `payload`), the signals of its figures, its files."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.payload.payload_estimate import Payload, Status
+from steelyard.payload.payload_job import Outcome, Request, Signals
+from steelyard.payload.report_view import payload_view
+from steelyard.report import (
+    FILES,
+    USABLE,
+    Record,
+    error_quantiles,
+    number,
+    percent,
+    plural,
+    plus_minus,
+    render,
+    screen_curves,
+    staged,
+    stamped,
+    write,
+)
+
+INPUTS = ("log", "shape", "arm", "hand")
+FOLDER = "OUT"  # stands in the command when the run wrote no files
+UNKNOWN = {
+    Status.OK: "Nothing is left open",
+    Status.WEAK: "Most of the inertia",
+    Status.STATIC: "The inertia",
+    Status.AXIS: "Part of the centre of mass",
+    Status.FAINT: "Nearly everything",
+    Status.SUSPECT: "Whether any of it is right",
+    Status.NOT_EXPLAINED: "Whether any of it is right",
+    Status.INCONSISTENT: "What body this is",
+}
+ADVICE = {
+    "good": "These numbers may be used: they are those of a body that can exist, and nothing suspicious was found.",
+    "care": "These numbers may be used with care: look at these first.",
+    "keep": "Do not use these numbers before you know why: look at these first.",
+}
+
+
+def write_payload(outcome: Outcome, request: Request, exports: Mapping[str, str], out) -> Record:
+    """Write summary, report and curves of a payload run to a folder, all together or not at all. Returns the Record.
+
+    Raises OptionError when they cannot be written.
+    """
+    record = payload_record(outcome, request, exports, out=out, files=FILES)
+    with staged(out, inputs=[Path(path) for _, path in _inputs(request)]) as stage:
+        write(record, stage)
+        render(payload_view(record), stage)
+    return record
+
+
+def payload_record(
+    outcome: Outcome, request: Request, export: Mapping[str, str] | None = None, *, out=None, files: Sequence[str] = ()
+) -> Record:
+    """Record of a payload run. export: settings for controllers, by format. out, files: as of `report.summary`."""
+    payload, signals, exports = outcome.payload, outcome.signals, dict(export or {})
+    weight = 1 / np.maximum(_noise(payload, signals), 1e-300)
+    # sums, not norms: BLAS would add in another order with another number of threads
+    error, measured = (float(np.sqrt(np.sum((x * weight) ** 2))) for x in (signals.error, signals.measured))
+    relative = error / max(measured, 1e-300)
+    channels = list(_channels(signals))
+    content = {
+        "verdict": _verdict(payload, relative, channels),
+        "payload": payload.as_dict(),
+        "channels": channels,
+        "relative_error": relative,
+        "export": exports,
+    }
+    summary = stamped(
+        "payload",
+        content,
+        job=asdict(request),
+        command=repeat_payload(request, tuple(exports), out),
+        out=out,
+        files=files,
+        inputs=_inputs(request),
+    )
+    series = {"measured": signals.measured, "explained": signals.explained}
+    return Record(summary, dict(screen_curves("wrench", signals.t, series)))
+
+
+def repeat_payload(request: Request, export: Sequence[str] = (), out=None) -> str:
+    """`steelyard payload ...` with the same request. out: folder to write to, the word OUT when there is none."""
+    words = ["steelyard", "payload", _path_word(request.log)]
+    for field in fields(Request):
+        value = getattr(request, field.name)
+        if field.name == "log" or value == field.default:
+            continue
+        option = f"--{field.name.replace('_', '-')}"
+        if field.name == "folder":
+            words += [word for each in value for word in (option, _path_word(each))]
+        elif isinstance(value, tuple):
+            words += [option, *(repr(float(number)) for number in value)]
+        elif isinstance(value, bool):
+            words.append(option)
+        else:
+            words += [option, _path_word(value) if isinstance(value, Path) else str(value)]
+    words += ["--export", ",".join(export)] if export else []
+    return shlex.join([*words, "--out", str(out or FOLDER)])
+
+
+def _path_word(path: Path) -> str:
+    """A path as an argument: one that starts with a dash would be read as an option."""
+    return f"./{path}" if str(path).startswith("-") else str(path)
+
+
+def _inputs(request: Request) -> list[tuple[str, Path]]:
+    return [(role, path) for role in INPUTS if (path := getattr(request, role)) is not None]
+
+
+def _noise(payload: Payload, signals: Signals) -> np.ndarray:
+    """(k,) residual deviation of each channel."""
+    return np.repeat(payload.noise, 3) if len(payload.noise) == 2 and len(signals.names) == 6 else payload.noise
+
+
+def _channels(signals: Signals) -> Iterator[dict]:
+    quantiles = error_quantiles(signals.error)
+    for i, name in enumerate(signals.names):
+        rms, rms_error = (float(np.sqrt(np.mean(x[:, i] ** 2))) for x in (signals.measured, signals.error))
+        yield {
+            "name": name,
+            "unit": signals.units[i],
+            "rms": rms,
+            "rms_error": rms_error,
+            "relative_error": rms_error / rms if rms > 0 else None,
+            "quantiles": quantiles[:, i],
+        }
+
+
+def _verdict(payload: Payload, relative: float, channels: list[dict]) -> dict:
+    reasons = [*payload.findings]
+    if payload.status is not Status.OK:
+        reasons.insert(0, payload.status.value)
+    level = "keep" if not payload.status.usable else "care" if reasons else "good"
+    mass = f"{plus_minus(payload.mass, payload.mass_deviation)} kg"
+    center = ", ".join(f"{1e3 * x + 0.0:.1f}" for x in payload.com).replace("-", "−")
+    worst = max(channels, key=lambda each: each["relative_error"] or 0.0)
+    return {
+        "level": level,
+        "headline": f"It weighs {mass}, with its centre of mass at ({center}) mm in the sensor's frame.",
+        "advice": ADVICE[level],
+        "reasons": reasons,
+        "answers": [
+            {
+                "question": "May I use it?",
+                "answer": USABLE[level],
+                "detail": ("A body that can exist. " if payload.consistent else "No real body has these numbers. ")
+                + (f"{plural(len(reasons), 'remark')} above." if reasons else "Nothing suspicious was found."),
+            },
+            {
+                "question": "What does it weigh?",
+                "answer": mass,
+                "detail": f"± one standard deviation, from {plural(payload.samples, 'sample')}.",
+            },
+            {
+                "question": "How well is it explained?",
+                "answer": f"to {percent(relative)}",
+                "detail": "What the payload leaves unexplained of the measured signals, each weighed by its noise; "
+                f"worst is {worst['name']}, {number(worst['rms_error'])} of {number(worst['rms'])} {worst['unit']}.",
+            },
+            {"question": "What is unknown?", **_unknown(payload)},
+        ],
+    }
+
+
+def _unknown(payload: Payload) -> dict:
+    inertia = np.maximum(np.abs(np.diag(payload.inertia)), 1e-300)
+    mass = payload.mass_deviation / max(abs(payload.mass), 1e-300)
+    moments = float(np.max(np.diag(payload.inertia_deviation) / inertia))
+    center = f"{1e3 * float(np.max(payload.com_deviation)):.2g} mm"
+    return {
+        "answer": UNKNOWN[payload.status],
+        "detail": f"Standard deviations: mass {percent(mass)}, centre of mass {center}, moments of inertia "
+        f"{percent(moments)}.",
+    }

@@ -1,0 +1,90 @@
+"""The empty hand: its own weight, the sensor's bias, and where gravity really points, found together and taken off."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import FitError, LogError
+from steelyard.payload.motion_consistency import with_motion
+from steelyard.payload.thresholds import THRESHOLDS
+from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_sums import wrench_regressor
+from steelyard.spatial import skew
+
+STEPS = 30
+CONVERGED = 1e-10  # rad, last turn of gravity
+DETERMINED = 1e-7  # smallest singular value, relative to the largest, of what must be told apart
+
+
+@dataclass(frozen=True, eq=False)
+class Tool:
+    """theta: (10,) of the empty gripper in the sensor frame; bias: (6,) constant wrench; gravity: (3,) in the world."""
+
+    theta: np.ndarray
+    bias: np.ndarray
+    gravity: np.ndarray
+    noise: np.ndarray
+
+
+def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
+    """Gripper, bias and gravity direction of a log recorded with an empty hand.
+
+    log: static poses are enough (then the gripper's inertia is left at zero); at least four that tilt the sensor about
+    two axes. find_gravity: whether its direction is estimated; its magnitude never is, as only its product with the
+    mass shows. Raises LogError for too few poses, FitError where the poses do not tell bias and weight apart.
+    """
+    if len(log) < THRESHOLDS.fewest_poses:
+        raise LogError(
+            f"{log.name} has {len(log)} poses; bias and weight of a gripper need at least {THRESHOLDS.fewest_poses}"
+        )
+    log = with_motion(log, THRESHOLDS.fewest_poses)
+    size = 10 if log.moving else 4
+    gravity, strength = np.array(log.gravity), float(np.linalg.norm(log.gravity))
+    if not strength > 0:
+        raise LogError(f"{log.name} has no gravity; a gripper's weight shows only under gravity")
+    theta, bias = np.zeros(10), np.zeros(6)
+    directions = np.zeros((len(log), 6, 0))
+    for _ in range(STEPS):
+        Y = wrench_regressor(log.replace(gravity=gravity))[:, :, :size]
+        turns = np.linalg.svd(gravity[None])[2][1:].T  # (3, 2) directions across gravity
+        if find_gravity and theta[0] != 0:
+            directions = strength * _per_gravity(log, theta) @ turns
+        rows = np.concatenate([Y, np.broadcast_to(np.eye(6), (len(log), 6, 6)), directions], axis=2)
+        x = _solve(rows.reshape(-1, rows.shape[2]), log.wrench.ravel(), log.name)
+        theta, bias, turn = np.pad(x[:size], (0, 10 - size)), x[size : size + 6], x[size + 6 :]
+        if find_gravity and not directions.size:
+            continue
+        if not turn.size or np.linalg.norm(turn) < CONVERGED:
+            break
+        gravity = gravity + strength * turns @ turn
+        gravity *= strength / np.linalg.norm(gravity)
+    residual = log.wrench - wrench_regressor(log.replace(gravity=gravity)) @ theta - bias
+    noise = np.sqrt(np.mean(residual**2, axis=0).reshape(2, 3).mean(axis=1))
+    return Tool(theta, bias, gravity, noise)
+
+
+def compensate(log: WrenchLog, tool: Tool) -> WrenchLog:
+    """The log without the tool's own wrench and bias, and with its gravity: what is left belongs to the payload."""
+    log = log.replace(gravity=tool.gravity)
+    own = wrench_regressor(log) @ tool.theta + tool.bias
+    return log.replace(wrench=log.wrench - own).noted(
+        f"tool of {tool.theta[0]:.4g} kg and bias {np.array2string(tool.bias, precision=3)} taken off"
+    )
+
+
+def _per_gravity(log, theta):
+    """(n, 6, 3) derivative of the wrench with respect to gravity in the world."""
+    to_sensor = log.rotation.transpose(0, 2, 1)
+    return np.concatenate([-theta[0] * to_sensor, -skew(theta[1:4]) @ to_sensor], axis=1)
+
+
+def _solve(rows, right, name):
+    scale = np.linalg.norm(rows, axis=0)
+    scale[scale == 0] = 1.0
+    x, _, _, singular = np.linalg.lstsq(rows / scale, right, rcond=None)
+    if singular[-1] < DETERMINED * singular[0]:
+        raise FitError(
+            f"{name}: these poses do not tell the bias from the gripper's weight. Tilt the sensor about two axes, by "
+            "90 degrees or more"
+        )
+    return x / scale

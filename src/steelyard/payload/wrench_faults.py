@@ -1,0 +1,203 @@
+"""What is wrong with a wrench log, in words with a remedy. Nothing here changes data or stops a fit."""
+
+from itertools import product
+
+import numpy as np
+
+from steelyard.log import Finding, gaps
+from steelyard.payload.gravity_strength import Strength, doubt, strength_of
+from steelyard.payload.misfit_causes import explanation
+from steelyard.payload.motion_consistency import motion_findings
+from steelyard.payload.solid_shape import Solid
+from steelyard.payload.thresholds import THRESHOLDS
+from steelyard.payload.wrench_log import WrenchLog, turned
+from steelyard.payload.wrench_problem import Problem, mass_of, plain_fit, residual_noise, solve
+from steelyard.payload.wrench_sums import accumulate, wrench_regressor
+from steelyard.spatial import cross
+
+LOOKED_AT = 2000  # samples of a long log
+AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
+NOISY, UNMET = 3.0, 0.1  # of the noise and of the signal: a result that leaves more has missed the log
+
+_READINGS = {
+    "sensor": "",
+    "world": "wrench and motion are in world axes: use WrenchLog.from_world_axes (it also takes the classical "
+    "acceleration; --axes world)",
+    "inverse": "rotation is sensor_from_world: pass its transpose, world_from_sensor",
+}
+
+
+def diagnose(log: WrenchLog, solid: Solid | None = None) -> tuple[str, ...]:
+    """Findings of a log: wrong sign of wrench or gravity, wrong axes, motion signals that do not belong together, what
+    no rigid payload explains, constant pose, saturation, gaps, and a centre of mass outside the shape. Empty when
+    nothing looks wrong."""
+    return tuple(finding.message for finding in examine(log, solid, strength=strength_of(log)))
+
+
+def examine(
+    log: WrenchLog,
+    solid: Solid | None = None,
+    *,
+    strength: Strength | None,
+    elsewhere: bool = False,
+    bias: bool = False,
+    noise=None,
+) -> tuple[Finding, ...]:
+    """The same as `Finding`s, severity "fatal" where no result from the log can be trusted: code "misread" where it is
+    known what to change, "gravity" where it has to be confirmed, "unexplained" where it is not known. strength: what
+    the log tells of gravity. elsewhere, bias, noise: as for `identify`."""
+    looks = (("saturated", _saturation), ("gap", _time), ("pose", _pose))
+    found = [Finding(code, "warning", text) for code, look in looks for text in look(log)]
+    found = [*_misread(log, strength, elsewhere, bias, noise), *found]
+    if solid is not None and not any(finding.severity == "fatal" for finding in found):
+        found += [Finding("place", "warning", text) for text in _place(log, solid)]
+    return tuple(found)
+
+
+def _misread(log, strength, elsewhere, bias, noise) -> list[Finding]:
+    """Signs and axes, else the motion alone, else what the payload leaves: each would upset the next. Motion signals
+    that contradict each other in the given axes are no matter of a sign of wrench or gravity."""
+    motion = list(motion_findings(log))
+    amiss = any(finding.severity == "fatal" for finding in motion)
+    signs = [Finding("misread", "fatal", text) for axes, text in _signs(log, bias) if axes != "sensor" or not amiss]
+    if signs or amiss:
+        return signs or motion
+    found = [*motion, *explanation(log, strength, bias=bias, noise=noise)]
+    if strength is None or elsewhere or not strength.doubtful or any(each.severity == "fatal" for each in found):
+        return found
+    return [*found, doubt(strength)]
+
+
+def misfit(problem: Problem, theta, bias=None) -> tuple[Finding, ...]:
+    """A finding where a result, theta (10,) and a constant wrench (6,), leaves far more of the wrench than noise does:
+    what was asked of the body, such as its shape, cannot be."""
+    left, signal = problem.information.residual_rms(theta, bias), problem.information.signal_rms
+    if not ((left > NOISY * problem.noise) & (left > UNMET * signal)).any():
+        return ()
+    asked = "inside the shape" if problem.solid is not None else "that can exist"
+    hint = " Is the shape placed in the sensor frame (--shape-pose), in metres (--scale)?" if problem.solid else ""
+    return (
+        Finding(
+            "misfit",
+            "fatal",
+            f"the result leaves {left[0]:.3g} N and {left[1]:.3g} N m of a wrench of {signal[0]:.3g} N and "
+            f"{signal[1]:.3g} N m: no body {asked} explains the log.{hint}",
+        ),
+    )
+
+
+def _signs(log, bias=False):
+    """The reading of the log (axes, sign of gravity, sign of the wrench) that explains it far better than the given:
+    its axes, and in words."""
+    step = max(1, len(log) // LOOKED_AT)
+    part = log[::step] if step > 1 else log
+    if len(part) < 4 or not np.linalg.norm(part.gravity) > 0:
+        return
+    given, mass = _explained(part, bias)
+    if mass > 0 and given < THRESHOLDS.explained:
+        return
+    best, reading = given if mass > 0 else np.inf, None
+    for axes, flip, negate in product(_READINGS, (False, True), (False, True)):
+        candidate = _read_as(part, axes, flip, negate)
+        residual, candidate_mass = _explained(candidate, bias)
+        if candidate_mass > 0 and residual < (
+            THRESHOLDS.better_reading * best if reading is None and mass > 0 else 0.98 * best
+        ):
+            best, reading = residual, (axes, flip, negate)
+    if reading is None or (mass <= 0 and best > THRESHOLDS.reading_unexplained):
+        if mass < 0 and given < THRESHOLDS.reading_unexplained:
+            yield (
+                "sensor",
+                f"the forces give a mass of {mass:.4g} kg, and no usual mistake of signs or axes explains it: nothing "
+                "is held, the sensor was not tared, or the frame of the sensor is another (--frame)",
+            )
+        return
+    axes, flip, negate = reading
+    words = [_READINGS[axes]] if _READINGS[axes] else []
+    if flip:
+        g = ", ".join(f"{x:g}" for x in 0.0 - np.asarray(log.gravity))
+        words.append(f"gravity is flipped: pass gravity=({g}) (--gravity {g.replace(',', '')})")
+    if negate:
+        words.append("the wrench is the reaction of the payload on the hand: pass -wrench (--negate)")
+    got = f"a negative mass of {mass:.4g} kg" if mass <= 0 else f"a residual of {100 * given:.0f} % of the signal"
+    text = f"read as given, the log fits with {got}; it is explained to {100 * best:.2g} % if {' and '.join(words)}"
+    yield axes, text + (AT_REST if flip != negate and not log.moving else "")
+
+
+def _explained(log, bias):
+    """Residual over signal of a least-squares fit, of force and torque together, and its mass."""
+    theta, offset = plain_fit(log, bias)
+    residual = (log.wrench - wrench_regressor(log) @ theta - offset).reshape(-1, 2, 3)
+    left, signal = (np.sqrt(np.mean(x**2, axis=(0, 2))) for x in (residual, log.wrench.reshape(-1, 2, 3)))
+    return float(np.hypot(*(left / np.maximum(signal, 1e-9)))), mass_of(log, bias)
+
+
+def _read_as(log, axes, flip, negate):
+    gravity = -log.gravity if flip else log.gravity
+    wrench = -log.wrench if negate else log.wrench
+    if axes == "inverse":
+        return log.replace(rotation=log.rotation.transpose(0, 2, 1), gravity=gravity, wrench=wrench)
+    if axes == "sensor":
+        return log.replace(gravity=gravity, wrench=wrench)
+    changes = {"wrench": turned(log.rotation, wrench)}
+    if log.moving:
+        twist, acceleration = (turned(log.rotation, x) for x in log.motion)
+        acceleration[:, :3] -= cross(twist[:, 3:], twist[:, :3])
+        changes |= {"twist": twist, "acceleration": acceleration}
+    return log.replace(gravity=gravity, **changes)
+
+
+def _saturation(log):
+    names = ("fx", "fy", "fz", "nx", "ny", "nz")
+    for name, x in zip(names, log.wrench.T, strict=True):
+        if np.ptp(x) <= 0:
+            continue
+        for extreme in (x.max(), x.min()):
+            share = float(np.mean(x == extreme))
+            if share > THRESHOLDS.saturated and share * len(x) >= 5:
+                yield (
+                    f"{name} is exactly {extreme:.6g} in {100 * share:.1f} % of the samples: the sensor is saturated. "
+                    "Leave these samples out, or use a sensor of wider range"
+                )
+                break
+
+
+def _time(log):
+    holes = gaps(log.t)
+    if len(holes):
+        longest = int(holes[np.argmax(np.diff(log.t)[holes])])
+        jump = log.t[longest + 1] - log.t[longest]
+        yield (
+            f"time jumps {len(holes)} times, the longest by {jump:.4g} s after t = {log.t[longest]:.6g} s; the signals "
+            "are never interpolated across. If the payload changed meanwhile, split the log there"
+        )
+
+
+def _pose(log):
+    direction = log.gravity_in_sensor
+    strength = np.linalg.norm(log.gravity)
+    if not strength > 0 or len(log) < 2:
+        return
+    singular = np.linalg.svd(direction / strength / np.sqrt(len(log)), compute_uv=False)
+    if singular[1] < np.sin(THRESHOLDS.constant_pose):
+        yield (
+            "the sensor keeps one orientation to gravity: the centre of mass along gravity cannot be seen at slow "
+            "motion. Tilt the wrist by 30 degrees or more, about two axes"
+        )
+
+
+def _place(log, solid):
+    information = accumulate(log)
+    A, b = information.whitened(residual_noise(information, False))
+    mass = mass_of(log)
+    if not mass > 0:
+        return
+    theta = solve(A, b - A[:, 4:] @ (mass * solid.homogeneous[4:])) if not log.moving else solve(A, b)
+    com, deviation = theta[1:4] / theta[0], np.linalg.pinv(A.T @ A)[[1, 2, 3], [1, 2, 3]] ** 0.5 / mass
+    distance = solid.distance_outside(com)
+    if distance > THRESHOLDS.outside_shape * np.linalg.norm(solid.sides) + 4 * deviation.max():
+        yield (
+            f"the measured centre of mass, {np.array2string(com, precision=3)} m, lies {1e3 * distance:.0f} mm outside "
+            "the shape. Is the shape placed in the sensor frame (--shape-pose), in metres (--scale)? Is the wrench "
+            "about the sensor origin?"
+        )

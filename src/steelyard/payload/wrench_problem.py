@@ -1,0 +1,133 @@
+"""What every payload method starts from: compressed data, its noise, and the shape."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.payload.solid_shape import Solid
+from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_sums import WrenchInformation, accumulate, wrench_regressor
+
+NOISE_STEPS = 5
+MEMORY_SAMPLES = 5000
+NOISE_FLOOR = 1e-6  # of the signal: noise-free simulated logs would weigh infinitely
+DETERMINED = 1e-10  # eigenvalue over the largest from which a combination of parameters counts as seen
+NOWHERE = 1e-12  # N: forces smaller than this are no signal
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A log made ready for fitting.
+
+    log: as used (compensated, smoothed); information: its sums; noise: (2,) standard deviations of force [N] and torque
+    [N m]; memory: (2,) samples that one independent sample is worth, from the residuals' autocorrelation (errors of a
+    motion filter are not white); bias: whether a constant wrench is estimated beside; solid: the shape, None when
+    unknown; prior: (10,) parameters that the user expects, None for none.
+    """
+
+    log: WrenchLog
+    information: WrenchInformation
+    noise: np.ndarray
+    memory: np.ndarray
+    bias: bool = False
+    solid: Solid | None = None
+    prior: np.ndarray | None = None
+
+    @cached_property
+    def whitened(self) -> tuple[np.ndarray, np.ndarray]:
+        """A (10, 10), b (10,): `||A theta - b||^2` is the cost in units of the noise's variance."""
+        return self.information.whitened(self.noise * np.sqrt(self.memory), bias=self.bias)
+
+    @cached_property
+    def mass(self) -> float:
+        """Mass from the forces alone, kg: it needs no centre of mass, and no prior."""
+        return mass_of(self.log, self.bias)
+
+
+def make_problem(log, *, noise=None, bias=False, solid=None, prior=None) -> Problem:
+    """Accumulate a log; noise: (2,) known standard deviations, by default from the residuals of a weighted fit."""
+    information = accumulate(log)
+    found = residual_noise(information, bias)
+    memory = residual_memory(log, information, found, bias)
+    return Problem(log, information, found if noise is None else np.asarray(noise, float), memory, bias, solid, prior)
+
+
+def residual_noise(information: WrenchInformation, bias: bool) -> np.ndarray:
+    """(2,) standard deviations of force and torque components, from weighted least squares, iterated."""
+    signal = information.signal_rms
+    floor = NOISE_FLOOR * np.maximum(signal, NOWHERE)
+    unknowns = 16 if bias else 10
+    degrees = max(6 * information.count - unknowns, 1.0) / max(6 * information.count, 1.0)
+    noise = np.maximum(0.05 * signal, floor)
+    for _ in range(NOISE_STEPS):
+        theta = solve(*information.whitened(noise, bias=bias))
+        offset = information.bias(theta, noise) if bias else None
+        noise = np.maximum(information.residual_rms(theta, offset) / np.sqrt(degrees), floor)
+    return noise
+
+
+def residual_memory(log: WrenchLog, information: WrenchInformation, noise, bias: bool) -> np.ndarray:
+    """(2,) integrated autocorrelation, in samples, of force and torque residuals; 1 for white noise."""
+    part = log[:MEMORY_SAMPLES]
+    if len(part) < 50:
+        return np.ones(2)
+    theta = solve(*information.whitened(noise, bias=bias))
+    Y = wrench_regressor(part)
+    residual = part.wrench - Y @ theta
+    residual = residual - residual.mean(axis=0) if bias else residual
+    n, reach = len(residual), min(len(residual) // 3, 200)
+    memory = np.ones(2)
+    for group in range(2):
+        x = residual[:, 3 * group : 3 * group + 3]
+        spectrum = np.abs(np.fft.rfft(x, 2 * n, axis=0)) ** 2
+        correlation = np.fft.irfft(spectrum, axis=0)[:reach].sum(axis=1)
+        if correlation[0] <= 0:
+            continue
+        rho = correlation[1:] / correlation[0]
+        pairs = rho[:-1:2] + rho[1::2]  # sums of neighbours stay positive as long as there is memory (Geyer 1992)
+        end = int(np.argmax(pairs < 2 / np.sqrt(3 * n))) if (pairs < 2 / np.sqrt(3 * n)).any() else len(pairs)
+        memory[group] = 1 + 2 * float(pairs[:end].sum())
+    return memory * score_spread(Y, residual, noise * np.sqrt(memory), reach=2 * memory.max())
+
+
+def score_spread(Y, residual, noise, *, reach: float) -> float:
+    """Variance of what residuals pull at theta over what residuals of this noise alike at all times would, at least 1
+    (the sandwich of Newey and West 1987): errors of motion are largest where the motion shows most.
+
+    Y: (n, 6, 10), residual: (n, 6), noise: (2,), reach: samples over which residuals remember.
+    """
+    deviation = np.repeat(noise, 3)
+    rows = Y / deviation[:, None]
+    values, axes = np.linalg.eigh(np.einsum("nij,nik->jk", rows, rows))
+    seen = values > DETERMINED * values[-1]
+    scores = np.einsum("nij,ni->nj", rows, residual / deviation) @ (axes[:, seen] / np.sqrt(values[seen]))
+    total = np.sum(scores**2)
+    for lag in range(1, min(int(reach), len(Y) // 4) + 1):
+        total += 2 * (1 - lag / (int(reach) + 1)) * np.sum(scores[lag:] * scores[:-lag])
+    return max(1.0, float(total) / scores.shape[1])
+
+
+def plain_fit(log: WrenchLog, bias: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """theta (10,) of weighted least squares and a constant wrench (6,), zero unless asked for."""
+    information = accumulate(log)
+    noise = residual_noise(information, bias)
+    theta = solve(*information.whitened(noise, bias=bias))
+    return theta, information.bias(theta, noise) if bias else np.zeros(6)
+
+
+def solve(A, b) -> np.ndarray:
+    """Least squares with columns scaled to unit length, of least scaled norm where the data leaves freedom."""
+    scale = np.linalg.norm(A, axis=0)
+    scale[scale == 0] = 1.0
+    return np.linalg.lstsq(A / scale, b, rcond=1e-12)[0] / scale
+
+
+def mass_of(log: WrenchLog, bias: bool = False) -> float:
+    """Mass whose weight and push along the motion of the sensor explain the forces best, kg."""
+    felt = log.origin_acceleration - log.gravity_in_sensor
+    force = log.wrench[:, :3]
+    if bias:
+        felt, force = felt - felt.mean(axis=0), force - force.mean(axis=0)
+    energy = float(np.sum(felt * felt))
+    return float(np.sum(felt * force)) / energy if energy > 0 else 0.0

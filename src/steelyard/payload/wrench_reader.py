@@ -1,0 +1,177 @@
+"""`read_wrench_log`: NPZ archives and tables with a wrist sensor's wrench, and its pose or the arm's joint states."""
+
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import LogError, OptionError, choices
+from steelyard.log import WORDS, Head, decoded, factor, members, numbers, read_log, split_unit
+from steelyard.model import Robot
+from steelyard.payload.arm_sensor import carried_log
+from steelyard.payload.motion_consistency import streamed
+from steelyard.payload.motion_signals import filter_motion
+from steelyard.payload.wrench_log import GRAVITY, WrenchLog
+
+# Our name first, then what others write. Three-vectors and columns are joined in the order given.
+ARRAYS = {
+    "t": ("t", "time", "stamp", "timestamp"),
+    "wrench": ("wrench", "ft", "ft_wrench", "force_torque"),
+    "force": ("force", "forces"),
+    "torque": ("torque", "torques", "moment"),
+    "rotation": ("rotation", "world_from_sensor", "orientation"),
+    "quaternion": ("quaternion", "quat"),
+    "pose": ("pose", "ft_pose", "sensor_pose"),
+    "position": ("position", "sensor_position"),
+    "twist": ("twist", "ft_vel", "sensor_twist"),
+    "acceleration": ("acceleration", "ft_acc", "sensor_acceleration"),
+    "q": ("q", "joint_position", "joint_positions"),
+    "v": ("v", "qd", "dq", "joint_velocity"),
+    "a": ("a", "qdd", "ddq", "joint_acceleration"),
+    "gravity": ("gravity",),
+}
+COLUMNS = {
+    "t": tuple((word,) for word in WORDS["t"]),
+    "wrench": (
+        ("fx", "fy", "fz", "nx", "ny", "nz"),
+        ("fx", "fy", "fz", "tx", "ty", "tz"),
+        ("fx", "fy", "fz", "mx", "my", "mz"),
+        ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z"),
+    ),
+    "quaternion": (("qx", "qy", "qz", "qw"),),
+    "position": (("px", "py", "pz"), ("x", "y", "z")),
+    "twist": (("vx", "vy", "vz", "wx", "wy", "wz"),),
+    "acceleration": (("ax", "ay", "az", "alx", "aly", "alz"), ("ax", "ay", "az", "alphax", "alphay", "alphaz")),
+}
+UNIT_OF = {"t": "t", "wrench": "tau", "position": "q", "twist": "v", "acceleration": "a"}  # channel with its units
+AXES = ("sensor", "world")
+
+
+def read_wrench_log(
+    path: str | Path,
+    robot: Robot | None = None,
+    *,
+    frame: str | None = None,
+    axes: str = "sensor",
+    gravity=None,
+    negate: bool = False,
+) -> WrenchLog:
+    """Read a wrench log.
+
+    NPZ: arrays `t`, `wrench` (n, 6) or `force` and `torque`, and `rotation` (n, 3, 3), `quaternion` (n, 4) xyzw or
+    `pose` (n, 4, 4) or (n, 7), with `position`, `twist`, `acceleration` as far as there are. CSV: columns `t, fx, fy,
+    fz, nx, ny, nz, qx, qy, qz, qw` and perhaps `px, ...`, `vx, ..., wx, ...`, `ax, ..., alx, ...`. With robot: joint
+    states `q, v, a` (NPZ) or `q_JOINT, ...` (CSV) instead, the sensor being the link `frame` of it.
+
+    axes: "sensor", or "world" for wrench, twist and (classical) acceleration in world axes at the sensor origin.
+    gravity: (3,) in the world; by default the file's or the robot's, else -9.81 along z. negate: the sensor reports the
+    reaction. Without twist and acceleration they come from the poses by a Kalman smoother when there are positions;
+    else the log is static. Raises LogError for what cannot be read.
+    """
+    path = Path(path)
+    if axes not in AXES:
+        raise OptionError(f"axes is one of {choices(AXES)}; got {axes!r}")
+    if not path.is_file():
+        raise LogError(f"no wrench log at {path}")
+    reader = {".npz": _npz, ".csv": _table, ".tsv": _table, ".txt": _table}.get(path.suffix.lower())
+    if reader is None:
+        raise LogError(f"{path}: suffix {path.suffix!r} is not a wrench log; known: .npz, .csv, .tsv, .txt")
+    found = reader(path, robot)
+    wrench = _wrench(path, found) * (-1.0 if negate else 1.0)
+    if "t" not in found:
+        raise LogError(f"{path} has no time stamps (t)")
+    t = np.ravel(found["t"])
+    if robot is not None and "q" in found:
+        return _from_joints(path, robot, found, t, wrench, frame, axes)
+    rotation, position = _pose(path, found)
+    fields = {"t": t, "rotation": rotation, "position": position, "name": path.name}
+    fields["gravity"] = found.get("gravity", GRAVITY) if gravity is None else gravity
+    motion = {key: found[key] for key in ("twist", "acceleration") if key in found}
+    made = WrenchLog.from_world_axes if axes == "world" else WrenchLog
+    log = made(wrench=wrench, **(motion if len(motion) == 2 else {}), **fields)
+    if not log.moving and position is not None and len(log) >= 10 and streamed(log):
+        return filter_motion(log)
+    return log
+
+
+def _from_joints(path, robot, found, t, wrench, frame, axes):
+    if axes == "world":
+        raise OptionError("axes: 'world' is for logs with poses; with joint states the wrench is in the sensor's axes")
+    still = np.zeros((len(t), robot.nv))
+    known = "v" in found and "a" in found
+    v, a = (found["v"], found["a"]) if known else (still, still)
+    log = carried_log(robot, t=t, q=found["q"], v=v, a=a, wrench=wrench, frame=frame, name=path.name)
+    return log if known or len(log) < 10 else filter_motion(log)
+
+
+def _wrench(path, found):
+    if "wrench" in found:
+        return found["wrench"]
+    if "force" in found and "torque" in found:
+        return np.concatenate([found["force"], found["torque"]], axis=1)
+    raise LogError(
+        f"{path} has no wrench; expected `wrench` (n, 6), `force` and `torque`, or columns fx ... nz. "
+        "For a log of joint torques without a sensor: --torques --arm MODEL"
+    )
+
+
+def _pose(path, found):
+    """Rotations (n, 3, 3) or quaternions (n, 4), and positions (n, 3) or None."""
+    position = found.get("position")
+    for key in ("rotation", "quaternion"):
+        if key in found:
+            return found[key], position
+    pose = found.get("pose")
+    if pose is not None and pose.shape[1:] == (4, 4):
+        return pose[:, :3, :3], pose[:, :3, 3]
+    if pose is not None and pose.shape[1:] == (7,):
+        return pose[:, 3:], pose[:, :3]
+    raise LogError(
+        f"{path} says nothing of how the sensor was turned; expected rotation (n, 3, 3), quaternion (n, 4) xyzw, pose "
+        "(n, 4, 4) or (n, 7) [x y z, qx qy qz qw], or joint states q with robot="
+    )
+
+
+def _npz(path, robot) -> dict[str, np.ndarray]:
+    with members(path) as arrays:
+        chosen = {key: next((word for word in words if word in arrays.keys), None) for key, words in ARRAYS.items()}
+        found = {key: arrays[word] for key, word in chosen.items() if word is not None}
+    for key, array in found.items():
+        if array.dtype.kind not in "fiu":
+            raise LogError(f"{path}, array {chosen[key]!r}: expected real numbers, found {array.dtype}")
+    return {key: array.astype(float) for key, array in found.items()}
+
+
+def _table(path, robot) -> dict[str, np.ndarray]:
+    found = decoded(path, _columns)
+    if robot is None or "wrench" not in found:
+        return found
+    try:
+        log = read_log(path, robot)
+    except LogError:
+        if "quaternion" in found:  # poses will do
+            return found
+        raise
+    return found | {key: value for key in ("q", "v", "a") if (value := getattr(log, key)) is not None}
+
+
+def _columns(head: Head) -> dict[str, np.ndarray]:
+    """The columns of a table that are known by name, each signal (n, k) in SI."""
+    named = [split_unit(header) for header in head.headers]
+    at = {name.lower(): i for i, (name, _) in enumerate(named)}
+    words = {
+        key: next((each for each in spelled if all(word in at for word in each)), ())
+        for key, spelled in COLUMNS.items()
+    }
+    used = {key: [at[word] for word in each] for key, each in words.items() if each}
+    if "wrench" not in used:
+        raise LogError(
+            f"{head.path} has no wrench: expected columns fx, fy, fz, nx, ny, nz (also tx or mx; force_x, torque_x), "
+            f"found {choices(head.headers)}. For a log of joint torques without a sensor: --torques --arm MODEL"
+        )
+    columns = sorted({index for each in used.values() for index in each})
+    values = dict(zip(columns, numbers(head, columns)[0], strict=True))
+    for key, channel in UNIT_OF.items():
+        for index in used.get(key, ()):
+            unit = named[index][1]
+            values[index] = values[index] * (1.0 if unit is None else factor(channel, unit))
+    return {key: np.stack([values[index] for index in each], axis=1) for key, each in used.items()}
