@@ -41,23 +41,16 @@ def information_loss(rows, whole, noise) -> InformationLoss:
     singular = np.append(singular, np.zeros(axes.shape[1] - len(singular)))
     energy = np.sum((_flat(whole) @ (axes @ rotation.T)) ** 2, axis=0)
     retained = singular > LOST
-    ratio = (
-        np.sqrt(np.sum(energy[retained] / singular[retained] ** 2) / np.sum(energy[retained]))
-        if retained.any()
-        else np.inf
-    )
+    ratio = np.inf
+    if retained.any():
+        ratio = np.sqrt(np.sum(energy[retained] / singular[retained] ** 2) / np.sum(energy[retained]))
     return InformationLoss(len(singular), int(np.sum(~retained)), float(ratio))
 
 
 def expected_error(rows, noise, *, share: float = 1.0) -> float:
     """N m, root of the sum over all rows of the expected squared error of their torques. rows (nv, n, r), noise (nv,):
-<<<<<<< HEAD:src/steelyard/diagnose/fisher_information.py
-    as in `information_loss`; independence: share of the samples whose noise is independent."""
-    return float(np.sqrt(np.sum((_flat(rows) @ excited(rows, noise)) ** 2) / independence))
-=======
-    as in `worth`; share: of the samples whose noise is independent."""
+    as in `information_loss`; share: of the samples whose noise is independent."""
     return float(np.sqrt(np.sum((_flat(rows) @ excited(rows, noise)) ** 2) / share))
->>>>>>> main:src/steelyard/diagnose/worth.py
 
 
 def excited(rows, noise) -> NDArray[np.float64]:

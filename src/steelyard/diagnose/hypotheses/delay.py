@@ -13,26 +13,10 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, promise, scatter, widened
 from steelyard.diagnose.case import Case
-<<<<<<< HEAD:src/steelyard/diagnose/hypotheses/delay.py
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypothesis import Hypothesis, Test, free_hypothesis, surprise
 from steelyard.diagnose.thresholds import EVIDENCE, MOST, NOISE
-=======
-from steelyard.diagnose.finding import Fault, fault
-from steelyard.diagnose.hypothesis import (
-    Added,
-    Hypothesis,
-    add_columns,
-    certain,
-    free_hypothesis,
-    lasting,
-    promise,
-    scatter,
-    surprise,
-    widened,
-)
 from steelyard.terms import TERMS
->>>>>>> main:src/steelyard/diagnose/delay.py
 
 ROUNDS = 5  # of Gauss-Newton
 LONGEST = 0.2  # s
