@@ -10,6 +10,13 @@ import steelyard as sy
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 ENTRY_POINTS = (  # each has an example
     "inverse_dynamics",
+    "fit.build",
+    "fit.choose_weight",
+    "fit.consistent",
+    "fit.least_squares",
+    "fit.solve",
+    "fit.uncertainty",
+    "validate",
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.fit.estimate import Estimate, Status, identified_robot
+from steelyard.fit.estimate import Estimate, Status, estimate_of
 from steelyard.fit.knowledge import effect_bounds
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.program import unconstrained_program
@@ -95,19 +95,13 @@ def nonconvex(
     """
     theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
     found, noise = descent(info, chart, theta0, start, weight, signs, noise, evaluations)
-    return Estimate(
-        method=f"descent in the {chart} chart (weight {weight:g})",
-        layout=info.layout,
-        basis=info.basis,
-        parameters=found.parameters,
-        covariance=np.full((info.basis.count, info.basis.count), np.nan),
+    return estimate_of(
+        info,
+        f"descent in the {chart} chart (weight {weight:g})",
+        found.parameters,
+        np.full((info.basis.count, info.basis.count), np.nan),
         noise=noise,
-        group_names=info.group_names,
-        samples=info.n,
         status=Status.OK if found.converged else Status.INACCURATE,
-        coulomb_width=info.coulomb_width,
-        prior=info.robot,
-        robot=identified_robot(info.robot, info.layout, found.parameters),
         notes=(*notes, f"{found.evaluations} evaluations, cost {found.cost:.9g}; a local minimum."),
     )
 

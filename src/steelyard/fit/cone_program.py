@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.errors import FitError
 from steelyard.fit.cone_solver import PROVEN, Solution, minimum
 from steelyard.fit.constraints import Rows
-from steelyard.fit.estimate import Certificate, Estimate, Status, identified_robot
+from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
 from steelyard.fit.homogeneous import scale_is_lost
 from steelyard.fit.knowledge import Tied
 from steelyard.fit.program import Infeasible, Program, assembled, build, contradiction
@@ -116,7 +116,7 @@ def solve(program: Program) -> Estimate:
         >>> import numpy as np, steelyard as sy
         >>> rng, beta = np.random.default_rng(0), np.array([2.0, 0.1, 0, 0, 0.3, 0, 0.3, 0, 0, 0.3])
         >>> Y = rng.normal(size=(100, 1, 10))
-        >>> info = sy.Information.from_arrays(Y, Y @ beta)
+        >>> info = sy.Information.from_arrays(Y, Y @ beta, layout=sy.terms.ParameterLayout(("body",)))
         >>> estimate = sy.fit.solve(sy.fit.build(info, prior=beta[None]))
         >>> bool(np.allclose(estimate.parameters, beta))
         True
@@ -199,19 +199,13 @@ def _estimate(program: Program, solution: Solution) -> Estimate:
     weakest = weak_directions(program.problem, info.layout, info.basis)
     lost = scale_is_lost(program.problem.R, info, program.ratios, parameters, program.directions)
     status = Status.LOST_SCALE if lost else Status.WEAK_EXCITATION if weakest else Status.OK
-    return Estimate(
-        method=f"physically consistent least squares ({knowledge.regularizer.name} prior, weight {knowledge.weight:g})",
-        layout=info.layout,
-        basis=info.basis,
-        parameters=parameters,
-        covariance=_covariance(program, solution),
+    return estimate_of(
+        info,
+        f"physically consistent least squares ({knowledge.regularizer.name} prior, weight {knowledge.weight:g})",
+        parameters,
+        _covariance(program, solution),
         noise=program.noise,
-        group_names=info.group_names,
-        samples=info.n,
         status=status if certificate.duality_gap < THRESHOLDS.accurate else Status.INACCURATE,
-        coulomb_width=info.coulomb_width,
-        prior=info.robot,
-        robot=identified_robot(info.robot, info.layout, parameters),
         physical=certificate.smallest_eigenvalue > 0,
         certificate=certificate,
         weakest=weakest,

@@ -77,11 +77,34 @@ def uncertainty(
 ) -> Uncertainty:
     """Intervals and labels for the parameters of a fit.
 
-    blocks: contiguous pieces of the Information that was fitted, see `accumulate_blocks`; neighbours are merged until
-    they are independent. prior, weight: as they were given to the fit. level: of two-sided intervals. draws:
-    bootstrapped fits, 200 by default, fewer for robots of more than a hundred parameters and none from 190; intervals
-    that lean on the prior then leave constraints aside, but for signs. seed: of random numbers. Raises FitError when
-    the blocks belong to another regression.
+    Args:
+        estimate: the fit.
+        blocks: contiguous pieces of the Information that was fitted, see `accumulate_blocks`; neighbours are merged
+            until they are independent.
+        prior, weight: as they were given to the fit.
+        level: probability of the two-sided intervals.
+        draws: bootstrapped fits, 200 by default, fewer for robots of more than a hundred parameters and none from 190;
+            intervals that lean on the prior then leave constraints aside, but for signs.
+        seed: of random numbers.
+
+    Returns:
+        An Uncertainty with intervals of all parameters and of the base parameters.
+
+    Raises:
+        OptionError: a level outside (0, 1), or a single draw.
+        FitError: the blocks belong to another regression, or are fewer than four.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> rng, beta = np.random.default_rng(0), np.array([2.0, 0.1, 0, 0, 0.3, 0, 0.3, 0, 0, 0.3])
+        >>> layout = sy.terms.ParameterLayout(("body",))
+        >>> Y = rng.normal(size=(20, 50, 1, 10))
+        >>> tau = Y @ beta + 0.1 * rng.normal(size=(20, 50, 1))
+        >>> blocks = [sy.Information.from_arrays(*each, layout=layout) for each in zip(Y, tau)]
+        >>> estimate = sy.fit.consistent(sum(blocks), prior=beta[None])
+        >>> found = sy.fit.uncertainty(estimate, blocks, prior=beta[None])
+        >>> found.base.labels[0], bool(found.base.lower[0] < 2.0 < found.base.upper[0])
+        ('data-determined', True)
     """
     from scipy.special import stdtrit
 

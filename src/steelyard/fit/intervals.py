@@ -23,7 +23,15 @@ class Source(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Estimates, standard deviations and two-sided intervals (c,) of named parameters, and what determines each.
+    """Two-sided intervals of c named parameters, and what determines each.
+
+    Attributes:
+        names: of the parameters.
+        estimate: (c,) values of the fit, SI units.
+        lower, upper: (c,) ends of the intervals; they always contain the estimate.
+        deviation: (c,) standard deviations; 0 for what was fixed.
+        sources: what determines each, see `Source`.
+        level: probability of the intervals.
 
     Intervals of data-determined parameters cover the truth with probability `level` whatever the prior. Those of
     model-dependent ones hold with and without what the torques show beyond the model, such as friction of another shape

@@ -60,12 +60,31 @@ def choose_weight(
 ) -> WeightChoice:
     """The weight for `consistent(..., weight=...)` that the data prefers.
 
-    blocks: Informations of contiguous blocks of the logs, in order of time, such as `accumulate_blocks` makes. method:
-    "cv" fits all folds but one and takes the least held-out residual, joints weighted by their noise; "lcurve" fits
-    everything and takes the corner of residual against distance from the prior in logarithms (no held-out data is
-    needed; it says nothing about prediction). weights: candidates. folds: contiguous groups of blocks, at least two.
-    knowledge: options of `consistent`. Raises OptionError for unknown methods or too few blocks, and what `consistent`
-    raises.
+    Args:
+        blocks: Informations of contiguous blocks of the logs, in order of time, such as `accumulate_blocks` makes.
+        weights: candidates.
+        method: "cv" fits all folds but one and takes the least held-out residual, joints weighted by their noise;
+            "lcurve" fits everything and takes the corner of residual against distance from the prior in logarithms (no
+            held-out data is needed; it says nothing about prediction).
+        folds: contiguous groups of blocks, at least two.
+        knowledge: options of `consistent`.
+
+    Returns:
+        A WeightChoice: the weight and what it was chosen from.
+
+    Raises:
+        OptionError: unknown methods or too few blocks; and what `consistent` raises.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> rng, beta = np.random.default_rng(0), np.array([2.0, 0.1, 0, 0, 0.3, 0, 0.3, 0, 0, 0.3])
+        >>> layout = sy.terms.ParameterLayout(("body",))
+        >>> Y = rng.normal(size=(6, 20, 1, 10))
+        >>> tau = Y @ beta + 0.1 * rng.normal(size=(6, 20, 1))
+        >>> blocks = [sy.Information.from_arrays(*each, layout=layout) for each in zip(Y, tau)]
+        >>> choice = sy.fit.choose_weight(blocks, weights=(0.1, 10.0), prior=beta[None])
+        >>> choice.weight in choice.weights
+        True
     """
     if method not in METHODS:
         raise OptionError(f"Unknown method {method!r}. Choose from {choices(METHODS)}.")

@@ -1,24 +1,24 @@
-"""Spans of vectors: extend, close under generators, null space; each rank decision is kept on record.
+"""Subspaces: extend, close under generators, null space; each rank decision is kept on record.
 
-A new direction counts when more than `TOLERANCE` of a unit vector sticks out of the span so far. Geometry is exact to
-rounding here (see `snapping`), so that is far below anything real, products of small angles included.
+A new direction counts when more than `THRESHOLDS.rank` of a unit vector sticks out of the span so far. Geometry is
+exact to rounding here (see `axis_rounding`), so that is far below anything real, products of small angles included.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-TOLERANCE = 1e-10
+from steelyard.identifiable.thresholds import THRESHOLDS
 
 
 @dataclass
-class Decisions:
+class RankDecisions:
     """The closest rank decisions of an analysis: smallest size taken as real, largest taken as zero."""
 
     kept: float = np.inf
     dropped: float = 0.0
 
-    def rank(self, singular, tolerance: float = TOLERANCE) -> int:
+    def rank(self, singular, tolerance: float = THRESHOLDS.rank) -> int:
         """How many of the descending sizes count."""
         count = int(np.count_nonzero(singular > tolerance))
         if count:
@@ -28,7 +28,7 @@ class Decisions:
         return count
 
 
-def extend(Q, new, decisions: Decisions, tolerance: float = TOLERANCE):
+def extend(Q, new, decisions: RankDecisions, tolerance: float = THRESHOLDS.rank):
     """Orthonormal columns of what `new` (n, k) adds to the span of orthonormal Q (n, r)."""
     if Q.shape[1] == Q.shape[0] or not new.shape[1]:
         return new[:, :0]
@@ -40,12 +40,12 @@ def extend(Q, new, decisions: Decisions, tolerance: float = TOLERANCE):
     return U
 
 
-def joined(Q, new, decisions: Decisions, tolerance: float = TOLERANCE):
+def span_union(Q, new, decisions: RankDecisions, tolerance: float = THRESHOLDS.rank):
     """Orthonormal basis of the span of Q and `new`."""
     return np.concatenate([Q, extend(Q, new, decisions, tolerance)], axis=1)
 
 
-def closure(Q, generators, decisions: Decisions):
+def closure(Q, generators, decisions: RankDecisions):
     """Smallest span that holds Q (n, r) and that every generator (n, n) maps into itself.
 
     It is the controllable subspace of a linear system, of a switched one for several generators (paper C, section 7.2).
@@ -57,7 +57,7 @@ def closure(Q, generators, decisions: Decisions):
     return Q
 
 
-def null_space(rows, decisions: Decisions):
+def null_space_of(rows, decisions: RankDecisions):
     """Orthonormal basis (n, d) of what `rows` (m, n) do not see. Rows are products of unit vectors, so of size one."""
     if not rows.shape[0]:
         return np.eye(rows.shape[1])

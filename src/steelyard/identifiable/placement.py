@@ -50,7 +50,7 @@ def locked_at(robot: Robot, locked) -> dict[str, float]:
     return at
 
 
-def placed_joints(robot: Robot, locked: dict[str, float]) -> tuple[list[PlacedJoint], list[str]]:
+def joints_at_zero(robot: Robot, locked: dict[str, float]) -> tuple[list[PlacedJoint], list[str]]:
     """The robot's joints with poses at zero (or locked) coordinates, and the names of the remaining coordinates."""
     moving = [joint for joint in robot.free_joints if joint.name not in locked]
     names = [joint.name if joint.nv == 1 else f"{joint.name}[{i}]" for joint in moving for i in range(joint.nv)]
@@ -87,7 +87,7 @@ def _pose(joint, value: float):
     return np.tensordot(weights, R, axes=1), weights @ p
 
 
-def based(robot: Robot, joints: list[PlacedJoint], names: list[str], base):
+def with_base(robot: Robot, joints: list[PlacedJoint], names: list[str], base):
     """Joints and coordinate names with the base that was asked for."""
     if base is None or (isinstance(base, str) and base == "floating" and robot.floating):
         return joints, names

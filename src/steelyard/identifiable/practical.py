@@ -10,14 +10,12 @@ from steelyard.defaults import FRICTION
 from steelyard.dynamics import columns, effect_column, of_tree, regressor_rows, with_motors
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiable.basis import Basis
-from steelyard.identifiable.closed_log import on_tree
-from steelyard.identifiable.structure import regression_basis
+from steelyard.identifiable.loop_completion import on_tree
+from steelyard.identifiable.structural import regression_basis
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout, layout_of
 
-# Relative singular value of the regressor with unit columns. A Gram matrix keeps half the digits, so zero is 1e-8.
-SINGULAR = 3e-8
-WEAK = 1e-4  # below, a hundredth of a percent of noise drowns the direction
 WORDS = 5  # parameters named in one direction
 CHUNK = 512
 
@@ -45,7 +43,7 @@ class Excitation:
     @property
     def rank(self) -> int:
         """Number of combinations that this data reveals at all."""
-        return int(np.count_nonzero(self.singular > SINGULAR))
+        return int(np.count_nonzero(self.singular > THRESHOLDS.excited))
 
     @property
     def agrees(self) -> bool:
@@ -60,7 +58,7 @@ class Excitation:
     @cached_property
     def weakest(self) -> tuple[str, ...]:
         """One sentence for each direction that is weak or not excited, weakest first."""
-        weak = np.flatnonzero(self.singular < WEAK)[::-1]
+        weak = np.flatnonzero(self.singular < THRESHOLDS.weakly_excited)[::-1]
         return tuple(self._sentence(i) for i in weak)
 
     def _sentence(self, i: int) -> str:
@@ -68,7 +66,7 @@ class Excitation:
         order = [j for j in np.argsort(-np.abs(direction))[:WORDS] if abs(direction[j]) > 0.1]
         direction = direction * np.sign(direction[order[0]])
         named = " ".join(f"{direction[j]:+.2g} {self.names[j]}" for j in order)
-        if self.singular[i] <= SINGULAR:
+        if self.singular[i] <= THRESHOLDS.excited:
             return f"not excited: {named}"
         return f"weakly excited ({self.singular[i]:.1e} of the best): {named}"
 
@@ -115,7 +113,7 @@ def from_gram(gram, basis: Basis, layout: ParameterLayout, samples: int) -> Exci
     values, vectors = np.linalg.eigh(gram / unit[:, None] / unit)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     singular = np.sqrt(values / max(values.max(initial=0.0), np.finfo(float).tiny))
-    inverse = np.divide(1.0, values, out=np.full_like(values, np.inf), where=singular > SINGULAR)
+    inverse = np.divide(1.0, values, out=np.full_like(values, np.inf), where=singular > THRESHOLDS.excited)
     carried = vectors**2
     with np.errstate(invalid="ignore"):
         variance = np.where(carried > 1e-12, carried * inverse, 0.0).sum(axis=1)

@@ -7,9 +7,9 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from steelyard.identifiable.mechanism import GROUND
+from steelyard.identifiable.thresholds import THRESHOLDS
 
 EXACT = 1e-9  # relative agreement of a coefficient with a symbol
-NEGLIGIBLE = 1e-9
 LARGEST_DENOMINATOR = 4
 MOST_LENGTHS = 12  # between two bodies; the products of more would match anything
 SHOWN = 8  # regrouped terms of one expression
@@ -19,7 +19,7 @@ DEGREES = {"kg": 0, "kg m": 1, "kg m^2": 2}  # of length in a unit
 
 
 def expressions(result) -> tuple[str, ...]:
-    """(r,) expressions of an Identifiability, in the order of its base parameters.
+    """(r,) expressions of an Analysis, in the order of its base parameters.
 
     Lengths are coordinates of joint frames in their parents, of the joints between two bodies: `x_joint2` is the x of
     joint2's. A factor is spelled out when a fraction, or a length or product of lengths of the right dimension, agrees
@@ -31,7 +31,7 @@ def expressions(result) -> tuple[str, ...]:
     lines = []
     for row, column in zip(regrouping, result.columns, strict=True):
         size = np.abs(row) * scale / scale[column]
-        terms = [j for j in np.flatnonzero(size > NEGLIGIBLE) if j != column]
+        terms = [j for j in np.flatnonzero(size > THRESHOLDS.negligible) if j != column]
         terms.sort(key=lambda j: (abs(j - column), j))
         shown = [
             _term(

@@ -3,16 +3,17 @@
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.identifiable.columns import column_scale, model_values, term_columns
-from steelyard.identifiable.mechanism import Mechanism, Node
-from steelyard.identifiable.motors import with_motors
-from steelyard.identifiable.placed import based, locked_at, placed_joints
-from steelyard.identifiable.snapping import snapped
+from steelyard.identifiable.axis_rounding import rounded
+from steelyard.identifiable.mechanism import NO_COLUMN, Mechanism, Node
+from steelyard.identifiable.motor_rotors import with_motors
+from steelyard.identifiable.placement import joints_at_zero, locked_at, with_base
 from steelyard.model import Robot
-from steelyard.terms import TERMS, ParameterLayout
+from steelyard.terms import TERMS, ParameterLayout, stated_values
+
+BODY_POWERS = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])  # of length in each inertial parameter
 
 
-def build(
+def mechanism_of(
     robot: Robot,
     *,
     base=None,
@@ -29,8 +30,8 @@ def build(
     robot's rotors are bodies of their own; reduce: see `with_motors`. terms: of `TERMS`.
     tolerance: of `snapping`, 0 to leave axes as they are. Raises OptionError and ModelError.
     """
-    joints, names = placed_joints(robot, locked_at(robot, locked))
-    joints, names = based(robot, joints, names, base)
+    joints, names = joints_at_zero(robot, locked_at(robot, locked))
+    joints, names = with_base(robot, joints, names, base)
     length = _characteristic_length(joints)
     bodies = [joint.body for joint in joints if joint.body is not None]
     idle = {int(k) for joint in joints if not joint.acts for k in joint.coordinates}
@@ -48,7 +49,7 @@ def build(
     gravity = np.concatenate([robot.gravity / pull if pull else np.zeros(3), np.zeros(3)])
     nodes, change = list(_nodes(joints, length, size)), 0.0
     if tolerance > 0:
-        nodes, change = snapped(nodes, gravity, tolerance)
+        nodes, change = rounded(nodes, gravity, tolerance)
     mechanism = Mechanism(
         nodes=tuple(nodes),
         spins=(),
@@ -62,7 +63,7 @@ def build(
         layout=layout,
         length=length,
         stands_on_node=len(joints) > robot.nj,
-        snapped=change,
+        rounded=change,
         notes=_notes(robot),
     )
     return with_motors(mechanism, robot, size, reduce=reduce, tolerance=tolerance) if motors else mechanism
@@ -116,3 +117,34 @@ def _notes(robot: Robot) -> tuple[str, ...]:
     """What the table should say: joints that follow others, and what of the model file is not part of the robot."""
     coupled = (f"Joints that follow others: {choices(robot.mimic_names)}.",) if robot.mimic_names else ()
     return (*coupled, *robot.notes)
+
+
+def term_columns(layout: ParameterLayout, term: str, count: int) -> np.ndarray:
+    columns = np.full(count, NO_COLUMN)
+    if term in layout.terms:
+        columns[list(layout.dofs)] = np.arange(layout.size)[layout.term(term)]
+    return columns
+
+
+def column_scale(layout: ParameterLayout, length, size, pull) -> np.ndarray:
+    """(p,) unit of each column for masses of one kilogram and lengths of one characteristic length."""
+    scale = np.ones(layout.size)
+    scale[layout.inertial] = np.tile(length**BODY_POWERS, len(layout.body_names))
+    own = size[list(layout.dofs)]
+    if "armature" in layout.terms:
+        scale[layout.term("armature")] = length**2 * own**2
+    if "offset" in layout.terms:
+        scale[layout.term("offset")] = length * own * (pull or 1.0)
+    return scale
+
+
+def model_values(robot: Robot, joints, layout: ParameterLayout, names) -> np.ndarray:
+    """(p,) the model's own parameters; offsets are zero."""
+    values = np.zeros(layout.size)
+    values[layout.inertial] = np.concatenate([joint.theta for joint in joints if joint.body is not None])
+    index = {name: k for k, name in enumerate(robot.dof_names)}
+    kept = [index[names[k]] for k in layout.dofs]
+    for term, stated in stated_values(robot).items():
+        if term in layout.terms:
+            values[layout.term(term)] = stated[kept]
+    return values

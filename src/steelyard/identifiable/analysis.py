@@ -1,21 +1,35 @@
-"""What an experiment can reveal: the result of `identifiability`."""
+"""The result of an analysis of identifiability: what an experiment can reveal, as data."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.errors import ModelError, OptionError
-from steelyard.identifiable import recursion, regroup
-from steelyard.identifiable.assembly import Block
 from steelyard.identifiable.basis import Basis
-from steelyard.identifiable.mechanism import Mechanism
-from steelyard.identifiable.spans import Decisions
-from steelyard.identifiable.status import Status, statuses
-from steelyard.identifiable.transfer import Experiment
+from steelyard.identifiable.from_robot import mechanism_of
+from steelyard.identifiable.mechanism import Experiment, Mechanism
+from steelyard.identifiable.null_space import Block, basis_of_blocks, dependent_columns, regrouped, sparse_null_space
+from steelyard.identifiable.recursion import Recursion, null_space_recursion
+from steelyard.identifiable.subspaces import RankDecisions
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
+
+
+class Status(Enum):
+    """Identifiable alone; in combination and chosen as base; in combination; unidentifiable."""
+
+    ALONE = "identifiable alone"
+    BASE = "identifiable in combination with others, chosen as base parameter"
+    COMBINED = "identifiable in combination with others"
+    UNIDENTIFIABLE = "unidentifiable"
+
+    @property
+    def symbol(self) -> str:
+        return {"ALONE": "★", "BASE": "●", "COMBINED": "○", "UNIDENTIFIABLE": "×"}[self.name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +43,7 @@ class Setup:
     locked: Iterable[str] = ()
     friction: tuple[str, ...] = ()
     armature: bool = False
-    tolerance: float = 1e-4
+    tolerance: float = THRESHOLDS.axis_rounding
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,7 @@ class Dimensions:
 
 
 @dataclass(frozen=True, eq=False)
-class Identifiability:
+class Analysis:
     """Combinations of p parameters that an experiment reveals; parameters in the order of `names`, SI units.
 
     method: "recursive" (paper C, provable), "recursive, coupled joints sampled" (the same, with the conditions of
@@ -61,10 +75,10 @@ class Identifiability:
     mechanism: Mechanism
     experiment: Experiment
     method: str
-    decisions: Decisions
+    decisions: RankDecisions
     blocks: tuple[Block, ...]
     dense: Basis | None
-    recursion: recursion.Recursion | None
+    recursion: Recursion | None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,7 +109,7 @@ class Identifiability:
         """(r,) base parameters: one column for each identifiable combination."""
         if self.dense is not None:
             return self.dense.columns
-        return np.setdiff1d(np.arange(self.size), regroup.dependent_columns(self.blocks))
+        return np.setdiff1d(np.arange(self.size), dependent_columns(self.blocks))
 
     @property
     def base_names(self) -> tuple[str, ...]:
@@ -104,7 +118,7 @@ class Identifiability:
     @cached_property
     def basis(self) -> Basis:
         """Base columns, regrouping (r, p) and null space (p, p - r), dense."""
-        return regroup.basis(self.mechanism, self.blocks) if self.dense is None else self.dense
+        return basis_of_blocks(self.mechanism, self.blocks) if self.dense is None else self.dense
 
     @property
     def null_space(self) -> np.ndarray:
@@ -116,7 +130,9 @@ class Identifiability:
         from scipy.sparse import csc_array
 
         return (
-            csc_array(self.dense.null_space) if self.dense is not None else regroup.sparse(self.mechanism, self.blocks)
+            csc_array(self.dense.null_space)
+            if self.dense is not None
+            else sparse_null_space(self.mechanism, self.blocks)
         )
 
     def regroup(self, theta) -> np.ndarray:
@@ -124,7 +140,7 @@ class Identifiability:
         theta = self._full(theta)
         if self.dense is not None:
             return self.dense.regroup(theta)
-        moved = regroup.regroup(self.mechanism, self.blocks, theta / self.mechanism.scale)
+        moved = regrouped(self.mechanism, self.blocks, theta / self.mechanism.scale)
         return (moved * self.mechanism.scale)[..., self.columns]
 
     def lift(self, base, prior=None) -> np.ndarray:
@@ -158,10 +174,8 @@ class Identifiability:
 
     def parameters(self, robot: Robot) -> np.ndarray:
         """(p,) what another model of the same robot states for the parameters of this analysis."""
-        from steelyard.identifiable.build import build
-
         setup, terms = self.setup, self.mechanism.layout.terms
-        made = build(
+        made = mechanism_of(
             robot, base=setup.base, locked=setup.locked, motors=setup.motors, terms=terms, tolerance=setup.tolerance
         )
         if made.names != self.names:
@@ -181,7 +195,7 @@ class Identifiability:
         if self.recursion is None:
             return None
         still = replace(self.mechanism, gravity=np.zeros(6))
-        without = recursion.run(still, self.experiment)
+        without = null_space_recursion(still, self.experiment)
         assert without is not None
         found = []
         for i, node in enumerate(self.mechanism.nodes):
@@ -191,24 +205,6 @@ class Identifiability:
                 found.append(Dimensions(node.name, *dims, 10 - int(kept)))
         return tuple(found)
 
-    def table(self, format: str = "text") -> str:
-        """Parameters against bodies with the paper's legend; format: text, markdown, html or latex."""
-        from steelyard.identifiable.tables import render
-
-        return render(self, format)
-
-    def explain(self, link: str) -> str:
-        """What can be known of one link, in words, and which change of the experiment would reveal more."""
-        from steelyard.identifiable.words import explain
-
-        return explain(self, link)
-
-    def expressions(self) -> tuple[str, ...]:
-        """(r,) each base parameter with what is regrouped into it: `link1.Izz + x_joint2^2 link2.m`."""
-        from steelyard.identifiable.expressions import expressions
-
-        return expressions(self)
-
     def _full(self, theta) -> np.ndarray:
         theta = np.asarray(theta, dtype=float)
         if theta.shape[-1:] != (self.size,):
@@ -216,4 +212,29 @@ class Identifiability:
         return theta
 
     def __repr__(self) -> str:
-        return f"Identifiability('{self.robot.name}', {self.count} of {self.size} parameters, {self.method})"
+        return f"{type(self).__name__}('{self.robot.name}', {self.count} of {self.size} parameters, {self.method})"
+
+
+def statuses(result: "Analysis") -> tuple[Status, ...]:
+    """(p,) status of each parameter."""
+    base = np.zeros(result.size, dtype=bool)
+    base[result.columns] = True
+    tied, seen = _tied_and_seen(result)
+    kinds = []
+    for j in range(result.size):
+        if base[j]:
+            kinds.append(Status.BASE if tied[j] else Status.ALONE)
+        else:
+            kinds.append(Status.COMBINED if seen[j] else Status.UNIDENTIFIABLE)
+    return tuple(kinds)
+
+
+def _tied_and_seen(result):
+    """Whether a column is tied to others by a null vector (p,), and whether changing it alone is noticed (p,)."""
+    negligible = max(THRESHOLDS.negligible, 10 * result.decisions.dropped)
+    regrouping = result.basis.regrouping / result.mechanism.scale[result.columns, None] * result.mechanism.scale
+    tied = np.zeros(result.size, dtype=bool)
+    others = regrouping.copy()
+    others[np.arange(len(result.columns)), result.columns] = 0.0
+    tied[result.columns] = np.abs(others).max(axis=1, initial=0.0) > negligible
+    return tied, np.abs(regrouping).max(axis=0, initial=0.0) > negligible

@@ -1,9 +1,10 @@
-"""The linear maps of one joint in parameter space (paper C, eqs. 36, 39, 40 and 52): momentum, transfer rate.
+"""Conditions of one joint in parameter space: momentum, transfer rate, armature (paper C, eqs. 36, 39, 40 and 52).
 
 Everything derives from one constant, `inertia_map()[a, b, k]`: the derivative of the spatial inertia entry `M[a, b]`
 with respect to parameter k, so `M(theta) = inertia_map() @ theta`. Leading batch axes throughout.
 """
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -40,3 +41,35 @@ def transfer_rate(phi):
     phi: (..., 6). Returns (..., 10, 10) with `A theta = vee(crm(phi)^T M + M crm(phi))`.
     """
     return np.tensordot(phi, _rates(), axes=1)
+
+
+def armature_rows(subspace):
+    """Conditions (r, k) on changes of the k armatures of a joint with subspace (6, k)."""
+    k = subspace.shape[1]
+    if k < 2:
+        return np.zeros((0, k))
+    brackets = np.einsum("aij,jb->aib", crm(subspace.T), subspace)
+    c = np.einsum("ki,aib->kab", np.linalg.pinv(subspace), brackets)  # twist a, then b, gives c[:, a, b]
+    rows = np.einsum("kab,kl->kabl", c, np.eye(k)) + np.einsum("akb,al->kabl", c, np.eye(k))
+    rows = rows.reshape(-1, k)
+    return rows[np.abs(rows).max(axis=1) > 1e-12]
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """Changes of parameters that go unnoticed as transfers across one joint (or cluster of joints).
+
+    members, shares: nodes and the (10, d) changes of each. columns (e,), extras (e, d): changes of other parameters.
+    parent: the node that (10, d) `received` is added to.
+    """
+
+    members: tuple[int, ...]
+    shares: tuple[np.ndarray, ...]
+    columns: np.ndarray
+    extras: np.ndarray
+    parent: int
+    received: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return self.received.shape[1]

@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.identifiable.mechanism import GROUND, Node
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.spatial import skew
-
-ROUNDING = 1e-14
-TOLERANCE = 1e-4  # rad, or characteristic lengths: below what can be built, above the rounding of files
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +24,7 @@ class Axis:
     point: np.ndarray | None
 
 
-def snapped(nodes: Sequence[Node], gravity, tolerance: float) -> tuple[list[Node], float]:
+def rounded(nodes: Sequence[Node], gravity, tolerance: float) -> tuple[list[Node], float]:
     """Nodes with such relations made exact, and the largest angle or offset that was changed.
 
     gravity (6,): its direction in the world, or zeros. tolerance: largest angle [rad] or offset that is changed.
@@ -38,7 +36,7 @@ def snapped(nodes: Sequence[Node], gravity, tolerance: float) -> tuple[list[Node
         own = own_axis(node)
         if own is not None:
             R, p, change = _placed(node, own, above, tolerance)
-            if change > ROUNDING:
+            if change > THRESHOLDS.unchanged_axis:
                 largest = max(largest, change)
                 node = replace(node, rotation=R, position=p)
             siblings[node.parent].append(_in_parent(node, own))

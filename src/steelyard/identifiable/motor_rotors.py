@@ -1,7 +1,7 @@
-"""Motor rotors as bodies of a Mechanism (paper C, section 8 and Appendix I).
+"""Motor rotors as bodies of a Mechanism (paper C, section 8 and Appendix I), and their columns in a regression.
 
 A symmetric rotor on the parent of the joint that it drives becomes a `Spin`; any other one becomes a node of its own
-that shares the joint's coordinate.
+that shares the joint's coordinate. A regression has ten columns for every rotor, of which a symmetric one has four.
 """
 
 from dataclasses import replace
@@ -9,12 +9,14 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.identifiable.clusters import clusters
+from steelyard.identifiable.axis_rounding import Axis, aligned, own_axis
+from steelyard.identifiable.basis import Basis, from_dependence
+from steelyard.identifiable.coupled_joints import clusters
 from steelyard.identifiable.mechanism import GROUND, Mechanism, Node, Spin
-from steelyard.identifiable.snapping import Axis, aligned, own_axis
-from steelyard.inertia import NAMES, UNITS, rotational_inertia, transform_matrix
+from steelyard.inertia import NAMES, UNITS, transform_matrix
 from steelyard.model import Robot, Rotor
 from steelyard.spatial import skew
+from steelyard.terms import ParameterLayout
 
 SYMMETRIC_NAMES = ("m", "h", "It", "Im")  # mass, first moment along the axis, transverse and axial moments of inertia
 SYMMETRIC_UNITS = ("kg", "kg m", "kg m^2", "kg m^2")
@@ -64,11 +66,6 @@ def _add(mechanism: Mechanism, robot: Robot, size: np.ndarray, apart: set[int], 
         values=np.concatenate([mechanism.values, *values]),
         scale=np.concatenate([mechanism.scale, *scale]),
     )
-
-
-def spin_inertia(rotor: Rotor) -> float:
-    """Moment of inertia of a rotor about its axis, kg m^2."""
-    return float(rotor.own_axis @ rotational_inertia(rotor.theta) @ rotor.own_axis)
 
 
 def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size, apart: set[int]) -> Spin | Node:
@@ -129,3 +126,39 @@ def _found(mechanism: Mechanism, field: str, name: str, what: str) -> int:
     if name not in names:
         raise ModelError(f"{what} '{name}', which the robot does not have. It has {choices(names)}.")
     return names.index(name)
+
+
+def with_rotor_columns(robot: Robot, layout: ParameterLayout, basis: Basis) -> Basis:
+    """Basis in the columns of a layout with rotors.
+
+    basis: in the columns of a mechanism with motors, `[links | terms | numbers of each rotor]`.
+    """
+    reading, choice = _reading(robot, layout)
+    columns = np.sort([choice[c] for c in basis.columns])
+    expressed = basis.regrouping @ reading
+    dependent = np.setdiff1d(np.arange(layout.size), columns)
+    return from_dependence(dependent, np.linalg.solve(expressed[:, columns], expressed[:, dependent]))
+
+
+def _reading(robot: Robot, layout: ParameterLayout) -> tuple[np.ndarray, np.ndarray]:
+    """Matrix (pm, p) from parameters of the layout to those of the mechanism, and a column to stand for each (pm,)."""
+    plain = np.setdiff1d(np.arange(layout.size), np.arange(layout.size)[layout.rotors])
+    sizes = [rotor.content.shape[1] for rotor in robot.rotors]
+    reading = np.zeros((len(plain) + sum(sizes), layout.size))
+    choice = np.zeros(len(reading), dtype=int)
+    reading[np.arange(len(plain)), plain] = 1.0
+    choice[: len(plain)] = plain
+    start = len(plain)
+    for body, (rotor, size) in enumerate(zip(robot.rotors, sizes, strict=True), start=len(layout.body_names)):
+        block = layout.body(body)
+        reading[start : start + size, block] = rotor.reading
+        choice[start : start + size] = block.start + (_stand_ins(rotor.own_axis) if rotor.symmetric else np.arange(10))
+        start += size
+    return reading, choice
+
+
+def _stand_ins(axis) -> np.ndarray:
+    """(4,) which of a body's ten columns stand for m, h, It, Im: the least and the most along the axis."""
+    moments = np.array([4, 6, 9])
+    across, along = np.argmin(np.abs(axis)), np.argmax(np.abs(axis))
+    return np.array([0, 1 + along, moments[across], moments[along]])

@@ -6,8 +6,8 @@ from html import escape
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.identifiable.regroup import PAPER_ORDER
-from steelyard.identifiable.status import Status
+from steelyard.identifiable.analysis import Status
+from steelyard.identifiable.null_space import PAPER_ORDER
 from steelyard.inertia import NAMES
 
 WIDTH = 16  # bodies a table; more go into further tables below
@@ -34,7 +34,7 @@ class Grid:
 
 
 def grid(result) -> Grid:
-    """Cells of the table of an Identifiability."""
+    """Cells of the table of an Analysis."""
     layout, status = result.mechanism.layout, result.status
     bodies = layout.body_names
     rows = []
@@ -75,13 +75,13 @@ def _notes(result) -> tuple[str, ...]:
         tied = [name for name, s in zip(terms, states, strict=False) if s is not Status.ALONE]
         rest = f"all but {choices(tied)}" if tied else "all"
         notes.append(f"Friction, offsets and armature: {rest} are identifiable alone.")
-    if result.mechanism.snapped > 1e-9:
-        notes.append(f"Angles and offsets up to {result.mechanism.snapped:.1e} were taken as zero.")
+    if result.mechanism.rounded > 1e-9:
+        notes.append(f"Angles and offsets up to {result.mechanism.rounded:.1e} were taken as zero.")
     return tuple(notes)
 
 
 def render(result, format: str = "text") -> str:
-    """Table of an Identifiability. Raises OptionError for an unknown format."""
+    """Table of an Analysis. Raises OptionError for an unknown format."""
     writers = {"text": _text, "markdown": _markdown, "html": _html, "latex": _latex}
     if format not in writers:
         raise OptionError(f"format is one of {choices(writers)}; got '{format}'.")
