@@ -9,6 +9,8 @@ import steelyard as sy
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 ENTRY_POINTS = (  # each has an example
+    "excite.design",
+    "excite.poses",
     "inverse_dynamics",
     "fit.build",
     "fit.choose_weight",
@@ -16,6 +18,7 @@ ENTRY_POINTS = (  # each has an example
     "fit.least_squares",
     "fit.solve",
     "fit.uncertainty",
+    "payload.identify",
     "validate",
 )
 

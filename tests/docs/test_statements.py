@@ -22,7 +22,7 @@ from steelyard.log.bandwidth import DISTORTS, SCATTER
 from steelyard.log.saturation import SATURATED
 from steelyard.model import ENDLESS, ENDLESS_EFFORT
 from steelyard.model.references import HOMES, MARKERS
-from steelyard.pipeline.inspect import NOISY
+from steelyard.pipeline.inspection import NOISY
 from steelyard.report.parameters import UNCERTAIN
 
 ROOT = Path(__file__).parents[2]

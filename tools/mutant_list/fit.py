@@ -201,7 +201,7 @@ MUTANTS = (
     Mutant(
         "outlying run by distance, not in its deviations",
         "fit/analysis_of_variance.py",
-        "np.abs(estimates - mean) / _left(weight, deviations), 0.0)",
+        "np.abs(estimates - mean) / _distance_deviation(weight, deviations), 0.0)",
         "np.abs(estimates - mean), 0.0)",
         ("fit/test_repeatability.py",),
     ),

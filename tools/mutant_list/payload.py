@@ -191,7 +191,7 @@ MUTANTS = (
     Mutant(
         "independence ignored by torques' payloads",
         "payload/from_torques.py",
-        "weights = (info.independence if independence is None else independence) / noise**2",
+        "weights = info.independence / noise**2",
         "weights = 1.0 / noise**2",
         TORQUES,
     ),

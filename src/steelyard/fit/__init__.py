@@ -1,6 +1,6 @@
 """Information in, Estimate out; one estimator a file."""
 
-from steelyard.fit.analysis_of_variance import Repeatability, compared, repeatability
+from steelyard.fit.analysis_of_variance import Repeatability, compare_runs, repeatability
 from steelyard.fit.block_scores import independent_blocks, sandwich
 from steelyard.fit.chart_descent import nonconvex
 from steelyard.fit.cone_program import consistent, consistent_parameters, solve
@@ -55,7 +55,7 @@ __all__ = [
     "build",
     "choose_weight",
     "column_noise",
-    "compared",
+    "compare_runs",
     "compensated",
     "congruence",
     "consistent",

@@ -92,10 +92,10 @@ def repeatability(runs: Mapping[str, Sequence[Information]]) -> Repeatability:
     found = [_run(scores) for scores in scored]
     estimates, deviations, degrees = (np.stack(rows) for rows in zip(*found, strict=True))
     names = tuple(first.layout.names[i] for i in first.basis.columns)
-    return compared(tuple(runs), names, estimates, deviations, degrees)
+    return compare_runs(tuple(runs), names, estimates, deviations, degrees)
 
 
-def compared(runs: Sequence[str], names: Sequence[str], estimates, deviations, degrees) -> Repeatability:
+def compare_runs(runs: Sequence[str], names: Sequence[str], estimates, deviations, degrees) -> Repeatability:
     """Compare independent estimates of the same parameters.
 
     estimates, deviations, degrees of freedom of the latter: (l, r) for the l runs and r names, NaN where a run does not
@@ -119,7 +119,9 @@ def compared(runs: Sequence[str], names: Sequence[str], estimates, deviations, d
         spread=np.where(count > 1, np.sqrt(np.nansum((estimates - mean) ** 2, axis=0) / known), np.nan),
         predicted=np.sqrt(np.nanmean(np.where(count > 0, deviations, 0.0) ** 2, axis=0)),
         p=p,
-        outlier=np.nanargmax(np.where(weight > 0, np.abs(estimates - mean) / _left(weight, deviations), 0.0), axis=0),
+        outlier=np.nanargmax(
+            np.where(weight > 0, np.abs(estimates - mean) / _distance_deviation(weight, deviations), 0.0), axis=0
+        ),
         differs=_holm(p),
     )
 
@@ -133,7 +135,7 @@ def _run(scores: Sandwich):
     return base, np.where(seen, deviation, np.nan), scores.degrees(scores.to_base)
 
 
-def _left(weight, deviations) -> np.ndarray:
+def _distance_deviation(weight, deviations) -> np.ndarray:
     """(l, r) deviation of each run's distance from the weighted mean, which the run itself has pulled."""
     share = weight / np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
     return deviations * np.sqrt(np.maximum(1 - share, np.finfo(float).eps))

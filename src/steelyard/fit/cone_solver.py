@@ -138,7 +138,7 @@ def _spanned(problem: Problem, size: int, start):
     to = np.zeros((size + count, width + count))
     to[:size, :width] = solve_triangular(F, basis, check_finite=False)
     to[size:, width:] = np.eye(count)
-    blocks = [block.turned(to, middle) for block in problem.blocks]
+    blocks = [block.substituted(to, middle) for block in problem.blocks]
     cost = np.diag(np.append(np.ones(width), np.diag(problem.F)[size:]))
     short = Problem(cost, np.zeros(width + count), blocks, problem.unexplained)
 

@@ -17,7 +17,7 @@ from steelyard.errors import FitError, OptionError
 from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.intervals import Intervals, Source, sources_of
-from steelyard.fit.model_discrepancy import doubt
+from steelyard.fit.model_discrepancy import find_discrepancy
 from steelyard.fit.posterior import Posterior, constrained, posterior
 from steelyard.fit.prior import consistent_prior
 from steelyard.information import Information
@@ -120,9 +120,9 @@ def uncertainty(
     theta0 = consistent_prior(prior, estimate.prior, count)[0] if count else np.zeros((0, 10))
     model = posterior(scores, theta0, weight=weight)
     contrasts = np.concatenate([np.eye(estimate.layout.size), estimate.basis.regrouping])
-    doubted = doubt(blocks, scores)
-    shift = np.zeros(len(scores.solution)) if doubted is None else doubted.shift
-    sources = sources_of(scores, model, contrasts, doubted)
+    discrepancy = find_discrepancy(blocks, scores)
+    shift = np.zeros(len(scores.solution)) if discrepancy is None else discrepancy.shift
+    sources = sources_of(scores, model, contrasts, discrepancy)
     whitened = sources.lifted @ scores.to_base
     own = scores.degrees(scores.to_base)  # of other columns than the base's the data shows nothing
     degrees = np.append(np.ones(estimate.layout.size), own)
@@ -159,7 +159,7 @@ def uncertainty(
         blocks=scores.count,
         degrees=degrees[p:],
         inflation=float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))),
-        lacking=() if doubted is None else doubted.lacking,
+        lacking=() if discrepancy is None else discrepancy.lacking,
         centers=_centers(estimate, sources.spread[:p]),
     )
 

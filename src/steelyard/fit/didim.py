@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.errors import OptionError
 from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.estimators import Fit, fit_of, listed
+from steelyard.fit.estimators import Fit, as_list, fit_of
 from steelyard.information import accumulate, require_same_samples
 from steelyard.log import Log
 from steelyard.model import Robot
@@ -37,7 +37,7 @@ def output_torque(
     "consistent" or a function of an Information. columns: options of `accumulate`. Starts from a fit of the measured
     motion; iterations: passes at most. Raises LogError when samples do not match.
     """
-    solve, measured = fit_of(fit), listed(logs)
+    solve, measured = fit_of(fit), as_list(logs)
     if iterations < 1:
         raise OptionError(f"iterations is at least 1; got {iterations!r}.")
     info = accumulate(robot, measured, **columns)

@@ -95,11 +95,11 @@ def _of_joints(info: Information, chosen: np.ndarray) -> Information:
 def _shares_of_links(info: Information) -> np.ndarray:
     """(nv,) share of what friction leaves of each current that the given links explain, at the scale that fits."""
     others = info.basis.regrouping[:, info.layout.links.stop :]
-    left = np.array([_left(info, columns) for columns in (others, np.column_stack([_of_links(info), others]))])
+    left = np.array([_unexplained(info, columns) for columns in (others, np.column_stack([_of_links(info), others]))])
     return 1 - np.divide(left[1], left[0], out=np.ones_like(left[0]), where=left[0] > 0)
 
 
-def _left(info: Information, directions) -> np.ndarray:
+def _unexplained(info: Information, directions) -> np.ndarray:
     """(g,) energy of each current that directions (r, d) do not explain."""
     left = np.empty(len(info.energy))
     for dof, (places, block) in enumerate(zip(info.squares.pattern.places, info.squares.blocks, strict=True)):

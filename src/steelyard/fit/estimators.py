@@ -25,7 +25,7 @@ def fit_of(fit: str | Fit) -> Fit:
     return FITS[fit]
 
 
-def reread(logs: Log | Iterable[Log]) -> Log | Iterable[Log]:
+def repeatable(logs: Log | Iterable[Log]) -> Log | Iterable[Log]:
     """Logs that can be gone through again. Raises OptionError for an iterator, which is empty after one pass."""
     if isinstance(logs, Iterator):
         raise OptionError(
@@ -35,5 +35,5 @@ def reread(logs: Log | Iterable[Log]) -> Log | Iterable[Log]:
     return logs
 
 
-def listed(logs: Log | Iterable[Log]) -> list[Log]:
+def as_list(logs: Log | Iterable[Log]) -> list[Log]:
     return [logs] if isinstance(logs, Log) else list(logs)

@@ -22,7 +22,7 @@ from steelyard.defaults import FRICTION
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.estimators import Fit, fit_of, listed
+from steelyard.fit.estimators import Fit, as_list, fit_of
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.identifiable import regression_basis
 from steelyard.information import Information, accumulate
@@ -94,7 +94,7 @@ def friction(
     """
     if unknown := set(terms) - set(TERMS):
         raise OptionError(f"Unknown friction term '{min(unknown)}'. Choose from {choices(TERMS)}.")
-    blocks = list(zip(*([test for _, test in split_folds(log, folds)] for log in listed(logs)), strict=True))
+    blocks = list(zip(*([test for _, test in split_folds(log, folds)] for log in as_list(logs)), strict=True))
     solve, extra = fit_of(fit), tuple(extra)
     options = {"coulomb_width": coulomb_width, "columns": "all"} | columns
 

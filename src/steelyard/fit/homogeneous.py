@@ -67,12 +67,12 @@ class Ratios:
             return replace(self, groups=groups, reference=base, believed=np.ones_like(groups))
         size = np.maximum(reach(info, base), np.finfo(float).tiny)
         moved = (reach(info, base - self.reference) / size)[self.believed & self.groups].max(initial=0.0)
-        found = self.judged(info, base)
+        found = self.updated(info, base)
         if moved >= THRESHOLDS.near_reference:
             return replace(found, believed=self.believed)
         return None if moved < THRESHOLDS.settled_reference and (found.believed == self.believed).all() else found
 
-    def judged(self, info: Information, base) -> "Ratios":
+    def updated(self, info: Information, base) -> "Ratios":
         """The same about base parameters (r,), with as many samples as they leave, without rows they do not meet."""
         info, size = info.base, np.maximum(reach(info, base), np.finfo(float).tiny)
         left = np.sqrt(info.residual_energy(base) / np.maximum(info.counts, 1)) / size
@@ -113,7 +113,7 @@ def ratios(info: Information, prior=None) -> Ratios:
 def ratios_about(info: Information, base) -> Ratios:
     """What homogeneous rows are at a fit that found base parameters (r,)."""
     found = ratios(info)
-    return replace(found, believed=np.ones_like(found.groups)).judged(info, base)
+    return replace(found, believed=np.ones_like(found.groups)).updated(info, base)
 
 
 def reach(info: Information, base) -> np.ndarray:

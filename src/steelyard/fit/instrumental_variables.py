@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.errors import OptionError, choices
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.estimators import Fit, fit_of, listed, reread
+from steelyard.fit.estimators import Fit, as_list, fit_of, repeatable
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import SINGULAR, weigh_by_noise, whiten
 from steelyard.information import Information, Squares, accumulate, products
@@ -66,9 +66,9 @@ def projected(
 
 def _stages(robot, logs, instruments, sample_weights, columns) -> tuple[Information, Information]:
     """The plain Information and its projection."""
-    logs = reread(logs)
+    logs = repeatable(logs)
     plain = accumulate(robot, logs, sample_weights=sample_weights, **columns).base.as_gram()
-    measured, moved = listed(logs), listed(instruments)
+    measured, moved = as_list(logs), as_list(instruments)
     if len(measured) != len(moved):
         raise OptionError(f"{len(measured)} logs need as many logs of instruments; got {len(moved)}.")
     sums = reduce(add, (products(plain, *pair, sample_weights) for pair in zip(measured, moved, strict=True)))

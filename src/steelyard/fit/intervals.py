@@ -6,7 +6,7 @@ from enum import Enum
 import numpy as np
 
 from steelyard.fit.block_scores import Sandwich
-from steelyard.fit.model_discrepancy import Doubt
+from steelyard.fit.model_discrepancy import ModelDiscrepancy
 from steelyard.fit.posterior import Posterior
 from steelyard.fit.thresholds import THRESHOLDS
 
@@ -90,9 +90,9 @@ class Sources:
         return np.sum(self.spread**2, axis=1)
 
 
-def sources_of(scores: Sandwich, model: Posterior, contrasts, doubted: Doubt | None) -> Sources:
-    """Sources of the combinations `contrasts @ parameters`. contrasts: (c, p); doubted: what the model lacks."""
-    shift = np.zeros(len(scores.solution)) if doubted is None else doubted.shift
+def sources_of(scores: Sandwich, model: Posterior, contrasts, discrepancy: ModelDiscrepancy | None) -> Sources:
+    """Sources of the combinations `contrasts @ parameters`. contrasts: (c, p); discrepancy: what the model lacks."""
+    shift = np.zeros(len(scores.solution)) if discrepancy is None else discrepancy.shift
     basis = scores.weighted.basis
     lifted = contrasts[:, basis.columns]  # regrouping is the identity there
     before = model.prior_variance(contrasts)
@@ -102,10 +102,10 @@ def sources_of(scores: Sandwich, model: Posterior, contrasts, doubted: Doubt | N
     from_prior, from_noise, from_model = np.sum(pull**2, axis=1), np.sum(noise[:, :-1] ** 2, axis=1), noise[:, -1] ** 2
     alone = seen & (from_prior <= THRESHOLDS.prior_share * (from_noise + from_model + from_prior))
     shifted = from_model > THRESHOLDS.model_share * from_noise
-    if doubted is not None:
-        left = np.sum(model.spread(contrasts, doubted.spread.T)[0] ** 2, axis=1)
+    if discrepancy is not None:
+        left = np.sum(model.spread(contrasts, discrepancy.spread.T)[0] ** 2, axis=1)
         shifted |= from_noise - left > THRESHOLDS.gone_share * from_noise
-        shifted |= contrasts[:, doubted.friction(scores.weighted.layout)].any(axis=1)
+        shifted |= contrasts[:, discrepancy.friction(scores.weighted.layout)].any(axis=1)
     left = np.sum(pull * (contrasts @ model.directions / model.pull), axis=1)  # variance after the data, noise white
     kind = np.select([alone & shifted, alone, left > THRESHOLDS.unmoved * before], [0, 1, 2], 3)
     kinds = (Source.MODEL, Source.DATA, Source.NOTHING, Source.PRIOR)

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.errors import OptionError, choices
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.estimators import Fit, fit_of, reread
+from steelyard.fit.estimators import Fit, fit_of, repeatable
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import noise_floor, parameters_per_row
 from steelyard.information import Information, accumulate, residuals, weights_of
@@ -91,7 +91,7 @@ def robust(
     the scales, samples the effective number, notes the share of outliers; the covariance is the M-estimator's sandwich
     (Huber and Ronchetti, (7.81)). Raises OptionError for unknown options, and what `accumulate` and the fit raise.
     """
-    solve, logs, loss = fit_of(fit), reread(logs), _loss(loss)
+    solve, logs, loss = fit_of(fit), repeatable(logs), _loss(loss)
     info = accumulate(robot, logs, sample_weights=sample_weights, **columns).base
     floor, estimate = noise_floor(info), solve(info)
     scale, passes = estimate.noise, 0

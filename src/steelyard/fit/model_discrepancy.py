@@ -18,7 +18,7 @@ from steelyard.terms import TERMS, ParameterLayout
 
 
 @dataclass(frozen=True, eq=False)
-class Doubt:
+class ModelDiscrepancy:
     """What a fit with further columns finds. lacking: the columns (joint, name). shift: (k,) what the fit without them
     has too much, in whitened coordinates; spread: (k, K) what each block's noise adds to the fit with them."""
 
@@ -37,7 +37,7 @@ class Doubt:
         ]
 
 
-def doubt(blocks: Sequence[Information], scores: Sandwich) -> Doubt | None:
+def find_discrepancy(blocks: Sequence[Information], scores: Sandwich) -> ModelDiscrepancy | None:
     """What the blocks hold that their fit does not; None where nothing is found, or they were summed without columns to
     find it by. scores: of these blocks, merged as may be."""
     found = _partial(blocks, scores)
@@ -53,7 +53,7 @@ def doubt(blocks: Sequence[Information], scores: Sandwich) -> Doubt | None:
     own = scores.score - found.cross[:, chosen].transpose(0, 2, 1) @ size + scores.gram @ shift
     spread = own - found.left(chosen)[:, chosen] @ gain
     inflated = np.linalg.norm(scores.adjusted) / max(np.linalg.norm(scores.score), np.finfo(float).tiny)
-    return Doubt(tuple(dict.fromkeys(names)), shift, inflated * spread.T)
+    return ModelDiscrepancy(tuple(dict.fromkeys(names)), shift, inflated * spread.T)
 
 
 @dataclass(frozen=True, eq=False)

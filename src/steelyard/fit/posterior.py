@@ -150,8 +150,8 @@ def _descend(model: Posterior, free, start, first: float, last: float) -> np.nda
 def _hessian(S, mu, inverse, gap, basis, bounded) -> np.ndarray:
     """(n, p, p)."""
     cut = 10 * inverse.shape[1]
-    turned = inverse[:, :, None] @ basis
-    curvature = np.einsum("nbkij,nblji->nbkl", turned, turned, optimize=True)
+    rotated = inverse[:, :, None] @ basis
+    curvature = np.einsum("nbkij,nblji->nbkl", rotated, rotated, optimize=True)
     shares = [curvature[:, i].reshape(-1, 10) @ S[10 * i : 10 * i + 10] for i in range(inverse.shape[1])]
     bodies = [share.reshape(len(mu), 10, -1) for share in shares]
     pulled = mu[:, None, None] * np.concatenate([*bodies, S[bounded] / gap[..., None] ** 2], axis=1)

@@ -30,9 +30,9 @@ class Information:
     `columns`; weights: (g,) of the row groups, 1 / variance once known. layout: names of all p columns. basis:
     identifiable combinations of the p columns. robot: the model they belong to, None for raw regressions.
     coulomb_width: smoothing of the Coulomb columns, rad/s. independence: share of the samples whose noise is
-    independent. engine: which path made the sums, for information only. factors: (g, k + 1, k + 1) upper triangular with `factors^T factors` the sums of
-    `[y | tau]`, None where only sums were kept. discrepancy: sums of what the model may lack, where `accumulate_blocks`
-    made them.
+    independent. engine: which path made the sums, for information only. factors: (g, k + 1, k + 1) upper triangular
+    with `factors^T factors` the sums of `[y | tau]`, None where only sums were kept. discrepancy: sums of what the
+    model may lack, where `accumulate_blocks` made them.
     """
 
     squares: Squares

@@ -11,7 +11,7 @@ from steelyard.payload.from_wrenches import identify
 from steelyard.payload.methods import METHODS
 from steelyard.payload.motion_signals import MotionNoise, PoseTracker, filter_motion, tune
 from steelyard.payload.online import Change, OnlineEstimator
-from steelyard.payload.payload_estimate import Errors, Payload, Status, errors
+from steelyard.payload.payload_estimate import FINDINGS, Errors, Payload, Status, errors
 from steelyard.payload.payload_job import Outcome, Request, Signals, exports, identify_files, require_formats
 from steelyard.payload.solid_shape import Solid, solid_of
 from steelyard.payload.tool_calibration import Tool, calibrate, compensate
@@ -36,6 +36,7 @@ __getattr__ = lazy(
 )
 
 __all__ = [
+    "FINDINGS",
     "METHODS",
     "Change",
     "EntropicFits",

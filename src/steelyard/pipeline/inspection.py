@@ -1,36 +1,63 @@
 """`inspect`: everything that can be said about a log before anything is identified from it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.diagnose import Fault, case_of, delays, diagnose, position_offsets
-from steelyard.errors import FitError, LogError
+from steelyard.errors import FitError
 from steelyard.fit import consistent
 from steelyard.information import accumulate
 from steelyard.log import (
     Finding,
     Log,
     acceleration_noise,
-    checks,
-    cutoff_for,
-    filters,
     gaps,
     highest_cutoff,
-    masked,
-    saturated,
     torque_cutoff_for,
 )
 from steelyard.model import Robot
-from steelyard.pipeline.cutoff_costs import costs
-from steelyard.pipeline.excitation import idle_ends, shares
+from steelyard.pipeline.recording_costs import costs
 from steelyard.pipeline.signal import Signal, signals
+from steelyard.prepare import Prepared, filterable, prepare_to_look
+
+PARTS = 10  # stretches of equal number of samples
+STILL = 0.05  # of a joint's RMS speed, below which it hardly moves
+SHORTEST = 0.05  # share of a log that an idle end must take to be worth a word
+
+
+def shares(v: ArrayLike) -> NDArray[np.float64]:
+    """(parts, nv) RMS speed in each tenth of a log over that of the whole, 1 for even motion. v: (n, nv)."""
+    v = np.asarray(v, dtype=np.float64)
+    whole = np.sqrt(np.mean(v**2, axis=0))
+    parts = np.array([np.sqrt(np.mean(part**2, axis=0)) for part in np.array_split(v, min(PARTS, len(v)))])
+    return parts / np.where(whole > 0, whole, 1.0)
+
+
+def idle_ends(log: Log) -> Iterator[Finding]:
+    """A start or an end in which no joint moves, which fits do not mind, but splits do. log: with v."""
+    (v,) = log.require("v")
+    rms = np.sqrt(np.mean(v**2, axis=0))
+    moving = np.flatnonzero((np.abs(v) > STILL * rms).any(axis=1))
+    if not len(moving):
+        return
+    first, last = log.t[moving[0]], log.t[moving[-1]]
+    for code, place, length in (("idle_start", "first", first - log.t[0]), ("idle_end", "last", log.t[-1] - last)):
+        if length > SHORTEST * log.duration:
+            held = " It is what --validation holds out: give a smaller share, or cut it off." if place == "last" else ""
+            yield Finding(
+                code,
+                "warning",
+                f"No joint moves in the {place} {length:.3g} s of {log.duration:.3g} s: "
+                f"cut them off with log[(log.t >= {first:.6g}) & (log.t <= {last:.6g})].{held}",
+            )
+
 
 NOISY = 0.04  # RMS of noise in an acceleration over its motion, at the cutoff that `identify` takes by itself
 SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
-UNUSABLE = ("not_finite", "time_order", "time_duplicate", "few_samples", "no_velocity")  # no filter takes such logs
 
 
 @dataclass(frozen=True)
@@ -85,27 +112,18 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
     Never refuses a log for its content: what cannot be computed is left out and said in the notes. Raises LogError for
     a log of fewer than two samples.
     """
-    findings, notes = tuple(checks.check(log, robot)), []
-    ready, shown = None, {}
-    cutoff = cutoff_of(log, findings)
-    if cutoff is not None:
-        try:
-            ready = filters.differentiate(log, cutoff=cutoff, torque_cutoff=torque_cutoff_for(log))
-        except LogError as error:
-            notes.append(f"motion not analysed: {error}")
-    if ready is not None and cutoff is not None and robot is not None and log.tau is not None:
-        band = torque_cutoff_for(log)
-        clear = masked(ready, log, saturated(log), band)  # clipped torques look like many other mistakes
-        if len(clear):
-            shown = _against(robot, log, ready, clear, findings, notes)
-    found = health(log, findings=findings, ready=ready, cutoff=cutoff)
-    return replace(found, **shown, notes=(*found.notes, *notes))
+    found = prepare_to_look(log, robot)
+    notes = list(found.notes)
+    shown = _against(robot, found, notes) if robot is not None and log.tau is not None and found.filtered else {}
+    seen = health(log, findings=found.findings, ready=found.filtered, cutoff=found.cutoff)
+    return replace(seen, **shown, notes=(*seen.notes, *notes))
 
 
 def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, cutoff: float | None = None):
     """What can be said of a log without a model, as an Inspection. findings: of `checks.check`; ready: the log with
-    filtered v and a, whose motion is described; cutoff: of `cutoff_of`. Raises LogError for fewer than two samples."""
-    rate, steps, usable = log.rate, np.diff(log.t), _usable(findings)
+    filtered v and a, whose motion is described; cutoff: of `spectral_cutoff`. Raises LogError for fewer than
+    two samples."""
+    rate, steps, usable = log.rate, np.diff(log.t), filterable(findings)
     holes = gaps(log.t) if usable else np.zeros(0, dtype=int)
     channels = signals(log) if usable else ()
     moved = _motion(ready) if ready is not None and ready.nq == ready.nv else ()
@@ -132,15 +150,6 @@ def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, c
     )
 
 
-def cutoff_of(log: Log, findings: Sequence[Finding]) -> float | None:
-    """Hz that the spectrum of a log asks for; None where it cannot be told."""
-    return cutoff_for(log) if _usable(findings) else None
-
-
-def _usable(findings: Sequence[Finding]) -> bool:
-    return not any(each.code in UNUSABLE for each in findings)
-
-
 def _motion(log: Log) -> tuple[Motion, ...]:
     q, v, a = log.require("q", "v", "a")
     span = np.max(q, axis=0) - np.min(q, axis=0)
@@ -163,28 +172,23 @@ def _motion(log: Log) -> tuple[Motion, ...]:
     return tuple(found)
 
 
-def _against(
-    robot: Robot, raw: Log, ready: Log, clear: Log, findings: Sequence[Finding], notes: list[str]
-) -> dict[str, Any]:
-    """Delay of each joint's torque, zeros of the joints, and the faults that a physically consistent fit shows. ready:
-    the log with v and a; clear: away from clipped torques."""
+def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
+    """Delay of each joint's torque, zeros of the joints, and the faults that a physically consistent fit shows."""
+    if not len(found.clear):
+        return {}
     try:
-        estimate = consistent(accumulate(robot, clear, armature=True))
-        case = case_of(estimate, [clear])
-        faults = diagnose(estimate, clear, case=case).faults
+        estimate = consistent(accumulate(robot, found.clear, armature=True))
+        case = case_of(estimate, [found.clear])
+        faults = diagnose(estimate, found.clear, case=case).faults
         late = delays(case).by_name(robot.dof_names)
         if not any(fault.severity == "fatal" for fault in faults):
-            faults = (*faults, *costs(estimate, raw, ready, findings))
+            faults = (*faults, *costs(estimate, found))
     except FitError as error:
         notes.append(f"not compared with the model: {error}")
         return {}
     meaningless = any(fault.severity == "fatal" for fault in faults)
     off = {} if meaningless else position_offsets(case).by_name(robot.dof_names)
-    return {
-        "delays": late,
-        "zeros": off,
-        "faults": faults,
-    }
+    return {"delays": late, "zeros": off, "faults": faults}
 
 
 def _resolution(

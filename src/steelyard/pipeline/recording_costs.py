@@ -1,6 +1,6 @@
 """What slow logging and clipped torques cost, and how to record again: no option gives back what a log never held."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,8 @@ from steelyard.diagnose import (
     thinning,
 )
 from steelyard.fit import Estimate
-from steelyard.log import USUAL, Finding, Log, clipped_sides, masked, saturated
+from steelyard.log import USUAL, Log, clipped_sides, masked, saturated
+from steelyard.prepare import Prepared
 
 CODE = "record_longer"
 LITTLE = 1.05  # ratio of errors below which nothing is said
@@ -28,25 +29,24 @@ OVER = 1e-3  # share of a joint's torques beyond its limit that counts as none
 STEADY = 1e-6  # of the torque: clipped torques that differ by more had something added, and tell no limit
 
 
-def costs(estimate: Estimate, raw: Log, filtered: Log, findings: Sequence[Finding]) -> Iterator[Fault]:
+def costs(estimate: Estimate, found: Prepared) -> Iterator[Fault]:
     """How much longer to record, where findings of a log say that it was logged slowly or clipped.
 
-    raw: the log as recorded, with its mistakes undone; filtered: with v and a. estimate: of this log, or of more.
-    Nothing is said of closed loops.
+    estimate: of this log, or of more. Nothing is said of closed loops.
     """
-    codes, robot = {finding.code for finding in findings}, estimate.require_robot()
+    codes, robot = {finding.code for finding in found.findings}, estimate.require_robot()
     if robot.loops or not codes & {"slow_logging", "saturation"}:
         return
-    clipped = saturated(raw)
-    clear = masked(filtered, raw, clipped, filtered.bandwidth or 0.0)  # noise is told away from clipped torques
+    raw, filtered, clear = found.raw, found.filtered, found.clear  # noise is told away from clipped torques
     if clear.weights is not None and not clear.weights.any():
         return
     case = case_of(estimate, [clear])
+    assert filtered is not None
     if "slow_logging" in codes:
         yield from _slow(case, raw, filtered.effective_samples)
     if "saturation" in codes:
         step = thinning(estimate, [clear])
-        kept = np.asarray(thinned([masked(filtered, raw, clipped, 0.0)], step).weights).T > 0
+        kept = np.asarray(thinned([masked(filtered, raw, saturated(raw), 0.0)], step).weights).T > 0
         yield from _clipped(case, raw, kept)
 
 

@@ -1,7 +1,7 @@
 """The whole job: model and logs in; verified model, validation and files out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
@@ -12,45 +12,24 @@ from steelyard.diagnose import ACCEPTABLE, Diagnosis, Fault, diagnose
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import (
-    OTHERS,
-    WORDS,
     Estimate,
     Generalization,
-    Tied,
     Uncertainty,
     Validation,
     consistent_within_geometry,
-    fixed_from,
     generalization,
-    masses_from,
     ordinary_use,
-    tied_from,
     uncertainty,
     validate,
 )
-from steelyard.identifiable import on_tree
 from steelyard.information import accumulate, accumulate_blocks, reversal_weights
-from steelyard.log import (
-    BUTTERWORTH,
-    READERS,
-    Finding,
-    Log,
-    checks,
-    cutoff_for,
-    filters,
-    joined,
-    masked,
-    order_of,
-    read_log,
-    saturated,
-    split_blocks,
-    torque_cutoff_for,
-)
-from steelyard.model import Known, Robot, load, read_known, read_side, side_path
-from steelyard.pipeline.cutoff_costs import costs
-from steelyard.pipeline.inspect import Inspection, cutoff_of, health
+from steelyard.log import READERS, Finding, Log, checks, joined, order_of, read_log, split_blocks
+from steelyard.model import Robot
+from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.job import Job
-from steelyard.prepare import Clipped, corrected, in_torques, load_word, synchronised, unclipped
+from steelyard.pipeline.recording_costs import costs
+from steelyard.pipeline.robot_of_job import knowledge_of, load_with_side
+from steelyard.prepare import Prepared, load_word, prepare, settled, spectral_cutoff
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
 Progress = Callable[[str, float], None]
@@ -94,11 +73,11 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     read = []
     for k, path in enumerate(job.logs):
         report(f"reading {Path(path).name}", (k + 0.2) / len(job.logs) * 0.6)
-        read.append(read_and_prepared(job, robot, path))
+        read.append(prepared_file(job, robot, path))
     findings = [finding for each in read for finding in each.findings]
     looked = tuple(health_of(each) for each in read)
     require_motion([each.raw for each in read], job)
-    read, more = second_look(job, robot, read, options)
+    read, more = _settled(job, robot, read)
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
     whole = [each.log for each in read]
     train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
@@ -123,9 +102,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     intervals = uncertainty(estimate, blocks, weight=job.weight)
     report("validating", 0.95)
     apart = _correlation_time(diagnosis)
-    test = [
-        split_blocks(each.unfilled or each.log, validation=job.validation, gap=each.memory + apart)[1] for each in read
-    ]
+    test = [split_blocks(each.judged, validation=job.validation, gap=each.memory + apart)[1] for each in read]
     held = joined(test, name="held-out samples")
     before, after = validate(robot, held, rotors=job.rotors), validate(estimate, held)
     reach = generalization(
@@ -161,55 +138,16 @@ def _distinct(paths: Sequence[str]) -> list[str]:
     return [path if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class Ready:
-    """A log as a job uses it. raw: as recorded, corrected and restamped; filtered: with v and a; log: the same on the
-    tree of a robot with loops, away from clipped torques if asked. findings: of the checks; cutoff: of positions, Hz;
-    filtering: the filter that made `filtered`. unfilled: what to judge a model by where `log` has torques that a fit
-    filled in."""
-
-    raw: Log
-    filtered: Log
-    log: Log
-    findings: tuple[Finding, ...]
-    cutoff: float
-    filtering: Callable[[Log], Log]
-    unfilled: Log | None = None
-
-    @property
-    def memory(self) -> float:
-        """s over which the filters of positions and torques carry a sample: the period at the lower cutoff."""
-        cutoffs = [each for each in (self.cutoff, self.log.bandwidth) if each]
-        return 1 / min(cutoffs) if cutoffs else 0.0
-
-
-def read_and_prepared(job: Job, robot: Robot, path) -> Ready:
+def prepared_file(job: Job, robot: Robot, path) -> Prepared:
     """A log file of a job, as the job uses it. Raises LogError for one that cannot be used."""
-    return readied(job, robot, read_log(path, robot, channels=job.channels, units=job.corrections.units))
+    log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
+    return prepare(log, robot, **job.preparation)
 
 
-def readied(job: Job, robot: Robot, log: Log) -> Ready:
-    """Correct, check, filter and differentiate a log. Raises LogError for one that cannot be used."""
-    if log.tau is None:
-        raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
-    raw = corrected(robot, log, job.corrections)
-    found = checks.require_usable(raw, robot, accept=job.accept)
-    if any(finding.code == "repeated_sample" for finding in found):
-        raw = filters.restamp(raw)
-    cutoff = cutoff_for(raw, job.cutoff, smoother=job.smoother)
-    band = torque_cutoff_for(raw, job.cutoff, job.torque_cutoff)
-    filtering = partial(prepared, cutoff=cutoff, torque_cutoff=band, smoother=job.smoother, coupling=job.coupling)
-    filtered = filtering(raw)
-    log = (
-        masked(filtered, raw, saturated(raw), band, name="clipped torques") if job.corrections.saturation else filtered
-    )
-    log = on_tree(robot, log) if robot.loops else log
-    return Ready(raw, filtered, log, found, cutoff, filtering)
-
-
-def health_of(log: Ready) -> Inspection:
+def health_of(log: Prepared) -> Inspection:
     """How a log is as it was recorded."""
-    return health(log.raw, findings=log.findings, ready=log.filtered, cutoff=cutoff_of(log.raw, log.findings))
+    own = spectral_cutoff(log.raw, log.findings)
+    return health(log.raw, findings=log.findings, ready=log.filtered, cutoff=own)
 
 
 def weights_of(job: Job, robot: Robot) -> dict:
@@ -219,42 +157,21 @@ def weights_of(job: Job, robot: Robot) -> dict:
     return {"sample_weights": partial(reversal_weights, robot, weight=job.reversal_weight)}
 
 
-def second_look(job: Job, robot: Robot, read: list[Ready], options: dict) -> tuple[list[Ready], tuple[str, ...]]:
-    """What takes a fit to be undone, drive gains, unknown delays and clipped torques; and notes."""
+def _settled(job: Job, robot: Robot, read: list[Prepared]) -> tuple[list[Prepared], tuple[str, ...]]:
+    """Logs with what takes a fit to be undone, and notes on it."""
     if job.loads and not job.drive_gains:
         raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
-    notes: tuple[str, ...] = ()
-    if job.drive_gains:
-        loads = [
-            (link, mass, read_and_prepared(job, robot, path).log) for link, mass, path in map(load_word, job.loads)
-        ]
-        logs, notes = in_torques(robot, [each.log for each in read], loads, options)
-        read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]
-    if job.corrections.automatic_delay:
-        logs, late = synchronised(robot, [each.log for each in read], options=options)
-        read = [replace(each, log=log) for each, log in zip(read, logs, strict=True)]
-        notes = (*notes, late)
-    if job.corrections.saturation and _fillable(job, robot, read):
-        logs = unclipped(
-            robot,
-            [_clipped(job, each) for each in read],
-            validation=job.validation,
-            options=options | weights_of(job, robot),
-        )
-        read = [replace(each, log=log, unfilled=each.log) for each, log in zip(read, logs, strict=True)]
-        notes = (*notes, "Clipped torques were filled with what a fit to the others says, for the filter's sake.")
-    return read, notes
-
-
-def _fillable(job: Job, robot: Robot, read: list[Ready]) -> bool:
-    """Whether torques are clipped, filtered, and all that a fit needs to fill them in is known by now."""
-    settled = not (job.drive_gains or job.corrections.automatic_delay or robot.loops)
-    return settled and all(each.cutoff for each in read) and any(saturated(each.raw).any() for each in read)
-
-
-def _clipped(job: Job, each: Ready) -> Clipped:
-    motion = filters.differentiate(each.raw, cutoff=each.cutoff, smoother=job.smoother, drop=0)
-    return Clipped(each.raw, each.log, motion, each.filtering)
+    return settled(
+        robot,
+        read,
+        corrections=job.corrections,
+        currents=job.drive_gains,
+        loads=[(link, mass, prepared_file(job, robot, path).log) for link, mass, path in map(load_word, job.loads)],
+        validation=job.validation,
+        smoother=job.smoother,
+        columns=job.columns,
+        weights=weights_of(job, robot),
+    )
 
 
 def _correlation_time(diagnosis: Diagnosis) -> float:
@@ -262,9 +179,9 @@ def _correlation_time(diagnosis: Diagnosis) -> float:
     return max((2 * each.time_constant for each in diagnosis.residuals), default=0.0)
 
 
-def _losses(estimate: Estimate, read: list[Ready]) -> tuple[Fault, ...]:
+def _losses(estimate: Estimate, read: list[Prepared]) -> tuple[Fault, ...]:
     """What logs lack for good, and how to record again."""
-    return tuple(fault for each in read for fault in costs(estimate, each.raw, each.filtered, each.findings))
+    return tuple(fault for each in read for fault in costs(estimate, each))
 
 
 def require_model_first(job: Job) -> None:
@@ -307,52 +224,3 @@ def require_no_fatal(faults: tuple[Fault, ...], accept: tuple[str, ...]) -> None
     if fatal:
         words = " ".join(f"--accept {code}" for code in dict.fromkeys(fault.code for fault in fatal))
         raise LogError(f"{' '.join(fault.message for fault in fatal)}\nTo go on all the same, give {words}.")
-
-
-def load_with_side(job: Job) -> Robot:
-    """The given model, with the rotors and loops of its side file where the job uses it."""
-    robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
-    side = side_of(job)
-    return robot if side is None else read_side(side, robot)
-
-
-def side_of(job: Job) -> Path | None:
-    """The side file that a job reads: the one it names, else the one beside the model where there is one."""
-    if job.side is not None:
-        return Path(job.side)
-    beside = side_path(job.model)
-    return beside if job.rotors or beside.is_file() else None
-
-
-def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
-    """What a job and its side file say about the bodies, as arguments of `fit.consistent`; and notes on the latter.
-
-    What the job says of a link counts more than what the file says of it. Raises SteelyardError for mistakes in either.
-    """
-    side = side_of(job)
-    known = Known() if side is None else read_known(side, robot)
-    if job.within not in WORDS:
-        raise OptionError(f"within is {job.within!r}. Choose from {choices(WORDS)}.")
-    told = {
-        "within": {OTHERS: job.within} | known.ellipsoids,
-        "masses": known.masses | masses_from(job.masses),
-        "fixed": known.fixed | fixed_from(job.fixed),
-        "tied": (*(Tied(*tie) for tie in known.tied), *tied_from(job.tied)),
-    }
-    return told, tuple(f"{side.name}: {text}" for text in known.words()) if side is not None else ()
-
-
-def prepared(
-    log: Log,
-    cutoff: float | None = None,
-    *,
-    torque_cutoff: float | None = None,
-    smoother: str = BUTTERWORTH,
-    coupling=(),
-) -> Log:
-    """A log with v and a: filtered and differentiated as by `filters.differentiate`, or as recorded for cutoff 0."""
-    if cutoff == 0:
-        if log.v is None or log.a is None:
-            raise LogError(f"Log '{log.name}' has no recorded v or a; give a cutoff in Hz to differentiate positions.")
-        return log
-    return filters.differentiate(log, cutoff=cutoff, torque_cutoff=torque_cutoff, smoother=smoother, coupling=coupling)
