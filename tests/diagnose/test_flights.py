@@ -5,9 +5,9 @@ import pytest
 
 import steelyard as sy
 from adversary import arms, verdict_logs
-from steelyard.defaults import FRICTION
 from steelyard.diagnose import case_of
 from steelyard.diagnose.hypotheses import nominal_model
+from steelyard.job import FRICTION
 
 
 @pytest.fixture(scope="module")

@@ -23,10 +23,10 @@ from steelyard.fit import (
     validate,
 )
 from steelyard.information import accumulate, accumulate_blocks, reversal_weights
+from steelyard.job import Job
 from steelyard.log import READERS, Finding, Log, checks, joined, order_of, read_log, split_blocks
 from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, health
-from steelyard.pipeline.job import Job
 from steelyard.pipeline.recording_costs import costs
 from steelyard.pipeline.robot_of_job import knowledge_of, load_with_side
 from steelyard.prepare import Prepared, load_word, prepare, settled, spectral_cutoff
