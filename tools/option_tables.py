@@ -1,0 +1,42 @@
+"""The table of options of `identify` in docs/command_line.md, from the fields of a `Job`.
+
+`python tools/option_tables.py` writes it; tests/cli/test_option_tables.py holds the page up to date.
+"""
+
+import re
+from pathlib import Path
+
+from typer.main import get_command
+
+from steelyard.app import app
+from steelyard.job import Corrections, Job, flag, options_of
+
+PAGE = Path(__file__).parents[1] / "docs" / "command_line.md"
+TABLE = re.compile(r"(?<=\| option \| meaning \|\n\|---\|---\|\n)(?:\|.*\n)+")
+
+
+def table(name: str = "identify") -> str:
+    """Rows of a subcommand's options, in the order of its help."""
+    more = {flag(key, how): how.more for record in (Job, Corrections) for key, (_, how) in options_of(record).items()}
+    rows = []
+    for each in get_command(app).commands[name].params:  # type: ignore[attr-defined]
+        if each.param_type_name != "option" or each.name == "help":
+            continue
+        names = sorted([*each.opts, *each.secondary_opts], key=lambda text: not text.startswith("--"))
+        names[-1] += f" {each.metavar}" if each.metavar else ""
+        said = " ".join(part for part in (each.help, more.get(each.opts[0], "")) if part)
+        default = (
+            "" if each.default in (None, False, True, ()) or not each.show_default else f" Default: `{each.default}`."
+        )
+        cells = ", ".join(f"`{text}`" for text in names), f"{said}{default}"
+        rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |\n")
+    return "".join(rows)
+
+
+def page(text: str) -> str:
+    """The page with its first table of options, that of `identify`, as it should be."""
+    return TABLE.sub(lambda _: table(), text, count=1)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
