@@ -25,9 +25,8 @@ def table(name: str = "identify") -> str:
         names = sorted([*each.opts, *each.secondary_opts], key=lambda text: not text.startswith("--"))
         names[-1] += f" {each.metavar}" if each.metavar else ""
         said = " ".join(part for part in (each.help, more.get(each.opts[0], "")) if part)
-        default = (
-            "" if each.default in (None, False, True, ()) or not each.show_default else f" Default: `{each.default}`."
-        )
+        told = each.show_default and isinstance(each.default, str | float) and not isinstance(each.default, bool)
+        default = f" Default: `{each.default}`." if told else ""
         cells = ", ".join(f"`{text}`" for text in names), f"{said}{default}"
         rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |\n")
     return "".join(rows)
