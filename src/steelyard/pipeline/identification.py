@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.diagnose import FATAL, Diagnosis, Fault, diagnose
+from steelyard.diagnose import ACCEPTABLE, Diagnosis, Fault, diagnose
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import (
@@ -212,7 +212,7 @@ def require_motion(logs: list[Log], job: Job) -> None:
 
 def require_acceptable(codes: tuple[str, ...]) -> None:
     """Raise OptionError for codes of findings that cannot be accepted."""
-    known = sorted(FATAL | checks.ACCEPTABLE)
+    known = sorted(ACCEPTABLE)
     for code in codes:
         if code not in known:
             raise OptionError(f"There is no finding {code!r} to accept; choose from {choices(known)}.")

@@ -1,17 +1,17 @@
-"""What is left once every mistake with a name is undone: sticking joints, and physics that the model does not have."""
+"""Faults of the model class, once every mistake with a name is undone: sticking joints, missing physics."""
 
 from collections.abc import Iterator, Sequence
 
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.finding import Fault, fault
-from steelyard.diagnose.residuals import JointResidual
+from steelyard.diagnose.faults import Fault, fault
+from steelyard.diagnose.joint_residuals import JointResidual
 from steelyard.diagnose.search import LEFT, explained, unphysical
 
 STICKING = 3.0  # RMS error near reversals over that elsewhere
 STICKING_MATTERS = 0.05  # error over torque of a joint, below which the same is no harm
 
 
-def remaining(case: Case, left: Sequence[JointResidual], doubted: Fault | None = None) -> Iterator[Fault]:
+def model_class_faults(case: Case, left: Sequence[JointResidual], doubted: Fault | None = None) -> Iterator[Fault]:
     """Faults of friction, and of the whole model class. left: residuals of the case's physical fit; doubted: a cause
     that explains too little to be named."""
     yield from _sticking(left)
@@ -22,10 +22,8 @@ def remaining(case: Case, left: Sequence[JointResidual], doubted: Fault | None =
         yield fault(
             "model_class",
             f"Not explained: rigid links with this friction leave {error:.0%} of the torque, {free:.0%} even without "
-            f"physical constraints, and what is left is no noise (it stays alike for up to {longest:.2g} s)."
+            f"physical constraints, and the residual is no noise (it stays correlated for up to {longest:.2g} s)."
             f"{_doubt(doubted)}{_hint(left)}",
-            "Look for what the model lacks (gravity compensator, coupled joints, elastic gears, other kinematics) or "
-            "for a mistake in the log that has no name here.",
             relative_error=error,
             relative_error_free=free,
             time_constant_s=longest,
@@ -35,8 +33,6 @@ def remaining(case: Case, left: Sequence[JointResidual], doubted: Fault | None =
             "not_physical",
             f"Least squares leaves {free:.1%} of the torque, physical links {error:.1%}: the data wants links that "
             f"cannot exist, such as negative masses.{_doubt(doubted)}{_hint(left)}",
-            "Check signs, frames and kinematics of the model against the robot; the named tests found none of the "
-            "common mistakes.",
             relative_error=error,
             relative_error_free=free,
             gap=case.gap,
@@ -63,7 +59,6 @@ def _sticking(left: Sequence[JointResidual]) -> Iterator[Fault]:
                 "reversal_friction",
                 f"The torque error of {each.joint} is {each.reversal:.1f} times larger at standstill and reversals "
                 "than elsewhere: stiction, backlash or a noisy speed.",
-                "Leave slow samples out (identify --reversal-weight 0), or record a motion that turns less often.",
                 joint=each.joint,
                 ratio=each.reversal,
                 relative_error=each.relative,

@@ -1,23 +1,23 @@
 """Torques without gravity: what a controller reports once it has taken its own gravity model off.
 
-What was taken off is what the robot feels (zero gravity then fits), what the given model says (adding that fits), or
+What was taken off is what the robot feels (zero gravity then fits), what the nominal model says (adding that fits), or
 what a third model says: only torques whose gravity is free of the links' masses then fit. The first and the last lose
 what only gravity shows, unless the model that it came from is known.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.finding import Fault, fault
-from steelyard.diagnose.hypothesis import lasting
-from steelyard.diagnose.trial import Trial, trial
-from steelyard.diagnose.worth import worth
+from steelyard.diagnose.faults import Fault, fault
+from steelyard.diagnose.fisher_information import information_loss
+from steelyard.diagnose.hypothesis import Trial, trial
 
 CODE = "gravity_compensated"
-THIRD = 0.5  # nats a sample that gravity free of the masses must win over that of the given model, or none
+THIRD = 0.5  # nats a sample that gravity free of the masses must win over that of the nominal model, or none
 UNSUSPECTED = 2.0  # the same where neither fits, and only links that cannot exist do: measured logs win 0.8 at most
 WHITE = 1.5  # times longer than the filter's that what is then left may stay alike: of springs more is left than noise
 UNPHYSICAL = 1.0  # nats a sample by which a fit free of physics is then better
@@ -25,24 +25,24 @@ ROUNDS = 3  # of noise and least squares
 RANK = 1e-7  # of the largest singular value at unit columns: a smaller one is rounding
 
 
-def trials(case: Case) -> Iterator[Trial]:
-    """Gravity of the given model taken off the torques, or all of it."""
+def trials(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
+    """Gravity of the nominal model taken off the torques, or all of it."""
     if not _possible(case):
         return
     yield trial(
         case,
         case.undone(CODE, added=case.added + _gravity(case)),
-        "Torques hold no gravity: that of the given model was taken off them",
-        "Log torques before gravity compensation, or have gravity added again: that of the given model, or, where the "
-        "controller uses another, of that one (--gravity-model MODEL), as masses follow the gravity that is added.",
-        ("--gravity-compensated",),
+        "Torques hold no gravity: that of the nominal model was taken off them",
+        remedy="Log torques before gravity compensation, or have gravity added again: that of the nominal model, or, "
+        "where the controller uses another, of that one (--gravity-model MODEL), as masses follow the gravity that is "
+        "added.",
+        options=("--gravity-compensated",),
     )
     yield trial(
         case,
         case.undone(CODE, robot=replace(case.robot, gravity=np.zeros(3))),
         "Torques hold no gravity",
-        "Log torques before gravity compensation, or give the model that it was taken from (--gravity-model MODEL).",
-        ("--gravity", "0", "0", "0"),
+        options=("--gravity", "0", "0", "0"),
     )
 
 
@@ -86,10 +86,8 @@ def _of_a_third_model(case: Case, free: Case) -> Fault:
     errors = np.sqrt([each.physical_energy.sum() / case.information.energy.sum() for each in (case, free)])
     return fault(
         CODE,
-        "Torques hold part of gravity: what was taken off them is neither all of it nor that of the given model. "
+        "Torques hold part of gravity: what was taken off them is neither all of it nor that of the nominal model. "
         f"Gravity free of the links' masses leaves {errors[1]:.1%} of the torque unexplained, not {errors[0]:.1%}.",
-        "Give the model that the controller takes gravity from (--gravity-model MODEL), or log torques before gravity "
-        "compensation.",
         relative_error=errors[0],
         relative_error_undone=errors[1],
     )
@@ -101,16 +99,17 @@ def _lost(case: Case, undone: Case, found: Fault) -> Fault:
     if found.code != CODE or "--gravity" not in found.options:
         return found
     rows = case.regression.rows
-    left = worth(rows - _static(case), rows, undone.free[1])
+    loss = information_loss(rows - _static(case), rows, undone.free[1])
     only = (
-        f"{left.lost} of {left.combinations} combinations of parameters show in gravity only and stay the given model's"
+        f"{loss.lost} of {loss.combinations} combinations of parameters show in gravity only and stay the nominal "
+        "model's"
     )
-    others = f"the others take {left.times_as_long:.2g} times as long a log for the same errors of torques"
+    others = f"the others take {loss.times_as_long:.2g} times as long a log for the same errors of torques"
     remedy = (
         "Give the model that the controller takes gravity from (--gravity-model MODEL), or log torques before gravity "
         f"compensation. Without gravity, masses show in accelerations only: {only}, {others}."
     )
-    evidence = {"combinations_lost": left.lost, "combinations": left.combinations, "times_as_long": left.times_as_long}
+    evidence = {"combinations_lost": loss.lost, "combinations": loss.combinations, "times_as_long": loss.times_as_long}
     before = found.message.removesuffix(found.remedy).strip()
     return fault(CODE, before, remedy, options=found.options, **found.evidence, **evidence)
 
@@ -125,7 +124,7 @@ def _static(case: Case) -> np.ndarray:
 
 
 def _gravity(case: Case) -> np.ndarray:
-    """(n, nv) torque of the given model at rest."""
+    """(n, nv) torque of the nominal model at rest."""
     regression = case.regression
     still = replace(regression, v=0 * regression.v, a=0 * regression.a)
     return still.torque(case.robot)

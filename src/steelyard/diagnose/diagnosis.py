@@ -1,14 +1,15 @@
-"""The whole diagnosis of a run: faults by name, and what is left."""
+"""The whole diagnosis of a run: faults by name, and the residuals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.diagnose import compensated, currents, given, search
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
-from steelyard.diagnose.contributions import Contributions, contributions
-from steelyard.diagnose.finding import Fault
-from steelyard.diagnose.remaining import remaining
-from steelyard.diagnose.residuals import JointResidual, analyse
+from steelyard.diagnose.faults import Fault
+from steelyard.diagnose.hypotheses import gravity_compensated, motor_current, nominal_model
+from steelyard.diagnose.joint_residuals import JointResidual, analyse
+from steelyard.diagnose.model_class import model_class_faults
+from steelyard.diagnose.search import search_faults
+from steelyard.diagnose.torque_contributions import Contributions, contributions
 from steelyard.fit import Estimate
 from steelyard.log import Log
 
@@ -48,7 +49,7 @@ def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, case: Case | None
     named, undone, doubted = _named(case)
     motion = undone.regression.q, undone.regression.v, undone.regression.a
     left = analyse(undone.robot, motion, undone.tau, undone.error, undone.interval)
-    return Diagnosis((*named, *remaining(undone, left, doubted)), left, contributions(estimate, few))
+    return Diagnosis((*named, *model_class_faults(undone, left, doubted)), left, contributions(estimate, few))
 
 
 def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
@@ -57,20 +58,22 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
     Torques that are too large are looked for first; too small ones may be angles in degrees, which the search finds.
     """
     found, undone = [], case
-    for look in (_too_large, currents.find):
-        if (told := look(undone)) is not None:
-            found.append(told[0])
-            undone = told[1]
-    before, searched = undone, search.find(undone)
-    named, undone = compensated.explained(before, searched.faults, searched.case)
-    scaled = any(each.code == "motor_current" for each in found)  # some drives may have kept a gain that was no more
+    for look in (_too_large, motor_current.find):
+        if (fault := look(undone)) is not None:
+            found.append(fault[0])
+            undone = fault[1]
+    before, searched = undone, search_faults(undone)
+    named, undone = gravity_compensated.explained(before, searched.faults, searched.case)
+    scaled = any(each.code == "motor_current" for each in found)  # some drives may still have a gain that was no more
     found += [each for each in named if not (scaled and each.code == "torque_scale")]  # than a guess
-    if not any(each.code in ("torque_unit", "motor_current") for each in found) and (told := given.unit(undone)):
-        found.append(told[0])
-        undone = told[1]
-    return (*found, *given.load(undone)), undone, searched.doubted
+    if not any(each.code in ("torque_unit", "motor_current") for each in found) and (
+        fault := nominal_model.torque_unit(undone)
+    ):
+        found.append(fault[0])
+        undone = fault[1]
+    return (*found, *nominal_model.load(undone)), undone, searched.doubted
 
 
 def _too_large(case: Case) -> tuple[Fault, Case] | None:
-    unit = given.unit(case)
+    unit = nominal_model.torque_unit(case)
     return unit if unit and unit[0].evidence["factor"] > 1 else None

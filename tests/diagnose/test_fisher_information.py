@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from steelyard.diagnose import expected_error, worth
+from steelyard.diagnose import expected_error, information_loss
 
 NOISE = np.array([0.3, 2.0])
 
@@ -22,12 +22,12 @@ def test_expected_errors_are_those_of_drawn_noise():
     all_of_them = drawn_error(rows, np.ones((2, 60)), rows, rng)
     assert expected_error(rows, NOISE) == pytest.approx(all_of_them, rel=0.03)
     assert expected_error(rows, NOISE, share=0.25) == pytest.approx(2 * all_of_them, rel=0.03)
-    found = worth(rows * kept[:, :, None], rows, NOISE)
+    found = information_loss(rows * kept[:, :, None], rows, NOISE)
     assert (found.combinations, found.lost) == (5, 0)
     assert found.ratio == pytest.approx(drawn_error(rows, kept, rows, rng) / all_of_them, rel=0.04)
     assert found.ratio > 1.1 and found.times_as_long == pytest.approx(found.ratio**2)
     repeated = np.tile(rows * kept[:, :, None], (1, round(10 * found.times_as_long), 1))
-    assert worth(repeated, rows, NOISE).ratio == pytest.approx(1 / np.sqrt(10), rel=0.01)
+    assert information_loss(repeated, rows, NOISE).ratio == pytest.approx(1 / np.sqrt(10), rel=0.01)
 
 
 def test_combinations_that_only_lost_samples_show():
@@ -36,8 +36,8 @@ def test_combinations_that_only_lost_samples_show():
     rows[:, 40:, 1] = rows[:, 40:, 0]  # only the first half tells these two apart
     rows[:, :, 3] = rows[:, :, 2]  # nothing does
     left = rows * (np.arange(80) >= 40)[:, None]
-    found = worth(left, rows, NOISE)
+    found = information_loss(left, rows, NOISE)
     assert (found.combinations, found.lost) == (3, 1)
-    other = worth(left[:, :, [0, 2]], rows[:, :, [0, 2]], NOISE)  # without them
+    other = information_loss(left[:, :, [0, 2]], rows[:, :, [0, 2]], NOISE)  # without them
     assert found.ratio == pytest.approx(other.ratio, rel=0.3) and 1.2 < found.ratio < 2
-    assert worth(0 * rows, rows, NOISE).lost == 3
+    assert information_loss(0 * rows, rows, NOISE).lost == 3

@@ -1,13 +1,13 @@
 """Motor currents, or motor-side torques, in the place of joint torques: every joint in a unit of its own.
 
-A link is felt by several joints, so all gains but one common factor follow from the motion; the given model says that
+A link is felt by several joints, so all gains but one common factor follow from the motion; the nominal model says that
 one, as well as its masses are right.
 """
 
 import numpy as np
 
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.finding import Fault, fault
+from steelyard.diagnose.faults import Fault, fault
 from steelyard.errors import FitError
 from steelyard.fit import gains_by_model
 
@@ -36,14 +36,11 @@ def find(case: Case) -> tuple[Fault, Case] | None:
         return None
     names = case.robot.dof_names
     listed = ", ".join(f"{name} {x:.3g}" for name, x, seen in zip(names, gains, known, strict=True) if seen)
-    told = fault(
+    found_fault = fault(
         "motor_current",
         f"Each joint's torque is in a unit of its own, as motor currents or motor-side torques are: N m per unit are "
         f"{listed}, all of them times one factor that only a known mass fixes.",
-        "Multiply by torque constant and gear ratio of each drive (--scale tau:JOINT=FACTOR), or have the gains found, "
-        "best with a further log that carries a known load (--load LINK=KG:LOG); without, the given model's masses "
-        "decide.",
         options=["--drive-gains"],
         **{f"gain_{name}": x for name, x, seen in zip(names, gains, known, strict=True) if seen},
     )
-    return told, case.undone("motor_current", factor=case.factor * gains)
+    return found_fault, case.undone("motor_current", factor=case.factor * gains)

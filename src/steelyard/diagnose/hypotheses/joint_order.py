@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.diagnose.case import RANK, Case
-from steelyard.diagnose.trial import Trial, trial
+from steelyard.diagnose.hypothesis import Trial, trial
 
 LEAST = 0.1  # nats a sample, of all joints, by which another order of the torques must be better to first order
 
@@ -28,8 +28,8 @@ def trials(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
     orders = [_exchanged(identity, pair) for pair in combinations(sorted(dofs), 2)]
     names = np.array(case.robot.dof_names)
     orders += [np.argsort(np.argsort(names)), np.argsort(names), identity[::-1]]
-    kept = {tuple(order): order for order in orders if not np.array_equal(order, identity)}
-    for order in kept.values():
+    distinct = {tuple(order): order for order in orders if not np.array_equal(order, identity)}
+    for order in distinct.values():
         for channel in (None, "q"):
             yield _trial(case, order, channel)
 
@@ -52,8 +52,7 @@ def _trial(case: Case, source: np.ndarray, channel: str | None) -> Trial:
         case,
         changed,
         f"The {moved} of joints are in each other's columns ({', '.join(others)})",
-        "Name the columns rightly.",
-        ("--order", f"{'' if channel is None else f'{channel}:'}{','.join(belongs)}"),
+        options=("--order", f"{'' if channel is None else f'{channel}:'}{','.join(belongs)}"),
     )
 
 

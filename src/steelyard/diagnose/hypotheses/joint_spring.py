@@ -9,16 +9,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.diagnose.added_columns import add_columns, certain, persistence, scatter
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.finding import Fault, fault
-from steelyard.diagnose.hypothesis import Hypothesis, add_columns, certain, free_hypothesis, scatter
-from steelyard.diagnose.trial import Trial, trial
+from steelyard.diagnose.faults import Fault, fault
+from steelyard.diagnose.hypothesis import Hypothesis, Test, Trial, free_hypothesis, trial
+from steelyard.diagnose.thresholds import CERTAIN, MOST, NEARLY_ALL, NOISE
 from steelyard.terms import Extra, layout_of
 
 CODE = "joint_spring"
-CERTAIN = 4.25  # standard deviations: 9 nats, as of all other mistakes
+WINS = 0.15  # nats a sample that it must win; measured logs without a spring win nothing
 NOTICEABLE = 0.02  # RMS torque of a spring over that of its joint, below which it is left to friction and links
-REMEDY = "Estimate it beside the links: in Python accumulate(robot, log, springs={joints})."
 
 
 def trials(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
@@ -29,7 +29,6 @@ def trials(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
             case,
             _with_springs(case, [dof]),
             f"A spring pulls {name} to a rest position",
-            REMEDY.format(joints=[name]),
             joint=name,
         )
 
@@ -66,7 +65,6 @@ def _named(case: Case, dof: int, stiffness: float, ratio: float) -> Fault:
         CODE,
         f"A spring of {stiffness:.3g} N m/rad (or N/m) pulls {name} to a rest position: with it, the residual of "
         f"{name} falls by {1 - ratio:.0%}.",
-        REMEDY.format(joints=[name]),
         joint=name,
         stiffness=stiffness,
         residual_ratio=ratio,
@@ -88,3 +86,17 @@ def _extras(case: Case, dofs: Sequence[int]) -> tuple[Extra, ...]:
 def _with_springs(case: Case, dofs: Sequence[int]) -> Case:
     layout = replace(case.layout, extras=(*case.layout.extras, *_extras(case, dofs)))
     return case.undone(CODE, layout=layout)
+
+
+def leaves_noise(each: Hypothesis) -> bool:
+    """Whether a spring, which looks like much else that correlates with a position, leaves noise in its joint, or
+    nearly nothing."""
+    share = each.own_share
+    return bool(share < NEARLY_ALL or (share < MOST and persistence(each.case, each.left.T)[each.dof] < NOISE))
+
+
+def _accepts(_: Case, each: Hypothesis) -> bool:
+    return each.wins(WINS) and leaves_noise(each)
+
+
+TEST = Test(hypotheses, _accepts)

@@ -1,8 +1,8 @@
-"""What is left of each joint's torque: how long it stays alike, and what it depends on.
+"""Residual of each joint's torque: how long it stays correlated, and which quantities it correlates with.
 
 A dependence is the share of the residual's variance that the means over bins of a quantity explain (the correlation
-ratio), so that it need not be a straight line. Neighbouring samples are alike; significance counts the samples that
-are worth something by the autocorrelations of both (Bartlett 1946).
+ratio), so that it need not be a straight line. Neighbouring samples are correlated; significance counts the
+effective samples by the autocorrelations of both (Bartlett 1946).
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from steelyard.model import Robot
 
 BINS = 12  # at most; fewer for few independent samples
 PER_BIN = 5  # independent samples
-CERTAIN = 1e-4  # probability of chance below which a dependence is believed
-MATTERS = 0.02  # residual over torque, from which on a joint is worth a hint
+CERTAIN = 1e-4  # p-value below which a dependence is believed
+MATTERS = 0.02  # residual over torque, from which on a joint is reported
 ENOUGH = 20  # independent samples, below which nothing is said
-VISIBLE = 0.1  # share of the residual's variance from which on it is worth a word
+VISIBLE = 0.1  # share of the residual's variance from which on it is reported
 REVERSAL = 0.1  # of the RMS speed, below which a joint is near a reversal
-ROUGH = 1.5  # RMS of the residual near reversals over that elsewhere, worth a word
+ROUGH = 1.5  # RMS of the residual near reversals over that elsewhere, from which on it is reported
 HINTS = {
     "speed": "friction that is not viscous plus Coulomb (Stribeck effect, lubricant, temperature)",
     "position": "a spring, cables, a gravity compensator, torque ripple of the gear or a wrong joint zero",
@@ -31,24 +31,23 @@ HINTS = {
 
 @dataclass(frozen=True)
 class Dependence:
-    """share: of the residual's variance explained, less what chance explains; chance: probability of so much by it."""
+    """share: of the residual's variance explained, less what independence would explain; p_value: of independence."""
 
     share: float
-    chance: float
+    p_value: float
 
     @property
     def certain(self) -> bool:
-        return self.share > VISIBLE and self.chance < CERTAIN
+        return self.share > VISIBLE and self.p_value < CERTAIN
 
 
 @dataclass(frozen=True)
 class JointResidual:
     """Residual of one degree of freedom.
 
-    rms: N m or N; relative: over the RMS torque. time_constant: s over which it stays alike (integrated
-    autocorrelation). independent: samples that it is worth. depends: on speed, position, acceleration, load (torque
-    predicted). reversal: RMS where the joint hardly moves over that elsewhere, None where it may be chance. hints:
-    in words.
+    rms: N m or N; relative: over the RMS torque. time_constant: its integrated autocorrelation, s.
+    independent: its effective sample size. depends: on speed, position, acceleration, load (torque
+    predicted). reversal: RMS where the joint hardly moves over that elsewhere, None where it is not significant.
     """
 
     joint: str
@@ -91,7 +90,7 @@ def _joint(name: str, error, torque, quantities, step: float) -> JointResidual:
     depends = {key: dependence(error, x, correlation) for key, x in quantities.items()}
     reversal = _near_reversals(error, quantities["speed"], lags)
     hints = [
-        f"{each.share:.0%} of the residual of {name} goes with its {key}: {HINTS[key]}?"
+        f"{each.share:.0%} of the residual variance of {name} correlates with its {key}: {HINTS[key]}?"
         for key, each in sorted(depends.items(), key=lambda item: -item[1].share)
         if each.certain
     ]
@@ -113,7 +112,7 @@ def _joint(name: str, error, torque, quantities, step: float) -> JointResidual:
 
 
 def _near_reversals(error, speed, lags: float) -> float | None:
-    """RMS error where the joint hardly moves over that elsewhere; None where it may be chance."""
+    """RMS error where the joint hardly moves over that elsewhere; None where it is not significant."""
     from scipy.stats import f as fisher
 
     near = np.abs(speed) < REVERSAL * np.sqrt(np.mean(speed**2))
@@ -135,7 +134,7 @@ def autocorrelation(x) -> np.ndarray:
 
 
 def memory(correlation) -> float:
-    """Samples that are worth one: `1 + 2 sum rho` up to the first lag at which the correlation has died."""
+    """Samples that count as one: `1 + 2 sum rho` up to the first lag at which the correlation has died."""
     below = np.flatnonzero(correlation < 0)
     end = int(below[0]) if len(below) else len(correlation)
     return float(max(1.0, 1 + 2 * correlation[1:end].sum()))
@@ -146,16 +145,18 @@ def dependence(error, x, correlation=None) -> Dependence:
     from scipy.stats import f as fisher
 
     correlation = autocorrelation(error) if correlation is None else correlation
-    worth = len(error) / memory(correlation * autocorrelation(x))
-    most = int(np.clip(worth / PER_BIN, 2, BINS))
+    effective = len(error) / memory(correlation * autocorrelation(x))
+    most = int(np.clip(effective / PER_BIN, 2, BINS))
     edges = np.unique(np.quantile(x, np.linspace(0, 1, most + 1)[1:-1]))
     bins, count = np.searchsorted(edges, x), len(edges) + 1
     total = np.mean((error - error.mean()) ** 2)
-    if worth < ENOUGH or total <= 0 or count < 2:
+    if effective < ENOUGH or total <= 0 or count < 2:
         return Dependence(0.0, 1.0)
-    held = np.bincount(bins, minlength=count)
-    means = np.bincount(bins, weights=error - error.mean(), minlength=count) / np.maximum(held, 1)
-    share = float(held @ means**2 / len(error) / total)
-    ratio = (share / (count - 1)) / (max(1 - share, 1e-12) / (worth - count))
-    expected = (count - 1) / (worth - 1)
-    return Dependence(max(0.0, (share - expected) / (1 - expected)), float(fisher.sf(ratio, count - 1, worth - count)))
+    counts = np.bincount(bins, minlength=count)
+    means = np.bincount(bins, weights=error - error.mean(), minlength=count) / np.maximum(counts, 1)
+    share = float(counts @ means**2 / len(error) / total)
+    ratio = (share / (count - 1)) / (max(1 - share, 1e-12) / (effective - count))
+    expected = (count - 1) / (effective - 1)
+    return Dependence(
+        max(0.0, (share - expected) / (1 - expected)), float(fisher.sf(ratio, count - 1, effective - count))
+    )

@@ -1,6 +1,6 @@
-"""Differences between given model and data that have a name: something mounted on a link, torque in another unit.
+"""Differences between nominal model and data that have a name: something mounted on a link, torque in another unit.
 
-Both take the given model's word for everything else, so they speak only when it explains nearly all of the torque.
+Both take the nominal model's word for everything else, so they speak only when it explains nearly all of the torque.
 """
 
 from collections.abc import Iterator
@@ -9,22 +9,22 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.finding import Fault, fault
+from steelyard.diagnose.faults import Fault, fault
 from steelyard.fit import model_parameters, ratios
 from steelyard.inertia import pseudo
 
-TRUST = 0.05  # relative error of the given model's torque that is taken for granted when joints are weighed
-EXPLAINED = 0.8  # share of the given model's excess error that one link must explain
+TRUST = 0.05  # relative error of the nominal model's torque that is taken for granted when joints are weighed
+EXPLAINED = 0.8  # share of the nominal model's excess error that one link must explain
 AHEAD = 3.0  # times as much of the error as the last link of a chain that every other link must leave
-AHEAD_INSIDE = 10.0  # the same for a link that carries others, where a given model is more often just wrong
+AHEAD_INSIDE = 10.0  # the same for a link that carries others, where a nominal model is more often just wrong
 NOTICEABLE = 0.03  # share of the torque that the load must make up
 LIGHTEST = 0.05  # kg
 TINY = 1e-24  # of the largest squared column: a column smaller than this is rounding
 SINGULAR = 1e-10  # of the largest eigenvalue at unit diagonal: nothing that the motion shows is smaller
 KNOWN = 0.2  # standard deviation of the load's mass over it, above which the motion does not weigh it
 UNITS = {"mNm": 1e3, "kNm": 1e-3}  # units of torque, in units a N m
-NEAR = 2.0  # factor by which the given model's torques may be off all the same
-UNIT = 8.0  # factor between torques; no given model is that wrong in every link
+NEAR = 2.0  # factor by which the nominal model's torques may be off all the same
+UNIT = 8.0  # factor between torques; no nominal model is that wrong in every link
 # Of the error without the factor, or without any links, that it may leave: drives alone may explain grippers, light
 # wrists, and flights whose motion is noisy.
 SPARED = 0.25
@@ -32,8 +32,8 @@ GOOD, FAIR = 0.15, 0.35  # share of the torque left, up to which any factor, or 
 HOLLOW = 0.05  # negative eigenvalue of a load's pseudo-inertia, over its largest, that noise may leave
 
 
-def unit(case: Case) -> tuple[Fault, Case] | None:
-    """Torques in another unit than N m, and the case in N m: one factor between the given links and all joints."""
+def torque_unit(case: Case) -> tuple[Fault, Case] | None:
+    """Torques in another unit than N m, and the case in N m: one factor between the nominal links and all joints."""
     problem = _Problem(case)
     directions = np.column_stack([problem.torque, problem.regrouping[:, problem.effects]])
     left, step = problem.left(directions)
@@ -45,8 +45,7 @@ def unit(case: Case) -> tuple[Fault, Case] | None:
         return None
     found = fault(
         "torque_unit",
-        f"Torques are {factor:.3g} times what the given model needs in every joint.",
-        "Check the unit of tau (N mm, per cent of the rated torque, motor current, motor side of the gear).",
+        f"Torques are {factor:.3g} times what the nominal model needs in every joint.",
         options=options,
         factor=factor,
         relative_error_undone=np.sqrt(left / problem.whole),
@@ -61,20 +60,20 @@ def _unit_options(factor: float) -> tuple[str, ...]:
 
 
 class _Problem:
-    """Least squares for departures from the given links, by rows that measure torque. Rotors, friction, armature and
+    """Least squares for departures from the nominal links, by rows that measure torque. Rotors, friction, armature and
     extras are always free."""
 
     def __init__(self, case: Case):
         self.layout = layout = case.layout
         info = case.information
-        self.given = model_parameters(case.robot, layout)
-        self.given[layout.links.stop :] = 0.0
+        self.nominal = model_parameters(case.robot, layout)
+        self.nominal[layout.links.stop :] = 0.0
         rms = np.sqrt(info.energy / len(case))
         weight = 1 / (case.free[1] ** 2 + (TRUST * np.maximum(rms, 1e-9 * rms.max())) ** 2)
         weight = np.where(ratios(info).groups, 0.0, weight)  # rows without torque fit best at a factor of nothing
         self.regrouping = info.basis.regrouping
         G, b = info.squares.weighted(weight), weight @ info.moment
-        base = self.regrouping @ self.given
+        base = self.regrouping @ self.nominal
         self.G, self.b, self.torque = G, b - G @ base, base
         self.start = float(weight @ info.energy - 2 * b @ base + base @ G @ base)
         self.whole = float(weight @ info.energy)
@@ -137,20 +136,17 @@ def load(case: Case) -> Iterator[Fault]:
     if explained < EXPLAINED or next_best < (AHEAD if last else AHEAD_INSIDE) * left[best]:
         return
     mass, moment = change[best][0], change[best][1:4]
-    name, given = case.robot.body_names[best], case.robot.inertias[best, 0]
+    name, nominal = case.robot.body_names[best], case.robot.inertias[best, 0]
     known = problem.deviations(problem.of_body(best))[0] < KNOWN * abs(mass)
-    if abs(mass) < max(LIGHTEST, 0.02 * given) or not known or not _possible(case, best, change[best][:10]):
+    if abs(mass) < max(LIGHTEST, 0.02 * nominal) or not known or not _possible(case, best, change[best][:10]):
         return
     centre = moment / mass
     heavier = f"{abs(mass):.3g} kg {'heavier' if mass > 0 else 'lighter'}"
     where = f"around ({', '.join(f'{x:.3f}' for x in centre)}) m in its frame"
     yield fault(
         "payload" if mass > 0 else "missing_mass",
-        f"{name} came out {heavier} than the model ({given:.3g} kg), {where}; this alone explains {explained:.0%} "
-        "of what the given model gets wrong.",
-        "Is something mounted on it? Add it to the model, or identify without it."
-        if mass > 0
-        else "Is a part missing that the model has? Remove it from the model.",
+        f"{name} came out {heavier} than the model ({nominal:.3g} kg), {where}; this alone explains {explained:.0%} "
+        "of what the nominal model gets wrong.",
         joint=case.robot.joints[case.robot.body_joints[best]].name,
         mass_kg=mass,
         x_m=centre[0],

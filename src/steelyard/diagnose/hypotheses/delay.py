@@ -11,34 +11,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, promise, scatter, widened
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.finding import Fault, fault
-from steelyard.diagnose.hypothesis import (
-    Added,
-    Hypothesis,
-    add_columns,
-    certain,
-    free_hypothesis,
-    lasting,
-    promise,
-    scatter,
-    surprise,
-    widened,
-)
+from steelyard.diagnose.faults import Fault, fault
+from steelyard.diagnose.hypothesis import Hypothesis, Test, free_hypothesis, surprise
+from steelyard.diagnose.thresholds import EVIDENCE, MOST, NOISE
 from steelyard.terms import TERMS
 
 ROUNDS = 5  # of Gauss-Newton
 LONGEST = 0.2  # s
 USUAL = 0.02  # s by which buses and filters of drives delay torques
 SETTLED = 1e-5  # s, below which another round changes nothing
-CERTAIN = (
-    3.5  # standard deviations: of a seven-joint arm's logs without a delay, noise alone reaches them in one of 270
-)
+WINS = 0.08  # nats a sample that it must win, if it is not certain; measured logs without a delay win at most 0.04
+CERTAIN = 3.5  # standard deviations: noise alone reaches them in one of 270 logs of a seven-joint arm without a delay
 LITTLE = CERTAIN**2 / 2  # nats, which no delay is asked to win
 NOTICEABLE = 5e-4  # s, below which undoing a delay changes little
 UNSURE = 5e-3  # s: standard deviation of a delay that is no more than a guess
 LESS = 0.8  # share of the residual energy that is left, below which delays are estimated again, at that noise
-NOISE = 1.5  # times as long as noise that a residual may stay alike, for a delay to be certain by its deviation
 COMMON = 1.3  # times what the delay of one joint wins, a common one must win
 
 
@@ -66,7 +55,7 @@ class Delays:
 
     @property
     def certain(self) -> np.ndarray:
-        """(nv,) the delays that are worth undoing, 0 for the others."""
+        """(nv,) the delays that are certain and large enough to undo, 0 for the others."""
         dofs, delay = certain(self.delay, self.covariance, CERTAIN)
         kept = np.zeros(len(self.delay))
         kept[dofs] = np.where(np.abs(delay) > NOTICEABLE, delay, 0.0)
@@ -110,8 +99,8 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     sigmas = np.abs(delay / deviation)
     sure = sigmas.min() > CERTAIN and found.lasting < NOISE
     named = [_named(case, changed, patterns[k], float(delay[k]), float(deviation[k])) for k in np.argsort(-sigmas)]
-    told = {"more": tuple(named[1:]), "certain": bool(sure), "surprise": surprise(delay, USUAL)}
-    yield free_hypothesis(case, changed, named[0], **told)
+    options = {"more": tuple(named[1:]), "certain": bool(sure), "surprise": surprise(delay, USUAL)}
+    yield free_hypothesis(case, changed, named[0], **options)
 
 
 def _space(case: Case) -> np.ndarray:
@@ -192,7 +181,7 @@ def _named(case: Case, changed: Case, pattern, delay: float, deviation: float) -
         "delay",
         f"{who} {1000 * abs(late):.2f} ± {1000 * deviation:.2g} ms {'later' if late > 0 else 'earlier'} than the "
         f"motion: shifting {'them' if name is None else 'it'} back takes {1 - ratio:.0%} off the residual.",
-        f"Shift tau{'' if name is None else f' of {name}'} by {-1000 * late:.2f} ms against q before "
+        remedy=f"Shift tau{'' if name is None else f' of {name}'} by {-1000 * late:.2f} ms against q before "
         "identification, or record both with one clock.",
         joint=name,
         options=["--delay", f"{name or 'all'}={late:.5f}"],
@@ -210,3 +199,12 @@ def _reversals(case: Case) -> np.ndarray:
     for place, dof in enumerate(case.dofs):
         columns[dof, :, place] = rate[:, dof]
     return columns
+
+
+def _accepts(_: Case, each: Hypothesis) -> bool:
+    """Whether it is certain, or wins, or explains most of its joint's residual in a log too short for evidence."""
+    own = each.fault.joint is not None and each.gain > WINS and each.own_share < MOST and each.surprise < EVIDENCE
+    return each.certain or each.wins(WINS) or own
+
+
+TEST = Test(hypotheses, _accepts)

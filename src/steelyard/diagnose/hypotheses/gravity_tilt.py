@@ -5,17 +5,20 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.diagnose.added_columns import add_columns
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Hypothesis, add_columns, physical_hypothesis, surprise
+from steelyard.diagnose.faults import fault
+from steelyard.diagnose.hypothesis import Hypothesis, Test, physical_hypothesis, surprise
+from steelyard.diagnose.thresholds import MOST
 
 SMALLEST = 0.5  # degrees; less is within what mounting leaves, and moves 1 % of gravity
 USUAL = 5.0  # degrees by which bases lean that are meant to stand level
+WINS = 0.15  # nats a sample that it must win; measured logs without a tilt win nothing
 ROUNDS = 3  # the torque is linear in gravity, links are fitted anew
 
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
-    """The tilt that fits best, if it is worth a word."""
+    """The tilt that fits best, if it is large enough."""
     gravity = case.robot.gravity
     size = float(np.linalg.norm(gravity))
     if size == 0 or case.robot.floating or case.physical is None:
@@ -41,7 +44,6 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             "gravity_tilt",
             f"Gravity is tilted by {angle:.1f} degrees against the model's: the torques fit "
             f"({text.replace(' ', ', ')}) m/s^2.",
-            "Level the base, or say where gravity points.",
             options=["--gravity", *text.split()],
             tilt_degrees=angle,
             relative_error=case.relative_error,
@@ -59,3 +61,10 @@ def _step(case: Case, size: float) -> np.ndarray:
     before = case.regression.torque(model)
     columns = [case.regression.torque(replace(model, gravity=model.gravity + e)) - before for e in across]
     return add_columns(case, np.stack(columns, axis=-1).swapaxes(0, 1)).coefficients @ across
+
+
+def _accepts(case: Case, each: Hypothesis) -> bool:
+    return each.wins(WINS) and each.remaining_share(case) < MOST
+
+
+TEST = Test(hypotheses, _accepts)

@@ -6,12 +6,15 @@ from itertools import combinations
 
 import numpy as np
 
+from steelyard.diagnose.added_columns import promise
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis, promise
+from steelyard.diagnose.faults import fault
+from steelyard.diagnose.hypothesis import Hypothesis, Test, free_hypothesis
+from steelyard.diagnose.thresholds import MOST
 from steelyard.terms import layout_of
 
 LEAST = 0.05  # nats a sample to first order, below which a pair is not pursued
+WINS = 0.3  # nats a sample that it must win; measured logs without a coupling win at most 0.2
 MOST_PAIRS = 60  # neighbours first: wrists and parallelograms couple joints next to each other
 
 
@@ -45,7 +48,6 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             f"{names[one]} and {names[other]} feel each other's speed{sign}, as joints that share a motor or a gear "
             f"do: friction and inertia of a common motor take {1 - left[0]:.0%} and {1 - left[1]:.0%} off their "
             "residuals.",
-            "Identify the motor that they share.",
             options=["--coupling", f"{names[one]}{'+' if ratio > 0 else '-'}{names[other]}"],
             joint=names[one],
             other_dof=other,
@@ -54,3 +56,13 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             residual_ratio_other=left[1],
         ),
     )
+
+
+def _accepts(_: Case, each: Hypothesis) -> bool:
+    """Whether the motor takes enough off the residuals of both joints."""
+    evidence = each.fault.evidence
+    left = max(evidence["residual_ratio"], evidence["residual_ratio_other"])
+    return each.wins(WINS) and left < np.sqrt(MOST)
+
+
+TEST = Test(hypotheses, _accepts)

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from steelyard.diagnose.added_columns import promise
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.finding import fault
-from steelyard.diagnose.hypothesis import Hypothesis, promise
+from steelyard.diagnose.faults import fault
+from steelyard.diagnose.hypothesis import Hypothesis, Test
+from steelyard.diagnose.thresholds import MOST
 
 SMALLEST = 1.1  # factor; less may be friction or flexibility that the columns do not have
 LEAST = 0.02  # nats a sample to first order, below which a scale is not pursued
+WINS = 0.12  # nats a sample that it must win; measured logs without one win at most 0.09
 GRID = np.geomspace(0.1, 10.0, 921)  # half a per cent apart
 
 
@@ -39,7 +42,6 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
                 "torque_scale",
                 f"The torque of {name} is {scale:.3g} times what the other joints say of the links it moves; divided "
                 f"by that, its residual falls by {1 - ratio:.0%}.",
-                f"Check gear ratio, torque constant and unit of {name}.",
                 joint=name,
                 options=["--scale", f"tau:{name}={1 / scale:.5g}"],
                 scale=scale,
@@ -72,3 +74,10 @@ def _scale(case: Case, dof: int) -> float:
     s = GRID[:, None]
     explained = (others + s * own) ** 2 / np.maximum(1 + (s**2 - 1) * share, 1e-9)
     return float(GRID[np.argmax(explained.sum(axis=1))])
+
+
+def _accepts(_: Case, each: Hypothesis) -> bool:
+    return each.wins(WINS) and each.own_share < MOST
+
+
+TEST = Test(hypotheses, _accepts)

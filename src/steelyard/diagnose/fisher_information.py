@@ -16,7 +16,7 @@ LOST = 1e-4  # of the whole rows' singular value, below which the rows that are 
 
 
 @dataclass(frozen=True)
-class Worth:
+class InformationLoss:
     """What some rows tell of what others tell: combinations that all of these show, and how many of them are lost.
 
     ratio: expected error of torques over that from the others, as far as it comes from combinations that are not lost.
@@ -32,22 +32,24 @@ class Worth:
         return self.ratio**2
 
 
-def worth(rows, whole, noise) -> Worth:
+def information_loss(rows, whole, noise) -> InformationLoss:
     """rows (nv, n, r): of what is left, zero for torques that are lost; whole (nv, m, r): of what there might have
     been, which also judge; noise (nv,): standard deviation of torques, N m."""
     axes = excited(whole, noise)
     left = np.linalg.qr(_flat(rows, noise) @ axes, mode="r")
-    _, singular, turned = np.linalg.svd(left)
+    _, singular, rotation = np.linalg.svd(left)
     singular = np.append(singular, np.zeros(axes.shape[1] - len(singular)))
-    judged = np.sum((_flat(whole) @ (axes @ turned.T)) ** 2, axis=0)
-    shown = singular > LOST
-    ratio = np.sqrt(np.sum(judged[shown] / singular[shown] ** 2) / np.sum(judged[shown])) if shown.any() else np.inf
-    return Worth(len(singular), int(np.sum(~shown)), float(ratio))
+    energy = np.sum((_flat(whole) @ (axes @ rotation.T)) ** 2, axis=0)
+    retained = singular > LOST
+    ratio = np.inf
+    if retained.any():
+        ratio = np.sqrt(np.sum(energy[retained] / singular[retained] ** 2) / np.sum(energy[retained]))
+    return InformationLoss(len(singular), int(np.sum(~retained)), float(ratio))
 
 
 def expected_error(rows, noise, *, share: float = 1.0) -> float:
     """N m, root of the sum over all rows of the expected squared error of their torques. rows (nv, n, r), noise (nv,):
-    as in `worth`; share: of the samples whose noise is independent."""
+    as in `information_loss`; share: of the samples whose noise is independent."""
     return float(np.sqrt(np.sum((_flat(rows) @ excited(rows, noise)) ** 2) / share))
 
 
@@ -57,8 +59,8 @@ def excited(rows, noise) -> NDArray[np.float64]:
     size = np.linalg.norm(flat, axis=0)
     size[size == 0] = np.inf
     _, singular, axes = np.linalg.svd(np.linalg.qr(flat / size, mode="r"), full_matrices=False)
-    kept = singular > EXCITED * singular[0]
-    return (axes[kept] / size).T / singular[kept]
+    large = singular > EXCITED * singular[0]
+    return (axes[large] / size).T / singular[large]
 
 
 def _flat(rows, noise=None) -> NDArray[np.float64]:

@@ -8,8 +8,8 @@ import pytest
 import steelyard as sy
 from recordings_of_arms import arm, diagnosis_of, fitted, recorded
 from steelyard.app.demo_job import mistaken
-from steelyard.diagnose import case_of, lasting, zeros
-from steelyard.diagnose.hypothesis import Added, scatter
+from steelyard.diagnose import case_of, lasting, position_offsets
+from steelyard.diagnose.added_columns import Added, scatter
 from steelyard.simulate import record
 
 OFFSETS = np.array([0.03, 0.05, -0.03, 0.04, -0.05, 0.06, 0.01])
@@ -38,7 +38,7 @@ def test_rates_are_those_of_the_regression():
 
 def test_zeros_of_all_joints_at_once(off):
     """What torques cannot show, the first joint's about the vertical and the last one's, is left out."""
-    found = zeros(off)
+    found = position_offsets(off)
     assert np.isnan(found.offset[[0, 6]]).all() and np.isfinite(found.offset[1:6]).all()
     assert np.abs((found.offset + OFFSETS) / found.deviation)[1:6].max() < 4
     assert found.deviation[1:5].max() < 2e-3 and found.certain(4.25) == (1, 2, 3, 4, 5)
@@ -56,7 +56,7 @@ def test_every_zero_is_named_with_its_value():
 
 
 def test_deviations_are_those_of_least_squares_with_everything_unknown(off):
-    found = zeros(case_for("panda", recorded("panda")))
+    found = position_offsets(case_for("panda", recorded("panda")))
     case = case_for("panda", recorded("panda"))
     dofs = np.flatnonzero(np.isfinite(found.offset))
     rows = np.concatenate([case.regression.rows, case.regression.position_rates(case.free[0], dofs)], axis=2)
@@ -85,10 +85,10 @@ def test_a_zero_that_neighbours_hide_takes_a_long_log():
 def test_what_is_left_and_is_no_noise_makes_every_offset_less_certain():
     """Torque of something slow that the model lacks, small beside gravity: what a spring or a cable would do."""
     log = recorded("panda")
-    clean = zeros(case_for("panda", log))
+    clean = position_offsets(case_for("panda", log))
     slow = 0.02 * np.sqrt(np.mean(log.tau**2, axis=0)) * np.sin(0.7 * log.t[:, None] + np.arange(7))
     lacking = log.replace(tau=log.tau + slow)
-    found = zeros(case_for("panda", lacking))
+    found = position_offsets(case_for("panda", lacking))
     assert found.lasting > 3 and (found.deviation[1:5] > 5 * clean.deviation[1:5]).all()
     assert np.nanmax(np.abs(found.offset / found.deviation)) < 4.25
     assert diagnosis_of(arm("panda"), lacking).faults == ()
