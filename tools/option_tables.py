@@ -8,9 +8,12 @@ from pathlib import Path
 
 from typer.main import get_command
 
+import steelyard
 from steelyard.app import app
+from steelyard.app.signature import stub
 from steelyard.job import Corrections, Job, flag, options_of
 
+STUB = Path(steelyard.__file__).with_suffix(".pyi")
 PAGE = Path(__file__).parents[1] / "docs" / "command_line.md"
 TABLE = re.compile(r"(?<=\| option \| meaning \|\n\|---\|---\|\n)(?:\|.*\n)+")
 
@@ -37,5 +40,11 @@ def page(text: str) -> str:
     return TABLE.sub(lambda _: table(), text, count=1)
 
 
+def keywords(text: str) -> str:
+    """The stub of the package with `identify` at its end, as it should be."""
+    return text.partition("def identify(")[0] + stub(steelyard.identify) + "\n"
+
+
 if __name__ == "__main__":
+    STUB.write_text(keywords(STUB.read_text("utf-8")), "utf-8")
     PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")

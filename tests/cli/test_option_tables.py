@@ -24,3 +24,9 @@ def test_identify_takes_every_option_of_a_job_with_its_default():
     assert keywords == {name: getattr(Job, name) for name in keywords}
     text = getdoc(sy.identify) or ""
     assert [name for name in keywords if f"\n    {name}" not in text] == []
+
+
+def test_editors_see_every_keyword():
+    text = option_tables.STUB.read_text("utf-8")
+    assert option_tables.keywords(text) == text, "run python tools/option_tables.py"
+    assert "cutoff: float | None = None," in text
