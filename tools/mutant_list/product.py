@@ -131,8 +131,8 @@ MUTANTS = (
     ),
     Mutant(
         "validate: offsets of the folder left out",
-        "report/judged.py",
-        "return replace(found, predicted=found.predicted + offset) if offset.any() else found",
+        "report/model_validation.py",
+        "return replace(found, predicted=found.predicted + more)",
         "return found",
         ("report/test_numbers.py", "report/test_judged.py"),
     ),
