@@ -5,7 +5,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import ModelError
-from steelyard.model import compile_file, mjcf_size, reach
+from steelyard.model import allowed_folders, compile_file, mjcf_size
 
 LINK = '<body name="{}"><joint/><geom size=".1"/></body>'
 
@@ -52,7 +52,7 @@ def test_counts_are_those_of_mujoco(tmp_path, monkeypatch):
         '<replicate count="3" sep="-" offset="0 0 1"><replicate count="2" sep="+" offset="0 1 0"><body><geom size="1"/>'
         '</body></replicate></replicate><frame><attach model="arm" body="b" prefix="x"/></frame></worldbody>',
     )
-    m, _ = compile_file(path, reach(path))
+    m, _ = compile_file(path, allowed_folders(path))
     own = m.nbody - 1 + m.njnt
     read = 4  # bodies and joints of arm.xml, which MuJoCo reads whole before it takes a part of it
     samples = m.tex_height[0] * m.tex_width[0] + m.nhfielddata

@@ -13,7 +13,7 @@ from PIL import Image
 import steelyard as sy
 from robots import random_state, urdf
 from steelyard.errors import DrawingError, OptionError
-from steelyard.model import draft, to_mujoco
+from steelyard.model import mjcf_text, to_mujoco
 from steelyard.viewer import Motion, command, film, motion_of, written
 from steelyard.viewer import stage as stages
 from view_models import write_arm
@@ -56,7 +56,7 @@ def test_bodies_stand_where_mujoco_puts_them():
     robot = sy.load(path)
     q, v, a = random_state(robot, np.random.default_rng(0), (3,))
     R, p = stages.body_poses(robot, q)
-    m = mujoco.MjModel.from_xml_string(draft(robot, path.with_suffix(".xml")).files[-1][1].decode())
+    m = mujoco.MjModel.from_xml_string(mjcf_text(robot))
     d = mujoco.MjData(m)
     for k, qpos in enumerate(to_mujoco(m, robot, q, v, a)[0]):
         d.qpos[:] = qpos

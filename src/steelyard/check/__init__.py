@@ -5,7 +5,6 @@ from steelyard.check.command import command
 from steelyard.check.findings import Finding, Findings
 from steelyard.check.repair import Repair, repair
 from steelyard.check.run import run
-from steelyard.check.scan import scan
 
 __all__ = [
     "RULES",
@@ -15,5 +14,4 @@ __all__ = [
     "command",
     "repair",
     "run",
-    "scan",
 ]

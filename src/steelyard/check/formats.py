@@ -11,8 +11,8 @@ import numpy as np
 from steelyard.check.catalog import BY_CODE, RULES
 from steelyard.check.findings import Finding, Findings
 from steelyard.check.gathered import gathered
-from steelyard.check.parts import Inertial
 from steelyard.check.repair import Repair
+from steelyard.model import Inertial
 
 FORMATS = ("text", "json", "sarif", "markdown")
 COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
@@ -148,7 +148,7 @@ def _repair_object(repair: Repair) -> dict:
 
 
 def _inertial_object(inertial: Inertial) -> dict:
-    six = inertial.turned[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
+    six = inertial.tensor_in_part[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
     return {
         "mass": _finite(inertial.mass),
         "com": [_finite(x) for x in inertial.com],

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.check.parts import Sketch
 from steelyard.check.rule import Hit, rule
 from steelyard.check.units import (
     DENSE,
@@ -18,6 +17,7 @@ from steelyard.check.units import (
     tensor_in_millimetres,
 )
 from steelyard.check.weigh import weighed
+from steelyard.model import Sketch
 
 
 @rule("SY401", "density", "warning")
@@ -120,7 +120,7 @@ def copies(sketch: Sketch) -> Iterator[Hit]:
     groups: dict[tuple, list[int]] = defaultdict(list)
     for index, part, inertial in sketch.stated():
         if inertial.usable and part.shapes and sketch.matters(index):
-            groups[(inertial.mass, *inertial.com, *inertial.turned.flat)].append(index)
+            groups[(inertial.mass, *inertial.com, *inertial.tensor_in_part.flat)].append(index)
     for members in groups.values():
         kinds = {frozenset(_stem(shape.source) for shape in sketch.parts[i].shapes) for i in members}
         if len(kinds) < 2:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from steelyard.check.parts import Inertial
 from steelyard.check.weigh import Weighed
+from steelyard.model import Inertial
 
 DENSE, LIGHT = 23000.0, 1.0  # kg/m^3: osmium; expanded foam has ten, a hull is often mostly air
 FAR = 10.0  # m: radius of gyration or centre of mass of a part, beyond which it must be in millimetres

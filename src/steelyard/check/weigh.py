@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.check.bulk import Bulk, bulk_of
-from steelyard.check.parts import Inertial, Part, Sketch
 from steelyard.inertia import to_com_inertia
+from steelyard.model import Inertial, Part, Sketch
 
 NEAR = 0.1  # of the geometry's diagonal between centres of mass that are alike
 GROWTH = 1.1  # geometry is drawn smaller than the part by cables, screws and covers
@@ -75,7 +75,7 @@ class Weighed:
             return False
         com, tensor = self._solid
         d = self.inertial.com - com
-        spread = [0.5 * np.trace(I) * np.eye(3) - I for I in (self.inertial.turned, tensor)]
+        spread = [0.5 * np.trace(I) * np.eye(3) - I for I in (self.inertial.tensor_in_part, tensor)]
         spread[0] = spread[0] + self.inertial.mass * np.outer(d, d)
         return bool(np.linalg.eigvalsh(GROWTH**2 * spread[1] - spread[0])[0] >= 0)
 
@@ -92,7 +92,7 @@ class Weighed:
             return -1.0
         T = ellipsoid.to_ball
         offset = T[:3, :3] @ self.inertial.com + T[:3, 3] if self.outside <= 0 else np.zeros(3)
-        spread = 0.5 * np.trace(self.inertial.turned) * np.eye(3) - self.inertial.turned
+        spread = 0.5 * np.trace(self.inertial.tensor_in_part) * np.eye(3) - self.inertial.tensor_in_part
         level = np.trace(T[:3, :3] @ spread @ T[:3, :3].T) / self.inertial.mass + offset @ offset
         return float(level - 1)
 
