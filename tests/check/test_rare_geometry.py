@@ -7,8 +7,7 @@ from scipy.spatial.transform import Rotation
 from check.corpus.cases import HAND, LIMIT, TENSOR, URDF
 from steelyard import check
 from steelyard.check.bulk import bulk_of
-from steelyard.check.units import is_placeholder
-from steelyard.check.weigh import weighed
+from steelyard.check.weigh import is_placeholder, weighed
 from steelyard.inertia import to_com_inertia
 from steelyard.model import load
 from steelyard.model import read_sketch as scan

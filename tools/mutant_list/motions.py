@@ -334,7 +334,7 @@ MUTANTS = (
     ),
     Mutant(
         "placeholder: any multiple of the identity",
-        "check/units.py",
+        "check/weigh.py",
         "return bool(abs(power - round(power)) < 1e-9)",
         "return True",
         ("check/test_rare_geometry.py", "check/test_corpus.py", "check/test_weigh.py"),

@@ -37,9 +37,9 @@ def check(
     folder: Folders = None,
 ):
     """Find wrong inertias, units, limits and paths in robot models, and mend them."""
-    from steelyard.check import command
+    from steelyard.check import check_models_line as command
 
-    code = command(
+    code = check_models(
         models,
         fix=fix,
         out=out,

@@ -32,9 +32,9 @@ def view(
 ):
     """Write a page with a 3D view of a robot, its masses and a motion, and open it. It works offline."""
     with refusals():
-        from steelyard.viewer import command
+        from steelyard.viewer import view_files
 
-        lines = command(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, folders=folder or ())
+        lines = view_files(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, folders=folder or ())
     if browser:
         typer.launch(str(out.absolute()))
     if not quiet:

@@ -9,8 +9,7 @@ from steelyard.check.bulk import WATER, Bulk, bulk_of
 from steelyard.check.findings import Finding
 from steelyard.check.rule import Rule
 from steelyard.check.rules_shape import other_axes, wrong_point
-from steelyard.check.units import com_in_millimetres, in_grams, tensor_in_grams, tensor_in_millimetres
-from steelyard.check.weigh import GROWTH, Weighed
+from steelyard.check.weigh import GROWTH, Weighed, com_in_millimetres, in_grams, tensor_in_grams, tensor_in_millimetres
 from steelyard.inertia import (
     Bounds,
     Consistent,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.check.rule import Hit, rule
-from steelyard.check.units import (
+from steelyard.check.weigh import (
     DENSE,
     LIGHT,
     SOLID,
@@ -15,8 +15,8 @@ from steelyard.check.units import (
     is_placeholder,
     tensor_in_grams,
     tensor_in_millimetres,
+    weighed,
 )
-from steelyard.check.weigh import weighed
 from steelyard.model import Sketch
 
 

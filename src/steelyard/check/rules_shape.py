@@ -7,8 +7,7 @@ import numpy as np
 
 from steelyard.check.bulk import bulk_of
 from steelyard.check.rule import Hit, rule
-from steelyard.check.units import is_placeholder, unit_error
-from steelyard.check.weigh import Weighed, weighed
+from steelyard.check.weigh import Weighed, is_placeholder, unit_error, weighed
 from steelyard.model import Sketch
 
 OUTSIDE = 0.15  # of the hull's diagonal that a centre of mass may lie outside

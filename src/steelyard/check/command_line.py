@@ -5,18 +5,18 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from steelyard.check import formats
+from steelyard.check import render as formats
 from steelyard.check.catalog import ALL, BY_CODE, ERRORS, selected
 from steelyard.check.findings import Findings
-from steelyard.check.repair import Repair, repair
-from steelyard.check.run import look
+from steelyard.check.linter import look
+from steelyard.check.repaired_copy import Repair, repair
 from steelyard.errors import OptionError, SteelyardError, choices
 from steelyard.model import models_in, read_sketch
 
 CLEAN, FOUND, REFUSED = 0, 1, 2
 
 
-def command(
+def check_models(
     paths: Iterable[str | Path],
     *,
     fix=None,
