@@ -3,7 +3,7 @@
     min  sum_j ||residual_j / noise_j||^2 + weight (sum of d(J_i, J0_i) + sum of (friction / (10 RMS torques))^2)
 
 Bodies are `J = L W L^T`; d is `||W - 1||^2 / 2` (pullback), `tr W - log det W - 4` (entropic) or half the sum of
-squares of all ten changes in SI units (euclidean, beside a pullback prior of weight EUCLIDEAN_LEAST). Every `W >= EPS`,
+squares of all ten changes in SI units (euclidean, beside a pullback prior of weight 1e-8). Every `W >= 1e-5`,
 friction and armature not negative.
 """
 
@@ -12,8 +12,7 @@ import warnings
 import numpy as np
 
 from steelyard.fit import consistent_prior, model_parameters, whiten
-from steelyard.fit.assembled import EUCLIDEAN_LEAST
-from steelyard.fit.constraints import EPS
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import pseudo
 
 SPREAD = 10.0  # prior standard deviation of friction, RMS torques
@@ -46,7 +45,7 @@ class Reference:
                 value += weight / 2 * float(np.sum((theta - prior) ** 2))
             inverse = np.linalg.inv(np.linalg.cholesky(pseudo.to_matrix(prior)))
             e = np.linalg.eigvalsh(inverse @ pseudo.to_matrix(theta) @ inverse.T)
-            least = EUCLIDEAN_LEAST if regularizer == "euclidean" else weight
+            least = THRESHOLDS.euclidean_pullback if regularizer == "euclidean" else weight
             value += least * float(np.sum(e - 1 - np.log(e) if regularizer == "entropic" else (e - 1) ** 2 / 2))
         return value
 
@@ -78,13 +77,13 @@ class Reference:
             else:
                 inverse, euclidean = np.linalg.inv(L0), regularizer == "euclidean"
                 relative = inverse @ pseudo.to_matrix(np.eye(10)) @ inverse.T
-                least = EUCLIDEAN_LEAST if euclidean else weight
+                least = THRESHOLDS.euclidean_pullback if euclidean else weight
                 row[:10, layout.body(i)] = euclidean * np.sqrt(weight / 2) * np.eye(10)
                 row[10:, layout.body(i)] = np.sqrt(least / 2) * relative.reshape(10, 16).T
             rows.append(row)
             sides.append(row[:, layout.body(i)] @ prior)
             least = np.linalg.solve(L, L0)
-            asked.append(W - EPS * least @ least.T >> 0)
+            asked.append(W - THRESHOLDS.eigenvalue * least @ least.T >> 0)
         asked += self._known(x, Js)
         whole = np.linalg.qr(np.column_stack([np.concatenate(rows), np.concatenate(sides)]), mode="r")[: layout.size]
         residual = whole[:, :-1] @ x - whole[:, -1]

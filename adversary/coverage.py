@@ -198,7 +198,7 @@ def identified(truth: sy.Robot, given: sy.Robot, log: sy.Log):
     train, _ = sy.split_blocks(sy.filters.differentiate(log), HELD)
     weights = partial(sy.reversal_weights, given)
     blocks = sy.accumulate_blocks(given, train, armature=True, sample_weights=weights, engine="numpy")
-    found = sy.fit.uncertainty(sy.fit.consistent_where_shown(sum(blocks)), blocks, draws=0)
+    found = sy.fit.uncertainty(sy.fit.consistent_within_geometry(sum(blocks)), blocks, draws=0)
     true = np.zeros(found.estimate.layout.size)
     true[found.estimate.layout.inertial] = truth.inertias.ravel()
     return found, true

@@ -9,6 +9,7 @@ import numpy as np
 import steelyard as sy
 from steelyard.inertia import Ellipsoid, covariance_ellipsoid
 from steelyard.information import Information
+from steelyard.terms import layout_of
 
 BODY_SIZES = {  # kg and metres
     "tiny": (1e-3, 3e-3),
@@ -158,7 +159,7 @@ def recording(rng, truth, motion: str, noise: float, *, friction: bool) -> sy.Lo
         q[:, truth.nq - len(joints) :][:, joints] = q[:1, truth.nq - len(joints) :][:, joints]
     tau = sy.inverse_dynamics(truth, q, v, a)
     if friction:
-        layout = sy.parameters.layout_of(truth, friction=("viscous", "coulomb"))
+        layout = layout_of(truth, friction=("viscous", "coulomb"))
         dofs = list(layout.dofs)
         loss, damping = truth.frictionloss[dofs], truth.damping[dofs]
         tau[:, dofs] += damping * v[:, dofs] + loss * np.tanh(v[:, dofs] / 0.01)

@@ -7,9 +7,8 @@ import numpy as np
 from adversary.cone_reference import Reference
 from adversary.fit_problems import draw
 from adversary.suite import Row, Suite
-from steelyard.fit import consistent
-from steelyard.fit.asked import asked
-from steelyard.fit.consistent import _reweighed
+from steelyard.fit import build, consistent
+from steelyard.fit.cone_program import reweighed
 from steelyard.inertia import pseudo
 
 CHECKED = (*range(0, 100, 10), 5)  # cases of every hundred that are compared with the reference
@@ -43,8 +42,9 @@ def one(seed: int) -> Row:
 
 def compared(problem, found) -> Row:
     """Our cost against the reference's, relative to it (at least 1): positive where ours is above."""
-    noise, _, rows = _reweighed(problem.info, asked(problem.info, **problem.options))
-    reference = Reference(rows.of(problem.info), noise, problem.options)  # rows without torque as the ratios they tell
+    program, _ = reweighed(build(problem.info, **problem.options))
+    seen = program.ratios.of(problem.info)  # rows without torque as the ratios they tell
+    reference = Reference(seen, program.noise, problem.options)
     ours = reference.cost(found.parameters)
     around = found.parameters[problem.info.layout.inertial].reshape(-1, 10)
     best = np.inf

@@ -12,7 +12,7 @@ from adversary import verdict_logs as logs
 from adversary.suite import Row, Suite
 from steelyard.errors import SteelyardError
 from steelyard.fit import validate
-from steelyard.pipeline import read_and_prepared
+from steelyard.pipeline import prepared_file
 from steelyard.report import percent
 from steelyard.report.first_screen import verdict
 
@@ -86,7 +86,7 @@ def _judged(model: Path, folder: Path, found, fresh, **options) -> Row:
         judged = verdict(done)
     except SteelyardError as error:
         return {"level": "refused", "said": str(error).splitlines()[0]}
-    log = read_and_prepared(done.job, done.prior, _saved(folder / "fresh.npz", fresh)).log
+    log = prepared_file(done.job, done.prior, _saved(folder / "fresh.npz", fresh)).log
     errors = {
         key: validate(each, log).relative_error for key, each in (("given", done.prior), ("fresh", done.estimate))
     }

@@ -19,7 +19,7 @@ import numpy as np
 import steelyard as sy
 from steelyard import fit
 from steelyard.fit import EFFECT_SPREAD
-from steelyard.fit.constraints import EPS
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import Ellipsoid, covariance_ellipsoid, pseudo
 from steelyard.information import Information, accumulate
 from steelyard.log import Log
@@ -186,7 +186,7 @@ class Script:
             columns.append(cp.hstack([J[3, 3], J[0, 3], J[1, 3], J[2, 3], J[1, 1] + J[2, 2], -J[0, 1],
                                       J[0, 0] + J[2, 2], -J[0, 2], -J[1, 2], J[0, 0] + J[1, 1]]))  # fmt: skip
             rows.append(np.sqrt(WEIGHT / 2) * cp.vec(W - np.eye(4), order="C"))
-            asked += [W >> EPS * np.eye(4), cp.trace(J @ each.within[name].quadric) / theta[0] >= 0]
+            asked += [W >> THRESHOLDS.eigenvalue * np.eye(4), cp.trace(J @ each.within[name].quadric) / theta[0] >= 0]
         rows.append(np.sqrt(WEIGHT) / EFFECT_SPREAD * friction)
         x = cp.hstack([*columns, cp.multiply(np.tile(rms, 3), friction)])
         cost = cp.sum_squares(cp.hstack([R @ x - r, *rows]))

@@ -14,8 +14,8 @@ from benchmarks.consistent import leg_problem
 from steelyard import fit
 from steelyard.errors import InertiaError
 from steelyard.fit import consistent_prior
-from steelyard.fit.assembled import unconstrained_program
-from steelyard.fit.nonconvex import CHARTS, SIGNS, descent
+from steelyard.fit.chart_descent import CHARTS, SIGNS, descent
+from steelyard.fit.program import unconstrained_program
 from steelyard.inertia import pseudo
 
 STARTS = 20
@@ -33,12 +33,12 @@ def run() -> dict:
         started = time.process_time()
         estimate = fit.consistent(info, weight=weight)
         seconds = time.process_time() - started
-        program, noise = unconstrained_program(info, theta0, weight, estimate.noise)
+        program = unconstrained_program(info, theta0, weight, estimate.noise)
         best = program.cost(np.linalg.solve(program.directions, estimate.parameters - program.start))
         rows[f"convex, weight {weight:g}"] = {"reached": "always", "ms": 1e3 * seconds}
         for chart in CHARTS:
             for signs in SIGNS:
-                ends = [one(info, chart, theta0, start, weight, signs, noise) for start in starts]
+                ends = [one(info, chart, theta0, start, weight, signs, program.noise) for start in starts]
                 excess = [end[0].cost - best for end in ends]
                 rows[f"{chart}, {signs}, weight {weight:g}"] = {
                     "reached": f"{sum(each < REACHED for each in excess)} of {STARTS}",

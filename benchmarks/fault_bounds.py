@@ -7,7 +7,7 @@ import numpy as np
 
 import steelyard as sy
 from steelyard.diagnose import Regression
-from steelyard.fit.drive_gains import Load, _linear, _parts
+from steelyard.fit.drive_calibration import Load, _linear, _parts
 from steelyard.information import direction_of
 
 SINGULAR = 1e-13  # of the largest eigenvalue at unit diagonal: what is smaller no torque shows, here or there

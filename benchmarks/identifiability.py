@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable import identifiability
 from steelyard.model import Joint, Robot, load, revolute_subspace
 
 LENGTHS = (10, 100, 1000, 10_000)

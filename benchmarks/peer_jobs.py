@@ -22,7 +22,7 @@ import pinocchio_adapter as adapter
 import steelyard as sy
 from benchmarks.peer_cases import Case, cases
 from steelyard.inertia import pseudo
-from steelyard.pipeline import prepared
+from steelyard.prepare import with_motion
 
 CODE = Path(__file__).parent / "peer_code"
 OURS = "Steelyard"
@@ -83,7 +83,7 @@ def _rows(case: Case, folder: Path) -> dict[str, dict]:
     kept = int(TRAINED * len(case.log))
     train, held = case.log[:kept], case.log[kept:]
     file, cutoff = sy.write_npz(train, folder / "train.npz"), min(HIGHEST_CUTOFF, case.log.rate / 6)
-    held = prepared(sy.filters.restamp(held), cutoff)
+    held = with_motion(sy.filters.restamp(held), cutoff)
     model = pin.buildModelFromUrdf(str(urdf))
     judged: dict[str, Judged | str] = {}
     for tool, module in TOOLS.items():

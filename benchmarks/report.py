@@ -19,7 +19,8 @@ from steelyard.fit import Validation
 from steelyard.model import Robot
 from steelyard.pipeline import Job, Result
 from steelyard.pipeline import run as identify
-from steelyard.pipeline.inspect import cutoff_of, health
+from steelyard.pipeline.inspection import health
+from steelyard.prepare import spectral_cutoff
 from steelyard.report import curves
 from steelyard.report.html import page
 from steelyard.report.identification_summary import summary
@@ -120,7 +121,7 @@ def health_of(robot: Robot):
     q = np.concatenate([motion(part, robot.nv)[0] for part in np.array_split(t, 100)])
     log = sy.Log(t=t, q=q, v=q, a=q, tau=q, joint_names=robot.joint_names)
     recorded = sy.Log(t=t, q=q, tau=q, joint_names=robot.joint_names)
-    return lambda: health(recorded, findings=(), ready=log, cutoff=cutoff_of(recorded, (), []))
+    return lambda: health(recorded, findings=(), ready=log, cutoff=spectral_cutoff(recorded, ()))
 
 
 def tiled(x, times: int):

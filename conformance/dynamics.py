@@ -10,7 +10,7 @@ from conformance.outcome import Outcome, judged
 from identifiability.pinocchio_trees import scaled_rank
 from mujoco_models import inverse_forces, point_mass_columns, rigid_body_model
 from robots import random_state
-from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable import identifiability
 from steelyard.model import force_from_mujoco, to_mujoco
 from steelyard.model.mjcf import body_name
 

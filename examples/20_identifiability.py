@@ -8,7 +8,7 @@ It needs no log: the answer follows from the kinematics and holds for every moti
 
 import argparse
 
-from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable import identifiability
 from steelyard.model import library, load
 
 

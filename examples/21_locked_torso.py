@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from steelyard.dynamics import geared_rows
-from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable import identifiability
 from steelyard.model import library
 
 SAMPLES, STRIDES, STRIDE = 600, 4, 0.45  # s

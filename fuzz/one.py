@@ -20,7 +20,7 @@ INSTRUMENTED = [
     "steelyard.app.options",
     "steelyard.prepare.corrections",
     "steelyard.terms",
-    "steelyard.fit.words",
+    "steelyard.fit.knowledge",
     "steelyard.fleet.kept",
     "steelyard.fleet.runs",
     "steelyard.inertia.mesh_checks",

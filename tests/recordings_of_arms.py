@@ -11,7 +11,7 @@ import numpy as np
 import steelyard as sy
 from robots import urdf
 from steelyard.inertia import from_com_inertia
-from steelyard.pipeline import prepared
+from steelyard.prepare import with_motion
 from steelyard.simulate import Sensors, record
 
 ARMS = ("puma560", "panda")
@@ -80,7 +80,7 @@ class Fitted:
 
 
 def fitted(robot: sy.Robot, log: sy.Log, *, fit=sy.fit.consistent, **options) -> Fitted:
-    filtered = prepared(log)
+    filtered = with_motion(log)
     info = sy.accumulate(robot, filtered, armature=True, **options)
     return Fitted(fit(info), filtered)
 

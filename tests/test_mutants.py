@@ -9,7 +9,7 @@ SIGN = Mutant("sign", "fit/some.py", "a + b", "a - b", ("fit",))
 
 def test_a_mistake_is_made_in_one_place():
     assert SIGN.applied("c = a + b\n") == "c = a - b\n" and SIGN.package == "fit"
-    assert Mutant("", "pipeline/run.py", "a", "b", ()).package == "loose"
+    assert Mutant("", "simulate.py", "a", "b", ()).package == "loose"
     for source in ("c = a\n", "c = a + b\nd = a + b\n"):
         with pytest.raises(ValueError, match="times in fit"):
             SIGN.applied(source)

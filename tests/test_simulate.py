@@ -10,7 +10,7 @@ import steelyard as sy
 from arm_logs import puma
 from problems import true_base
 from steelyard.errors import ModelError, OptionError
-from steelyard.pipeline import prepared
+from steelyard.prepare import with_motion
 from steelyard.simulate import PERFECT, JointPD, Sensors, Trajectory, record, rich_motion
 
 ROBOTS = {"puma560": sy.library.puma560, "scara": sy.library.scara, "cheetah3_leg": sy.library.cheetah3_leg}
@@ -37,7 +37,7 @@ def test_noisy_logs_are_predicted_as_well_as_by_the_truth(name, record_property)
     truth = ROBOTS[name]()
     given = truth.with_inertias(truth.inertias * np.array([1.3] + [0.8] * 3 + [1.4] * 6))
     given = given.with_inertias(sy.fit.prior.consistent_prior(given, given, given.nb)[0])
-    log = prepared(record(truth, duration=16.0, sensors=Sensors(torque_noise=0.02)).log, None)
+    log = with_motion(record(truth, duration=16.0, sensors=Sensors(torque_noise=0.02)).log, None)
     train, test = sy.split_blocks(log)
     estimate = sy.fit.consistent(sy.accumulate(truth, train, armature=True), prior=given)
     floor = sy.validate(truth, test).relative_error

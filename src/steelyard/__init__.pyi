@@ -18,7 +18,7 @@ from steelyard.dynamics import (
 )
 from steelyard.errors import SteelyardError
 from steelyard.fit import validate
-from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable import identifiability
 from steelyard.information import (
     Information,
     accumulate,

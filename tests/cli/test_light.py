@@ -13,7 +13,7 @@ HEAVY = (
     "mujoco",
     "rich",
     "lxml",
-    "steelyard.pipeline.run",
+    "steelyard.pipeline.identification",
     "steelyard.prepare.corrections",
     "steelyard.model",
 )

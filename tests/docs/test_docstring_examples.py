@@ -9,7 +9,17 @@ import steelyard as sy
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 ENTRY_POINTS = (  # each has an example
+    "excite.design",
+    "excite.poses",
     "inverse_dynamics",
+    "fit.build",
+    "fit.choose_weight",
+    "fit.consistent",
+    "fit.least_squares",
+    "fit.solve",
+    "fit.uncertainty",
+    "payload.identify",
+    "validate",
 )
 
 

@@ -15,14 +15,14 @@ from steelyard.check.bulk import THIN
 from steelyard.diagnose import FATAL
 from steelyard.excite import Limits
 from steelyard.excite.thresholds import THRESHOLDS as EXCITE
-from steelyard.fit.weakness import WEAK
+from steelyard.fit.thresholds import THRESHOLDS as FIT
 from steelyard.log import GAP, checks
 from steelyard.log.bandwidth import DISTORTS, SCATTER
 from steelyard.log.saturation import SATURATED
 from steelyard.model import ENDLESS, ENDLESS_EFFORT
 from steelyard.model.references import HOMES, MARKERS
 from steelyard.model.sketch_urdf import LARGE
-from steelyard.pipeline.inspect import NOISY
+from steelyard.pipeline.inspection import NOISY
 from steelyard.report.parameters import UNCERTAIN
 
 ROOT = Path(__file__).parents[2]
@@ -125,10 +125,8 @@ def test_numbers_of_the_page_on_logs():
 
 def test_thresholds_behind_barely_and_hardly():
     page = " ".join(text("docs/command_line.md").split())
-    assert (
-        f"barely excites (a condition number of the weighted, scaled regressor of more than 1e{-np.log10(WEAK) / 2:g})"
-        in page
-    )
+    condition = -np.log10(FIT.weak) / 2
+    assert f"barely excites (a condition number of the weighted, scaled regressor of more than 1e{condition:g})" in page
     assert f"hardly shown, with a standard deviation above {100 * UNCERTAIN:g} % of the natural size" in page
     assert f"(standard deviation above {100 * UNCERTAIN:g} % of their natural size)" in text("docs/report.md")
 

@@ -11,7 +11,7 @@ from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError
 from steelyard.fit import model_parameters, whiten
-from steelyard.fit.constraints import EPS
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import (
     Ellipsoid,
     covariance_ellipsoid,
@@ -146,7 +146,7 @@ def membership(body_set, W, J, mass, inverse):
     if isinstance(body_set, sets.ComInEllipsoid):
         e = body_set.ellipsoid
         return [cp.norm(np.linalg.inv(np.linalg.cholesky(e.Q)) @ (J[:3, 3] - J[3, 3] * e.center)) <= J[3, 3]]
-    asked = [W >> EPS * np.eye(4)]
+    asked = [W >> THRESHOLDS.eigenvalue * np.eye(4)]
     if isinstance(body_set, Ellipsoid):
         return [*asked, cp.trace(J @ body_set.quadric) >= 0]
     if isinstance(body_set, list):

@@ -12,7 +12,7 @@ from steelyard import fit
 from steelyard.app.demo_job import mistaken
 from steelyard.dynamics import inverse_dynamics
 from steelyard.fit import consistent_prior, sandwich, validate
-from steelyard.fit.block_length import neighbour_correlation
+from steelyard.fit.block_scores import neighbour_correlation
 from steelyard.fit.posterior import posterior
 from steelyard.inertia import divergence
 from steelyard.information import Information, accumulate

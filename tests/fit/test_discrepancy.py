@@ -9,9 +9,9 @@ from noisy_torques import Repetitions
 from steelyard import fit
 from steelyard.app.demo_job import mistaken
 from steelyard.fit import independent_blocks, sandwich
-from steelyard.fit.discrepancy import doubt
+from steelyard.fit.model_discrepancy import find_discrepancy
 from steelyard.information import NAMES, accumulate_blocks
-from steelyard.information.discrepancy import shapes
+from steelyard.information.model_discrepancy import shapes
 from steelyard.log import filters
 from steelyard.model import library
 
@@ -46,7 +46,7 @@ def test_a_fit_of_the_model_is_seldom_doubted(scara):
     for correlation in (0.0, 0.95):
         rng = np.random.default_rng(31)
         draws = (scara.with_errors(scara.errors(rng, correlation)) for _ in range(DRAWS))
-        doubted = [doubt(blocks, independent_blocks(sandwich(blocks))) is not None for blocks in draws]
+        doubted = [find_discrepancy(blocks, independent_blocks(sandwich(blocks))) is not None for blocks in draws]
         assert np.mean(doubted) <= 0.15, correlation  # 5 %, and two standard errors of so many draws
 
 
@@ -89,7 +89,7 @@ def test_the_shift_is_that_of_least_squares_with_the_columns(scara):
     errors = other_friction(scara, "stribeck") + scara.errors(np.random.default_rng(33), 0.0)
     blocks = scara.with_errors(errors)
     scores = sandwich(blocks)
-    found = doubt(blocks, scores)
+    found = find_discrepancy(blocks, scores)
     tau = scara.log.tau + errors
     places = [scara.robot.dof_names.index(joint) for joint, _ in found.lacking]
     columns = [NAMES.index(name) for _, name in found.lacking]

@@ -8,7 +8,7 @@ from problems import random_log, true_base, with_friction
 from robots import urdf
 from steelyard.errors import FitError, OptionError
 from steelyard.fit import Load, drive_gains
-from steelyard.fit.drive_gains import _fewer
+from steelyard.fit.drive_calibration import _fewer
 from steelyard.inertia import from_com_inertia
 
 ALL = {"friction": ("viscous", "coulomb", "offset"), "armature": True}

@@ -12,7 +12,7 @@ from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError
 from steelyard.fit import consistent_prior, validate, whiten
-from steelyard.fit.constraints import EPS
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import pseudo
 from steelyard.information import accumulate
 from steelyard.log import Log
@@ -102,7 +102,7 @@ def cvxpy_solution(info, noise, theta0, weight):
         half = np.linalg.inv(np.linalg.cholesky(J0))
         J = sum(x[10 * i + k] * J_of[k] for k in range(10))
         cost += weight / 2 * cp.sum_squares(half @ (J - J0) @ half.T)
-        constraints.append(half @ (J - EPS * J0) @ half.T >> 0)
+        constraints.append(half @ (J - THRESHOLDS.eigenvalue * J0) @ half.T >> 0)
     rms = np.sqrt(info.energy / info.counts)
     for term in layout.terms:
         cost += weight * cp.sum_squares((x[layout.term(term)] - 0.0) / (10.0 * rms))  # the model states no friction
@@ -147,7 +147,7 @@ def test_every_consistent_fit_is_certified(arm, samples, regularizer, record_pro
     assert estimate.physical
     assert estimate.smallest_eigenvalues.min() > 0
     record_property("duality gap", float(estimate.certificate.duality_gap))
-    assert estimate.certificate.smallest_eigenvalue >= EPS
+    assert estimate.certificate.smallest_eigenvalue >= THRESHOLDS.eigenvalue
     assert estimate.certificate.smallest_slack >= -1e-9
     assert estimate.certificate.duality_gap < 1e-8
     assert all((estimate.friction[term] >= -1e-9).all() for term in ("viscous", "coulomb", "armature"))

@@ -7,7 +7,7 @@ from scipy import optimize
 import steelyard as sy
 from arm_logs import recorded
 from steelyard.errors import OptionError
-from steelyard.fit.friction import _Profile
+from steelyard.fit.friction_terms import _Profile
 from steelyard.terms import UserColumn
 
 CUTOFF = 10.0

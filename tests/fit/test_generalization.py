@@ -9,7 +9,7 @@ import pytest
 import steelyard as sy
 from small_runs import JOINTS, motion, torques, write_model
 from steelyard.fit import generalization, model_parameters, ordinary_use
-from steelyard.fit.ordinary_use import RANGE_SHARE
+from steelyard.fit.prediction_error import RANGE_SHARE
 
 NOISE = np.array([0.6, 0.2, 0.15])  # N m and N, some 2 % of the torques
 COLUMNS = {"friction": ("viscous", "coulomb")}
@@ -84,7 +84,7 @@ def test_what_no_motion_showed_is_not_promised(models):
 def test_ordinary_use_stays_within_ranges_and_speeds(models, monkeypatch):
     """Positions spread over the limits' middle part, speeds within their limits, and joints do not move together."""
     robot, seen = sy.load(models[0]), {}
-    module = __import__("steelyard.fit.ordinary_use", fromlist=["accumulate"])
+    module = __import__("steelyard.fit.prediction_error", fromlist=["accumulate"])
 
     def noted(robot, log, **options):
         seen["log"] = log

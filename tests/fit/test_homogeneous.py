@@ -11,7 +11,7 @@ from robots import random_state
 from steelyard import fit
 from steelyard.fit import consistent_prior, ratios, validate
 from steelyard.fit.homogeneous import ratios_about
-from steelyard.fit.weighed import prior_parameters
+from steelyard.fit.prior import prior_parameters
 from steelyard.fit.whitening import weigh_rows
 from steelyard.information import accumulate
 

@@ -9,7 +9,7 @@ from problems import random_log, true_base
 from robots import urdf
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import LogError, OptionError
-from steelyard.fit.instrumental import projected
+from steelyard.fit.instrumental_variables import projected
 
 COLUMNS = {"armature": True}
 PLAIN = COLUMNS | {"fit": "least_squares"}

@@ -9,8 +9,8 @@ from steelyard.defaults import FRICTION
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import InertiaError, OptionError
 from steelyard.fit import consistent_prior
-from steelyard.fit.assembled import unconstrained_program
-from steelyard.fit.nonconvex import CHARTS, SIGNS, _Unknowns
+from steelyard.fit.chart_descent import CHARTS, SIGNS, _Unknowns
+from steelyard.fit.program import unconstrained_program
 from steelyard.information import accumulate
 from steelyard.model import library
 from steelyard.terms import layout_of
@@ -31,7 +31,7 @@ def info():
 def cost_of(estimate, info, weight, noise):
     """The common cost, written out: residuals, pullback distance, and the wide prior of friction."""
     theta0 = consistent_prior(None, info.robot, len(info.layout.bodies))[0]
-    program, _ = unconstrained_program(info, theta0, weight, noise)
+    program = unconstrained_program(info, theta0, weight, noise)
     return program.cost(np.linalg.solve(program.directions, estimate.parameters - program.start))
 
 

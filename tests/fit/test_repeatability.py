@@ -8,7 +8,7 @@ from noisy_torques import Repetitions
 from steelyard import fit
 from steelyard.app.demo_job import mistaken
 from steelyard.errors import FitError, OptionError
-from steelyard.fit import compared
+from steelyard.fit import compare_runs
 from steelyard.information import Information, accumulate_blocks
 from steelyard.model import library
 
@@ -81,7 +81,7 @@ def test_spreads_and_the_outlying_run_by_hand():
     """Runs differ in what they show: the one that is farthest in its own deviations is named, not the farthest."""
     estimates = np.array([[1.0, 5.0], [2.0, 5.0], [6.0, 5.3]])
     deviations = np.array([[1.0, 0.1], [3.0, 2.0], [5.0, 0.1]])
-    found = compared(("a", "b", "c"), ("x", "y"), estimates, deviations, np.full((3, 2), 30.0))
+    found = compare_runs(("a", "b", "c"), ("x", "y"), estimates, deviations, np.full((3, 2), 30.0))
     weight = 1 / deviations**2
     pooled = (weight * estimates).sum(axis=0) / weight.sum(axis=0)
     np.testing.assert_allclose(found.pooled, pooled, rtol=1e-12)
@@ -90,5 +90,5 @@ def test_spreads_and_the_outlying_run_by_hand():
     near = np.abs(estimates - pooled)
     far = near / np.sqrt(deviations**2 - 1 / weight.sum(axis=0))  # each run pulls the mean
     np.testing.assert_array_equal(found.outlier, far.argmax(axis=0))
-    sure = compared(("a", "b", "c"), ("x",), [[0.0], [1.0], [2.0]], [[0.1], [0.1], [9.0]], np.full((3, 1), 30.0))
+    sure = compare_runs(("a", "b", "c"), ("x",), [[0.0], [1.0], [2.0]], [[0.1], [0.1], [9.0]], np.full((3, 1), 30.0))
     assert sure.outlier[0] != 2  # the farthest, of which least is known

@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 
 from steelyard.errors import FitError
 from steelyard.fit import independent_blocks, sandwich
-from steelyard.fit.block_length import neighbour_correlation
+from steelyard.fit.block_scores import neighbour_correlation
 from steelyard.information import Information
 
 SIZES = (9, 14, 7, 20, 11)  # samples of blocks

@@ -9,8 +9,9 @@ import pytest
 import steelyard as sy
 from robots import urdf
 from steelyard.errors import FitError
-from steelyard.fit import consistent_where_shown, shown
-from steelyard.fit.trials import Trials
+from steelyard.fit import consistent_within_geometry, model_geometry
+from steelyard.fit.model_geometry import Trials
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import is_realizable
 from steelyard.information import accumulate
 from steelyard.log.filters import differentiate
@@ -37,7 +38,7 @@ def test_a_good_log_is_believed_rather_than_the_drawing(arm):
     bound, free, found = (
         sy.fit.consistent(info, within="geometry"),
         sy.fit.consistent(info, within="consistent"),
-        consistent_where_shown(info, within=ALL),
+        consistent_within_geometry(info, within=ALL),
     )
     assert error(info, bound) > 2 * error(info, free)  # the known-wrong variant
     assert error(info, found) < 1.1 * error(info, free)
@@ -52,16 +53,16 @@ def test_little_is_no_contradiction_however_long_the_log(arm):
     """A residual that is 5 % larger at every joint is not clearly worse, though no chance in 5,000 samples."""
     _, info = arm
     free = sy.fit.consistent(info, within="consistent").parameters
-    tried = shown._Tried(SimpleNamespace(seen=info), ALL, [])
+    tried = model_geometry._Tried(SimpleNamespace(seen=info), ALL, [])
     tried.__dict__["free"] = free
     for most, contradicts in ((1.05, False), (1.3, True)):
         low, high = 0.0, 1.0
         for _ in range(50):
             middle = (low + high) / 2
-            small = shown._ratios(info, (1 + middle) * free, free).max() < most
+            small = model_geometry._ratios(info, (1 + middle) * free, free).max() < most
             low, high = (middle, high) if small else (low, middle)
         worse = (1 + low) * free
-        assert info.n * np.log(shown._ratios(info, worse, free)).sum() > 2 * shown.EVIDENCE
+        assert info.n * np.log(model_geometry._ratios(info, worse, free)).sum() > 2 * THRESHOLDS.shape_evidence
         assert tried._contradicts(worse) == contradicts
 
 
@@ -77,7 +78,7 @@ def test_only_links_outside_their_shape_are_tried(arm, monkeypatch):
         return nearest(trials, within, **options)
 
     monkeypatch.setattr(Trials, "nearest", watched)
-    found = consistent_where_shown(info, within=ALL)
+    found = consistent_within_geometry(info, within=ALL)
     assert 0 < len(outside) < len(shapes) and freed[0] == set(shapes) and freed[1] == set()
     assert len(freed) > 3 and all(each <= outside for each in freed[1:])
     alone = sy.fit.consistent(info, within={**ALL, **dict.fromkeys(outside, "consistent")})
@@ -95,11 +96,11 @@ def test_fits_that_stop_where_the_answer_is_clear_free_the_same_links(arm, monke
         return nearest(trials, within, enough=wrapped)
 
     monkeypatch.setattr(Trials, "nearest", watched)
-    found = consistent_where_shown(info, within=ALL)
+    found = consistent_within_geometry(info, within=ALL)
     assert any(stopped)
-    monkeypatch.setattr(shown, "CLEAR", np.inf)
+    monkeypatch.setattr(model_geometry, "CLEAR", np.inf)
     stopped.clear()
-    whole = consistent_where_shown(info, within=ALL)
+    whole = consistent_within_geometry(info, within=ALL)
     assert stopped and not any(stopped)
     assert found.notes == whole.notes
     np.testing.assert_array_equal(found.parameters, whole.parameters)
@@ -107,8 +108,8 @@ def test_fits_that_stop_where_the_answer_is_clear_free_the_same_links(arm, monke
 
 def test_many_doubted_bodies_are_freed_in_groups(arm, monkeypatch):
     robot, info = arm
-    monkeypatch.setattr(shown, "GROUPS", 1)
-    found = consistent_where_shown(info, within=ALL)
+    monkeypatch.setattr(model_geometry, "GROUPS", 1)
+    found = consistent_within_geometry(info, within=ALL)
     free = sy.fit.consistent(info, within="consistent")
     shapes = bounding_ellipsoids(robot)[0]
     outside = [name for name in shapes if not is_realizable(free.theta[robot.body_names.index(name)], shapes[name])]
@@ -127,7 +128,7 @@ def test_shapes_that_hold_the_truth_stay(arm):
     truth = robot.with_inertias(theta)
     log = record(truth, rich_motion(truth, duration=10.0, seed=1), seed=1, sensors=Sensors(torque_noise=0.01)).log
     info = accumulate(robot, differentiate(log))
-    found = consistent_where_shown(info, within=ALL)
+    found = consistent_within_geometry(info, within=ALL)
     assert not any(note.startswith("The data contradicts") for note in found.notes)
     np.testing.assert_array_equal(found.parameters, sy.fit.consistent(info, within="geometry").parameters)
 
@@ -135,7 +136,7 @@ def test_shapes_that_hold_the_truth_stay(arm):
 def test_shapes_asked_for_by_name_are_kept(arm):
     robot, info = arm
     named = dict.fromkeys(robot.body_names, "geometry")
-    found = consistent_where_shown(info, within=named)
+    found = consistent_within_geometry(info, within=named)
     np.testing.assert_array_equal(found.parameters, sy.fit.consistent(info, within=named).parameters)
 
 
@@ -151,13 +152,13 @@ def test_shapes_with_which_nothing_is_found_are_contradicted(arm, monkeypatch):
     nearest = Trials.nearest
     monkeypatch.setattr(Trials, "nearest", lambda self, within, **options: nearest(self, refused(within), **options))
     monkeypatch.setattr(
-        shown,
+        model_geometry,
         "consistent",
         lambda info, *, within, **options: sy.fit.consistent(info, within=refused(within), **options),
     )
-    found = consistent_where_shown(info, within=ALL)
+    found = consistent_within_geometry(info, within=ALL)
     assert error(info, found) < 1.1 * error(info, sy.fit.consistent(info, within="consistent"))
     (note,) = (note for note in found.notes if note.startswith("The data contradicts"))
     assert "no model explains the torques" in note
     with pytest.raises(FitError, match="no solution"):
-        consistent_where_shown(info, within=dict.fromkeys(robot.body_names, "geometry"))
+        consistent_within_geometry(info, within=dict.fromkeys(robot.body_names, "geometry"))

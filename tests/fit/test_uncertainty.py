@@ -12,9 +12,8 @@ from steelyard import fit
 from steelyard.app.demo_job import mistaken
 from steelyard.errors import FitError, OptionError
 from steelyard.fit import consistent_prior, independent_blocks, sandwich
-from steelyard.fit.barrier import constrained
 from steelyard.fit.intervals import Source
-from steelyard.fit.posterior import posterior
+from steelyard.fit.posterior import constrained, posterior
 from steelyard.inertia import pseudo
 from steelyard.information import Information, accumulate_blocks
 from steelyard.model import library

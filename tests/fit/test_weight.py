@@ -12,11 +12,12 @@ from robots import SHARED_DATA
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
-from steelyard.fit import consistent_prior, weight
+from steelyard.fit import consistent_prior
+from steelyard.fit import prior_weight as weight
 from steelyard.inertia import divergence
 from steelyard.log import folds
 from steelyard.model import library
-from steelyard.pipeline import prepared
+from steelyard.prepare import with_motion
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"
 WEIGHTS = (1e-4, 1e-2, 1.0, 1e2, 1e4)
@@ -89,7 +90,7 @@ def test_default_is_near_the_optimum_of_real_logs(name, file, tmp_path):
     path = tmp_path / f"{name}.urdf"
     path.write_text(runpy.run_path(str(EXAMPLE))["urdf_from_table"](SHARED_DATA / "models.json", name))
     robot = sy.load(path)
-    log = prepared(sy.read_log(SHARED_DATA / file, robot), None)
+    log = with_motion(sy.read_log(SHARED_DATA / file, robot), None)
     blocks = [sy.accumulate(robot, test, armature=True) for _, test in folds(log, 3)]
     choice = fit.choose_weight(blocks, weights=WEIGHTS, folds=3)
     assert choice.scores[WEIGHTS.index(1.0)] < 1.05 * choice.scores.min()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from steelyard import fit
 from steelyard.errors import OptionError
-from steelyard.fit import words
+from steelyard.fit import knowledge
 
 NAMES = st.text("abcXYZ_0189-.", min_size=1, max_size=8)
 KG = st.floats(1e-6, 1e6)
@@ -22,30 +22,30 @@ TIES = st.builds(fit.Tied, NAMES, NAMES, st.sampled_from(["x", "y", "z", None]))
     st.lists(TIES, max_size=3).map(tuple),
 )
 def test_words_mean_what_was_said(masses, fixed, tied):
-    assert words.masses_from(words.mass_words(masses)) == masses
-    assert words.fixed_from(words.fixed_words(fixed)) == fixed
-    assert words.tied_from(words.tied_words(tied)) == tied
+    assert knowledge.masses_from(knowledge.mass_words(masses)) == masses
+    assert knowledge.fixed_from(knowledge.fixed_words(fixed)) == fixed
+    assert knowledge.tied_from(knowledge.tied_words(tied)) == tied
 
 
 def test_words_stay_words():
-    assert words.mass_words("a=1") == words.mass_words(["a=1"]) == ("a=1",)
-    assert words.fixed_words("a=all") == ("a=all",) and words.tied_words("l=r:y") == ("l=r:y",)
-    assert words.masses_from(["a + b = 2", "all=9"]) == {("a", "b"): 2.0, "all": 9.0}
-    assert words.fixed_from(["a=mass, com"]) == {"a": ("mass", "com")}
+    assert knowledge.mass_words("a=1") == knowledge.mass_words(["a=1"]) == ("a=1",)
+    assert knowledge.fixed_words("a=all") == ("a=all",) and knowledge.tied_words("l=r:y") == ("l=r:y",)
+    assert knowledge.masses_from(["a + b = 2", "all=9"]) == {("a", "b"): 2.0, "all": 9.0}
+    assert knowledge.fixed_from(["a=mass, com"]) == {"a": ("mass", "com")}
 
 
 @pytest.mark.parametrize(
     "read, word, message",
     [
-        (words.masses_from, "hand", r"mass 'hand': expected LINK=KG, LINK1\+LINK2=KG"),
-        (words.masses_from, "hand=heavy", "'heavy' is no number of kilograms"),
-        (words.masses_from, "hand=-1", "positive and finite"),
-        (words.masses_from, "hand=nan", "positive and finite"),
-        (words.masses_from, "hand+=1", "a link's name is missing"),
-        (words.fixed_from, "hand=weight", "fix 'hand=weight': expected LINK=all"),
-        (words.fixed_from, "hand=all,mass", "expected LINK=all"),
-        (words.tied_from, "left=right:w", "tie 'left=right:w': expected LEFT=RIGHT"),
-        (words.tied_from, "left", "expected LEFT=RIGHT for equal links"),
+        (knowledge.masses_from, "hand", r"mass 'hand': expected LINK=KG, LINK1\+LINK2=KG"),
+        (knowledge.masses_from, "hand=heavy", "'heavy' is no number of kilograms"),
+        (knowledge.masses_from, "hand=-1", "positive and finite"),
+        (knowledge.masses_from, "hand=nan", "positive and finite"),
+        (knowledge.masses_from, "hand+=1", "a link's name is missing"),
+        (knowledge.fixed_from, "hand=weight", "fix 'hand=weight': expected LINK=all"),
+        (knowledge.fixed_from, "hand=all,mass", "expected LINK=all"),
+        (knowledge.tied_from, "left=right:w", "tie 'left=right:w': expected LEFT=RIGHT"),
+        (knowledge.tied_from, "left", "expected LEFT=RIGHT for equal links"),
     ],
 )
 def test_mistakes_say_what_was_expected(read, word, message):
@@ -54,6 +54,6 @@ def test_mistakes_say_what_was_expected(read, word, message):
 
 
 def test_nothing_is_said_twice():
-    for read, word in ((words.masses_from, "a=1"), (words.fixed_from, "a=all")):
+    for read, word in ((knowledge.masses_from, "a=1"), (knowledge.fixed_from, "a=all")):
         with pytest.raises(OptionError, match="already given"):
             read([word, word])

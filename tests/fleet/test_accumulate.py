@@ -15,7 +15,8 @@ import pytest
 import steelyard as sy
 from small_fleets import individuals, write_fleet
 from steelyard.errors import FitError, OptionError
-from steelyard.pipeline import Job, prepared
+from steelyard.pipeline import Job
+from steelyard.prepare import with_motion
 
 SUMS = ("gram", "moment", "energy", "counts")
 
@@ -41,7 +42,7 @@ def assert_same(one, other, accuracy=1e-10):
 def test_sums_are_those_of_the_logs_one_by_one(case):
     model, table, found = case
     robot = sy.load(model)
-    logs = [prepared(sy.read_log(path, robot)) for path in sorted(table.parent.glob("*/*.parquet"))]
+    logs = [with_motion(sy.read_log(path, robot)) for path in sorted(table.parent.glob("*/*.parquet"))]
     parts = [sy.split_blocks(log, validation=Job.validation) for log in logs]
     weights = lambda log: sy.reversal_weights(robot, log, weight=Job.reversal_weight)  # noqa: E731
     by_hand = [

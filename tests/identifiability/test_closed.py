@@ -6,7 +6,7 @@ import pytest
 import steelyard as sy
 from mujoco_loops import hold_still, model_with_loops, motion_and_torque, set_inertias
 from steelyard.errors import OptionError
-from steelyard.identifiable.excitation import excitation
+from steelyard.identifiable import excitation
 from steelyard.inertia import from_com_inertia
 from steelyard.model import library
 from steelyard.terms import COULOMB_WIDTH

@@ -9,8 +9,7 @@ from identifiability.pinocchio_trees import scaled_rank
 from robots import EXAMPLE_ROBOTS, URDFS, random_state
 from steelyard.dynamics import regressor
 from steelyard.errors import ModelError
-from steelyard.identifiable import regression_basis
-from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable import identifiability, regression_basis
 from steelyard.model import load
 from steelyard.terms import layout_of
 
@@ -45,7 +44,7 @@ def test_count_null_space_and_regrouping(name, floating):
     assert np.abs(whole - Y[:, idn.columns] @ idn.regroup(theta)).max() <= 1e-10 * np.abs(whole).max()
 
     practical = identifiability(robot)
-    snapped = practical.mechanism.snapped
+    snapped = practical.mechanism.rounded
     assert (snapped > 0) <= (path.stem in BENT)
     if snapped == 0.0:
         assert practical.count == rank and np.array_equal(practical.columns, idn.columns)
@@ -63,7 +62,7 @@ def test_bent_axes_count_as_parallel(stem, count):
     idn = identifiability(robot)
     assert idn.count == count
     assert identifiability(robot, tolerance=0.0).count == count + 2
-    assert 1e-7 < idn.mechanism.snapped < 1e-4 and "taken as zero" in idn.table()
+    assert 1e-7 < idn.mechanism.rounded < 1e-4 and "taken as zero" in idn.table()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,9 +9,7 @@ import pytest
 from robots import random_state
 from steelyard.dynamics import regressor
 from steelyard.errors import LogError, OptionError
-from steelyard.identifiable import analyze_report
-from steelyard.identifiable.analyze import identifiability
-from steelyard.identifiable.excitation import excitation
+from steelyard.identifiable import analyze_report, excitation, identifiability
 from steelyard.information import accumulate
 from steelyard.log import Log
 from steelyard.model import library

@@ -6,10 +6,10 @@ import pytest
 from identifiability.pinocchio_trees import Twin, scaled_rank
 from identifiability.random_trees import random_tree
 from steelyard.errors import ModelError, OptionError
-from steelyard.identifiable import sampled
-from steelyard.identifiable.analyze import identifiability
-from steelyard.identifiable.build import build
-from steelyard.identifiable.sensors import sensors_of
+from steelyard.identifiable import identifiability
+from steelyard.identifiable.from_robot import mechanism_of
+from steelyard.identifiable.mechanism import sensors_of
+from steelyard.identifiable.numeric_rank import random_regression
 from steelyard.model import Joint, Robot, Rotor, library, load, revolute_subspace
 from steelyard.model.joint import spherical_subspace
 
@@ -19,9 +19,9 @@ SUBALGEBRAS = ([0], [5], [0, 1, 5], [2, 5], [0, 2], [3, 4, 5], [0, 1, 2, 5])
 
 def brute_force(robot, *, base=None, motion="dynamic", sensors="joints", motors=False, locked=(), terms=()):
     """Regression of random states by `sampled`, which knows of no spans."""
-    mechanism = build(robot, base=base, locked=locked, motors=motors, terms=terms, reduce=False)
+    mechanism = mechanism_of(robot, base=base, locked=locked, motors=motors, terms=terms, reduce=False)
     measured = sensors_of(mechanism, robot, sensors)
-    Y = sampled.regression(mechanism, dynamic=motion == "dynamic", rows=measured.rows, wrenches=measured.wrenches)
+    Y = random_regression(mechanism, dynamic=motion == "dynamic", rows=measured.rows, wrenches=measured.wrenches)
     return Y / mechanism.scale
 
 

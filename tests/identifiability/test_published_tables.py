@@ -12,8 +12,8 @@ import pytest
 from scipy.linalg import qr
 
 from identifiability.pinocchio_trees import Twin
-from steelyard.identifiable.analyze import identifiability
-from steelyard.identifiable.regroup import PAPER_ORDER
+from steelyard.identifiable import identifiability
+from steelyard.identifiable.null_space import PAPER_ORDER
 from steelyard.model import library
 
 DOWN = np.argsort(PAPER_ORDER)  # m hx hy hz Ixx Iyy Izz Iyz Ixz Ixy, as the tables list them

@@ -5,8 +5,8 @@ import pytest
 
 from identifiability.pinocchio_trees import Twin, scaled_rank
 from identifiability.random_trees import random_tree
-from steelyard.identifiable import recursion, spans
-from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable import identifiability, recursion
+from steelyard.identifiable import subspaces as subspaces
 
 TREES = 300
 BATCHES = 10
@@ -68,7 +68,7 @@ def test_without_closing_spans_under_the_joints_the_count_is_wrong(monkeypatch):
 
 def test_without_projecting_out_spans_are_too_large(monkeypatch):
     """Known-wrong variant: a basis that keeps dependent directions makes every body see everything."""
-    decisions = spans.Decisions()
+    decisions = subspaces.RankDecisions()
     Q = np.eye(6)[:, :2]
-    assert spans.joined(Q, Q @ np.ones((2, 3)), decisions).shape == (6, 2)
-    assert spans.closure(Q, [np.eye(6)], decisions).shape == (6, 2)
+    assert subspaces.span_union(Q, Q @ np.ones((2, 3)), decisions).shape == (6, 2)
+    assert subspaces.closure(Q, [np.eye(6)], decisions).shape == (6, 2)

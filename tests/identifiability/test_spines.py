@@ -1,12 +1,14 @@
 """Base columns of long chains whose frames lie a little off their axes: no multiples grow from joint to joint."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import steelyard as sy
 from robots import random_state
-from steelyard.identifiable import solve
-from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable import identifiability, null_space
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Joint, Robot, revolute_subspace
 
 AXES = {"parallel": ([0, 1.0, 0], [0, 1.0, 0]), "crossed": ([0, 1.0, 0], [0, 0, 1.0])}
@@ -32,7 +34,7 @@ def test_multiples_do_not_grow_along_a_spine(axes, anchor, monkeypatch):
     assert np.abs(found.basis.regrouping).max() < 100
     Y = sy.regressor(robot, *random_state(robot, np.random.default_rng(0), (20,))).reshape(-1, 10 * robot.nb)
     np.testing.assert_allclose(Y[:, found.basis.columns] @ found.basis.regrouping, Y, atol=1e-9 * np.abs(Y).max())
-    monkeypatch.setattr(solve, "GROWN", np.inf)  # the paper's choice
+    monkeypatch.setattr(null_space, "THRESHOLDS", replace(THRESHOLDS, largest_growth=np.inf))  # the paper's choice
     wrong = identifiability(robot)
     assert wrong.count == found.count
     assert np.abs(wrong.basis.regrouping).max() > 1e8

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from steelyard.identifiable.analyze import identifiability
-from steelyard.identifiable.snapping import TOLERANCE
+from steelyard.identifiable import identifiability
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Joint, Robot, library, revolute_subspace
 
 
@@ -38,7 +38,7 @@ def test_axes_that_are_parallel_but_for_the_file(bend, scale):
     idn = identifiability(arm(bend=bend, scale=scale, offset=0.5))
     assert idn.count == identifiability(arm(offset=0.5)).count
     assert idn.decisions.dropped < 1e-13 < 0.01 < idn.decisions.kept
-    assert idn.mechanism.snapped == pytest.approx(bend, abs=1e-13) and bend < 0.3 * TOLERANCE
+    assert idn.mechanism.rounded == pytest.approx(bend, abs=1e-13) and bend < 0.3 * THRESHOLDS.axis_rounding
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -63,7 +63,7 @@ def test_tolerance_is_an_option():
     loose, strict = identifiability(robot), identifiability(robot, tolerance=1e-6)
     assert strict.count == identifiability(arm(bend=0.3, offset=0.5)).count > loose.count
     assert identifiability(robot, tolerance=0.0).count == strict.count
-    assert loose.mechanism.snapped == pytest.approx(5e-5) and strict.mechanism.snapped == 0.0
+    assert loose.mechanism.rounded == pytest.approx(5e-5) and strict.mechanism.rounded == 0.0
 
 
 def test_geometry_that_is_not_ambiguous_stays_as_it_is():
@@ -73,7 +73,7 @@ def test_geometry_that_is_not_ambiguous_stays_as_it_is():
     joints[2] = replace(joints[2], rotation=Rotation.from_rotvec([2e-5, 0, 0]).as_matrix() @ joints[2].rotation)
     bent = replace(robot, joints=tuple(joints))
     free = identifiability(bent, base="floating")
-    assert free.mechanism.snapped == 0.0 and free.decisions.kept > 0.1
+    assert free.mechanism.rounded == 0.0 and free.decisions.kept > 0.1
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -5,7 +5,7 @@ import pytest
 
 from robots import urdf
 from steelyard.errors import OptionError
-from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable import identifiability
 from steelyard.model import library, load
 
 

@@ -15,7 +15,7 @@ from robots import random_state
 from steelyard.dynamics import geared, geared_rows
 from steelyard.errors import FitError, ModelError, OptionError
 from steelyard.identifiable import regression_basis
-from steelyard.identifiable.rotor_columns import _reading
+from steelyard.identifiable.motor_rotors import _reading
 from steelyard.inertia import to_com_inertia
 from steelyard.model import Rotor, force_from_mujoco, mjcf_text, to_mujoco
 from steelyard.terms import layout_of

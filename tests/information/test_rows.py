@@ -5,7 +5,7 @@ import pytest
 
 import loop_logs
 import steelyard as sy
-from steelyard.identifiable.excitation import excitation
+from steelyard.identifiable import excitation
 from steelyard.model import library
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from steelyard.log import Log
 from steelyard.pipeline import inspect
-from steelyard.pipeline.excitation import idle_ends, shares
+from steelyard.pipeline.inspection import idle_ends, shares
 
 
 def moving(start, stop, n=2000):

@@ -7,8 +7,8 @@ import pytest
 
 from steelyard.log import Log, acceleration_noise, clipped_sides
 from steelyard.pipeline import inspect
-from steelyard.pipeline.cutoff_costs import _limits
-from steelyard.pipeline.inspect import health
+from steelyard.pipeline.inspection import health
+from steelyard.pipeline.recording_costs import _limits
 from steelyard.pipeline.signal import signals, white_noise
 
 

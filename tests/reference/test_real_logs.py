@@ -18,7 +18,8 @@ from robots import SHARED_DATA, urdf
 from steelyard.inertia import is_realizable, pseudo
 from steelyard.log import filters, folds, split_blocks
 from steelyard.model import bounding_ellipsoids, save
-from steelyard.pipeline import Job, prepared, run
+from steelyard.pipeline import Job, run
+from steelyard.prepare import with_motion
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"
 pytestmark = pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the measured logs are not part of the project")
@@ -47,7 +48,7 @@ def test_panda_held_out_error(models, tmp_path, record_property):
 
 def test_tx40_blocked_cross_validation(models, tmp_path, record_property):
     robot = sy.load(models["tx40"])
-    log = prepared(sy.read_log(SHARED_DATA / "tx40_100Hz.npz", robot), None)
+    log = with_motion(sy.read_log(SHARED_DATA / "tx40_100Hz.npz", robot), None)
     error, signal = 0.0, 0.0
     for train, test in folds(log, 3):
         estimate = sy.fit.consistent(sy.accumulate(robot, train, armature=True))
@@ -63,7 +64,9 @@ def test_tx40_blocked_cross_validation(models, tmp_path, record_property):
 def test_ur10_mass_inside_its_meshes():
     """The bound costs no accuracy on held-out samples of a real arm, and rules out what cannot be."""
     robot = sy.load(urdf("ur10_robot"))
-    train, test = split_blocks(prepared(sy.read_log(SHARED_DATA / "ur10_unisa_125Hz.npz", robot), None), validation=0.3)
+    train, test = split_blocks(
+        with_motion(sy.read_log(SHARED_DATA / "ur10_unisa_125Hz.npz", robot), None), validation=0.3
+    )
     info = sy.accumulate(robot, train, armature=True)
     free, held = (sy.fit.consistent(info, within=within) for within in ("consistent", "geometry"))
     errors = [sy.validate(estimate, test).relative_error for estimate in (free, held)]
@@ -83,7 +86,7 @@ def test_tx40_coupled_wrist(models, fit, record_property):
         (),
         "joint5+joint6",
     ):  # the filter passes the shared motor's direction, too, or knows nothing of it
-        log = prepared(raw, None, coupling=coupling)
+        log = with_motion(raw, None, coupling=coupling)
         error, signal = 0.0, 0.0
         for train, test in folds(log, 3):
             info = sy.accumulate(robot, train, armature=True, coupling="joint5+joint6")
@@ -155,7 +158,7 @@ def test_mistakes_made_with_measured_logs_are_named(name, code, models):
 def test_samples_near_standstill_are_worth_less(models, name, file, columns):
     """Why `identify` gives them less weight: blocked cross-validation of the consistent fit."""
     robot = sy.load(models[name])
-    log = prepared(sy.read_log(SHARED_DATA / f"{file}.npz", robot), None)
+    log = with_motion(sy.read_log(SHARED_DATA / f"{file}.npz", robot), None)
     energy = {None: 0.0, partial(sy.reversal_weights, robot): 0.0}
     for train, test in folds(log, 3):
         for weights in energy:
@@ -167,7 +170,7 @@ def test_samples_near_standstill_are_worth_less(models, name, file, columns):
 
 def test_ur10_friction_grows_with_load(models):
     robot = sy.load(models["ur10"])
-    log = prepared(sy.read_log(SHARED_DATA / "ur10_unisa_125Hz.npz", robot), None)
+    log = with_motion(sy.read_log(SHARED_DATA / "ur10_unisa_125Hz.npz", robot), None)
     found = sy.fit.friction(robot, log, terms=("load",), armature=True)
     assert found.error < 0.9 * found.plain_error
     shares = {joint.name: joint.load for joint in found.joints}

@@ -18,7 +18,7 @@ WIDE = {
     "excite": ("excite",),
     "fit": ("fit", "test_identify.py", "test_known_of_a_job.py"),
     "fleet": ("fleet",),
-    "identifiability": ("identifiability",),
+    "identifiable": ("identifiability",),
     "inertia": ("inertia",),
     "information": ("information", "test_loop_jobs.py", "test_motors_of_a_job.py", "test_coupling.py"),
     "inspect": ("inspect", "reference/test_inspected_logs.py"),

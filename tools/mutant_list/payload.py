@@ -170,15 +170,15 @@ MUTANTS = (
     Mutant(
         "fewest samples one less",
         "payload/from_wrenches.py",
-        "if len(log) < FEWEST:",
-        "if len(log) < FEWEST - 1:",
+        "if len(log) < THRESHOLDS.fewest_poses:",
+        "if len(log) < THRESHOLDS.fewest_poses - 1:",
         CHECKS,
     ),
     Mutant(
         "published methods smooth the motion",
         "payload/from_wrenches.py",
-        "smooth is None and method not in PUBLISHED",
-        "smooth is None",
+        "method_named(method).smooths if smooth is None",
+        "True if smooth is None",
         METHODS,
     ),
     Mutant(
@@ -191,7 +191,7 @@ MUTANTS = (
     Mutant(
         "independence ignored by torques' payloads",
         "payload/from_torques.py",
-        "weights = (info.independence if independence is None else independence) / noise**2",
+        "weights = info.independence / noise**2",
         "weights = 1.0 / noise**2",
         TORQUES,
     ),
@@ -310,14 +310,14 @@ MUTANTS = (
     Mutant(
         "the Earth's gravity is preferred at once",
         "payload/gravity_strength.py",
-        "self.cost_of(EARTH_MEAN) + CERTAIN:",
+        "self.cost_of(EARTH_MEAN) + THRESHOLDS.gravity_refuted:",
         "self.cost_of(EARTH_MEAN):",
         ("payload/test_not_explained.py",),
     ),
     Mutant(
         "gravity counts as checked",
         "payload/gravity_strength.py",
-        "self.cost_of(self.given / OTHER) > self.cost_of(self.given) + CERTAIN",
+        "self.cost_of(self.given / OTHER) > self.cost_of(self.given) + THRESHOLDS.gravity_refuted",
         "self.cost_of(self.given / OTHER) >= 0.0",
         ("payload/test_not_explained.py",),
     ),
@@ -345,14 +345,14 @@ MUTANTS = (
     Mutant(
         "poses: any residual is misfit",
         "payload/misfit_causes.py",
-        "< CHANCE)",
+        "< THRESHOLDS.chance)",
         "< 1.0)",
         ("payload/test_not_explained.py",),
     ),
     Mutant(
         "poses: no residual is misfit",
         "payload/misfit_causes.py",
-        "< CHANCE)",
+        "< THRESHOLDS.chance)",
         "< 0.0)",
         ("payload/test_not_explained.py",),
     ),
@@ -366,8 +366,8 @@ MUTANTS = (
     Mutant(
         "a drop that moves the mass is a warning",
         "payload/misfit_causes.py",
-        "share > UNEXPLAINED or cause.moves > MOVED",
-        "share > UNEXPLAINED",
+        "share > limit or cause.moves > THRESHOLDS.moved_mass",
+        "share > limit",
         ("payload/test_not_explained.py",),
     ),
 )

@@ -45,7 +45,7 @@ def analyze(
         from steelyard.identifiable import analyze_report
         from steelyard.log import read_log
         from steelyard.model import load, read_side, side_path
-        from steelyard.pipeline import prepared
+        from steelyard.prepare import with_motion
 
         if floating and planar:
             raise OptionError("The base is either --floating or --planar.")
@@ -57,7 +57,7 @@ def analyze(
             format=format,
             width=screen.width if (screen := console()).is_terminal else None,
             explain="all" if explain == "all" else words(explain),
-            log=None if log is None else prepared(read_log(log, robot)),
+            log=None if log is None else with_motion(read_log(log, robot)),
             base="floating" if floating else "planar" if planar else None,
             motion="static" if static else "dynamic",
             sensors=sensors if sensors in ("joints", "base") else words(sensors),

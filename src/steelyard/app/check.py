@@ -37,7 +37,7 @@ def check(
     folder: Folders = None,
 ):
     """Find wrong inertias, units, limits and paths in robot models, and mend them."""
-    from steelyard.check import check_models_line as command
+    from steelyard.check import check_models
 
     code = check_models(
         models,

@@ -1,35 +1,30 @@
 """Information in, Estimate out; one estimator a file."""
 
-from steelyard.fit.block_length import independent_blocks
-from steelyard.fit.consistent import consistent, consistent_parameters
-from steelyard.fit.constraints import CAN_EXIST, Tied
-from steelyard.fit.drive_gains import DriveGains, Load, drive_gains, gains_by_model
+from steelyard.fit.analysis_of_variance import Repeatability, compare_runs, repeatability
+from steelyard.fit.block_scores import independent_blocks, sandwich
+from steelyard.fit.chart_descent import nonconvex
+from steelyard.fit.cone_program import consistent, consistent_parameters, solve
+from steelyard.fit.confidence import Uncertainty, uncertainty
+from steelyard.fit.didim import output_torque
+from steelyard.fit.drive_calibration import DriveGains, Load, drive_gains, gains_by_model
+from steelyard.fit.errors_in_variables import column_noise, compensated, total
 from steelyard.fit.estimate import Certificate, Estimate, Status
-from steelyard.fit.friction import FrictionFit, JointFriction, friction
-from steelyard.fit.generalization import Generalization, Prediction, generalization
+from steelyard.fit.friction_terms import FrictionFit, JointFriction, friction
 from steelyard.fit.homogeneous import ratios
-from steelyard.fit.instrumental import instrumental
+from steelyard.fit.instrumental_variables import instrumental
 from steelyard.fit.intervals import Intervals, Source
-from steelyard.fit.least_squares import least_squares
-from steelyard.fit.nonconvex import nonconvex
-from steelyard.fit.ordinary_use import ordinary_use
-from steelyard.fit.output_torque import output_torque
-from steelyard.fit.prior import consistent_prior, model_parameters
-from steelyard.fit.program import congruence
-from steelyard.fit.repeatability import Repeatability, compared, repeatability
-from steelyard.fit.robust import Huber, Student, robust
-from steelyard.fit.sandwich import sandwich
-from steelyard.fit.shown import consistent_where_shown
+from steelyard.fit.knowledge import Tied, fixed_from, fixed_words, mass_words, masses_from, tied_from, tied_words
+from steelyard.fit.linear import least_squares
+from steelyard.fit.m_estimators import Huber, Student, robust
+from steelyard.fit.model_geometry import consistent_within_geometry
+from steelyard.fit.prediction_error import Generalization, Prediction, generalization, ordinary_use
+from steelyard.fit.prior import EFFECT_SPREAD, congruence, consistent_prior, model_parameters, prior_precision
+from steelyard.fit.prior_weight import WeightChoice, choose_weight
+from steelyard.fit.program import Program, build
 from steelyard.fit.torque_band import TorqueBand, TorquePredictor
-from steelyard.fit.total import column_noise, compensated, total
-from steelyard.fit.uncertainty import Uncertainty, uncertainty
 from steelyard.fit.validation import Validation, predict, validate
-from steelyard.fit.volumes import OTHERS, WORDS
-from steelyard.fit.weakness import weak_directions
-from steelyard.fit.weighed import EFFECT_SPREAD, prior_precision
-from steelyard.fit.weight import WeightChoice, choose_weight
-from steelyard.fit.whitening import weigh_by_noise, whiten
-from steelyard.fit.words import fixed_from, fixed_words, mass_words, masses_from, tied_from, tied_words
+from steelyard.fit.volumes import CAN_EXIST, OTHERS, WORDS
+from steelyard.fit.whitening import weak_directions, weigh_by_noise, whiten
 
 __all__ = [
     "CAN_EXIST",
@@ -46,6 +41,7 @@ __all__ = [
     "JointFriction",
     "Load",
     "Prediction",
+    "Program",
     "Repeatability",
     "Source",
     "Status",
@@ -56,15 +52,16 @@ __all__ = [
     "Uncertainty",
     "Validation",
     "WeightChoice",
+    "build",
     "choose_weight",
     "column_noise",
-    "compared",
+    "compare_runs",
     "compensated",
     "congruence",
     "consistent",
     "consistent_parameters",
     "consistent_prior",
-    "consistent_where_shown",
+    "consistent_within_geometry",
     "drive_gains",
     "fixed_from",
     "fixed_words",
@@ -86,6 +83,7 @@ __all__ = [
     "repeatability",
     "robust",
     "sandwich",
+    "solve",
     "tied_from",
     "tied_words",
     "total",

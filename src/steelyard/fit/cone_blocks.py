@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.fit.rows import Rows
+from steelyard.fit.constraints import Rows
 from steelyard.inertia import cones
 
 
@@ -43,7 +43,7 @@ class Block:
         """(k,) `G^T Z`."""
         return np.tensordot(cones.triangle(Z), self.G, axes=2)
 
-    def turned(self, to, d) -> "Block":
+    def substituted(self, to, d) -> "Block":
         """The same in unknowns u with `x = d + to u`."""
         return Block(self.G @ to, self.h - self.G @ d, self.n, self.floor)
 

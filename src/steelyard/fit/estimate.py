@@ -9,6 +9,7 @@ import numpy as np
 from steelyard.errors import FitError
 from steelyard.identifiable import Basis
 from steelyard.inertia import pseudo
+from steelyard.information import Information
 from steelyard.model import Robot
 from steelyard.terms import TERMS, ParameterLayout, stated_values
 
@@ -48,13 +49,28 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Identified parameters of a robot.
+    """Identified parameters of a robot, how they were obtained and how sure they are.
 
-    parameters: (p,) in the order of `layout`; covariance: (r, r) of the base parameters `basis.columns`.
-    noise: (g,) standard deviation of the residual of each row group, in N m or N. robot: the model with the identified
-    values, None for raw regressions. physical: whether every body is certified physically consistent. binding: what is
-    known of the bodies and holds the estimate back: constraints that it sits on. given: columns that are known exactly.
-    least: (p,) lower bounds of friction and armature, -inf where there is none; None without constraints.
+    Attributes:
+        method: name of the estimator and its settings, for people.
+        layout: name, unit and place of every parameter.
+        basis: choice and regrouping of the base parameters.
+        parameters: (p,) in the order of `layout`, SI units.
+        covariance: (r, r) of the base parameters `basis.columns`.
+        noise: (g,) standard deviation of the residual of each row group [N m or N].
+        group_names: names of the row groups: joints, or axes of a force sensor.
+        samples: number of samples, or their effective number for robust fits.
+        status: outcome; its text says what to change.
+        coulomb_width: half-width of standstill of Coulomb friction [rad/s or m/s].
+        prior: the robot that the fit started from; None for raw regressions.
+        robot: the same with the identified values; None for raw regressions.
+        physical: whether every body is certified physically consistent.
+        certificate: proof of a constrained solution; None without constraints.
+        weakest: combinations that the data barely shows, one line each.
+        binding: labels of active constraints: those that the estimate sits on.
+        fixed: columns that are known exactly.
+        lower_bounds: (p,) of friction and armature, -inf where there is none; None without constraints.
+        notes: what was assumed, repaired or left out, in sentences.
     """
 
     method: str
@@ -73,8 +89,8 @@ class Estimate:
     certificate: Certificate | None = None
     weakest: tuple[str, ...] = ()
     binding: tuple[str, ...] = ()
-    given: tuple[int, ...] = ()
-    least: np.ndarray | None = None
+    fixed: tuple[int, ...] = ()
+    lower_bounds: np.ndarray | None = None
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -146,7 +162,24 @@ class Estimate:
         return "\n".join([*lines, *self.notes])
 
 
-def identified_robot(prior: Robot | None, layout: ParameterLayout, parameters) -> Robot | None:
+def estimate_of(info: Information, method: str, parameters, covariance, **rest) -> Estimate:
+    """The Estimate of parameters (p,) that an Information gave. rest: other fields."""
+    return Estimate(
+        method=method,
+        layout=info.layout,
+        basis=info.basis,
+        parameters=parameters,
+        covariance=covariance,
+        group_names=info.group_names,
+        samples=info.n,
+        coulomb_width=info.coulomb_width,
+        prior=info.robot,
+        robot=_identified_robot(info.robot, info.layout, parameters),
+        **rest,
+    )
+
+
+def _identified_robot(prior: Robot | None, layout: ParameterLayout, parameters) -> Robot | None:
     """The prior robot with identified inertias; damping, frictionloss, armature and rotors where they were columns."""
     if prior is None:
         return None

@@ -13,19 +13,13 @@ import numpy as np
 
 from steelyard.errors import choices
 from steelyard.fit.prior import model_parameters
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import Information, Squares
+from steelyard.terms import ParameterLayout
 
-# RMS torque over what the bodies make where they do not cancel, below which it is zero as far as a motion can tell:
-# accelerations from encoders err by about a hundredth of their RMS.
-SILENT = 0.01
-# Bias of ratios over the square of what homogeneous rows leave, in the same measure: it does not average out. Measured
-# on flights of a leg whose motion errs by 0.1 to 5 %.
-BIAS = 2.5
-UNMET = 0.2  # what they leave in the same measure where that bias is a tenth: their torque was there, or motion is lost
-LEAST = 1e-4  # residual in the same measure that the best of motions leave: rows without torque are never exact
 VANISHED = 1e-12  # of a column's square in any rows, below which nothing but rounding is left
-NEAR = 0.1  # change of the parameters in the same measure, below which the reference is good enough to judge by
-SETTLED = 1e-3  # change of the parameters in the same measure that needs no further reference
+ROUNDING = 1e-12  # share of a body's torque energy that is rounding
+NO_ROOM = 1e-6  # change of scaled parameters that what is known leaves no room for
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +39,7 @@ class Ratios:
         if not self.groups.any():
             return info
         places, blocks, moment = info.squares.pattern.places, list(info.squares.blocks), info.moment.copy()
-        energy = info.residual_energy(x) + (LEAST * reach(info, x)) ** 2 * info.counts
+        energy = info.residual_energy(x) + (THRESHOLDS.silent_residual * reach(info, x)) ** 2 * info.counts
         most = _largest(info)
         for g in np.flatnonzero(self.groups):
             at, G = places[g], blocks[g]
@@ -69,21 +63,21 @@ class Ratios:
         The reference moves there; where it hardly moves, rows that no ratios meet are left out for good.
         """
         if not self.reference.any():  # bodies that the other rows show to be lighter than the prior: no row is silent
-            groups = self.groups & (_rms(info) <= SILENT * reach(info, base))
+            groups = self.groups & (_rms(info) <= THRESHOLDS.silent * reach(info, base))
             return replace(self, groups=groups, reference=base, believed=np.ones_like(groups))
         size = np.maximum(reach(info, base), np.finfo(float).tiny)
         moved = (reach(info, base - self.reference) / size)[self.believed & self.groups].max(initial=0.0)
-        found = self.judged(info, base)
-        if moved >= NEAR:
+        found = self.updated(info, base)
+        if moved >= THRESHOLDS.near_reference:
             return replace(found, believed=self.believed)
-        return None if moved < SETTLED and (found.believed == self.believed).all() else found
+        return None if moved < THRESHOLDS.settled_reference and (found.believed == self.believed).all() else found
 
-    def judged(self, info: Information, base) -> "Ratios":
+    def updated(self, info: Information, base) -> "Ratios":
         """The same about base parameters (r,), with as many samples as they leave, without rows they do not meet."""
         info, size = info.base, np.maximum(reach(info, base), np.finfo(float).tiny)
         left = np.sqrt(info.residual_energy(base) / np.maximum(info.counts, 1)) / size
-        share = 1 / (1 + info.counts * info.independence * (BIAS * left) ** 2)
-        believed = self.believed & ~_shared(info, self.groups & (left > UNMET))
+        share = 1 / (1 + info.counts * info.independence * (THRESHOLDS.ratio_bias * left) ** 2)
+        believed = self.believed & ~_shared(info, self.groups & (left > THRESHOLDS.unmet))
         return Ratios(self.groups, base, np.where(self.groups, share, 1.0), believed | ~self.groups)
 
     def notes(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -112,14 +106,14 @@ def ratios(info: Information, prior=None) -> Ratios:
     else:
         reached = reach(info, info.basis.regroup(prior))
         share = rms / np.maximum(np.maximum(rms, reached), np.finfo(float).tiny)
-        groups = rms <= SILENT * reached * share.max(initial=0.0)
+        groups = rms <= THRESHOLDS.silent * reached * share.max(initial=0.0)
     return Ratios(groups, np.zeros(info.basis.count), np.ones(len(groups)), ~groups)
 
 
 def ratios_about(info: Information, base) -> Ratios:
     """What homogeneous rows are at a fit that found base parameters (r,)."""
     found = ratios(info)
-    return replace(found, believed=np.ones_like(found.groups)).judged(info, base)
+    return replace(found, believed=np.ones_like(found.groups)).updated(info, base)
 
 
 def reach(info: Information, base) -> np.ndarray:
@@ -167,3 +161,49 @@ def _without_scale(x, square) -> np.ndarray:
     along = square @ x
     size = float(along @ x)
     return np.eye(len(x)) - np.outer(x, along) / size if size > 0 else np.eye(len(x))
+
+
+def scale_is_lost(R, info: Information, found: Ratios, parameters, directions=None) -> bool:
+    """Whether data leaves open the scale of all bodies, or the mass of those that only rows without torque see.
+
+    R: (k, r) whitened data with `found`, what its homogeneous rows are, of an Information; parameters: (p,) estimate;
+    directions: (p, k) in which what is known lets parameters move, by default all.
+    """
+    layout, base = info.layout, info.basis.regrouping
+    count = layout.inertial.stop // 10
+    bodies = np.zeros((count, layout.size))
+    for i in range(count):
+        bodies[i, layout.body(i)] = parameters[layout.body(i)]
+    energy = np.array([info.base.squares.forms(base @ each) for each in bodies]).reshape(count, len(info.counts))
+    measured, silent = energy[:, ~found.groups].sum(axis=1), energy[:, found.groups].sum(axis=1)
+    alone = (silent > 0) & (measured <= ROUNDING * silent)
+    masses = np.zeros(layout.size)
+    masses[[layout.body(i).start for i in range(count) if alone[i]]] = 1.0
+    return any(
+        _scale_information(R, layout, base, scaled) < THRESHOLDS.lost_scale
+        for scaled in (bodies.sum(axis=0), masses * parameters)
+        if (base @ scaled).any() and _is_free(scaled, directions)
+    )
+
+
+def _scale_information(R, layout: ParameterLayout, base, scaled) -> float:
+    """Weighted cost of taking bodies away, scaled (p,), when friction and all else that is no body makes up for it."""
+    effects = R @ base[:, layout.inertial.stop :]
+    target = R @ (base @ scaled)
+    size = np.linalg.norm(effects, axis=0)
+    seen = effects[:, size > 0] / size[size > 0]
+    left = target - seen @ np.linalg.lstsq(seen, target)[0]
+    return float(left @ left)
+
+
+def _is_free(scaled, directions) -> bool:
+    """Whether parameters may be multiplied by a factor."""
+    if directions is None:
+        return True
+    size = np.linalg.norm(directions, axis=1)
+    kept = size > 0
+    if scaled[~kept].any():
+        return False
+    unit, wanted = directions[kept] / size[kept, None], scaled[kept] / size[kept]
+    left = wanted - unit @ np.linalg.lstsq(unit, wanted)[0]
+    return bool(np.linalg.norm(left) <= NO_ROOM * np.linalg.norm(wanted))

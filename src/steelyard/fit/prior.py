@@ -1,16 +1,70 @@
-"""The physically consistent starting point of a constrained fit, whatever the model file says."""
+"""The prior of a fit: consistent bodies whatever the model file says, and how far from them counts how much."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.errors import FitError, choices
-from steelyard.inertia import from_com_inertia, pseudo
+from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.inertia import cones, from_com_inertia, pseudo
+from steelyard.information import Information
 from steelyard.model import Robot
 from steelyard.terms import stated_values
 
 NOMINAL_MASS = 1.0  # kg, for a body nothing is known of
 NOMINAL_RADIUS = 0.1  # m, radius of gyration of the same
+EFFECT_SPREAD = THRESHOLDS.effect_spread
 NOMINAL_ROTOR = (0.5, 0.02)  # kg and m, the same for the rotor of a motor
-THINNEST = 1e-3  # smallest second moment kept, relative to the largest: thinner than any real link
+TRIANGLES = cones.from_triangle(np.eye(10), 4)  # (10, 4, 4) orthonormal symmetric matrices
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """How far unknowns w (k,) move bodies from the prior, each `constant + change @ w`.
+
+    relative: of the second moments relative to the prior's, ten a body (see `program.Program`); absolute: of the
+    inertial parameters in SI units.
+    """
+
+    relative: tuple[np.ndarray, np.ndarray]
+    absolute: tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Regularizer:
+    """A way in which bodies far from the prior cost. One record is all that another one needs.
+
+    squares: (Moved, weight) to the squared norms of the cost, each as (root of its weight, constant, change).
+    divergence: share of the weight with which `tr Y - log det(1 + Y)` of every body is added, a barrier.
+    """
+
+    name: str
+    meaning: str
+    squares: Callable[[Moved, float], list[tuple]]
+    divergence: float = 0.0
+
+
+def _pullback(moved: Moved, weight: float) -> list[tuple]:
+    return [(np.sqrt(weight / 2), *moved.relative)]
+
+
+def _euclidean(moved: Moved, weight: float) -> list[tuple]:
+    return [(np.sqrt(weight / 2), *moved.absolute), (np.sqrt(THRESHOLDS.euclidean_pullback / 2), *moved.relative)]
+
+
+def _nothing(moved: Moved, weight: float) -> list[tuple]:
+    return []
+
+
+REGULARIZERS = {
+    each.name: each
+    for each in (
+        Regularizer("pullback", "quadratic in the relative change of second moments, free of frames", _pullback),
+        Regularizer("entropic", "divergence of mass distributions, never on the boundary", _nothing, divergence=1.0),
+        Regularizer("euclidean", "differences of parameters in SI units", _euclidean),
+    )
+}
 
 
 def consistent_prior(prior, robot: Robot | None, body_count: int) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -50,10 +104,10 @@ def _repaired(theta, nominal_mass: float, nominal_radius: float) -> tuple[np.nda
     J = pseudo.to_matrix(theta)
     com = J[:3, 3] / mass
     spread, axes = np.linalg.eigh(J[:3, :3] / mass - np.outer(com, com))
-    largest = max(spread[-1], nominal_radius**2 * THINNEST)
-    if spread[0] >= THINNEST * largest:
+    largest = max(spread[-1], nominal_radius**2 * THRESHOLDS.thinnest)
+    if spread[0] >= THRESHOLDS.thinnest * largest:
         return theta, None
-    spread = np.maximum(spread, THINNEST * largest)
+    spread = np.maximum(spread, THRESHOLDS.thinnest * largest)
     J[:3, :3] = mass * (axes @ np.diag(spread) @ axes.T + np.outer(com, com))
     return pseudo.to_parameters(
         J
@@ -70,3 +124,57 @@ def model_parameters(robot, layout) -> np.ndarray:
         if term in layout.terms:
             values[layout.term(term)] = stated[list(layout.dofs)]
     return values
+
+
+def prior_parameters(info: Information, theta0) -> np.ndarray:
+    """(p,) parameters of a prior theta0 (nb, 10), and the model's friction and armature."""
+    start = np.zeros(info.layout.size) if info.robot is None else model_parameters(info.robot, info.layout)
+    start[info.layout.inertial] = np.ravel(theta0)
+    return start
+
+
+def mass_factor(J) -> np.ndarray:
+    """(..., 4, 4) upper triangular L with `J = L L^T`: of `L Y L^T`, the mass is a multiple of one entry of Y alone, so
+    that a known mass is met however large the other moments are."""
+    return np.linalg.cholesky(J[..., ::-1, ::-1])[..., ::-1, ::-1]
+
+
+def congruence(theta0) -> np.ndarray:
+    """(..., 10, 10): theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T`. theta0: (..., 10)."""
+    L = mass_factor(pseudo.to_matrix(theta0))[..., None, :, :]
+    return np.swapaxes(pseudo.to_parameters(L @ TRIANGLES @ np.swapaxes(L, -1, -2)), -1, -2)
+
+
+def prior_precision(info: Information, *, prior=None, weight: float = 1.0) -> np.ndarray:
+    """(p, p) quadratic form, about its prior, of what `consistent` with the pullback regularizer adds to the residual.
+
+    Arguments as there. Raises FitError without a usable prior.
+    """
+    layout = info.layout
+    theta0, _ = consistent_prior(prior, info.robot, len(layout.bodies))
+    precision = np.zeros((layout.size, layout.size))
+    for i, theta in enumerate(theta0):
+        inverse = np.linalg.inv(congruence(theta))
+        precision[layout.body(i), layout.body(i)] = weight / 2 * inverse.T @ inverse
+    effects = np.arange(layout.inertial.stop, layout.size)
+    precision[effects, effects] = effect_pull(info, weight) ** 2
+    return precision
+
+
+def effect_pull(info: Information, weight: float) -> np.ndarray:
+    """(e,) square root of the prior's precision for friction, armature and extras."""
+    return np.sqrt(weight) / (EFFECT_SPREAD * torque_scale(info))
+
+
+def torque_scale(info: Information) -> np.ndarray:
+    """RMS torque of the joint that each effect column acts on, (number of effects,)."""
+    layout = info.layout
+    if info.robot is None:
+        rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
+        count = max([*layout.dofs, -1]) + 1
+        per_dof = rms if len(rms) == count else np.full(count, rms.max(initial=0.0))  # a row group a degree, or unknown
+    else:
+        per_dof = info.degree_rms
+    per_dof = np.maximum(per_dof, max(per_dof.max(initial=0.0) * 1e-3, np.finfo(float).tiny))
+    extras = [per_dof[list(extra.dofs)].max() for extra in layout.extras]
+    return np.concatenate([np.tile(per_dof[list(layout.dofs)], len(layout.terms)), extras])

@@ -6,19 +6,28 @@ units: the program stays well scaled for a gripper finger and for a torso. Only 
 enters, so its size does not depend on the log.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.fit.constraints import Constraint
-from steelyard.inertia import cones, pseudo
+from steelyard.fit.constraints import Constraint, conflicting
+from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
+from steelyard.fit.knowledge import Knowledge, Tied, knowledge_of
+from steelyard.fit.prior import REGULARIZERS, TRIANGLES, Moved, congruence, effect_pull, prior_parameters
+from steelyard.fit.whitening import Whitened, first_noise, whiten
+from steelyard.inertia import cones
+from steelyard.information import Information
 
-TRIANGLES = cones.from_triangle(np.eye(10), 4)  # (10, 4, 4) orthonormal symmetric matrices
 DEPENDENT = 1e-9  # of the largest singular value: equalities that repeat others
 CONTRADICTION = 1e-8  # error of equalities, relative to the size of what they tie, that no parameters remove
+NOTHING_FOUND = (
+    "The solver found no parameters that satisfy all constraints, and no conflict among them either. That is a fault "
+    "of Steelyard, not of your log: please report it; until then leave out bounds one by one, or raise the weight."
+)
+SETTLED = 1e-9  # of a column's reach, below which equalities leave it no freedom
 
 
 class Infeasible(FitError):
@@ -47,21 +56,85 @@ class Residual:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
-    """`min residual(w) + entropic_weight * sum d(J || J0)` over w (k,), subject to the constraints.
+class Coordinates:
+    """Unknowns that are free of units and of order one: parameters `start + directions @ y` of y (p,).
 
-    Parameters are `x = start + directions @ w`, the relative change of the bodies' second moments is `Y = offset +
-    spread @ w`, ten numbers a body. given: columns that equalities settle.
+    prior: (p,) parameters of the prior. start: (p,) where all unknowns are zero, the prior or others. bodies: (nb, 10,
+    10) and effects: (e,) directions of the unknowns from there, of bodies as in `prior.congruence`.
     """
 
+    prior: np.ndarray
+    start: np.ndarray
+    bodies: np.ndarray
+    effects: np.ndarray
+
+    @property
+    def directions(self) -> np.ndarray:
+        """(p, p) directions of all unknowns."""
+        directions, count = np.zeros((len(self.start), len(self.start))), 10 * len(self.bodies)
+        for i, block in enumerate(self.bodies):
+            directions[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block
+        effects = np.arange(count, len(self.start))
+        directions[effects, effects] = self.effects
+        return directions
+
+    def of_rows(self, rows) -> np.ndarray:
+        """(k, p) `rows @ directions`."""
+        count = 10 * len(self.bodies)
+        bodies = np.swapaxes(rows[:, :count].reshape(len(rows), len(self.bodies), 10), 0, 1) @ self.bodies
+        return np.hstack([np.swapaxes(bodies, 0, 1).reshape(len(rows), count), rows[:, count:] * self.effects])
+
+    @property
+    def relative(self) -> tuple[np.ndarray, np.ndarray]:
+        """Changes of second moments relative to the prior's, ten a body as in `Program`: constants (10 nb,), and what
+        (10 nb, p) unknowns change."""
+        count = 10 * len(self.bodies)
+        if self.start is self.prior:
+            return np.zeros(count), np.eye(count, len(self.start))
+        constant, change = np.zeros(count), np.zeros((count, len(self.start)))
+        for i, C in enumerate(congruence(self.prior[:count].reshape(-1, 10))):
+            at = slice(10 * i, 10 * i + 10)
+            change[at, at] = np.linalg.solve(C, self.bodies[i])
+            constant[at] = np.linalg.solve(C, self.start[at] - self.prior[at])
+        return constant, change
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Program:
+    """`min residual(w) + entropic_weight * sum d(J || J0)` over w (k,), subject to constraints by name.
+
+    Parameters are `x = start + directions @ w`, the relative change of the bodies' second moments is `Y = offset +
+    spread @ w`, ten numbers a body. Made by `fit.build`, solved by `fit.solve`; `table()` shows it.
+
+    info: Information that is fitted. knowledge: prior, its weight, and all that is known. noise: (g,) standard
+    deviations by which row groups are weighed [N m or N]. ratios: what rows without torque tell. weighted: the
+    Information as it counts; problem: the same whitened. coordinates: the unknowns before equalities were solved for.
+    residual: weighed data and the quadratic part of the prior. start: (p,), directions: (p, k), offset: (10 nb,),
+    spread: (10 nb, k). fixed: columns that equalities settle.
+    """
+
+    info: Information
+    knowledge: Knowledge
+    noise: np.ndarray
+    ratios: Ratios
+    weighted: Information
+    problem: Whitened
+    coordinates: Coordinates
     residual: Residual
     start: np.ndarray
     directions: np.ndarray
     offset: np.ndarray
     spread: np.ndarray
-    entropic_weight: float
-    constraints: tuple[Constraint, ...]
-    given: tuple[int, ...] = ()
+    fixed: tuple[int, ...] = ()
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """All that is known of bodies and friction, equalities first."""
+        return self.knowledge.constraints
+
+    @property
+    def entropic_weight(self) -> float:
+        return self.knowledge.weight * self.knowledge.regularizer.divergence
 
     @property
     def body_count(self) -> int:
@@ -71,6 +144,28 @@ class Program:
     def size(self) -> int:
         """Number of unknowns."""
         return self.directions.shape[1]
+
+    def __repr__(self) -> str:
+        equal = sum(each.equality for each in self.constraints)
+        return (
+            f"Program({self.size} unknowns, {equal} equalities, {len(self.constraints) - equal} inequalities, "
+            f"{self.knowledge.regularizer.name} prior of weight {self.knowledge.weight:g}, {self.info.n} samples)"
+        )
+
+    def table(self) -> str:
+        """Cost, unknowns and constraints, one line each."""
+        layout, prior = self.info.layout, self.knowledge
+        rows = ", ".join(f"{n} {s:.3g}" for n, s in zip(self.info.group_names, self.noise, strict=True))
+        lines = [
+            f"unknowns     {self.size} of {layout.size} parameters; the data shows {self.problem.rank} of "
+            f"{self.info.basis.count} identifiable combinations",
+            f"data         {self.info.n} samples, least squares weighed by noise: {rows}",
+            f"prior        {prior.regularizer.name}, weight {prior.weight:g}: {prior.regularizer.meaning}",
+        ]
+        if self.fixed:
+            lines.append(f"fixed        {', '.join(layout.names[column] for column in self.fixed)}")
+        lines += [f"{'equality' if each.equality else 'inequality':<13}{each.label}" for each in self.constraints]
+        return "\n".join([*lines, *(f"note         {note}" for note in prior.notes)])
 
     def parameters(self, w) -> np.ndarray:
         """(p,) in SI units."""
@@ -111,25 +206,143 @@ class Program:
         return np.asarray(np.linalg.qr(np.concatenate(rows), mode="r"))
 
 
+def build(
+    info: Information,
+    *,
+    prior=None,
+    within: str | Mapping[str, object] | None = None,
+    masses: Mapping | None = None,
+    fixed: Mapping[str, str | Iterable[str]] | None = None,
+    tied: Iterable[Tied] = (),
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    regularizer: str = "pullback",
+    weight: float = 1.0,
+    noise=None,
+) -> Program:
+    """The fit that `consistent` starts from, assembled and not yet solved: to look at it, or to solve it once.
+
+    Args:
+        info: Information of a robot or of a raw regression.
+        prior, within, masses, fixed, tied, bounds, regularizer, weight: as of `fit.consistent`.
+        noise: (g,) standard deviations of the row groups [N m or N]; what unconstrained least squares leaves by
+        default.
+
+    Returns:
+        A frozen Program: its cost, unknowns and constraints by name.
+
+    Raises:
+        OptionError: knowledge about things that are not there, or an unknown regularizer.
+        FitError: no usable prior, or equalities that contradict each other, which are named.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> robot, rng = sy.library.scara(), np.random.default_rng(0)
+        >>> q, v, a = rng.normal(size=(3, 200, robot.nv))
+        >>> tau = sy.inverse_dynamics(robot, q, v, a)
+        >>> log = sy.Log(t=np.arange(200) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
+        >>> program = sy.fit.build(sy.accumulate(robot, log), masses={"all": float(robot.inertias[:, 0].sum())})
+        >>> program.constraints[0].equality, program.size < program.info.layout.size
+        (True, True)
+        >>> sy.fit.solve(program).physical
+        True
+    """
+    knowledge = knowledge_of(
+        info,
+        prior=prior,
+        within=within,
+        masses=masses,
+        fixed=fixed,
+        tied=tied,
+        bounds=bounds,
+        regularizer=regularizer,
+        weight=weight,
+        noise=noise,
+    )
+    return assembled(info, knowledge, ratios=ratios(info, prior_parameters(info, knowledge.prior)))
+
+
+def assembled(info: Information, knowledge: Knowledge, *, ratios: Ratios, noise=None, around=None) -> Program:
+    """The program of an Information and what is known, at a noise (g,).
+
+    ratios: what its rows without torque tell. around: (p,) parameters of bodies that can exist, where unknowns are zero
+    and which tell how large they are; the prior's by default. Raises FitError where equalities contradict each other.
+    """
+    seen = ratios.of(info)
+    if noise is None:
+        noise = first_noise(seen) if knowledge.noise is None else knowledge.noise
+    noise = np.asarray(noise, dtype=float)
+    weighted = seen.weighted(seen.independence / noise**2)
+    layout, weight, problem = info.layout, knowledge.weight, whiten(weighted)
+    rows = problem.R @ info.basis.regrouping
+    pull = effect_pull(weighted, weight)
+    prior = prior_parameters(weighted, knowledge.prior)
+    start = prior if around is None else around
+    coordinates = Coordinates(
+        prior=prior,
+        start=start,
+        bodies=congruence(start[layout.inertial].reshape(-1, 10)),
+        effects=1.0 / np.hypot(np.linalg.norm(rows[:, layout.inertial.stop :], axis=0), pull),
+    )
+    directions, (offset, spread) = coordinates.directions, coordinates.relative
+    bodies, effects, changed = layout.inertial, slice(layout.inertial.stop, None), start - prior
+    squares = [  # roots of weights, constants, and what unknowns change
+        *knowledge.regularizer.squares(Moved((offset, spread), (changed[bodies], directions[bodies])), weight),
+        (1.0, pull * changed[effects], pull[:, None] * directions[effects]),
+    ]
+    A = np.concatenate([coordinates.of_rows(rows), *(root * change for root, _, change in squares)])
+    b = np.concatenate([problem.r - rows @ start, *(-root * constant for root, constant, _ in squares)])
+    reach = np.linalg.norm(directions, axis=1)
+    if any(each.equality for each in knowledge.constraints):
+        try:
+            y, N = _met(knowledge.constraints, start, directions)
+        except Infeasible as error:
+            raise contradiction(coordinates, knowledge.constraints) from error
+        A, b, start, directions = A @ N, b - A @ y, start + directions @ y, directions @ N
+        offset, spread = offset + spread @ y, spread @ N
+    return Program(
+        info=info,
+        knowledge=knowledge,
+        noise=noise,
+        ratios=ratios,
+        weighted=weighted,
+        problem=problem,
+        coordinates=coordinates,
+        residual=Residual(A, b, max(weighted.c - float(problem.r @ problem.r), 0.0)),
+        start=start,
+        directions=directions,
+        offset=offset,
+        spread=spread,
+        fixed=tuple(np.flatnonzero(np.linalg.norm(directions, axis=1) <= SETTLED * reach).tolist()),
+    )
+
+
+def contradiction(coordinates: Coordinates, constraints: Sequence[Constraint]) -> FitError:
+    """The error that names what contradicts what."""
+    labels = conflicting(coordinates.start, coordinates.directions, constraints)
+    if not labels:
+        return FitError(NOTHING_FOUND)
+    return FitError(
+        f"No parameters satisfy everything that is said to be known. In conflict: {'; '.join(labels)}. Correct or "
+        "leave out one of them."
+    )
+
+
+def unconstrained_program(info: Information, theta0, weight: float, noise=None) -> Program:
+    """The program of `consistent` with its pullback prior theta0 (nb, 10) and no constraints.
+
+    noise: (g,), what unconstrained least squares leaves by default.
+    """
+    found = ratios_about(info, info.basis.regroup(prior_parameters(info, theta0)))
+    return assembled(info, Knowledge(theta0, (), (), REGULARIZERS["pullback"], weight, noise), ratios=found)
+
+
 def _factor(A, b) -> tuple[np.ndarray, np.ndarray]:
     """Triangular R and z with `||R x - z||^2` equal to `||A x - b||^2` but for a constant."""
     factor = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))[: A.shape[1]]
     return factor[:, :-1], factor[:, -1]
 
 
-def mass_factor(J) -> np.ndarray:
-    """(..., 4, 4) upper triangular L with `J = L L^T`: of `L Y L^T`, the mass is a multiple of one entry of Y alone, so
-    that a known mass is met however large the other moments are."""
-    return np.linalg.cholesky(J[..., ::-1, ::-1])[..., ::-1, ::-1]
-
-
-def congruence(theta0) -> np.ndarray:
-    """(..., 10, 10): theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T`. theta0: (..., 10)."""
-    L = mass_factor(pseudo.to_matrix(theta0))[..., None, :, :]
-    return np.swapaxes(pseudo.to_parameters(L @ TRIANGLES @ np.swapaxes(L, -1, -2)), -1, -2)
-
-
-def met(known: Sequence[Constraint], start, directions) -> tuple[np.ndarray, np.ndarray]:
+def _met(known: Sequence[Constraint], start, directions) -> tuple[np.ndarray, np.ndarray]:
     """Particular y and orthonormal N with all equalities met by `start + directions @ (y + N w)`, whatever w.
 
     Raises Infeasible where they contradict each other.

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
-from steelyard.fit.uncertainty import Uncertainty
+from steelyard.fit.confidence import Uncertainty
 from steelyard.information import CHUNK, chunk_rows, raw_columns, rows_of
 
 

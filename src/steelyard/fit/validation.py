@@ -29,9 +29,11 @@ CHUNK = 4096
 class Validation:
     """Torque prediction of a model on a log.
 
-    predicted, measured: (n, nv) in N m or N. rms: (nv,) of the error; relative: (nv,) error over signal of each joint;
-    relative_error: `||e|| / ||tau||` over all joints together that measure any torque: what errors of motion make of
-    the forces on a free base in flight is no share of it. weights: (n, nv) of the samples in these, or None.
+    Attributes:
+        t: (n,) time stamps [s].
+        predicted, measured: (n, nv) torques [N m or N].
+        joint_names: names of the nv degrees of freedom.
+        weights: (n, nv) of the samples in the errors; None where all count.
     """
 
     t: np.ndarray
@@ -42,19 +44,24 @@ class Validation:
 
     @property
     def error(self) -> np.ndarray:
+        """(n, nv) measured minus predicted."""
         return self.measured - self.predicted
 
     @cached_property
     def rms(self) -> np.ndarray:
+        """(nv,) RMS of the error."""
         return np.sqrt(self._mean(self.error**2))
 
     @cached_property
     def relative(self) -> np.ndarray:
+        """(nv,) RMS of the error over that of the signal, joint by joint."""
         signal = np.sqrt(self._mean(self.measured**2))
         return self.rms / np.where(signal > 0, signal, np.nan)
 
     @cached_property
     def relative_error(self) -> float:
+        """`||e|| / ||tau||` over all joints together that measure any torque: what errors of motion make of the forces
+        on a free base in flight is no share of it."""
         weights = self.measured.any(axis=0) * (1.0 if self.weights is None else self.weights)
         # a sum, not a norm: BLAS would add in another order with another number of threads
         return float(np.sqrt(np.sum(weights * self.error**2) / np.sum(weights * self.measured**2)))
@@ -67,12 +74,27 @@ class Validation:
 
 
 def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Validation:
-    """Predict the torques of a log (with v and a) and compare.
+    """Predict the torques of a log and compare.
 
-    model: an Estimate, or a Robot with what its file states. rotors: whether the rotors of a Robot move, too; those of
-    an Estimate do when they were identified.
+    Args:
+        model: an Estimate, or a Robot with what its file states.
+        log: with q, v, a and tau, best one that the model was not fitted to.
+        rotors: whether the rotors of a Robot move, too; those of an Estimate do when they were identified.
 
-    Raises LogError when the log lacks v, a or tau.
+    Returns:
+        A Validation with predicted and measured torques and their errors.
+
+    Raises:
+        LogError: the log lacks v, a or tau.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> robot, rng = sy.library.scara(), np.random.default_rng(0)
+        >>> q, v, a = rng.normal(size=(3, 200, robot.nv))
+        >>> tau = sy.fit.predict(robot, q, v, a)  # with friction, which inverse dynamics leaves out
+        >>> log = sy.Log(t=np.arange(200) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
+        >>> bool(sy.validate(robot, log).relative_error < 1e-9)
+        True
     """
     robot = model.require_robot() if isinstance(model, Estimate) else model
     log.require("q", "v", "a", "tau")

@@ -1,14 +1,30 @@
-"""What `within` of a fit says: sets given by name, and the geometry of the model for the others."""
+"""Where the mass of bodies may be (`within` of a fit): sets by name, geometry of the model, and their constraints."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.errors import OptionError, choices
-from steelyard.inertia import is_realizable
-from steelyard.model import INFLATE, NOTHING, Robot, bounding_ellipsoids
+import numpy as np
 
+from steelyard.errors import OptionError, choices
+from steelyard.fit.constraints import Constraint, body_index
+from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.inertia import (
+    MOMENTS,
+    BodySet,
+    ConeRows,
+    Ellipsoid,
+    EllipsoidRealizable,
+    UnionRealizable,
+    cones,
+    is_realizable,
+    pseudo,
+)
+from steelyard.model import INFLATE, NOTHING, Robot, bounding_ellipsoids
+from steelyard.terms import ParameterLayout
+
+CAN_EXIST = "is physically consistent (a body that can exist)"
 CONSISTENT, GEOMETRY = WORDS = ("consistent", "geometry")
-SHOWN = 4  # reasons why bodies have no volume that are spelled out in a note
+REASONS = 4  # reasons why bodies have no volume that are spelled out in a note
 OTHERS = "all"  # stands for the bodies that are not named, or for all
 
 
@@ -42,26 +58,26 @@ def volumes(within: str | Mapping[str, object] | None, robot: Robot | None) -> V
     unknown = [name for name in given if name not in robot.body_names and isinstance(given[name], str)]
     if unknown:
         raise OptionError(f"within: no body '{unknown[0]}'; there are {choices(robot.body_names)}.")
-    asked = [name for name in robot.body_names if name not in sets and given.get(name, others) == GEOMETRY]
+    meant = [name for name in robot.body_names if name not in sets and given.get(name, others) == GEOMETRY]
     ellipsoids, gaps = bounding_ellipsoids(robot)
-    found = {name: ellipsoids[name] for name in asked if name in ellipsoids}
-    return Volumes(sets | found, frozenset(found), tuple(_notes(asked, found, gaps)))
+    found = {name: ellipsoids[name] for name in meant if name in ellipsoids}
+    return Volumes(sets | found, frozenset(found), tuple(_notes(meant, found, gaps)))
 
 
-def _notes(asked, found, gaps):
+def _notes(meant, found, gaps):
     if found:
         yield (
-            f"Assumed: the mass of {_counted(len(found), len(asked))} lies inside the geometry that the model shows "
+            f"Assumed: the mass of {_counted(len(found), len(meant))} lies inside the geometry that the model shows "
             f"(enclosing ellipsoids, {INFLATE - 1:.0%} larger)."
         )
-    missing = [name for name in asked if name not in found]
+    missing = [name for name in meant if name not in found]
     if missing and all(gaps[name] == NOTHING for name in missing):
         yield f"Assumed: the mass of {choices(missing)} may lie anywhere, as the model shows none of their geometry."
     elif missing:
         alike: dict[str, list[str]] = {}
         for name in missing:
             alike.setdefault(gaps[name], []).append(name)
-        told, rest = list(alike.items())[:SHOWN], list(alike.values())[SHOWN:]
+        told, rest = list(alike.items())[:REASONS], list(alike.values())[REASONS:]
         reasons = "; ".join(f"{choices(names)} ({reason})" for reason, names in told)
         if rest:
             more = [name for names in rest for name in names]
@@ -93,3 +109,92 @@ def around_prior(held: Volumes, theta0, bodies: Sequence[str], fixed: Mapping[st
         notes.append(f"Values of the model are kept for {choices(free)}: mass may lie outside the geometry there.")
     kept = {name: each for name, each in held.sets.items() if name not in free}
     return Volumes(kept, held.geometric.difference(free), tuple(notes))
+
+
+def body_constraints(layout: ParameterLayout, theta0, volumes: Volumes) -> list[Constraint]:
+    """Each body in its set; bodies without one are consistent.
+
+    Wherever a set asks for `J > 0`, that is written as `J >= THRESHOLDS.eigenvalue J0` with the prior J0, which is free
+    of units.
+    """
+    for name in volumes.sets:
+        body_index(layout, name, "within")
+    made = []
+    for i, (name, theta) in enumerate(zip(layout.bodies, theta0, strict=True)):
+        body_set = as_set(volumes.sets[name], name) if name in volumes.sets else None
+        definite, rest = (True, None) if body_set is None else _set_rows(body_set, theta[0])
+        if definite:
+            label = f"{name} {CAN_EXIST}"
+            made.append(_on_body(layout, i, _near_prior(theta), label, definite=True))
+        else:  # no mass at all would satisfy such a set
+            rows = cones.rows(np.eye(10)[:1] / theta[0], [("nonnegative", 1)], np.array([-THRESHOLDS.eigenvalue]))
+            made.append(_on_body(layout, i, rows, f"mass of {name} is positive"))
+        if rest is not None:
+            what = "inside its geometry" if name in volumes.geometric else f"in its {type(body_set).__name__}"
+            made.append(_on_body(layout, i, rest, f"{name} is {what}"))
+    return made
+
+
+def as_set(given, name: str) -> BodySet:
+    """The BodySet that an entry of `within` means."""
+    if isinstance(given, BodySet):
+        return given
+    if isinstance(given, Ellipsoid):
+        return EllipsoidRealizable(given)
+    if isinstance(given, Sequence) and given and all(isinstance(each, Ellipsoid) for each in given):
+        return UnionRealizable(tuple(given))
+    raise OptionError(
+        f"within['{name}'] is a set of sy.inertia.sets, an Ellipsoid, or a list of ellipsoids whose union holds the "
+        f"body; got {type(given).__name__}."
+    )
+
+
+def _near_prior(theta) -> ConeRows:
+    """`L^-1 J L^-T >= THRESHOLDS.eigenvalue` with the prior's `J0 = L L^T`."""
+    inverse = np.linalg.inv(np.linalg.cholesky(pseudo.to_matrix(theta)))
+    relative = inverse @ MOMENTS @ inverse.T
+    return cones.rows(cones.triangle(relative).T, [("psd", 4)], -THRESHOLDS.eigenvalue * cones.triangle(np.eye(4)))
+
+
+def _set_rows(body_set: BodySet, mass: float) -> tuple[bool, ConeRows | None]:
+    """Whether a set asks for `J > 0`, and its other rows, divided by the mass where they are homogeneous."""
+    whole = _without_equalities(body_set.cone_rows(0.0))
+    definite, kept, size = False, [], np.ones(len(whole.b))
+    for kind, n, block in whole.blocks():
+        if (kind, n) == ("psd", 4) and not whole.A_aux[block].any() and not whole.b[block].any():
+            definite = True
+            continue
+        kept.append((kind, n, block))
+        size[block] = 1.0 if whole.b[block].any() else mass
+    if not kept:
+        return definite, None
+    rows = np.concatenate([np.arange(block.start, block.stop) for _, _, block in kept])
+    scale = size[rows, None]
+    kinds = tuple((kind, n) for kind, n, _ in kept)
+    return definite, ConeRows(whole.A_theta[rows] / scale, whole.A_aux[rows] / scale, whole.b[rows] / size[rows], kinds)
+
+
+def _without_equalities(rows: ConeRows) -> ConeRows:
+    """The same set with equalities of auxiliary variables solved for them: these then hold to rounding."""
+    blocks = [(kind, n, block) for kind, n, block in rows.blocks()]
+    tied = [np.arange(b.start, b.stop) for kind, _, b in blocks if kind == "zero" and rows.A_aux[b].any()]
+    if not tied:
+        return rows
+    tied = np.concatenate(tied)
+    inverse, rank = np.linalg.pinv(rows.A_aux[tied]), len(tied)
+    free = np.linalg.svd(rows.A_aux[tied])[2][rank:].T
+    kept = [(kind, n, b) for kind, n, b in blocks if not np.isin(b.start, tied)]
+    index = np.concatenate([np.arange(b.start, b.stop) for _, _, b in kept])
+    through = rows.A_aux[index] @ inverse  # aux = inverse (b_tied - A_tied theta) + free v
+    return ConeRows(
+        rows.A_theta[index] - through @ rows.A_theta[tied],
+        rows.A_aux[index] @ free,
+        rows.b[index] - through @ rows.b[tied],
+        tuple((kind, n) for kind, n, _ in kept),
+    )
+
+
+def _on_body(layout, i: int, rows: ConeRows, label: str, *, definite: bool = False) -> Constraint:
+    A = np.zeros((len(rows.b), layout.size))
+    A[:, layout.body(i)] = rows.A_theta
+    return Constraint(label, A, rows.A_aux, rows.b, rows.cones, definite)

@@ -6,13 +6,15 @@ import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.homogeneous import ratios
+from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.identifiable import Basis
 from steelyard.information import Information
+from steelyard.terms import ParameterLayout
 
 SINGULAR = 1e-12  # of the largest eigenvalue of the unit-diagonal Gram matrix: below it lies rounding, not data
 ROUNDED = 1e-13  # of the largest singular value of unit columns, where triangular factors were kept: the same
 PIVOT = 1e-4  # smallest of Cholesky's pivots of a unit-diagonal Gram matrix that leaves half the digits
 REFERENCES = 10  # fits that homogeneous rows take at most, each about the one before
-NOISE_FLOOR = 1e-6  # of a row's torque: no sensor is better, and noise-free simulated logs would weigh infinitely
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +109,7 @@ def degrees_taken(info: Information, covariance) -> np.ndarray:
 def noise_floor(info: Information) -> np.ndarray:
     """(g,) residual standard deviation below which lies rounding."""
     signal = np.sqrt(info.energy / np.maximum(info.counts, 1))
-    return NOISE_FLOOR * np.maximum(signal, NOISE_FLOOR * signal.max(initial=1.0))
+    return THRESHOLDS.noise_floor * np.maximum(signal, THRESHOLDS.noise_floor * signal.max(initial=1.0))
 
 
 def parameters_per_row(info: Information) -> float:
@@ -183,3 +185,21 @@ def require_enough_samples(info: Information):
             f"{info.n} samples give {int(info.counts.sum())} equations for {info.basis.count} identifiable "
             "combinations. Record a longer log, or estimate fewer terms."
         )
+
+
+def weak_directions(problem: Whitened, layout: ParameterLayout, basis: Basis) -> tuple[str, ...]:
+    """One line a weak direction: the base parameters that carry it, strongest first."""
+    names = [layout.names[i] for i in basis.columns]
+    lines = []
+    for k in np.flatnonzero(problem.eigenvalues <= THRESHOLDS.weak * problem.eigenvalues[-1]):
+        direction = problem.directions[:, k]
+        order = np.argsort(-np.abs(direction))[:4]
+        lines.append(" ".join(f"{direction[i]:+.2f} {names[i]}" for i in order if abs(direction[i]) > 0.1))
+    return tuple(lines)
+
+
+def first_noise(info: Information) -> np.ndarray:
+    """(g,) noise that unconstrained least squares leaves; a share of the torque where that would fit noise."""
+    if info.counts.sum() * info.independence > THRESHOLDS.few_equations * info.basis.count and info.G.any():
+        return weigh_rows(info)[1]
+    return np.maximum(THRESHOLDS.untold_noise * np.sqrt(info.energy / np.maximum(info.counts, 1)), noise_floor(info))

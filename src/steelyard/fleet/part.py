@@ -15,7 +15,8 @@ from steelyard.fleet.partitions import MARGIN, Partition
 from steelyard.information import Information, accumulate, accumulate_blocks
 from steelyard.log import read_log, split_blocks
 from steelyard.model import Robot
-from steelyard.pipeline import Job, readied, weights_of
+from steelyard.pipeline import Job, weights_of
+from steelyard.prepare import prepare
 
 BLOCKS = 16  # of a part, that tell how much correlation in time inflates variances: more cost more than they tell
 UNEXPLAINED = 0.7  # share of the torque's RMS that least squares leaves, above which a log is of another robot
@@ -82,7 +83,7 @@ def _usable(job: Job, robot: Robot, partition: Partition):
     with storage.local_copy(partition.run.log) as path:
         if partition.rows is None:
             log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
-            ready = readied(job, robot, log)
+            ready = prepare(log, robot, **job.preparation)
             return ready.log, ready.findings, len(log)
         first, end = partition.rows
         margin = min(first, MARGIN)
@@ -90,7 +91,7 @@ def _usable(job: Job, robot: Robot, partition: Partition):
             path, robot, channels=job.channels, units=job.corrections.units, rows=(first - margin, end + MARGIN)
         )
     own = log.t[margin : margin + end - first]
-    ready = readied(job, robot, log)
+    ready = prepare(log, robot, **job.preparation)
     log = ready.log
     inside = np.flatnonzero((log.t >= own[0]) & (log.t <= own[-1]))
     if not len(inside):

@@ -1,19 +1,17 @@
-"""What an experiment can reveal about a robot's inertial parameters, from its kinematics (paper C).
+"""What an experiment can reveal about a robot's inertial parameters: by its kinematics (paper C), and by its data."""
 
-`identifiability(robot)` is the public function; `Basis` is what fits need of it.
-"""
-
-from steelyard.identifiable.analyze import identifiability
+from steelyard.identifiable.analysis_report import analyze_report
 from steelyard.identifiable.basis import Basis, from_null_space
-from steelyard.identifiable.closed_log import on_tree
-from steelyard.identifiable.excitation import Excitation, from_gram
-from steelyard.identifiable.report import analyze_report
-from steelyard.identifiable.structure import regression_basis
+from steelyard.identifiable.loop_completion import on_tree
+from steelyard.identifiable.practical import Excitation, excitation, from_gram
+from steelyard.identifiable.structural import Identifiability, identifiability, regression_basis
 
 __all__ = [
     "Basis",
     "Excitation",
+    "Identifiability",
     "analyze_report",
+    "excitation",
     "from_gram",
     "from_null_space",
     "identifiability",

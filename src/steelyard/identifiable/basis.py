@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-DEPENDENT = 1e-5  # share of a unit null vector that a column must carry to count as dependent on the columns before it
+from steelyard.identifiable.thresholds import THRESHOLDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +80,14 @@ def rescaled(basis: Basis, scale) -> Basis:
     return from_dependence(dependent, basis.regrouping[:, dependent] * ratio)
 
 
-def expressible(null_space, order, share: float = DEPENDENT) -> np.ndarray:
+def expressible(null_space, order, share: float | None = None) -> np.ndarray:
     """(d,) columns to be expressed by the others, of a null space (p, d): the last in an order of preference (p,).
 
     A column depends on the ones before it exactly if some null vector ends there: orthogonal transformations of the
     null vectors, taken from the last column backwards, keep that decision well conditioned. share: of a unit vector
     among those left that a column carries; below, it waits for the others.
     """
+    share = THRESHOLDS.dependent_share if share is None else share
     rows = np.linalg.qr(null_space)[0].T
     backwards, found = np.argsort(-order), []
     while len(rows):

@@ -1,19 +1,22 @@
-"""What the analysis needs of a robot, and nothing else: a tree of nodes with constant motion subspaces, without units.
+"""What is analysed: a tree of nodes with constant motion subspaces, without units, and an experiment with it.
 
 Lengths are divided by a characteristic length of the robot, and every coordinate is scaled so that its motion has size
 one, so that tolerances are relative: a millimetre robot and a kilometre robot are the same mechanism.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from steelyard.errors import OptionError, choices
+from steelyard.model import Robot
 from steelyard.terms import ParameterLayout
 
 GROUND = -1
 NO_COLUMN = -1
+ALL_JOINTS, UNDER_ROBOT, WRENCH = "joints", "base", "wrench:"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ class Mechanism:
     gravity (6,): unit vector in the world or zeros. term_columns: of each of `TERMS`, (nc,) the column of every
     coordinate or NO_COLUMN. scale (p,): a parameter is `scale` times its value here. names, units, values (p,): of all
     columns; values are the model's. length: metres. stands_on_node: whether the base, fixed in the model, is node 0
-    here. snapped: largest angle or offset taken as zero.
+    here. rounded: largest angle or offset taken as zero.
     """
 
     nodes: tuple[Node, ...]
@@ -77,7 +80,7 @@ class Mechanism:
     layout: ParameterLayout
     length: float
     stands_on_node: bool = False
-    snapped: float = 0.0
+    rounded: float = 0.0
     notes: tuple[str, ...] = ()
 
     @property
@@ -109,3 +112,75 @@ class Mechanism:
             steps.append(node)
             node = self.nodes[node].parent
         return steps
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What moves and what is measured.
+
+    dynamic: whether joints move, or only hold poses. joints: whether joint torques are measured (all of them).
+    wrenches: nodes in front of whose joint a six-axis sensor sits, GROUND for one under the robot.
+    """
+
+    dynamic: bool = True
+    joints: bool = True
+    wrenches: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """rows: coordinates whose torque is measured. wrenches: nodes in front of whose joint a six-axis sensor sits.
+
+    complete: whether the rows are all coordinates.
+    """
+
+    rows: tuple[int, ...]
+    wrenches: tuple[int, ...]
+    complete: bool
+
+
+def sensors_of(mechanism: Mechanism, robot: Robot, sensors: str | Iterable[str]) -> Sensors:
+    """Sensors by name: "joints" (all of them), "base" (a wrench under the robot), joints, or links for a wrench there.
+
+    A name that is both a joint's and a link's is the joint's; `wrench:LINK` is always the link's. Raises OptionError
+    that lists the valid names.
+    """
+    names = (sensors,) if isinstance(sensors, str) else tuple(sensors)
+    coordinates: dict[str, list[int]] = {}
+    for k, name in enumerate(mechanism.coordinate_names):
+        coordinates.setdefault(name, []).append(k)
+        coordinates.setdefault(name.split("[")[0], []).append(k)
+    rows, wrenches = set(), []
+    for name in names:
+        if name == ALL_JOINTS:
+            rows |= set(range(len(mechanism.coordinate_names)))
+        elif name == UNDER_ROBOT:
+            wrenches.append(GROUND)
+        elif name in coordinates:
+            rows |= set(coordinates[name])
+        else:
+            wrenches.append(_sensor_node(mechanism, robot, name, coordinates))
+    if not names:
+        raise OptionError(f"An experiment without sensors shows nothing. {_valid(robot, coordinates)}")
+    return Sensors(tuple(sorted(rows)), tuple(dict.fromkeys(wrenches)), len(rows) == len(mechanism.coordinate_names))
+
+
+def _sensor_node(mechanism: Mechanism, robot: Robot, name: str, coordinates) -> int:
+    """Node in front of which a link's wrench sensor sits: the first of its joints when it has several."""
+    link = name.removeprefix(WRENCH)
+    if link not in mechanism.layout.body_names:
+        if link in robot.joint_names or link in robot.mimic_names:
+            raise OptionError(f"Joint '{link}' does not move in this experiment, so its torque is not a sensor of it.")
+        raise OptionError(f"'{name}' is no sensor of robot '{robot.name}'. {_valid(robot, coordinates)}")
+    at = next(i for i, node in enumerate(mechanism.nodes) if node.name == link and len(node.columns))
+    while mechanism.nodes[at].parent != GROUND and not len(mechanism.nodes[mechanism.nodes[at].parent].columns):
+        at = mechanism.nodes[at].parent
+    return at
+
+
+def _valid(robot: Robot, coordinates) -> str:
+    joints = [name for name in coordinates if "[" not in name]
+    return (
+        f"Sensors are 'joints', 'base', a joint's torque ({choices(joints)}), or a six-axis wrench sensor "
+        f"in front of a link ({choices(robot.body_names)}; 'wrench:LINK' where a joint has the same name)."
+    )

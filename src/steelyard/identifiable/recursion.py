@@ -18,14 +18,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from steelyard.identifiable.brackets import armature_rows
-from steelyard.identifiable.clusters import Cluster, clusters
-from steelyard.identifiable.coupled import conditions
-from steelyard.identifiable.inner import Inner
-from steelyard.identifiable.maps import momentum, transfer_rate
-from steelyard.identifiable.mechanism import GROUND, Mechanism
-from steelyard.identifiable.spans import Decisions, closure, joined, null_space
-from steelyard.identifiable.transfer import Experiment, Transfer
+from steelyard.identifiable.coupled_joints import Cluster, clusters, conditions
+from steelyard.identifiable.joint_conditions import Transfer, armature_rows, momentum, transfer_rate
+from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Experiment, Mechanism
+from steelyard.identifiable.subspaces import RankDecisions, closure, null_space_of, span_union
 from steelyard.inertia import transform_matrix
 from steelyard.spatial import adjoint, crm
 
@@ -37,7 +33,7 @@ class Recursion:
     V: list = field(default_factory=list)
     K: list = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
-    decisions: Decisions = field(default_factory=Decisions)
+    decisions: RankDecisions = field(default_factory=RankDecisions)
     coupled: tuple[Cluster, ...] = ()
 
     def dimensions(self, node: int) -> tuple[int, int]:
@@ -47,7 +43,7 @@ class Recursion:
         return rank, 10 if K is None else K.shape[1]
 
 
-def run(mechanism: Mechanism, experiment: Experiment) -> Recursion | None:
+def null_space_recursion(mechanism: Mechanism, experiment: Experiment) -> Recursion | None:
     """One pass over a mechanism. None where a wrench sensor sits between coupled joints, which it does not cover."""
     count = len(mechanism.nodes)
     result = Recursion(V=[None] * count, K=[None] * count, coupled=clusters(mechanism))
@@ -100,7 +96,7 @@ def _seed(mechanism: Mechanism, experiment: Experiment, result: Recursion, paren
     V = np.append(-mechanism.gravity, 1.0)[:, None]  # proper acceleration at rest
     K = np.zeros((10, 0))
     if GROUND in experiment.wrenches:
-        K = joined(K, momentum(mechanism.gravity[:, None], np.eye(6)), result.decisions)
+        K = span_union(K, momentum(mechanism.gravity[:, None], np.eye(6)), result.decisions)
     return V / np.linalg.norm(V), K
 
 
@@ -126,24 +122,57 @@ def _step(mechanism, experiment, i, seed, spins, sensed, geometry, result) -> Tr
     K = closure(K, [rate.T for rate in rates], decisions)
     rows = [K.T @ rate for rate in rates]
     own = np.concatenate([node.subspace, np.zeros((1, node.subspace.shape[1]))])
-    full_V = joined(V, own, decisions) if experiment.dynamic else V
+    full_V = span_union(V, own, decisions) if experiment.dynamic else V
 
     inner = Inner(mechanism, experiment, node, spins)
     if experiment.joints:
         rows.append(_joint_rows(node, inner, X, seed[0], turns, own, full_V, experiment.dynamic, decisions))
-        K = joined(K, momentum(full_V[:6], node.subspace), decisions)
+        K = span_union(K, momentum(full_V[:6], node.subspace), decisions)
     if sensed:
         rows.append(_wrench_rows(node, inner, geometry.X[i], turns, decisions, experiment.dynamic))
     if sensed or i in experiment.wrenches:
         seen = momentum(full_V[:6], np.eye(6))
-        K = joined(K, seen, decisions)
+        K = span_union(K, seen, decisions)
         if i in experiment.wrenches:
             rows.append(seen.T)
-    R = null_space(_beside_each_other(rows, 10 + inner.count), decisions)
+    R = null_space_of(_beside_each_other(rows, 10 + inner.count), decisions)
     result.V[i] = None if full_V.shape[1] == 7 else full_V
     result.K[i] = None if K.shape[1] == 10 else K
     received = -geometry.B[i] @ R[:10] - inner.lumps @ R[10:]
     return Transfer((i,), (R[:10],), inner.columns, R[10:], node.parent, received)
+
+
+class Inner:
+    """Armature, spins and offsets of one joint as unknowns beside its body's ten.
+
+    columns (e,): theirs. lumps (10, e): what the carrier holds of each spin. acts (e,): which coordinate of the joint
+    each acts on; armatures (e,): which are armatures. felt (e, 7): coefficient on the parent's V; own (e,): on the
+    joint's own motion.
+    """
+
+    def __init__(self, mechanism: Mechanism, experiment: Experiment, node, spins):
+        entries, none = [], np.zeros(10)
+        for place, k in enumerate(node.coordinates):
+            armature, offset = mechanism.term_columns["armature"][k], mechanism.term_columns["offset"][k]
+            if armature != NO_COLUMN and experiment.joints and experiment.dynamic:
+                entries.append((armature, none, place, np.zeros(7), 1.0))
+            if offset != NO_COLUMN and experiment.joints:
+                entries.append((offset, none, place, np.eye(7)[6], 0.0))
+            for spin in spins:
+                if spin.coordinate == k:
+                    felt = np.concatenate([np.zeros(3), spin.axis / spin.ratio, [0.0]])
+                    entries.append((spin.columns[3], spin.lump[:, 3], place, felt, 1.0))
+        self.count = len(entries)
+        self.columns = np.array([e[0] for e in entries], dtype=int)
+        self.lumps = np.array([e[1] for e in entries]).reshape(-1, 10).T
+        self.acts = np.array([e[2] for e in entries], dtype=int)
+        self.felt = np.array([e[3] for e in entries]).reshape(-1, 7)
+        self.own = np.array([e[4] for e in entries])
+        self.armatures = np.isin(self.columns, mechanism.term_columns["armature"])
+
+    def rows(self, momentum_rows, V, place):
+        """Momentum rows (r, 10) of coordinate `place`, with the unknowns' coefficients (r, e) of extended columns V."""
+        return np.concatenate([momentum_rows, V[7:].T * (self.acts == place)], axis=1)
 
 
 def _joint_rows(node, inner, X, V_parent, turns, own, V, dynamic, decisions):
@@ -155,7 +184,7 @@ def _joint_rows(node, inner, X, V_parent, turns, own, V, dynamic, decisions):
     V = closure(_orthonormal(np.concatenate([X @ V_parent, inner.felt @ V_parent])), _padded(turns, e), decisions)
     if dynamic:
         moved = (inner.acts[:, None] == np.arange(node.subspace.shape[1])) * inner.own[:, None]
-        V = joined(V, np.concatenate([own, moved]), decisions)
+        V = span_union(V, np.concatenate([own, moved]), decisions)
     rows = [inner.rows(momentum(V[:6], phi[:, None]).T, V, k) for k, phi in enumerate(node.subspace.T)]
     if inner.armatures.any():
         conditions = armature_rows(node.subspace)

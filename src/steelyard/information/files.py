@@ -13,7 +13,7 @@ import numpy as np
 from steelyard import storage
 from steelyard.errors import FitError, LogError, OptionError
 from steelyard.identifiable import Basis
-from steelyard.information.squares import Squares
+from steelyard.information.gram import Squares
 from steelyard.information.sums import Information
 from steelyard.log import members
 from steelyard.model import Robot, fingerprint

@@ -7,10 +7,11 @@ from steelyard.payload.arm_sensor import carried_log
 from steelyard.payload.controller_formats import export, in_frame
 from steelyard.payload.entropic import EntropicFits, entropic_fits
 from steelyard.payload.from_torques import carried_information, identify_from_torques
-from steelyard.payload.from_wrenches import METHODS, identify
+from steelyard.payload.from_wrenches import identify
+from steelyard.payload.methods import METHODS
 from steelyard.payload.motion_signals import MotionNoise, PoseTracker, filter_motion, tune
 from steelyard.payload.online import Change, OnlineEstimator
-from steelyard.payload.payload_estimate import Errors, Payload, Status, errors
+from steelyard.payload.payload_estimate import FINDINGS, Errors, Payload, Status, errors
 from steelyard.payload.payload_job import Outcome, Request, Signals, exports, identify_files, require_formats
 from steelyard.payload.solid_shape import Solid, solid_of
 from steelyard.payload.tool_calibration import Tool, calibrate, compensate
@@ -35,6 +36,7 @@ __getattr__ = lazy(
 )
 
 __all__ = [
+    "FINDINGS",
     "METHODS",
     "Change",
     "EntropicFits",

@@ -19,10 +19,10 @@ from steelyard.payload.density import density_fit
 from steelyard.payload.entropic import compact_body, entropic_fit
 from steelyard.payload.payload_estimate import Payload, Status, status_of
 from steelyard.payload.solid_shape import solid_of
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.terms import COULOMB_WIDTH
 
 STEPS = 5
-MOST = 0.7  # of the torque beyond the arm's: half its energy, beyond which model errors weigh more than the payload
 
 
 def carried_information(robot: Robot, log: Log, *, coulomb_width: float = COULOMB_WIDTH) -> Information:
@@ -80,7 +80,7 @@ def identify_from_torques(
         samples=loaded.n,
         why=f"joint torques of {arm.name}, its own model frozen and taken off",
     )
-    if left <= MOST:
+    if left <= THRESHOLDS.torques_unexplained:
         return replace(found, status=status_of(found, moving=True))
     finding = (
         f"the payload leaves {100 * left:.0f} % of the torque that the arm's model does not explain. Are friction, "

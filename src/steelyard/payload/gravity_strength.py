@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.log import Finding, fatal
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 from steelyard.payload.wrench_problem import make_problem, solve
 from steelyard.payload.wrench_sums import triangle, wrench_regressor
@@ -16,7 +17,6 @@ from steelyard.payload.wrench_sums import triangle, wrench_regressor
 EARTH = (9.76, 9.84)  # m/s^2, from Mount Huascaran to the Arctic Ocean
 EARTH_MEAN = 9.80665  # m/s^2, standard gravity
 STRENGTHS = np.geomspace(0.01, 30.0, 86)  # m/s^2, of places; a step is 10 %
-CERTAIN = 16.0  # squared deviations that refute one: right logs of docs/evidence/adversary/payloads.md come to 12
 APART = 1.5  # factor from the strength that fits best, below which errors of motion may be why
 OTHER = 6.0  # factor between the Earth's gravity and the Moon's: a log that tells less has not checked gravity
 LOOKED_AT = 2000  # samples of a long log
@@ -43,20 +43,27 @@ class Strength:
         """The strength that the log shows where it refutes the given one: the Earth's, or a weaker one. Noise of
         accelerations makes weight look larger beside the push, so a stronger one is none of another place."""
         earth = max(EARTH_MEAN / self.given, self.given / EARTH_MEAN) > APART
-        if earth and self.cost_of(self.given) > self.cost_of(EARTH_MEAN) + CERTAIN:
+        if earth and self.cost_of(self.given) > self.cost_of(EARTH_MEAN) + THRESHOLDS.gravity_refuted:
             return -GRAVITY[2]
-        return self.best if self.best < self.given / APART and self.cost_of(self.given) > CERTAIN else None
+        return (
+            self.best
+            if self.best < self.given / APART and self.cost_of(self.given) > THRESHOLDS.gravity_refuted
+            else None
+        )
 
     @property
     def doubtful(self) -> bool:
         """Whether a strength that is not the Earth's was given, and the log does not prefer it to the Earth's."""
         earth = EARTH[0] <= self.given <= EARTH[1]
-        return not earth and self.cost_of(EARTH_MEAN) < self.cost_of(self.given) + CERTAIN
+        return not earth and self.cost_of(EARTH_MEAN) < self.cost_of(self.given) + THRESHOLDS.gravity_refuted
 
     @property
     def checked(self) -> bool:
         """Whether the log prefers the given strength to one that is `OTHER` times weaker, and to the Earth's."""
-        return self.cost_of(self.given / OTHER) > self.cost_of(self.given) + CERTAIN and not self.doubtful
+        return (
+            self.cost_of(self.given / OTHER) > self.cost_of(self.given) + THRESHOLDS.gravity_refuted
+            and not self.doubtful
+        )
 
     @property
     def unchecked(self) -> str:

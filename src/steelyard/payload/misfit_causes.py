@@ -9,6 +9,7 @@ was held. A gravity that the motion refutes and a stretch whose residuals add up
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -17,20 +18,16 @@ from steelyard.payload.gravity_strength import Strength, refutation
 from steelyard.payload.motion_consistency import streamed
 from steelyard.payload.motion_signals import roughness
 from steelyard.payload.outlying_stretches import adds_up, spans, strays
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import plain_fit, solve
 from steelyard.payload.wrench_sums import wrench_regressor
 
 LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
-LOOK, CARE, UNEXPLAINED = 0.02, 0.15, 0.3  # share of the wrench beyond noise: mistakes are looked for, the result is
-# used with care, it is no result. How often right logs are accused: docs/evidence/adversary/payloads.md
-MOST = 0.3  # of the misfit: a mistake whose undoing leaves less is the cause
 STEPS = 8  # of the alternating fit of a turned sensor
 SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's
 NO_OFFSET = np.zeros(6)
 LOOKED_AT = 2000  # samples of a long log, when mistakes are looked for
-MOVED = 0.02  # of the mass: a stretch of time that moves it further makes it no result
-CHANCE = 1e-3  # of noise to pass for a dependence
 FEWEST = 3  # poses beyond the unknowns of that test
 LATE = 0.5  # s, farthest shift of the wrench that is looked for
 GONE = 0.2  # of the payload's weight: less is felt where it was dropped
@@ -54,26 +51,33 @@ def explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False
     known = white_noise(log, theta, offset) if noise is None else np.asarray(noise, dtype=float)
     share = misfit_share(log, theta, offset, noise=known)
     part = log[:: max(1, len(log) // LOOKED_AT)]
-    causes = (_stretches, _offset, _gravity, _turned, _shifted) if share >= LOOK else ()
-    found = [cause for look in causes if (cause := look(part, bias, known)) is not None and cause.left < MOST * share]
+    causes = (_stretches, _offset, _gravity, _turned, _shifted) if share >= THRESHOLDS.misfit_searched else ()
+    small = THRESHOLDS.cause * share
+    found = [cause for look in causes if (cause := look(part, bias, known)) is not None and cause.left < small]
     stronger = _strength(part, strength, bias, known)
-    if stronger is not None and (not found or stronger.left < MOST * share):
+    if stronger is not None and (not found or stronger.left < small):
         yield fatal("misread", stronger.words)
     elif found:
         cause = min(found, key=lambda each: each.left)
         text = f"{cause.words} That explains {100 * (1 - (cause.left / share) ** 2):.0f} % of what the payload leaves"
-        yield Finding("misread", "fatal" if share > CARE or cause.moves > MOVED else "warning", text)
+        yield Finding("misread", _severity(cause, share, THRESHOLDS.misfit_with_care), text)
     elif _adds_up(part, theta, offset, known) and (cause := _stretches(part, bias, known, single=False)) is not None:
-        yield Finding("misread", "fatal" if share > UNEXPLAINED or cause.moves > MOVED else "warning", cause.words)
-    elif share > CARE and (streamed(log) or noise is not None or _depends_on_pose(log, theta, offset)):
+        yield Finding("misread", _severity(cause, share, THRESHOLDS.unexplained), cause.words)
+    elif share > THRESHOLDS.misfit_with_care and (
+        streamed(log) or noise is not None or _depends_on_pose(log, theta, offset)
+    ):
         remedy = "Is the payload rigid and held firmly, does nothing touch it, are frames, units and clocks right?"
         if not streamed(log) and noise is None:
             remedy += " If that is noise of the sensor, say how much: noise=(N, N m) (--noise)"
         yield Finding(
             "unexplained",
-            "fatal" if share > UNEXPLAINED else "warning",
+            "fatal" if share > THRESHOLDS.unexplained else "warning",
             f"no rigid payload explains {100 * share:.0f} % of the wrench, and no known mistake does. {remedy}",
         )
+
+
+def _severity(cause: Cause, share: float, limit: float) -> Literal["fatal", "warning"]:
+    return "fatal" if share > limit or cause.moves > THRESHOLDS.moved_mass else "warning"
 
 
 def white_noise(log: WrenchLog, theta, offset=NO_OFFSET) -> np.ndarray:
@@ -122,7 +126,7 @@ def _gravity(log, bias, noise):
         candidates.append(pull / mass)
     tried = [(_refitted(log.replace(gravity=g), bias, noise, 12), g) for g in candidates]
     left, gravity = tried[0]
-    if len(tried) > 1 and tried[1][0] < MOST * left:
+    if len(tried) > 1 and tried[1][0] < THRESHOLDS.cause * left:
         left, gravity = tried[1]
     cosine = np.clip(gravity @ log.gravity / (np.linalg.norm(gravity) * strength), -1, 1)
     numbers = " ".join(f"{x:.3g}" for x in gravity + 0.0)
@@ -227,7 +231,7 @@ def _depends_on_pose(log, theta, offset) -> bool:
     inside = float(np.sum((along.T @ residual) ** 2))
     degrees = 6 * rank - 4, 6 * free  # gravity shows four parameters, which are fitted
     ratio = (inside / degrees[0]) / max((float(np.sum(residual**2)) - inside) / degrees[1], 1e-300)
-    return bool(f_distribution.sf(ratio, *degrees) < CHANCE)
+    return bool(f_distribution.sf(ratio, *degrees) < THRESHOLDS.chance)
 
 
 def _adds_up(log, theta, offset, noise) -> bool:

@@ -13,16 +13,13 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError
 from steelyard.log import Finding, fatal, segments
 from steelyard.payload.motion_signals import filter_motion
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.spatial import cross, rotate
 
 STREAM = 0.2  # s between samples of one motion; slower lists are poses held at rest
 WINDOW = 0.15  # s, of the integrals: a turn at 2 rad/s stays a small one, and 50 N s of gravity per kg stand out
 LOOKED_AT = 4000  # samples of a long log
-NEAR = 0.1  # mismatch of two signals, of the larger, up to which nothing is looked for
-NAMED = 0.4  # of the mismatch: another reading that leaves less is the right one
-UNRELATED, UNTURNED = 0.7, 0.3  # mismatch that is named without a reading, of accelerations and of angular velocity:
-# lagging filters on poses of high noise leave up to 0.49 and 0.10 (`experiment.recorded`, 1 to 4 rad/s)
 TURNS, PUSHES, SPINS = 0.1, 0.3, 0.5  # rad/s, m/s^2 and rad/s^2: slower motions are not compared
 SHORTEST = 10  # samples that a motion filter takes
 REST = 0.1  # rad/s: half a metre from the axis, stopping within a second is half a per cent of gravity
@@ -112,7 +109,7 @@ def _turns(log, first, last, integral, window):
     """Angular velocity against the rotations."""
     R = log.rotation
     turned, given = _turn(R[first], R[last]), integral(log.twist[:, 3:])
-    if max(_rms(turned), _rms(given)) < TURNS * window or _apart(turned, given) < NEAR:
+    if max(_rms(turned), _rms(given)) < TURNS * window or _apart(turned, given) < THRESHOLDS.same_motion:
         return
     to_start = R[first].transpose(0, 2, 1)
     readings = {
@@ -121,40 +118,44 @@ def _turns(log, first, last, integral, window):
         "has its sign turned, or rotation is sensor_from_world: pass its transpose": -given,
     }
     size = f"{_rms(turned) / window:.3g} rad/s"
-    yield from _mismatch("angular velocity", "the rotations", turned, given, readings, size, UNTURNED)
+    yield from _mismatch("angular velocity", "the rotations", turned, given, readings, size, THRESHOLDS.unrelated_rate)
 
 
 def _pushes(log, first, last, integral, window):
     """Linear acceleration against the velocity."""
     twist, acceleration = log.twist, log.acceleration
     change, given = twist[last, :3] - twist[first, :3], integral(acceleration[:, :3])
-    if max(_rms(change), _rms(given)) < PUSHES * window or _apart(change, given) < NEAR:
+    if max(_rms(change), _rms(given)) < PUSHES * window or _apart(change, given) < THRESHOLDS.same_motion:
         return
     gravity, turning = integral(log.gravity_in_sensor), integral(cross(twist[:, 3:], twist[:, :3]))
     readings = {words: given + g * gravity - c * turning for words, (g, c) in _LINEAR.items()}
     readings["has its sign turned"] = -given
     size = f"{_rms(change) / window:.3g} m/s^2"
-    yield from _mismatch("linear acceleration", "the velocity", change, given, readings, size, UNRELATED)
+    yield from _mismatch(
+        "linear acceleration", "the velocity", change, given, readings, size, THRESHOLDS.unrelated_acceleration
+    )
 
 
 def _spins(log, first, last, integral, window):
     """Angular acceleration against the angular velocity."""
     change, given = log.twist[last, 3:] - log.twist[first, 3:], integral(log.acceleration[:, 3:])
-    if max(_rms(change), _rms(given)) < SPINS * window or _apart(change, given) < NEAR:
+    if max(_rms(change), _rms(given)) < SPINS * window or _apart(change, given) < THRESHOLDS.same_motion:
         return
     readings = {
         "is in degrees per second squared: multiply by pi / 180": np.radians(given),
         "has its sign turned": -given,
     }
     size = f"{_rms(change) / window:.3g} rad/s^2"
-    yield from _mismatch("angular acceleration", "the angular velocity", change, given, readings, size, UNRELATED)
+    yield from _mismatch(
+        "angular acceleration", "the angular velocity", change, given, readings, size, THRESHOLDS.unrelated_acceleration
+    )
 
 
 def _mismatch(signal, other, expected, given, readings, size, unrelated) -> Iterator[Finding]:
     """The reading of a signal that fits the other one; beyond a mismatch of `unrelated`, that it does not fit."""
     left = {words: _rms(expected - reading) for words, reading in readings.items()}
     best, wrong = min(left, key=lambda words: left[words]), _apart(expected, given)
-    if left[best] < NAMED * _rms(expected - given):
+    if left[best] < THRESHOLDS.other_reading * _rms(expected - given):
         yield fatal("misread", f"the {signal} {best} (it is {100 * wrong:.0f} % off the change of {other})")
     elif wrong > unrelated:
         yield fatal(

@@ -13,9 +13,9 @@ import numpy as np
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters
 from steelyard.payload.density import UNIT, precisions, unit_basis
-from steelyard.payload.misfit_causes import UNEXPLAINED
 from steelyard.payload.payload_estimate import Payload, Status, status_of
 from steelyard.payload.solid_shape import solid_of
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 
 KINDS = {1: "picked up", 2: "swapped", 3: "dropped"}
@@ -126,7 +126,7 @@ class OnlineEstimator:
         )
         if not self.holding:
             return found
-        if self.share_left > UNEXPLAINED:
+        if self.share_left > THRESHOLDS.unexplained:
             return replace(found, status=Status.NOT_EXPLAINED)
         return replace(found, status=status_of(found, moving=True, size=self._size))
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.payload.motion_consistency import streamed
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import plain_fit
 from steelyard.payload.wrench_sums import wrench_regressor
@@ -18,14 +19,12 @@ KEPT = 0.6  # of the samples, which trimmed least squares believe
 TRIMMED = (
     0.627  # mean square of the smallest 60 % of normal samples of six components (chi-square of 8 at their quantile)
 )
-STRAY = 36.0  # squared residual of six components, in deviations of the believed ones: 3e-6 of normal samples
 JOINED = 5  # samples between strays that belong to one stretch
 FEWEST = 6  # samples that a fit of a part needs
 SHORTEST = 4  # samples of a window whose residuals are added
 ENDS = 20  # samples at either end of a stream, where motion filters err most
 MEDIAN = 5.348  # of chi-square of six degrees of freedom
-ADDED_UP = 80.0  # squared sum of a window's residuals, over what half the windows have: right logs come to 50, and
-LOOKED_FOR = 40.0  # to no more than that without trimming (docs/evidence/adversary/payloads.md)
+LOOKED_FOR = 40.0  # the same sum without trimming, from which stretches are looked for: right logs come to no more
 
 
 def strays(log: WrenchLog, bias: bool = False, *, single: bool = True) -> np.ndarray:
@@ -39,7 +38,7 @@ def strays(log: WrenchLog, bias: bool = False, *, single: bool = True) -> np.nda
     starts = [np.arange(n), *(np.arange(k * third, (k + 1) * third) for k in range(3))]
     tried = [_trimmed(log, bias, start) for start in starts]
     residual = min(tried, key=lambda each: each[0])[1]
-    stray = single & (np.sum(residual**2, axis=1) > STRAY)
+    stray = single & (np.sum(residual**2, axis=1) > THRESHOLDS.stray)
     if streamed(log):
         stray |= _windows(residual)
     if not stray.any() or np.mean(stray) > 1 - KEPT:
@@ -82,7 +81,7 @@ def _windows(residual) -> np.ndarray:
     stray, sums = np.zeros(len(residual), dtype=bool), list(_sums(residual))
     while sums:
         size, ratio = max(sums, key=lambda each: each[1].max())
-        if ratio.max() < ADDED_UP:
+        if ratio.max() < THRESHOLDS.stretch:
             break
         first, last = _edges(total, int(ratio.argmax()) + ENDS, size)
         stray[first:last] = True

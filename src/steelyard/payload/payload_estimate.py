@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import is_consistent, parameters, pseudo, riemannian
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.spatial import skew
 
 
@@ -28,14 +29,61 @@ class Status(Enum):
         return self not in (Status.FAINT, Status.SUSPECT, Status.NOT_EXPLAINED, Status.INCONSISTENT)
 
 
+@dataclass(frozen=True)
+class FindingKind:
+    """What a finding of a code means, and what to do."""
+
+    meaning: str
+    remedy: str
+
+
+FINDINGS = {
+    "misread": FindingKind(
+        "signs, axes, units, gravity, tare or clock are not as they were read, or something touched the payload",
+        "what the finding names",
+    ),
+    "motion": FindingKind(
+        "rotation, twist and acceleration contradict each other, and no known reading of them does not",
+        "signals of one frame and one clock, in rad, m and s",
+    ),
+    "gravity": FindingKind(
+        "gravity was not given as the Earth's, and the log cannot check it",
+        "leave gravity out, or confirm it: `elsewhere=True` (`--elsewhere`)",
+    ),
+    "unexplained": FindingKind(
+        "no rigid payload explains the wrench, and no known mistake does",
+        "hold the payload firmly and free of contact; check frames, units and clocks; give `noise` (`--noise`)",
+    ),
+    "misfit": FindingKind(
+        "no body inside the shape explains the log", "place the shape (`--shape-pose`), check its scale (`--scale`)"
+    ),
+    "place": FindingKind(
+        "the centre of mass lies outside the shape", "place the shape (`--shape-pose`), check its scale (`--scale`)"
+    ),
+    "saturated": FindingKind("a channel rests at its extreme value", "leave these samples out, or a wider sensor"),
+    "gap": FindingKind("time jumps", "split the log there if the payload changed meanwhile"),
+    "pose": FindingKind(
+        "the sensor keeps one orientation to gravity", "tilt the wrist by 30 degrees or more, about two axes"
+    ),
+}
+"""Meaning and remedy of every code of a payload's findings."""
+
+
 @dataclass(frozen=True, eq=False)
 class Payload:
     """An identified payload.
 
-    theta: (10,) in the sensor frame; covariance: (10, 10) of theta. noise: (2,) residual standard deviations of force
-    [N] and torque [N m], or one a joint when only joint torques were used. bias: (6,) constant wrench found beside,
-    None when not asked for. findings: what looks wrong with the data, in words; notes: what was assumed and done; why:
-    why this method.
+    theta: (10,) parameters in the sensor frame, kg, kg m and kg m^2.
+    covariance: (10, 10) of theta.
+    method: name of the estimator (`METHODS`).
+    status: what was determined, and whether the result may be used.
+    noise: (2,) residual standard deviations of force [N] and torque [N m], or one a joint when only joint torques were
+        used.
+    samples: number of samples.
+    bias: (6,) constant wrench estimated beside, N and N m; None when it was not.
+    why: why this method.
+    findings: what looks wrong with the data, in words.
+    notes: what was assumed and done.
     """
 
     theta: np.ndarray
@@ -190,7 +238,6 @@ def errors(theta, truth, sides) -> Errors:
 
 DENSITY = 1000.0  # kg/m^3, water
 FARTHEST = 10.0  # radii of gyration from the sensor to a centre of mass that is believed
-DETERMINED = 0.1  # relative deviation up to which a quantity counts as measured: within a fifth, with 95 %
 
 
 def relative_deviation(payload: Payload, size: float | None = None) -> tuple[float, float, float]:
@@ -209,10 +256,10 @@ def relative_deviation(payload: Payload, size: float | None = None) -> tuple[flo
 def status_of(payload: Payload, *, moving: bool, size: float | None = None) -> Status:
     """What was measured of a payload, from its deviations. moving: whether motion could show its inertia."""
     mass, centre, inertia = relative_deviation(payload, size)
-    if not payload.mass > 0 or mass > DETERMINED:
+    if not payload.mass > 0 or mass > THRESHOLDS.determined:
         return Status.FAINT
-    if centre > DETERMINED:
+    if centre > THRESHOLDS.determined:
         return Status.AXIS
     if not moving:
         return Status.STATIC
-    return Status.WEAK if inertia > DETERMINED else Status.OK
+    return Status.WEAK if inertia > THRESHOLDS.determined else Status.OK

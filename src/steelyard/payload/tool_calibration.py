@@ -6,11 +6,11 @@ import numpy as np
 
 from steelyard.errors import FitError, LogError
 from steelyard.payload.motion_consistency import with_motion
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_sums import wrench_regressor
 from steelyard.spatial import skew
 
-FEWEST = 4  # poses
 STEPS = 30
 CONVERGED = 1e-10  # rad, last turn of gravity
 DETERMINED = 1e-7  # smallest singular value, relative to the largest, of what must be told apart
@@ -33,9 +33,11 @@ def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
     two axes. find_gravity: whether its direction is estimated; its magnitude never is, as only its product with the
     mass shows. Raises LogError for too few poses, FitError where the poses do not tell bias and weight apart.
     """
-    if len(log) < FEWEST:
-        raise LogError(f"{log.name} has {len(log)} poses; bias and weight of a gripper need at least {FEWEST}")
-    log = with_motion(log, FEWEST)
+    if len(log) < THRESHOLDS.fewest_poses:
+        raise LogError(
+            f"{log.name} has {len(log)} poses; bias and weight of a gripper need at least {THRESHOLDS.fewest_poses}"
+        )
+    log = with_motion(log, THRESHOLDS.fewest_poses)
     size = 10 if log.moving else 4
     gravity, strength = np.array(log.gravity), float(np.linalg.norm(log.gravity))
     if not strength > 0:

@@ -9,20 +9,15 @@ from steelyard.payload.gravity_strength import Strength, doubt, strength_of
 from steelyard.payload.misfit_causes import explanation
 from steelyard.payload.motion_consistency import motion_findings
 from steelyard.payload.solid_shape import Solid
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog, turned
 from steelyard.payload.wrench_problem import Problem, mass_of, plain_fit, residual_noise, solve
 from steelyard.payload.wrench_sums import accumulate, wrench_regressor
 from steelyard.spatial import cross
 
 LOOKED_AT = 2000  # samples of a long log
-BETTER = 0.25  # of the residual: a reading this much better is the right one
-FIT = 0.2  # residual over signal below which the log is well explained as it is
-UNEXPLAINED = 0.5  # residual over signal above which a reading explains nothing
-SATURATED = 0.02  # share of samples at exactly the extreme value of a channel
-TILT = np.radians(5.0)  # spread of gravity's direction in the sensor below which the pose counts as constant
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
 NOISY, UNMET = 3.0, 0.1  # of the noise and of the signal: a result that leaves more has missed the log
-OUTSIDE = 0.1  # of the shape's diagonal, that a centre of mass may lie outside before it is called wrong
 
 _READINGS = {
     "sensor": "",
@@ -99,16 +94,18 @@ def _signs(log, bias=False):
     if len(part) < 4 or not np.linalg.norm(part.gravity) > 0:
         return
     given, mass = _explained(part, bias)
-    if mass > 0 and given < FIT:
+    if mass > 0 and given < THRESHOLDS.explained:
         return
     best, reading = given if mass > 0 else np.inf, None
     for axes, flip, negate in product(_READINGS, (False, True), (False, True)):
         candidate = _read_as(part, axes, flip, negate)
         residual, candidate_mass = _explained(candidate, bias)
-        if candidate_mass > 0 and residual < (BETTER * best if reading is None and mass > 0 else 0.98 * best):
+        if candidate_mass > 0 and residual < (
+            THRESHOLDS.better_reading * best if reading is None and mass > 0 else 0.98 * best
+        ):
             best, reading = residual, (axes, flip, negate)
-    if reading is None or (mass <= 0 and best > UNEXPLAINED):
-        if mass < 0 and given < UNEXPLAINED:
+    if reading is None or (mass <= 0 and best > THRESHOLDS.reading_unexplained):
+        if mass < 0 and given < THRESHOLDS.reading_unexplained:
             yield (
                 "sensor",
                 f"the forces give a mass of {mass:.4g} kg, and no usual mistake of signs or axes explains it: nothing "
@@ -157,7 +154,7 @@ def _saturation(log):
             continue
         for extreme in (x.max(), x.min()):
             share = float(np.mean(x == extreme))
-            if share > SATURATED and share * len(x) >= 5:
+            if share > THRESHOLDS.saturated and share * len(x) >= 5:
                 yield (
                     f"{name} is exactly {extreme:.6g} in {100 * share:.1f} % of the samples: the sensor is saturated. "
                     "Leave these samples out, or use a sensor of wider range"
@@ -182,7 +179,7 @@ def _pose(log):
     if not strength > 0 or len(log) < 2:
         return
     singular = np.linalg.svd(direction / strength / np.sqrt(len(log)), compute_uv=False)
-    if singular[1] < np.sin(TILT):
+    if singular[1] < np.sin(THRESHOLDS.constant_pose):
         yield (
             "the sensor keeps one orientation to gravity: the centre of mass along gravity cannot be seen at slow "
             "motion. Tilt the wrist by 30 degrees or more, about two axes"
@@ -198,7 +195,7 @@ def _place(log, solid):
     theta = solve(A, b - A[:, 4:] @ (mass * solid.homogeneous[4:])) if not log.moving else solve(A, b)
     com, deviation = theta[1:4] / theta[0], np.linalg.pinv(A.T @ A)[[1, 2, 3], [1, 2, 3]] ** 0.5 / mass
     distance = solid.distance_outside(com)
-    if distance > OUTSIDE * np.linalg.norm(solid.sides) + 4 * deviation.max():
+    if distance > THRESHOLDS.outside_shape * np.linalg.norm(solid.sides) + 4 * deviation.max():
         yield (
             f"the measured centre of mass, {np.array2string(com, precision=3)} m, lies {1e3 * distance:.0f} mm outside "
             "the shape. Is the shape placed in the sensor frame (--shape-pose), in metres (--scale)? Is the wrench "

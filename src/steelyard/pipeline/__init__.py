@@ -1,19 +1,9 @@
-"""From a model and logs to a verified estimate: the job and its run."""
+"""From a model and logs to a verified estimate: the job, its run, and what can be said of a log before."""
 
-from steelyard.pipeline.inspect import Inspection, inspect
+from steelyard.pipeline.identification import Progress, Result, prepared_file, run, weights_of
+from steelyard.pipeline.inspection import Inspection, inspect
 from steelyard.pipeline.job import Job
-from steelyard.pipeline.run import (
-    Progress,
-    Result,
-    knowledge_of,
-    load_with_side,
-    prepared,
-    read_and_prepared,
-    readied,
-    run,
-    side_of,
-    weights_of,
-)
+from steelyard.pipeline.robot_of_job import knowledge_of, load_with_side, side_of
 
 __all__ = [
     "Inspection",
@@ -23,9 +13,7 @@ __all__ = [
     "inspect",
     "knowledge_of",
     "load_with_side",
-    "prepared",
-    "read_and_prepared",
-    "readied",
+    "prepared_file",
     "run",
     "side_of",
     "weights_of",

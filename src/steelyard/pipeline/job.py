@@ -57,5 +57,11 @@ class Job:
         """The options of `accumulate` and `layout_of` that say what is estimated beside the links."""
         return {name: getattr(self, name) for name in ("friction", "armature", "coupling", "rotors")}
 
+    @property
+    def preparation(self) -> dict:
+        """The options of `prepare`."""
+        names = ("corrections", "cutoff", "torque_cutoff", "smoother", "coupling", "accept")
+        return {name: getattr(self, name) for name in names}
+
     def as_json(self) -> dict:
         return asdict(self)

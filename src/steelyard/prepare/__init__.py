@@ -1,17 +1,31 @@
-"""Log and robot to data that a fit can use: corrections, gravity, clipping, a second look."""
+"""Log and robot to data that fits can use: mistakes undone, checked, filtered, cleared, completed, in one order."""
 
 from steelyard.prepare.clipped import Clipped, unclipped
-from steelyard.prepare.corrections import NOTHING, Corrections, corrected, corrections_from
-from steelyard.prepare.second_look import in_torques, load_word, synchronised
+from steelyard.prepare.corrections import NOTHING, Corrections, corrections_from
+from steelyard.prepare.prepared import (
+    Prepared,
+    filterable,
+    prepare,
+    prepare_to_look,
+    spectral_cutoff,
+    with_motion,
+)
+from steelyard.prepare.settled import load_word, settled
+from steelyard.prepare.undo import corrected
 
 __all__ = [
     "NOTHING",
     "Clipped",
     "Corrections",
+    "Prepared",
     "corrected",
     "corrections_from",
-    "in_torques",
+    "filterable",
     "load_word",
-    "synchronised",
+    "prepare",
+    "prepare_to_look",
+    "settled",
+    "spectral_cutoff",
     "unclipped",
+    "with_motion",
 ]

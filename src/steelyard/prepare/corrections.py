@@ -1,7 +1,7 @@
-"""Mistakes of a log, undone between reading and filtering: units, order of joints, signs, gears, offsets, delays.
+"""Mistakes of a log in words: units, order of joints, signs, gears, offsets, delays.
 
 A finding of `inspect` names the option that undoes it; the same words are accepted on the command line, in a channel
-file and here.
+file and here. `undo` carries them out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,16 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.diagnose import Curves
 from steelyard.errors import OptionError, choices
-from steelyard.log import Log, clipped_sides, convention_of, even_stamps, from_convention, full_turns
-from steelyard.model import ENDLESS, Joint, Robot, screw
-from steelyard.prepare.compensated import with_gravity, with_gravity_of
 
 AUTO = "auto"
-ALL = "all"
-NEAR = 1e-6  # of a step: times closer than that are the same
-MOVED = {None: ("q", "v", "a", "tau"), "q": ("q", "v", "a"), "v": ("v",), "tau": ("tau",)}
+CHANNELS = ("q", "v", "tau")  # that a word may name
 
 
 @dataclass(frozen=True)
@@ -51,7 +45,7 @@ class Corrections:
     @property
     def units(self) -> dict[str, str]:
         """Units by channel, for `read_log`."""
-        return dict(_pair(word, "unit", "q=deg") for word in self.unit)
+        return dict(pair_of(word, "unit", "q=deg") for word in self.unit)
 
     @property
     def automatic_delay(self) -> bool:
@@ -98,141 +92,20 @@ def _told(name: str, value, default) -> bool | str | tuple[str, ...]:
     raise OptionError(f"The correction {name!r} is {value!r}; expected {expected}.")
 
 
-def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:
-    """A log of a robot as read, with mistakes undone: all but `unit` and `saturation`, which belong to reading and
-    filtering, and `delay="auto"`, which needs a fit.
-
-    Positions of joints that turn without limits are unwrapped, as their jumps by a full turn say nothing.
-    Raises OptionError for words that cannot be read, or joints that the log does not have.
-    """
-    if corrections.base is not None:
-        log = from_convention(log, convention_of(corrections.base))
-    for word in corrections.order:
-        log = _ordered(log, word)
-    for word in corrections.scale:
-        log = _scaled(log, word)
-    for joint in corrections.unwrap:
-        _require_positions(log, joint)
-        log = _unwrapped(log, np.flatnonzero(_columns(log, joint)), joint)
-    log = log if robot is None else _endless_unwrapped(robot, log)
-    for word in corrections.offset:
-        joint, text = _pair(word, "offset", "joint2=0.1")
-        _require_positions(log, word)
-        log = log.replace(q=log.q + _number(text, word) * _columns(log, joint), v=log.v, a=log.a)
-        log = log.noted(f"q of {joint}: {text} added")
-    if corrections.even_stamps:
-        log = even_stamps(log)
-    late = delays_of(log, [word for word in corrections.delay if word != AUTO])
-    log = shifted(log, late) if late.any() else log
-    if corrections.gravity_compensated and corrections.gravity_model is not None:
-        raise OptionError("Either the given model's gravity was taken off the torques or another's: name one of them.")
-    if corrections.gravity_compensated:
-        if robot is None:
-            raise OptionError("Adding gravity to torques takes the model of the robot.")
-        log = with_gravity(robot, log)
-    if corrections.gravity_model is not None:
-        log = with_gravity_of(corrections.gravity_model, robot, log)
-    return log
-
-
-def delays_of(log: Log, words: Sequence[str]) -> np.ndarray:
-    """(nv,) s by which torques come late."""
-    late = np.zeros(log.nv)
-    for word in words:
-        joint, text = _pair(word, "delay", "joint3=0.012, or auto")
-        late = np.where(_columns(log, joint), _number(text, word), late)
-    return late
-
-
-def shifted(log: Log, delay: np.ndarray) -> Log:
-    """The log with torques that came `delay` (nv,) s late put back to their time, by cubic splines within each stretch
-    without a gap. Samples whose torque lies beyond the end of a stretch keep the last one. Torques beside a sample that
-    is clipped stay at the limit and count as clipped, and those between weights of zero get none."""
-    text = ", ".join(f"{name} {1000 * x:.1f} ms" for name, x in zip(log.labels, delay, strict=True) if x)
-    (tau,) = log.require("tau")
-    moved, side = Curves([log], 1).at(delay), clipped_sides(log)
-    weights, clipped = None if log.weights is None else log.weights.copy(), side.copy()
-    limited = side.any(axis=0)  # beyond whose extremes splines shoot
-    moved[:, limited] = np.clip(moved, tau.min(axis=0), tau.max(axis=0))[:, limited]
-    for dof in np.flatnonzero(delay):
-        before, after = _beside(log.t, log.t + delay[dof])
-        clipped[:, dof] = np.where(side[after, dof], side[after, dof], side[before, dof])
-        for near in (before, after):
-            at = side[near, dof] != 0
-            moved[at, dof] = tau[near, dof][at]
-        if weights is not None and log.weights is not None:
-            weights[:, dof] = np.minimum(log.weights[before, dof], log.weights[after, dof])
-    return log.replace(tau=moved, weights=weights, clipped=clipped).noted(f"tau taken later: {text}")
-
-
-def _beside(t, at) -> tuple[np.ndarray, np.ndarray]:
-    """Samples before and after each of some times, one and the same where a time is that of a sample."""
-    near = NEAR * np.median(np.diff(t))
-    before, after = np.searchsorted(t, at + near, side="right") - 1, np.searchsorted(t, at - near)
-    return np.clip(before, 0, len(t) - 1), np.clip(after, 0, len(t) - 1)
-
-
-def _ordered(log: Log, word: str) -> Log:
-    channel, names = _channel(word)
-    joints = [name.strip() for name in names.split(",")]
-    if sorted(joints) != sorted(log.labels):
-        raise OptionError(f"order {word!r} must name each joint of the log once: {choices(log.labels)}.")
-    if channel not in ("tau", "v"):
-        _require_positions(log, word)
-    source = [joints.index(label) for label in log.labels]
-    moved = {key: x[:, source] for key in MOVED[channel] if (x := getattr(log, key)) is not None}
-    return log.replace(**moved).noted(f"{', '.join(moved)}: columns taken for {names}")
-
-
-def _scaled(log: Log, word: str) -> Log:
-    left, text = _pair(word, "scale", "tau:joint3=-1")
-    channel, joint = _channel(left)
-    factor = np.where(_columns(log, joint), _number(text, word), 1.0)
-    if not factor.all():
-        raise OptionError(f"scale {word!r}: a factor is not zero.")
-    if channel not in ("tau", "v"):
-        _require_positions(log, word)
-    changed = {key: x * factor for key in MOVED[channel] if (x := getattr(log, key)) is not None}
-    return log.replace(**changed).noted(f"{', '.join(changed)} of {joint} multiplied by {text}")
-
-
-def _endless_unwrapped(robot: Robot, log: Log) -> Log:
-    """The log with positions of joints without limits unwrapped."""
-    endless = {joint.name for joint in robot.free_joints if joint.kind == "revolute" and _endless(joint)}
-    places = {robot.dof_names[dof]: place for dof, place in robot.scalar_positions.items()}
-    names = [name for name in places if name in endless] if log.nq == robot.nq else []
-    columns = [places[name] for name in names]
-    jumps = np.any(full_turns(log.q[:, columns], 2 * np.pi), axis=0)
-    for place in np.flatnonzero(jumps):
-        log = _unwrapped(log, [columns[place]], names[place])
-    return log
-
-
-def _endless(joint: Joint) -> bool:
-    """Whether a joint about an axis comes back to the same pose after a turn, again and again."""
-    return bool(joint.upper[0] - joint.lower[0] > ENDLESS) and not screw(joint)[2]
-
-
-def _unwrapped(log: Log, columns, joint: str) -> Log:
-    q = log.q.copy()
-    q[:, columns] = np.unwrap(q[:, columns], axis=0)
-    return log.replace(q=q, v=log.v, a=log.a).noted(f"q of {joint}: jumps by full turns taken out")
-
-
-def _pair(word: str, option: str, example: str) -> tuple[str, str]:
+def pair_of(word: str, option: str, example: str) -> tuple[str, str]:
     left, equals, right = word.rpartition("=")
     if not (left and equals and right):
         raise OptionError(f"{option} {word!r} cannot be read; write it as {example}.")
     return left.strip(), right.strip()
 
 
-def _channel(word: str) -> tuple[str | None, str]:
+def channel_of(word: str) -> tuple[str | None, str]:
     """Channel that a word speaks of, None for all of a joint's, and the rest of it."""
     head, colon, rest = word.partition(":")
-    return (head, rest) if colon and head in MOVED else (None, word)
+    return (head, rest) if colon and head in CHANNELS else (None, word)
 
 
-def _number(text: str, word: str) -> float:
+def number_of(text: str, word: str) -> float:
     try:
         value = float(text)
     except ValueError as error:
@@ -240,15 +113,3 @@ def _number(text: str, word: str) -> float:
     if not np.isfinite(value):
         raise OptionError(f"{word!r}: {text!r} is not a finite number.")
     return value
-
-
-def _columns(log: Log, joint: str) -> np.ndarray:
-    """(nv,) True for the columns that a word speaks of."""
-    if joint != ALL and joint not in log.labels:
-        raise OptionError(f"There is no joint {joint!r}; joints of the log are {choices(log.labels)}, or {ALL}.")
-    return np.array([joint in (ALL, label) for label in log.labels])
-
-
-def _require_positions(log: Log, word: str) -> None:
-    if log.nq != log.nv:
-        raise OptionError(f"{word!r}: q of log {log.name!r} has {log.nq} columns for {log.nv} freedoms.")

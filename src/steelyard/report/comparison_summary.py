@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.fit import Repeatability, compared
+from steelyard.fit import Repeatability, compare_runs
 from steelyard.report.numbers import plural, share, times
 from steelyard.report.record import Record
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
@@ -106,7 +106,7 @@ def _repeatability(names: Sequence[str], summaries: Sequence[dict]) -> Repeatabi
     if not common:
         return None
     tables = ([[each[key][i] for key in common] for each in measured] for i in range(3))
-    return compared(names, common, *tables)
+    return compare_runs(names, common, *tables)
 
 
 def _measured(found: dict) -> dict[str, tuple]:

@@ -11,7 +11,7 @@ from steelyard.errors import OptionError, choices
 from steelyard.fit import Validation, validate
 from steelyard.log import Finding, Log, joined
 from steelyard.model import Robot
-from steelyard.pipeline import Job, load_with_side, read_and_prepared
+from steelyard.pipeline import Job, load_with_side, prepared_file
 from steelyard.report.document import Sheet, sheet
 from steelyard.report.first_screen import LARGE, SAME
 from steelyard.report.labels import dof_units
@@ -103,7 +103,7 @@ def validate_models(model, logs: Sequence, *, against=None, **options) -> ModelV
         raise OptionError("--delay auto takes a fit, which is not made here: give each delay, as identify notes it.")
     if any(other.dof_names != robot.dof_names for _, other, _ in subjects[1:]):
         raise OptionError(f"{against} has other joints than {model}: {choices(subjects[1][1].dof_names)}.")
-    ready = [read_and_prepared(job, robot, path) for path in job.logs]
+    ready = [prepared_file(job, robot, path) for path in job.logs]
     log = joined([each.log for each in ready], name="all logs")
     validations = [_validated(other, log, unstated) for _, other, unstated in subjects]
     units = {name: unit["tau"] for name, unit in zip(robot.dof_names, dof_units(robot), strict=True)}

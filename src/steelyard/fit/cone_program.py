@@ -1,0 +1,258 @@
+"""Physically consistent least squares, to global optimality (paper B, (25); Lee, Wensing and Park 2020 for the metric).
+
+`fit.build` makes a Program of data, prior and what is known; here it is solved, and built again at the noise that its
+solution leaves. Everything the result claims is checked on the result.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from steelyard.errors import FitError
+from steelyard.fit.cone_solver import PROVEN, Solution, minimum
+from steelyard.fit.constraints import Rows
+from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
+from steelyard.fit.homogeneous import scale_is_lost
+from steelyard.fit.knowledge import Tied
+from steelyard.fit.program import Infeasible, Program, assembled, build, contradiction
+from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.fit.whitening import degrees_taken, first_noise, joint_noise, weak_directions
+from steelyard.inertia import pseudo
+from steelyard.information import Information
+
+# Where a prior is a thousand times too heavy and data exact, unknowns counted from the prior have no digits left. They
+# are then counted from what was found.
+RECENTRINGS = 3
+REWEIGHINGS = 10
+DIGITS = 1e-15  # of the terms of a constraint: what their sum is known to
+ROUNDING = 1e-9  # of the size of what is bounded: a smaller error is rounding, in parameters of very unlike bodies
+
+
+def consistent(
+    info: Information,
+    *,
+    prior=None,
+    within: str | Mapping[str, object] | None = None,
+    masses: Mapping | None = None,
+    fixed: Mapping[str, str | Iterable[str]] | None = None,
+    tied: Iterable[Tied] = (),
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    regularizer: str = "pullback",
+    weight: float = 1.0,
+    noise=None,
+) -> Estimate:
+    """The parameters nearest to data and prior among all that satisfy everything known about the bodies.
+
+    Minimises `sum_j ||residual_j / noise_j||^2 + weight * distance(theta, prior)`. `build` and `solve` are its halves:
+    the program is built, solved, and built again at the noise that the constrained fit leaves where that is clearly
+    more than what unconstrained least squares leaves.
+
+    Args:
+        info: Information of a robot or of a raw regression. Rows that measure no torque tell ratios of parameters only;
+            those that no ratio meets are left out, and noted.
+        prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and
+            noted.
+        within: sets that hold a body's mass, by name: an `Ellipsoid`, a list of ellipsoids (their union), or any set of
+            `sy.inertia.sets` and `sy.inertia.hull`; others are physically consistent (`J >= eps J0`). "geometry" stands
+            for an ellipsoid around what the model file shows of a body: within="geometry" for all bodies, or
+            {"all": "geometry", "link3": ellipsoid, "link4": "consistent"}; bodies of which nothing is shown are noted.
+        masses: known masses [kg], {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0}.
+        fixed: what keeps the prior's values, {"link1": "mass", "link2": ("com", "inertia"), "link3": "all"}.
+        tied: bodies that are equal or mirrored, see `Tied`.
+        bounds: {"joint1.viscous": (0, 5), "offset": (-1, 1)}; viscous and Coulomb friction and armature are not
+            negative unless bounds say so.
+        regularizer: "pullback" (quadratic, coordinate invariant), "entropic" (its barrier: never on the boundary) or
+            "euclidean" (on theta in SI units, beside a pullback prior of weight 1e-8: to SI units a body of a gram
+            weighs nothing).
+        weight: how much the prior counts; with 1 like one standard deviation for a relative change of one in every
+            second moment.
+        noise: (g,) standard deviations of the row groups where they are known [N m or N], used as they are.
+
+    Returns:
+        An Estimate with its certificate.
+
+    Raises:
+        OptionError: knowledge about things that are not there.
+        FitError: pieces of knowledge contradict each other (they are named), or no verified solution is found.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> robot, rng = sy.library.scara(), np.random.default_rng(0)
+        >>> q, v, a = rng.normal(size=(3, 200, robot.nv))
+        >>> tau = sy.inverse_dynamics(robot, q, v, a)
+        >>> log = sy.Log(t=np.arange(200) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
+        >>> estimate = sy.fit.consistent(sy.accumulate(robot, log))
+        >>> estimate.physical, estimate.certificate.duality_gap < 1e-6
+        (True, True)
+    """
+    program = build(
+        info,
+        prior=prior,
+        within=within,
+        masses=masses,
+        fixed=fixed,
+        tied=tied,
+        bounds=bounds,
+        regularizer=regularizer,
+        weight=weight,
+        noise=noise,
+    )
+    return _estimate(*reweighed(program))
+
+
+def solve(program: Program) -> Estimate:
+    """The global minimum of a program, at its own noise, with every claim checked on the result.
+
+    Args:
+        program: of `fit.build`.
+
+    Returns:
+        An Estimate; its certificate says how far it may be from the best.
+
+    Raises:
+        FitError: what is known contradicts itself (the pieces are named), or no verified solution is found.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> rng, beta = np.random.default_rng(0), np.array([2.0, 0.1, 0, 0, 0.3, 0, 0.3, 0, 0, 0.3])
+        >>> Y = rng.normal(size=(100, 1, 10))
+        >>> info = sy.Information.from_arrays(Y, Y @ beta, layout=sy.terms.ParameterLayout(("body",)))
+        >>> estimate = sy.fit.solve(sy.fit.build(info, prior=beta[None]))
+        >>> bool(np.allclose(estimate.parameters, beta))
+        True
+    """
+    return _estimate(program, _minimum(program))
+
+
+def consistent_parameters(info: Information) -> np.ndarray:
+    """(p,) parameters of `consistent` with all its defaults, without proofs: enough to compare what fits cost. Errors
+    as there."""
+    program, solution = reweighed(build(info), rough=True)
+    return program.parameters(solution.w)
+
+
+def reweighed(program: Program, *, rough: bool = False) -> tuple[Program, Solution]:
+    """The program at the noise that its own solution leaves, and its solution. rough: see `minimum`.
+
+    Each fit tells the next its noise and the reference of homogeneous rows. To settle the noise at one reference before
+    the next would take twice the fits, and where motion is noisy it goes round in circles.
+    """
+    info, known = program.info.base, program.knowledge.noise
+    solution = _minimum(program, rough)
+    for _ in range(REWEIGHINGS):
+        found, noise = program.ratios, program.noise
+        base = info.basis.regroup(program.parameters(solution.w))
+        following = found.after(info, base) if found.groups.any() else None
+        unmet = found.groups & (not found.reference.any())  # rows that the fit was made without
+        found = found if following is None else following
+        left = noise if known is not None else _noise_left(program, solution, found.of(info), unmet)
+        same = bool((np.abs(np.log(left / noise)) < np.log(THRESHOLDS.overfitted)).all())
+        if same and following is None:
+            break
+        program = assembled(program.info, program.knowledge, ratios=found, noise=noise if same else left)
+        solution = _minimum(program, rough, solution)
+    return program, solution
+
+
+def _noise_left(program: Program, solution: Solution, seen: Information, unmet) -> np.ndarray:
+    """(g,) noise that least squares leaves, or a fit where that is more. unmet: (g,) rows that the fit did not have."""
+    least = first_noise(seen)
+    taken = degrees_taken(program.weighted, _covariance(program, solution))
+    left = joint_noise(seen, seen.basis.regroup(program.parameters(solution.w)), taken)
+    return np.where(unmet, least, np.maximum(least, left))
+
+
+def _minimum(program: Program, rough: bool = False, like: Solution | None = None) -> Solution:
+    """`minimum`, with FitError that names what contradicts what instead of Infeasible."""
+    try:
+        return minimum(program, like=like, rough=rough)
+    except Infeasible as error:
+        raise contradiction(program.coordinates, program.constraints) from error
+
+
+def _recentred(program: Program, solution: Solution) -> tuple[Program, Solution]:
+    """The same fit with its gap closed where that takes unknowns counted from what was found."""
+    for _ in range(RECENTRINGS):
+        if solution.gap < PROVEN:
+            break
+        around = program.parameters(solution.w)
+        try:
+            again = assembled(
+                program.info, program.knowledge, ratios=program.ratios, noise=program.noise, around=around
+            )
+            better = _minimum(again, like=solution)
+        except FitError:  # parameters on a border are no middle
+            break
+        if better.gap >= solution.gap:
+            break
+        program, solution = again, better
+    return program, solution
+
+
+def _estimate(program: Program, solution: Solution) -> Estimate:
+    program, solution = _recentred(program, solution)
+    info, knowledge, known = program.info, program.knowledge, program.constraints
+    parameters = _onto_bounds(known, program.parameters(solution.w))
+    rows = Rows(known)
+    depths = rows.depths(rows.slack(parameters, solution.aux))
+    certificate = _certificate(program, parameters, depths, solution.gap)
+    weakest = weak_directions(program.problem, info.layout, info.basis)
+    lost = scale_is_lost(program.problem.R, info, program.ratios, parameters, program.directions)
+    status = Status.LOST_SCALE if lost else Status.WEAK_EXCITATION if weakest else Status.OK
+    return estimate_of(
+        info,
+        f"physically consistent least squares ({knowledge.regularizer.name} prior, weight {knowledge.weight:g})",
+        parameters,
+        _covariance(program, solution),
+        noise=program.noise,
+        status=status if certificate.duality_gap < THRESHOLDS.accurate else Status.INACCURATE,
+        physical=certificate.smallest_eigenvalue > 0,
+        certificate=certificate,
+        weakest=weakest,
+        fixed=program.fixed,
+        lower_bounds=knowledge.lower_bounds,
+        binding=tuple(
+            each.label
+            for each, depth in zip(known, depths, strict=True)
+            if not each.equality and depth < THRESHOLDS.active
+        ),
+        notes=(*knowledge.notes, *program.ratios.notes(info.group_names)),
+    )
+
+
+def _covariance(program: Program, solution: Solution) -> np.ndarray:
+    """(r, r) covariance of the base parameters from data and prior, inequalities left aside."""
+    from scipy.linalg import solve_triangular
+
+    base = program.info.basis.regrouping @ program.directions
+    spread = solve_triangular(solution.F, base.T, trans=1, check_finite=False)
+    return 2 * spread.T @ spread
+
+
+def _onto_bounds(known, parameters) -> np.ndarray:
+    """Bounded friction within rounding of its bound is put there."""
+    parameters = parameters.copy()
+    for each in known:
+        if each.cones == (("nonnegative", 1),) and np.count_nonzero(each.A) == 1:
+            column = int(np.flatnonzero(each.A[0])[0])
+            slack = float(each.b[0] - each.A[0] @ parameters)
+            if -ROUNDING < slack < 0:
+                parameters[column] = each.b[0] / each.A[0, column]
+    return parameters
+
+
+def _certificate(program: Program, parameters, depths, gap: float) -> Certificate:
+    """Check the constraints on the parameters themselves. Raises FitError when one is violated."""
+    known = program.constraints
+    inverse = np.linalg.inv(np.linalg.cholesky(pseudo.to_matrix(program.knowledge.prior)))
+    J = pseudo.to_matrix(parameters[program.info.layout.inertial].reshape(-1, 10))
+    smallest = float(np.linalg.eigvalsh(inverse @ J @ np.swapaxes(inverse, -1, -2)).min(initial=np.inf))
+    equality = np.array([each.equality for each in known], dtype=bool)
+    broken = [
+        f"{each.label} ({depth:.1e})"
+        for each, depth in zip(known, depths, strict=True)
+        if depth < -ROUNDING - DIGITS * float((np.abs(each.A) @ np.abs(parameters)).max(initial=0.0))
+    ]
+    if broken:
+        raise FitError(f"The solution failed its own check: {'; '.join(broken)}.")
+    return Certificate(gap, smallest, float(depths[~equality].min(initial=np.inf)))

@@ -1,0 +1,208 @@
+"""Intervals for base parameters and for every parameter of a constrained fit, from Informations of blocks.
+
+What motion and log show on their own (base parameters, and parameters outside every null space): least squares with
+block-robust variance and t quantiles (`fit.sandwich`), free of the prior and cut off where no body can be. The rest: a
+multiplier bootstrap, in which scores of blocks and prior are perturbed together and every perturbed problem is solved
+inside the constraints (`fit.barrier`). Percentiles of constrained fits cover too little next to a constraint (Andrews
+2000; docs/uncertainty.md has figures), which is why they are left to parameters for which there is nothing better.
+An interval always contains the estimate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import FitError, OptionError
+from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
+from steelyard.fit.estimate import Estimate
+from steelyard.fit.intervals import Intervals, Source, sources_of
+from steelyard.fit.model_discrepancy import find_discrepancy
+from steelyard.fit.posterior import Posterior, constrained, posterior
+from steelyard.fit.prior import consistent_prior
+from steelyard.information import Information
+
+NONNEGATIVE = (0, 4, 6, 9)  # mass and moments of inertia among the ten of a body
+DRAWS, FEWEST_DRAWS, LARGE = 200, 30, 100  # bootstrapped fits, and parameters from which there are fewer of them
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """How sure an Estimate is.
+
+    parameters, base: Intervals of all p parameters and of the r base parameters. covariance: (r, r) of the base
+    parameters, from data and prior. noise: (g,) residual deviation of each row group. draws: (n, p) bootstrapped
+    parameters, each inside the constraints. blocks: how many were told apart, degrees: (r,) of freedom they leave.
+    inflation: deviations over those that samples as independent as the Information says (`independence`) would have.
+    lacking: what the torques of joints show that the model does not have, (joint, what).
+    centers: (nb, 3, 3) m^2, covariance of each body's centre of mass in its frame, from data and prior, constraints
+    left aside; NaN where the mass is not positive.
+    """
+
+    estimate: Estimate
+    parameters: Intervals
+    base: Intervals
+    covariance: np.ndarray
+    noise: np.ndarray
+    draws: np.ndarray
+    blocks: int
+    degrees: np.ndarray
+    inflation: float
+    lacking: tuple[tuple[str, str], ...]
+    centers: np.ndarray
+
+    def explain(self) -> tuple[str, ...]:
+        """What the torques show beyond the model, in a sentence; nothing where they show nothing."""
+        if not self.lacking:
+            return ()
+        joints: dict[str, list[str]] = {}
+        for joint, what in self.lacking:
+            joints.setdefault(joint, []).append(what)
+        told = "; ".join(f"{joint} ({', '.join(words)})" for joint, words in joints.items())
+        return (
+            f"The torques show more than the model has: {told}. Parameters that this may have shifted are labelled "
+            f"{Source.MODEL.value}, and their intervals allow for it.",
+        )
+
+
+def uncertainty(
+    estimate: Estimate,
+    blocks: Sequence[Information],
+    *,
+    prior=None,
+    weight: float = 1.0,
+    level: float = 0.95,
+    draws: int | None = None,
+    seed: int = 0,
+) -> Uncertainty:
+    """Intervals and labels for the parameters of a fit.
+
+    Args:
+        estimate: the fit.
+        blocks: contiguous pieces of the Information that was fitted, see `accumulate_blocks`; neighbours are merged
+            until they are independent.
+        prior, weight: as they were given to the fit.
+        level: probability of the two-sided intervals.
+        draws: bootstrapped fits, 200 by default, fewer for robots of more than a hundred parameters and none from 190;
+            intervals that lean on the prior then leave constraints aside, but for signs.
+        seed: of random numbers.
+
+    Returns:
+        An Uncertainty with intervals of all parameters and of the base parameters.
+
+    Raises:
+        OptionError: a level outside (0, 1), or a single draw.
+        FitError: the blocks belong to another regression, or are fewer than four.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> rng, beta = np.random.default_rng(0), np.array([2.0, 0.1, 0, 0, 0.3, 0, 0.3, 0, 0, 0.3])
+        >>> layout = sy.terms.ParameterLayout(("body",))
+        >>> Y = rng.normal(size=(20, 50, 1, 10))
+        >>> tau = Y @ beta + 0.1 * rng.normal(size=(20, 50, 1))
+        >>> blocks = [sy.Information.from_arrays(*each, layout=layout) for each in zip(Y, tau)]
+        >>> estimate = sy.fit.consistent(sum(blocks), prior=beta[None])
+        >>> found = sy.fit.uncertainty(estimate, blocks, prior=beta[None])
+        >>> found.base.labels[0], bool(found.base.lower[0] < 2.0 < found.base.upper[0])
+        ('data-determined', True)
+    """
+    from scipy.special import stdtrit
+
+    if not 0 < level < 1:
+        raise OptionError(f"level={level}: the probability of an interval lies between 0 and 1.")
+    draws = affordable(estimate.layout.size) if draws is None else draws
+    if draws < 2 and draws != 0:
+        raise OptionError(f"draws={draws}: a spread needs at least 2 bootstrapped fits; 0 does without.")
+    if not blocks or blocks[0].layout != estimate.layout:
+        raise FitError("These blocks have other columns than the estimate; accumulate them with the same options.")
+    scores = independent_blocks(sandwich(blocks, noise=estimate.noise, about=estimate.base))
+    count = estimate.layout.inertial.stop // 10
+    theta0 = consistent_prior(prior, estimate.prior, count)[0] if count else np.zeros((0, 10))
+    model = posterior(scores, theta0, weight=weight)
+    contrasts = np.concatenate([np.eye(estimate.layout.size), estimate.basis.regrouping])
+    discrepancy = find_discrepancy(blocks, scores)
+    shift = np.zeros(len(scores.solution)) if discrepancy is None else discrepancy.shift
+    sources = sources_of(scores, model, contrasts, discrepancy)
+    whitened = sources.lifted @ scores.to_base
+    own = scores.degrees(scores.to_base)  # of other columns than the base's the data shows nothing
+    degrees = np.append(np.ones(estimate.layout.size), own)
+    degrees[estimate.basis.columns] = own
+    typical, outside = float(np.median(degrees)), (1 - level) / 2
+    value = np.concatenate([estimate.parameters, estimate.base])
+    if draws:
+        found = _bootstrap(scores, shift, model, estimate.physical, draws, typical, seed)
+        spread = found @ contrasts.T
+        leaning, rest = spread.std(axis=0, ddof=1), np.quantile(spread, [outside, 1 - outside], axis=0)
+    else:
+        found, leaning = np.zeros((0, estimate.layout.size)), np.sqrt(sources.variance)
+        rest = value + np.outer([-1, 1], stdtrit(typical, 1 - outside) * leaning)
+    deviation = np.where(sources.seen, np.hypot(np.sqrt(scores.variance(whitened)), whitened @ shift), leaning)
+    middle, reach = whitened @ scores.solution, stdtrit(degrees, 1 - outside) * deviation
+    lower, upper = np.maximum(np.where(sources.seen, [middle - reach, middle + reach], rest), _least(estimate))
+    lower, upper = np.minimum(lower, value), np.maximum(upper, value)
+    given = list(estimate.fixed)
+    lower[given] = upper[given] = value[given]
+    deviation[given] = 0.0
+    labels = [Source.GIVEN if i in estimate.fixed else each for i, each in enumerate(sources.labels)]
+
+    def part(names, cut: slice) -> Intervals:
+        return Intervals(names, value[cut], lower[cut], upper[cut], deviation[cut], tuple(labels[cut]), level)
+
+    p = estimate.layout.size
+    return Uncertainty(
+        estimate=estimate,
+        parameters=part(estimate.layout.names, slice(0, p)),
+        base=part(estimate.base_names, slice(p, None)),
+        covariance=sources.spread[p:] @ sources.spread[p:].T,
+        noise=scores.noise,
+        draws=found,
+        blocks=scores.count,
+        degrees=degrees[p:],
+        inflation=float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))),
+        lacking=() if discrepancy is None else discrepancy.lacking,
+        centers=_centers(estimate, sources.spread[:p]),
+    )
+
+
+def affordable(parameters: int) -> int:
+    """Bootstrapped fits that take about a second (the cost grows with the cube of parameters); 0 rather than few."""
+    count = int(DRAWS * min(1.0, LARGE / max(parameters, 1)) ** 3)
+    return count if count >= FEWEST_DRAWS else 0
+
+
+def _bootstrap(
+    scores: Sandwich, shift, model: Posterior, physical: bool, draws: int, degrees: float, seed: int
+) -> np.ndarray:
+    """(draws, p) parameters of fits with perturbed scores and priors; multivariate t for few blocks."""
+    rng = np.random.default_rng(seed)
+    heavy = np.sqrt(degrees / rng.chisquare(degrees, size=(draws, 1)))
+    noise = rng.normal(size=(draws, scores.count)) @ scores.adjusted + rng.normal(size=(draws, 1)) * shift
+    target = model.target + heavy * noise
+    free = model.optimum(target, rng.normal(size=(draws, len(model.pull))))
+    return model.parameters(constrained(model, free) if physical else free)
+
+
+def _least(estimate: Estimate) -> np.ndarray:
+    """(p + r,) least values that a physical estimate can have; base parameters can have either sign."""
+    layout = estimate.layout
+    least = np.full(layout.size + estimate.basis.count, -np.inf)
+    if estimate.lower_bounds is not None:
+        least[: layout.size] = estimate.lower_bounds
+    if not estimate.physical:
+        return least
+    for i in range(layout.inertial.stop // 10):
+        least[[layout.body(i).start + k for k in NONNEGATIVE]] = 0.0
+    return least
+
+
+def _centers(estimate: Estimate, spread) -> np.ndarray:
+    """(nb, 3, 3) covariance of `c = h / m`, to first order: `dc = (dh - c dm) / m`. What is given does not vary.
+
+    spread: (p, s) of the parameters, see `Sources`.
+    """
+    mass = np.where(estimate.theta[:, 0] > 0, estimate.theta[:, 0], np.nan)
+    spread = spread.copy()
+    spread[list(estimate.fixed)] = 0.0
+    own = spread[estimate.layout.links].reshape(len(mass), 10, spread.shape[1])
+    centers = (own[:, 1:4] - (estimate.theta[:, 1:4] / mass[:, None])[:, :, None] * own[:, :1]) / mass[:, None, None]
+    return centers @ np.swapaxes(centers, 1, 2)

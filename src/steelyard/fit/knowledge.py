@@ -1,0 +1,316 @@
+"""What is known besides the data: masses, fixed and tied bodies, bounds, as words, as Python values and as constraints.
+
+A piece of knowledge is written in three ways: `link7=0.73` on the command line and in a `Job`, `{"link7": 0.73}` in
+Python, and labelled rows in a fit (paper B, sections IV and V). `knowledge_of` reads the options of a fit; the sets
+that hold a body's mass are in `fit.volumes`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import OptionError, choices
+from steelyard.fit.constraints import Constraint, body_index, equality
+from steelyard.fit.prior import REGULARIZERS, Regularizer, consistent_prior, torque_scale
+from steelyard.fit.volumes import around_prior, body_constraints, volumes
+from steelyard.fit.whitening import known_noise
+from steelyard.inertia import MOMENTS, pseudo
+from steelyard.information import Information
+from steelyard.terms import ParameterLayout
+
+MIRRORS = {"x": (-1.0, 1.0, 1.0), "y": (1.0, -1.0, 1.0), "z": (1.0, 1.0, -1.0)}
+PARTS = ("mass", "com", "inertia")
+MASS_FORM = "expected LINK=KG, LINK1+LINK2=KG for their sum, or all=KG for the whole robot; such as link7=0.73"
+FIX_FORM = "expected LINK=all, or LINK= and any of mass,com,inertia with commas; such as link7=mass,com"
+TIE_FORM = (
+    "expected LEFT=RIGHT for equal links, or LEFT=RIGHT:y for mirror images along the y axis (or x, z) of their frames"
+)
+
+
+@dataclass(frozen=True)
+class Tied:
+    """Two bodies with the same parameters in their own frames, or mirror images of each other.
+
+    mirror: "x", "y" or "z", the axis of the body frames normal to the mirror plane; None for identical bodies.
+    """
+
+    first: str
+    second: str
+    mirror: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What a fit takes as known besides the data.
+
+    prior: (nb, 10) consistent inertial parameters that the fit stays near. constraints: equalities first. notes: what
+    was assumed or repaired. regularizer, weight: how the prior counts. noise: (g,) standard deviations of the row
+    groups where they are known [N m or N]. lower_bounds: (p,) of friction and armature, -inf where there is none.
+    """
+
+    prior: np.ndarray
+    constraints: tuple[Constraint, ...]
+    notes: tuple[str, ...]
+    regularizer: Regularizer
+    weight: float
+    noise: np.ndarray | None = None
+    lower_bounds: np.ndarray | None = None
+
+
+def knowledge_of(
+    info: Information,
+    *,
+    prior=None,
+    within=None,
+    masses=None,
+    fixed=None,
+    tied=(),
+    bounds=None,
+    regularizer: str = "pullback",
+    weight: float = 1.0,
+    noise=None,
+) -> Knowledge:
+    """Options of `fit.consistent`, checked and read. Raises OptionError and what `fit.build` raises."""
+    if regularizer not in REGULARIZERS:
+        raise OptionError(f"Unknown regularizer {regularizer!r}. Choose from {choices(REGULARIZERS)}.")
+    if not (np.isfinite(weight) and weight > 0):
+        raise OptionError(f"weight is a positive number (it decides what the data leaves open); got {weight!r}.")
+    layout = info.layout
+    theta0, notes = consistent_prior(prior, info.robot, len(layout.bodies))
+    held = around_prior(volumes(within, info.robot), theta0, layout.bodies, fixed or {})
+    lower, upper = effect_bounds(layout, bounds or {})
+    size = np.ones(layout.size)
+    size[layout.inertial.stop :] = torque_scale(info)
+    constraints = (
+        *mass_constraints(layout, masses or {}),
+        *fixed_constraints(layout, theta0, fixed or {}),
+        *tied_constraints(layout, theta0, tied),
+        *body_constraints(layout, theta0, held),
+        *bound_constraints(layout, lower, upper, size),
+    )
+    return Knowledge(
+        prior=theta0,
+        constraints=constraints,
+        notes=(*notes, *held.notes),
+        regularizer=REGULARIZERS[regularizer],
+        weight=weight,
+        noise=known_noise(info, noise),
+        lower_bounds=lower,
+    )
+
+
+def masses_from(words: Iterable[str]) -> dict:
+    """{"link1": 2.5, ("link2", "link3"): 7.0} of `link1=2.5`, `link2+link3=7`. Raises OptionError."""
+    found = {}
+    for word in words:
+        names, number = _split(word, "mass", MASS_FORM)
+        try:
+            mass = float(number)
+        except ValueError:
+            raise OptionError(f"mass '{word}': '{number}' is no number of kilograms; {MASS_FORM}.") from None
+        if not 0 < mass < float("inf"):
+            raise OptionError(f"mass '{word}': a known mass is positive and finite; {MASS_FORM}.")
+        links = tuple(name.strip() for name in names.split("+"))
+        if not all(links):
+            raise OptionError(f"mass '{word}': a link's name is missing beside '+'; {MASS_FORM}.")
+        _add(found, links[0] if len(links) == 1 else links, mass, f"mass '{word}'")
+    return found
+
+
+def mass_words(masses: Mapping | Iterable[str]) -> tuple[str, ...]:
+    """The words of known masses; words stay as they are."""
+    if not isinstance(masses, Mapping):
+        return _words(masses)
+    return tuple(f"{n if isinstance(n, str) else '+'.join(n)}={mass}" for n, mass in masses.items())
+
+
+def mass_constraints(layout: ParameterLayout, masses: Mapping) -> list[Constraint]:
+    """Known masses: {"link1": 2.5} of a body, {("link1", "link2"): 7.0} of several, {"all": 18.0} of the whole."""
+    made = []
+    for names, mass in masses.items():
+        if not (isinstance(mass, int | float | np.floating) and np.isfinite(mass) and mass > 0):
+            raise OptionError(f"masses[{names!r}] is a positive number of kilograms; got {mass!r}.")
+        bodies = layout.bodies if names == "all" else (names,) if isinstance(names, str) else tuple(names)
+        row = np.zeros((1, layout.size))
+        for name in bodies:
+            row[0, layout.body(body_index(layout, name, "masses")).start] = 1.0
+        title = "all bodies together" if names == "all" else " + ".join(bodies)
+        made.append(equality(f"mass of {title} is {mass:g} kg", row / float(mass), np.ones(1)))
+    return made
+
+
+def fixed_from(words: Iterable[str]) -> dict[str, str | tuple[str, ...]]:
+    """{"link2": ("mass", "com"), "link3": "all"} of `link2=mass,com`, `link3=all`. Raises OptionError."""
+    found = {}
+    for word in words:
+        name, listed = _split(word, "fix", FIX_FORM)
+        parts = tuple(part.strip() for part in listed.split(","))
+        if parts != ("all",) and any(part not in PARTS for part in parts):
+            raise OptionError(f"fix '{word}': {FIX_FORM}.")
+        _add(found, name, "all" if parts == ("all",) else parts, f"fix '{word}'")
+    return found
+
+
+def fixed_words(fixed: Mapping | Iterable[str]) -> tuple[str, ...]:
+    """The words of what keeps the model's values; words stay as they are."""
+    if not isinstance(fixed, Mapping):
+        return _words(fixed)
+    return tuple(f"{name}={parts if isinstance(parts, str) else ','.join(parts)}" for name, parts in fixed.items())
+
+
+def fixed_constraints(layout: ParameterLayout, theta0, fixed: Mapping[str, str | Iterable[str]]) -> list[Constraint]:
+    """Parts of bodies that keep the prior's values: "mass", "com", "inertia" (about the centre of mass), several, or
+    "all".
+    """
+    made = []
+    for name, parts in fixed.items():
+        i = body_index(layout, name, "fixed")
+        parts = PARTS if parts == "all" else (parts,) if isinstance(parts, str) else tuple(parts)
+        unknown = [part for part in parts if part not in PARTS]
+        if unknown or not parts:
+            raise OptionError(f"fixed['{name}'] lists {choices((*PARTS, 'all'))}; got {unknown or 'nothing'}.")
+        if "inertia" in parts and "com" not in parts:
+            raise OptionError(
+                f"fixed['{name}']: the inertia about the centre of mass can be kept only where the centre of mass is "
+                "kept too (it is not a linear condition otherwise). Give ('com', 'inertia')."
+            )
+        rows, b = _fixed_rows(theta0[i], parts)
+        A = np.zeros((len(rows), layout.size))
+        A[:, layout.body(i)] = rows
+        made.append(equality(f"{name}: {', '.join(parts)} as in the prior", A, b))
+    return made
+
+
+def _fixed_rows(theta, parts) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (r, 10) and right-hand side of what stays, relative to the prior's own numbers."""
+    mass, size, E = theta[0], _sizes(theta), np.eye(10)
+    rows, b = [], []
+    for part in ("mass", "com", "inertia"):
+        if part not in parts:
+            continue
+        if part == "mass":
+            rows.append(E[:1] / mass)
+            b.append(np.ones(1))
+        elif part == "com":  # h = m c
+            rows.append((E[1:4] - np.outer(theta[1:4] / mass, E[0])) / size[1:4, None])
+            b.append(np.zeros(3))
+        else:  # I = Ic + m (|c|^2 1 - c c^T) with c fixed
+            point = pseudo.to_parameters(np.outer(*[np.append(theta[1:4] / mass, 1.0)] * 2))[4:]
+            rows.append((E[4:] - np.outer(point, E[0])) / size[4:, None])
+            b.append((theta[4:] - mass * point) / size[4:])
+    return np.concatenate(rows), np.concatenate(b)
+
+
+def tied_from(words: Iterable[str]) -> tuple[Tied, ...]:
+    """Ties of `left=right` and `left=right:y`. Raises OptionError."""
+    found = []
+    for word in words:
+        first, second = _split(word, "tie", TIE_FORM)
+        name, colon, mirror = second.rpartition(":")
+        if not colon:
+            name, mirror = second, None
+        if not name or (colon and mirror not in MIRRORS):
+            raise OptionError(f"tie '{word}': {TIE_FORM}.")
+        found.append(Tied(first, name, mirror))
+    return tuple(found)
+
+
+def tied_words(tied: Iterable[Tied | str]) -> tuple[str, ...]:
+    """The words of ties; words stay as they are."""
+    if isinstance(tied, str):
+        return (tied,)
+    return tuple(
+        each if isinstance(each, str) else f"{each.first}={each.second}" + (f":{each.mirror}" if each.mirror else "")
+        for each in tied
+    )
+
+
+def tied_constraints(layout: ParameterLayout, theta0, tied: Iterable[Tied]) -> list[Constraint]:
+    """Bodies that are equal to others, or their mirror images."""
+    made = []
+    for tie in tied:
+        if not isinstance(tie, Tied) or (tie.mirror is not None and tie.mirror not in MIRRORS):
+            raise OptionError(f"tied lists Tied(first, second, mirror='x'|'y'|'z'|None); got {tie!r}.")
+        first, second = (body_index(layout, name, "tied") for name in (tie.first, tie.second))
+        if first == second:
+            raise OptionError(f"tied: '{tie.first}' is tied to itself.")
+        size = np.maximum(_sizes(theta0[first]), _sizes(theta0[second]))[:, None]
+        A = np.zeros((10, layout.size))
+        A[:, layout.body(first)] = _mirrored(tie.mirror) / size
+        A[:, layout.body(second)] = -np.eye(10) / size
+        how = "equals" if tie.mirror is None else f"is the {tie.mirror} mirror image of"
+        made.append(equality(f"{tie.second} {how} {tie.first}", A, np.zeros(10)))
+    return made
+
+
+def _mirrored(mirror: str | None) -> np.ndarray:
+    """(10, 10) map of a body's parameters to its mirror image's."""
+    S = np.diag([*(MIRRORS[mirror] if mirror else (1.0, 1.0, 1.0)), 1.0])
+    return pseudo.to_parameters(S @ MOMENTS @ S).T
+
+
+def _sizes(theta) -> np.ndarray:
+    """(10,) typical sizes of a body's parameters: mass, mass times extent, mass times extent squared."""
+    J = pseudo.to_matrix(theta)
+    extent = np.sqrt(np.trace(J[:3, :3]) / theta[0])
+    return theta[0] * np.array([1.0] + [extent] * 3 + [extent**2] * 6)
+
+
+def effect_bounds(layout: ParameterLayout, bounds: Mapping[str, tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper bounds (p,) of friction, armature and extras; infinite where free.
+
+    bounds: by term ("viscous") or by column ("joint3.viscous"), the column's own counting more. Parameters that
+    cannot be negative are not unless bounds say so.
+    """
+    lower, upper = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
+    lower[layout.nonnegative] = 0.0
+    names = layout.names
+    for name, pair in sorted(bounds.items(), key=lambda item: item[0] in names):
+        columns = [names.index(name)] if name in names else layout.of_terms([name])
+        columns = [column for column in columns if column >= layout.inertial.stop]
+        if not columns:
+            known = (*layout.terms, *names[layout.inertial.stop :])
+            raise OptionError(f"bounds: no friction term or column '{name}'; there are {choices(known) or 'none'}.")
+        low, high = (-np.inf if pair[0] is None else pair[0], np.inf if pair[1] is None else pair[1])
+        if not low <= high:
+            raise OptionError(f"bounds['{name}'] are (lower, upper) with lower <= upper; got {pair!r}.")
+        lower[columns], upper[columns] = low, high
+    return lower, upper
+
+
+def bound_constraints(layout: ParameterLayout, lower, upper, size) -> list[Constraint]:
+    """Bounds of single columns, one constraint each side and column, or an equality where both sides are the same.
+
+    size: (p,) typical size of each column.
+    """
+    made = []
+    for column in np.flatnonzero(lower == upper):
+        row = np.eye(layout.size)[column : column + 1] / size[column]
+        label = f"{layout.names[column]} is {lower[column]:g} {layout.units[column]}"
+        made.append(equality(label, row, lower[column : column + 1] / size[column]))
+    for bound, sign, word in ((lower, 1.0, "at least"), (upper, -1.0, "at most")):
+        for column in np.flatnonzero(np.isfinite(bound) & (lower != upper)):
+            row = np.zeros((1, layout.size))
+            row[0, column] = -sign / size[column]
+            label = f"{layout.names[column]} {word} {bound[column]:g} {layout.units[column]}"
+            b = np.array([-sign * bound[column] / size[column]])
+            made.append(Constraint(label, row, np.zeros((1, 0)), b, (("nonnegative", 1),)))
+    return made
+
+
+def _words(words) -> tuple[str, ...]:
+    return (words,) if isinstance(words, str) else tuple(words)
+
+
+def _split(word: str, option: str, form: str) -> tuple[str, str]:
+    left, equals, right = word.partition("=")
+    if not (equals and left.strip() and right.strip()):
+        raise OptionError(f"{option} '{word}': {form}.")
+    return left.strip(), right.strip()
+
+
+def _add(found: dict, key, value, where: str):
+    if key in found:
+        raise OptionError(f"{where}: already given above. Say it once.")
+    found[key] = value

@@ -1,0 +1,59 @@
+"""Weighted least squares on base parameters: unbiased for clean regressors, no physical constraints."""
+
+from steelyard.fit.estimate import Estimate, Status, estimate_of
+from steelyard.fit.prior import model_parameters
+from steelyard.fit.whitening import (
+    Whitened,
+    known_noise,
+    require_enough_samples,
+    weak_directions,
+    weigh_by_noise,
+    whiten,
+)
+from steelyard.information import Information
+
+
+def least_squares(info: Information, *, noise=None) -> Estimate:
+    """Base parameters by least squares, rows weighted by the noise of their joint.
+
+    Args:
+        info: Information of a robot or of a raw regression.
+        noise: (g,) standard deviations of the row groups where they are known [N m or N]; iterated by default.
+
+    Returns:
+        An Estimate. Its full parameters are the ones nearest to the model's that have these base parameters (of least
+        norm without a model); they predict torques but need not be physical. The covariance (r, r) takes residuals as
+        independent between samples.
+
+    Raises:
+        FitError: fewer equations than unknowns.
+        OptionError: a noise of another shape.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> rng, beta = np.random.default_rng(0), np.array([2.0, 0.1, 0, 0, 0.3, 0, 0.3, 0, 0, 0.3])
+        >>> Y = rng.normal(size=(100, 1, 10))
+        >>> estimate = sy.fit.least_squares(sy.Information.from_arrays(Y, Y @ beta))
+        >>> bool(np.allclose(estimate.base, beta)), estimate.physical
+        (True, False)
+    """
+    require_enough_samples(info)
+    weighted, noise = weigh_by_noise(info, known_noise(info, noise))
+    problem = whiten(weighted)
+    return unconstrained("least squares", info, problem, problem.solve(), noise)
+
+
+def unconstrained(method: str, info: Information, problem: Whitened, base, noise) -> Estimate:
+    """The Estimate of base parameters (r,) that whitened data alone decided, at a noise (g,) of the row groups."""
+    prior = None if info.robot is None else model_parameters(info.robot, info.layout)
+    weakest = weak_directions(problem, info.layout, info.basis)
+    return estimate_of(
+        info,
+        method,
+        info.basis.lift(base, prior),
+        problem.covariance(),
+        noise=noise,
+        status=Status.WEAK_EXCITATION if weakest else Status.OK,
+        weakest=weakest,
+        notes=("Full parameters are base parameters lifted to the nearest model; they need not be physical.",),
+    )

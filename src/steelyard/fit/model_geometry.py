@@ -1,0 +1,168 @@
+"""A fit inside the geometry of the model, as far as the data agrees that the mass is there.
+
+Model files often show less than what moves: covers, motors and cables are missing, or an inertia was set for another
+design. Held inside such a shape, a link explains its torques clearly worse; then the data is believed, not the drawing.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from steelyard.errors import FitError, choices
+from steelyard.fit.cone_program import consistent
+from steelyard.fit.cone_solver import minimum
+from steelyard.fit.estimate import Estimate
+from steelyard.fit.homogeneous import ratios, ratios_about
+from steelyard.fit.knowledge import knowledge_of
+from steelyard.fit.program import Program, assembled
+from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.fit.volumes import CONSISTENT, GEOMETRY, OTHERS, Volumes, volumes
+from steelyard.fit.whitening import joint_noise
+from steelyard.inertia import is_realizable
+from steelyard.information import Information
+
+ALL_SHOWN = MappingProxyType({OTHERS: GEOMETRY})
+GROUPS = 8  # of doubted bodies, neighbours in the tree: more than so many are freed several at a time
+CLEAR = (
+    4.0  # times the evidence, and the excess, of a residual within some of the constraints that makes others needless
+)
+
+
+def consistent_within_geometry(info: Information, *, within: Mapping[str, object] = ALL_SHOWN, **options) -> Estimate:
+    """`consistent`, without the shapes of the model that the data contradicts, which a note names.
+
+    Only shapes that "all": "geometry" asks for are doubted; those of bodies named in `within` are kept. A shape is
+    contradicted where holding the mass inside raises the residual of a joint by more than a tenth and the likelihood
+    ratio is beyond noise. Arguments and errors as those of `consistent`; this is the fit of `identify`.
+    """
+    held_by = volumes(within, info.robot)
+    shown = [name for name in info.layout.body_names if name in held_by.geometric and name not in within]
+    if within.get(OTHERS) != GEOMETRY or not shown:
+        return consistent(info, within=within, **options)
+    tried = _Tried(Trials(info, options), within, shown)
+    outside = [] if tried.free is None else _outside(info, tried.free, held_by, shown)
+    freed = _necessary(tried, [], outside, size=-(-len(outside) // GROUPS))
+    try:
+        found = consistent(info, within=tried.within(freed), **options)
+    except FitError:
+        if freed == shown:
+            raise
+        freed = shown  # shapes so far from the data that nothing is found
+        found = consistent(info, within=tried.within(freed), **options)
+    if not freed:
+        return found
+    cost = "no model explains the torques"
+    if tried.bound is not None and tried.free is not None:
+        largest = _ratios(tried.trials.seen, tried.bound, tried.free).max()
+        cost = f"the torque residual is up to {largest:.3g} times as large"
+    note = (
+        f"The data contradicts the shape that the model shows of {choices(freed)}: with the mass inside, {cost}. It "
+        "may lie anywhere there; the model shows too little, or its shape is of another version."
+    )
+    return replace(found, notes=(*found.notes, note))
+
+
+def _outside(info: Information, free, held_by: Volumes, names: list[str]) -> list[str]:
+    """Bodies whose mass lies outside their shape in the fit without shapes, free (p,).
+
+    No other shape costs anything: with these alone freed, that fit is found again.
+    """
+    theta = dict(zip(info.layout.body_names, free[info.layout.links].reshape(-1, 10), strict=True))
+    return [name for name in names if not is_realizable(theta[name], held_by.sets[name])]
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Fits of an Information inside other volumes, at one noise and without proofs: enough to see what a shape costs.
+
+    options: of `consistent`, but for `within`.
+    """
+
+    info: Information
+    options: Mapping
+
+    def nearest(self, within, *, enough: Callable[[np.ndarray], bool] | None = None) -> np.ndarray:
+        """(p,) parameters of `consistent` inside these volumes; with `enough`, see `minimum`. Raises FitError."""
+        program = replace(self._program, knowledge=knowledge_of(self.info, within=within, **self.options))
+        return program.parameters(minimum(program, enough=enough, rough=True).w)
+
+    @cached_property
+    def seen(self) -> Information:
+        """The Information as a fit sees it, rows without torque as the ratios that they tell without volumes."""
+        return self._program.ratios.of(self.info)
+
+    @cached_property
+    def _program(self) -> Program:
+        """The program without volumes: these change neither its cost nor its equalities."""
+        found = ratios(self.info)
+        if found.groups.any():
+            found = ratios_about(self.info, consistent(self.info, **self.options).base)
+        return assembled(self.info, knowledge_of(self.info, **self.options), ratios=found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """Fits with more and less of the shapes. bounds: where mass may be with all; shown: names of their bodies."""
+
+    trials: Trials
+    bounds: Mapping[str, object]
+    shown: list[str]
+
+    def within(self, names) -> dict[str, object]:
+        """Where mass may be, without the shapes of some bodies."""
+        return {**self.bounds, **dict.fromkeys(names, CONSISTENT)}
+
+    @cached_property
+    def free(self) -> np.ndarray | None:
+        """(p,) the fit without any shape."""
+        return self._without(self.shown)
+
+    @cached_property
+    def bound(self) -> np.ndarray | None:
+        """(p,) the fit with all of them."""
+        return self._without([])
+
+    def contradicted(self, kept: list[str]) -> bool:
+        """Whether the data is explained clearly worse where only the shapes of some bodies are left aside.
+
+        Further constraints only add to what a fit within a few of them costs: one that is clearly worse is enough.
+        """
+        if not kept:
+            return self._contradicts(self.bound)
+        return self._contradicts(self._without(kept, enough=lambda parameters: self._contradicts(parameters, CLEAR)))
+
+    def _without(self, names, **options) -> np.ndarray | None:
+        """The fit without these shapes; None where there is none: shapes so far from the data that they cannot stay."""
+        try:
+            return self.trials.nearest(self.within(names), **options)
+        except FitError:
+            return None
+
+    def _contradicts(self, parameters, margin: float = 1.0) -> bool:
+        """Whether the data is explained clearly worse by parameters (p,) than without shapes."""
+        if parameters is None or self.free is None:
+            return True
+        info = self.trials.seen
+        ratios = _ratios(info, parameters, self.free)
+        nats = info.counts * info.independence * np.log(ratios)
+        return bool(nats[ratios > THRESHOLDS.shape_residual**margin].sum() > margin * THRESHOLDS.shape_evidence)
+
+
+def _necessary(tried: _Tried, kept: list[str], names: list[str], *, size: int) -> list[str]:
+    """Of bodies that may be freed, those that must be when `kept` are freed too, by halves down to a size."""
+    if not names or not tried.contradicted(kept):
+        return []
+    if len(names) <= size:
+        return names
+    first, second = names[: len(names) // 2], names[len(names) // 2 :]
+    needed = _necessary(tried, [*kept, *second], first, size=size)
+    return [*needed, *_necessary(tried, [*kept, *needed], second, size=size)]
+
+
+def _ratios(info: Information, bound, free) -> np.ndarray:
+    """(g,) residual of each row group with some parameters (p,) over that with others."""
+    before, after = (joint_noise(info.base, info.basis.regroup(each)) for each in (bound, free))
+    return before / after

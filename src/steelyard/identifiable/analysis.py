@@ -1,0 +1,240 @@
+"""The result of an analysis of identifiability: what an experiment can reveal, as data."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from steelyard.errors import ModelError, OptionError
+from steelyard.identifiable.basis import Basis
+from steelyard.identifiable.from_robot import mechanism_of
+from steelyard.identifiable.mechanism import Experiment, Mechanism
+from steelyard.identifiable.null_space import Block, basis_of_blocks, dependent_columns, regrouped, sparse_null_space
+from steelyard.identifiable.recursion import Recursion, null_space_recursion
+from steelyard.identifiable.subspaces import RankDecisions
+from steelyard.identifiable.thresholds import THRESHOLDS
+from steelyard.model import Robot
+
+
+class Status(Enum):
+    """Identifiable alone; in combination and chosen as base; in combination; unidentifiable."""
+
+    ALONE = "identifiable alone"
+    BASE = "identifiable in combination with others, chosen as base parameter"
+    COMBINED = "identifiable in combination with others"
+    UNIDENTIFIABLE = "unidentifiable"
+
+    @property
+    def symbol(self) -> str:
+        return {"ALONE": "★", "BASE": "●", "COMBINED": "○", "UNIDENTIFIABLE": "×"}[self.name]
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """The options of `identifiability`, as given."""
+
+    base: str | ArrayLike | None = None
+    motion: str = "dynamic"
+    sensors: tuple[str, ...] = ("joints",)
+    motors: bool = False
+    locked: Iterable[str] = ()
+    friction: tuple[str, ...] = ()
+    armature: bool = False
+    tolerance: float = THRESHOLDS.axis_rounding
+
+
+@dataclass(frozen=True)
+class Dimensions:
+    """Of one body: spans of its velocities V and of its parameters' combinations K, with what gravity adds, and the
+    number of ways to hand inertia to its parent unnoticed.
+    """
+
+    body: str
+    velocities: int
+    combinations: int
+    velocities_with_gravity: int
+    combinations_with_gravity: int
+    transfers: int
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Combinations of p parameters that an experiment reveals; parameters in the order of `names`, SI units.
+
+    method: "recursive" (paper C, provable), "recursive, coupled joints sampled" (the same, with the conditions of
+    mimic joints and unusual rotors sampled over their coordinates), "numeric" (rank of a stacked random regression) or
+    "numeric, closed loops".
+    decisions: its closest rank decisions. Large results stay sparse in `blocks` until a dense matrix is asked for.
+    """
+
+    robot: Robot
+    setup: Setup
+    mechanism: Mechanism
+    experiment: Experiment
+    method: str
+    decisions: RankDecisions
+    blocks: tuple[Block, ...]
+    dense: Basis | None
+    recursion: Recursion | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """(p,) one name a parameter: `link2.Ixx`, `rotor(joint1).Im`, `joint3.viscous`."""
+        return self.mechanism.names
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        return self.mechanism.units
+
+    @property
+    def values(self) -> np.ndarray:
+        """(p,) what the model states for all parameters."""
+        return self.mechanism.values
+
+    @property
+    def size(self) -> int:
+        """Number of parameters p."""
+        return self.mechanism.size
+
+    @property
+    def count(self) -> int:
+        """Number r of identifiable combinations."""
+        return self.size - sum(b.count for b in self.blocks) if self.dense is None else self.dense.count
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """(r,) base parameters: one column for each identifiable combination."""
+        if self.dense is not None:
+            return self.dense.columns
+        return np.setdiff1d(np.arange(self.size), dependent_columns(self.blocks))
+
+    @property
+    def base_names(self) -> tuple[str, ...]:
+        return tuple(self.names[c] for c in self.columns)
+
+    @cached_property
+    def basis(self) -> Basis:
+        """Base columns, regrouping (r, p) and null space (p, p - r), dense."""
+        return basis_of_blocks(self.mechanism, self.blocks) if self.dense is None else self.dense
+
+    @property
+    def null_space(self) -> np.ndarray:
+        """(p, p - r) changes of parameters that this experiment cannot notice; the identity on the dependent ones."""
+        return self.basis.null_space
+
+    def sparse_null_space(self):
+        """SciPy sparse (p, p - r) null space that joins neighbouring bodies only; linear in the number of bodies."""
+        from scipy.sparse import csc_array
+
+        return (
+            csc_array(self.dense.null_space)
+            if self.dense is not None
+            else sparse_null_space(self.mechanism, self.blocks)
+        )
+
+    def regroup(self, theta) -> np.ndarray:
+        """Base parameters (..., r) of full parameters (..., p), SI units, in time linear in the number of bodies."""
+        theta = self._full(theta)
+        if self.dense is not None:
+            return self.dense.regroup(theta)
+        moved = regrouped(self.mechanism, self.blocks, theta / self.mechanism.scale)
+        return (moved * self.mechanism.scale)[..., self.columns]
+
+    def lift(self, base, prior=None) -> np.ndarray:
+        """Full parameters (p,) with these base parameters (r,), nearest to a prior (p,), or to the model's own."""
+        prior = self.values if prior is None else self._full(prior)
+        base = np.asarray(base, dtype=float)
+        if base.shape != (self.count,):
+            raise OptionError(f"There are {self.count} base parameters; got an array of shape {base.shape}.")
+        scale = self.mechanism.scale
+        matrix = self.basis.regrouping * scale
+        change = np.linalg.lstsq(
+            matrix / scale[self.columns, None], (base - self.regroup(prior)) / scale[self.columns]
+        )[0]
+        return prior + scale * change
+
+    def project(self, theta) -> np.ndarray:
+        """The part (..., p) of parameters that matters: the smallest that this experiment cannot tell from them."""
+        scale = self.mechanism.scale
+        Q = np.linalg.qr(self.null_space / scale[:, None])[0]
+        scaled = self._full(theta) / scale
+        return scale * (scaled - (scaled @ Q) @ Q.T)
+
+    def distance(self, one, other) -> float:
+        """Relative difference of two models (Robots, or parameters (p,)) in all that this experiment can tell.
+
+        Norm of the difference of base parameters over the norm of the first's, each scaled by the robot's length.
+        """
+        scale = self.mechanism.scale[self.columns]
+        first, second = (self.regroup(self.parameters(x) if isinstance(x, Robot) else x) / scale for x in (one, other))
+        return float(np.linalg.norm(second - first) / max(np.linalg.norm(first), np.finfo(float).tiny))
+
+    def parameters(self, robot: Robot) -> np.ndarray:
+        """(p,) what another model of the same robot states for the parameters of this analysis."""
+        setup, terms = self.setup, self.mechanism.layout.terms
+        made = mechanism_of(
+            robot, base=setup.base, locked=setup.locked, motors=setup.motors, terms=terms, tolerance=setup.tolerance
+        )
+        if made.names != self.names:
+            raise ModelError(
+                f"Robot '{robot.name}' has other bodies or rotors than '{self.robot.name}' of this analysis."
+            )
+        return made.values
+
+    @cached_property
+    def status(self) -> tuple[Status, ...]:
+        """(p,) how each parameter can be known (paper C, Table 3)."""
+        return statuses(self)
+
+    @cached_property
+    def dimensions(self) -> tuple[Dimensions, ...] | None:
+        """Of each body, as in the last lines of the paper's tables; None for a numeric analysis."""
+        if self.recursion is None:
+            return None
+        still = replace(self.mechanism, gravity=np.zeros(6))
+        without = null_space_recursion(still, self.experiment)
+        assert without is not None
+        found = []
+        for i, node in enumerate(self.mechanism.nodes):
+            if node.name in self.mechanism.layout.body_names and len(node.columns):
+                kept = np.isin(node.columns, self.columns).sum()
+                dims = (*without.dimensions(i), *self.recursion.dimensions(i))
+                found.append(Dimensions(node.name, *dims, 10 - int(kept)))
+        return tuple(found)
+
+    def _full(self, theta) -> np.ndarray:
+        theta = np.asarray(theta, dtype=float)
+        if theta.shape[-1:] != (self.size,):
+            raise OptionError(f"Parameters are (..., {self.size}), in the order of `names`; got {theta.shape}.")
+        return theta
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}('{self.robot.name}', {self.count} of {self.size} parameters, {self.method})"
+
+
+def statuses(result: "Analysis") -> tuple[Status, ...]:
+    """(p,) status of each parameter."""
+    base = np.zeros(result.size, dtype=bool)
+    base[result.columns] = True
+    tied, seen = _tied_and_seen(result)
+    kinds = []
+    for j in range(result.size):
+        if base[j]:
+            kinds.append(Status.BASE if tied[j] else Status.ALONE)
+        else:
+            kinds.append(Status.COMBINED if seen[j] else Status.UNIDENTIFIABLE)
+    return tuple(kinds)
+
+
+def _tied_and_seen(result):
+    """Whether a column is tied to others by a null vector (p,), and whether changing it alone is noticed (p,)."""
+    negligible = max(THRESHOLDS.negligible, 10 * result.decisions.dropped)
+    regrouping = result.basis.regrouping / result.mechanism.scale[result.columns, None] * result.mechanism.scale
+    tied = np.zeros(result.size, dtype=bool)
+    others = regrouping.copy()
+    others[np.arange(len(result.columns)), result.columns] = 0.0
+    tied[result.columns] = np.abs(others).max(axis=1, initial=0.0) > negligible
+    return tied, np.abs(regrouping).max(axis=0, initial=0.0) > negligible

@@ -1,0 +1,158 @@
+"""The analysis of a robot as one document, for the command line and for reports, or as plain values for programs."""
+
+import json
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from html import escape
+
+import numpy as np
+
+from steelyard.errors import OptionError, choices
+from steelyard.identifiable.practical import Excitation, excitation
+from steelyard.identifiable.structural import Identifiability, identifiability, regression_basis
+from steelyard.identifiable.thresholds import THRESHOLDS
+from steelyard.model import Robot
+from steelyard.terms import layout_of
+
+FORMATS = ("text", "markdown", "html", "latex", "json")
+ROW, BODIES = re.compile(r"dim [VKT] +\d| "), re.compile(r"\d+ \S+  ")  # of the table, and the names below it
+KEPT = "\N{NO-BREAK SPACE}"
+
+
+def analyze_report(
+    robot: Robot,
+    *,
+    format: str = "text",
+    explain: str | Iterable[str] = (),
+    expressions: bool = True,
+    log=None,
+    coupling=(),
+    width: int | None = None,
+    **options,
+) -> str:
+    """Table, base parameters, explanations of some links and the excitation of a log.
+
+    format: "text", "markdown", "html" (a fragment), "latex" or "json" (`document`). explain: links, or "all". log: a
+    Log (or several) with q, v and a of this robot. coupling: joints that share a motor, see `coupled_motors`. width:
+    characters of a line of text, longer ones go on indented but for rows of the table; None keeps each whole. options:
+    of `identifiability`. Raises its errors, and OptionError for an unknown format.
+    """
+    if format not in FORMATS:
+        raise OptionError(f"format is one of {choices(FORMATS)}; got '{format}'.")
+    result = identifiability(robot, **options)
+    links = (
+        result.mechanism.layout.body_names if explain == "all" else (explain,) if isinstance(explain, str) else explain
+    )
+    terms = {"friction": result.setup.friction, "armature": result.setup.armature}
+    motors = tuple(coupled_motors(result, coupling)) if coupling else ()
+    data = None if log is None else excitation(log, robot, **terms)
+    if format == "json":
+        return json.dumps(document(result, links=links, motors=motors, data=data), indent=1, ensure_ascii=False)
+    sums = [_folded(line, width, sum=True) for line in result.expressions()] if expressions else []
+    sections = [("Base parameters", sums)] if expressions else []
+    for link in links:
+        lines = result.explain(link).splitlines()  # sums are indented there, and sentences with a colon
+        sections.append((link, [_folded(line, width, sum=line.startswith(" ") and ":" not in line) for line in lines]))
+    if motors:
+        sections.append(("Motors shared by joints", list(motors)))
+    if data is not None:
+        sections.append(("Excitation", data.summary().splitlines()))
+    table = result.table(format).splitlines()
+    if format == "text":
+        table = [line if ROW.match(line) else _folded(line, width, sum=bool(BODIES.match(line))) for line in table]
+    return "\n\n".join(["\n".join(table), *(_section(title, lines, format) for title, lines in sections)])
+
+
+def _section(title: str, lines: list[str], format: str) -> str:
+    if format == "html":
+        return f"<h2>{escape(title)}</h2>\n<pre>{escape(chr(10).join(lines))}</pre>"
+    body = "\n".join(lines)
+    if format == "markdown":
+        return f"## {title}\n\n```\n{body}\n```"
+    if format == "latex":
+        return f"\\paragraph{{{title.replace('_', chr(92) + '_')}}}\n\\begin{{verbatim}}\n{body}\n\\end{{verbatim}}"
+    return f"{title}\n{body}"
+
+
+def _folded(line: str, width: int | None, *, sum: bool = False) -> str:
+    """A line in several, indented from the second: at blanks, or of a sum before the sign of a term."""
+    if width is None:
+        return line
+    bound = re.sub(r"(?<=\S) (?![-+] )", KEPT, line) if sum else line
+    folded = textwrap.fill(bound, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return re.sub(r" +$", "", folded.replace(KEPT, " "), flags=re.MULTILINE)
+
+
+def document(
+    result: Identifiability, *, links: Iterable[str] = (), motors: Iterable[str] = (), data: Excitation | None = None
+) -> dict:
+    """All that the table and its sections say. links: those explained in words; motors: sentences on shared ones; data:
+    excitation by a log.
+
+    base_parameters: expression may end in how many more terms there are; regroups has them all, factor and name.
+    parameters: status is a name of `Status` (ALONE, BASE, COMBINED, UNIDENTIFIABLE), value what the model states.
+    """
+    parameters = zip(result.names, result.units, result.values, result.status, strict=True)
+    found = {
+        "robot": result.robot.name,
+        "count": result.count,
+        "size": result.size,
+        "method": result.method,
+        "bodies": list(result.mechanism.layout.body_names),
+        "parameters": [
+            {"name": name, "unit": unit, "value": float(value), "status": status.name}
+            for name, unit, value, status in parameters
+        ],
+        "base_parameters": [
+            {"name": name, "expression": text, "regroups": _terms(result, row)}
+            for name, text, row in zip(result.base_names, result.expressions(), result.basis.regrouping, strict=True)
+        ],
+        "dimensions": [asdict(each) for each in result.dimensions or ()],
+        "explained": {link: result.explain(link) for link in links},
+        "shared_motors": list(motors),
+        "notes": list(result.mechanism.notes),
+    }
+    if data is not None:
+        found["excitation"] = {
+            "rank": data.rank,
+            "condition": data.condition if data.agrees else None,
+            "level": {name: float(level) for name, level in zip(data.names, data.level, strict=True)},
+            "weakest": list(data.weakest),
+        }
+    return found
+
+
+def _terms(result: Identifiability, row) -> list:
+    """What a base parameter regroups, row (p,) of its factors in SI units; factors that are rounding left out."""
+    size = np.abs(row) * result.mechanism.scale
+    return [[float(row[j]), result.names[j]] for j in np.flatnonzero(size > THRESHOLDS.negligible * size.max())]
+
+
+def coupled_motors(result: Identifiability, coupling) -> Iterator[str]:
+    """One line a column of the couplings: known on its own account, or which columns it is one with.
+
+    result: of an experiment in which the robot, as it stands, moves freely and all joint torques are measured.
+    coupling: see `accumulate`. Raises OptionError for other experiments and unknown joints.
+    """
+    setup = result.setup
+    if setup.base is not None or setup.locked or setup.motion != "dynamic" or setup.sensors != ("joints",):
+        raise OptionError(
+            "Couplings are analysed where every joint of the robot, as it stands, moves and its torque is measured; "
+            "leave out the other base, static poses, sensors and locked joints."
+        )
+    terms = {"friction": setup.friction, "armature": setup.armature, "rotors": setup.motors}
+    layout = layout_of(result.robot, **terms, coupling=coupling)
+    basis = regression_basis(result.robot, layout)
+    for column, extra in enumerate(layout.extras, start=layout.extra.start):
+        made_of = basis.regrouping[:, column]
+        if column in basis.columns:
+            yield f"{extra.name}: identifiable beside everything else"
+        elif not np.any(np.abs(made_of) > THRESHOLDS.negligible_in_motor):
+            yield f"{extra.name}: not identifiable"
+        else:
+            names = [
+                layout.names[basis.columns[k]] for k in np.flatnonzero(np.abs(made_of) > THRESHOLDS.negligible_in_motor)
+            ]
+            yield f"{extra.name}: not to be told from {', '.join(names)}"

@@ -1,0 +1,213 @@
+"""What can be known of one link, in sentences, and which change of the experiment would reveal more."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from steelyard.errors import OptionError, choices
+from steelyard.identifiable.analysis import Analysis, Status
+from steelyard.identifiable.mechanism import GROUND
+from steelyard.identifiable.symbolic import expressions
+from steelyard.inertia import NAMES
+
+TILT = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])  # a rotation to no special direction
+TILTED = "mounting the robot tilted"
+COMBINATIONS_SHOWN = 8
+
+Again = Callable[..., Analysis]  # of changed options
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What one change of the experiment adds for a link: parameters known alone, known in combination, combinations."""
+
+    change: str
+    alone: tuple[str, ...]
+    combined: tuple[str, ...]
+    combinations: int
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        return self.combinations, len(self.alone), len(self.combined)
+
+
+def explain(result: Analysis, link: str, analyse: Again) -> str:
+    """Sentences about one link. analyse: the function that made the result, for changed experiments.
+
+    Raises OptionError that lists the links for an unknown one.
+    """
+    bodies = result.mechanism.layout.body_names
+    if link not in bodies:
+        raise OptionError(f"Robot '{result.robot.name}' has no moving link '{link}'. Its links: {choices(bodies)}.")
+    again = partial(_again, analyse, result)
+    lines = [*_motion(result, link), *_known(result, link)]
+    return "\n".join([*lines, *_transfers(result, link, again), *_changes(result, link, again)])
+
+
+def _motion(result: Analysis, link: str) -> list[str]:
+    if result.dimensions is None:
+        return [f"{link}: found numerically, from the rank of a random regression."]
+    d = result.dimensions[result.mechanism.layout.body_names.index(link)]
+    if result.setup.motion == "static":
+        return [f"{link}: the robot stands still, so only its weight shows."]
+    if d.velocities == 6:
+        return [f"{link} can move in every direction."]
+    if d.velocities == 0:
+        return [f"{link} does not move."]
+    more = d.velocities_with_gravity - d.velocities
+    gravity = f"; its weight acts along {more} more" if more else ""
+    return [f"{link} can only move in {d.velocities} of 6 directions{gravity}."]
+
+
+def _names_with(result: Analysis, link: str, *wanted: Status) -> list[str]:
+    start = result.mechanism.layout.body(result.mechanism.layout.body_names.index(link)).start
+    return [name for i, name in enumerate(NAMES) if result.status[start + i] in wanted]
+
+
+def _known(result: Analysis, link: str) -> list[str]:
+    alone = _names_with(result, link, Status.ALONE)
+    combined = _names_with(result, link, Status.BASE, Status.COMBINED)
+    unknown = _names_with(result, link, Status.UNIDENTIFIABLE)
+    lines = [f"Known by themselves: {_list(alone)}." if alone else "No parameter is known by itself."]
+    if combined:
+        lines.append(f"Known only in sums with others: {_list(combined)}. The sums are")
+        columns = _columns(result, link)
+        texts = zip(result.columns, _scaled(result)[:, columns], expressions(result), strict=True)
+        entering = [(c, text) for c, row, text in texts if np.abs(row).max() > 1e-9 and " " in text]
+        # the link's own first, then those of the nearest links below it
+        entering = [text for c, text in sorted(entering, key=lambda e: (max(columns.start - e[0] + 9, 0) // 10, e[0]))]
+        lines += [f"  {text}" for text in entering[:COMBINATIONS_SHOWN]]
+        if len(entering) > COMBINATIONS_SHOWN:
+            lines.append(f"  and {len(entering) - COMBINATIONS_SHOWN} more.")
+    if unknown:
+        verb = "has" if len(unknown) == 1 else "have"
+        lines.append(f"Cannot be known: {_list(unknown)} {verb} no effect on anything measured, in any motion.")
+    return lines
+
+
+def _transfers(result: Analysis, link: str, again: Again) -> list[str]:
+    """Why not more: in how many ways inertia moves across the joint unnoticed, and how many are the joint's own."""
+    if result.dimensions is None:
+        return []
+    index = result.mechanism.layout.body_names.index(link)
+    count = result.dimensions[index].transfers
+    if not count:
+        return []
+    node = next(n for n in result.mechanism.nodes if n.name == link and len(n.columns))
+    parent = "the ground" if node.parent == GROUND else result.mechanism.nodes[node.parent].name
+    text = f"Why not more: inertia can pass between {link} and {parent} in {count} ways that nothing measured shows"
+    own = _own_transfers(link, again)
+    if own is None or own >= count:
+        return [f"{text}; the axis of joint '{node.joint}' alone allows {own}." if own else f"{text}."]
+    return [f"{text}; {own} come with joint '{node.joint}' itself, {count - own} with what this experiment leaves out."]
+
+
+def _own_transfers(link: str, again: Again) -> int | None:
+    """Transfers that remain when everything below moves freely."""
+    free = again(base="floating", motion="dynamic", sensors=("joints",), locked=())
+    if free.dimensions is None:
+        return None
+    return {d.body: d.transfers for d in free.dimensions}[link]
+
+
+def _changes(result: Analysis, link: str, again: Again) -> list[str]:
+    gains = [_gain(result, link, change, tried) for change, tried in _candidates(result, link, again)]
+    gains = sorted((g for g in gains if any(g.size)), key=lambda g: g.size, reverse=True)
+    if not gains:
+        return ["No other base, mounting, sensor or freed joint would reveal more of it."]
+    return ["What would reveal more:", *(f"  {_sentence(gain)}" for gain in gains)]
+
+
+def _candidates(result: Analysis, link: str, again: Again):
+    """(words, result of the changed experiment)."""
+    setup, robot = result.setup, result.robot
+    sensors = set(setup.sensors)
+    if setup.motion == "static":
+        yield "moving instead of standing still", again(motion="dynamic")
+    if "joints" not in sensors:
+        words = "every motor" if robot.loops else "every joint"
+        yield f"measuring the torque of {words}", again(sensors=(*setup.sensors, "joints"))
+    if robot.loops:  # other bases and wrench sensors are not analysed with closed loops
+        if robot.gravity.any():
+            yield TILTED, again(robot=replace(robot, gravity=TILT @ robot.gravity))
+        return
+    for name in setup.locked:
+        kept = {n: v for n, v in setup.locked.items() if n != name} if isinstance(setup.locked, dict) else ()
+        rest = kept or tuple(n for n in setup.locked if n != name)
+        yield f"freeing joint '{name}'", again(locked=rest)
+    if not _free_base(result):
+        yield "letting the base move freely with its wrench measured", again(base="floating")
+        if robot.gravity.any():
+            tilted = replace(robot, gravity=TILT @ robot.gravity)
+            yield TILTED, again(robot=tilted)
+        if "base" not in sensors:
+            yield "a wrench sensor under the robot", again(sensors=(*setup.sensors, "base"))
+    wrist = f"wrench:{link}"
+    if wrist not in sensors and link in robot.body_names:
+        yield f"a wrench sensor in front of {link}", again(sensors=(*setup.sensors, wrist))
+
+
+def _free_base(result: Analysis) -> bool:
+    base = result.setup.base  # a word, twists or nothing
+    return result.robot.floating if base is None else isinstance(base, str) and base == "floating"
+
+
+def _again(analyse: Again, result: Analysis, *, robot=None, **changed) -> Analysis:
+    """The same analysis with some options changed."""
+    setup = result.setup
+    options = {
+        "base": setup.base,
+        "motion": setup.motion,
+        "sensors": setup.sensors,
+        "motors": setup.motors,
+        "locked": setup.locked,
+        "friction": setup.friction,
+        "armature": setup.armature,
+        "tolerance": setup.tolerance,
+    }
+    return analyse(robot or result.robot, **(options | changed))
+
+
+def _gain(before: Analysis, link: str, change: str, after: Analysis) -> Gain:
+    def level(result):
+        start = _columns(result, link).start
+        return [(s is not Status.UNIDENTIFIABLE) + (s is Status.ALONE) for s in result.status[start : start + 10]]
+
+    old, new = level(before), level(after)
+    alone = tuple(n for n, x, y in zip(NAMES, old, new, strict=True) if y == 2 and x < 2)
+    combined = tuple(n for n, x, y in zip(NAMES, old, new, strict=True) if y == 1 and x == 0)
+    return Gain(change, alone, combined, _entering(after, link) - _entering(before, link))
+
+
+def _entering(result: Analysis, link: str) -> int:
+    """Number of independent combinations of a link's parameters that matter."""
+    return int(np.linalg.matrix_rank(_scaled(result)[:, _columns(result, link)], tol=1e-6))
+
+
+def _columns(result: Analysis, link: str) -> slice:
+    return result.mechanism.layout.body(result.mechanism.layout.body_names.index(link))
+
+
+def _scaled(result: Analysis):
+    scale = result.mechanism.scale
+    return result.basis.regrouping / scale[result.columns, None] * scale
+
+
+def _sentence(gain: Gain) -> str:
+    parts = []
+    if gain.alone:
+        parts.append(f"{_list(gain.alone)} by {'itself' if len(gain.alone) == 1 else 'themselves'}")
+    if gain.combined:
+        parts.append(f"{_list(gain.combined)} in sums")
+    if not parts:
+        parts.append(
+            f"{gain.combinations} more combination{'s' if gain.combinations > 1 else ''} of the same parameters"
+        )
+    return f"{gain.change}: {' and '.join(parts)}."
+
+
+def _list(names) -> str:
+    names = list(names)
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"

@@ -1,0 +1,135 @@
+"""How well recorded data, or a planned motion, shows each identifiable combination."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.defaults import FRICTION
+from steelyard.dynamics import columns, effect_column, of_tree, regressor_rows, with_motors
+from steelyard.errors import LogError, OptionError
+from steelyard.identifiable.basis import Basis
+from steelyard.identifiable.loop_completion import on_tree
+from steelyard.identifiable.structural import regression_basis
+from steelyard.identifiable.thresholds import THRESHOLDS
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout, layout_of
+
+WORDS = 5  # parameters named in one direction
+CHUNK = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """Excitation of r base parameters by data.
+
+    names (r,): base parameters. rms (r,): root mean square of each column, N m per unit. singular (r,): singular
+    values of the regressor with unit columns over the largest, descending; directions (r, r): rows, theirs. level (r,):
+    share of each column that no combination of the others imitates: 1 is perfect, 0 is not excited.
+    """
+
+    names: tuple[str, ...]
+    rms: np.ndarray
+    singular: np.ndarray
+    directions: np.ndarray
+    level: np.ndarray
+
+    @property
+    def structural_rank(self) -> int:
+        """Number of combinations that some motion reveals."""
+        return len(self.names)
+
+    @property
+    def rank(self) -> int:
+        """Number of combinations that this data reveals at all."""
+        return int(np.count_nonzero(self.singular > THRESHOLDS.excited))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether this data reveals all that any motion can."""
+        return self.rank == self.structural_rank
+
+    @cached_property
+    def condition(self) -> float:
+        """Condition number of the regressor with unit columns."""
+        return float(1.0 / self.singular[-1]) if len(self.singular) and self.singular[-1] > 0 else np.inf
+
+    @cached_property
+    def weakest(self) -> tuple[str, ...]:
+        """One sentence for each direction that is weak or not excited, weakest first."""
+        weak = np.flatnonzero(self.singular < THRESHOLDS.weakly_excited)[::-1]
+        return tuple(self._sentence(i) for i in weak)
+
+    def _sentence(self, i: int) -> str:
+        direction = self.directions[i] / np.abs(self.directions[i]).max()
+        order = [j for j in np.argsort(-np.abs(direction))[:WORDS] if abs(direction[j]) > 0.1]
+        direction = direction * np.sign(direction[order[0]])
+        named = " ".join(f"{direction[j]:+.2g} {self.names[j]}" for j in order)
+        if self.singular[i] <= THRESHOLDS.excited:
+            return f"not excited: {named}"
+        return f"weakly excited ({self.singular[i]:.1e} of the best): {named}"
+
+    def summary(self) -> str:
+        """A few readable lines: ranks, condition, the weakest directions and parameters."""
+        verdict = "this data shows all of them" if self.agrees else f"this data shows {self.rank}"
+        lines = [f"{self.structural_rank} combinations can be known; {verdict}. Condition number {self.condition:.3g}."]
+        order = np.argsort(self.level)[:WORDS]
+        lines.append("Least excited: " + ", ".join(f"{self.names[j]} ({self.level[j]:.1e})" for j in order) + ".")
+        return "\n".join([*lines, *self.weakest])
+
+
+def excitation(data, robot: Robot | None = None, *, friction=FRICTION, armature: bool = False) -> Excitation:
+    """Excitation of an Information, or of one Log or several with q, v and a of a robot.
+
+    data: an Information (its own terms and row weights count), or Logs, which need `robot` (torques are not used, so
+    a planned motion will do). friction, armature: terms of the regression, as in `accumulate`. Raises OptionError and
+    LogError.
+    """
+    if hasattr(data, "gram"):
+        info = data.base
+        return from_gram(info.G, info.basis, info.layout, max(info.n, 1))
+    if robot is None:
+        raise OptionError("The excitation of a log needs the robot it moves: excitation(log, robot).")
+    robot = with_motors(robot)
+    layout = layout_of(robot, friction=friction, armature=armature)
+    basis = regression_basis(robot, layout)
+    gram, samples = np.zeros((basis.count, basis.count)), 0
+    for log in data if isinstance(data, Sequence) else [data]:
+        if log.v is None or log.a is None:
+            raise LogError(f"Log '{log.name}' has no v or a. Fill them with filters.differentiate first.")
+        channels = (on_tree(robot, log) if robot.loops else log).require("q", "v", "a")
+        for start in range(0, len(log.t), CHUNK):
+            q, v, a = (x[start : start + CHUNK].T for x in channels)
+            gram += _gram(robot, layout, basis, q, v, a)
+        samples += len(log.t)
+    return from_gram(gram, basis, layout, max(samples, 1))
+
+
+def from_gram(gram, basis: Basis, layout: ParameterLayout, samples: int) -> Excitation:
+    """Excitation of a Gram matrix (r, r) of base columns over a number of samples."""
+    size = np.sqrt(np.diag(gram))
+    unit = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(gram / unit[:, None] / unit)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    singular = np.sqrt(values / max(values.max(initial=0.0), np.finfo(float).tiny))
+    inverse = np.divide(1.0, values, out=np.full_like(values, np.inf), where=singular > THRESHOLDS.excited)
+    carried = vectors**2
+    with np.errstate(invalid="ignore"):
+        variance = np.where(carried > 1e-12, carried * inverse, 0.0).sum(axis=1)
+    level = np.where(size > 0, 1 / np.sqrt(np.maximum(variance, 1.0)), 0.0)
+    names = tuple(layout.names[c] for c in basis.columns)
+    return Excitation(names, size / np.sqrt(samples), singular, vectors.T, level)
+
+
+def _gram(robot: Robot, layout: ParameterLayout, basis: Basis, q, v, a):
+    if robot.loops:
+        rows = columns(robot, layout, of_tree(robot, q.T, v.T, a.T))[..., basis.columns].reshape(-1, basis.count)
+        return rows.T @ rows
+    full = np.zeros((robot.nv, layout.size, q.shape[1]))
+    full[:, layout.inertial] = regressor_rows(robot, q, v, a)
+    for dof in layout.dofs:
+        for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
+            full[dof, column] = effect_column(term, v[dof], a[dof])
+    rows = np.moveaxis(full[:, basis.columns], 1, 0).reshape(basis.count, -1)
+    return rows @ rows.T

@@ -1,0 +1,163 @@
+"""Structural identifiability: what an experiment can reveal of a robot's parameters, from its kinematics alone."""
+
+from collections.abc import Iterable
+from functools import cache, lru_cache, partial
+
+import numpy as np
+
+from steelyard.dynamics import closed_loop
+from steelyard.errors import ModelError, OptionError, choices
+from steelyard.identifiable.analysis import Analysis, Setup
+from steelyard.identifiable.basis import Basis
+from steelyard.identifiable.explanation import explain
+from steelyard.identifiable.from_robot import mechanism_of
+from steelyard.identifiable.mechanism import Experiment, sensors_of
+from steelyard.identifiable.motor_rotors import with_rotor_columns
+from steelyard.identifiable.null_space import basis_of_blocks, find_null_space, preference
+from steelyard.identifiable.numeric_rank import (
+    LOOPS_METHOD,
+    closed_basis,
+    numeric_basis,
+    random_regression,
+    with_extras,
+)
+from steelyard.identifiable.status_table import render
+from steelyard.identifiable.symbolic import expressions
+from steelyard.identifiable.thresholds import THRESHOLDS
+from steelyard.model import Robot
+from steelyard.terms import ParameterLayout, friction_terms, layout_of
+
+MOTIONS = ("dynamic", "static")
+
+
+class Identifiability(Analysis):
+    """An `Analysis` with its tables and sentences."""
+
+    def table(self, format: str = "text") -> str:
+        """Parameters against bodies with the paper's legend; format: text, markdown, html or latex."""
+        return render(self, format)
+
+    def explain(self, link: str) -> str:
+        """What can be known of one link, in words, and which change of the experiment would reveal more."""
+        return explain(self, link, identifiability)
+
+    def expressions(self) -> tuple[str, ...]:
+        """(r,) each base parameter with what is regrouped into it: `link1.Izz + x_joint2^2 link2.m`."""
+        return expressions(self)
+
+
+def identifiability(
+    robot: Robot,
+    *,
+    base=None,
+    motion: str = "dynamic",
+    sensors: str | Iterable[str] = "joints",
+    motors: bool = False,
+    locked=(),
+    friction=(),
+    armature: bool = False,
+    tolerance: float = THRESHOLDS.axis_rounding,
+) -> Identifiability:
+    """Which combinations of inertial parameters any motion can reveal, from the kinematics alone (paper C).
+
+    base: None (as the robot stands), "fixed", "floating" (free, its external wrench known), "planar" (on a horizontal
+    plane) or (6, k) twists `[v; w]` in the base body's frame that it may make. motion: "dynamic" or "static" (poses
+    held at rest). sensors: "joints" (torque of every joint, and the external wrench on a free base), "base" (a six-axis
+    sensor under the robot), or a list of joint names, of link names with such a sensor in front, "joints" and "base".
+    motors: whether `robot.rotors` are bodies with parameters of their own. locked: joints that never move (their torque
+    is not measured), or {name: coordinate}. friction, armature: terms of the regression, as in `accumulate`. tolerance:
+    smallest angle between axes [rad], or offset over the robot's characteristic length, that is taken as real.
+
+    Robots with closed loops have the torques of their independent joints (`robot.actuated`) measured and stand as they
+    are; their answer is numeric, and its `method` says so.
+
+    Raises OptionError and ModelError that list valid names.
+    """
+    _check(robot, motion, motors)
+    terms = layout_of(robot, friction=friction, armature=armature).terms
+    shown = tuple(term for term in terms if term in friction_terms())
+    setup = Setup(
+        base,
+        motion,
+        (sensors,) if isinstance(sensors, str) else tuple(sensors),
+        motors,
+        locked,
+        shown,
+        armature,
+        tolerance,
+    )
+    options = {"base": base, "locked": locked, "motors": motors, "terms": terms}
+    if robot.loops:
+        return _with_loops(closed_loop.with_motors(robot), setup, terms)
+    made = cache(partial(mechanism_of, robot, **options))
+    mechanism = made(tolerance=0.0)
+    measured = sensors_of(mechanism, robot, setup.sensors)
+    experiment = Experiment(motion == "dynamic", bool(measured.rows), measured.wrenches)
+    if not measured.rows or measured.complete:
+        solution = find_null_space(lambda allowed: made(tolerance=allowed), experiment, tolerance)
+        if solution is not None:
+            found = solution.recursion
+            method = "recursive" if not found.coupled else "recursive, coupled joints sampled"
+            parts = solution.mechanism, experiment, method, found.decisions, solution.blocks, None, found
+            return Identifiability(robot, setup, *parts)
+    mechanism = mechanism_of(robot, **options, reduce=False, tolerance=tolerance)
+    stacked = random_regression(mechanism, dynamic=experiment.dynamic, rows=measured.rows, wrenches=experiment.wrenches)
+    basis, decisions = numeric_basis(stacked, mechanism.scale, preference(mechanism))
+    return Identifiability(robot, setup, mechanism, experiment, "numeric", decisions, (), basis, None)
+
+
+def _check(robot: Robot, motion: str, motors: bool):
+    if motion not in MOTIONS:
+        raise OptionError(f"motion is one of {', '.join(MOTIONS)}; got '{motion}'.")
+    if motors and not robot.rotors:
+        raise ModelError(
+            f"Robot '{robot.name}' has no rotors. Describe them in its side file *.steelyard.toml, or leave motors out."
+        )
+
+
+def _with_loops(robot: Robot, setup: Setup, terms) -> Identifiability:
+    refused = [name for name in ("base", "motors", "locked") if getattr(setup, name)]
+    if refused:
+        raise OptionError(
+            f"{refused[0]}: robot '{robot.name}' has closed loops ({choices(robot.loop_names)}), which are analysed as "
+            f"they stand. Leave {choices(refused)} out, or analyse the open tree: dataclasses.replace(robot, loops=())."
+        )
+    mechanism = mechanism_of(robot, terms=terms)
+    experiment = Experiment(setup.motion == "dynamic", True, ())
+    basis, decisions = closed_basis(
+        robot,
+        mechanism.layout,
+        mechanism.scale,
+        preference(mechanism),
+        dynamic=experiment.dynamic,
+        sensors=setup.sensors,
+    )
+    return Identifiability(robot, setup, mechanism, experiment, LOOPS_METHOD, decisions, (), basis, None)
+
+
+@lru_cache(maxsize=32)
+def regression_basis(robot: Robot, layout: ParameterLayout, sensors: tuple[str, ...] = ("joints",)) -> Basis:
+    """Base parameters of a robot's regression, in the columns of a layout made by `layout_of`.
+
+    sensors: as of `identifiability`; balances of momentum and energy reveal what torques of all joints do.
+    """
+    if robot.loops:
+        mechanism = mechanism_of(robot, terms=layout.terms)
+        effects = len(layout.extras)
+        scale = np.concatenate([mechanism.scale, np.ones(effects)])
+        order = np.concatenate([preference(mechanism), mechanism.size + np.arange(effects)])
+        return closed_basis(robot, layout, scale, order)[0]
+    if sensors != ("joints",):
+        friction = tuple(term for term in layout.terms if term in friction_terms())
+        return identifiability(robot, sensors=sensors, friction=friction, armature="armature" in layout.terms).basis
+    if layout.extras:
+        return with_extras(robot, layout, regression_basis(robot, layout.without_extras))
+    made = partial(_made, robot, layout)
+    solution = find_null_space(made, Experiment(), THRESHOLDS.axis_rounding)
+    assert solution is not None, "only a wrench sensor can keep the recursion from an answer"
+    found = basis_of_blocks(solution.mechanism, solution.blocks)
+    return with_rotor_columns(robot, layout, found) if layout.rotor_names else found
+
+
+def _made(robot: Robot, layout: ParameterLayout, tolerance: float):
+    return mechanism_of(robot, motors=bool(layout.rotor_names), terms=layout.terms, tolerance=tolerance)

@@ -1,0 +1,64 @@
+"""Thresholds of the payload's identification and of what is said about a log, each with where it comes from.
+
+How often right logs come near them is in `docs/evidence/adversary/payloads.md`.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What counts as determined, as explained and as a mistake."""
+
+    fewest_poses: int = 4
+    """Poses that show a mass and a centre."""
+    determined: float = 0.1
+    """Relative standard deviation up to which a quantity counts as measured: within a fifth, with 95 %."""
+    misfit_searched: float = 0.02
+    """Share of the wrench beyond noise from which mistakes are looked for."""
+    misfit_with_care: float = 0.15
+    """The same from which a result is used with care."""
+    unexplained: float = 0.3
+    """The same from which there is no result."""
+    torques_unexplained: float = 0.7
+    """Share of the torque beyond the arm's, from joint torques: half its energy; more is the arm's model, not a
+    payload."""
+    cause: float = 0.3
+    """Share of the misfit: a mistake whose undoing leaves less is the cause."""
+    moved_mass: float = 0.02
+    """Share of the mass: stretches of time that move it further make it no result."""
+    chance: float = 1e-3
+    """p-value of an F test below which residuals depend on the pose."""
+    better_reading: float = 0.25
+    """Share of the residual: signs or axes with which so little is left are the right ones."""
+    explained: float = 0.2
+    """Residual over signal below which signs and axes of a log are right as they are."""
+    reading_unexplained: float = 0.5
+    """Residual over signal above which signs and axes explain nothing."""
+    saturated: float = 0.02
+    """Share of samples at exactly the extreme value of a channel."""
+    constant_pose: float = 0.08726646259971647
+    """rad (5 degrees): spread of gravity's direction in the sensor below which the pose counts as constant."""
+    outside_shape: float = 0.1
+    """Share of the shape's diagonal that a centre of mass may lie outside."""
+    same_motion: float = 0.1
+    """Mismatch of two motion signals, of the larger, up to which nothing is looked for."""
+    other_reading: float = 0.4
+    """Share of the mismatch: another reading of a signal that leaves less is the right one."""
+    unrelated_acceleration: float = 0.7
+    """Mismatch of accelerations that is a finding without a reading: lagging filters on poses of high noise leave up to
+    0.49 (`tray_experiment.recorded`, 1 to 4 rad/s)."""
+    unrelated_rate: float = 0.3
+    """The same of angular velocity, where they leave up to 0.10."""
+    gravity_refuted: float = 16.0
+    """Squared deviations that refute a strength of gravity; right logs come to 12."""
+    stray: float = 36.0
+    """Squared residual of six components, in deviations, of a sample that is not this payload's: 3e-6 of normal
+    samples."""
+    stretch: float = 80.0
+    """Squared sum of a window's residuals over what half the windows have; right logs come to 50."""
+    no_component: float = 1e-12
+    """Component of a unit vector below which it is rounding."""
+
+
+THRESHOLDS = Thresholds()

@@ -1,0 +1,226 @@
+"""The whole job: model and logs in; verified model, validation and files out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.diagnose import FATAL, Diagnosis, Fault, diagnose
+from steelyard.dynamics import with_motors
+from steelyard.errors import LogError, OptionError, choices
+from steelyard.fit import (
+    Estimate,
+    Generalization,
+    Uncertainty,
+    Validation,
+    consistent_within_geometry,
+    generalization,
+    ordinary_use,
+    uncertainty,
+    validate,
+)
+from steelyard.information import accumulate, accumulate_blocks, reversal_weights
+from steelyard.log import READERS, Finding, Log, checks, joined, order_of, read_log, split_blocks
+from steelyard.model import Robot
+from steelyard.pipeline.inspection import Inspection, health
+from steelyard.pipeline.job import Job
+from steelyard.pipeline.recording_costs import costs
+from steelyard.pipeline.robot_of_job import knowledge_of, load_with_side
+from steelyard.prepare import Prepared, load_word, prepare, settled, spectral_cutoff
+from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Outcome of a run: Estimate and Uncertainty, torque errors on the held-out samples before and after, notices.
+
+    findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded.
+    """
+
+    job: Job
+    prior: Robot
+    robot: Robot
+    estimate: Estimate
+    uncertainty: Uncertainty
+    before: Validation
+    after: Validation
+    held_out: Log
+    diagnosis: Diagnosis
+    generalization: Generalization
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    log_names: tuple[str, ...]
+    health: tuple[Inspection, ...]
+
+
+def run(job: Job, *, progress: Progress | None = None) -> Result:
+    """From files to a fit with intervals, validated. Writes nothing. Raises SteelyardError with a remedy."""
+    report = progress or (lambda stage, share: None)
+    report("reading the model", 0.0)
+    require_model_first(job)
+    robot = with_motors(load_with_side(job))
+    known, said = knowledge_of(job, robot)
+    options = job.columns
+    layout_of(robot, **options)  # refuses what the robot does not have before any log is read
+    order_of(job.smoother, None)
+    require_filtered(job)
+    require_acceptable(job.accept)
+    read = []
+    for k, path in enumerate(job.logs):
+        report(f"reading {Path(path).name}", (k + 0.2) / len(job.logs) * 0.6)
+        read.append(prepared_file(job, robot, path))
+    findings = [finding for each in read for finding in each.findings]
+    looked = tuple(health_of(each) for each in read)
+    require_motion([each.raw for each in read], job)
+    read, more = _settled(job, robot, read)
+    notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
+    whole = [each.log for each in read]
+    train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
+    report("accumulating information", 0.65)
+    if "sample_weights" in (weighed := weights_of(job, robot)):
+        options |= weighed
+        notes.append(
+            f"Samples where a joint nearly stands still (about {COULOMB_WIDTH} rad/s or m/s) count less, "
+            f"{job.reversal_weight:g} at standstill: friction is least certain there."
+        )
+    by_log = {
+        name: accumulate_blocks(robot, log, **options) for name, log in zip(_distinct(job.logs), train, strict=True)
+    }
+    blocks = [block for own in by_log.values() for block in own]
+    report("fitting", 0.75)
+    estimate = consistent_within_geometry(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
+    report("looking for faults", 0.8)
+    diagnosis = diagnose(estimate, whole)
+    require_no_fatal(diagnosis.faults, job.accept)
+    lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(estimate, read)
+    report("finding intervals", 0.85)
+    intervals = uncertainty(estimate, blocks, weight=job.weight)
+    report("validating", 0.95)
+    apart = _correlation_time(diagnosis)
+    test = [split_blocks(each.judged, validation=job.validation, gap=each.memory + apart)[1] for each in read]
+    held = joined(test, name="held-out samples")
+    before, after = validate(robot, held, rotors=job.rotors), validate(estimate, held)
+    reach = generalization(
+        estimate,
+        by_log,
+        reduce(add, [accumulate(robot, each, **job.columns) for each in test]),  # samples alike, as the error above
+        weight=job.weight,
+        other_motion=ordinary_use(robot, train, **job.columns),
+    )
+    result = Result(
+        job=job,
+        prior=robot,
+        robot=estimate.require_robot(),
+        estimate=estimate,
+        uncertainty=intervals,
+        before=before,
+        after=after,
+        held_out=held,
+        diagnosis=diagnosis,
+        generalization=reach,
+        findings=(*findings, *lost, *diagnosis.faults),
+        notes=(*notes, *intervals.explain(), *diagnosis.hints),
+        log_names=tuple(Path(path).name for path in job.logs),
+        health=looked,
+    )
+    report("done", 1.0)
+    return result
+
+
+def _distinct(paths: Sequence[str]) -> list[str]:
+    """File names of logs, with the folders of those that share a name."""
+    names = [Path(path).name for path in paths]
+    return [path if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
+
+
+def prepared_file(job: Job, robot: Robot, path) -> Prepared:
+    """A log file of a job, as the job uses it. Raises LogError for one that cannot be used."""
+    log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
+    return prepare(log, robot, **job.preparation)
+
+
+def health_of(log: Prepared) -> Inspection:
+    """How a log is as it was recorded."""
+    own = spectral_cutoff(log.raw, log.findings)
+    return health(log.raw, findings=log.findings, ready=log.filtered, cutoff=own)
+
+
+def weights_of(job: Job, robot: Robot) -> dict:
+    """The option of `accumulate` that says how much samples near standstill count, empty where all count alike."""
+    if not any(TERMS[term].directed for term in job.friction if term in TERMS) or job.reversal_weight == 1:
+        return {}
+    return {"sample_weights": partial(reversal_weights, robot, weight=job.reversal_weight)}
+
+
+def _settled(job: Job, robot: Robot, read: list[Prepared]) -> tuple[list[Prepared], tuple[str, ...]]:
+    """Logs with what takes a fit to be undone, and notes on it."""
+    if job.loads and not job.drive_gains:
+        raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
+    return settled(
+        robot,
+        read,
+        corrections=job.corrections,
+        currents=job.drive_gains,
+        loads=[(link, mass, prepared_file(job, robot, path).log) for link, mass, path in map(load_word, job.loads)],
+        validation=job.validation,
+        smoother=job.smoother,
+        columns=job.columns,
+        weights=weights_of(job, robot),
+    )
+
+
+def _correlation_time(diagnosis: Diagnosis) -> float:
+    """s after which the residual of no joint is like itself any more: twice its integrated autocorrelation."""
+    return max((2 * each.time_constant for each in diagnosis.residuals), default=0.0)
+
+
+def _losses(estimate: Estimate, read: list[Prepared]) -> tuple[Fault, ...]:
+    """What logs lack for good, and how to record again."""
+    return tuple(fault for each in read for fault in costs(estimate, each))
+
+
+def require_model_first(job: Job) -> None:
+    """Raise OptionError where there is no log, or model and log are the wrong way round."""
+    if not job.logs:
+        raise OptionError("At least one log is needed.")
+    models = [path for path in job.logs if Path(path).suffix.lower() in (".urdf", ".xml")]
+    if models and Path(job.model).suffix.lower() in READERS:
+        raise OptionError(f"{job.model} is a log and {models[0]} a model: the model comes first, then the logs.")
+
+
+def require_filtered(job: Job) -> None:
+    """Raise OptionError where torques are to be filtered and positions not."""
+    if job.cutoff == 0 and job.torque_cutoff is not None:
+        raise OptionError("With cutoff 0 nothing is filtered, torques neither: leave out the cutoff of torques.")
+
+
+def require_motion(logs: list[Log], job: Job) -> None:
+    """Raise LogError where no joint moves in any of the logs, nor from one to another."""
+    q = np.concatenate([log.q for log in logs])
+    if np.ptp(q, axis=0).max() < checks.STILL:
+        raise LogError(
+            f"No joint moves in {choices(Path(path).name for path in job.logs)}: a robot at rest in one pose shows one "
+            "torque a joint, which any model can be made to meet. Record a motion, such as one that `steelyard excite` "
+            "designs, or poses in several logs. If it did move, choose the columns of measured positions: --channels."
+        )
+
+
+def require_acceptable(codes: tuple[str, ...]) -> None:
+    """Raise OptionError for codes of findings that cannot be accepted."""
+    known = sorted(FATAL | checks.ACCEPTABLE)
+    for code in codes:
+        if code not in known:
+            raise OptionError(f"There is no finding {code!r} to accept; choose from {choices(known)}.")
+
+
+def require_no_fatal(faults: tuple[Fault, ...], accept: tuple[str, ...]) -> None:
+    """Raise LogError for fatal faults that are not accepted."""
+    fatal = [fault for fault in faults if fault.severity == "fatal" and fault.code not in accept]
+    if fatal:
+        words = " ".join(f"--accept {code}" for code in dict.fromkeys(fault.code for fault in fatal))
+        raise LogError(f"{' '.join(fault.message for fault in fatal)}\nTo go on all the same, give {words}.")

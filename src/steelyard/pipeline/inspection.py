@@ -1,0 +1,217 @@
+"""`inspect`: everything that can be said about a log before anything is identified from it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.diagnose import Fault, case_of, delays, diagnose, zeros
+from steelyard.errors import FitError
+from steelyard.fit import consistent
+from steelyard.information import accumulate
+from steelyard.log import (
+    Finding,
+    Log,
+    acceleration_noise,
+    gaps,
+    highest_cutoff,
+    torque_cutoff_for,
+)
+from steelyard.model import Robot
+from steelyard.pipeline.recording_costs import costs
+from steelyard.pipeline.signal import Signal, signals
+from steelyard.prepare import Prepared, filterable, prepare_to_look
+
+PARTS = 10  # stretches of equal number of samples
+STILL = 0.05  # of a joint's RMS speed, below which it hardly moves
+SHORTEST = 0.05  # share of a log that an idle end must take to be worth a word
+
+
+def shares(v: ArrayLike) -> NDArray[np.float64]:
+    """(parts, nv) RMS speed in each tenth of a log over that of the whole, 1 for even motion. v: (n, nv)."""
+    v = np.asarray(v, dtype=np.float64)
+    whole = np.sqrt(np.mean(v**2, axis=0))
+    parts = np.array([np.sqrt(np.mean(part**2, axis=0)) for part in np.array_split(v, min(PARTS, len(v)))])
+    return parts / np.where(whole > 0, whole, 1.0)
+
+
+def idle_ends(log: Log) -> Iterator[Finding]:
+    """A start or an end in which no joint moves, which fits do not mind, but splits do. log: with v."""
+    (v,) = log.require("v")
+    rms = np.sqrt(np.mean(v**2, axis=0))
+    moving = np.flatnonzero((np.abs(v) > STILL * rms).any(axis=1))
+    if not len(moving):
+        return
+    first, last = log.t[moving[0]], log.t[moving[-1]]
+    for code, place, length in (("idle_start", "first", first - log.t[0]), ("idle_end", "last", log.t[-1] - last)):
+        if length > SHORTEST * log.duration:
+            held = " It is what --validation holds out: give a smaller share, or cut it off." if place == "last" else ""
+            yield Finding(
+                code,
+                "warning",
+                f"No joint moves in the {place} {length:.3g} s of {log.duration:.3g} s: "
+                f"cut them off with log[(log.t >= {first:.6g}) & (log.t <= {last:.6g})].{held}",
+            )
+
+
+NOISY = 0.04  # RMS of noise in an acceleration over its motion, at the cutoff that `identify` takes by itself
+SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How a joint moved. span: rad or m. speed, acceleration: RMS of the filtered motion. moving: share of the time
+    above 0.01 rad/s or m/s. reversals: changes of direction. tenths: RMS speed in each tenth of the log, over
+    `speed`."""
+
+    joint: str
+    span: float
+    speed: float
+    acceleration: float
+    moving: float
+    reversals: int
+    tenths: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """name, samples, duration [s], rate [Hz], jitter (spread of the steps over their median), gaps (start, length), s.
+
+    cutoff: Hz that the spectrum asks for, torque_cutoff: Hz of torques beside it; None when they cannot be told. With a
+    model, of the joints whose torques tell, with standard deviations: delays, s, positive for torque that comes late;
+    zeros, rad or m that positions lack. findings: mistakes in words with what to do; faults: those that a model
+    shows.
+    """
+
+    name: str
+    samples: int
+    duration: float
+    rate: float
+    jitter: float
+    gaps: tuple[tuple[float, float], ...]
+    cutoff: float | None
+    torque_cutoff: float | None
+    signals: tuple[Signal, ...]
+    motion: tuple[Motion, ...]
+    delays: dict[str, tuple[float, float]]
+    zeros: dict[str, tuple[float, float]]
+    findings: tuple[Finding, ...]
+    faults: tuple[Fault, ...]
+    notes: tuple[str, ...]
+
+    def as_json(self) -> dict:
+        """Plain numbers, texts, lists and dictionaries."""
+        return asdict(self)
+
+
+def inspect(log: Log, robot: Robot | None = None) -> Inspection:
+    """Inspect a log; with a robot also delays, zeros of joints and mistakes that only a model shows.
+
+    Never refuses a log for its content: what cannot be computed is left out and said in the notes. Raises LogError for
+    a log of fewer than two samples.
+    """
+    found = prepare_to_look(log, robot)
+    notes = list(found.notes)
+    shown = _against(robot, found, notes) if robot is not None and log.tau is not None and found.filtered else {}
+    seen = health(log, findings=found.findings, ready=found.filtered, cutoff=found.cutoff)
+    return replace(seen, **shown, notes=(*seen.notes, *notes))
+
+
+def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, cutoff: float | None = None):
+    """What can be said of a log without a model, as an Inspection. findings: of `checks.check`; ready: the log with
+    filtered v and a, whose motion is described; cutoff: of `spectral_cutoff`. Raises LogError for fewer than
+    two samples."""
+    rate, steps, usable = log.rate, np.diff(log.t), filterable(findings)
+    holes = gaps(log.t) if usable else np.zeros(0, dtype=int)
+    channels = signals(log) if usable else ()
+    moved = _motion(ready) if ready is not None and ready.nq == ready.nv else ()
+    return Inspection(
+        name=log.name,
+        samples=len(log),
+        duration=log.duration,
+        rate=rate,
+        jitter=float(np.std(np.delete(steps, holes)) * rate),
+        gaps=tuple((float(log.t[i]), float(steps[i])) for i in holes),
+        cutoff=cutoff,
+        torque_cutoff=None if cutoff is None else torque_cutoff_for(log),
+        signals=channels,
+        motion=moved,
+        delays={},
+        zeros={},
+        findings=(
+            *findings,
+            *_resolution(log, channels, moved, cutoff, findings),
+            *(idle_ends(ready) if ready else ()),
+        ),
+        faults=(),
+        notes=tuple(log.notes),
+    )
+
+
+def _motion(log: Log) -> tuple[Motion, ...]:
+    q, v, a = log.require("q", "v", "a")
+    span = np.max(q, axis=0) - np.min(q, axis=0)
+    speed, change = (np.sqrt(np.einsum("nk,nk->k", x, x) / len(x)) for x in (v, a))
+    spread, found = shares(v), []
+    for j, joint in enumerate(log.labels):
+        column = np.ascontiguousarray(v[:, j])
+        forward = column[np.abs(column) > SLOW] > 0
+        found.append(
+            Motion(
+                joint=joint,
+                span=float(span[j]),
+                speed=float(speed[j]),
+                acceleration=float(change[j]),
+                moving=len(forward) / len(v),
+                reversals=int(np.count_nonzero(forward[1:] != forward[:-1])),
+                tenths=tuple(spread[:, j].tolist()),
+            )
+        )
+    return tuple(found)
+
+
+def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
+    """Delay of each joint's torque, zeros of the joints, and the faults that a physically consistent fit shows."""
+    if not len(found.clear):
+        return {}
+    try:
+        estimate = consistent(accumulate(robot, found.clear, armature=True))
+        case = case_of(estimate, [found.clear])
+        faults = diagnose(estimate, found.clear, case=case).faults
+        late = delays(case).by_name(robot.dof_names)
+        if not any(fault.severity == "fatal" for fault in faults):
+            faults = (*faults, *costs(estimate, found))
+    except FitError as error:
+        notes.append(f"not compared with the model: {error}")
+        return {}
+    meaningless = any(fault.severity == "fatal" for fault in faults)
+    off = {} if meaningless else zeros(case).by_name(robot.dof_names)
+    return {"delays": late, "zeros": off, "faults": faults}
+
+
+def _resolution(
+    log: Log, channels: Sequence[Signal], moved: Sequence[Motion], cutoff: float | None, findings: Sequence[Finding]
+):
+    """Positions whose steps or noise would make most of the acceleration, were it not filtered lower than usual."""
+    if cutoff is None or not moved or any(finding.code == "degrees" for finding in findings):
+        return
+    usual = highest_cutoff(log)
+    positions = [signal for signal in channels if signal.channel == "q"]
+    for signal, motion in zip(positions, moved, strict=True):
+        step = signal.quantum or 0.0
+        level = max(signal.noise, step / np.sqrt(12))
+        noise, own = (acceleration_noise(level, log.rate, each) for each in (usual, cutoff))
+        moving = np.sqrt(max(motion.acceleration**2 - own**2, 0.0))
+        if noise < NOISY * moving or noise == 0:
+            continue
+        stepped = step > signal.noise
+        what = f"come in steps of {step:.3g}" if stepped else f"have noise of {signal.noise:.3g}"
+        yield Finding(
+            "coarse_position" if stepped else "noisy_position",
+            "warning",
+            f"Positions of {signal.joint} {what}: filtered at {usual:.3g} Hz, acceleration has noise of {noise:.2g} "
+            f"beside {moving:.2g} of motion, {own:.2g} at {cutoff:.3g} Hz, therefore the cutoff. Log the motor's "
+            "encoder rather than rounded values, or move faster.",
+        )

@@ -1,0 +1,155 @@
+"""The one order in which a log is made ready for a robot: mistakes undone, checked, filtered, cleared, completed.
+
+    corrected -> checked -> evenly stamped -> filtered -> without clipped torques -> with the joints of closed loops
+
+What takes a fit to be undone (drive gains, unknown delays, torques beyond their limit) follows in `settled`.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+from steelyard.errors import LogError
+from steelyard.identifiable import on_tree
+from steelyard.log import (
+    BUTTERWORTH,
+    Finding,
+    Log,
+    checks,
+    cutoff_for,
+    filters,
+    masked,
+    saturated,
+    torque_cutoff_for,
+)
+from steelyard.model import Robot
+from steelyard.prepare.corrections import NOTHING, Corrections
+from steelyard.prepare.undo import corrected
+
+UNUSABLE = ("not_finite", "time_order", "time_duplicate", "few_samples", "no_velocity")  # no filter takes such logs
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A log as fits use it, and what was done to it.
+
+    raw: as recorded, with mistakes undone and stamps made even. filtered: the same with v and a, None where it cannot
+    be filtered. log: what is fitted, on the tree of a robot with loops and without clipped torques if asked. findings:
+    of the checks. cutoff, torque_cutoff: of positions and torques, Hz; 0 as recorded, None where they cannot be told.
+    refilter: what made `filtered`, for other torques of the same samples. unfilled: what to judge a model by where
+    `log` has torques that a fit filled in. notes: on what could not be done.
+    """
+
+    raw: Log
+    filtered: Log | None
+    log: Log
+    findings: tuple[Finding, ...]
+    cutoff: float | None
+    torque_cutoff: float | None
+    refilter: Callable[[Log], Log] | None = None
+    unfilled: Log | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def judged(self) -> Log:
+        """The samples that models are judged by: as measured."""
+        return self.unfilled or self.log
+
+    @property
+    def memory(self) -> float:
+        """s over which the filters of positions and torques carry a sample: the period at the lower cutoff."""
+        cutoffs = [each for each in (self.cutoff, self.log.bandwidth) if each]
+        return 1 / min(cutoffs) if cutoffs else 0.0
+
+    @cached_property
+    def clear(self) -> Log:
+        """The filtered log away from clipped torques, which look like many other mistakes."""
+        assert self.filtered is not None, "a log that could not be filtered has nothing to clear"
+        clipped = saturated(self.raw)
+        return masked(self.filtered, self.raw, clipped, self.torque_cutoff or 0.0, name="clipped torques")
+
+
+def prepare(
+    log: Log,
+    robot: Robot | None = None,
+    *,
+    corrections: Corrections = NOTHING,
+    cutoff: float | None = None,
+    torque_cutoff: float | None = None,
+    smoother: str = BUTTERWORTH,
+    coupling=(),
+    accept: tuple[str, ...] = (),
+) -> Prepared:
+    """Make a log ready for fits of a robot.
+
+    Args:
+        log: as read, with joint torques.
+        robot: it belongs to; without one, nothing is compared with a model.
+        corrections: mistakes to undo.
+        cutoff: of positions, Hz; None lets the spectrum decide, 0 takes v and a as recorded.
+        torque_cutoff: of torques, Hz; None as `filters.differentiate`.
+        smoother: "butterworth", "kalman" or "savgol".
+        coupling: groups of joints with a common motor, whose direction of motion is theirs together.
+        accept: codes of fatal findings in spite of which to go on.
+
+    Returns:
+        The log with v and a, and everything that was done and found on the way.
+
+    Raises:
+        LogError: for a log without torques, or with a fatal finding that is not accepted.
+        OptionError: for corrections or cutoffs that do not go with the log.
+    """
+    if log.tau is None:
+        raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
+    raw = corrected(robot, log, corrections)
+    findings = checks.require_usable(raw, robot, accept=accept)
+    if any(finding.code == "repeated_sample" for finding in findings):
+        raw = filters.restamp(raw)
+    own = cutoff_for(raw, cutoff, smoother=smoother)
+    band = torque_cutoff_for(raw, cutoff, torque_cutoff)
+    refilter = partial(with_motion, cutoff=own, torque_cutoff=band, smoother=smoother, coupling=coupling)
+    filtered = refilter(raw)
+    ready = Prepared(raw, filtered, filtered, findings, own, band, refilter)
+    fitted = ready.clear if corrections.saturation else filtered
+    return replace(ready, log=on_tree(robot, fitted) if robot is not None and robot.loops else fitted)
+
+
+def prepare_to_look(log: Log, robot: Robot | None = None) -> Prepared:
+    """The same of a log that nothing is refused for, at the cutoff that its spectrum asks for and with the samples that
+    were recorded: what cannot be done is said in the notes. log: with mistakes undone."""
+    findings = tuple(checks.check(log, robot))
+    cutoff = spectral_cutoff(log, findings)
+    if cutoff is None:
+        return Prepared(log, None, log, findings, None, None)
+    band = torque_cutoff_for(log)
+    try:
+        filtered = filters.differentiate(log, cutoff=cutoff, torque_cutoff=band)
+    except LogError as error:
+        return Prepared(log, None, log, findings, cutoff, band, notes=(f"motion not analysed: {error}",))
+    return Prepared(log, filtered, filtered, findings, cutoff, band)
+
+
+def spectral_cutoff(log: Log, findings: Iterable[Finding]) -> float | None:
+    """Hz that the spectrum of a log asks for; None where it cannot be told."""
+    return cutoff_for(log) if filterable(findings) else None
+
+
+def filterable(findings: Iterable[Finding]) -> bool:
+    """Whether any filter takes the log of these findings."""
+    return not any(each.code in UNUSABLE for each in findings)
+
+
+def with_motion(
+    log: Log,
+    cutoff: float | None = None,
+    *,
+    torque_cutoff: float | None = None,
+    smoother: str = BUTTERWORTH,
+    coupling=(),
+) -> Log:
+    """A log with v and a: filtered and differentiated as by `filters.differentiate`, or as recorded for cutoff 0."""
+    if cutoff == 0:
+        if log.v is None or log.a is None:
+            raise LogError(f"Log '{log.name}' has no recorded v or a; give a cutoff in Hz to differentiate positions.")
+        return log
+    return filters.differentiate(log, cutoff=cutoff, torque_cutoff=torque_cutoff, smoother=smoother, coupling=coupling)

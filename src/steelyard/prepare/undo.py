@@ -1,0 +1,199 @@
+"""Mistakes of a log, undone between reading and filtering: conventions, order of joints, signs, gears, offsets, stamps,
+delays, and gravity that a controller took off."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnose import Curves
+from steelyard.dynamics import inverse_dynamics
+from steelyard.errors import OptionError, choices
+from steelyard.log import Log, clipped_sides, convention_of, even_stamps, from_convention, full_turns
+from steelyard.model import ENDLESS, Joint, Robot, load, screw
+from steelyard.prepare.corrections import AUTO, Corrections, channel_of, number_of, pair_of
+
+ALL = "all"
+NEAR = 1e-6  # of a step: times closer than that are the same
+MOVED = {None: ("q", "v", "a", "tau"), "q": ("q", "v", "a"), "v": ("v",), "tau": ("tau",)}
+
+
+def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:
+    """A log of a robot as read, with mistakes undone: all but `unit` and `saturation`, which belong to reading and
+    filtering, and `delay="auto"`, which needs a fit.
+
+    Positions of joints that turn without limits are unwrapped, as their jumps by a full turn say nothing.
+    Raises OptionError for words that cannot be read, or joints that the log does not have.
+    """
+    if corrections.base is not None:
+        log = from_convention(log, convention_of(corrections.base))
+    for word in corrections.order:
+        log = _ordered(log, word)
+    for word in corrections.scale:
+        log = _scaled(log, word)
+    for joint in corrections.unwrap:
+        _require_positions(log, joint)
+        log = _unwrapped(log, np.flatnonzero(_columns(log, joint)), joint)
+    log = log if robot is None else _endless_unwrapped(robot, log)
+    for word in corrections.offset:
+        joint, text = pair_of(word, "offset", "joint2=0.1")
+        _require_positions(log, word)
+        log = log.replace(q=log.q + number_of(text, word) * _columns(log, joint), v=log.v, a=log.a)
+        log = log.noted(f"q of {joint}: {text} added")
+    if corrections.even_stamps:
+        log = even_stamps(log)
+    late = delays_of(log, [word for word in corrections.delay if word != AUTO])
+    log = shifted(log, late) if late.any() else log
+    if corrections.gravity_compensated and corrections.gravity_model is not None:
+        raise OptionError("Either the given model's gravity was taken off the torques or another's: name one of them.")
+    if corrections.gravity_compensated:
+        if robot is None:
+            raise OptionError("Adding gravity to torques takes the model of the robot.")
+        log = with_gravity(robot, log)
+    if corrections.gravity_model is not None:
+        log = with_gravity_of(corrections.gravity_model, robot, log)
+    return log
+
+
+def delays_of(log: Log, words: Sequence[str]) -> np.ndarray:
+    """(nv,) s by which torques come late."""
+    late = np.zeros(log.nv)
+    for word in words:
+        joint, text = pair_of(word, "delay", "joint3=0.012, or auto")
+        late = np.where(_columns(log, joint), number_of(text, word), late)
+    return late
+
+
+def shifted(log: Log, delay: np.ndarray) -> Log:
+    """The log with torques that came `delay` (nv,) s late put back to their time, by cubic splines within each stretch
+    without a gap. Samples whose torque lies beyond the end of a stretch keep the last one. Torques beside a sample that
+    is clipped stay at the limit and count as clipped, and those between weights of zero get none."""
+    text = ", ".join(f"{name} {1000 * x:.1f} ms" for name, x in zip(log.labels, delay, strict=True) if x)
+    (tau,) = log.require("tau")
+    moved, side = Curves([log], 1).at(delay), clipped_sides(log)
+    weights, clipped = None if log.weights is None else log.weights.copy(), side.copy()
+    limited = side.any(axis=0)  # beyond whose extremes splines shoot
+    moved[:, limited] = np.clip(moved, tau.min(axis=0), tau.max(axis=0))[:, limited]
+    for dof in np.flatnonzero(delay):
+        before, after = _beside(log.t, log.t + delay[dof])
+        clipped[:, dof] = np.where(side[after, dof], side[after, dof], side[before, dof])
+        for near in (before, after):
+            at = side[near, dof] != 0
+            moved[at, dof] = tau[near, dof][at]
+        if weights is not None and log.weights is not None:
+            weights[:, dof] = np.minimum(log.weights[before, dof], log.weights[after, dof])
+    return log.replace(tau=moved, weights=weights, clipped=clipped).noted(f"tau taken later: {text}")
+
+
+def _beside(t, at) -> tuple[np.ndarray, np.ndarray]:
+    """Samples before and after each of some times, one and the same where a time is that of a sample."""
+    near = NEAR * np.median(np.diff(t))
+    before, after = np.searchsorted(t, at + near, side="right") - 1, np.searchsorted(t, at - near)
+    return np.clip(before, 0, len(t) - 1), np.clip(after, 0, len(t) - 1)
+
+
+def _ordered(log: Log, word: str) -> Log:
+    channel, names = channel_of(word)
+    joints = [name.strip() for name in names.split(",")]
+    if sorted(joints) != sorted(log.labels):
+        raise OptionError(f"order {word!r} must name each joint of the log once: {choices(log.labels)}.")
+    if channel not in ("tau", "v"):
+        _require_positions(log, word)
+    source = [joints.index(label) for label in log.labels]
+    moved = {key: x[:, source] for key in MOVED[channel] if (x := getattr(log, key)) is not None}
+    return log.replace(**moved).noted(f"{', '.join(moved)}: columns taken for {names}")
+
+
+def _scaled(log: Log, word: str) -> Log:
+    left, text = pair_of(word, "scale", "tau:joint3=-1")
+    channel, joint = channel_of(left)
+    factor = np.where(_columns(log, joint), number_of(text, word), 1.0)
+    if not factor.all():
+        raise OptionError(f"scale {word!r}: a factor is not zero.")
+    if channel not in ("tau", "v"):
+        _require_positions(log, word)
+    changed = {key: x * factor for key in MOVED[channel] if (x := getattr(log, key)) is not None}
+    return log.replace(**changed).noted(f"{', '.join(changed)} of {joint} multiplied by {text}")
+
+
+def _endless_unwrapped(robot: Robot, log: Log) -> Log:
+    """The log with positions of joints without limits unwrapped."""
+    endless = {joint.name for joint in robot.free_joints if joint.kind == "revolute" and _endless(joint)}
+    places = {robot.dof_names[dof]: place for dof, place in robot.scalar_positions.items()}
+    names = [name for name in places if name in endless] if log.nq == robot.nq else []
+    columns = [places[name] for name in names]
+    jumps = np.any(full_turns(log.q[:, columns], 2 * np.pi), axis=0)
+    for place in np.flatnonzero(jumps):
+        log = _unwrapped(log, [columns[place]], names[place])
+    return log
+
+
+def _endless(joint: Joint) -> bool:
+    """Whether a joint about an axis comes back to the same pose after a turn, again and again."""
+    return bool(joint.upper[0] - joint.lower[0] > ENDLESS) and not screw(joint)[2]
+
+
+def _unwrapped(log: Log, columns, joint: str) -> Log:
+    q = log.q.copy()
+    q[:, columns] = np.unwrap(q[:, columns], axis=0)
+    return log.replace(q=q, v=log.v, a=log.a).noted(f"q of {joint}: jumps by full turns taken out")
+
+
+def _columns(log: Log, joint: str) -> np.ndarray:
+    """(nv,) True for the columns that a word speaks of."""
+    if joint != ALL and joint not in log.labels:
+        raise OptionError(f"There is no joint {joint!r}; joints of the log are {choices(log.labels)}, or {ALL}.")
+    return np.array([joint in (ALL, label) for label in log.labels])
+
+
+def _require_positions(log: Log, word: str) -> None:
+    if log.nq != log.nv:
+        raise OptionError(f"{word!r}: q of log {log.name!r} has {log.nq} columns for {log.nv} freedoms.")
+
+
+def with_gravity(robot: Robot, log: Log) -> Log:
+    """The log with the gravity torque of the given model added, which its controller had taken off. It remembers which
+    torques were clipped before. Raises OptionError for a robot without gravity."""
+    return _added(log, _gravity(robot, log.q, "the given model"), "the given model")
+
+
+def with_gravity_of(path: str, robot: Robot | None, log: Log) -> Log:
+    """The same of the model file that the controller uses, in the gravity of the given robot, or the file's own.
+
+    Joints are matched by name; the file may name others in the same folders as the robot. Raises ModelError for a file
+    that cannot be read, OptionError for a model with other joints, or whose positions are not one number a joint.
+    """
+    known = {} if robot is None else {"gravity": robot.gravity, "folders": robot.source.folders if robot.source else ()}
+    used = load(path, **known)
+    names = log.labels if robot is None else robot.dof_names
+    if used.loops or used.nq != used.nv or log.nq != log.nv:
+        raise OptionError(
+            f"--gravity-model {path}: the gravity of robots with closed loops, ball joints or a free base cannot be "
+            "added. Record torques before the controller takes it off."
+        )
+    missing, unknown = (sorted(set(a) - set(b)) for a, b in ((names, used.dof_names), (used.dof_names, names)))
+    if missing or unknown:
+        wrong = [f"lacks {choices(missing)}"] * bool(missing) + [f"has {choices(unknown)} besides"] * bool(unknown)
+        raise OptionError(
+            f"--gravity-model {path} {' and '.join(wrong)}: its joints must be those of the log, {choices(names)}. In "
+            "a copy of the file, give them these names, and fix joints that the log does not have."
+        )
+    there = [used.dof_names.index(name) for name in names]
+    gravity = _gravity(used, log.q[:, np.argsort(there)], path)
+    return _added(log, gravity[:, there], path)
+
+
+def _gravity(robot: Robot, q, whose: str) -> NDArray[np.float64]:
+    """(n, nv) torque that holds a robot at rest in q (n, nq)."""
+    if not np.any(robot.gravity):
+        raise OptionError(
+            f"The gravity torque of {whose} is to be added, but gravity is zero: leave out one of the two."
+        )
+    rest = np.zeros((len(q), robot.nv))
+    return inverse_dynamics(robot, q, rest, rest)
+
+
+def _added(log: Log, gravity, whose: str) -> Log:
+    (tau,) = log.require("tau")
+    clipped = clipped_sides(log)
+    return log.replace(tau=tau + gravity, clipped=clipped).noted(f"tau: gravity torque of {whose} added")
