@@ -21,7 +21,7 @@ MUTANTS = (
     Mutant(
         "any folder of the name is a package",
         "model/references.py",
-        "        and (_is_package(home) or holds(folders, home) or _around(home, here))\n",
+        "        and (_is_package(home) or is_inside(folders, home) or _around(home, here))\n",
         "",
         REACH,
     ),
@@ -77,7 +77,7 @@ MUTANTS = (
     Mutant(
         "includes outside are read for write-back",
         "model/mjcf_files.py",
-        "if not holds(folders, target):",
+        "if not is_inside(folders, target):",
         "if not target:",
         REACH,
     ),

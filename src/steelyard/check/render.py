@@ -24,7 +24,7 @@ WORDS = {
 NOT_BESIDE = "were not checked, because it is not beside the model"
 
 
-def grouped(findings: Iterable[Finding]) -> list[Finding]:
+def group_by_file(findings: Iterable[Finding]) -> list[Finding]:
     """The findings, those of one rule about files of one package or folder as one, in the line of the first."""
     groups: dict[tuple, list[Finding]] = {}
     for number, each in enumerate(findings):
@@ -76,7 +76,7 @@ def text(findings: Findings, repairs: Sequence[Repair] = (), *, colour: bool = F
     console = Console(
         file=stream, force_terminal=colour, no_color=not colour, color_system="standard" if colour else None
     )
-    for f in grouped(findings):
+    for f in group_by_file(findings):
         line = Text(f"{f.path}:{f.line}: ")
         line.append(f"{f.code} {f.severity}", style=COLOURS[f.severity])
         line.append(f" {f.message} {f.remedy}")
@@ -258,7 +258,7 @@ def markdown(findings: Findings, repairs: Sequence[Repair] = ()) -> str:
     """A table a model, for a pull request or a page."""
     lines = []
     grouped: dict[str, list[Finding]] = defaultdict(list)
-    for finding in grouped(findings):
+    for finding in group_by_file(findings):
         grouped[finding.path].append(finding)
     for path, items in grouped.items():
         lines += [f"### {_cell(path)}", "", "| line | code | severity | finding | remedy |", "|---:|---|---|---|---|"]
