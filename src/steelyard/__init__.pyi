@@ -1,7 +1,7 @@
 # Types of the public names, which `__init__.py` loads on first use.
 
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
-from steelyard.app.job import identify
+from steelyard.app.identification import identify
 from steelyard.calibration import calibrate
 from steelyard.dynamics import (
     base_wrench_regressor,

@@ -8,7 +8,7 @@ import pytest
 from steelyard import accumulate, fit, validate
 from steelyard.app.demo_job import mistaken
 from steelyard.calibration import axis_directions, calibrate
-from steelyard.calibration.iterate import _Point
+from steelyard.calibration.axes_fit import _Point
 from steelyard.dynamics import friction_torque, inverse_dynamics
 from steelyard.errors import OptionError
 from steelyard.inertia import from_com_inertia

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.defaults import FRICTION
 from steelyard.dynamics import choose, with_motors
 from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
 from steelyard.identifiable import Basis, on_tree, regression_basis
@@ -42,6 +41,7 @@ from steelyard.information.row_kinds import (
 )
 from steelyard.information.sums import Information, require_kind
 from steelyard.information.windows import require_windows
+from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout, UserColumn, layout_of

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.defaults import REVERSAL_WEIGHT
 from steelyard.errors import FitError, LogError, OptionError
 from steelyard.information.engines import CHUNK
 from steelyard.information.gram import Squares
@@ -18,6 +17,7 @@ from steelyard.information.regression_rows import (
     weights_of,
 )
 from steelyard.information.sums import Information
+from steelyard.job import REVERSAL_WEIGHT
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, layout_of

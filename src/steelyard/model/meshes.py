@@ -51,6 +51,7 @@ class Piece:
             return self.vertices, self.faces, None
         if self.file.path is None:
             raise ModelError(self.file.message)
+        assert self.scale is not None
         mesh = read_colored(self.file.path, self.name)
         if isinstance(mesh, Resolved):
             raise ModelError(mesh.message)

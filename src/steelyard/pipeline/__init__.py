@@ -1,8 +1,9 @@
 """From a model and logs to a verified estimate: the job, its run, and what can be said of a log before."""
 
+from steelyard.job import Job
 from steelyard.pipeline.identification import Progress, Result, prepared_file, run, weights_of
 from steelyard.pipeline.inspection import Inspection, inspect
-from steelyard.pipeline.job import Job
+from steelyard.pipeline.python_job import job_of
 from steelyard.pipeline.robot_of_job import knowledge_of, load_with_side, side_of
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Progress",
     "Result",
     "inspect",
+    "job_of",
     "knowledge_of",
     "load_with_side",
     "prepared_file",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.diagnose import FATAL, Diagnosis, Fault, diagnose
+from steelyard.diagnose import ACCEPTABLE, Diagnosis, Fault, diagnose
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import (
@@ -23,10 +23,10 @@ from steelyard.fit import (
     validate,
 )
 from steelyard.information import accumulate, accumulate_blocks, reversal_weights
+from steelyard.job import Job
 from steelyard.log import READERS, Finding, Log, checks, joined, order_of, read_log, split_blocks
 from steelyard.model import MODEL_SUFFIXES, Robot
 from steelyard.pipeline.inspection import Inspection, health
-from steelyard.pipeline.job import Job
 from steelyard.pipeline.recording_costs import costs
 from steelyard.pipeline.robot_of_job import knowledge_of, load_with_side
 from steelyard.prepare import Prepared, load_word, prepare, settled, spectral_cutoff
@@ -212,7 +212,7 @@ def require_motion(logs: list[Log], job: Job) -> None:
 
 def require_acceptable(codes: tuple[str, ...]) -> None:
     """Raise OptionError for codes of findings that cannot be accepted."""
-    known = sorted(FATAL | checks.ACCEPTABLE)
+    known = sorted(ACCEPTABLE)
     for code in codes:
         if code not in known:
             raise OptionError(f"There is no finding {code!r} to accept; choose from {choices(known)}.")

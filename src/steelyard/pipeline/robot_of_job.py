@@ -4,8 +4,8 @@ from pathlib import Path
 
 from steelyard.errors import OptionError, choices
 from steelyard.fit import OTHERS, WORDS, Tied, fixed_from, masses_from, tied_from
+from steelyard.job import Job
 from steelyard.model import Known, Robot, load, read_known, read_side, side_path
-from steelyard.pipeline.job import Job
 
 
 def load_with_side(job: Job) -> Robot:
