@@ -224,7 +224,7 @@ def view(
         from steelyard.viewer import view_files
 
         folders = options.job().folders
-        lines = check_models(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, folders=folders)
+        lines = view_files(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, folders=folders)
     if browser:
         typer.launch(str(out.absolute()))
     if not quiet:
