@@ -1,5 +1,6 @@
 """Where the mass of a body can be: volumes around everything that its links show in the model file."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -7,16 +8,29 @@ import numpy as np
 
 from steelyard.errors import InertiaError, ModelError
 from steelyard.inertia import Ellipsoid, corners, minimum_volume_ellipsoid
-from steelyard.model.mjcf_compile import compile_file
-from steelyard.model.mjcf_geoms import geom_solid
-from steelyard.model.mjcf_names import body_name
+from steelyard.model.formats import pieces
+from steelyard.model.meshes import Piece, read_mesh
+from steelyard.model.references import Resolved
 from steelyard.model.robot import Link, Robot
-from steelyard.model.urdf_geometry import LinkGeometry, link_geometry
 
 INFLATE = 1.05  # semi-axes over those of the tightest ellipsoid: screws, cables and rounded-off meshes
 LOOSE = 1e-4  # excess of the volume, which `INFLATE` makes nothing of
 NOTHING = "the model shows no geometry"
 SMALL = 0.02  # of a body's mass: a link lighter than that may have no geometry (frames of sensors and tools)
+
+
+# bytes: a picture above is left out where collision geometry stands for it; a mesh above is not read at all.
+PICTURE, LARGEST = 4 * 2**20, 32 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class LinkGeometry:
+    """points: (n, 3) m in the link's frame, whose hull holds what is known of the link; gap: what keeps that from being
+    all of it, empty when nothing does.
+    """
+
+    points: np.ndarray
+    gap: str = ""
 
 
 def bounding_ellipsoids(robot: Robot, *, inflate: float = INFLATE) -> tuple[dict[str, Ellipsoid], dict[str, str]]:
@@ -53,8 +67,7 @@ def body_points(robot: Robot) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """
     if robot.source is None:
         return {}, dict.fromkeys(robot.body_names, "the robot was not read from a file")
-    read = link_geometry if robot.source.format == "urdf" else _mjcf_geometry
-    by_link = read(robot.source.path, robot.source.folders)
+    by_link = _link_geometry(robot)
     if not any(len(each.points) or each.gap for each in by_link.values()):
         return {}, dict.fromkeys(robot.body_names, NOTHING)
     clouds, gaps = {}, {}
@@ -80,12 +93,51 @@ def _gap(link: Link, geometry: LinkGeometry | None, weight: float) -> str:
     return ""
 
 
-def _mjcf_geometry(path: Path, folders: tuple[Path, ...]) -> dict[str, LinkGeometry]:
-    """Geometry by body of an MJCF file."""
-    m, _ = compile_file(path, folders)
-    points: dict[str, list[np.ndarray]] = {}
-    for geom in range(m.ngeom):
-        found = geom_solid(m, geom)
-        if found is not None:
-            points.setdefault(body_name(m, m.geom_bodyid[geom]), []).append(corners(found.vertices))
-    return {name: LinkGeometry(np.concatenate(each)) for name, each in points.items()}
+def _link_geometry(robot: Robot) -> dict[str, LinkGeometry]:
+    """Geometry by link. Collision and visual geometry count together; either alone will do where the other is not to be
+    read."""
+    assert robot.source is not None
+    by_link: dict[str, dict[str, list[Piece]]] = {}
+    for piece in pieces(robot.source):
+        by_link.setdefault(piece.link, {}).setdefault(piece.role, []).append(piece)
+    return {link: _of_link(roles) for link, roles in by_link.items()}
+
+
+def _of_link(roles: dict[str, list[Piece]]) -> LinkGeometry:
+    points, gaps = [np.zeros((0, 3))], []
+    whole = False  # whether one role alone shows all of the link
+    for role in sorted(roles):
+        problems = []
+        for piece in roles[role]:
+            try:
+                points.append(_points(piece, PICTURE if whole else LARGEST) @ piece.rotation.T + piece.position)
+            except ModelError as error:
+                problems.append(str(error).rstrip("."))
+        whole = whole or not problems
+        gaps += problems
+    return LinkGeometry(np.concatenate(points), "" if whole or not gaps else gaps[0])
+
+
+def _points(piece: Piece, largest: int) -> np.ndarray:
+    """Points (n, 3) m of a piece in its own frame. Raises ModelError where they cannot be known."""
+    if piece.problem:
+        raise ModelError(piece.problem)
+    if piece.vertices is not None:
+        return corners(piece.vertices)
+    assert piece.file is not None
+    if piece.file.path is None:
+        raise ModelError(piece.file.cause or piece.file.message)
+    state = piece.file.path.stat()
+    if state.st_size > largest:
+        raise ModelError(f"'{piece.name}' has {state.st_size / 2**20:.0f} MB; up to {largest // 2**20} MB are read")
+    read = _mesh_corners(piece.file.path, state.st_size, state.st_mtime_ns)
+    if isinstance(read, str):
+        raise ModelError(f"'{piece.name}' {read}")
+    return read * piece.scale
+
+
+@lru_cache(maxsize=512)
+def _mesh_corners(path: Path, size: int, modified: int) -> np.ndarray | str:
+    """Vertices (n, 3) of a mesh file's convex hull in file units, or what is wrong with it; read once a version."""
+    loaded = read_mesh(path, path.name)
+    return loaded.message if isinstance(loaded, Resolved) else corners(loaded[0])

@@ -13,15 +13,10 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.errors import ModelError, choices
-from steelyard.model import mjcf_new, mjcf_write, urdf_new, urdf_write
+from steelyard.model.changes import Draft
 from steelyard.model.compare import structure_difference, value_difference
-from steelyard.model.draft import Draft
-from steelyard.model.load import load
+from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, load
 from steelyard.model.robot import Robot
-
-FORMATS = {".urdf": "urdf", ".xml": "mjcf"}
-EDITORS = {"urdf": urdf_write.draft, "mjcf": mjcf_write.draft}
-WRITERS = {"urdf": urdf_new.draft, "mjcf": mjcf_new.draft}
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,9 @@ def save(robot: Robot, path) -> SaveReport:
     reference, floating = _reference(robot, format)
 
     def draft(target: Path) -> Draft:
-        return WRITERS[format](robot, target) if reference is None else EDITORS[format](robot, reference, target)
+        write, edit = BY_NAME[format].new, BY_NAME[format].edit
+        assert write is not None and edit is not None  # `format_of` gives writable formats only
+        return write(robot, target) if reference is None else edit(robot, reference, target)
 
     final = draft(path)
     with _folder(path), storage.temporary_files() as temporary:
@@ -70,20 +67,22 @@ def save(robot: Robot, path) -> SaveReport:
 
 
 def format_of(robot: Robot, path: Path) -> str:
-    """Format of the file to be written, "urdf" or "mjcf". Raises ModelError for a target that must not be written."""
+    """Name of the `Format` of the file to be written. Raises ModelError for a target that must not be written."""
     suffix, source = path.suffix.lower(), robot.source
-    if suffix not in FORMATS:
-        raise ModelError(f"{path} has suffix '{path.suffix}'; robots are written as .urdf or MJCF .xml files.")
+    writable = [each for each in FORMATS if each.new is not None]
+    if suffix not in [each.suffix for each in writable]:
+        known = " or ".join(each.files for each in writable)
+        raise ModelError(f"{path} has suffix '{path.suffix}'; robots are written as {known} files.")
     if path.is_dir():
         raise ModelError(f"{path} is a folder; give the name of the file to be written.")
     if source is None:
-        return FORMATS[suffix]
+        return BY_SUFFIX[suffix].name
     if os.path.realpath(path) == os.path.realpath(source.path):
         raise ModelError(
             f"{path} is the file the robot was read from; input files are never changed. Choose another name."
         )
     # a URDF called .xml stays one
-    return source.format if suffix == source.path.suffix.lower() else FORMATS[suffix]
+    return source.format if suffix == source.path.suffix.lower() else BY_SUFFIX[suffix].name
 
 
 def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:

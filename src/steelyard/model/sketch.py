@@ -1,9 +1,10 @@
-"""A model file as the linter sees it: parts, joints and geometry with their places, whatever is wrong with them.
+"""A tolerant reading of a model file: parts, joints and shapes with their places, and what is wrong with them.
 
-Unlike `steelyard.model.Robot` this may be broken: values may be NaN, joints may lead nowhere. Nothing is refused here;
-rules look and report.
+Unlike a `Robot` a `Sketch` may be broken: values may be NaN, joints may lead nowhere. Readers of formats make sketches
+with a `Reader`, which refuses nothing and notes faults; the linter, motion design and whoever draws a robot read them.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.inertia import from_com_inertia
+from steelyard.model.xml_edit import Document, Element
 
 POINT = 1e-12  # m^2: squared radius of gyration of a point
 SMALL = 0.02  # of a rigid body's mass: a part lighter than that matters little to it
@@ -54,7 +56,7 @@ class Inertial:
         return bool(self.mass > 0 and np.isfinite([self.mass, *self.com, *self.tensor.flat, *self.rotation.flat]).all())
 
     @cached_property
-    def turned(self) -> np.ndarray:
+    def tensor_in_part(self) -> np.ndarray:
         """(3, 3) tensor about the centre of mass in the axes of the part."""
         return self.rotation @ self.tensor @ self.rotation.T
 
@@ -76,7 +78,7 @@ class Inertial:
     @property
     def theta(self) -> np.ndarray:
         """(10,) inertial parameters in the part's frame."""
-        return np.asarray(from_com_inertia(self.mass, self.com, self.turned))
+        return np.asarray(from_com_inertia(self.mass, self.com, self.tensor_in_part))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ class Shape:
 class Joint:
     """A joint. part: index of the part it carries, None when unknown. limits: "lower", "upper", "effort", "velocity"
     -> number, only those stated. gear: largest transmission ratio on it. armature: None where the format has none.
-    mimics: whether it follows another joint.
+    mimics: whether it follows another joint. required_limits: those that the format asks of such a joint.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Joint:
     gear: float | None = None
     armature: float | None = None
     mimics: bool = False
+    required_limits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,10 +140,15 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """A scanned model file. parts: parents before children. faults: what the scanner could not make sense of."""
+    """A model file, read without refusing anything.
+
+    format: name of a `Format`; word: what that calls a part. parts: parents before children. faults: what the reader
+    could not make sense of. notes: what was not read, and why.
+    """
 
     path: Path
     format: str
+    word: str
     parts: tuple[Part, ...]
     joints: tuple[Joint, ...]
     faults: tuple[Fault, ...]
@@ -150,11 +158,6 @@ class Sketch:
 
     def __post_init__(self):
         object.__setattr__(self, "parts_by_name", {part.name: i for i, part in enumerate(self.parts)})
-
-    @property
-    def word(self) -> str:
-        """What the format calls a part."""
-        return "link" if self.format == "urdf" else "body"
 
     def stated(self) -> Iterator[tuple[int, Part, Inertial]]:
         """Parts that state an inertial, with their index."""
@@ -209,3 +212,51 @@ class Sketch:
                 R, p = poses[part.parent]
                 poses.append((R @ part.rotation, p + R @ part.position))
         return tuple(poses)
+
+
+SHOWN = 60  # characters of a value in a message
+# rules that report what `model.references` says is wrong with a file
+FILE_RULES = {"missing": "SY601", "unreadable": "SY602", "outside": "SY603", "unchecked": "SY604"}
+
+
+@dataclass(eq=False)
+class Reader:
+    """Reads elements of one document and collects the faults it meets."""
+
+    document: Document
+    faults: list[Fault] = field(default_factory=list)
+
+    def __post_init__(self):
+        body = self.document.body
+        self._starts = np.flatnonzero(np.frombuffer(body, dtype=np.uint8) == 10).tolist()
+
+    def place(self, element: Element, text: str) -> Place:
+        return Place(self.document.path, bisect_right(self._starts, element.start - 1) + 1, text)
+
+    def fault(self, code: str, element: Element, text: str, message: str, *, file: str = ""):
+        self.faults.append(Fault(code, self.place(element, text), message, file))
+
+    def numbers(self, element: Element, name: str, count: int, text: str, *, default=None, code="SY104") -> np.ndarray:
+        """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite."""
+        raw = element.attributes.get(name)
+        unknown = np.full(count, np.nan)
+        if raw is None:
+            if default is None:
+                self.fault("SY105" if code == "SY104" else code, element, text, f"<{element.tag}> has no '{name}'.")
+                return unknown
+            return np.asarray(default, dtype=float)
+        try:
+            values = np.array([float(word) for word in raw.split()])
+        except ValueError:
+            values = np.zeros(0)
+        if values.size == count and np.isfinite(values).all():
+            return values
+        shown = raw if len(raw) <= SHOWN else f"{raw[:SHOWN]}... ({len(raw)} characters)"
+        expected = "one finite number" if count == 1 else f"{count} finite numbers"
+        self.fault(code, element, text, f'{name}="{shown}" where {expected} belong{"s" if count == 1 else ""}.')
+        return unknown
+
+    def number(self, element: Element, name: str, text: str, *, default: float | None = None, code="SY104") -> float:
+        """Attribute as one float, like `numbers`."""
+        given = None if default is None else [default]
+        return float(self.numbers(element, name, 1, text, default=given, code=code)[0])

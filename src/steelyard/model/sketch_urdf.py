@@ -4,11 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.check.parts import Inertial, Joint, Part, Shape, Sketch
-from steelyard.check.reading import FILE_RULES, Reader
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import solids
-from steelyard.model import JOINT_TYPES, MAX_MESH_BYTES, Document, Element, Meshes, Resolved
+from steelyard.model.meshes import MAX_MESH_BYTES, Meshes
+from steelyard.model.references import Resolved
+from steelyard.model.sketch import FILE_RULES, Inertial, Joint, Part, Reader, Shape, Sketch
+from steelyard.model.urdf import JOINT_TYPES
+from steelyard.model.xml_edit import Document, Element
 from steelyard.spatial import rotation_from_rpy
 
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -17,7 +19,7 @@ LARGE = 4 * 2**20  # bytes of a mesh
 LIMITS = ("lower", "upper", "effort", "velocity")
 
 
-def scan(document: Document, folders: tuple[Path, ...], *, meshes: bool = True) -> Sketch:
+def sketch(document: Document, folders: tuple[Path, ...], *, meshes: bool = True) -> Sketch:
     """Sketch of a URDF document. folders: in which meshes may lie. meshes: whether they are read.
 
     Raises ModelError for unexpanded xacro.
@@ -43,7 +45,7 @@ def scan(document: Document, folders: tuple[Path, ...], *, meshes: bool = True) 
         parts.append(_part(reader, links[name], name, above, R, p, moves, source))
     carried = {joint: index[child] for child, (joint, _) in incoming.items() if child in index}
     found = tuple(_joint(reader, e, name, carried.get(e), joints) for name, e in joints.items())
-    return Sketch(path, "urdf", tuple(parts), found, tuple(reader.faults))
+    return Sketch(path, "urdf", "link", tuple(parts), found, tuple(reader.faults))
 
 
 def _label(element: Element) -> str:
@@ -236,7 +238,17 @@ def _joint(reader: Reader, element: Element, name: str, part, joints) -> Joint:
             if key in limit.attributes:
                 limits[key] = reader.number(limit, key, f"{label} > limit", code="SY506")
     place = None if limit is None else reader.place(limit, f"{label} > limit")
-    return Joint(name, reader.place(element, label), kind, part, limits, place, mimics=mimic is not None)
+    required = ("effort", "velocity") if kind in ("revolute", "prismatic") else ()
+    return Joint(
+        name,
+        reader.place(element, label),
+        kind,
+        part,
+        limits,
+        place,
+        mimics=mimic is not None,
+        required_limits=required,
+    )
 
 
 def _check_mimic(reader: Reader, mimic: Element, label: str, name: str, joints):

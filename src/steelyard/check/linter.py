@@ -4,9 +4,9 @@ from pathlib import Path
 
 from steelyard.check.catalog import selected
 from steelyard.check.findings import Finding, Findings
-from steelyard.check.parts import Sketch
 from steelyard.check.rule import Rule
-from steelyard.check.scan import models_in, scan
+from steelyard.errors import ModelError
+from steelyard.model import Sketch, models_in, read_sketch
 
 
 def run(path, *, select=(), ignore=(), meshes: bool = True, folders=()) -> Findings:
@@ -17,14 +17,12 @@ def run(path, *, select=(), ignore=(), meshes: bool = True, folders=()) -> Findi
     package. Raises ModelError for a file that cannot be read at all or is no model (for a
     folder: when no file of it can), OptionError for an unknown code.
     """
-    from steelyard.errors import ModelError
-
     rules = selected(select, ignore)
     whole = Findings((), ())
     models = models_in(path)
     for model in models:
         try:
-            whole = whole.merged(look(scan(model, meshes=meshes, folders=folders), rules))
+            whole = whole.merged(look(read_sketch(model, meshes=meshes, folders=folders), rules))
         except ModelError as error:
             if len(models) == 1:
                 raise

@@ -1,18 +1,63 @@
-"""Findings as text, JSON, SARIF 2.1.0 and Markdown."""
+"""Findings as text, JSON, SARIF 2.1.0 and Markdown; for people, files with one cause are one line."""
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 import numpy as np
 
 from steelyard.check.catalog import BY_CODE, RULES
 from steelyard.check.findings import Finding, Findings
-from steelyard.check.gathered import gathered
-from steelyard.check.parts import Inertial
-from steelyard.check.repair import Repair
+from steelyard.check.repaired_copy import Repair
+from steelyard.model import Inertial, package_named
+
+NAMED = 3  # files of a line
+WORDS = {
+    "SY601": "do not exist",
+    "SY602": "cannot be read",
+    "SY603": "are outside the model's package and were not opened",
+    "SY604": "were not checked, because they could not be looked for",
+}
+NOT_BESIDE = "were not checked, because it is not beside the model"
+
+
+def group_by_file(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, those of one rule about files of one package or folder as one, in the line of the first."""
+    groups: dict[tuple, list[Finding]] = {}
+    for number, each in enumerate(findings):
+        alone = not each.file or each.code not in WORDS
+        groups.setdefault((number,) if alone else (each.path, each.code, each.severity, _home(each.file)), []).append(
+            each
+        )
+    return [_together(group) for group in groups.values()]
+
+
+def _home(file: str) -> str:
+    """Where a file is, in words."""
+    package = package_named(file)
+    if package:
+        return f"of package '{package}'"
+    if package is not None:
+        return "whose address names no package"
+    return f"in '{PurePosixPath(file).parent}'"
+
+
+def _together(group: list[Finding]) -> Finding:
+    first, files = group[0], list(dict.fromkeys(each.file for each in group))
+    if len(files) == 1:
+        return first
+    named = ", ".join(PurePosixPath(file).name for file in files[:NAMED])
+    more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
+    absent = first.code == "SY604" and package_named(first.file)
+    return replace(
+        first,
+        message=f"{len(files)} files {_home(first.file)} {NOT_BESIDE if absent else WORDS[first.code]}: "
+        f"{named}{more} (lines {first.line} to {group[-1].line}).",
+    )
+
 
 FORMATS = ("text", "json", "sarif", "markdown")
 COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
@@ -31,7 +76,7 @@ def text(findings: Findings, repairs: Sequence[Repair] = (), *, colour: bool = F
     console = Console(
         file=stream, force_terminal=colour, no_color=not colour, color_system="standard" if colour else None
     )
-    for f in gathered(findings):
+    for f in group_by_file(findings):
         line = Text(f"{f.path}:{f.line}: ")
         line.append(f"{f.code} {f.severity}", style=COLOURS[f.severity])
         line.append(f" {f.message} {f.remedy}")
@@ -148,7 +193,7 @@ def _repair_object(repair: Repair) -> dict:
 
 
 def _inertial_object(inertial: Inertial) -> dict:
-    six = inertial.turned[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
+    six = inertial.tensor_in_part[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
     return {
         "mass": _finite(inertial.mass),
         "com": [_finite(x) for x in inertial.com],
@@ -213,7 +258,7 @@ def markdown(findings: Findings, repairs: Sequence[Repair] = ()) -> str:
     """A table a model, for a pull request or a page."""
     lines = []
     grouped: dict[str, list[Finding]] = defaultdict(list)
-    for finding in gathered(findings):
+    for finding in group_by_file(findings):
         grouped[finding.path].append(finding)
     for path, items in grouped.items():
         lines += [f"### {_cell(path)}", "", "| line | code | severity | finding | remedy |", "|---:|---|---|---|---|"]

@@ -5,18 +5,18 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from steelyard.check import formats
+from steelyard.check import render as formats
 from steelyard.check.catalog import ALL, BY_CODE, ERRORS, selected
 from steelyard.check.findings import Findings
-from steelyard.check.repair import Repair, repair
-from steelyard.check.run import look
-from steelyard.check.scan import models_in, scan
+from steelyard.check.linter import look
+from steelyard.check.repaired_copy import Repair, repair
 from steelyard.errors import OptionError, SteelyardError, choices
+from steelyard.model import models_in, read_sketch
 
 CLEAN, FOUND, REFUSED = 0, 1, 2
 
 
-def command(
+def check_models(
     paths: Iterable[str | Path],
     *,
     fix=None,
@@ -49,7 +49,7 @@ def command(
         models = _models(given, errors)
         for model, base in models:
             try:
-                findings = look(scan(model, folders=folders), rules)
+                findings = look(read_sketch(model, folders=folders), rules)
                 found = found.merged(findings)
                 if copies is not None:
                     target = _target(model, base, copies, len(models))
