@@ -19,7 +19,7 @@ from steelyard.model import read_known, read_side
 from steelyard.prepare import corrected, load_word
 from steelyard.terms import ratios_of
 from steelyard.viewer import embed, motion_of
-from steelyard.viewer import outcome as view_outcome
+from steelyard.viewer import masses as view_outcome
 
 
 def read_side_file(path: Path):

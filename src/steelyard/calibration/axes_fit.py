@@ -22,7 +22,7 @@ from steelyard.identifiable import from_null_space
 from steelyard.information import Information, accumulate
 from steelyard.job import FRICTION
 from steelyard.log import Log
-from steelyard.model import Robot, turned
+from steelyard.model import Robot, with_moved_axes
 
 SMALL = 0.03  # standard deviations: a step below it changes nothing that matters
 STALLED = 0.5  # the same where no step improves the fit any more: the inertial prior, a constraint or rounding decides
@@ -148,7 +148,7 @@ def calibrate(
     options = {"friction": friction, "armature": armature, "sample_weights": sample_weights}
 
     def fitted(z) -> _Point:
-        info = accumulate(turned(robot, directions.eta(z)), logs, columns="all", **options)
+        info = accumulate(with_moved_axes(robot, directions.eta(z)), logs, columns="all", **options)
         estimate = consistent(_ungrouped(info), prior=prior, weight=weight)
         return _Point(z, info, estimate, info.residual_energy(estimate.parameters))
 

@@ -108,9 +108,9 @@ def check(
     options: FolderOptions,
 ):
     """Find wrong inertias, units, limits and paths in robot models, and mend them."""
-    from steelyard.check import command
+    from steelyard.check import check_models
 
-    code = command(
+    code = check_models(
         models,
         fix=fix,
         out=out,
@@ -221,10 +221,10 @@ def view(
 ):
     """Write a page with a 3D view of a robot, its masses and a motion, and open it. It works offline."""
     with refusals():
-        from steelyard.viewer import command
+        from steelyard.viewer import view_files
 
         folders = options.job().folders
-        lines = command(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, folders=folders)
+        lines = view_files(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, folders=folders)
     if browser:
         typer.launch(str(out.absolute()))
     if not quiet:
