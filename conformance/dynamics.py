@@ -11,7 +11,8 @@ from identifiability.pinocchio_trees import scaled_rank
 from mujoco_models import inverse_forces, point_mass_columns, rigid_body_model
 from robots import random_state
 from steelyard.identifiable import identifiability
-from steelyard.model import body_name, force_from_mujoco, to_mujoco
+from steelyard.model import force_from_mujoco, to_mujoco
+from steelyard.model.mjcf import body_name
 
 URDF_BOUND, MJCF_BOUND = 1e-10, 1e-9  # relative, of Pinocchio and of MuJoCo
 

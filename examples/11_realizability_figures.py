@@ -17,9 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.inertia import Ellipsoid, EllipsoidRealizable, covariance_ellipsoid, pseudo
-from steelyard.inertia.certificate import four_point_masses
-from steelyard.inertia.drawing import surface
-from steelyard.inertia.raster import Layer, png, render
+from steelyard.inertia.drawing import Layer, png, render, surface
+from steelyard.inertia.realizability import four_point_masses
 
 GREY, BLUE, RED = (150, 160, 170), (30, 95, 200), (205, 35, 35)
 LIGHTING = {"ambient": 0.65, "diffuse": 0.5, "specular": 0.1}

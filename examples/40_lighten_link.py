@@ -20,9 +20,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
-from steelyard.dynamics.geometry import geometry_gradient, with_parts
+from steelyard.dynamics.gradients import geometry_gradient, with_parts
 from steelyard.inertia import Part
-from steelyard.inertia.raster import Layer, png, render
+from steelyard.inertia.drawing import Layer, png, render
 from steelyard.model import Joint, Robot, revolute_subspace
 
 LENGTHS = {"upper_arm": 0.45, "forearm": 0.40}  # m

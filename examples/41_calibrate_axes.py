@@ -17,7 +17,7 @@ import steelyard as sy
 from steelyard.app.demo_job import mistaken
 from steelyard.calibration import axis_directions
 from steelyard.inertia import from_com_inertia
-from steelyard.model import turned
+from steelyard.model import with_moved_axes
 from steelyard.simulate import Sensors, record
 
 SENSORS = Sensors(encoder_resolution=5e-6, torque_noise=0.005, rate=250.0)
@@ -36,7 +36,7 @@ def robots(seed=5):
     angle = np.random.default_rng(seed).uniform(0, 2 * np.pi, size=built.nj)
     toward = np.stack([np.cos(angle), np.sin(angle)], axis=1).ravel()
     tilts = dict(zip(directions.names, toward * ERROR, strict=True))
-    return turned(built, directions.eta(toward)), mistaken(built, seed=3), tilts
+    return with_moved_axes(built, directions.eta(toward)), mistaken(built, seed=3), tilts
 
 
 def moved(robot, *, duration, seed):

@@ -7,19 +7,19 @@ import steelyard as sy
 from fuzz import seeds
 from fuzz.zipped import folder_of
 from steelyard import check
-from steelyard.app.options import channels_of, corrections_of, cutoff_of, friction_of
+from steelyard.app.options import IdentifyOptions, channels_of, corrections_of, friction_of
 from steelyard.app.redraw import again
 from steelyard.errors import SteelyardError
 from steelyard.fit import fixed_from, masses_from, tied_from
 from steelyard.fleet import runs_of
-from steelyard.fleet.kept import load_part
+from steelyard.fleet.cache import load_part
 from steelyard.information import is_information, load_information
 from steelyard.log.ros.definitions import leaves, parse
 from steelyard.model import read_known, read_side
 from steelyard.prepare import corrected, load_word
 from steelyard.terms import ratios_of
 from steelyard.viewer import embed, motion_of
-from steelyard.viewer import outcome as view_outcome
+from steelyard.viewer import masses as view_outcome
 
 
 def read_side_file(path: Path):
@@ -53,7 +53,7 @@ def _table_beside(path: Path) -> Path:
 def read_words(path: Path):
     """The words of one option, one a line, read as each option in turn: none may end in another error."""
     words = path.read_bytes().decode("utf-8", "surrogateescape").splitlines()[:20]
-    options = [masses_from, fixed_from, tied_from, friction_of_all, *map(_each, (load_word, _coupling, cutoff_of))]
+    options = [masses_from, fixed_from, tied_from, friction_of_all, *map(_each, (load_word, _coupling, _cutoff))]
     options += [_correction(name) for name in ("unit", "order", "scale", "offset", "delay")]
     refused = []
     for option in options:
@@ -67,6 +67,10 @@ def read_words(path: Path):
 
 def friction_of_all(words):
     return [friction_of(word) for word in words]
+
+
+def _cutoff(word):
+    return IdentifyOptions(cutoff=word).of_job()
 
 
 def _each(option):

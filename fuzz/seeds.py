@@ -17,9 +17,9 @@ import small_runs  # noqa: E402
 import steelyard as sy  # noqa: E402
 from check.corpus.cases import MJCF, URDF  # noqa: E402
 from random_robots import urdf_text  # noqa: E402
+from steelyard.fleet.cache import save_part, save_refusal  # noqa: E402
 from steelyard.fleet.evidence import Evidence, Fitness  # noqa: E402
-from steelyard.fleet.kept import save_part, save_refusal  # noqa: E402
-from steelyard.fleet.part import Head, Part, Samples  # noqa: E402
+from steelyard.fleet.partitions import Head, Part, Samples  # noqa: E402
 from steelyard.information import save_information  # noqa: E402
 from steelyard.log import write_csv, write_npz  # noqa: E402
 

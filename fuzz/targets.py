@@ -26,7 +26,7 @@ from fuzz.readers import (
     write_back,
 )
 from steelyard import check
-from steelyard.fleet.kept import load_refusal
+from steelyard.fleet.cache import load_refusal
 from steelyard.inertia import mesh_files
 from steelyard.payload import read_wrench_log, solid_of
 from steelyard.report import mesh_report_of

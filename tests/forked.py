@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from importlib import import_module
 
 MODULES = (
-    *(f"steelyard.{name}" for name in ("app", "app.job", "app.redraw", "pipeline", "fleet", "check")),
-    *(f"steelyard.{name}" for name in ("excite.motion_files", "payload.payload_job", "viewer.command", "viewer.page")),
+    *(f"steelyard.{name}" for name in ("app", "app.identification", "app.redraw", "pipeline", "fleet", "check")),
+    *(f"steelyard.{name}" for name in ("excite.motion_files", "payload.payload_job", "viewer.show", "viewer.scene")),
     *(f"steelyard.{name}" for name in ("report.log_health", "report.html", "payload.payload_report")),
     *("plotly.graph_objects", "rich.table", "scipy.interpolate", "scipy.optimize"),
 )

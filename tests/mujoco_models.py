@@ -5,7 +5,7 @@ import warnings
 import mujoco
 import numpy as np
 
-from steelyard.model.mjcf_names import joint_name
+from steelyard.model.mjcf import joint_name
 
 
 def rigid_body_model(path):

@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 from steelyard import simulate
 from steelyard.fit import model_parameters, predict
 from steelyard.information import accumulate_blocks, chunk_rows, rows_of
-from steelyard.information.discrepancy import shapes
+from steelyard.information.model_discrepancy import shapes
 from steelyard.log import Log
 
 SETTLING = 500  # samples before the recording, in which filtered noise becomes stationary

@@ -239,7 +239,7 @@ def test_unexpected_exceptions_are_not_hidden(case, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("a fault of ours")
 
-    monkeypatch.setattr(import_module("steelyard.app.job"), "carry_out", broken)
+    monkeypatch.setattr(import_module("steelyard.app.identification"), "carry_out", broken)
     with pytest.raises(ZeroDivisionError):
         run("identify", *case)
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from small_runs import write_case
 from steelyard.app import app
-from steelyard.app.job import identify
+from steelyard.app.identification import identify
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from small_runs import motion, torques, write_case, write_log, write_model
-from steelyard.app.job import carry_out, identify
+from steelyard.app.identification import carry_out, identify
 from steelyard.errors import FitError, ModelError, OptionError
 from steelyard.fit import Status
 from steelyard.inertia import pseudo
@@ -19,7 +19,7 @@ from steelyard.pipeline import Job
 from steelyard.report import FILES
 from steelyard.report.first_screen import verdict
 
-MODULE = import_module("steelyard.app.job")
+MODULE = import_module("steelyard.app.identification")
 
 
 @pytest.fixture(scope="module")

@@ -89,7 +89,7 @@ API = (
     "calibration",
     "dynamics",
     "dynamics.closed_loop",
-    "dynamics.geometry",
+    "dynamics.gradients",
     "check",
     "viewer",
     "fleet",

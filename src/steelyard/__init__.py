@@ -15,7 +15,7 @@ _HOMES = {
     "calibrate": "calibration",
     "energy_regressor": "dynamics",
     "identifiability": "identifiable",
-    "identify": "app.job",
+    "identify": "app.identification",
     "Information": "information",
     "inverse_dynamics": "dynamics",
     "inverse_dynamics_derivatives": "dynamics",

@@ -1,7 +1,9 @@
-# Types of the public names, which `__init__.py` loads on first use.
+# Types of the public names, which `__init__.py` loads on first use. `identify` is written by tools/option_tables.py.
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
-from steelyard.app.job import identify
 from steelyard.calibration import calibrate
 from steelyard.dynamics import (
     base_wrench_regressor,
@@ -17,7 +19,7 @@ from steelyard.dynamics import (
     wrench_regressor,
 )
 from steelyard.errors import SteelyardError
-from steelyard.fit import validate
+from steelyard.fit import Tied, validate
 from steelyard.identifiable import identifiability
 from steelyard.information import (
     Information,
@@ -27,9 +29,11 @@ from steelyard.information import (
     reversal_weights,
     save_information,
 )
+from steelyard.job import NOTHING, Corrections
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
 from steelyard.model import Robot, library, load, save
 from steelyard.payload.wrench_log import WrenchLog
+from steelyard.pipeline import Progress, Result
 from steelyard.terms import UserColumn
 from steelyard.viewer import view
 
@@ -81,3 +85,87 @@ __all__ = [
     "write_csv",
     "write_npz",
 ]
+
+def identify(
+    model: str | Path,
+    logs: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    floating: bool | None = None,
+    gravity: tuple[float, float, float] | None = None,
+    cutoff: float | None = None,
+    torque_cutoff: float | None = None,
+    smoother: str = "butterworth",
+    friction: str | Sequence[str] = ("viscous", "coulomb", "offset"),
+    armature: bool = True,
+    coupling: str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]] = (),
+    rotors: bool = False,
+    side: str | Path | None = None,
+    folders: Sequence[str | Path] = (),
+    validation: float = 0.3,
+    weight: float = 1.0,
+    reversal_weight: float = 0.1,
+    regularizer: str = "pullback",
+    within: str = "geometry",
+    masses: Mapping | Sequence[str] = (),
+    fixed: Mapping | Sequence[str] = (),
+    tied: Sequence[Tied | str] = (),
+    channels: Mapping | None = None,
+    corrections: Corrections | Mapping = NOTHING,
+    drive_gains: bool = False,
+    loads: str | Sequence[str] = (),
+    accept: str | Sequence[str] = (),
+) -> Result:
+    """Identify a robot from recorded motion; the same as `steelyard identify`.
+
+    Args:
+        model: path of a URDF or MJCF file; input files are never changed.
+        logs: path of a log or several.
+        out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
+            `report.md` and `curves.npz` (to draw it again), which appear together or not at all; None writes nothing.
+        progress: called with a stage and the share done, 0 to 1.
+        floating: Free or fixed base. None means as the model says.
+        gravity [m/s^2]: In the world, m/s^2. None means the model's, or 0 0 -9.81.
+        cutoff [Hz]: Low-pass cutoff; auto: from each log's spectrum; 0: v and a as recorded. Of positions and torques;
+            `auto` chooses that of positions (filtering). None means auto.
+        torque_cutoff [Hz]: Cutoff of torques. With `auto`, at most a sixth of the rate. None means --cutoff; with auto
+            10.
+        smoother: What filters and differentiates: butterworth, kalman or savgol. See filtering.
+        friction: Any of viscous,coulomb,offset with commas, or none.
+        armature: Identify the motors' inertia too.
+        coupling: Joints that share a motor, such as joint5+joint6. By names with signs, also `joint5-0.5*joint6`. The
+            motor's inertia and friction act on that combination of speeds.
+        rotors: Rotors of the side file are bodies. With parameters of their own (side file).
+        side: Side file with rotors, loops and known facts. `MODEL.steelyard.toml` is read when it is there: rotors for
+            `--rotors`, closed loops, and what is known of links. None means beside the model.
+        folders: Folder outside the model's own whose files it may name. See other files.
+        validation: Share of every log held out. At its end, in blocks; the first moments of it, which share a filter or
+            slow errors with what was fitted, are in neither part.
+        weight: Weight of the given model as prior. It decides what the data leaves open.
+        reversal_weight: Weight of samples where a joint stands still; 1: as any other.
+        regularizer: Distance to the prior: pullback, entropic or euclidean.
+        within: Where mass can be: inside the geometry of its link, or anywhere (consistent). `geometry` holds the mass
+            of every link in an ellipsoid around its collision and visual geometry, unless the data contradicts that
+            (fitting).
+        masses [kg]: Known mass; LINK1+LINK2=KG of several, all=KG. `all` is everything that moves.
+        fixed: Keep the model's mass,com,inertia of a link, or all.
+        tied: Links that are equal, or mirror images. In their frames, or mirrored along an axis: `LEFT=RIGHT:y`.
+        channels: Which column is which signal: a TOML file, or JSON text in braces. See logs.
+        corrections: Mistakes of the logs to undo: Corrections, or a table of the same words.
+        drive_gains: Torques are motor currents: find each drive's gain, too.
+        loads: Log with a known load, for --drive-gains. It fixes the scale of the gains.
+        accept: Go on in spite of this fatal finding. Such as `torque_sign`; see which.
+
+    Returns:
+        The verified estimate with its intervals, its prediction error on held-out samples, and the diagnosis.
+
+    Raises:
+        SteelyardError: for what cannot be used, with a remedy.
+
+    Example:
+        >>> import steelyard as sy
+        >>> result = sy.identify("arm.urdf", "run.csv", friction=("viscous", "coulomb"))  # doctest: +SKIP
+        >>> result.after.relative_error < result.before.relative_error  # doctest: +SKIP
+        True
+    """

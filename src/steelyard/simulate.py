@@ -5,7 +5,6 @@ The engine is independent of our own dynamics, so a log recorded here tests the 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.fit import Estimate
 from steelyard.log import Log
-from steelyard.model import Robot, force_from_mujoco, from_mujoco, heard, to_mujoco
+from steelyard.model import Robot, captured_warnings, force_from_mujoco, from_mujoco, to_mujoco
 from steelyard.terms import COULOMB_WIDTH, TERMS
 
 STEP = 1e-3  # s, control and integration step
@@ -233,7 +232,7 @@ def _drive(
     friction = _Friction({"viscous": m.dof_damping.copy(), "coulomb": m.dof_frictionloss.copy(), **unstated})
     m.dof_damping[:] = m.dof_frictionloss[:] = 0
     stiffness, gain = (0.0, 0.0) if controller is None else map(np.asarray, (controller.stiffness, controller.damping))
-    with heard(), np.errstate(over="ignore", invalid="ignore"):  # motions that diverge are refused below
+    with captured_warnings(), np.errstate(over="ignore", invalid="ignore"):  # motions that diverge are refused below
         for k in range(len(t)):
             mujoco.mj_fwdPosition(m, d)
             mujoco.mj_differentiatePos(m, error, 1.0, d.qpos, reference[0][k])
@@ -295,9 +294,9 @@ def _compiled(robot: Robot):
         )
     import mujoco
 
-    from steelyard.model import draft
+    from steelyard.model import mjcf_text
 
-    m = mujoco.MjModel.from_xml_string(draft(robot, Path("robot.xml")).files[-1][1].decode())
+    m = mujoco.MjModel.from_xml_string(mjcf_text(robot))
     m.opt.timestep = STEP
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     return m

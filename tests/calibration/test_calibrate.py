@@ -8,12 +8,12 @@ import pytest
 from steelyard import accumulate, fit, validate
 from steelyard.app.demo_job import mistaken
 from steelyard.calibration import axis_directions, calibrate
-from steelyard.calibration.iterate import _Point
+from steelyard.calibration.axes_fit import _Point
 from steelyard.dynamics import friction_torque, inverse_dynamics
 from steelyard.errors import OptionError
 from steelyard.inertia import from_com_inertia
 from steelyard.log import Log
-from steelyard.model import library, turned
+from steelyard.model import library, with_moved_axes
 from steelyard.simulate import rich_motion
 
 NOISE = np.array([0.05, 0.05, 0.025, 0.01, 0.01, 0.01])  # N m
@@ -41,7 +41,7 @@ def case(puma):
     exact = axis_directions(puma, None, tilt=np.radians(1), shift=0.0)
     angle = np.random.default_rng(5).uniform(0, 2 * np.pi, size=6)
     z = np.stack([np.cos(angle), np.sin(angle)], axis=1).ravel()
-    truth = turned(puma, exact.eta(z))
+    truth = with_moved_axes(puma, exact.eta(z))
     log, nominal = recorded(truth, seed=1), mistaken(puma, seed=3)
     return truth, nominal, log, z * exact.deviation, calibrate(nominal, log, tilt=np.radians(2), shift=0.002)
 
@@ -80,7 +80,7 @@ def test_right_axes_are_left_alone(puma):
 def test_without_noise_the_axes_are_exact(puma):
     directions = axis_directions(puma, None, tilt=np.radians(1), shift=0.0)
     z = np.random.default_rng(8).normal(size=directions.count)
-    truth = turned(puma, directions.eta(z))
+    truth = with_moved_axes(puma, directions.eta(z))
     log = recorded(truth, seed=4, n=400)
     exact = log.replace(tau=inverse_dynamics(truth, log.q, log.v, log.a) + friction_torque(truth, log.v))
     found = calibrate(puma, exact, tilt=np.radians(2), shift=0.0, friction=())

@@ -6,7 +6,7 @@ import pytest
 from robots import random_state
 from steelyard.app.demo_job import mistaken
 from steelyard.calibration import axis_directions, axis_visibility
-from steelyard.calibration.sums import turning_columns
+from steelyard.calibration.axis_errors import axis_columns
 from steelyard.dynamics import regressor
 from steelyard.model import Joint, Robot, library, revolute_subspace
 from steelyard.terms import layout_of
@@ -38,8 +38,8 @@ def test_a_pendulum_says_nothing_about_its_axis():
     directions, visibility = seen(robot)
     assert visibility.rank == 0 and visibility.base.shape[1] == 3  # a turn about the axis's own height is a tilt
     state = random_state(robot, np.random.default_rng(0), (20,))
-    assert np.abs(turning_columns(robot, directions.basis, *state)).max() > 1e-2
-    assert "Torques show 0 of 4" in visibility.words() and "Never seen: j0 tilt about x" in visibility.words()
+    assert np.abs(axis_columns(robot, directions.basis, *state)).max() > 1e-2
+    assert "Torques show 0 of 4" in visibility.summary() and "Never seen: j0 tilt about x" in visibility.summary()
 
 
 def test_two_crossed_axes_show_their_angle():
@@ -56,7 +56,7 @@ def test_puma(seed):
     """Whatever its masses, the four moves of the whole robot are hidden and nothing else is."""
     _, visibility = seen(mistaken(library.puma560(), seed=seed))
     assert visibility.rank == 20 and visibility.base.shape[1] == 4
-    assert "4 of the hidden combinations only move the whole robot" in visibility.words()
+    assert "4 of the hidden combinations only move the whole robot" in visibility.summary()
     assert sum(hidden for _, hidden in visibility.groups) == 4
 
 
@@ -66,7 +66,7 @@ def test_hidden_combinations_are_taken_up_by_inertial_parameters_and_seen_ones_a
     directions, visibility = seen(robot)
     q, v, a = random_state(robot, np.random.default_rng(7), (60,))
     Y = regressor(robot, q, v, a).reshape(360, -1)
-    J = turning_columns(robot, directions.basis, q, v, a).reshape(360, -1)
+    J = axis_columns(robot, directions.basis, q, v, a).reshape(360, -1)
 
     def left(columns):
         return np.linalg.norm(columns - Y @ np.linalg.lstsq(Y, columns, rcond=1e-12)[0], axis=0)

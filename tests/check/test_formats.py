@@ -28,19 +28,19 @@ def model(tmp_path):
 
 
 def test_exit_codes(model, tmp_path, capsys):
-    assert check.command([model(URDF)]) == 0
+    assert check.check_models([model(URDF)]) == 0
     assert "nothing found" in capsys.readouterr().out
-    assert check.command([model(BROKEN)]) == 1
-    assert check.command([model(INFO)]) == 0
-    assert check.command([model(INFO)], strict=True) == 1
-    assert check.command([model(INFO)], strict=True, ignore=["SY503"]) == 0
-    assert check.command([tmp_path / "gone.urdf"]) == 2
-    assert check.command([]) == 2
-    assert check.command([model(URDF)], select=["SY9"]) == 2
-    assert check.command([model(URDF)], format="xml") == 2
+    assert check.check_models([model(BROKEN)]) == 1
+    assert check.check_models([model(INFO)]) == 0
+    assert check.check_models([model(INFO)], strict=True) == 1
+    assert check.check_models([model(INFO)], strict=True, ignore=["SY503"]) == 0
+    assert check.check_models([tmp_path / "gone.urdf"]) == 2
+    assert check.check_models([]) == 2
+    assert check.check_models([model(URDF)], select=["SY9"]) == 2
+    assert check.check_models([model(URDF)], format="xml") == 2
     capsys.readouterr()
     # one unreadable model does not hide the findings of another
-    assert check.command([model(BROKEN), tmp_path / "gone.urdf"]) == 2
+    assert check.check_models([model(BROKEN), tmp_path / "gone.urdf"]) == 2
     out, err = capsys.readouterr()
     assert "SY103" in out
     assert "gone.urdf" in err
@@ -48,7 +48,7 @@ def test_exit_codes(model, tmp_path, capsys):
 
 def test_text_has_no_colour_in_a_pipe(model, capsys):
     path = model(BROKEN)
-    check.command([path])
+    check.check_models([path])
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert out.startswith(f"{path}:6: SY103 error link 'arm' has mass -2 kg.")
@@ -56,13 +56,13 @@ def test_text_has_no_colour_in_a_pipe(model, capsys):
 
 def test_colour_on_a_terminal(model, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    check.command([model(BROKEN)])
+    check.check_models([model(BROKEN)])
     assert "\x1b[" in capsys.readouterr().out
 
 
 def test_json(model, capsys, tmp_path):
     nan = BROKEN.replace('value="-2"', 'value="nan"')
-    assert check.command([model(nan)], format="json", fix=tmp_path / "out.urdf") == 0
+    assert check.check_models([model(nan)], format="json", fix=tmp_path / "out.urdf") == 0
     document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     (finding,) = document["findings"]
     assert (finding["code"], finding["name"], finding["line"]) == ("SY104", "not-a-number", 8)
@@ -74,7 +74,7 @@ def test_json(model, capsys, tmp_path):
 def test_sarif_has_what_the_schema_requires(model, capsys, monkeypatch, tmp_path):
     path = model(BROKEN, "my robot.urdf")
     monkeypatch.chdir(tmp_path)
-    check.command([path], format="sarif")
+    check.check_models([path], format="sarif")
     document = json.loads(capsys.readouterr().out)
     assert document["version"] == "2.1.0"
     (run,) = document["runs"]
@@ -89,7 +89,7 @@ def test_sarif_has_what_the_schema_requires(model, capsys, monkeypatch, tmp_path
 
 def test_markdown_escapes_names(model, capsys):
     path = model(BROKEN.replace('<mass value="0.5"/>', '<mass value="-0.5"/>'))
-    check.command([path], format="markdown")
+    check.check_models([path], format="markdown")
     out = capsys.readouterr().out
     assert "&lt;\\|b>" in out
     assert all(line.replace("\\|", "").count("|") == 6 for line in out.splitlines() if line.startswith("|"))
@@ -102,7 +102,7 @@ def test_folder_and_repair_into_a_folder(model, tmp_path, capsys):
     model("<mujoco><asset/></mujoco>", "in/part.xml")
     findings = check.run(tmp_path / "in")
     assert [path.name for path in findings.files] == ["a.urdf", "b.xml"]
-    assert check.command([tmp_path / "in"], fix=tmp_path / "out") == 0
+    assert check.check_models([tmp_path / "in"], fix=tmp_path / "out") == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.urdf", "b.xml"]
     assert (tmp_path / "out" / "b.xml").read_text() == MJCF
     assert "mass [kg]" in capsys.readouterr().out
@@ -155,7 +155,7 @@ def test_files_of_a_package_that_is_not_there_are_one_line(model, capsys):
     away = [f"package://arm_description/meshes/{name}.stl" for name in ("base", "upper", "fore", "wrist", "wrist")]
     path = model(many_meshes(*away, "meshes/a.stl", "package://hand_description/palm.stl", "meshes/b.stl"))
     first = path.read_text().splitlines().index(next(x for x in path.read_text().splitlines() if "base.stl" in x)) + 1
-    assert check.command([path]) == 1
+    assert check.check_models([path]) == 1
     package, folder, single, count = capsys.readouterr().out.splitlines()
     assert package == (
         f"{path}:{first}: SY604 info 4 files of package 'arm_description' were not checked, because it is not "
@@ -165,14 +165,14 @@ def test_files_of_a_package_that_is_not_there_are_one_line(model, capsys):
     assert "SY601 warning 2 files in 'meshes' do not exist: a.stl, b.stl (lines" in folder
     assert "SY604 info Mesh package 'hand_description' is not beside the model" in single
     assert count == "1 model checked: 2 warnings, 6 notes."
-    check.command([path], format="markdown")
+    check.check_models([path], format="markdown")
     assert capsys.readouterr().out.count("| SY60") == 3
 
 
 def test_machines_get_a_place_for_every_file(model, capsys):
     path = model(many_meshes(*(f"package://arm/{name}.stl" for name in "abc")))
-    check.command([path], format="json")
+    check.check_models([path], format="json")
     found = json.loads(capsys.readouterr().out)["findings"]
     assert [each["file"] for each in found] == [f"package://arm/{name}.stl" for name in "abc"]
-    check.command([path], format="sarif")
+    check.check_models([path], format="sarif")
     assert len(json.loads(capsys.readouterr().out)["runs"][0]["results"]) == 3

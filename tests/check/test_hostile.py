@@ -38,7 +38,7 @@ def test_one_message_quickly(tmp_path, capsys, name):
     path = tmp_path / name
     path.write_text(HOSTILE[name])
     start = time.monotonic()
-    assert check.command([path]) == 2
+    assert check.check_models([path]) == 2
     assert time.monotonic() - start < QUICK
     out, err = capsys.readouterr()
     assert out == ""
@@ -52,7 +52,7 @@ def test_large_file_is_not_read(tmp_path, capsys):
     path = tmp_path / "large.urdf"
     with path.open("wb") as file:
         file.truncate(2**30)
-    assert check.command([path]) == 2
+    assert check.check_models([path]) == 2
     assert "MB" in capsys.readouterr().err
 
 
@@ -70,7 +70,7 @@ def test_what_cannot_be_read(tmp_path, capsys, target):
             pytest.skip("root may read everything")
         path.write_text(URDF)
         path.chmod(0)
-    assert check.command([path]) == 2
+    assert check.check_models([path]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -6,13 +6,12 @@ from scipy.spatial.transform import Rotation
 
 from check.corpus.cases import HAND, LIMIT, TENSOR, URDF
 from steelyard import check
-from steelyard.check import scan
 from steelyard.check.bulk import bulk_of
-from steelyard.check.parts import Inertial, Place
-from steelyard.check.units import is_placeholder
-from steelyard.check.weigh import weighed
+from steelyard.check.weigh import is_placeholder, weighed
 from steelyard.inertia import to_com_inertia
 from steelyard.model import load
+from steelyard.model import read_sketch as scan
+from steelyard.model.sketch import Inertial, Place
 
 ARM = 'xyz="0 0 0.2" rpy="0 0 0"'  # origin of the arm's inertial
 BOX = '<collision><origin xyz="0 0 0.2"/><geometry><box size="0.1 0.1 0.4"/></geometry></collision>'
@@ -77,7 +76,7 @@ def test_axes_that_were_exchanged_and_turned_over(model):
     path = model(text)
     assert "the axes in the order xzy" in found(path, "SY304")[0].message
     mended = check.repair(path, path.with_name("b.urdf"), fix="SY304")
-    np.testing.assert_allclose(mended.changes[0].after.turned, own, atol=1e-9)
+    np.testing.assert_allclose(mended.changes[0].after.tensor_in_part, own, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +170,7 @@ def test_what_is_mended_within_turned_geometry_fits_it(model):
     text = URDF.replace(ARM, 'xyz="0.02 0.01 0.3" rpy="0.5 0.2 -0.3"').replace(TENSOR, tensor(0.2, 0.2, 0.1))
     path = model(text)
     (change,) = check.repair(path, path.with_name("b.urdf"), fix="all").changes
-    after = change.after.turned
+    after = change.after.tensor_in_part
     spread = (0.5 * np.trace(after) * np.eye(3) - after) / 2
     away = np.array([0.02, 0.01, 0.1])
     axes = 1.1 * np.sqrt(3) * np.array([0.05, 0.05, 0.2])

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from check.corpus.cases import MJCF, TENSOR, URDF
 from steelyard import check
-from steelyard.check import scan
 from steelyard.check.bulk import bulk_of
-from steelyard.check.effect import SAMPLES, _motions
 from steelyard.check.mend import _nearest
-from steelyard.check.parts import Inertial, Place
+from steelyard.check.repaired_copy import SAMPLES, _motions
 from steelyard.inertia import solids, to_com_inertia
 from steelyard.model import load
+from steelyard.model import read_sketch as scan
+from steelyard.model.sketch import Inertial, Place
 
 
 def stated(moments, *, mass=1.0, com=(0.0, 0.0, 0.0)):

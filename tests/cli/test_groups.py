@@ -8,10 +8,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from steelyard.app.excite_options import AimOptions, LimitOptions, MotionOptions, SearchOptions
-from steelyard.app.fleet import fleet
-from steelyard.app.groups import grouped
-from steelyard.app.job_options import LogOptions, ModelOptions, WorkOptions
+from steelyard.app.commands.excite_command import AimOptions, LimitOptions, MotionOptions, SearchOptions
+from steelyard.app.commands.fleet_command import fleet
+from steelyard.app.options import ExciteOptions, FleetOptions, IdentifyOptions, InspectOptions, WorkOptions, grouped
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design
 from steelyard.pipeline import Job
@@ -58,27 +57,29 @@ def test_help_and_mistakes_speak_of_the_fields():
 
 
 def test_groups_hold_every_default_of_a_job():
-    channels, corrections = LogOptions().read()
-    job = Job(model="m", logs=(), channels=channels, corrections=corrections, **ModelOptions().of_job())
-    assert job == Job(model="m", logs=())
+    for group in (IdentifyOptions, FleetOptions, InspectOptions, ExciteOptions):
+        assert group().job("m") == Job(model="m", logs=())
 
 
 def test_words_of_a_channel_file_and_of_options_are_joined():
     table = '{"tau": ["i1"], "corrections": {"unit": "q=deg", "even_stamps": true}}'
-    channels, corrections = LogOptions(channels=table, unit=["tau=mNm"]).read(saturation=True)
+    job = IdentifyOptions(channels=table, unit=["tau=mNm"], saturation=True).job("m")
+    channels, corrections = job.channels, job.corrections
     assert channels == {"tau": ["i1"]}
     assert corrections == Corrections(unit=("q=deg", "tau=mNm"), even_stamps=True, saturation=True)
-    both = LogOptions(channels='{"corrections": {"gravity_model": "a.urdf"}}', gravity_model="b.urdf").read()[1]
+    table = '{"corrections": {"gravity_model": "a.urdf"}}'
+    both = ExciteOptions(channels=table, gravity_model="b.urdf").job().corrections
     assert both.gravity_model == "b.urdf"
-    assert LogOptions(channels='{"corrections": {"gravity_model": "a.urdf"}}').read()[1].gravity_model == "a.urdf"
+    assert ExciteOptions(channels=table).job().corrections.gravity_model == "a.urdf"
     with pytest.raises(OptionError, match="no correction 'units'"):
-        LogOptions(channels='{"corrections": {"units": "q=deg"}}').read()
+        ExciteOptions(channels='{"corrections": {"units": "q=deg"}}').job()
 
 
 def test_a_fleet_is_told_what_its_logs_have_wrong(monkeypatch):
     jobs = []
-    monkeypatch.setattr("steelyard.app.fleet.ask", lambda job, runs, out, work, **more: jobs.append((job, work)) or {})
-    monkeypatch.setattr("steelyard.app.fleet.show", lambda found, **how: None)
+    module = "steelyard.app.commands.fleet_command"
+    monkeypatch.setattr(f"{module}.ask", lambda job, runs, out, work, **more: jobs.append((job, work)) or {})
+    monkeypatch.setattr(f"{module}.show_fleet", lambda found, **how: None)
     monkeypatch.setattr("steelyard.fleet.runs_of", lambda source: ())
     app = typer.Typer()
     app.command()(fleet)

@@ -3,9 +3,11 @@
 import subprocess
 import sys
 
-from steelyard import defaults
-from steelyard.fit.volumes import GEOMETRY
+from steelyard.fit.prior import REGULARIZERS
+from steelyard.fit.volumes import GEOMETRY, WORDS
+from steelyard.job import Job, options_of
 from steelyard.log import BUTTERWORTH
+from steelyard.log.smoothers import SMOOTHERS
 
 HEAVY = (
     "numpy",
@@ -57,4 +59,7 @@ def test_a_command_that_runs_does_load():
 
 
 def test_defaults_are_words_that_their_users_know():
-    assert (defaults.WITHIN, defaults.SMOOTHER) == (GEOMETRY, BUTTERWORTH)
+    assert (Job.within, Job.smoother) == (GEOMETRY, BUTTERWORTH)
+    choices = {name: how.choices for name, (_, how) in options_of(Job).items() if how.choices}
+    assert set(choices["smoother"]) == set(SMOOTHERS) and set(choices["within"]) == set(WORDS)
+    assert set(choices["regularizer"]) == set(REGULARIZERS)

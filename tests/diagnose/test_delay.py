@@ -5,7 +5,8 @@ import pytest
 
 from recordings_of_arms import arm, diagnosis_of, fitted, late, recorded
 from steelyard.app.demo_job import mistaken
-from steelyard.diagnose import case_of, delay, delays
+from steelyard.diagnose import case_of, delays
+from steelyard.diagnose.hypotheses import delay
 from steelyard.prepare import corrected, corrections_from
 from steelyard.terms import COULOMB_WIDTH
 

@@ -6,9 +6,10 @@ import pytest
 from recordings_of_arms import arm, diagnosis_of, fitted, recorded, with_gravity
 from steelyard.app.demo_job import mistaken
 from steelyard.diagnose import case_of, fault
-from steelyard.diagnose.hypothesis import ALIKE, persistence, surprise
-from steelyard.diagnose.remaining import remaining
-from steelyard.diagnose.residuals import analyse
+from steelyard.diagnose.added_columns import ALIKE, persistence
+from steelyard.diagnose.hypothesis import surprise
+from steelyard.diagnose.joint_residuals import analyse
+from steelyard.diagnose.model_class import model_class_faults
 
 PANDA = "panda_joint{}".format
 
@@ -105,10 +106,10 @@ def test_a_cause_that_explains_too_little_is_said_to():
     case = case_of(done.estimate, [done.log])
     left = analyse(case.robot, (case.regression.q, case.regression.v, case.regression.a), case.tau, case.error, 0.02)
     doubted = fault("torque_sign", "It may be.", "Negate it.", joint=PANDA(2))
-    (found,) = [each for each in remaining(case, left, doubted) if each.code == "model_class"]
+    (found,) = [each for each in model_class_faults(case, left, doubted) if each.code == "model_class"]
     words = "Of the causes with a name, torque sign of panda_joint2 explains most, but too little to be the cause"
     assert words in found.message
-    (found,) = [each for each in remaining(case, left) if each.code == "model_class"]
+    (found,) = [each for each in model_class_faults(case, left) if each.code == "model_class"]
     assert "causes with a name" not in found.message
 
 

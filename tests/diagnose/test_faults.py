@@ -164,7 +164,7 @@ def test_a_spring_that_no_column_has_is_no_rigid_body():
     (fault,) = diagnosis.faults
     assert fault.code in ("model_class", "not_physical")
     assert fault.evidence["relative_error"] > 3 * fault.evidence["relative_error_free"]
-    assert "of the residual of joint2 goes with its position" in fault.message
+    assert "of the residual variance of joint2 correlates with its position" in fault.message
     assert max(diagnosis.residuals[1].depends.items(), key=lambda item: item[1].share)[0] == "position"
 
 

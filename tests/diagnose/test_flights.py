@@ -5,8 +5,9 @@ import pytest
 
 import steelyard as sy
 from adversary import arms, verdict_logs
-from steelyard.defaults import FRICTION
-from steelyard.diagnose import case_of, given
+from steelyard.diagnose import case_of
+from steelyard.diagnose.hypotheses import nominal_model
+from steelyard.job import FRICTION
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def test_a_noisy_flight_settles(fallen):
 
 def unit_of(model, log):
     info = sy.accumulate(model, log, engine="numpy", armature=True, friction=FRICTION)
-    return given.unit(case_of(sy.fit.consistent(info), [log]))
+    return nominal_model.torque_unit(case_of(sy.fit.consistent(info), [log]))
 
 
 def test_torques_of_a_flight_are_in_no_other_unit(fallen):

@@ -5,7 +5,7 @@ import pytest
 
 import steelyard as sy
 from recordings_of_arms import arm, fitted, recorded
-from steelyard.diagnose.residuals import autocorrelation, dependence
+from steelyard.diagnose.joint_residuals import autocorrelation, dependence
 
 
 def remembering(n, memory, rng):
@@ -28,8 +28,8 @@ def test_autocorrelation_is_the_direct_sum():
 def test_chance_is_chance_although_neighbours_are_alike():
     rng = np.random.default_rng(1)
     pairs = [(remembering(2000, 0.95, rng), remembering(2000, 0.95, rng)) for _ in range(150)]
-    aware = np.array([dependence(e, x).chance for e, x in pairs])
-    naive = np.array([dependence(e, x, np.eye(1, len(e))[0]).chance for e, x in pairs])
+    aware = np.array([dependence(e, x).p_value for e, x in pairs])
+    naive = np.array([dependence(e, x, np.eye(1, len(e))[0]).p_value for e, x in pairs])
     assert np.mean(aware < 0.05) < 0.12 and aware.min() > 1e-4
     assert np.mean(naive < 0.05) > 0.5  # taking samples as independent would accuse half of all quantities
 

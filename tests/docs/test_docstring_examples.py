@@ -9,16 +9,27 @@ import steelyard as sy
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 ENTRY_POINTS = (  # each has an example
+    "body_regressor",
+    "calibrate",
+    "energy_regressor",
     "excite.design",
     "excite.poses",
-    "inverse_dynamics",
     "fit.build",
     "fit.choose_weight",
     "fit.consistent",
     "fit.least_squares",
     "fit.solve",
     "fit.uncertainty",
+    "inertia.Ellipsoid",
+    "inertia.from_com_inertia",
+    "inertia.is_consistent",
+    "inertia.is_realizable",
+    "inertia.mesh.parameters",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "momentum_regressor",
     "payload.identify",
+    "regressor",
     "validate",
 )
 

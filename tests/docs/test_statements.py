@@ -12,7 +12,6 @@ import pytest
 import steelyard as sy
 from steelyard.check import RULES
 from steelyard.check.bulk import THIN
-from steelyard.check.scan_urdf import LARGE
 from steelyard.diagnose import FATAL
 from steelyard.excite import Limits
 from steelyard.excite.thresholds import THRESHOLDS as EXCITE
@@ -22,6 +21,7 @@ from steelyard.log.automatic_cutoff import DISTORTS, SCATTER
 from steelyard.log.masks import SATURATED
 from steelyard.model import ENDLESS, ENDLESS_EFFORT
 from steelyard.model.references import HOMES, MARKERS
+from steelyard.model.sketch_urdf import LARGE
 from steelyard.pipeline.inspection import NOISY
 from steelyard.report.parameters import UNCERTAIN
 

@@ -14,8 +14,7 @@ import steelyard as sy
 from random_robots import urdf_text
 from robots import random_state
 from steelyard.dynamics import choose
-from steelyard.dynamics.closed_loop.choice import assembly
-from steelyard.dynamics.closed_loop.closure import close, moved
+from steelyard.dynamics.closed_loop.assembly import assembled, close, moved
 from steelyard.dynamics.closed_loop.constraint import gaps, jacobian, jacobian_rate, placed
 from steelyard.errors import LoopError, ModelError, OptionError, SingularConfigurationError
 from steelyard.model import LOOP_KINDS, library
@@ -142,7 +141,7 @@ def test_mobility_and_redundant_equations():
         (library.four_bar_leg, 2, 3),
         (library.palletiser, 3, 9),
     ):
-        found = assembly(make())
+        found = assembled(make())
         assert (found.mobility, found.redundant) == (mobility, redundant)
 
 
@@ -150,7 +149,7 @@ def test_planar_loop_as_a_weld_is_reported():
     """A pinned joint modelled as a weld leaves the leg one freedom less, and says so."""
     robot = library.four_bar_leg()
     welded = replace(robot, loops=(replace(robot.loops[0], kind="weld"),))
-    assert assembly(welded).mobility == 1
+    assert assembled(welded).mobility == 1
     with pytest.raises(LoopError, match=r"2 coordinates \('hip', 'crank'\) .*loops leave 1 free.*valid choice: hip"):
         sy.closed_loop.inverse_dynamics(welded, np.zeros(2), np.zeros(2), np.zeros(2))
 

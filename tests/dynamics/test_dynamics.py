@@ -9,7 +9,7 @@ import pinocchio_adapter as adapter
 from random_robots import seeds, urdf_text
 from robots import random_state, urdf
 from steelyard.dynamics import body_regressor, inverse_dynamics, regressor
-from steelyard.dynamics.body import newton_euler_entries
+from steelyard.dynamics.newton_euler import newton_euler_entries
 from steelyard.errors import OptionError
 from steelyard.inertia import to_spatial_inertia
 from steelyard.model import load

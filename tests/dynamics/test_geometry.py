@@ -8,10 +8,10 @@ import trimesh
 
 from robots import random_state
 from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
-from steelyard.dynamics.geometry import geometry_gradient, with_parts
+from steelyard.dynamics.gradients import geometry_gradient, with_parts
 from steelyard.errors import ModelError
 from steelyard.inertia import Part, from_vector
-from steelyard.model import library, turned
+from steelyard.model import library, with_moved_axes
 
 H = 1e-6
 
@@ -46,7 +46,7 @@ def case():
     state, weights = random_state(robot, rng, (3,)), rng.normal(size=(3, 6))
 
     def value(parts, eta=None):
-        made = with_parts(robot if eta is None else turned(robot, eta), parts)
+        made = with_parts(robot if eta is None else with_moved_axes(robot, eta), parts)
         return float(np.sum(weights * inverse_dynamics(made, *state)))
 
     made = with_parts(robot, PARTS)

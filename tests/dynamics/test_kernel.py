@@ -59,7 +59,7 @@ def test_random_trees(tmp_path_factory, seed):
 @pytest.mark.parametrize("largest", [1.0, 10.0, 1e3, 9e4, 1e7])
 def test_sines_and_cosines(largest):
     """Within an ulp of one, at multiples of an eighth turn too, and of the library's beyond the range of the series."""
-    from steelyard.dynamics.kernel_motion import sines_and_cosines
+    from steelyard.dynamics.kernel import sines_and_cosines
 
     x = np.random.default_rng(0).uniform(-largest, largest, 10_000)
     x[:17] = np.arange(-8, 9) * np.pi / 4

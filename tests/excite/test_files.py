@@ -1,7 +1,6 @@
 """Files of a design read back: as logs, as YAML, in MuJoCo; and the command line."""
 
 import json
-from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -13,7 +12,7 @@ from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.excite import design, poses, write
 from steelyard.excite.motion_files import earlier_information
-from steelyard.model import draft
+from steelyard.model import mjcf_text
 
 SCARA = sy.library.scara()
 
@@ -57,7 +56,7 @@ def test_ros_trajectory_is_yaml_of_the_message(made, tmp_path):
 
 def test_keyframes_load_in_mujoco(made, tmp_path):
     path = write(made, tmp_path / "keys.xml", rate=10.0)
-    robot = draft(SCARA, Path("robot.xml")).files[-1][1].decode()
+    robot = mjcf_text(SCARA)
     keys = path.read_text().split("<mujoco>")[1].split("</mujoco>")[0]
     m = mujoco.MjModel.from_xml_string(robot.replace("</mujoco>", keys + "</mujoco>"))
     assert m.nkey == 41

@@ -16,11 +16,13 @@ from steelyard.inertia import (
     Ellipsoid,
     covariance_ellipsoid,
     divergence,
-    hull,
     pseudo,
     sets,
     to_spatial_inertia,
     transform,
+)
+from steelyard.inertia import (
+    polyhedra as hull,
 )
 from steelyard.information import accumulate
 from steelyard.model import library

@@ -11,7 +11,7 @@ from steelyard.app.demo_job import mistaken
 from steelyard.fit import independent_blocks, sandwich
 from steelyard.fit.model_discrepancy import find_discrepancy
 from steelyard.information import NAMES, accumulate_blocks
-from steelyard.information.discrepancy import shapes
+from steelyard.information.model_discrepancy import shapes
 from steelyard.log import filters
 from steelyard.model import library
 

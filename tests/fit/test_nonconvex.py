@@ -5,13 +5,13 @@ import pytest
 
 from problems import random_log, scattered, with_friction
 from steelyard import fit
-from steelyard.defaults import FRICTION
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import InertiaError, OptionError
 from steelyard.fit import consistent_prior
 from steelyard.fit.chart_descent import CHARTS, SIGNS, _Unknowns
 from steelyard.fit.program import unconstrained_program
 from steelyard.information import accumulate
+from steelyard.job import FRICTION
 from steelyard.model import library
 from steelyard.terms import layout_of
 

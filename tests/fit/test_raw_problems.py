@@ -5,11 +5,11 @@ import pytest
 
 from problems import random_log, scattered, with_friction
 from steelyard import fit
-from steelyard.defaults import FRICTION
 from steelyard.dynamics import inverse_dynamics, regressor
 from steelyard.errors import FitError
 from steelyard.inertia import Ellipsoid, covariance_ellipsoid
 from steelyard.information import Information, accumulate
+from steelyard.job import FRICTION
 from steelyard.model import library
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 

@@ -134,7 +134,7 @@ def test_kept_sums_of_a_newer_version_are_refused_by_name(case, tmp_path, monkey
     model, table, _ = case
     log = sorted(table.parent.glob("arm00/*.parquet"))[:1]
     with monkeypatch.context() as patched:
-        patched.setattr("steelyard.fleet.kept.FORMAT", "steelyard run 2.0")
+        patched.setattr("steelyard.fleet.cache.FORMAT", "steelyard run 2.0")
         sy.fleet.accumulate(model, log, keep=tmp_path)
     with pytest.raises(FitError, match=r"'steelyard run 2\.0'; this version reads steelyard run up to version 1"):
         sy.fleet.accumulate(model, log, keep=tmp_path)
@@ -142,7 +142,7 @@ def test_kept_sums_of_a_newer_version_are_refused_by_name(case, tmp_path, monkey
 
 @pytest.mark.parametrize("options", [{"scheduler": "tcp://127.0.0.1:1"}, {"workers": 0}, {"colour": "red"}])
 def test_options_that_do_not_fit_are_refused(case, options, monkeypatch):
-    monkeypatch.setattr("steelyard.fleet.crew.ANSWER", 0.5)
+    monkeypatch.setattr("steelyard.fleet.executor.ANSWER", 0.5)
     model, table, _ = case
     with pytest.raises(OptionError):
         sy.fleet.accumulate(model, table, **options)

@@ -56,7 +56,7 @@ def test_a_bad_piece_costs_that_piece_only(case, tmp_path, monkeypatch):
     tau[6500] = np.nan
     spoiled = table.set_column(table.column_names.index("tau_elbow"), "tau_elbow", pa.array(tau))
     parquet.write_table(spoiled, tmp_path / "run.parquet", row_group_size=700)
-    monkeypatch.setattr("steelyard.fleet.part.MARGIN", 100)  # pieces that look at the bad sample fail with it
+    monkeypatch.setattr("steelyard.fleet.partitions.MARGIN", 100)  # pieces that look at the bad sample fail with it
     found = sy.fleet.accumulate(model, [tmp_path / "run.parquet"], piece=1750)
     (failure,) = found.failures
     assert failure.rows == (5250, 7000) and "tau of elbow is nan" in failure.reason

@@ -9,7 +9,7 @@ import steelyard as sy
 from small_fleets import Truth, exit_or_not, write_run, write_table
 from small_runs import JOINTS, motion, write_model
 from steelyard.errors import LogError, OptionError
-from steelyard.fleet.crew import Crew
+from steelyard.fleet.executor import WorkerPool
 
 
 def poison(folder):
@@ -69,9 +69,9 @@ def test_not_one_usable_log_is_an_error(tmp_path):
 
 
 def test_work_that_kills_its_worker_takes_no_other_along():
-    with Crew("processes", 2) as crew:
+    with WorkerPool("processes", 2) as pool:
         tasks = [(0.0,), (0.0,), ("fatal",), *((0.0,),) * 5]
-        found = {place: (result, attempts) for place, result, attempts in crew.results(exit_or_not, tasks, retries=2)}
+        found = {place: (result, attempts) for place, result, attempts in pool.results(exit_or_not, tasks, retries=2)}
     assert sorted(found) == list(range(8))
     assert isinstance(found[2][0], BaseException) and found[2][1] == 3
     assert all(found[place][0] == 1.0 for place in found if place != 2)

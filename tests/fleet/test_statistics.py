@@ -9,10 +9,18 @@ from scipy.special import gammaln, logsumexp
 
 from steelyard.fleet.causes import Cause
 from steelyard.fleet.changes import alarms, run_spread
-from steelyard.fleet.evidence import Evidence, evidence_of
+from steelyard.fleet.evidence import (
+    Change,
+    Evidence,
+    change_along,
+    evidence_of,
+    extra_variance,
+    log_tail,
+    marginal,
+    pseudo_inverse,
+    score_test,
+)
 from steelyard.fleet.population import population
-from steelyard.fleet.spread import extra_variance
-from steelyard.fleet.statistics import Change, change_along, log_tail, marginal, pseudo_inverse, score_test
 from steelyard.information import Information
 
 SIZE = 5
@@ -65,14 +73,14 @@ def test_added_variance_is_added_and_singular_precisions_stay_so():
     rng = np.random.default_rng(2)
     P, spread = precision(rng), np.array([0.1, 0.0, 3.0, 1e-3, 2.0])
     run = observed(rng, P, np.ones(SIZE))
-    blurred = run.blurred(spread)
+    with_spread = run.with_spread(spread)
     np.testing.assert_allclose(
-        np.linalg.inv(blurred.precision), np.linalg.inv(P) + np.diag(spread), rtol=1e-7, atol=1e-9
+        np.linalg.inv(with_spread.precision), np.linalg.inv(P) + np.diag(spread), rtol=1e-7, atol=1e-9
     )
     expected = np.linalg.solve(P, run.moment)
-    np.testing.assert_allclose(np.linalg.solve(blurred.precision, blurred.moment), expected, rtol=1e-7)
+    np.testing.assert_allclose(np.linalg.solve(with_spread.precision, with_spread.moment), expected, rtol=1e-7)
     P[:, 1] = P[1] = 0.0
-    assert np.abs(Evidence(P, P @ expected).blurred(spread).precision[1]).max() < 1e-12
+    assert np.abs(Evidence(P, P @ expected).with_spread(spread).precision[1]).max() < 1e-12
     np.testing.assert_allclose(pseudo_inverse(P), np.linalg.pinv(P, rcond=1e-12), rtol=1e-6, atol=1e-12)
 
 
@@ -180,7 +188,7 @@ def test_a_spread_that_is_estimated_takes_degrees_of_freedom():
     rng = np.random.default_rng(0)
     P, score = precision(rng), rng.normal(size=SIZE) * [1.0, 30.0, 0.3, 1.0, 300.0]
     whole, noise = Change(P / 2, score), Change(P, score)
-    found = score_test(whole, EVERY, noise=noise, told_by=10.0)
+    found = score_test(whole, EVERY, noise=noise, spread_degrees=10.0)
     statistic = score @ np.linalg.solve(P / 2, score)
     assert found.statistic == pytest.approx(statistic) and found.degrees == SIZE
     assert found.log_p == pytest.approx(stats.f.logsf(statistic / SIZE, SIZE, 40.0), rel=1e-9)

@@ -14,7 +14,7 @@ from small_runs import motion, write_model
 from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.fleet.causes import causes_of
-from steelyard.fleet.fits import with_population
+from steelyard.fleet.fleet_models import with_population
 
 ROBOTS, WEEKS = 7, 5
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from random_bodies import parameters
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, is_realizable
-from steelyard.inertia.certificate import four_point_masses
+from steelyard.inertia.realizability import four_point_masses
 
 
 def random_ellipsoid(rng):

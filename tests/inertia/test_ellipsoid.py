@@ -11,7 +11,7 @@ from random_bodies import bodies, clouds, parameters, rotations
 from robots import SHARED_DATA
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, covariance_ellipsoid, minimum_volume_ellipsoid, pseudo
-from steelyard.inertia.cover import cover
+from steelyard.inertia.enclosing import cover
 
 
 def ellipsoid(seed=0):

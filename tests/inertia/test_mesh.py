@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from random_bodies import assert_close, rotations
 from robots import SHARED_DATA
 from steelyard.errors import InertiaError
-from steelyard.inertia import drawing, is_consistent, mesh, mesh_checks, mesh_parts, snippet
+from steelyard.inertia import conventions, drawing, is_consistent, mesh, mesh_checks, mesh_parts
 from steelyard.inertia import parameters as bodies
 from steelyard.inertia.mesh_checks import SteelyardWarning
 
@@ -367,7 +367,7 @@ def test_load_refuses_what_it_cannot_read(tmp_path):
 def test_pictures_show_mesh_ellipsoid_and_centre():
     vertices, faces = arrays("torus")
     theta = mesh.parameters(vertices, faces)
-    assert is_consistent(theta) and "fullinertia" in snippet.mjcf_inertial(theta)
+    assert is_consistent(theta) and "fullinertia" in conventions.mjcf_inertial(theta)
     names = [trace.name for trace in drawing.figure(vertices, faces, theta).data]
     assert names == ["mesh", "covariance ellipsoid", "centre of mass"]
     data = drawing.image(vertices, faces, theta, size=(120, 90))
@@ -383,7 +383,7 @@ def test_pictures_show_mesh_ellipsoid_and_centre():
 
 def test_picture_covers_exactly_the_silhouette():
     """Seen from above, a square fills its share of the picture, and a nearer layer hides a farther one."""
-    from steelyard.inertia.raster import Layer, render
+    from steelyard.inertia.drawing import Layer, render
 
     square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.0]]), np.array([[0, 1, 2], [0, 2, 3]])
     above = square[0] + [0, 0, 1.0], square[1]

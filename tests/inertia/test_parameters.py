@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from random_bodies import SHAPES, assert_close, bodies, central_difference, clouds, parameters, rotations
 from steelyard import inertia
 from steelyard.errors import InertiaError
-from steelyard.inertia import checks, pseudo, rotation
+from steelyard.inertia import batches, pseudo, rotation
 
 
 def pin_body(theta):
@@ -142,7 +142,7 @@ def test_a_first_moment_without_mass_is_refused_by_name():
 @pytest.mark.parametrize("bad", [np.zeros(9), np.zeros((10, 3)), np.float64(1.0), [1.0, 2.0]])
 def test_wrong_shapes_are_refused_with_the_shape_found(bad):
     with pytest.raises(InertiaError, match=r"theta has shape \(.*\); expected \(\.\.\., 10\)"):
-        checks.as_vector(bad, "theta")
+        batches.as_vector(bad, "theta")
 
 
 def test_jax_in_jax_out():

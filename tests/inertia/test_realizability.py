@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from random_bodies import SHAPES, bodies, clouds, parameters, rotations
+from steelyard import inertia as sets
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, body_set, cones, divergence, log_cholesky, pseudo, to_spatial_inertia
-from steelyard.inertia import realizability as sets
 
 E1 = Ellipsoid.from_semi_axes([0.3, 0.2, 0.1], center=[0.1, 0.0, 0.2], rotation=rotations(1))
 E2 = Ellipsoid.from_semi_axes([0.1, 0.2, 0.1], center=[0.5, 0.0, 0.2])

@@ -7,7 +7,7 @@ import pytest
 
 from random_bodies import assert_close, bodies
 from steelyard.errors import InertiaError
-from steelyard.inertia.snippet import mjcf_inertial, urdf_inertial
+from steelyard.inertia.conventions import mjcf_inertial, urdf_inertial
 
 
 @pytest.mark.parametrize("seed", range(3))

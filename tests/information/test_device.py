@@ -10,7 +10,8 @@ from problems import random_log, with_friction
 from robots import urdf
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import LogError, OptionError
-from steelyard.information import accumulate, device, engines
+from steelyard.information import accumulate, engines
+from steelyard.information import engine_jax as device
 from steelyard.log import Log, filters
 from steelyard.model import load
 from steelyard.terms import UserColumn

@@ -1,7 +1,6 @@
 """Rotors as bodies of a regression: rows against MuJoCo, rank against the structural count, engines, fits, files."""
 
 from dataclasses import replace
-from pathlib import Path
 from xml.etree import ElementTree
 
 import mujoco
@@ -18,7 +17,7 @@ from steelyard.errors import FitError, ModelError, OptionError
 from steelyard.identifiable import regression_basis
 from steelyard.identifiable.motor_rotors import _reading
 from steelyard.inertia import to_com_inertia
-from steelyard.model import Rotor, draft, force_from_mujoco, to_mujoco
+from steelyard.model import Rotor, force_from_mujoco, mjcf_text, to_mujoco
 from steelyard.terms import layout_of
 
 MAKERS = {"puma": sy.library.puma560, "scara": sy.library.scara, "leg": sy.library.cheetah3_leg}
@@ -46,7 +45,7 @@ def unbalanced(robot, rng):
 
 def in_mujoco(robot):
     """MuJoCo model of the links, and every rotor a body on a hinge of its own."""
-    root = ElementTree.fromstring(draft(robot, Path("robot.xml")).files[-1][1].decode())
+    root = ElementTree.fromstring(mjcf_text(robot))
     world = root.find("worldbody")
     for rotor in robot.rotors:
         carrier = world if rotor.carrier is None else world.find(f".//body[@name='{rotor.carrier}']")
@@ -66,7 +65,7 @@ def text(numbers):
 
 def mujoco_torque(robot, q, v, a):
     """Torques (nv,) of robot and rotors: every rotor's hinge moves, and acts, through its gear."""
-    links = mujoco.MjModel.from_xml_string(draft(robot, Path("robot.xml")).files[-1][1].decode())
+    links = mujoco.MjModel.from_xml_string(mjcf_text(robot))
     qpos, qvel, qacc = (x[0] for x in to_mujoco(links, robot, q[None], v[None], a[None]))
     model = in_mujoco(robot)
     data = mujoco.MjData(model)

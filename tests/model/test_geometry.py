@@ -10,9 +10,9 @@ import trimesh
 
 from robots import EXAMPLE_ROBOTS, urdf
 from steelyard.errors import ModelError
-from steelyard.model import INFLATE, NOTHING, bounding_ellipsoids, compiled_rotation, library, load
-from steelyard.model.geometry import body_points
-from steelyard.model.urdf_geometry import LARGEST
+from steelyard.model import INFLATE, NOTHING, bounding_ellipsoids, library, load
+from steelyard.model.bounding import LARGEST, body_points
+from steelyard.model.mjcf import compiled_rotation
 
 DIRECTIONS = np.random.default_rng(0).normal(size=(200, 3))
 DIRECTIONS /= np.linalg.norm(DIRECTIONS, axis=1, keepdims=True)

@@ -11,7 +11,7 @@ from steelyard.dynamics.closed_loop.constraint import constants, gaps, jacobian,
 from steelyard.errors import ModelError
 from steelyard.model import LOOP_KINDS, fingerprint, library, read_side
 from steelyard.model.loops import Loop
-from steelyard.model.side_write import side_text
+from steelyard.model.side import side_text
 
 TREE = """<mujoco><worldbody>
   <body name="a" pos="0.1 0.2 0.3" quat="0.9 0.1 0.3 0.2"><joint name="i" axis="0 1 0.2" ref="0.3"/>

@@ -5,7 +5,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import ModelError
-from steelyard.model import compile_file, mjcf_size, reach
+from steelyard.model import allowed_folders, compile_file, mjcf_limits
 
 LINK = '<body name="{}"><joint/><geom size=".1"/></body>'
 
@@ -52,16 +52,16 @@ def test_counts_are_those_of_mujoco(tmp_path, monkeypatch):
         '<replicate count="3" sep="-" offset="0 0 1"><replicate count="2" sep="+" offset="0 1 0"><body><geom size="1"/>'
         '</body></replicate></replicate><frame><attach model="arm" body="b" prefix="x"/></frame></worldbody>',
     )
-    m, _ = compile_file(path, reach(path))
+    m, _ = compile_file(path, allowed_folders(path))
     own = m.nbody - 1 + m.njnt
     read = 4  # bodies and joints of arm.xml, which MuJoCo reads whole before it takes a part of it
     samples = m.tex_height[0] * m.tex_width[0] + m.nhfielddata
     for name, count in (("MOST_BODIES", own + read), ("MOST_SAMPLES", samples)):
-        monkeypatch.setattr(mjcf_size, name, int(count))
-        mjcf_size.require_bounded(path)
-        monkeypatch.setattr(mjcf_size, name, int(count) - 1)
+        monkeypatch.setattr(mjcf_limits, name, int(count))
+        mjcf_limits.require_bounded(path)
+        monkeypatch.setattr(mjcf_limits, name, int(count) - 1)
         with pytest.raises(ModelError, match="stands for more"):
-            mjcf_size.require_bounded(path)
+            mjcf_limits.require_bounded(path)
         monkeypatch.undo()
 
 

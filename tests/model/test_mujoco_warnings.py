@@ -8,7 +8,7 @@ import pytest
 
 from steelyard import library, simulate
 from steelyard.errors import ModelError
-from steelyard.model import compile_file, heard, load, reach
+from steelyard.model import allowed_folders, captured_warnings, compile_file, load
 
 BODY = '<worldbody><body name="a"><joint name="j"/><geom size=".1" mass="1" solref="NaN 1"/></body></worldbody>'
 
@@ -32,7 +32,7 @@ def test_mujoco_itself_leaves_a_file(doubtful, capfd):
 
 
 def test_a_model_with_a_warning_leaves_no_file_and_tells_it(doubtful, capfd):
-    _, told = compile_file(doubtful, reach(doubtful))
+    _, told = compile_file(doubtful, allowed_folders(doubtful))
     robot = load(doubtful)
     assert files(doubtful) == ["robot.xml"] and capfd.readouterr() == ("", "")
     assert any("NaN" in each for each in told) and any("NaN" in each for each in robot.notes)
@@ -55,7 +55,7 @@ def test_threads_share_the_handler_and_the_users_is_restored(doubtful):
     together, found = Barrier(2), []
 
     def listen():
-        with heard() as told:
+        with captured_warnings() as told:
             together.wait()
             mujoco.MjModel.from_xml_path(str(doubtful))
             together.wait()

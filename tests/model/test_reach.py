@@ -15,7 +15,8 @@ import trimesh
 import steelyard as sy
 from steelyard import check
 from steelyard.errors import InertiaError, ModelError, SteelyardError
-from steelyard.model import bounding_ellipsoids, reach, read_files
+from steelyard.model import allowed_folders, bounding_ellipsoids
+from steelyard.model.mjcf_files import read_files
 from steelyard.model.references import package_of
 from steelyard.viewer import embed
 
@@ -154,7 +155,7 @@ def test_includes_of_a_sibling_end(folder, monkeypatch, text):
     (shared / "b.xml").write_text(f"<mujocoinclude>{BODY.format('')}</mujocoinclude>")
     path = folder / "arm.xml"
     path.write_text(f'<mujoco><worldbody><include file="{text}"/></worldbody></mujoco>')
-    monkeypatch.setattr("steelyard.model.mjcf_reach.MOST_PLACES", 100)
+    monkeypatch.setattr("steelyard.model.mjcf_limits.MOST_PLACES", 100)
     assert sy.load(path, folders=[shared]).body_names == ("arm",)
 
 
@@ -218,8 +219,8 @@ def test_includes_outside_are_not_parsed_for_editing_either(folder):
     """The linter and write-back index the files themselves."""
     path = mjcf(folder, "include of an include", "../../../secret")
     with pytest.raises(ModelError, match=r"own.xml:1 includes .*part.xml.* not opened"):
-        read_files(path, reach(path))
-    assert len(read_files(path, reach(path, [folder.parents[2]])).documents) == 3
+        read_files(path, allowed_folders(path))
+    assert len(read_files(path, allowed_folders(path, [folder.parents[2]])).documents) == 3
 
 
 def test_a_file_that_comes_to_lie_outside_is_refused_by_what_reads_it_again(folder, tmp_path):
@@ -380,7 +381,7 @@ def test_a_folder_of_models_is_not_left_by_links(folder, tmp_path):
 
 def test_a_folder_that_is_none_is_named(folder):
     with pytest.raises(ModelError, match="gone, given as a folder"):
-        reach(folder / "arm.xml", [folder / "gone"])
+        allowed_folders(folder / "arm.xml", [folder / "gone"])
 
 
 def test_a_saved_copy_says_where_its_files_are(folder, tmp_path):

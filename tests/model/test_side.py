@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from steelyard.errors import ModelError
 from steelyard.inertia import parameters
 from steelyard.model import library, load, read_side, side_path, write_side
-from steelyard.model.side_rotor import KEYS
+from steelyard.model.side_mechanism import ROTOR_KEYS
 
 MOUNTED = """<mujoco><worldbody>
   <body name="stand" pos="0 0 1">
@@ -112,7 +112,7 @@ def test_the_documented_example_reads(tmp_path):
     first, second = _read(tmp_path, library.puma560(), page.split("```toml\n")[1].split("```")[0]).rotors
     assert (first.joint, first.carrier, second.carrier) == ("joint1", None, "link1")
     assert second.theta[9] == pytest.approx(4.1e-4)
-    for key in KEYS:
+    for key in ROTOR_KEYS:
         assert f"| `{key}` |" in page
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from payload_logs import MODERATE, THETA, static, swing
 from steelyard.errors import FitError, InertiaError, LogError, OptionError
-from steelyard.inertia import Ellipsoid, EllipsoidRealizable, pseudo
-from steelyard.inertia.realizability import PointMasses
+from steelyard.inertia import Ellipsoid, EllipsoidRealizable, PointMasses, pseudo
 from steelyard.payload import METHODS, Status, errors, identify
 from steelyard.payload.density import density_fit
 from steelyard.payload.entropic import entropic_fit

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from small_runs import write_case, write_log
 from steelyard import plot
 from steelyard.app import app
-from steelyard.app.job import identify
+from steelyard.app.identification import identify
 from steelyard.errors import OptionError
 from steelyard.report import read
 from steelyard.report.schema import schema

@@ -12,7 +12,7 @@ from payload_logs import swing
 from robots import SHARED_DATA
 from small_runs import write_case, write_model
 from steelyard.app.demo_job import demo
-from steelyard.app.job import identify
+from steelyard.app.identification import identify
 from steelyard.payload import Request, identify_files, write_payload
 from steelyard.payload.tray_experiment import test_object
 from steelyard.pipeline import Job, inspect, run

@@ -47,7 +47,7 @@ def parsed(command: str, monkeypatch) -> tuple[Job, str]:
 
     words = shlex.split(command)
     assert words[0] == "steelyard"
-    monkeypatch.setattr(import_module("steelyard.app.job"), "carry_out", keep)
+    monkeypatch.setattr(import_module("steelyard.app.identification"), "carry_out", keep)
     done = CliRunner().invoke(cli.app, words[1:])
     assert "job" in seen, done.stderr
     return seen["job"], seen["out"]

@@ -8,7 +8,7 @@ import pytest
 
 from small_runs import write_case
 from steelyard.app import redraw
-from steelyard.app.job import identify
+from steelyard.app.identification import identify
 from steelyard.errors import OptionError
 from steelyard.log import fatal
 from steelyard.report import jsonable

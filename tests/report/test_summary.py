@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from small_runs import JOINTS, motion, torques, write_case
-from steelyard.app.job import identify
+from steelyard.app.identification import identify
 from steelyard.fit import CAN_EXIST
 from steelyard.pipeline import Job, run
 from steelyard.report import inputs_of, overview, percent, summary

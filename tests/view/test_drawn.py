@@ -10,8 +10,8 @@ from PIL import Image
 import steelyard as sy
 from browser import chromium, opened
 from steelyard.viewer import embed, view
-from steelyard.viewer.bodies import Found
-from steelyard.viewer.page import page as page_of
+from steelyard.viewer.masses import Found
+from steelyard.viewer.scene import page as page_of
 from steelyard.viewer.scene import scene
 from view_models import HOSTILE, HOSTILE_NAMES, write_arm
 

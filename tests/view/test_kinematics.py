@@ -15,7 +15,7 @@ from random_robots import urdf_text
 from robots import random_state
 from steelyard import load
 from steelyard.model import to_mujoco
-from steelyard.viewer.tree import joint_tree
+from steelyard.viewer.scene import joint_tree
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 pytestmark = pytest.mark.skipif(NODE is None, reason="no node on this machine: JavaScript is not run")

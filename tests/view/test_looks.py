@@ -13,11 +13,10 @@ from robots import package_folder, urdf
 from steelyard import load
 from steelyard.inertia import mesh
 from steelyard.model import library
-from steelyard.viewer.decimate import cluster, to_count, within_budget
 from steelyard.viewer.looks import looks
-from steelyard.viewer.pack import packed_shape
 from steelyard.viewer.scene import scene
-from steelyard.viewer.shape import Shape
+from steelyard.viewer.shape import Shape, packed_shape
+from steelyard.viewer.simplify import cluster, to_count, within_budget
 from view_models import write_arm
 
 

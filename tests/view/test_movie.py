@@ -13,8 +13,8 @@ from PIL import Image
 import steelyard as sy
 from robots import random_state, urdf
 from steelyard.errors import DrawingError, OptionError
-from steelyard.model import draft, to_mujoco
-from steelyard.viewer import Motion, command, film, motion_of, written
+from steelyard.model import mjcf_text, to_mujoco
+from steelyard.viewer import Motion, film, motion_of, view_files, written
 from steelyard.viewer import stage as stages
 from view_models import write_arm
 
@@ -56,7 +56,7 @@ def test_bodies_stand_where_mujoco_puts_them():
     robot = sy.load(path)
     q, v, a = random_state(robot, np.random.default_rng(0), (3,))
     R, p = stages.body_poses(robot, q)
-    m = mujoco.MjModel.from_xml_string(draft(robot, path.with_suffix(".xml")).files[-1][1].decode())
+    m = mujoco.MjModel.from_xml_string(mjcf_text(robot))
     d = mujoco.MjData(m)
     for k, qpos in enumerate(to_mujoco(m, robot, q, v, a)[0]):
         d.qpos[:] = qpos
@@ -98,10 +98,10 @@ def test_mp4_goes_through_ffmpeg(arm, motion, tmp_path, monkeypatch):
 def test_the_command_says_what_it_wrote(arm, tmp_path):
     log = sy.Log(t=np.linspace(0, 1, 50), q=np.linspace(POSES[0], POSES[2], 50), joint_names=arm.joint_names)
     path = sy.write_npz(log, tmp_path / "log.npz")
-    lines = command(arm.source.path, trajectory=path, out=tmp_path / "view.html")
+    lines = view_files(arm.source.path, trajectory=path, out=tmp_path / "view.html")
     assert lines == [f"Wrote {tmp_path / 'view.html'}."]
     assert motion_of(path, arm).t[-1] == pytest.approx(1.0)
     with pytest.raises(OptionError, match="--trajectory"):
-        command(arm.source.path, out=tmp_path / "view.html", movie=tmp_path / "film.gif")
+        view_files(arm.source.path, out=tmp_path / "view.html", movie=tmp_path / "film.gif")
     with pytest.raises(OptionError, match=r"\.gif or \.mp4"):
-        command(arm.source.path, trajectory=path, out=tmp_path / "view.html", movie=tmp_path / "film.avi")
+        view_files(arm.source.path, trajectory=path, out=tmp_path / "view.html", movie=tmp_path / "film.avi")

@@ -194,8 +194,8 @@ MUTANTS = (
     Mutant(
         "samples spaced evenly over gaps",
         "log/stamps.py",
-        "for part in segments(log.t):",
-        "for part in [slice(0, len(log))]:",
+        "for part in segments(log.t):\n        rows",
+        "for part in [slice(0, len(log))]:\n        rows",
         ("log/test_recordings.py", *CHECKS),
     ),
     Mutant(

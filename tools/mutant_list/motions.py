@@ -202,8 +202,8 @@ MUTANTS = (
     Mutant(
         "tensor about the origin: shift added",
         "check/rules_shape.py",
-        "moved = w.inertial.turned - shift",
-        "moved = w.inertial.turned + shift",
+        "moved = w.inertial.tensor_in_part - shift",
+        "moved = w.inertial.tensor_in_part + shift",
         ("check/test_rare_geometry.py", "check/test_corpus.py", "check/test_weigh.py"),
     ),
     Mutant(
@@ -334,7 +334,7 @@ MUTANTS = (
     ),
     Mutant(
         "placeholder: any multiple of the identity",
-        "check/units.py",
+        "check/weigh.py",
         "return bool(abs(power - round(power)) < 1e-9)",
         "return True",
         ("check/test_rare_geometry.py", "check/test_corpus.py", "check/test_weigh.py"),

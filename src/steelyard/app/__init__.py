@@ -1,25 +1,11 @@
-"""The command line: one file a subcommand, each thin. Heavy modules are imported when a subcommand runs."""
+"""The command line. Subcommands are thin, and import heavy modules when they run."""
 
 import os
 from typing import Annotated
 
 import typer
 
-from steelyard.app import (
-    analyze,
-    check,
-    convert,
-    demo,
-    excite,
-    fleet,
-    identify,
-    inspect,
-    mesh,
-    payload,
-    report,
-    validate,
-    view,
-)
+from steelyard.app.commands import COMMANDS
 from steelyard.app.endings import endings
 from steelyard.app.terminal import DONE, FINDINGS, REFUSED, examples
 
@@ -67,20 +53,5 @@ def options(
     """Find the inertial parameters of robots, from a model and recorded motion."""
 
 
-for command, words in (
-    (identify, "Identify a robot from a model and logs."),
-    (fleet, "Ask a fleet who differs, and what changed."),
-    (validate, "Say how well a model meets other logs."),
-    (demo, "Identify a PUMA 560 whose model is wrong."),
-    (analyze, "Say what an experiment can reveal."),
-    (inspect, "Say how good a log is."),
-    (mesh, "Inertia of a mesh."),
-    (payload, "Identify what a robot holds."),
-    (excite, "Design a motion that shows the parameters."),
-    (report, "Draw a report again, or compare results."),
-    (check, "Find and mend wrong models."),
-    (convert, "Write URDF as MJCF, or MJCF as URDF."),
-    (view, "Look at a robot in 3D."),
-):
-    name = command.__name__.rpartition(".")[2]
-    app.command(name, short_help=words, epilog=getattr(command, "EXAMPLES", None))(getattr(command, name))
+for command in COMMANDS:
+    app.command(**command.told)(command)  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import simulate
-from steelyard.app.job import Outcome, carry_out
+from steelyard.app.identification import Outcome, carry_out
 from steelyard.inertia import pseudo
 from steelyard.log import write_csv
 from steelyard.model import Robot, library, save

@@ -1,79 +1,175 @@
-"""Options that several subcommands share, and what their words mean."""
+"""Options that subcommands share: those of a `Job` are made of its fields, and groups of options arrive whole."""
 
 import json
 import tomllib
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import Field, dataclass, is_dataclass, replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, ClassVar, cast, get_args
 
 import typer
 
-from steelyard import defaults
 from steelyard.errors import OptionError
-from steelyard.terms import friction_terms
+from steelyard.job import FRICTION, NONE, Corrections, Job, Option, corrections_from, flag, options_of
 
-if TYPE_CHECKING:
-    from steelyard.prepare import Corrections
-
-AUTO = "auto"
-FRICTION = ",".join(defaults.FRICTION)
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Robot model: .urdf or MJCF .xml.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Side = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.toml",
-        help="Side file with rotors, loops and known facts. [default: beside the model]",
-        show_default=False,
-    ),
-]
-Folders = Annotated[
-    list[Path] | None,
-    typer.Option("--folder", metavar="DIR", help="Folder outside the model's own whose files it may name; repeatable."),
-]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
-Gravity = Annotated[
-    tuple[float, float, float] | None,
-    typer.Option(metavar="X Y Z", help="In the world, m/s^2. [default: the model's, or 0 0 -9.81]"),
-]
-Coupling = Annotated[
-    list[str] | None,
-    typer.Option(metavar="JOINTS", help="Joints that share a motor, such as joint5+joint6; may be repeated."),
-]
-Friction = Annotated[
-    str, typer.Option(metavar="TERMS", help=f"Any of {','.join(friction_terms())} with commas, or none.")
-]
-Channels = Annotated[
-    str | None,
-    typer.Option(metavar="FILE.toml", help="Which column is which signal: a TOML file, or JSON text in braces."),
-]
+Friction = Annotated[str, typer.Option(metavar="TERMS", help=options_of(Job)["friction"][1].help)]
+ALL_FRICTION = ",".join(FRICTION)
 
 
-def cutoff_of(text: str) -> float | None:
-    """A cutoff in Hz, None for the word auto. Raises OptionError."""
-    if text == AUTO:
+class JobOptions:
+    """The options of one subcommand that are fields of a `Job` or of its `Corrections`; a subclass names it."""
+
+    __signature__: ClassVar[Signature]
+    _told: ClassVar[dict[str, tuple[Field, Option]]]
+    _corrections: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls, *, command: str):
+        cls._told = options_of(Job, command)
+        corrections = options_of(Corrections, command)
+        cls._corrections = tuple(corrections)
+        found = []
+        for name, (each, how) in cls._told.items():
+            group = corrections if each.type is Corrections else {name: (each, how)}
+            found += [_parameter(name, each, how) for name, (each, how) in group.items()]
+        cls.__signature__ = Signature(found)
+
+    def __init__(self, **words):
+        bound = self.__signature__.bind(**words)
+        bound.apply_defaults()
+        self.words = bound.arguments
+
+    def of_job(self) -> dict[str, Any]:
+        """The same as fields of a `Job`. Raises OptionError."""
+        found: dict[str, Any] = {
+            name: _value(name, self.words[name], each, how)
+            for name, (each, how) in self._told.items()
+            if each.type is not Corrections
+        }
+        if self._corrections:
+            given = {name: self.words[name] for name in self._corrections}
+            found["corrections"] = corrections_of(found["channels"], **given)
+        return found
+
+    def job(self, model: str | Path = "", logs: Iterable[str | Path] = ()) -> Job:
+        """A Job with these options. Raises OptionError."""
+        return Job(model=str(model), logs=tuple(map(str, logs)), **self.of_job())
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """Where the work on many logs is done."""
+
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE", help="local (a Dask cluster here), processes, or the address of a Dask scheduler."
+        ),
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes of a scheduler here. [default: one a core]")
+    ] = None
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Folder or URL of finished work, from which a killed run goes on."),
+    ] = None
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with each parameter that is a dataclass or `JobOptions` replaced by its options, in their order.
+
+    Typer makes options of a signature; the one of what is returned has the options, and a call gathers them again.
+    """
+    whole = signature(command).parameters
+    groups = {name: each.annotation for name, each in whole.items() if _is_group(each.annotation)}
+    inside = {name: tuple(signature(group).parameters.values()) for name, group in groups.items()}
+    options = [option for name, each in whole.items() for option in inside.get(name, (each,))]
+
+    @wraps(command)
+    def gathered(**given):
+        made = {
+            name: group(**{each.name: given.pop(each.name) for each in inside[name]}) for name, group in groups.items()
+        }
+        return command(**given, **made)
+
+    gathered.__signature__ = Signature(  # type: ignore[attr-defined]
+        [each.replace(kind=Parameter.KEYWORD_ONLY) for each in options]
+    )
+    gathered.__annotations__ = {each.name: each.annotation for each in options}
+    return gathered
+
+
+def _is_group(kind) -> bool:
+    return isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, JobOptions))
+
+
+def _parameter(name: str, each: Field, how: Option) -> Parameter:
+    """The parameter of which Typer makes the option of a field."""
+    kind, default = _typed(each, how)
+    many = isinstance(each.default, tuple) and not how.joined
+    text = how.help.removesuffix(".") + ("; repeatable." if many else ".")
+    text += f" [default: {how.unset}]" if how.unset else ""
+    shown = default is not None
+    decl = f"{flag(name, how)}/{how.off}" if how.off else flag(name, how)
+    told = typer.Option(decl, metavar=how.metavar or None, help=text, show_default=shown)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, told])
+
+
+def _typed(each: Field, how: Option) -> tuple[Any, Any]:
+    """Type and default of a field's words on the command line."""
+    if how.auto:
+        return str, how.auto
+    if how.joined:
+        return str, ",".join(cast("tuple[str, ...]", each.default)) or NONE
+    if isinstance(each.default, tuple):
+        return (list[Path] if how.path else list[str]) | None, None
+    if dict in get_args(each.type):
+        return str | None, None
+    return (Path | None if how.path else each.type), each.default
+
+
+def _value(name: str, text, each: Field, how: Option):
+    """Value of a field from its words. Raises OptionError."""
+    if how.auto:
+        return number_or_auto(text, flag(name, how), how)
+    if how.joined:
+        return friction_of(text)
+    if isinstance(each.default, tuple):
+        return tuple(map(str, text or ()))
+    if dict in get_args(each.type):
+        return channels_of(text)
+    return str(text) if how.path and text is not None else text
+
+
+def number_or_auto(text: str, option: str, how: Option) -> float | None:
+    """A number, None for the word auto. Raises OptionError."""
+    if text == how.auto:
         return None
     try:
         return float(text)
     except ValueError as error:
-        raise OptionError(f"--cutoff {text!r}: expected a number of Hz, or {AUTO}.") from error
-
-
-def friction_of(text: str) -> tuple[str, ...]:
-    return () if text == "none" else words(text)
+        raise OptionError(f"{option} {text!r}: expected a number of {how.unit}, or {how.auto}.") from error
 
 
 def words(text: str) -> tuple[str, ...]:
+    """Words between commas."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def corrections_of(channels: dict | None, **given) -> "Corrections":
+def friction_of(text: str) -> tuple[str, ...]:
+    """Terms of friction; none for that word."""
+    return () if text == NONE else words(text)
+
+
+def corrections_of(channels: dict | None, **given) -> Corrections:
     """Corrections from options, and from the table `corrections` of a channel file, which is taken out of it.
 
     Words of both are joined.
     """
-    from steelyard.prepare import corrections_from
-
     table = corrections_from((channels or {}).pop("corrections", {}))
     return replace(table, **{name: _both(getattr(table, name), value) for name, value in given.items()})
 
@@ -99,3 +195,35 @@ def channels_of(text: str | None) -> dict | None:
         raise OptionError(
             f'--channels {text}: {error}. Expected a TOML file with lines such as tau = ["a", "b"].'
         ) from error
+
+
+class IdentifyOptions(JobOptions, command="identify"):
+    """How logs are read and filtered, what is known and unknown of the robot, and how samples and the prior count."""
+
+
+class FleetOptions(JobOptions, command="fleet"):
+    """As of `identify`, for sums of many logs."""
+
+
+class ValidateOptions(JobOptions, command="validate"):
+    """How held-out logs are read and filtered."""
+
+
+class InspectOptions(JobOptions, command="inspect"):
+    """How a log is read, and gravity of the model beside it."""
+
+
+class ExciteOptions(JobOptions, command="excite"):
+    """How logs of `--after` are read, and gravity of the model."""
+
+
+class AnalyzeOptions(JobOptions, command="analyze"):
+    """What of a robot its file does not say."""
+
+
+class ConvertOptions(JobOptions, command="convert"):
+    """Base and gravity of a robot that is written."""
+
+
+class FolderOptions(JobOptions, command="check"):
+    """Folders of files that a model names."""

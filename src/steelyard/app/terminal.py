@@ -3,12 +3,13 @@
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
 
+from steelyard.app.options import grouped
 from steelyard.errors import SteelyardError
 
 if TYPE_CHECKING:
@@ -23,6 +24,21 @@ def examples(*commands: str, status: str = "") -> str:
     what the exit status says."""
     copied = ("\b\n" + " \\\n    ".join(_broken(command)) for command in commands)
     return "\n\n".join(["Examples:", *copied, *([f"Exit status: {status}"] if status else [])])
+
+
+def subcommand(short_help: str, *examples_of_use: str, status: str = ""):
+    """Mark a function as a subcommand of its own name, and make its groups of options one option each.
+
+    short_help: its line in the list of subcommands; examples_of_use, status: what stands below its help.
+    """
+
+    def mark(function: Callable[..., None]) -> Callable[..., None]:
+        command = grouped(function)
+        epilog = examples(*examples_of_use, status=status) if examples_of_use else None
+        command.told = {"name": function.__name__, "short_help": short_help, "epilog": epilog}  # type: ignore[attr-defined]
+        return command
+
+    return mark
 
 
 def _broken(command: str) -> Iterator[str]:

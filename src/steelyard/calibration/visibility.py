@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.calibration.directions import AxisDirections
-from steelyard.calibration.sums import turning_columns
+from steelyard.calibration.axis_errors import AxisDirections, axis_columns
 from steelyard.dynamics import effect_column, regressor
 from steelyard.identifiable import regression_basis
 from steelyard.model import Robot
@@ -55,7 +54,7 @@ class AxisVisibility:
             groups.append((tuple(self.names[i] for i in members), round(float(np.sum(1 - self.seen[members])))))
         return tuple(groups)
 
-    def words(self) -> str:
+    def summary(self) -> str:
         """A few readable lines."""
         lines = [
             f"Torques show {self.rank} of {len(self.names)} axis directions when inertial parameters are unknown too."
@@ -93,7 +92,7 @@ def axis_visibility(
         for dof, column in zip(layout.dofs, range(*layout.term(term).indices(layout.size)), strict=True):
             columns[:, dof, column] = effect_column(term, v[:, dof], a[:, dof])
     Y = columns.reshape(n * robot.nv, -1)[:, basis.columns]
-    J = turning_columns(robot, directions.basis, q, v, a).reshape(n * robot.nv, d)
+    J = axis_columns(robot, directions.basis, q, v, a).reshape(n * robot.nv, d)
     orthonormal = np.linalg.qr(Y / np.linalg.norm(Y, axis=0))[0]
     scale = np.linalg.norm(J, axis=0)
     scale[scale == 0] = 1.0

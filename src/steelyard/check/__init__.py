@@ -1,19 +1,17 @@
 """The model linter: what is wrong with a URDF or MJCF file, where, why, and how to mend it."""
 
 from steelyard.check.catalog import RULES
-from steelyard.check.command import command
+from steelyard.check.command_line import check_models
 from steelyard.check.findings import Finding, Findings
-from steelyard.check.repair import Repair, repair
-from steelyard.check.run import run
-from steelyard.check.scan import scan
+from steelyard.check.linter import run
+from steelyard.check.repaired_copy import Repair, repair
 
 __all__ = [
     "RULES",
     "Finding",
     "Findings",
     "Repair",
-    "command",
+    "check_models",
     "repair",
     "run",
-    "scan",
 ]

@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from steelyard.check.parts import Shape, Sketch
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, corners, mesh, mesh_checks, minimum_volume_ellipsoid
+from steelyard.model import Shape, Sketch
 
 THIN = 1e-3  # m; geometry thinner than this is a picture, not a body
 WATER = 1000.0  # kg/m^3

@@ -7,11 +7,9 @@ import numpy as np
 
 from steelyard.check.bulk import WATER, Bulk, bulk_of
 from steelyard.check.findings import Finding
-from steelyard.check.parts import Inertial, Sketch
 from steelyard.check.rule import Rule
 from steelyard.check.rules_shape import other_axes, wrong_point
-from steelyard.check.units import com_in_millimetres, in_grams, tensor_in_grams, tensor_in_millimetres
-from steelyard.check.weigh import GROWTH, Weighed
+from steelyard.check.weigh import GROWTH, Weighed, com_in_millimetres, in_grams, tensor_in_grams, tensor_in_millimetres
 from steelyard.inertia import (
     Bounds,
     Consistent,
@@ -21,6 +19,7 @@ from steelyard.inertia import (
     from_com_inertia,
     to_com_inertia,
 )
+from steelyard.model import Inertial, Sketch
 
 ROUNDS = 3  # one fault can hide another: units first, then thickness
 THICKNESS = 1e-4  # squared: a repaired body is at least about one percent of its size thick
@@ -89,7 +88,7 @@ def with_inertials(sketch: Sketch, mended: dict[int, Inertial]) -> Sketch:
     parts = tuple(replace(p, inertial=mended[i]) if i in mended else p for i, p in enumerate(sketch.parts))
     labels = tuple(f"{label_of(sketch, i)} > inertial" for i in mended)
     faults = tuple(f for f in sketch.faults if f.code not in STATED or not f.place.element.startswith(labels))
-    return Sketch(sketch.path, sketch.format, parts, sketch.joints, faults, sketch.notes)
+    return replace(sketch, parts=parts, faults=faults)
 
 
 def _mended(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, str] | None:

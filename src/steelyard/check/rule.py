@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from steelyard.check.findings import Finding
-from steelyard.check.parts import Place, Sketch
+from steelyard.model import Place, Sketch
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.check.bulk import bulk_of
-from steelyard.check.parts import Sketch
 from steelyard.check.rule import Hit, reported, rule
+from steelyard.model import Sketch
 
 LARGEST = 20.0  # m: a link this large is a mesh in millimetres
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from steelyard.check.parts import Sketch
 from steelyard.check.rule import Hit, reported, rule
+from steelyard.model import Sketch
 
 LEAST = 1e-5  # kg: lighter than a grain of rice is a placeholder
 

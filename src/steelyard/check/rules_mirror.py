@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.check.parts import Inertial, Sketch
 from steelyard.check.rule import Hit, rule
+from steelyard.model import Inertial, Sketch
 
 MASS_APART, MOMENTS_APART = 0.05, 0.15  # relative differences of what should be alike
 FLIPPED = 0.1  # change of a tensor by mirroring, of its largest component, that is worth judging
@@ -91,10 +91,10 @@ def mirror_signs(sketch: Sketch) -> Iterator[Hit]:
             continue
         S = np.eye(3)
         S[axis, axis] = -1
-        size = np.abs(a.turned).max()
-        flips = np.abs(a.turned - S @ a.turned @ S).max() / size  # what mirroring should change
-        copied = np.abs(a.turned - b.turned).max() / size
-        mirrored = np.abs(S @ a.turned @ S - b.turned).max() / size
+        size = np.abs(a.tensor_in_part).max()
+        flips = np.abs(a.tensor_in_part - S @ a.tensor_in_part @ S).max() / size  # what mirroring should change
+        copied = np.abs(a.tensor_in_part - b.tensor_in_part).max() / size
+        mirrored = np.abs(S @ a.tensor_in_part @ S - b.tensor_in_part).max() / size
         if flips > FLIPPED and copied < 0.1 * flips and mirrored > 0.5 * flips:
             names = f"{sketch.word}s '{sketch.parts[left].name}' and '{sketch.parts[right].name}'"
             message = f"{names}: centres of mass are mirrored in {'xyz'[axis]}, products of inertia are not."

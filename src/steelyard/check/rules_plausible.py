@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.check.parts import Sketch
 from steelyard.check.rule import Hit, rule
-from steelyard.check.units import (
+from steelyard.check.weigh import (
     DENSE,
     LIGHT,
     SOLID,
@@ -16,8 +15,9 @@ from steelyard.check.units import (
     is_placeholder,
     tensor_in_grams,
     tensor_in_millimetres,
+    weighed,
 )
-from steelyard.check.weigh import weighed
+from steelyard.model import Sketch
 
 
 @rule("SY401", "density", "warning")
@@ -120,7 +120,7 @@ def copies(sketch: Sketch) -> Iterator[Hit]:
     groups: dict[tuple, list[int]] = defaultdict(list)
     for index, part, inertial in sketch.stated():
         if inertial.usable and part.shapes and sketch.matters(index):
-            groups[(inertial.mass, *inertial.com, *inertial.turned.flat)].append(index)
+            groups[(inertial.mass, *inertial.com, *inertial.tensor_in_part.flat)].append(index)
     for members in groups.values():
         kinds = {frozenset(_stem(shape.source) for shape in sketch.parts[i].shapes) for i in members}
         if len(kinds) < 2:

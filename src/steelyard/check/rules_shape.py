@@ -6,10 +6,9 @@ from itertools import product
 import numpy as np
 
 from steelyard.check.bulk import bulk_of
-from steelyard.check.parts import Sketch
 from steelyard.check.rule import Hit, rule
-from steelyard.check.units import is_placeholder, unit_error
-from steelyard.check.weigh import Weighed, weighed
+from steelyard.check.weigh import Weighed, is_placeholder, unit_error, weighed
+from steelyard.model import Sketch
 
 OUTSIDE = 0.15  # of the hull's diagonal that a centre of mass may lie outside
 OUTSIDE_LEAST = 0.01  # m
@@ -143,7 +142,7 @@ def other_axes(w: Weighed) -> tuple[str, np.ndarray] | None:
     solid = w.solid_tensor
     if solid is None or not w.centred or not w.part.shapes or not 1 / 3 < w.gyration < 3:
         return None
-    given = w.inertial.turned
+    given = w.inertial.tensor_in_part
     target = solid * w.gyration
     if difference(given, target) < UNLIKE:
         return None
@@ -173,11 +172,11 @@ def wrong_point(w: Weighed) -> np.ndarray | None:
         return None
     c = w.inertial.com
     shift = w.inertial.mass * (c @ c * np.eye(3) - np.outer(c, c))
-    moved = w.inertial.turned - shift
+    moved = w.inertial.tensor_in_part - shift
     moments = np.linalg.eigvalsh(moved)
     if moments[0] <= 0 or moments[0] + moments[1] < moments[2]:
         return None
-    return moved if difference(w.inertial.turned, solid) > UNLIKE and difference(moved, solid) < ALIKE else None
+    return moved if difference(w.inertial.tensor_in_part, solid) > UNLIKE and difference(moved, solid) < ALIKE else None
 
 
 def _vector(values) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.check.parts import Sketch
 from steelyard.check.rule import Hit, reported, rule
+from steelyard.model import Sketch
 
 RATIO = 1000.0  # of masses along a chain; iterative solvers of contact suffer from ten on, all of them from here
 DRIVEN = ("revolute", "prismatic")
@@ -61,11 +61,7 @@ def no_limits(sketch: Sketch) -> Iterator[Hit]:
     Remedy: State effort (N m, N) and velocity (rad/s, m/s) from the data sheet.
     """
     for joint in sketch.joints:
-        if sketch.format == "urdf":
-            wanted = ("effort", "velocity") if joint.kind in DRIVEN else ()
-        else:
-            wanted = ("effort",) if joint.gear is not None else ()
-        missing = [key for key in wanted if key not in joint.limits]
+        missing = [key for key in joint.required_limits if key not in joint.limits]
         if missing:
             message = f"joint '{joint.name}' has no {' and no '.join(missing)} limit."
             yield Hit(joint.limit_place or joint.place, message, "State the limits from the data sheet.")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.check.parts import Inertial, Sketch
 from steelyard.check.rule import Hit, reported, rule
+from steelyard.model import Inertial, Sketch
 
 ROUNDING = 1e-9  # relative; below it a violation is rounding of decimals
 FLAT = 1e-7  # smallest over largest second moment of a body with a thickness: 0.03 % of its length

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.check.bulk import Bulk, bulk_of
-from steelyard.check.parts import Inertial, Part, Sketch
 from steelyard.inertia import to_com_inertia
+from steelyard.model import Inertial, Part, Sketch
 
 NEAR = 0.1  # of the geometry's diagonal between centres of mass that are alike
 GROWTH = 1.1  # geometry is drawn smaller than the part by cables, screws and covers
@@ -75,7 +75,7 @@ class Weighed:
             return False
         com, tensor = self._solid
         d = self.inertial.com - com
-        spread = [0.5 * np.trace(I) * np.eye(3) - I for I in (self.inertial.turned, tensor)]
+        spread = [0.5 * np.trace(I) * np.eye(3) - I for I in (self.inertial.tensor_in_part, tensor)]
         spread[0] = spread[0] + self.inertial.mass * np.outer(d, d)
         return bool(np.linalg.eigvalsh(GROWTH**2 * spread[1] - spread[0])[0] >= 0)
 
@@ -92,7 +92,7 @@ class Weighed:
             return -1.0
         T = ellipsoid.to_ball
         offset = T[:3, :3] @ self.inertial.com + T[:3, 3] if self.outside <= 0 else np.zeros(3)
-        spread = 0.5 * np.trace(self.inertial.turned) * np.eye(3) - self.inertial.turned
+        spread = 0.5 * np.trace(self.inertial.tensor_in_part) * np.eye(3) - self.inertial.tensor_in_part
         level = np.trace(T[:3, :3] @ spread @ T[:3, :3].T) / self.inertial.mass + offset @ offset
         return float(level - 1)
 
@@ -111,3 +111,53 @@ def weighed(sketch: Sketch) -> tuple[Weighed, ...]:
                 found.append(Weighed(index, part, inertial, bulk))
         sketch.memo["weighed"] = tuple(found)
     return sketch.memo["weighed"]
+
+
+DENSE, LIGHT = 23000.0, 1.0  # kg/m^3: osmium; expanded foam has ten, a hull is often mostly air
+FAR = 10.0  # m: radius of gyration or centre of mass of a part, beyond which it must be in millimetres
+MILLION, THOUSAND = (3e5, 3e6), (4e2, 2.5e3)  # ranges in which a factor is taken for 1e6 or 1e3
+SOLID = 5e-3  # m: geometry thinner than this has no volume to speak of
+
+
+def _within(value: float, limits: tuple[float, float]) -> bool:
+    return limits[0] < value < limits[1]
+
+
+def tensor_in_millimetres(inertial: Inertial, w: Weighed | None) -> bool:
+    """Whether the tensor is in kg mm^2."""
+    if is_placeholder(inertial):
+        return False
+    if w is not None and np.isfinite(w.gyration):
+        return _within(w.gyration, MILLION)
+    return bool(np.trace(inertial.tensor) / 2 / inertial.mass > FAR**2)
+
+
+def com_in_millimetres(inertial: Inertial, w: Weighed | None) -> bool:
+    """Whether the centre of mass is in mm."""
+    if w is not None:
+        return w.outside > FAR * w.bulk.diagonal and w.bulk.outside(inertial.com / 1000) < 0.1 * w.bulk.diagonal
+    return bool(np.linalg.norm(inertial.com) > FAR)
+
+
+def in_grams(w: Weighed) -> bool:
+    """Whether the mass is in grams."""
+    return w.density > 5 * DENSE and w.bulk.thickness > SOLID and LIGHT < w.density / 1000 < DENSE
+
+
+def tensor_in_grams(w: Weighed) -> bool:
+    """Whether the tensor is in g m^2 while the mass is in kg."""
+    return _within(w.gyration, THOUSAND) and not is_placeholder(w.inertial)
+
+
+def is_placeholder(inertial: Inertial) -> bool:
+    """Whether the tensor is a power of ten times the identity."""
+    I = inertial.tensor
+    if not inertial.mass > 0 or not np.isfinite(I).all() or not I[0, 0] > 0 or (I[0, 0] * np.eye(3) != I).any():
+        return False
+    power = np.log10(I[0, 0])
+    return bool(abs(power - round(power)) < 1e-9)
+
+
+def unit_error(w: Weighed) -> bool:
+    """Whether wrong units explain mass or tensor."""
+    return tensor_in_millimetres(w.inertial, w) or in_grams(w) or tensor_in_grams(w)

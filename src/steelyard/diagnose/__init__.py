@@ -1,18 +1,19 @@
 """What is wrong, by name: torque contributions, residuals and tests for the common mistakes of models and logs."""
 
-from steelyard.diagnose.case import Case, case_of, thinned, thinning
-from steelyard.diagnose.contributions import EFFECTS, Contributions, contributions
-from steelyard.diagnose.curves import Curves
-from steelyard.diagnose.delay import Delays, delays
-from steelyard.diagnose.finding import FATAL, Fault, fault
-from steelyard.diagnose.hypothesis import lasting
+from steelyard.diagnose.added_columns import lasting
+from steelyard.diagnose.case import Case, Curves, case_of, thinned, thinning
+from steelyard.diagnose.diagnosis import Diagnosis, diagnose
+from steelyard.diagnose.faults import ACCEPTABLE, CATALOGUE, FATAL, Fault, FaultRecord, fault
+from steelyard.diagnose.fisher_information import expected_error, information_loss
+from steelyard.diagnose.hypotheses.delay import Delays, delays
+from steelyard.diagnose.hypotheses.position_offset import PositionOffsets, position_offsets
+from steelyard.diagnose.joint_residuals import JointResidual, residuals
 from steelyard.diagnose.regression import Regression
-from steelyard.diagnose.residuals import JointResidual, residuals
-from steelyard.diagnose.run import Diagnosis, diagnose
-from steelyard.diagnose.worth import expected_error, worth
-from steelyard.diagnose.zeros import Zeros, zeros
+from steelyard.diagnose.torque_contributions import EFFECTS, Contributions, contributions
 
 __all__ = [
+    "ACCEPTABLE",
+    "CATALOGUE",
     "EFFECTS",
     "FATAL",
     "Case",
@@ -21,19 +22,20 @@ __all__ = [
     "Delays",
     "Diagnosis",
     "Fault",
+    "FaultRecord",
     "JointResidual",
+    "PositionOffsets",
     "Regression",
-    "Zeros",
     "case_of",
     "contributions",
     "delays",
     "diagnose",
     "expected_error",
     "fault",
+    "information_loss",
     "lasting",
+    "position_offsets",
     "residuals",
     "thinned",
     "thinning",
-    "worth",
-    "zeros",
 ]

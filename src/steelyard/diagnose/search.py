@@ -7,29 +7,25 @@ is left that is no noise, something else is wrong that looks like them: then no 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from steelyard.diagnose import coupling, delay, gross, scale, spring, tilt, zero
+from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.finding import Fault
-from steelyard.diagnose.hypothesis import Hypothesis, lasting, persistence
+from steelyard.diagnose.faults import Fault
+from steelyard.diagnose.hypotheses import GROSS, TESTS, joint_spring, position_offset
+from steelyard.diagnose.hypothesis import Hypothesis, fitted, remaining_share
+from steelyard.diagnose.thresholds import EVIDENCE, MOST, NEARLY_ALL, NOISE, UNPHYSICAL
 
 ROUNDS = 5  # mistakes at most
 POOR = 0.1  # share of the torque that the physical fit leaves, above which gross mistakes are looked for
 POOR_JOINT = 0.5  # the same of the worst joint
 POOR_GAP = 0.2  # nats a sample by which a fit free of physics is better
 TRACE = 0.01  # share of the torque that the physical fit leaves in the worst joint, below which no gross mistake hides
-# Log-likelihood per independent sample that a mistake must win (docs/diagnosis.md): measured logs without a mistake win
-# at most 0.1, 0.04, 0.09, 0.2 and nothing of the last two.
-GROSS, DELAY, SCALE, COUPLING, TILT, SPRING = 0.5, 0.08, 0.12, 0.3, 0.15, 0.15
-EVIDENCE = 9.0  # nats in all: noise alone wins that much in 2e-5 of all tests of one number (chi-square)
-MOST = 0.5  # share of the unexplained energy that a cause leaves, at most, to be one
-NEARLY_ALL = 0.1  # the same where much of the torque stays unexplained
+WINS = 0.5  # nats a sample that a gross mistake must win; measured logs without one win at most 0.1
 LEFT = 0.12  # share of the torque left by the best physical fit, above which the model class is in doubt
-UNPHYSICAL = 1.0  # nats a sample by which a fit free of physics is better, above which something is wrong
 MATTERS = 0.03  # share of the torque left, below which the same is no harm
-NOISE = 1.5  # times as long as noise that a residual may stay alike to be called noise
 SEVERAL = 1.3  # several offsets must win this many times what any other mistake wins
+MOST_JOINTS = 8  # the worst ones, whose signs and orders are tried
+LEAST = 0.3  # nats a sample; less is no gross mistake
+TIE = 0.1  # share of the best gain within which two hypotheses explain the data equally well
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +38,14 @@ class Search:
     doubted: Fault | None = None
 
 
-def find(case: Case) -> Search:
+def search_faults(case: Case) -> Search:
     """Faults that explain what a fit leaves. They are faults of joints and their drives: of a body that flies, without
     any, there are none."""
     steps = _steps(case) if case.dofs else []
     cases = [case, *(each.case for each in steps)]
     believed = len(steps)
     if not explained(cases[-1]):
-        shares = [_share(each.fault, before, cases[-1]) for each, before in zip(steps, cases, strict=False)]
+        shares = [remaining_share(each.fault, before, cases[-1]) for each, before in zip(steps, cases, strict=False)]
         believed = next((k for k, share in enumerate(shares) if share > NEARLY_ALL), believed)
     faults = tuple(fault for each in steps[:believed] for fault in (each.fault, *each.more))
     doubted = steps[believed].fault if believed < len(steps) else None
@@ -91,70 +87,46 @@ def _gross(case: Case) -> Hypothesis | None:
     poor = case.relative_error > POOR or worst > POOR_JOINT or (worst > TRACE and case.gap > POOR_GAP)
     if not poor:
         return None
-    tried = [each for each in gross.hypotheses(case) if _won(each, GROSS)]
-    alike = [each for each in tried if _share(each.fault, case, each.case) < MOST and _settled(each)]
+    alike = [each for each in _gross_hypotheses(case) if _believed(each, case)]
     if not alike:
         return None
     first = alike[0]
     others = ", ".join(f"{each.fault.code.replace('_', ' ')} of {each.fault.joint}" for each in alike[1:])
     if not others:
         return first
-    words = f"{first.fault.message} This motion cannot tell it from: {others}."
-    return replace(first, fault=replace(first.fault, message=words))
+    message = f"{first.fault.message} This motion cannot tell it from: {others}."
+    return replace(first, fault=replace(first.fault, message=message))
+
+
+def _gross_hypotheses(case: Case) -> list[Hypothesis]:
+    """Gross mistakes that win most, simple ones first.
+
+    Physical fits are made in the order of what each can win, until none that is left could come near the best.
+    """
+    worst = sorted(case.dofs, key=lambda dof: -case.relative[dof])[:MOST_JOINTS]
+    trials = [trial for trials in GROSS for trial in trials(case, worst)]
+    best, tried = LEAST, {}
+    for place in sorted(range(len(trials)), key=lambda place: -trials[place].most):
+        if trials[place].most < (1 - TIE) * best:
+            break
+        tried[place] = fitted(case, trials[place])
+        best = max(best, tried[place].gain)
+    return [tried[place] for place in sorted(tried) if tried[place].gain > (1 - TIE) * best]
+
+
+def _believed(each: Hypothesis, case: Case) -> bool:
+    """Whether a gross mistake explains what it is to explain; a spring must leave noise, too."""
+    if each.fault.code == joint_spring.CODE and not joint_spring.leaves_noise(each):
+        return False
+    return each.wins(WINS) and each.remaining_share(case) < MOST
 
 
 def _fine(case: Case) -> Hypothesis | None:
-    delays = [each for each in delay.hypotheses(case) if each.certain or _won(each, DELAY) or _mostly_late(each)]
-    pairs = [each for each in coupling.hypotheses(case) if _won(each, COUPLING) and _both(each)]
-    scales = [each for each in scale.hypotheses(case) if _won(each, SCALE) and _own_share(each) < MOST]
-    springs = [each for each in spring.hypotheses(case) if _won(each, SPRING) and _settled(each)]
-    tilts = [each for each in tilt.hypotheses(case) if _won(each, TILT) and _share(each.fault, case, each.case) < MOST]
-    others = _best([*delays, *pairs, *scales, *springs, *tilts])
-    zeros = _best(each for each in zero.hypotheses(case) if each.evidence > EVIDENCE)
-    if zeros and others and zeros.more and zeros.gain < SEVERAL * others.gain:
+    others = _best(each for test in TESTS for each in test.hypotheses(case) if test.accepts(case, each))
+    offsets = _best(each for each in position_offset.hypotheses(case) if each.evidence > EVIDENCE)
+    if offsets and others and offsets.more and offsets.gain < SEVERAL * others.gain:
         return others  # several offsets take the place of much else
-    return _best([each for each in (zeros, others) if each])
-
-
-def _won(each: Hypothesis, least: float) -> bool:
-    return each.gain > least and each.evidence > EVIDENCE
-
-
-def _settled(each: Hypothesis) -> bool:
-    """Whether a spring, which looks like much else that goes with a position, leaves noise in its joint, or nearly
-    nothing; other causes need not."""
-    if each.fault.code != spring.CODE or _own_share(each) < NEARLY_ALL:
-        return True
-    dof = each.case.robot.dof_names.index(each.fault.joint)
-    return bool(_own_share(each) < MOST and persistence(each.case, each.left.T)[dof] < NOISE)
-
-
-def _mostly_late(each: Hypothesis) -> bool:
-    """Whether a delay explains most of its joint's residual, though the log is too short for what is left of it."""
-    return each.fault.joint is not None and each.gain > DELAY and _own_share(each) < MOST and each.surprise < EVIDENCE
-
-
-def _share(cause: Fault, case: Case, undone: Case) -> float:
-    """Share of what physical links leave unexplained that is left once a cause is undone: of its joint, or of all.
-
-    Of all in N m, or as shares of each joint's own torque: exchanged wrists hide in the noise of a shoulder.
-    """
-    if cause.joint is not None:
-        dof = case.robot.dof_names.index(cause.joint)
-        return float((undone.relative[dof] / case.relative[dof]) ** 2)
-    shares = np.linalg.norm(undone.relative) / np.linalg.norm(case.relative)
-    return float(min(shares, undone.relative_error / case.relative_error) ** 2)
-
-
-def _own_share(each: Hypothesis) -> float:
-    """The same of a joint, by the fits that judge its cause."""
-    dof = each.case.robot.dof_names.index(each.fault.joint)
-    return float(each.after[dof] / each.before[dof])
-
-
-def _both(each: Hypothesis) -> bool:
-    evidence = each.fault.evidence
-    return max(evidence["residual_ratio"], evidence["residual_ratio_other"]) < np.sqrt(MOST)
+    return _best(each for each in (offsets, others) if each)
 
 
 def _best(tried: Iterable[Hypothesis]) -> Hypothesis | None:

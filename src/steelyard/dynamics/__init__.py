@@ -10,17 +10,24 @@ from steelyard.dynamics.balances import (
     energy_regressor,
     energy_rows,
     link_wrench_rows,
+    momentum_blocks,
+    momentum_drift_regressor,
+    momentum_regressor,
     power_regressor,
     sensor_frame,
     wrench_regressor,
 )
-from steelyard.dynamics.body import body_regressor
-from steelyard.dynamics.closed_loop.choice import Choice, choose
-from steelyard.dynamics.closed_loop.columns import columns
-from steelyard.dynamics.closed_loop.explore import explore
-from steelyard.dynamics.closed_loop.state import State, of_tree, on_branch
-from steelyard.dynamics.closed_loop.torque import on_independent_joints, with_motors
-from steelyard.dynamics.closed_loop.velocity import accelerations, require_regular, transmission
+from steelyard.dynamics.closed_loop.assembly import Choice, choose
+from steelyard.dynamics.closed_loop.projection import columns, on_independent_joints, with_motors
+from steelyard.dynamics.closed_loop.states import (
+    State,
+    accelerations,
+    explore,
+    of_tree,
+    on_branch,
+    require_regular,
+    transmission,
+)
 from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, engine_for, inverse_dynamics_derivatives
 from steelyard.dynamics.effects import (
     effect_column,
@@ -30,22 +37,23 @@ from steelyard.dynamics.effects import (
     shared_directions,
     unstated_torque,
 )
-from steelyard.dynamics.geared import geared, geared_rows
-from steelyard.dynamics.inverse import coordinate_map, inverse_dynamics
 from steelyard.dynamics.kernel_choice import pays
-from steelyard.dynamics.kernel_plan import fused_plan
+from steelyard.dynamics.kernel_plans import fixed_poses, fused_plan
 from steelyard.dynamics.kinematics import FRAME_FIELDS, Motion, body_motion, joint_motion, motion, samples_last, tree
-from steelyard.dynamics.momentum import momentum_blocks, momentum_drift_regressor, momentum_regressor
-from steelyard.dynamics.regressor import (
+from steelyard.dynamics.newton_euler import (
+    body_regressor,
     body_wrench_regressors,
+    coordinate_map,
+    geared_rows,
+    inverse_dynamics,
     projected,
     projected_blocks,
     regressor,
     regressor_rows,
     row_blocks,
 )
+from steelyard.dynamics.rotors import geared
 from steelyard.dynamics.stacks import cross, times
-from steelyard.dynamics.tree_plan import fixed_poses
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:

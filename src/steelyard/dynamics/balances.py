@@ -3,13 +3,13 @@
 Arguments as of `regressor`; NumPy in, NumPy out; JAX in, JAX out. Raise OptionError for wrong widths.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from array_api_compat import array_namespace
 
 from steelyard.dynamics.kinematics import Motion, motion, samples_last, tree
-from steelyard.dynamics.regressor import body_wrench_regressors, regressor
+from steelyard.dynamics.newton_euler import body_wrench_regressors, dense_rows, projected_blocks, regressor
 from steelyard.dynamics.stacks import cross, times, transpose_times
 from steelyard.errors import OptionError, choices
 from steelyard.model import WORLD, Robot
@@ -18,11 +18,28 @@ ENERGIES = ("kinetic", "potential", "total")
 
 
 def energy_regressor(robot: Robot, q, v, *, kind: str = "total"):
-    """Regressor of energy: `1/2 V^T M V` and `-(m p + R h)^T g` of all bodies.
+    """Regressor of energy: `1/2 V^T M V` and `-(m p + R h)^T g` of all bodies (paper A).
 
-    q: (..., nq), v: (..., nv). kind: "kinetic", "potential" (zero with all mass at the world origin) or "total".
-    Returns (..., 10 nb) with `energy = row @ robot.inertias.ravel()` in J, armature left aside. Raises OptionError for
-    another kind.
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        kind: "kinetic", "potential" (zero with all mass at the world origin) or "total".
+
+    Returns:
+        (..., 10 nb) energy in J per unit of each parameter of `robot.inertias.ravel()`, armature left aside.
+
+    Raises:
+        OptionError: another kind, or q or v has the wrong width.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> q, v, a = np.random.default_rng(0).normal(size=(3, 10, 4))
+        >>> energy = sy.energy_regressor(robot, q, v) @ robot.inertias.ravel()
+        >>> energy.shape
+        (10,)
     """
     if kind not in ENERGIES:
         raise OptionError(f"kind is one of {choices(ENERGIES)}; got {kind!r}.")
@@ -127,3 +144,62 @@ def link_wrench_rows(xp, state: Motion, frame: SensorFrame):
     R = xp.moveaxis(xp.moveaxis(R, -1, 0) @ xp.asarray(frame.rotation, dtype=p.dtype), 0, -1)
     moment = [moment[i] - p[i - 2] * force[i - 1] + p[i - 1] * force[i - 2] for i in range(3)]
     return xp.stack([sum(R[j, i] * u[j] for j in range(3)) for u in (force, moment) for i in range(3)])
+
+
+def momentum_regressor(robot: Robot, q, v):
+    """Regressor of generalised momentum `p = M(q) v`, armature left aside (De Luca et al. 2006).
+
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+
+    Returns:
+        (..., nv, 10 nb) momentum in kg m^2/s or kg m/s per unit of each parameter of `robot.inertias.ravel()`.
+
+    Raises:
+        OptionError: q or v has the wrong width.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> q, v, a = np.random.default_rng(0).normal(size=(3, 10, 4))
+        >>> p = sy.momentum_regressor(robot, q, v) @ robot.inertias.ravel()
+        >>> kinetic = sy.energy_regressor(robot, q, v, kind="kinetic") @ robot.inertias.ravel()
+        >>> np.allclose(kinetic, (p * v).sum(axis=-1) / 2)
+        True
+    """
+    return _dense(robot, q, v, 0)
+
+
+def momentum_drift_regressor(robot: Robot, q, v):
+    """Regressor of the rate at which generalised momentum changes without joint torques: `dp/dt = tau + drift`.
+
+    Arguments as of `momentum_regressor`. Returns (..., nv, 10 nb): N m or N per unit of each parameter.
+    """
+    return _dense(robot, q, v, 1)
+
+
+def momentum_blocks(robot: Robot, q, v):
+    """Nonzero parts of the rows of momentum and of drift, each as of `row_blocks`. q (nq, n), v (nv, n)."""
+    xp = array_namespace(q, v)
+    state = motion(robot, q, v, xp.zeros_like(v))
+    still = xp.zeros_like(state.twist)
+    momentum = body_wrench_regressors(xp, replace(state, twist=still, acceleration=state.twist))
+    first, inertia = body_wrench_regressors(xp, replace(state, twist=still, acceleration=_gravity(xp, robot, still)))
+    pulled = projected_blocks(xp, robot, state.axes, first, inertia)
+    turned = projected_blocks(xp, robot, state.axis_rates, *momentum)
+    drift = [turn + pull for turn, pull in zip(turned, pulled, strict=True)]
+    return projected_blocks(xp, robot, state.axes, *momentum), drift
+
+
+def _gravity(xp, robot: Robot, like):
+    g = xp.concat([xp.asarray(robot.gravity, dtype=like.dtype), xp.zeros(3, dtype=like.dtype)])
+    return xp.broadcast_to(g[None, :, None], like.shape)
+
+
+def _dense(robot: Robot, q, v, which: int):
+    xp, batch, q, v, _ = samples_last(robot, q, v, v)
+    rows = dense_rows(xp, robot, momentum_blocks(robot, q, v)[which])
+    return xp.reshape(xp.moveaxis(rows, -1, 0), (*batch, robot.nv, 10 * robot.nb))

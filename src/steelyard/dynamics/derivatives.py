@@ -1,5 +1,6 @@
 """Derivatives of inverse dynamics with respect to everything in it (paper D, sections 2 and 5; `theory.md` 4)."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -8,18 +9,20 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from steelyard.dynamics import composites, derivative_rows, kernel_choice
-from steelyard.dynamics.derivative_fused import fused
+from steelyard.dynamics import derivative_rows, kernel_choice
+from steelyard.dynamics.derivative_rows import LinkDerivatives, link_columns, of_links
+from steelyard.dynamics.displacements import two_passes
+from steelyard.dynamics.gradients import Gradient, torque_gradient
+from steelyard.dynamics.kernel_plans import derivative_plan, fixed_poses
 from steelyard.dynamics.kinematics import samples_last
-from steelyard.dynamics.link_derivatives import LinkDerivatives, columns, of_links
-from steelyard.dynamics.pullback import Gradient, pull_back
-from steelyard.dynamics.regressor import regressor
+from steelyard.dynamics.newton_euler import regressor
 from steelyard.errors import OptionError, choices
 from steelyard.model import Robot
 
 ENGINES = ("auto", "numpy", "numba")
 KERNEL = "steelyard.dynamics.derivative_kernel"
 DEGREE_SECONDS, TWIST_SECONDS = 2e-6, 5e-6  # under NumPy, a sample and joint
+SHARE = 512  # samples that a thread takes at a time
 CHUNK = 256  # samples a pass: the working arrays of an arm stay in the second-level cache
 
 
@@ -91,14 +94,14 @@ class InverseDynamicsDerivatives:
     def links(self) -> LinkDerivatives:
         """Derivatives of every link's velocity, acceleration and force (paper D, P, Q, R)."""
         dV, dA, dF = self._collected(of_links)
-        return LinkDerivatives(dV, dA, dF, **columns(self.robot))
+        return LinkDerivatives(dV, dA, dF, **link_columns(self.robot))
 
     def vjp(self, weights) -> Gradient:
         """Gradient of `sum_k weights_k tau_k` with respect to all of these, without forming a Jacobian.
 
         weights: (..., nv). Costs as much as two to three inverse dynamics.
         """
-        return pull_back(self.robot, self.q, self.v, self.a, weights)
+        return torque_gradient(self.robot, self.q, self.v, self.a, weights)
 
     @cached_property
     def _degrees(self):
@@ -113,7 +116,7 @@ class InverseDynamicsDerivatives:
 
     def _by_kernel(self, *, twists: bool):
         _, batch, q, v, a = samples_last(self.robot, self.q, self.v, self.a)
-        parts = fused(self.robot, q.T, v.T, a.T, twists=twists)
+        parts = _by_numba(self.robot, q.T, v.T, a.T, twists=twists)
         return tuple(x.reshape(*batch, *x.shape[1:]) for x in parts)
 
     def _fused(self, seconds: float) -> bool:
@@ -128,12 +131,12 @@ class InverseDynamicsDerivatives:
         xp, batch, q, v, a = samples_last(self.robot, self.q, self.v, self.a)
         count = prod(batch)
         if not is_numpy_array(q) or count <= CHUNK:
-            parts = function(composites.run(self.robot, q, v, a))
+            parts = function(two_passes(self.robot, q, v, a))
             return tuple(xp.reshape(x, (*batch, *x.shape[1:])) for x in parts)
         whole: list[np.ndarray] = []
         for start in range(0, count, CHUNK):
             chunk = slice(start, start + CHUNK)
-            parts = function(composites.run(self.robot, *(np.ascontiguousarray(x[:, chunk]) for x in (q, v, a))))
+            parts = function(two_passes(self.robot, *(np.ascontiguousarray(x[:, chunk]) for x in (q, v, a))))
             whole = whole or [np.empty((count, *x.shape[1:])) for x in parts]
             for out, part in zip(whole, parts, strict=True):
                 out[chunk] = part
@@ -141,11 +144,32 @@ class InverseDynamicsDerivatives:
 
 
 def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, engine: str = "auto") -> InverseDynamicsDerivatives:
-    """Derivatives of `inverse_dynamics` at a batch of states, without finite differences.
+    """Derivatives of `inverse_dynamics` at a batch of states, without finite differences (paper D, sections 2 and 5).
 
-    q: (..., nq), v: (..., nv), a: (..., nv). engine: "numpy", "numba" (a compiled kernel for those with respect to
-    positions, velocities, accelerations and twists) or "auto", which takes the kernel where it pays; they agree to
-    rounding. Raises OptionError for wrong widths. NumPy in, NumPy out; JAX in, JAX out.
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        a: (..., nv) accelerations, rad/s^2 or m/s^2.
+        engine: "numpy", "numba" (a compiled kernel for those with respect to positions, velocities, accelerations and
+            twists) or "auto", which takes the kernel where it pays; they agree to rounding.
+
+    Returns:
+        InverseDynamicsDerivatives, whose groups are computed when they are first asked for. NumPy in, NumPy out; JAX
+        in, JAX out.
+
+    Raises:
+        OptionError: another engine, or q, v or a has the wrong width.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> q, v, a = np.random.default_rng(0).normal(size=(3, 10, 4))
+        >>> found = sy.inverse_dynamics_derivatives(robot, q, v, a)
+        >>> M = found.dtau_da  # the mass matrix
+        >>> np.allclose(M, np.swapaxes(M, -1, -2)), found.dtau_dtwist.shape
+        (True, (10, 4, 4, 6))
     """
     if engine not in ENGINES:
         raise OptionError(f"engine is one of {choices(ENGINES)}; got {engine!r}.")
@@ -166,3 +190,33 @@ def engine_for(robot: Robot, count: int) -> str:
 
 def _pays(robot: Robot, count: int, seconds: float) -> bool:
     return kernel_choice.pays(count * robot.nj * seconds, KERNEL, "add_derivatives")
+
+
+def _by_numba(robot: Robot, q, v, a, *, twists: bool):
+    """dtau/dq, dv, da (n, nv, nv), and where asked dtau/deta (n, nv, nj, 6). q (n, nq), v, a (n, nv)."""
+    by_q, by_v, M = (np.zeros((len(q), robot.nv, robot.nv)) for _ in range(3))
+    eta = np.zeros((len(q), robot.nj, 6, robot.nv)) if twists else np.zeros((0, 0, 0, 0))
+    _run_kernel(robot, q, v, a, by_q, by_v, M, eta)
+    M[:, range(robot.nv), range(robot.nv)] += robot.armature
+    degrees = by_q.mT, by_v.mT, M
+    return (*degrees, np.moveaxis(eta, -1, 1)) if twists else degrees
+
+
+def _run_kernel(robot: Robot, q, v, a, *outs):
+    """Add to the outs, samples shared among threads."""
+    from steelyard.dynamics.derivative_kernel import add_derivatives
+
+    plan = derivative_plan(robot)
+
+    def share(start: int, stop: int):
+        part = slice(start, stop)
+        q_part, v_part, a_part = (np.array(x[part], dtype=float, order="C") for x in (q, v, a))
+        parts = (x[part] if x.size else x for x in outs)
+        add_derivatives(plan, q_part, fixed_poses(robot, q_part), v_part, a_part, *parts)
+
+    first = 0 if add_derivatives.signatures else min(1, len(q))
+    if first:  # compiled by a first sample, before threads share it
+        share(0, 1)
+    edges = [*range(first, len(q), SHARE), len(q)]
+    with ThreadPoolExecutor(kernel_choice.threads()) as pool:
+        list(pool.map(share, edges[:-1], edges[1:]))

@@ -1,7 +1,6 @@
 """Distances between the bodies of a robot and to the floor, from the convex hulls of their geometry, in MuJoCo."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from steelyard.dynamics import Motion, tree
 from steelyard.excite.hulls import corners_of, solids_of, surroundings
 from steelyard.excite.limits import Bounds, Limits
 from steelyard.excite.thresholds import THRESHOLDS
-from steelyard.model import WORLD, Robot, draft, heard, to_mujoco
+from steelyard.model import WORLD, Robot, captured_warnings, mjcf_text, to_mujoco
 
 FLOOR = -2  # body number of the floor
 STATIC = "standing still"  # bodies that carry the geometry of the base and of what is around
@@ -77,7 +76,7 @@ class Scene:
         zero = np.zeros((len(q), self.robot.nv))
         qpos = to_mujoco(m, self.robot, q, zero, zero)[0]
         parts: list[tuple] = []
-        with heard():
+        with captured_warnings():
             for k in range(len(qpos)):
                 d.qpos[:] = qpos[k]
                 mujoco.mj_kinematics(m, d)
@@ -166,7 +165,7 @@ def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | Non
     around = surroundings(robot)
     apart = dict.fromkeys(solid.name for solid in solids if solid.body == WORLD and not solid.carrier)
     fixed = ("base", "floor", *apart, *(each["name"] for each in around))
-    spec = mujoco.MjSpec.from_string(draft(robot, Path("robot.xml")).files[-1][1].decode())
+    spec = mujoco.MjSpec.from_string(mjcf_text(robot))
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_MULTICCD  # the nearest point of a pair is enough
     for number in range(-len(fixed), 0):
         if number != FLOOR:

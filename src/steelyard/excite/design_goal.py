@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.defaults import FRICTION
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.excite.measured_axes import JOINTS, measured_kinds, measured_slice
 from steelyard.excite.measured_rows import regression_of
@@ -15,6 +14,7 @@ from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.fit import EFFECT_SPREAD, congruence, consistent_prior, weigh_by_noise
 from steelyard.identifiable import Basis, regression_basis
 from steelyard.information import Information, groups_of, sensors_of
+from steelyard.job import FRICTION
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout, layout_of
 

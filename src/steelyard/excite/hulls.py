@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.check import scan
-from steelyard.model import Robot, compile_file
+from steelyard.model import Robot, compile_file, read_sketch
 
 FEW_CORNERS = 4  # vertices of the least solid
 
@@ -26,7 +25,7 @@ def solids_of(robot: Robot) -> tuple[list[Solid], tuple[str, ...]]:
     if robot.source is None or not robot.source.path.exists():
         return [], ()
     places = {link.name: link for link in robot.links}
-    parts = scan(robot.source.path, folders=robot.source.folders).parts
+    parts = read_sketch(robot.source.path, folders=robot.source.folders).parts
     carriers = _carriers(parts)
     solids, missing = [], []
     for i, part in enumerate(parts):

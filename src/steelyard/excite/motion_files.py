@@ -168,9 +168,9 @@ def _ros(design: Design, rate: float) -> str:
 def _keyframes(design: Design, rate: float) -> str:
     import mujoco
 
-    from steelyard.model import draft
+    from steelyard.model import mjcf_text
 
-    m = mujoco.MjModel.from_xml_string(draft(design.robot, Path("robot.xml")).files[-1][1].decode())
+    m = mujoco.MjModel.from_xml_string(mjcf_text(design.robot))
     t, q, v, a = _samples(design, rate)
     qpos, qvel, _ = to_mujoco(m, design.robot, q, v, a)
 

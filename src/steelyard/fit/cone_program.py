@@ -53,7 +53,7 @@ def consistent(
         prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and
             noted.
         within: sets that hold a body's mass, by name: an `Ellipsoid`, a list of ellipsoids (their union), or any set of
-            `sy.inertia.sets` and `sy.inertia.hull`; others are physically consistent (`J >= eps J0`). "geometry" stands
+            `sy.inertia`; others are physically consistent (`J >= eps J0`). "geometry" stands
             for an ellipsoid around what the model file shows of a body: within="geometry" for all bodies, or
             {"all": "geometry", "link3": ellipsoid, "link4": "consistent"}; bodies of which nothing is shown are noted.
         masses: known masses [kg], {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0}.

@@ -18,7 +18,6 @@ from operator import add
 
 import numpy as np
 
-from steelyard.defaults import FRICTION
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.estimate import Estimate
@@ -26,6 +25,7 @@ from steelyard.fit.estimators import Fit, as_list, fit_of
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.identifiable import regression_basis
 from steelyard.information import Information, accumulate
+from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.log import folds as split_folds
 from steelyard.model import Robot

@@ -1,27 +1,13 @@
 """Many robots, many logs: sums on many workers, and what they tell about a fleet."""
 
-from typing import TYPE_CHECKING
-
-from steelyard.fleet.accumulate import accumulate
-from steelyard.fleet.fits import Fit, Fits, fits
-from steelyard.fleet.runs import Run, runs_of
-from steelyard.fleet.study import Member, Study, study
-from steelyard.fleet.summary import summary
-from steelyard.fleet.sums import Accumulation, Failure, RunSums
-from steelyard.fleet.write import write
-from steelyard.lazy import lazy
-
-if TYPE_CHECKING:
-    from steelyard.fleet.accumulate import carried_out
-    from steelyard.fleet.html import needs_a_look
-    from steelyard.fleet.runs import ONE
-    from steelyard.fleet.tables import overview
-
-# Loaded on first use: they bring heavy libraries.
-__getattr__ = lazy(__name__, {"carried_out": "accumulate", "needs_a_look": "html", "overview": "tables", "ONE": "runs"})
+from steelyard.fleet.accumulation import Accumulation, Failure, RunSums, accumulate, accumulate_job
+from steelyard.fleet.fleet_models import Fit, Fits, fits
+from steelyard.fleet.fleet_report import has_findings, overview, write
+from steelyard.fleet.fleet_study import Member, Study, study
+from steelyard.fleet.fleet_summary import summary
+from steelyard.fleet.runs import Run, one_robot, runs_of
 
 __all__ = [
-    "ONE",
     "Accumulation",
     "Failure",
     "Fit",
@@ -31,9 +17,10 @@ __all__ = [
     "RunSums",
     "Study",
     "accumulate",
-    "carried_out",
+    "accumulate_job",
     "fits",
-    "needs_a_look",
+    "has_findings",
+    "one_robot",
     "overview",
     "runs_of",
     "study",

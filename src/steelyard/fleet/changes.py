@@ -13,9 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.fleet.causes import Cause
-from steelyard.fleet.evidence import Evidence
-from steelyard.fleet.spread import extra_variance
-from steelyard.fleet.statistics import Explained, change_along, marginal, score_test
+from steelyard.fleet.evidence import Evidence, Explained, change_along, extra_variance, marginal, score_test
 
 STEP, DRIFT = "step", "drift"
 LATEST = 12  # runs back to which a look searches for a step
@@ -71,18 +69,18 @@ def alarms(
     found: list[Alarm] = []
     start = 0
     spread = np.broadcast_to(np.asarray(spread, dtype=float), (len(runs[0].moment),))
-    both = [(run.blurred(spread), run) for run in runs]
-    told_by = max(EFFICIENCY * pairs, 1.0) if np.any(spread) else np.inf
+    both = [(run.with_spread(spread), run) for run in runs]
+    spread_degrees = max(EFFICIENCY * pairs, 1.0) if np.any(spread) else np.inf
     for n in range(1, len(runs)):
         share = robots * np.pi**2 / 6 * n**2
-        alarm = _look(both[: n + 1], times, start, causes, share, false_alarm, told_by)
+        alarm = _look(both[: n + 1], times, start, causes, share, false_alarm, spread_degrees)
         if alarm is not None:
             found.append(alarm)
             start = alarm.first
     return tuple(found)
 
 
-def _look(both, times, start: int, causes, share: float, false_alarm: float, told_by: float) -> Alarm | None:
+def _look(both, times, start: int, causes, share: float, false_alarm: float, spread_degrees: float) -> Alarm | None:
     """The clearest change in the runs since the last one, if it is clear enough. both: runs with and without spread."""
     runs, plain = zip(*both[start:], strict=True)
     n = len(both) - 1
@@ -93,7 +91,9 @@ def _look(both, times, start: int, causes, share: float, false_alarm: float, tol
     results = []
     for shape, first, u in shapes:
         change, noise = change_along(runs, u), change_along(plain, u)
-        results += [(score_test(change, cause, noise=noise, told_by=told_by), shape, first) for cause in causes]
+        results += [
+            (score_test(change, cause, noise=noise, spread_degrees=spread_degrees), shape, first) for cause in causes
+        ]
     log_p = min(test.log_p for test, _, _ in results) + np.log(len(results) * share)
     if log_p > np.log(false_alarm):
         return None

@@ -1,4 +1,13 @@
-"""What a run says of the base parameters: a Gaussian in information form, which adds as Information does."""
+"""What runs say of the base parameters, Gaussians in information form, and tests of what these differ by.
+
+For runs with evidence `(P_k, h_k)` and `x_k = a + u_k b` the change b has precision and score
+
+    D = sum u^2 P - (sum u P) (sum P)^+ (sum u P),    s = sum u h - (sum u P) (sum P)^+ (sum h),
+
+and if it lies in `b = H c`, then `s^T H (H^T D H)^+ H^T s` is chi-square with rank(H^T D H) degrees of freedom where
+c = 0. Steps have u in {0, 1}, drifts u = time (Rao 1973, 6e; Basseville and Nikiforov 1993, 4.2). Singular precisions
+are included. What varies beyond noise is estimated by medians, which a minority of changes cannot move.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.fit import independent_blocks, sandwich, weigh_by_noise
+from steelyard.fleet.causes import Cause
 from steelyard.information import Information
+
+SEEN = 1e-9  # of the largest eigenvalue, scaled to a unit diagonal: below it a direction counts as not seen
+MIXED = 1e-4  # share of unseen directions in a parameter, above which it is not told
+MANY, TINY = 1e4, 1e-290  # degrees below from which F is chi-square; probability below which F has its leading term
+FAR = 600.0  # half of a chi-square beyond which its tail is taken from the asymptotic series
+HALF = 0.45493642311957  # median of a chi-square with one degree of freedom
+STEPS = 60  # bisections
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +36,7 @@ class Evidence:
     def __add__(self, other: "Evidence") -> "Evidence":
         return Evidence(self.precision + other.precision, self.moment + other.moment)
 
-    def blurred(self, spread) -> "Evidence":
+    def with_spread(self, spread) -> "Evidence":
         """The same estimate with variances (r,) added to its own: `(P^-1 + S)^-1`, P may be singular."""
         root = np.sqrt(spread)
         seen = self.precision * root  # P S^1/2
@@ -51,3 +68,130 @@ def evidence_of(blocks: Sequence[Information], total: Information) -> tuple[Evid
     left = weighted.residual_energy(scores.base)
     unexplained = float(np.sqrt(weighted.weights @ left / max(weighted.c, np.finfo(float).tiny)))
     return Evidence((precision + precision.T) / 2, weighted.b / inflation**2), Fitness(noise, unexplained, inflation)
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """Precision (r, r) and score (r,), `precision @ change`, of a change of base parameters."""
+
+    precision: np.ndarray
+    score: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """A cause's test.
+
+    statistic, degrees: of freedom; log_p: natural logarithm of the probability of so much by chance; log_fit: the same
+    as if variances were known, which compares causes. amount, deviation: (m,) estimated change of the cause's columns,
+    NaN where the data cannot tell.
+    """
+
+    cause: Cause
+    statistic: float
+    degrees: int
+    log_p: float
+    log_fit: float
+    amount: np.ndarray
+    deviation: np.ndarray
+
+
+def change_along(evidences: Sequence[Evidence], u) -> Change:
+    """Change `b` of `x_k = a + u_k b`. u: (l,)."""
+    P = np.stack([each.precision for each in evidences])
+    h = np.stack([each.moment for each in evidences])
+    u = np.asarray(u, dtype=float)
+    total, along, twice = P.sum(axis=0), np.tensordot(u, P, 1), np.tensordot(u * u, P, 1)
+    weight = along @ pseudo_inverse(total)
+    return Change(twice - weight @ along, u @ h - weight @ h.sum(axis=0))
+
+
+def score_test(
+    change: Change, cause: Cause, *, noise: Change | None = None, spread_degrees: float = np.inf
+) -> Explained:
+    """The test of one cause.
+
+    noise: the change without the estimated spread that `change` has in it; spread_degrees: degrees of freedom of that
+    spread. The more of a direction's variance is spread, the fewer degrees its variance has, and chi-square becomes F
+    (Satterthwaite 1946).
+    """
+    H = cause.directions
+    V, U = H.T @ change.precision @ H, H.T @ change.score
+    scale, values, vectors = _spectrum(V)
+    keep = values > SEEN * max(values[-1], np.finfo(float).tiny)
+    root = scale[:, None] * vectors[:, keep] / np.sqrt(values[keep])
+    z = root.T @ U
+    statistic, degrees = float(z @ z), int(keep.sum())
+    lost = np.linalg.norm(vectors[:, ~keep], axis=1) > MIXED
+    amount, deviation = root @ z, np.linalg.norm(root, axis=1)
+    amount, deviation = np.where(lost, np.nan, amount), np.where(lost, np.nan, deviation)
+    below = np.inf
+    if noise is not None and degrees and np.isfinite(spread_degrees):
+        share = 1.0 - degrees / max(float(np.einsum("ij,ik,kj->", root, H.T @ noise.precision @ H, root)), degrees)
+        below = spread_degrees / max(share, 1e-6) ** 2
+    tails = log_tail(statistic, degrees, below), log_tail(statistic, degrees)
+    return Explained(cause, statistic, degrees, *tails, amount, deviation)
+
+
+def log_tail(statistic: float, degrees: int, below: float = np.inf) -> float:
+    """Logarithm of the probability that a chi-square exceeds `statistic`; 0 for no degrees of freedom.
+
+    below: degrees of freedom of the variance that it was divided by: `statistic / degrees` is F then.
+    """
+    from scipy.special import betainc, betaln, gammaincc, gammaln
+
+    if degrees == 0:
+        return 0.0
+    half, a = statistic / 2, degrees / 2
+    if below < MANY:
+        b, rest = below / 2, below / (below + statistic)
+        p = betainc(b, a, rest)
+        return float(np.log(p)) if p > TINY else float(b * np.log(rest) - np.log(b) - betaln(a, b))
+    if half < FAR:
+        return float(np.log(max(gammaincc(a, half), np.finfo(float).tiny)))
+    return float((a - 1) * np.log(half) - half - gammaln(a) + np.log1p((a - 1) / half))
+
+
+def pseudo_inverse(precision) -> np.ndarray:
+    """Inverse of a precision (r, r) on what it sees, zero elsewhere; well scaled whatever the units."""
+    scale, values, vectors = _spectrum(precision)
+    keep = values > SEEN * max(values[-1], np.finfo(float).tiny)
+    root = scale[:, None] * vectors[:, keep] / np.sqrt(values[keep])
+    return root @ root.T
+
+
+def marginal(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
+    """Estimates and variances (r,) of each base parameter; infinite variance where it is not seen."""
+    scale, values, vectors = _spectrum(evidence.precision)
+    keep = values > SEEN * max(values[-1], np.finfo(float).tiny)
+    root = scale[:, None] * vectors[:, keep] / np.sqrt(values[keep])
+    lost = np.linalg.norm(vectors[:, ~keep], axis=1) > MIXED
+    return root @ (root.T @ evidence.moment), np.where(lost, np.inf, np.sum(root**2, axis=1))
+
+
+def _spectrum(matrix):
+    """Scales (r,), eigenvalues and vectors of a symmetric matrix brought to a unit diagonal."""
+    diagonal = np.diag(matrix)
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, vectors = np.linalg.eigh(scale[:, None] * matrix * scale)
+    return scale, values, vectors
+
+
+def extra_variance(distance, variance, times: float = 1.0) -> np.ndarray:
+    """(r,) variances s >= 0 for which the median of `distance^2 / (variance + times s)` is that of a chi-square.
+
+    distance, variance: (n, r), the latter infinite where a row does not tell. 0 where fewer than three rows do.
+    """
+    distance, variance = np.asarray(distance, dtype=float), np.asarray(variance, dtype=float)
+    known = np.isfinite(variance)
+    square = np.where(known, distance**2, np.nan)
+    finite = np.where(known, variance, 1.0)
+    enough = known.sum(axis=0) >= 3
+    low = np.zeros(distance.shape[1])
+    high = np.nanmax(np.where(enough, square, 0.0), axis=0, initial=0.0) / (HALF * times)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        ratio = np.where(enough, square, 0.0) / (finite + times * middle)
+        larger = np.nanmedian(ratio, axis=0) > HALF
+        low, high = np.where(larger, middle, low), np.where(larger, high, middle)
+    return np.where(enough, low, 0.0)

@@ -1,29 +1,35 @@
-"""Pieces of work: a log, or rows of a Parquet log too long for memory; each with the fingerprint of its result."""
+"""Pieces of work: a log, or rows of a Parquet log too long for memory; the fingerprint and the sums of each."""
 
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from importlib.metadata import PackageNotFoundError, version
+from operator import add
 from pathlib import Path
 
+import numpy as np
+
 from steelyard import storage
-from steelyard.errors import SteelyardError
+from steelyard.errors import LogError, SteelyardError
+from steelyard.fleet.evidence import Evidence, Fitness, evidence_of
 from steelyard.fleet.runs import Run
-from steelyard.log import length
+from steelyard.information import Information, accumulate, accumulate_blocks
+from steelyard.job import Job
+from steelyard.log import length, read_log, split_blocks
 from steelyard.model import Robot, fingerprint
-from steelyard.pipeline import Job, side_of
+from steelyard.pipeline import side_of, weights_of
+from steelyard.prepare import prepare
 
 FORMAT = "steelyard run 1.0"
 PIECE = 2**18  # rows of a piece: a few hundred megabytes while an arm's log is filtered and summed
 MARGIN = 2048  # rows beside a piece that the filter looks at; 20 periods of 10 Hz at 1 kHz
 PARQUET = (".parquet", ".pq")
-# of a Job, what decides the sums of a log; the rest concerns fits
-OPTIONS = (
-    *("floating", "gravity", "cutoff", "torque_cutoff", "smoother", "friction", "armature", "coupling", "rotors"),
-    *("validation", "reversal_weight", "channels", "corrections", "accept"),
-)
+BLOCKS = 16  # of a partition, that tell how much correlation in time inflates variances: more cost more than they tell
+UNEXPLAINED = 0.7  # share of the torque's RMS that least squares leaves, above which a log is of another robot
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,7 @@ def _common(job: Job, robot: Robot) -> str:
     parts = [
         *(FORMAT, installed_version(), fingerprint(robot, rotors=job.rotors)),
         *(hashlib.sha256(storage.read_bytes(path)).hexdigest() for path in files if path is not None),
-        {name: value for name, value in job.as_json().items() if name in OPTIONS},
+        job.of_logs(),
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -88,3 +94,88 @@ def installed_version() -> str | None:
         return version("steelyard")
     except PackageNotFoundError:  # run from a source tree that was never installed
         return None
+
+
+@dataclass(frozen=True)
+class Samples:
+    """read: in the file; fitted and held: of those, for the fit and for its validation; the filter used the rest."""
+
+    read: int = 0
+    fitted: int = 0
+    held: int = 0
+
+    def __add__(self, other: "Samples") -> "Samples":
+        return Samples(self.read + other.read, self.fitted + other.fitted, self.held + other.held)
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """All that a fleet keeps in memory of a part. seconds: its work took; findings: warnings of the checks."""
+
+    samples: Samples
+    evidence: Evidence
+    fitness: Fitness
+    findings: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Sums of a partition: fitted and held-out samples."""
+
+    head: Head
+    fitted: Information
+    held: Information
+
+
+def partition_sums(job: Job, robot: Robot, partition: Partition, engine: str = "auto") -> Part:
+    """Sums of a partition. Raises SteelyardError for a log that cannot be used, OSError where reading fails."""
+    start = time.perf_counter()
+    log, findings, read = _usable(job, robot, partition)
+    options = job.columns | weights_of(job, robot)
+    kept, held = split_blocks(log, validation=job.validation)
+    blocks = accumulate_blocks(robot, kept, count=BLOCKS, engine=engine, **options)
+    total = reduce(add, blocks)
+    evidence, fitness = evidence_of(blocks, total)
+    if fitness.unexplained > UNEXPLAINED:
+        raise LogError(
+            f"log {log.name!r}: no parameters of robot '{robot.name}' explain its torques, {fitness.unexplained:.0%} "
+            "is left. Is it the log of another robot, or are channels mixed up?"
+        )
+    head = Head(
+        Samples(read, len(kept), len(held)),
+        evidence,
+        fitness,
+        tuple(finding.message for finding in findings),
+        time.perf_counter() - start,
+    )
+    return Part(head, total, accumulate(robot, held, engine=engine, **options))
+
+
+def _usable(job: Job, robot: Robot, partition: Partition):
+    """The log of a partition, ready to be summed; findings, samples read."""
+    with storage.local_copy(partition.run.log) as path:
+        if partition.rows is None:
+            log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
+            ready = prepare(log, robot, **job.preparation)
+            return ready.log, ready.findings, len(log)
+        first, end = partition.rows
+        margin = min(first, MARGIN)
+        log = read_log(
+            path, robot, channels=job.channels, units=job.corrections.units, rows=(first - margin, end + MARGIN)
+        )
+    own = log.t[margin : margin + end - first]
+    ready = prepare(log, robot, **job.preparation)
+    log = ready.log
+    inside = np.flatnonzero((log.t >= own[0]) & (log.t <= own[-1]))
+    if not len(inside):
+        raise LogError(f"log {log.name!r}: rows {first} to {end} hold no stretch long enough to be filtered.")
+    return log[inside[0] : inside[-1] + 1], ready.findings, end - first
+
+
+def total_of(informations: Sequence[Information]) -> Information:
+    """The sum, by pairs: the same for the same order, whoever sums, and with less rounding than one after the other."""
+    level = list(informations)
+    while len(level) > 1:
+        level = [level[i] + level[i + 1] if i + 1 < len(level) else level[i] for i in range(0, len(level), 2)]
+    return level[0]

@@ -14,9 +14,15 @@ import numpy as np
 
 from steelyard.fleet.causes import Cause
 from steelyard.fleet.changes import LEAST_LOG, RIVAL
-from steelyard.fleet.evidence import Evidence
-from steelyard.fleet.spread import extra_variance
-from steelyard.fleet.statistics import Explained, change_along, marginal, pseudo_inverse, score_test
+from steelyard.fleet.evidence import (
+    Evidence,
+    Explained,
+    change_along,
+    extra_variance,
+    marginal,
+    pseudo_inverse,
+    score_test,
+)
 
 ROUNDS, SETTLED = 60, 1e-3  # of the fixed point for the spread, and the relative change at which it ends
 SUSPECT = 4.0  # deviations from the middle, from which a robot is left out before the first look
@@ -51,7 +57,7 @@ class Population:
     @property
     def prior(self) -> Evidence:
         """What the population says of a robot it has not seen: its mean, no surer than the spread lets it be."""
-        return Evidence(self.precision, self.precision @ self.mean).blurred(self.spread**2)
+        return Evidence(self.precision, self.precision @ self.mean).with_spread(self.spread**2)
 
     def widened(self, evidence: Evidence) -> "Population":
         """The same for an outlier, which it must not pull back: the spread reaches as far as the robot is away."""
@@ -62,7 +68,7 @@ class Population:
     def individual(self, evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
         """Estimate (r,) and covariance (r, r) of a robot, from its evidence and the population."""
         variance = self.spread**2
-        own = evidence.blurred(variance)
+        own = evidence.with_spread(variance)
         deviation = variance * (own.moment - own.precision @ self.mean)
         left = np.diag(variance) - variance[:, None] * own.precision * variance
         return self.mean + deviation, (left + left.T) / 2
@@ -123,7 +129,7 @@ def _likeliest(robots: Sequence[Evidence], variance, scale):
 
 def _pooled(robots: Sequence[Evidence], variance) -> tuple[list[Evidence], np.ndarray, np.ndarray]:
     """Evidences with the spread between robots in them, precision of their mean, and the mean."""
-    own = [each.blurred(variance) for each in robots]
+    own = [each.with_spread(variance) for each in robots]
     whole = reduce(add, own)
     return own, whole.precision, pseudo_inverse(whole.precision) @ whole.moment
 
@@ -136,14 +142,14 @@ def _size(robots: Sequence[Evidence], scale) -> np.ndarray:
 
 def _outliers(robots, variance, left_out: set[int], causes, false_alarm: float) -> tuple[Outlier, ...]:
     """Robots that differ from all others that are not left out, by more than noise and spread."""
-    own = [each.blurred(variance) for each in robots]
+    own = [each.with_spread(variance) for each in robots]
     total = sum((each for i, each in enumerate(own) if i not in left_out), _nothing(len(variance)))
-    told_by = max(len(robots) - len(left_out) - 1, 1)
+    spread_degrees = max(len(robots) - len(left_out) - 1, 1)
     found = []
     for i, each in enumerate(own):
         others = total if i in left_out else Evidence(total.precision - each.precision, total.moment - each.moment)
         change, noise = (change_along((others, one), (0.0, 1.0)) for one in (each, robots[i]))
-        results = [score_test(change, cause, noise=noise, told_by=told_by) for cause in causes]
+        results = [score_test(change, cause, noise=noise, spread_degrees=spread_degrees) for cause in causes]
         log_p = min(result.log_p for result in results) + np.log(len(results) * len(robots))
         if log_p <= np.log(false_alarm):
             best = min(results, key=lambda result: result.log_fit)

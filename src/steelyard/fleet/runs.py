@@ -6,7 +6,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from math import isfinite
 from pathlib import Path
@@ -17,7 +17,7 @@ from steelyard.log import READERS
 
 COLUMNS = ("robot", "time", "log")
 TABLES = ("robots.csv", "robots.toml")  # a folder that holds one is described by it
-ONE = "robot"  # name of the only robot where none is told
+ONLY_ROBOT = "robot"  # name of the only robot where none is told
 HIDDEN = "."
 
 
@@ -54,6 +54,11 @@ def runs_of(source) -> tuple[Run, ...]:
     return tuple(sorted(runs, key=lambda run: (run.robot, run.time)))
 
 
+def one_robot(source) -> tuple[Run, ...]:
+    """Runs of a source as those of one robot, in their order."""
+    return tuple(replace(run, robot=ONLY_ROBOT) for run in runs_of(source))
+
+
 def _row(each) -> Run | dict:
     return each if isinstance(each, Run) else dict(each) if isinstance(each, Mapping) else {"log": str(each)}
 
@@ -80,7 +85,7 @@ def _folder(folder: str) -> list[dict]:
     start = len(folder.rstrip("/")) + 1
     found = [path for path in storage.find(storage.join(folder, "**", "*")) if _is_log(path)]
     parts = [(path[start:].split("/"), path) for path in found]
-    return [{"robot": names[0] if len(names) > 1 else ONE, "log": path} for names, path in parts]
+    return [{"robot": names[0] if len(names) > 1 else ONLY_ROBOT, "log": path} for names, path in parts]
 
 
 def _is_log(path: str) -> bool:
@@ -127,8 +132,8 @@ def _run(row: Mapping, place: int) -> Run:
         raise OptionError(f"Run {place + 1} of the table {problem}; its columns are {choices(COLUMNS)}.")
     given = row.get("time")
     if given is None or given == "":
-        return Run(str(row.get("robot") or ONE), str(row["log"]), float(place), f"#{place + 1}")
-    return Run(str(row.get("robot") or ONE), str(row["log"]), _seconds(given, place), str(given))
+        return Run(str(row.get("robot") or ONLY_ROBOT), str(row["log"]), float(place), f"#{place + 1}")
+    return Run(str(row.get("robot") or ONLY_ROBOT), str(row["log"]), _seconds(given, place), str(given))
 
 
 def _seconds(given, place: int) -> float:

@@ -1,10 +1,10 @@
 """Identifiability by the rank of a regression at random states, for what the recursion does not cover.
 
 Certain up to the tolerance of a rank, which `RankDecisions` state. Of a Mechanism: sensors on some joints only. Its
-dynamics are those of `dynamics.body`, body by body in body axes; nothing here knows of spans or transfers, so it also
-checks the recursion. Of a Robot with closed loops: torques of independent joints. And of extra columns (couplings,
-springs, columns of the user) beside base columns that are known: what they have in common with those is read off the
-regression of random states, and expressed by them.
+dynamics are those of `dynamics.newton_euler`, body by body in body axes; nothing here knows of spans or transfers, so
+it also checks the recursion. Of a Robot with closed loops: torques of independent joints. And of extra columns
+(couplings, springs, columns of the user) beside base columns that are known: what they have in common with those is
+read off the regression of random states, and expressed by them.
 """
 
 import numpy as np
@@ -48,8 +48,8 @@ def random_regression(
     if mechanism.size > THRESHOLDS.most_dense_columns:
         raise OptionError(
             f"This analysis needs a dense matrix of {mechanism.size} columns (at most "
-            f"{THRESHOLDS.most_dense_columns}). Measure all joints or a wrench, which the recursion covers, or analyse a "
-            "part of the robot."
+            f"{THRESHOLDS.most_dense_columns}). Measure all joints or a wrench, which the recursion covers, or "
+            "analyse a part of the robot."
         )
     count = states or 3 * mechanism.size // max(len(rows) + 6 * len(wrenches), 1) + EXTRA_STATES
     q, v, a = _mechanism_states(mechanism, count, dynamic)

@@ -6,13 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.defaults import FRICTION
 from steelyard.dynamics import columns, effect_column, of_tree, regressor_rows, with_motors
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiable.basis import Basis
 from steelyard.identifiable.loop_completion import on_tree
 from steelyard.identifiable.structural import regression_basis
 from steelyard.identifiable.thresholds import THRESHOLDS
+from steelyard.job import FRICTION
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout, layout_of
 

@@ -7,7 +7,6 @@ the body frame.
 from steelyard.inertia import (
     cones,
     conventions,
-    cover,
     divergence,
     drawing,
     exponential,
@@ -20,16 +19,14 @@ from steelyard.inertia import (
     principal,
     pseudo,
     realizability,
-    snippet,
+    sets,
     solids,
 )
 from steelyard.inertia.body_set import MOMENTS, BodySet
-from steelyard.inertia.certificate import four_point_masses
-from steelyard.inertia.cones import ConeRows
+from steelyard.inertia.cones import COARSE, ConeRows, minimise
 from steelyard.inertia.divergence import riemannian
 from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
-from steelyard.inertia.enclose import corners, minimum_volume_ellipsoid
-from steelyard.inertia.hull import HullRealizable
+from steelyard.inertia.enclosing import corners, cover, minimum_volume_ellipsoid
 from steelyard.inertia.mesh_parts import Part, PartGradient, combine, pull_back
 from steelyard.inertia.parameters import (
     NAMES,
@@ -45,65 +42,83 @@ from steelyard.inertia.parameters import (
     transform_derivative,
     transform_matrix,
 )
-from steelyard.inertia.realizability import is_consistent, is_realizable
+from steelyard.inertia.polyhedra import Box, HullNecessary, HullRealizable, PointMasses, TetrahedraRealizable
+from steelyard.inertia.realizability import four_point_masses, is_consistent, is_realizable
 from steelyard.inertia.rotation import from_vector, left_jacobian, to_quaternion
-from steelyard.inertia.sets import Bounds, Consistent, EllipsoidRealizable, Intersection, UnionRealizable
-from steelyard.inertia.solver import COARSE, minimise
+from steelyard.inertia.sets import (
+    Bounds,
+    ComInEllipsoid,
+    Consistent,
+    EllipsoidRealizable,
+    Intersection,
+    SemiConsistent,
+    UnionRealizable,
+)
 
-__all__ = [  # noqa: RUF022  order of use: the ten numbers, other tools, charts, distances
-    "parameters",
-    "pseudo",
-    "from_origin_inertia",
-    "to_origin_inertia",
+__all__ = [  # noqa: RUF022  order of use
+    # the ten numbers and other tools' spellings
+    "NAMES",
+    "UNITS",
     "from_com_inertia",
     "to_com_inertia",
+    "from_origin_inertia",
+    "to_origin_inertia",
     "from_spatial_inertia",
     "to_spatial_inertia",
     "rotational_inertia",
     "transform",
     "transform_matrix",
     "transform_derivative",
+    "from_vector",
+    "left_jacobian",
+    "to_quaternion",
+    "parameters",
+    "pseudo",
     "conventions",
+    # charts and distances
     "log_cholesky",
     "exponential",
     "principal",
     "divergence",
-    "BodySet",
-    "Bounds",
-    "COARSE",
-    "ConeRows",
-    "Consistent",
-    "Ellipsoid",
-    "EllipsoidRealizable",
-    "HullRealizable",
-    "Intersection",
-    "MOMENTS",
-    "NAMES",
-    "Part",
-    "PartGradient",
-    "UNITS",
-    "UnionRealizable",
-    "combine",
-    "cones",
-    "corners",
-    "covariance_ellipsoid",
-    "drawing",
-    "from_vector",
+    "riemannian",
+    # sets of bodies
     "is_consistent",
     "is_realizable",
-    "left_jacobian",
+    "four_point_masses",
+    "realizability",
+    "sets",
+    "BodySet",
+    "SemiConsistent",
+    "Consistent",
+    "ComInEllipsoid",
+    "EllipsoidRealizable",
+    "UnionRealizable",
+    "Box",
+    "HullRealizable",
+    "HullNecessary",
+    "TetrahedraRealizable",
+    "PointMasses",
+    "Bounds",
+    "Intersection",
+    "MOMENTS",
+    "ConeRows",
+    "cones",
+    "minimise",
+    "COARSE",
+    # shapes
+    "Ellipsoid",
+    "covariance_ellipsoid",
+    "minimum_volume_ellipsoid",
+    "cover",
+    "corners",
+    "solids",
     "mesh",
     "mesh_checks",
     "mesh_files",
-    "minimise",
-    "minimum_volume_ellipsoid",
-    "pull_back",
-    "riemannian",
-    "snippet",
-    "solids",
-    "to_quaternion",
-    "cover",
     "mesh_parts",
-    "realizability",
-    "four_point_masses",
+    "Part",
+    "PartGradient",
+    "combine",
+    "pull_back",
+    "drawing",
 ]

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from steelyard.errors import InertiaError
-from steelyard.inertia import checks, cones, pseudo, solver
+from steelyard.inertia import batches, cones, pseudo
 from steelyard.inertia.cones import ConeRows
 from steelyard.inertia.projection import project_onto
 
@@ -85,7 +85,7 @@ class BodySet(ABC):
         )
         floor = np.array([ROUNDING if kind == "psd" else -TOUCH for kind, _ in own.cones])
         inside = (values >= floor).all(axis=-1) & (theta[..., 0] > 0)
-        return inside & (_margin(rows, scaled) >= -solver.ACCURACY) if rows.aux else inside
+        return inside & (_margin(rows, scaled) >= -cones.ACCURACY) if rows.aux else inside
 
     def project(self, theta, *, metric="entropic", eps=EPS):
         """The nearest body of the set, kept `eps` away from singular ones (see `cone_rows`); a body already there is
@@ -115,12 +115,11 @@ class BodySet(ABC):
 
 
 def _finite(theta):
-    theta = np.asarray(checks.as_vector(theta, "theta"), dtype=float)
-    index = checks.first_false(np.isfinite(theta).all(axis=-1))
+    theta = np.asarray(batches.as_vector(theta, "theta"), dtype=float)
+    index = batches.first_false(np.isfinite(theta).all(axis=-1))
     if index is not None:
-        raise InertiaError(
-            f"theta of {checks.place(index, theta.shape[:-1])} has numbers that are not finite: {theta[index].tolist()}"
-        )
+        where = batches.place(index, theta.shape[:-1])
+        raise InertiaError(f"theta of {where} has numbers that are not finite: {theta[index].tolist()}")
     return theta
 
 
@@ -133,7 +132,7 @@ def _margin(rows, theta):
     if not rows.aux:
         return cones.smallest_eigenvalues(rows.slack(theta), rows.cones).min(axis=-1)
     flat = theta.reshape(-1, 10)
-    return np.reshape([solver.deepest(rows, body) for body in flat], theta.shape[:-1])
+    return np.reshape([cones.deepest(rows, body) for body in flat], theta.shape[:-1])
 
 
 def _without_aux(rows):

@@ -12,8 +12,9 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from steelyard.errors import InertiaError, OptionError, choices
-from steelyard.inertia import checks, parameters, rotation
+from steelyard.inertia import batches, conventions, parameters, rotation
 from steelyard.inertia.principal import principal_axes
+from steelyard.inertia.realizability import is_consistent
 from steelyard.spatial import rotation_from_quaternion, rotation_from_rpy
 
 ORDERS = {
@@ -33,13 +34,13 @@ ORDERS = {
 def from_order(vector, order):
     """theta: (..., 10) of a ten-vector (..., 10) in one of `ORDERS`, by name. Raises OptionError for other names."""
     names = _names(order)
-    return _take(checks.as_vector(vector, "vector"), [names.index(name) for name in parameters.NAMES])
+    return _take(batches.as_vector(vector, "vector"), [names.index(name) for name in parameters.NAMES])
 
 
 def to_order(theta, order):
     """Ten-vector (..., 10) in one of `ORDERS`, by name, of theta (..., 10). Raises OptionError for other names."""
     names = _names(order)
-    return _take(checks.as_vector(theta, "theta"), [parameters.NAMES.index(name) for name in names])
+    return _take(batches.as_vector(theta, "theta"), [parameters.NAMES.index(name) for name in names])
 
 
 class UrdfInertial(NamedTuple):
@@ -57,7 +58,7 @@ class UrdfInertial(NamedTuple):
 
 def from_urdf(mass, xyz, rpy, inertia):
     """theta: (..., 10) in the link frame, of the fields of `UrdfInertial`."""
-    xyz, rpy = checks.as_vector(xyz, "xyz", size=3), checks.as_vector(rpy, "rpy", size=3)
+    xyz, rpy = batches.as_vector(xyz, "xyz", size=3), batches.as_vector(rpy, "rpy", size=3)
     xx, xy, xz, yy, yz, zz = _entries(inertia, "inertia", 6)
     R = rotation_from_rpy(rpy)
     return parameters.from_com_inertia(mass, xyz, _rotated(R, _symmetric(xx, xy, yy, xz, yz, zz)))
@@ -68,7 +69,7 @@ def to_urdf(theta, *, rpy=(0.0, 0.0, 0.0)):
 
     Raises InertiaError if a body has a first moment but no mass.
     """
-    theta = checks.as_vector(theta, "theta")
+    theta = batches.as_vector(theta, "theta")
     xp = array_namespace(theta)
     mass, com, central = parameters.to_com_inertia(theta)
     rpy = xp.broadcast_to(xp.asarray(rpy, dtype=theta.dtype), com.shape)
@@ -91,12 +92,12 @@ class MujocoFull(NamedTuple):
 def from_mujoco_full(mass, pos, fullinertia):
     """theta: (..., 10) in the body frame, of the fields of `MujocoFull`."""
     xx, yy, zz, xy, xz, yz = _entries(fullinertia, "fullinertia", 6)
-    return parameters.from_com_inertia(mass, checks.as_vector(pos, "pos", size=3), _symmetric(xx, xy, yy, xz, yz, zz))
+    return parameters.from_com_inertia(mass, batches.as_vector(pos, "pos", size=3), _symmetric(xx, xy, yy, xz, yz, zz))
 
 
 def to_mujoco_full(theta):
     """`MujocoFull` of theta (..., 10). Raises InertiaError if a body has a first moment but no mass."""
-    theta = checks.as_vector(theta, "theta")
+    theta = batches.as_vector(theta, "theta")
     mass, com, I = parameters.to_com_inertia(theta)
     upper = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
     return MujocoFull(mass, com, array_namespace(theta).stack([I[..., i, j] for i, j in upper], axis=-1))
@@ -120,18 +121,18 @@ def from_mujoco_diagonal(mass, pos, quat, diaginertia):
 
     Raises InertiaError for a quaternion without direction (zero or not finite).
     """
-    quat = checks.as_vector(quat, "quat", size=4)
-    moments = checks.as_vector(diaginertia, "diaginertia", size=3)
+    quat = batches.as_vector(quat, "quat", size=4)
+    moments = batches.as_vector(diaginertia, "diaginertia", size=3)
     xp = array_namespace(quat)
     length = xp.linalg.vector_norm(quat, axis=-1, keepdims=True)
-    index = checks.first_false(((length > 0) & (length < math.inf))[..., 0])
+    index = batches.first_false(((length > 0) & (length < math.inf))[..., 0])
     if index is not None:
-        where = checks.place(index, quat.shape[:-1])
+        where = batches.place(index, quat.shape[:-1])
         raise InertiaError(f"quat of {where} is {quat[index].tolist()}; expected [w, x, y, z] of nonzero finite length")
     w, x, y, z = (quat[..., i] / length[..., 0] for i in range(4))
     R = rotation_from_quaternion(xp.stack([x, y, z, w], axis=-1))
     return parameters.from_com_inertia(
-        mass, checks.as_vector(pos, "pos", size=3), (R * moments[..., None, :]) @ xp.matrix_transpose(R)
+        mass, batches.as_vector(pos, "pos", size=3), (R * moments[..., None, :]) @ xp.matrix_transpose(R)
     )
 
 
@@ -140,7 +141,7 @@ def to_mujoco_diagonal(theta):
 
     Raises InertiaError if a body has a first moment but no mass.
     """
-    theta = checks.as_vector(theta, "theta")
+    theta = batches.as_vector(theta, "theta")
     xp = array_namespace(theta)
     mass, com, central = parameters.to_com_inertia(theta)
     R, moments = principal_axes(central)
@@ -160,7 +161,7 @@ def _take(vector, indices):
 
 
 def _entries(values, name, size):
-    values = checks.as_vector(values, name, size=size)
+    values = batches.as_vector(values, name, size=size)
     return (values[..., i] for i in range(size))
 
 
@@ -171,3 +172,40 @@ def _symmetric(xx, xy, yy, xz, yz, zz):
 
 def _rotated(R, matrix):
     return R @ matrix @ array_namespace(R).matrix_transpose(R)
+
+
+def urdf_inertial(theta) -> str:
+    """URDF `<inertial>` element, inertia about the centre of mass in link axes. theta: (10,), consistent (else
+    InertiaError).
+    """
+    mass, xyz, _, inertia = conventions.to_urdf(_one_body(theta))
+    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    moments = " ".join(f'{name}="{_number(value)}"' for name, value in zip(names, inertia, strict=True))
+    origin, weight = f'<origin xyz="{_numbers(xyz)}" rpy="0 0 0"/>', f'<mass value="{_number(mass)}"/>'
+    return f"<inertial>\n  {origin}\n  {weight}\n  <inertia {moments}/>\n</inertial>"
+
+
+def mjcf_inertial(theta) -> str:
+    """MJCF `<inertial>` element with `fullinertia`. theta: (10,), consistent (else InertiaError)."""
+    mass, pos, fullinertia = conventions.to_mujoco_full(_one_body(theta))
+    return f'<inertial pos="{_numbers(pos)}" mass="{_number(mass)}" fullinertia="{_numbers(fullinertia)}"/>'
+
+
+def _one_body(theta):
+    theta = np.asarray(batches.as_vector(theta, "theta"), dtype=float)
+    if theta.shape != (10,):
+        raise InertiaError(f"theta has shape {theta.shape}; a file element describes one body, expected (10,)")
+    if not is_consistent(theta):
+        raise InertiaError(
+            f"theta {theta.tolist()} is not physically consistent, and simulators refuse such a body; project it "
+            "onto Consistent() first"
+        )
+    return theta
+
+
+def _number(value):
+    return repr(float(value))
+
+
+def _numbers(values):
+    return " ".join(_number(value) for value in values)

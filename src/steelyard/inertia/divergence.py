@@ -7,7 +7,7 @@ theta0, `riemannian` is the geodesic length between two bodies (symmetric, but n
 
 from array_api_compat import array_namespace
 
-from steelyard.inertia import checks, log_cholesky, pseudo
+from steelyard.inertia import batches, log_cholesky, pseudo
 
 
 def entropic(theta, theta0):
@@ -100,10 +100,10 @@ def _relative_spectrum(theta, theta0):
 
     Taken from `J - J0`, so bodies that are nearly equal keep their relative accuracy.
     """
-    theta, theta0 = checks.as_vector(theta, "theta"), checks.as_vector(theta0, "theta0")
+    theta, theta0 = batches.as_vector(theta, "theta"), batches.as_vector(theta0, "theta0")
     xp = array_namespace(theta, theta0)
-    clean, finite = checks.finite_bodies(theta)
-    checks.require_consistent(theta, finite)
+    clean, finite = batches.finite_bodies(theta)
+    batches.require_consistent(theta, finite)
     factor = log_cholesky.factor(theta0, name="theta0")
     x, Q = xp.linalg.eigh(_congruence(factor, pseudo.to_matrix(clean - theta0)))
     return x, xp.linalg.solve(xp.matrix_transpose(factor), Q)
@@ -114,7 +114,7 @@ def _consistent_spectrum(theta, theta0):
     x, basis = _relative_spectrum(theta, theta0)
     xp = array_namespace(x)
     ok = x[..., 0] > -1
-    checks.require_consistent(xp.broadcast_to(checks.as_vector(theta, "theta"), (*ok.shape, 10)), ok)
+    batches.require_consistent(xp.broadcast_to(batches.as_vector(theta, "theta"), (*ok.shape, 10)), ok)
     return xp.where(ok[..., None], x, xp.nan), basis
 
 

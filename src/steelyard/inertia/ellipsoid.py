@@ -17,8 +17,18 @@ FLAT = 1e-12  # accepted ratio of smallest to largest eigenvalue of Q
 class Ellipsoid:
     """All `x` with `(x - center)^T Q^{-1} (x - center) <= 1` (B, 21).
 
-    center: (3,) in m; Q: (3, 3) symmetric positive definite, m^2, its eigenvalues the squared semi-axes. Raises
-    InertiaError for other shapes, numbers that are not finite, and a Q that is not symmetric or not positive definite.
+    Args:
+        center: (3,) m.
+        Q: (3, 3) symmetric positive definite, m^2; its eigenvalues are the squared semi-axes.
+
+    Raises:
+        InertiaError: other shapes, numbers that are not finite, a Q that is not symmetric or not positive definite.
+
+    Example:
+        >>> import steelyard as sy
+        >>> ellipsoid = sy.inertia.Ellipsoid.from_semi_axes([0.3, 0.2, 0.1], center=[0.0, 0.0, 0.5])
+        >>> ellipsoid.contains([[0.29, 0.0, 0.5], [0.0, 0.0, 0.61]])
+        array([ True, False])
     """
 
     center: np.ndarray

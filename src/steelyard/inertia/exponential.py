@@ -8,15 +8,15 @@ inertia matrix: `[xx, xy, yy, xz, yz, zz, x1, y1, z1, 11]` with the pseudo-inert
 import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.inertia import checks, pseudo
-from steelyard.inertia.blocks import in_blocks
+from steelyard.inertia import batches, pseudo
+from steelyard.inertia.batches import in_blocks
 
 _PAIRS = tuple((row, column) for column in range(4) for row in range(column + 1))
 
 
 def to_parameters(gamma):
     """Inertial parameters of a chart point. gamma: (..., 10). Returns theta: (..., 10), `J = exp(invvech(gamma))`."""
-    gamma = checks.as_vector(gamma, "gamma")
+    gamma = batches.as_vector(gamma, "gamma")
     xp = array_namespace(gamma)
     w, V = xp.linalg.eigh(_symmetric(gamma))
     return pseudo.to_parameters((V * xp.exp(w)[..., None, :]) @ xp.matrix_transpose(V))
@@ -27,12 +27,12 @@ def from_parameters(theta):
 
     Raises InertiaError if any pseudo-inertia is not positive definite.
     """
-    theta = checks.as_vector(theta, "theta")
+    theta = batches.as_vector(theta, "theta")
     xp = array_namespace(theta)
-    clean, ok = checks.finite_bodies(theta)
+    clean, ok = batches.finite_bodies(theta)
     w, V = xp.linalg.eigh(pseudo.to_matrix(clean))
     ok = ok & (w[..., 0] > 0)
-    checks.require_consistent(theta, ok)
+    batches.require_consistent(theta, ok)
     log_w = xp.log(xp.where(ok[..., None], w, xp.nan))
     log_J = (V * log_w[..., None, :]) @ xp.matrix_transpose(V)
     return xp.stack([log_J[..., i, j] for i, j in _PAIRS], axis=-1)
@@ -44,7 +44,7 @@ def jacobian(gamma):
     Daleckii-Krein: in the eigenbasis of `log J` the derivative of `exp` multiplies entry (i, j) by the divided
     difference `(e^wi - e^wj) / (wi - wj)`, written so that equal and nearly equal eigenvalues lose nothing.
     """
-    return _jacobian(checks.as_vector(gamma, "gamma"))
+    return _jacobian(batches.as_vector(gamma, "gamma"))
 
 
 @in_blocks

@@ -7,8 +7,8 @@ and one-to-one: every `phi` in R^10 is one consistent body, and there is no sing
 
 from array_api_compat import array_namespace
 
-from steelyard.inertia import checks, pseudo
-from steelyard.inertia.blocks import in_blocks
+from steelyard.inertia import batches, pseudo
+from steelyard.inertia.batches import in_blocks
 
 NAMES = ("alpha", "d1", "d2", "d3", "s12", "s23", "s13", "t1", "t2", "t3")
 
@@ -19,7 +19,7 @@ def to_parameters(phi):
     phi: (..., 10) `[alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3]`; s and t in m, `e^d` in m, `e^(2 alpha)` in kg.
     Returns theta: (..., 10), always consistent.
     """
-    return _to_parameters(checks.as_vector(phi, "phi"))
+    return _to_parameters(batches.as_vector(phi, "phi"))
 
 
 def from_parameters(theta):
@@ -39,9 +39,9 @@ def factor(theta, *, name="theta"):
     In closed form, last row first. Its squared pivots decide whether J is positive definite, whatever the units of
     length and mass; InertiaError, with `name` for theta, where it is not.
     """
-    theta = checks.as_vector(theta, name)
+    theta = batches.as_vector(theta, name)
     xp = array_namespace(theta)
-    clean, ok = checks.finite_bodies(theta)
+    clean, ok = batches.finite_bodies(theta)
     J = pseudo.to_matrix(clean)
     u44, ok = _root(J[..., 3, 3], ok)
     u14, u24, u34 = (J[..., i, 3] / u44 for i in range(3))
@@ -50,7 +50,7 @@ def factor(theta, *, name="theta"):
     u22, ok = _root(J[..., 1, 1] - u24 * u24 - u23 * u23, ok)
     u12 = (J[..., 0, 1] - u14 * u24 - u13 * u23) / u22
     u11, ok = _root(J[..., 0, 0] - u14 * u14 - u13 * u13 - u12 * u12, ok)
-    checks.require_consistent(theta, ok, name)
+    batches.require_consistent(theta, ok, name)
     o = xp.zeros_like(u11)
     rows = ((u11, u12, u13, u14), (o, u22, u23, u24), (o, o, u33, u34), (o, o, o, u44))
     U = xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
@@ -59,7 +59,7 @@ def factor(theta, *, name="theta"):
 
 def jacobian(phi):
     """Analytic derivative `d theta / d phi`. phi: (..., 10). Returns (..., 10, 10), rows theta, columns phi."""
-    return _jacobian(checks.as_vector(phi, "phi"))
+    return _jacobian(batches.as_vector(phi, "phi"))
 
 
 def _root(pivot, ok):

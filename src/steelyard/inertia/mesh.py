@@ -29,12 +29,30 @@ CHUNK = 1 << 14  # faces at a time: the working set stays in the second-level ca
 
 
 def parameters(vertices, faces, *, density=1000.0, check=True):
-    """Inertial parameters of the solid enclosed by a triangle mesh.
+    """Inertial parameters of the solid enclosed by a triangle mesh (paper D, section 4).
 
-    vertices: (n, 3) in m; faces: (f, 3) vertex indices, counter-clockwise seen from outside; density: kg/m^3. check:
-    refuse meshes that enclose no solid and warn of implausible ones (`mesh_checks.require_solid`); switch it off only
-    in an inner loop whose topology was checked before. Returns theta: (10,) about the mesh origin in mesh axes. Raises
-    InertiaError: not closed, inward, flat or empty mesh, bad numbers, density not positive. Warns: `SteelyardWarning`.
+    Args:
+        vertices: (n, 3) m.
+        faces: (f, 3) vertex indices, counter-clockwise seen from outside.
+        density: kg/m^3.
+        check: whether to refuse meshes that enclose no solid and to warn of implausible ones
+            (`mesh_checks.require_solid`); False only in an inner loop whose topology was checked before.
+
+    Returns:
+        (10,) theta about the mesh origin, in mesh axes.
+
+    Raises:
+        InertiaError: a mesh that is not closed, inward, flat or empty, numbers that are not finite, a density that is
+            not positive. Warns with `SteelyardWarning`.
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> vertices = 0.1 * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        >>> faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+        >>> theta = sy.inertia.mesh.parameters(vertices, faces, density=6000.0)
+        >>> theta[:4].round(6)  # 1 kg, centre at a quarter of the edges
+        array([1.   , 0.025, 0.025, 0.025])
     """
     vertices, faces = mesh_checks.as_mesh(vertices, faces)
     density = mesh_checks.require_density(density)

@@ -7,7 +7,7 @@
 from array_api_compat import array_namespace
 
 from steelyard.errors import InertiaError
-from steelyard.inertia import checks, pseudo
+from steelyard.inertia import batches, pseudo
 from steelyard.spatial import skew
 
 NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -32,7 +32,22 @@ def from_origin_inertia(mass, first_moment, inertia_origin):
 
 
 def from_com_inertia(mass, com, inertia_com):
-    """Parameters (..., 10) from mass (...), centre of mass (..., 3) and inertia about it, body axes (..., 3, 3)."""
+    """Inertial parameters of a body given about its centre of mass.
+
+    Args:
+        mass: (...) kg.
+        com: (..., 3) centre of mass in the body frame, m.
+        inertia_com: (..., 3, 3) inertia about the centre of mass, body axes, kg m^2.
+
+    Returns:
+        (..., 10) `[m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz]`, inertia about the body-frame origin (paper A).
+
+    Example:
+        >>> import numpy as np
+        >>> import steelyard as sy
+        >>> sy.inertia.from_com_inertia(2.0, np.array([0.1, 0.0, 0.0]), 0.01 * np.eye(3))
+        array([2.  , 0.2 , 0.  , 0.  , 0.01, 0.  , 0.03, 0.  , 0.  , 0.03])
+    """
     xp = array_namespace(com, inertia_com)
     mass = xp.asarray(mass)
     Sc = skew(com)
@@ -54,10 +69,10 @@ def to_com_inertia(theta):
     xp = array_namespace(theta)
     mass, h, inertia_origin = to_origin_inertia(theta)
     massless = mass == 0
-    index = checks.first_false(~massless | xp.all(h == 0, axis=-1))
+    index = batches.first_false(~massless | xp.all(h == 0, axis=-1))
     if index is not None:
         raise InertiaError(
-            f"{checks.place(index, massless.shape)} has zero mass but first moment {h[index].tolist()} kg m; "
+            f"{batches.place(index, massless.shape)} has zero mass but first moment {h[index].tolist()} kg m; "
             "its centre of mass is undefined. Give it a mass, or set its first moment to zero"
         )
     com = h / xp.where(massless, 1.0, mass)[..., None]

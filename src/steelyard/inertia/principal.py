@@ -16,8 +16,8 @@ import itertools
 import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.inertia import checks, parameters, pseudo, rotation
-from steelyard.inertia.blocks import in_blocks
+from steelyard.inertia import batches, parameters, pseudo, rotation
+from steelyard.inertia.batches import in_blocks
 from steelyard.spatial import skew
 
 NAMES = ("m", "hx", "hy", "hz", "beta_x", "beta_y", "beta_z", "Lx", "Ly", "Lz")
@@ -29,7 +29,7 @@ def to_parameters(psi):
     psi: (..., 10) `[m, h, beta, L]` in kg, kg m, rad, kg m^2. Returns theta: (..., 10).
     Raises InertiaError unless m and L are positive.
     """
-    psi = _positive(checks.as_vector(psi, "psi"))
+    psi = _positive(batches.as_vector(psi, "psi"))
     xp = array_namespace(psi)
     m, h, R, L = psi[..., 0], psi[..., 1:4], rotation.from_vector(psi[..., 4:7]), psi[..., 7:]
     central = (R * L[..., None, :]) @ xp.matrix_transpose(R)
@@ -42,23 +42,23 @@ def from_parameters(theta):
 
     Raises InertiaError if any pseudo-inertia is not positive definite.
     """
-    theta = checks.as_vector(theta, "theta")
+    theta = batches.as_vector(theta, "theta")
     xp = array_namespace(theta)
-    clean, ok = checks.finite_bodies(theta)
+    clean, ok = batches.finite_bodies(theta)
     ok = ok & (clean[..., 0] > 0)
-    checks.require_consistent(theta, ok)
+    batches.require_consistent(theta, ok)
     mass, _, central_inertia = parameters.to_com_inertia(clean)
     R, moments = principal_axes(central_inertia)
     L = xp.sum(moments, axis=-1, keepdims=True) / 2 - moments
     ok = ok & xp.all(L > 0, axis=-1)
-    checks.require_consistent(theta, ok)
+    batches.require_consistent(theta, ok)
     psi = xp.concat([mass[..., None], theta[..., 1:4], rotation.to_vector(R), L], axis=-1)
     return xp.where(ok[..., None], psi, xp.nan)
 
 
 def jacobian(psi):
     """Analytic derivative `d theta / d psi`. psi: (..., 10). Returns (..., 10, 10); singular on the loci above."""
-    return _jacobian(_positive(checks.as_vector(psi, "psi")))
+    return _jacobian(_positive(batches.as_vector(psi, "psi")))
 
 
 def principal_axes(matrix):
@@ -109,8 +109,8 @@ def _bordered(second, h, m):
 
 
 def _positive(psi):
-    checks.require_positive(psi[..., :1], "mass m of psi", "kg", psi.shape[:-1])
-    checks.require_positive(psi[..., 7:], "principal second moments L of psi", "kg m^2", psi.shape[:-1])
+    batches.require_positive(psi[..., :1], "mass m of psi", "kg", psi.shape[:-1])
+    batches.require_positive(psi[..., 7:], "principal second moments L of psi", "kg m^2", psi.shape[:-1])
     return psi
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError, choices
 from steelyard.inertia import cones, pseudo
-from steelyard.inertia.solver import COARSE, NoDigits, minimise
+from steelyard.inertia.cones import COARSE, NoDigits, minimise
 
 NEWTON_STEPS = 30  # after the exponential cones; three are typical
 CONVERGED = 1e-9  # Newton decrement that ends them

@@ -1,9 +1,7 @@
 """Information: all that a fit needs from data, and it adds."""
 
-from steelyard.information.accumulate import accumulate
+from steelyard.information.accumulation import accumulate
 from steelyard.information.blocks import accumulate_blocks
-from steelyard.information.cross import products, require_same_samples
-from steelyard.information.discrepancy import DRIFT, NAMES
 from steelyard.information.engines import CHUNK, KERNEL, SAMPLE_SECONDS
 from steelyard.information.files import (
     is_information,
@@ -15,12 +13,20 @@ from steelyard.information.files import (
     save_information,
     unpacked,
 )
-from steelyard.information.kinds import BASE, WRENCH, groups_of, kinds_of, link_of, sensors_of
-from steelyard.information.raw import raw_columns
-from steelyard.information.residuals import residuals
-from steelyard.information.reversals import reversal_weights
-from steelyard.information.rows import Row, channels_of, chunk_rows, direction_of, require_tree, rows_of, weights_of
-from steelyard.information.squares import Squares
+from steelyard.information.gram import Squares
+from steelyard.information.model_discrepancy import DRIFT, NAMES
+from steelyard.information.regression_rows import (
+    Row,
+    channels_of,
+    chunk_rows,
+    direction_of,
+    raw_columns,
+    require_tree,
+    rows_of,
+    weights_of,
+)
+from steelyard.information.row_kinds import BASE, WRENCH, groups_of, kinds_of, link_of, sensors_of
+from steelyard.information.samples import products, require_same_samples, residuals, reversal_weights
 from steelyard.information.sums import Information
 
 __all__ = [

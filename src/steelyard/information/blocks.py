@@ -7,17 +7,16 @@ from itertools import pairwise
 import numpy as np
 from array_api_compat import is_jax_array
 
-from steelyard.defaults import FRICTION
 from steelyard.dynamics import with_motors
 from steelyard.errors import OptionError
 from steelyard.identifiable import regression_basis
-from steelyard.information.accumulate import accumulate
-from steelyard.information.discrepancy import discrepancies
+from steelyard.information.accumulation import accumulate
 from steelyard.information.engines import chosen
-from steelyard.information.kinds import WEAK, kinds_of
-from steelyard.information.raw import raw_columns
-from steelyard.information.rows import rows_of
+from steelyard.information.model_discrepancy import discrepancies
+from steelyard.information.regression_rows import raw_columns, rows_of
+from steelyard.information.row_kinds import WEAK, kinds_of
 from steelyard.information.sums import Information
+from steelyard.job import FRICTION
 from steelyard.log import Log, independence_of
 from steelyard.model import Robot
 from steelyard.terms import layout_of

@@ -13,7 +13,7 @@ import numpy as np
 from steelyard import storage
 from steelyard.errors import FitError, LogError, OptionError
 from steelyard.identifiable import Basis
-from steelyard.information.squares import Squares
+from steelyard.information.gram import Squares
 from steelyard.information.sums import Information
 from steelyard.log import members
 from steelyard.model import Robot, fingerprint
@@ -28,8 +28,19 @@ PARTS = ("columns", "regrouping", "null_space")  # of the basis
 def save_information(info: Information, path) -> Path | str:
     """Write an Information to an NPZ file; an interrupted write leaves what was there. Returns the path.
 
-    path: of this machine, or a URL that fsspec knows. Raises OptionError when it has columns of the user, whose
-    functions no file can hold.
+    Args:
+        info: with columns of a robot or of a raw regression.
+        path: of this machine, or a URL that fsspec knows.
+
+    Raises:
+        OptionError: when it has columns of the user, whose functions no file can hold.
+
+    Example:
+        >>> import tempfile, numpy as np, steelyard as sy
+        >>> info = sy.Information.from_arrays(np.eye(3), np.ones(3))
+        >>> path = sy.save_information(info, tempfile.mkdtemp() + "/sums.npz")
+        >>> sy.load_information(path).n
+        3
     """
     about, arrays = packed(info)
     storage.write_bytes(path, npz_bytes({"format": FORMAT} | about, arrays))
@@ -48,8 +59,13 @@ def is_information(path: Path) -> bool:
 def load_information(path, robot: Robot | None = None) -> Information:
     """Read an Information back, for the robot it was made with (none for a raw regression).
 
-    path: as of `save_information`. Raises FitError when the file is something else, belongs to a robot of other
-    kinematics, or is of a newer major version; a newer minor version is read with a NewerFormat warning.
+    Args:
+        path: as of `save_information`.
+        robot: the one that the Information was accumulated with.
+
+    Raises:
+        FitError: when the file is something else, belongs to a robot of other kinematics, or is of a newer major
+            version; a newer minor version is read with a NewerFormat warning.
     """
     about, arrays = read_npz(path, FORMAT, "a saved Information")
     return unpacked(about, arrays, robot, path)
@@ -85,7 +101,7 @@ def unpacked(about: dict[str, Any], arrays: dict[str, np.ndarray], robot: Robot 
     """The Information of `packed`. Raises FitError, naming `path`, for a robot of other kinematics."""
     try:
         return _unpacked(about, arrays, robot, path)
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, KeyError, OptionError, TypeError, ValueError) as error:
         raise FitError(f"{path} is no whole Information ({type(error).__name__}: {error}). Save it again.") from error
 
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.identifiable import Basis, from_null_space
-from steelyard.information import factors as triangular
-from steelyard.information.discrepancy import Discrepancy
-from steelyard.information.squares import Squares
+from steelyard.information.gram import Squares, factors_of_rows, merged_factors, selected_factors
+from steelyard.information.model_discrepancy import Discrepancy
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
@@ -26,13 +25,23 @@ MOST_SAMPLES = 2**53
 class Information:
     """Sums over samples of a regression `y theta = tau`, per row group.
 
-    squares: the Gram matrices of g row groups, moment: (g, k), energy: (g,), counts: (g,) for the k columns in
-    `columns`; weights: (g,) of the row groups, 1 / variance once known. layout: names of all p columns. basis:
-    identifiable combinations of the p columns. robot: the model they belong to, None for raw regressions.
-    coulomb_width: smoothing of the Coulomb columns, rad/s. independence: share of the samples whose noise is
-    independent. engine: which path made the sums, for information only. factors: (g, k + 1, k + 1) upper triangular
-    with `factors^T factors` the sums of `[y | tau]`, None where only sums were kept. discrepancy: sums of what the
-    model may lack, where `accumulate_blocks` made them.
+    Attributes:
+        squares: Gram matrices of g row groups in the k columns of `columns`.
+        moment: (g, k) products with the torque.
+        energy: (g,) sums of squared torques.
+        counts: (g,) samples, or sums of their weights.
+        weights: (g,) of the row groups, 1 / variance once known.
+        columns: (k,) which of the p columns of `layout` the sums are in.
+        group_names: (g,) names of the row groups.
+        layout: names and units of all p columns.
+        basis: identifiable combinations of the p columns.
+        robot: the model they belong to, None for raw regressions.
+        coulomb_width: smoothing of the Coulomb columns, rad/s.
+        independence: share of the samples whose noise is independent.
+        engine: which path made the sums, for information only.
+        factors: (g, k + 1, k + 1) upper triangular with `factors^T factors` the sums of `[y | tau]`, None where only
+            sums were kept.
+        discrepancy: sums of what the model may lack, where `accumulate_blocks` made them.
     """
 
     squares: Squares
@@ -143,7 +152,7 @@ class Information:
         if len(self.columns) != self.layout.size:
             raise FitError("This Information holds neither all columns nor its base columns.")
         keep = self.basis.columns
-        factors = None if self.factors is None else triangular.selected(self.factors, keep)
+        factors = None if self.factors is None else selected_factors(self.factors, keep)
         squares, moment = self.squares.selected(keep), self.moment[:, keep]
         beside = None if self.discrepancy is None else self.discrepancy.selected(keep)
         return replace(self, squares=squares, moment=moment, columns=keep, factors=factors, discrepancy=beside)
@@ -166,7 +175,7 @@ class Information:
             moment=self.moment + other.moment,
             energy=self.energy + other.energy,
             counts=_added_counts(self.counts, other.counts),
-            factors=triangular.merged(self.factors, other.factors) if both else None,
+            factors=merged_factors(self.factors, other.factors) if both else None,
             independence=(self.n * self.independence + other.n * other.independence) / (self.n + other.n),
             engine=self.engine if self.engine == other.engine else "mixed",
             discrepancy=self.discrepancy + other.discrepancy if self.discrepancy and other.discrepancy else None,
@@ -206,7 +215,7 @@ class Information:
             group_names=tuple(f"row{i}" for i in range(groups)),
             layout=layout,
             basis=_numeric_basis(Y.reshape(-1, size)),
-            factors=triangular.of_rows(np.concatenate([Y, tau[..., None]], axis=2)) if sums == "qr" else None,
+            factors=factors_of_rows(np.concatenate([Y, tau[..., None]], axis=2)) if sums == "qr" else None,
         )
 
 

@@ -1,9 +1,10 @@
-"""The robot model: read, frozen, written back."""
+"""The robot model: files read, tolerantly as a `Sketch` or strictly as a `Robot`, and written back."""
 
-from steelyard.model import library, mjcf_write, urdf_write
+from steelyard.model import library
 from steelyard.model.assemble import FLOATING_BASE
-from steelyard.model.fingerprint import fingerprint
-from steelyard.model.geometry import INFLATE, NOTHING, bounding_ellipsoids
+from steelyard.model.bounding import INFLATE, NOTHING, bounding_ellipsoids
+from steelyard.model.compare import fingerprint
+from steelyard.model.formats import FORMATS, MODEL_SUFFIXES, edit_inertials, load, models_in, pieces, read_sketch
 from steelyard.model.joint import (
     ENDLESS,
     ENDLESS_EFFORT,
@@ -13,122 +14,72 @@ from steelyard.model.joint import (
     multi_dof_pose,
     planar_subspace,
     revolute_subspace,
+    screw,
     twist_pose_coefficients,
 )
-from steelyard.model.load import load
 from steelyard.model.loops import LOOP_KINDS
-from steelyard.model.meshes import MAX_MESH_BYTES, Meshes, read_colored
-from steelyard.model.mjcf_compile import compile_file
-from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
-from steelyard.model.mjcf_geoms import geom_shape, geom_solid
-from steelyard.model.mjcf_move import relocate
-from steelyard.model.mjcf_names import body_name, compiled_rotation
-from steelyard.model.mjcf_new import draft
-from steelyard.model.mjcf_write import ORIENTATIONS
+from steelyard.model.meshes import Piece
+from steelyard.model.mjcf_compile import captured_warnings, compile_file
+from steelyard.model.mjcf_new import mjcf_text
 from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
-from steelyard.model.mujoco_warnings import heard
-from steelyard.model.paths import Mover
-from steelyard.model.references import Resolved, holds, package_named, reach
-from steelyard.model.robot import WORLD, Link, Robot, Source
+from steelyard.model.references import allowed_folders, package_named
+from steelyard.model.robot import WORLD, Link, Robot, Source, with_moved_axes
 from steelyard.model.rotor import Rotor
-from steelyard.model.save import format_of, save
-from steelyard.model.screw import screw
-from steelyard.model.side import read_known, read_side, side_path
+from steelyard.model.side import read_known, read_side, side_path, write_side
 from steelyard.model.side_known import Known
-from steelyard.model.side_write import write_side
-from steelyard.model.turned import turned
-from steelyard.model.urdf import JOINT_TYPES, origin
-from steelyard.model.urdf_geometry import MESH, ROLES, shape_of
-from steelyard.model.xml import floats, parse
-from steelyard.model.xml_edit import (
-    Document,
-    Edit,
-    Element,
-    New,
-    apply,
-    assign,
-    insert,
-    number_text,
-    read,
-    replace_attribute,
-    update,
-)
+from steelyard.model.sketch import Inertial, Part, Place, Shape, Sketch
+from steelyard.model.write_back import format_of, save
 
 __all__ = [
     "ENDLESS",
     "ENDLESS_EFFORT",
     "FLOATING_BASE",
+    "FORMATS",
     "INFLATE",
-    "JOINT_TYPES",
     "KINDS",
     "LOOP_KINDS",
-    "MAX_MESH_BYTES",
-    "MESH",
+    "MODEL_SUFFIXES",
     "NOTHING",
-    "ORIENTATIONS",
-    "ROLES",
     "WORLD",
-    "Body",
-    "Document",
-    "Edit",
-    "Element",
-    "Files",
+    "Inertial",
     "Joint",
     "Known",
     "Link",
-    "Meshes",
-    "Mover",
-    "New",
-    "Node",
-    "Resolved",
+    "Part",
+    "Piece",
+    "Place",
     "Robot",
     "Rotor",
+    "Shape",
+    "Sketch",
     "Source",
-    "apply",
-    "assign",
-    "bodies",
-    "body_name",
+    "allowed_folders",
     "bounding_ellipsoids",
+    "captured_warnings",
     "compile_file",
-    "compiled_rotation",
-    "draft",
+    "edit_inertials",
     "endless",
     "fingerprint",
-    "floats",
     "force_from_mujoco",
     "format_of",
     "from_mujoco",
-    "geom_shape",
-    "geom_solid",
-    "heard",
-    "holds",
-    "insert",
     "library",
     "load",
-    "mjcf_write",
+    "mjcf_text",
+    "models_in",
     "multi_dof_pose",
-    "number_text",
-    "origin",
     "package_named",
-    "parse",
+    "pieces",
     "planar_subspace",
-    "reach",
-    "read",
-    "read_colored",
-    "read_files",
     "read_known",
     "read_side",
-    "relocate",
-    "replace_attribute",
+    "read_sketch",
     "revolute_subspace",
     "save",
     "screw",
-    "shape_of",
     "side_path",
     "to_mujoco",
-    "turned",
     "twist_pose_coefficients",
-    "update",
-    "urdf_write",
+    "with_moved_axes",
     "write_side",
 ]

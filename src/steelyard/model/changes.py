@@ -6,6 +6,7 @@ one of them, the receiver; the others keep theirs, so that the file changes as l
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -35,11 +36,11 @@ class Changes:
 
 
 def find_changes(
-    robot: Robot, reference: Robot, *, format: str, hosts: Callable[[int], bool], holds: Callable[[Joint, str], bool]
+    robot: Robot, reference: Robot, *, format: str, hosts: Callable[[int], bool], writable: Callable[[Joint, str], bool]
 ) -> Changes:
     """Compare a robot with its file as read afresh (`reference`, of the same structure).
 
-    hosts: whether the format lets a link, by index, have an inertial. holds: whether it has a place for a property
+    hosts: whether the format lets a link, by index, have an inertial. writable: whether it has a place for a property
     of a joint. Raises ModelError for a changed body that no distribution of mass can have, and for negative
     joint properties.
     """
@@ -51,7 +52,7 @@ def find_changes(
             parts, note = _divide(robot.inertias[body], body, reference, hosts)
             inertials |= parts
             notes += note
-    joints, arrays, missing = _joint_changes(robot, reference, format, holds)
+    joints, arrays, missing = _joint_changes(robot, reference, format, writable)
     links = tuple(
         replace(link, theta=inertials[i], has_inertial=True) if i in inertials else link
         for i, link in enumerate(reference.links)
@@ -161,7 +162,7 @@ def _upper_factor(theta):
     return np.linalg.cholesky(pseudo.to_matrix(theta)[::-1, ::-1])[::-1, ::-1]
 
 
-def _joint_changes(robot: Robot, reference: Robot, format: str, holds):
+def _joint_changes(robot: Robot, reference: Robot, format: str, writable):
     """Changed properties by joint, the arrays as they will read back, and notes about what has no place."""
     changed: dict[str, dict[str, float]] = {}
     arrays, notes = {}, []
@@ -175,7 +176,7 @@ def _joint_changes(robot: Robot, reference: Robot, format: str, holds):
                     f"Joint '{joint.name}' has {field} {values[at].tolist()}; expected finite numbers that are not "
                     "negative. Fit friction with fit.consistent, or correct it. Nothing was written."
                 )
-            if holds(joint, field) and np.ptp(values[at]) == 0:
+            if writable(joint, field) and np.ptp(values[at]) == 0:
                 changed.setdefault(joint.name, {})[field] = float(values[at][0])
             else:
                 homeless.append(joint.name)
@@ -184,3 +185,18 @@ def _joint_changes(robot: Robot, reference: Robot, format: str, holds):
         if homeless:
             notes.append(f"{format} has no place for the {field} of {choices(homeless)}; it was not written.")
     return changed, arrays, notes
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """files: path and content, the model last, files it includes first. expected: the robot they have to read back as.
+
+    changed: one line for each element that differs from the source. notes: what was not or not directly written.
+    suspects: settings of the file that may make it read back differently, for the message if it does.
+    """
+
+    files: tuple[tuple[Path, bytes], ...]
+    expected: Robot
+    changed: tuple[str, ...]
+    notes: tuple[str, ...]
+    suspects: tuple[str, ...] = ()

@@ -165,3 +165,15 @@ def multi_dof_pose(joint: Joint, q):
             anchor = xp.stack([Phi[2, 1], Phi[0, 2], Phi[1, 0]])
             p = anchor - rotate(R, anchor)
     return R0 @ R, rotate(R0, p) + p0
+
+
+def screw(joint: Joint):
+    """Unit axis (3,), the point of it nearest to the child origin (3,) [m] and pitch [m/rad] of a revolute joint.
+
+    A prismatic joint has its direction as axis, no anchor and no pitch. All in child axes.
+    """
+    v, w = joint.subspace[:3, 0], joint.subspace[3:, 0]
+    if not w.any():
+        return v, np.zeros(3), 0.0
+    anchor = np.cross(w, v)
+    return w, np.where(np.abs(anchor) > 1e-15, anchor, 0.0), float(w @ v)

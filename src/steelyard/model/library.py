@@ -7,7 +7,7 @@ The files lie in `model/data`; docs/robots.md tabulates them. All are SI, z up, 
 from importlib.resources import files
 from pathlib import Path
 
-from steelyard.model.load import load
+from steelyard.model.formats import load
 from steelyard.model.robot import Robot
 from steelyard.model.side import read_side, side_path
 

@@ -1,4 +1,4 @@
-"""Mesh files of a model, each read once; what is wrong with one is a fault, not an error."""
+"""Geometry that a model file names: pieces of links, and mesh files, each read once."""
 
 import os
 import warnings
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import InertiaError
+from steelyard.errors import InertiaError, ModelError
 from steelyard.inertia import mesh_files
 from steelyard.model.references import Resolved, resolve
 
@@ -16,10 +16,53 @@ MAX_MESH_BYTES = 128 * 2**20
 OPTIONAL = (".dae", ".3mf", ".gltf", ".glb", ".msh", ".usd", ".usda", ".usdz")
 
 
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A piece of geometry of a link, as the model file names it; a mesh file is not read yet.
+
+    role: "collision", "visual", or empty for what is neither shown nor touched. rotation (3, 3), position (3,): its
+    pose in the link's frame. key: equal for equal geometry. vertices: (n, 3) m in its own frame and faces: (f, 3), None
+    where the hull is meant; or file: a mesh, name: what the model calls it, scale: (3,) of its coordinates. color: red,
+    green, blue, opacity from 0 to 1. problem: why nothing else is known of it.
+    """
+
+    link: str
+    role: str
+    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    key: tuple = ()
+    vertices: np.ndarray | None = None
+    faces: np.ndarray | None = None
+    file: Resolved | None = None
+    name: str = ""
+    scale: np.ndarray | None = None
+    color: tuple[float, ...] | None = None
+    problem: str = ""
+
+    def colored_mesh(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """Vertices (n, 3) m, faces (f, 3) or None, and colours (f, 4) of the faces or None.
+
+        Raises ModelError for geometry that is not known.
+        """
+        if self.problem:
+            raise ModelError(self.problem)
+        if self.file is None:
+            assert self.vertices is not None
+            return self.vertices, self.faces, None
+        if self.file.path is None:
+            raise ModelError(self.file.message)
+        assert self.scale is not None
+        mesh = read_colored(self.file.path, self.name)
+        if isinstance(mesh, Resolved):
+            raise ModelError(mesh.message)
+        vertices, faces, colors = mesh
+        return vertices * self.scale, faces[:, ::-1] if np.prod(self.scale) < 0 else faces, colors
+
+
 @dataclass(eq=False)
 class Meshes:
     """Meshes named by one model, whose relative paths start at its folder. folders: where meshes may lie, as of
-    `references.reach`."""
+    `allowed_folders`."""
 
     folder: Path
     folders: tuple[Path, ...]

@@ -1,19 +1,50 @@
 """MuJoCo's compiler, called so that no file can take the process with it."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 from steelyard.errors import ModelError
-from steelyard.model.mjcf_reach import require_reach
-from steelyard.model.mjcf_size import require_bounded
-from steelyard.model.mujoco_warnings import heard
+from steelyard.model.mjcf_limits import require_bounded, require_reach
+
+_lock = Lock()
+_listeners: list[list[str]] = []  # MuJoCo has one handler a process
+_before: Any = None
+
+
+@contextmanager
+def captured_warnings() -> Iterator[list[str]]:
+    """The warnings of MuJoCo while this is open, those of other threads included. A handler of the user is restored."""
+    import mujoco
+
+    global _before
+    told: list[str] = []
+    with _lock:
+        if not _listeners:
+            _before = mujoco.get_mju_user_warning()
+            mujoco.set_mju_user_warning(_tell)
+        _listeners.append(told)
+    try:
+        yield told
+    finally:
+        with _lock:
+            _listeners[:] = [each for each in _listeners if each is not told]
+            if not _listeners:
+                mujoco.set_mju_user_warning(_before)
+
+
+def _tell(message: str) -> None:
+    for told in tuple(_listeners):
+        told.append(message)
 
 
 def compile_file(path, folders: tuple[Path, ...], change: Callable = lambda spec: None):
     """MuJoCo model of an MJCF file and MuJoCo's warnings about it. folders: in which files that it names may lie, as
-    of `references.reach`. change: is given the MjSpec before it is compiled.
+    of `allowed_folders`. change: is given the MjSpec before it is compiled.
 
     Raises ModelError, with MuJoCo's own error as its cause.
     """
@@ -29,7 +60,7 @@ def compile_file(path, folders: tuple[Path, ...], change: Callable = lambda spec
 def _compiled(path: Path, change: Callable):
     import mujoco
 
-    with warnings.catch_warnings(record=True) as caught, heard() as told:
+    with warnings.catch_warnings(record=True) as caught, captured_warnings() as told:
         warnings.simplefilter("always")
         try:
             spec = mujoco.MjSpec.from_file(str(path))

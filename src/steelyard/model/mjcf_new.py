@@ -7,19 +7,17 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_quaternion
-from steelyard.model.changes import require_consistent
+from steelyard.model.changes import Draft, require_consistent
 from steelyard.model.compare import PROPERTIES
-from steelyard.model.draft import Draft
-from steelyard.model.joint import Joint, prismatic_subspace, revolute_subspace
+from steelyard.model.joint import Joint, prismatic_subspace, revolute_subspace, screw
 from steelyard.model.mjcf_write import new_inertial
 from steelyard.model.robot import WORLD, Robot
-from steelyard.model.screw import screw
-from steelyard.model.xml_edit import New, new_file, number_text
+from steelyard.model.xml_edit import NewElement, new_file, number_text
 
 OPEN = 1e9
 
 
-def draft(robot: Robot, target: Path) -> Draft:
+def new_model(robot: Robot, target: Path) -> Draft:
     """A new file for `target`. Raises ModelError for what MJCF cannot hold: helical joints, bodies without inertia."""
     for name, theta in zip(robot.body_names, robot.inertias, strict=True):
         require_consistent(name, theta)
@@ -28,18 +26,25 @@ def draft(robot: Robot, target: Path) -> Draft:
     expected = _expressible(robot)
     top = [_body(expected, body) for body in range(expected.nb) if _chain(expected, body)[0] == WORLD]
     sections = [
-        New("compiler", {"angle": "radian"}),
-        New("option", {"gravity": number_text(robot.gravity)}),
-        New("worldbody", {}, tuple(top)),
+        NewElement("compiler", {"angle": "radian"}),
+        NewElement("option", {"gravity": number_text(robot.gravity)}),
+        NewElement("worldbody", {}, tuple(top)),
     ]
     if robot.mimic_names:
-        sections.append(New("equality", {}, tuple(_coupling(robot, j) for j in robot.joints if j.mimics is not None)))
+        sections.append(
+            NewElement("equality", {}, tuple(_coupling(robot, j) for j in robot.joints if j.mimics is not None))
+        )
     return Draft(
-        files=((target, new_file(New("mujoco", {"model": robot.name}, tuple(sections)))),),
+        files=((target, new_file(NewElement("mujoco", {"model": robot.name}, tuple(sections)))),),
         expected=expected,
         changed=("new file: bodies, joints, inertials",),
         notes=tuple(_notes(robot)),
     )
+
+
+def mjcf_text(robot: Robot) -> str:
+    """Text of a new MJCF file of a robot, as `save` would write it, for MuJoCo alone. Raises ModelError as `save`."""
+    return new_model(robot, Path("robot.xml")).files[-1][1].decode()
 
 
 def _notes(robot: Robot):
@@ -118,7 +123,7 @@ def _chain(robot: Robot, body: int) -> tuple[int, list[int]]:
     return parent, chain
 
 
-def _body(robot: Robot, body: int) -> New:
+def _body(robot: Robot, body: int) -> NewElement:
     _, chain = _chain(robot, body)
     first = robot.joints[chain[0]]
     attributes = {"name": robot.body_names[body]}
@@ -128,10 +133,12 @@ def _body(robot: Robot, body: int) -> New:
         attributes["quat"] = number_text(np.roll(to_quaternion(first.rotation), 1))
     children = [b for b in range(robot.nb) if _chain(robot, b)[0] == chain[-1]]
     joints = [_joint(robot, index) for index in chain]
-    return New("body", attributes, (new_inertial(robot.inertias[body]), *joints, *(_body(robot, b) for b in children)))
+    return NewElement(
+        "body", attributes, (new_inertial(robot.inertias[body]), *joints, *(_body(robot, b) for b in children))
+    )
 
 
-def _joint(robot: Robot, index: int) -> New:
+def _joint(robot: Robot, index: int) -> NewElement:
     joint, at = robot.joints[index], robot.v_slices[index]
     kinds = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball", "free": "free"}
     attributes = {"name": joint.name, "type": kinds[joint.kind]}
@@ -150,13 +157,13 @@ def _joint(robot: Robot, index: int) -> New:
         if np.isfinite(joint.effort_limit[0]):
             attributes["actuatorfrcrange"] = number_text([-joint.effort_limit[0], joint.effort_limit[0]])
     values = {field: getattr(robot, field)[at][0] for field in PROPERTIES}
-    return New("joint", attributes | {field: number_text([value]) for field, value in values.items() if value})
+    return NewElement("joint", attributes | {field: number_text([value]) for field, value in values.items() if value})
 
 
-def _coupling(robot: Robot, joint: Joint) -> New:
+def _coupling(robot: Robot, joint: Joint) -> NewElement:
     """The mimic as `q - 0 = a0 + a1 (q_master - ref_master)`, MuJoCo's form."""
     master = next(j for j in robot.joints if j.name == joint.mimics)
     a0 = joint.offset - joint.ratio * master.offset
-    return New(
+    return NewElement(
         "joint", {"joint1": joint.name, "joint2": master.name, "polycoef": number_text([a0, joint.ratio, 0, 0, 0])}
     )

@@ -1,29 +1,100 @@
 """MJCF write-back: new inertials and joint properties spliced into copies of the user's files, byte for byte."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.inertia import to_quaternion
-from steelyard.model.changes import Changes, com_form, find_changes
-from steelyard.model.draft import Draft
-from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
-from steelyard.model.mjcf_move import relocate
-from steelyard.model.mjcf_settings import Settings, new_total, plain_springs, settings_of
+from steelyard.model.changes import Changes, Draft, com_form, find_changes
+from steelyard.model.mjcf_compile import compile_file
+from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files, relocate
 from steelyard.model.references import left_behind
 from steelyard.model.robot import Robot
+from steelyard.model.sketch import Inertial, Sketch
+from steelyard.model.sketch_mjcf import written_name
 from steelyard.model.xml_edit import (
     Document,
     Edit,
-    New,
+    NewElement,
     apply,
     assign,
     insert,
     number_text,
     replace_attribute,
+    set_numbers,
     update,
 )
+
+Made = tuple[Node, list[Edit], str]  # an element, edits of it, and what they do in words
+UNSET = -1.0  # settotalmass of a file without it
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What the compiler made of a file.
+
+    springs: (stiffness, damping) of each joint with `springdamper`, by its place among the joints of the file. total:
+    kg of all bodies, where `settotalmass` says so; scale: kg in the model for each kg in the file. masses: (bodies,) kg
+    in the model, the world first.
+    """
+
+    springs: dict[int, tuple[float, float]]
+    total: float | None
+    scale: float
+    masses: np.ndarray
+
+
+def settings_of(path: Path, folders: tuple[Path, ...]) -> Settings:
+    """Settings of a file. folders: in which files that it names may lie.
+
+    Raises ModelError where MuJoCo cannot compile it.
+    """
+    specs = []
+    m, _ = compile_file(path, folders, specs.append)
+    (spec,) = specs
+    sprung = [joint.id for joint in spec.joints if (np.asarray(joint.springdamper) > 0).all()]
+    springs = {i: (float(m.jnt_stiffness[i].flat[0]), float(m.dof_damping[m.jnt_dofadr[i]].flat[0])) for i in sprung}
+    total = float(getattr(spec.compiler, "settotalmass", UNSET))  # deprecated in MuJoCo 4.0
+    if total <= 0:
+        return Settings(springs, None, 1.0, m.body_mass)
+    own, _ = compile_file(path, folders, _without_total)
+    return Settings(springs, total, total / float(own.body_mass.sum()), m.body_mass)
+
+
+def _without_total(spec):
+    spec.compiler.settotalmass = UNSET
+
+
+def new_total(files: Files, settings: Settings, inertials: dict[int, np.ndarray]) -> Iterator[Made]:
+    """Let the file's sum of masses follow new inertials, (10,) by body."""
+    if settings.total is None:
+        return
+    total = number_text([settings.total + sum(float(theta[0] - settings.masses[i]) for i, theta in inertials.items())])
+    for node in files.sections("compiler"):
+        if "settotalmass" in node.element.attributes:
+            yield node, assign(node.document, node.element, "settotalmass", total), f'settotalmass="{total}"'
+
+
+def plain_springs(joints: list[Node], settings: Settings, damped: set[int]) -> Iterator[Made]:
+    """Write the stiffness and damping of joints with `springdamper` themselves.
+
+    damped: places of joints whose damping is written anyway. Joints that generators make are left: reading back tells.
+    """
+    for place, (stiffness, damping) in settings.springs.items():
+        if place < len(joints):
+            node = joints[place]
+            values = {"springdamper": (0.0, 0.0), "stiffness": (stiffness,), "damping": (damping,)}
+            edits = [
+                edit
+                for name, numbers in values.items()
+                if name != "damping" or place not in damped
+                for edit in assign(node.document, node.element, name, number_text(numbers))
+            ]
+            yield node, edits, "stiffness and damping that springdamper stood for"
+
 
 ORIENTATIONS = ("axisangle", "xyaxes", "zaxis", "euler")
 # compiler settings after which an inertial is not what the file says
@@ -38,7 +109,7 @@ INFLUENCES = (
 )
 
 
-def draft(robot: Robot, reference: Robot, target: Path) -> Draft:
+def edited_copy(robot: Robot, reference: Robot, target: Path) -> Draft:
     """The edited copy of the robot's MJCF files, to be written at and beside `target`.
 
     reference: the robot as its files read now. Raises ModelError where a changed body cannot be found in the files.
@@ -52,11 +123,11 @@ def draft(robot: Robot, reference: Robot, target: Path) -> Draft:
         for i, joint in enumerate(body.joints)
     }
 
-    def holds(joint, _):
+    def writable(joint, _):
         # a free base that was asked for is in no file, and <freejoint> has no properties
         return joint.kind != "free" or (joint.name in joints and joints[joint.name].element.tag == "joint")
 
-    changes = find_changes(robot, reference, format="MJCF", hosts=lambda link: link > 0, holds=holds)
+    changes = find_changes(robot, reference, format="MJCF", hosts=lambda link: link > 0, writable=writable)
     if changes.links or changes.joints:
         _require_matched(changes, reference, files, listed, joints, barrier)
     edits: dict[Document, list[Edit]] = {}
@@ -110,12 +181,12 @@ def _require_matched(
         )
 
 
-def new_inertial(theta) -> New:
+def new_inertial(theta) -> NewElement:
     """`<inertial>` of a body. theta: (10,) in its frame."""
     mass, com, inertia = com_form(theta)
     moments, quaternion = principal_moments(inertia)
     attributes = {"pos": number_text(com), "quat": number_text(quaternion)}
-    return New("inertial", attributes | {"mass": number_text([mass]), "diaginertia": number_text(moments)})
+    return NewElement("inertial", attributes | {"mass": number_text([mass]), "diaginertia": number_text(moments)})
 
 
 def _inertial(body: Body, theta) -> tuple[Document, list[Edit]]:
@@ -188,3 +259,45 @@ def _influences(files: Files) -> tuple[str, ...]:
     found += [(node, "springdamper") for node in everything if node.element.tag == "joint"]
     named = [(n, a) for n, a in found if a in n.element.attributes]
     return tuple(f'{name}="{node.element.attributes[name]}" of {node}' for node, name in named[:3])
+
+
+DIAGONAL = 1e-12  # relative size of products of inertia that are rounding
+
+
+def edit_inertials(
+    sketch: Sketch, inertials: dict[int, Inertial], target: Path, folders: tuple[Path, ...]
+) -> list[tuple[Path, bytes]]:
+    """Copies of a sketched file and of what it includes, to be written at and beside `target`, with other inertials by
+    index of a part.
+    """
+    files = read_files(sketch.path, folders)
+    listed = {written_name(body, i + 1): body for i, body in enumerate(bodies(files)[0])}
+    edits: dict[Document, list[Edit]] = {}
+    for index, inertial in inertials.items():
+        owner, made = _set_inertial(listed[sketch.parts[index].name], inertial)
+        edits.setdefault(owner, []).extend(made)
+    places, moves, _ = relocate(files, set(edits), target)
+    written = [(path, apply(document, edits.get(document, []) + moves[document])) for document, path in places.items()]
+    return [*written[1:], written[0]]
+
+
+def _set_inertial(body: Body, inertial: Inertial) -> tuple[Document, list[Edit]]:
+    if body.inertial is None:
+        document = body.node.document
+        return document, insert(document, body.node.element, new_inertial(inertial.theta))
+    document, element = body.inertial.document, body.inertial.element
+    edits = set_numbers(document, element, "pos", inertial.com) + set_numbers(
+        document, element, "mass", [inertial.mass]
+    )
+    if "fullinertia" in element.attributes:
+        full = inertial.tensor_in_part[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
+        return document, edits + set_numbers(document, element, "fullinertia", full)
+    I = inertial.tensor
+    if np.abs(I - np.diag(np.diag(I))).max() <= DIAGONAL * np.abs(I).max():
+        return document, edits + set_numbers(document, element, "diaginertia", np.diag(I))
+    moments, quaternion = principal_moments(inertial.tensor_in_part)
+    edits += set_numbers(document, element, "diaginertia", moments)
+    spelled = [name for name in ORIENTATIONS if name in element.attributes]
+    if spelled:
+        return document, edits + replace_attribute(document, element, spelled[0], "quat", number_text(quaternion))
+    return document, edits + set_numbers(document, element, "quat", quaternion, default=(1.0, 0.0, 0.0, 0.0))

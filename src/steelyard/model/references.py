@@ -37,7 +37,7 @@ def package_of(folder: Path) -> Path:
     return next((each for each in (folder, *folder.parents) if _is_package(each)), folder)
 
 
-def reach(model, folders: Iterable[str | os.PathLike] = ()) -> tuple[Path, ...]:
+def allowed_folders(model, folders: Iterable[str | os.PathLike] = ()) -> tuple[Path, ...]:
     """Folders in which files that a model names may lie: its package, its own folder in it, and those that the user
     names. Raises ModelError for a named folder that is none."""
     own = Path(os.path.realpath(Path(model).parent))
@@ -48,7 +48,7 @@ def reach(model, folders: Iterable[str | os.PathLike] = ()) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((package_of(own), own, *named)))
 
 
-def holds(folders: Iterable[Path], path) -> bool:
+def is_inside(folders: Iterable[Path], path) -> bool:
     """Whether a path, its links resolved, lies in one of the folders, or in a package that is installed for Python."""
     real = Path(os.path.realpath(path))
     return any(real.is_relative_to(folder) for folder in folders) or not INSTALLED.isdisjoint(real.parent.parts)
@@ -62,7 +62,7 @@ def remedy(path) -> str:
 
 def left_behind(folders: Iterable[Path], target: Path) -> tuple[str, ...]:
     """What to say of a copy at `target` that names files in these folders: nothing where it may be read as it is."""
-    lost = [folder for folder in folders if not holds(reach(target), folder)]
+    lost = [folder for folder in folders if not is_inside(allowed_folders(target), folder)]
     outer = [str(folder) for folder in lost if not any(folder.is_relative_to(each) for each in lost if each != folder)]
     if not outer:
         return ()
@@ -114,7 +114,7 @@ def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Reso
         for home in dict.fromkeys(beside)
         if home.is_dir()
         and not user.is_relative_to(home)
-        and (_is_package(home) or holds(folders, home) or _around(home, here))
+        and (_is_package(home) or is_inside(folders, home) or _around(home, here))
     ]
     for home in homes:
         found = _inside(home / rest, (Path(os.path.realpath(home)), *folders), text)
@@ -134,7 +134,7 @@ def _around(home: Path, here: Path) -> bool:
 def _inside(path: Path, folders: tuple[Path, ...], text: str) -> Resolved:
     shown = text[:120]
     try:
-        if not holds(folders, path):
+        if not is_inside(folders, path):
             why = "is an absolute path outside" if Path(text).is_absolute() else "leaves"
             return Resolved(
                 None, "outside", f"'{shown}' {why} the model's folder ({folders[0].name}); the file was not opened."
@@ -148,3 +148,34 @@ def _inside(path: Path, folders: tuple[Path, ...], text: str) -> Resolved:
         reason = getattr(error, "strerror", None) or str(error)
         return Resolved(None, "unreadable", f"'{shown}' cannot be looked up ({reason}).")
     return Resolved(real)
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """From one folder to another."""
+
+    old: Path
+    new: Path
+
+    @property
+    def stays(self) -> bool:
+        return os.path.realpath(self.old) == os.path.realpath(self.new)
+
+    def moved(self, text: str | None) -> str | None:
+        """A relative path in the old folder as seen from the new one; None where it can stay as it is.
+
+        Absolute paths, URLs (`package://`) and paths that lead nowhere stay.
+        """
+        if not text or self.stays or "://" in text or Path(text).is_absolute() or not (self.old / text).exists():
+            return None
+        seen = self.seen(self.old / text)
+        return None if os.path.normpath(text) == os.path.normpath(seen) else seen
+
+    def seen(self, path: Path) -> str:
+        """A file as seen from the new folder: relative, or absolute where the two share no root."""
+        # folders are resolved, so that `..` means the same to everyone; the name stays, even that of a symbolic link
+        path = Path(os.path.realpath(path.parent)) / path.name
+        try:
+            return Path(os.path.relpath(path, os.path.realpath(self.new))).as_posix()
+        except ValueError:  # on another drive
+            return path.as_posix()

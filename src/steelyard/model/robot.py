@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError, choices
+from steelyard.inertia import from_vector, left_jacobian
 from steelyard.model.joint import Joint
 from steelyard.model.loops import Loop
 from steelyard.model.rotor import Rotor
+from steelyard.spatial import adjoint
 
 WORLD = -1
 
@@ -247,3 +249,29 @@ class Robot:
     def __repr__(self) -> str:
         base = "floating" if self.floating else "fixed"
         return f"Robot('{self.name}', {self.nb} bodies, {self.nv} degrees of freedom, {base} base)"
+
+
+def with_moved_axes(robot: Robot, eta) -> Robot:
+    """The robot with every joint's twist moved by `eta = [dv; dw]` in its child's frame.
+
+    eta: (nj, 6), m and rad, one row a joint of `robot.joints`; zero for joints with several degrees. The result has no
+    source file: `save` writes a new one. Raises ModelError for another shape, and for a joint that has no twist.
+    """
+    eta = np.asarray(eta, dtype=float)
+    if eta.shape != (robot.nj, 6) or not np.isfinite(eta).all():
+        raise ModelError(
+            f"eta of robot '{robot.name}' has shape ({robot.nj}, 6), a finite twist a joint; got {eta.shape}."
+        )
+    if not eta.any():
+        return robot
+    joints = tuple(
+        _with_moved_axis(joint, twist) if twist.any() else joint for joint, twist in zip(robot.joints, eta, strict=True)
+    )
+    return replace(robot, joints=joints, source=None)
+
+
+def _with_moved_axis(joint: Joint, eta) -> Joint:
+    if joint.nv != 1:
+        raise ModelError(f"Joint '{joint.name}' is {joint.kind}; only joints of one degree have a twist to turn.")
+    R, p = from_vector(eta[3:]), left_jacobian(eta[3:]) @ eta[:3]
+    return replace(joint, subspace=adjoint(R, p) @ joint.subspace)

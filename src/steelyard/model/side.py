@@ -4,17 +4,23 @@ joints have motors, and facts about bodies (docs/side_file.md).
 Strict on purpose: a key that is not understood is an error, never ignored.
 """
 
+import json
 import tomllib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from steelyard.errors import ModelError, choices
+from steelyard.inertia import to_com_inertia
+from steelyard.model.loops import Loop
 from steelyard.model.robot import Robot
+from steelyard.model.rotor import Rotor
 from steelyard.model.side_known import Known, known
-from steelyard.model.side_loop import KEYS as LOOP_KEYS
-from steelyard.model.side_loop import loop
-from steelyard.model.side_rotor import KEYS, rotor
+from steelyard.model.side_mechanism import GROUND, LOOP_KEYS, ROTOR_KEYS, read_loop, read_rotor
 from steelyard.model.side_table import Table
+from steelyard.spatial import rpy_from_rotation
 
 SUFFIX = ".steelyard.toml"
 VERSION = 1
@@ -39,8 +45,8 @@ def read_side(path, robot: Robot) -> Robot:
     known(document.table("known"), robot)  # refused here already, whoever asks for it later
     rotors = []
     for table in document.tables("rotor"):
-        table.refuse_unknown(KEYS)
-        rotors.append(rotor(table, robot))
+        table.refuse_unknown(ROTOR_KEYS)
+        rotors.append(read_rotor(table, robot))
         if rotors[-1].joint in [other.joint for other in rotors[:-1]]:
             raise ModelError(f"{table.where} drives joint '{rotors[-1].joint}' again; describe one rotor a joint.")
     robot = replace(robot, rotors=tuple(rotors), loops=(*robot.loops, *_loops(document, robot)))
@@ -55,7 +61,7 @@ def _loops(document: Table, robot: Robot):
     names = list(robot.loop_names)
     for table in document.tables("loop"):
         table.refuse_unknown(LOOP_KEYS)
-        closure = loop(table, robot)
+        closure = read_loop(table, robot)
         if closure.name in names:
             table.refuse("name", "a name that no other loop has")
         names.append(closure.name)
@@ -89,3 +95,69 @@ def _parsed(path: Path) -> dict:
         raise ModelError(f"Side file {path} is not UTF-8 text; TOML files are. Save it as UTF-8.") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:  # the latter from lists in lists
         raise ModelError(f"Side file {path} is not valid TOML: {error}.") from error
+
+
+UPPER = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # ixx ixy ixz iyy iyz izz
+
+
+def write_side(robot: Robot, path, *, known=()) -> Path:
+    """Write rotors and loops of a robot to a `.steelyard.toml` file. Returns its path.
+
+    known: names of loops that the model file has.
+    """
+    path = Path(path)
+    path.write_text(side_text(robot, known=known), encoding="utf-8")
+    return path
+
+
+def side_text(robot: Robot, *, known=()) -> str:
+    """Content of the side file of a robot; known: as of `write_side`."""
+    lines = ["version = 1"]
+    loops = [loop for loop in robot.loops if loop.name not in known]
+    if loops and robot.actuated:
+        lines.append(f"actuated = {json.dumps(list(robot.actuated))}")
+    for loop in loops:
+        lines += ["", "[[loop]]", *(f"{key} = {value}" for key, value in _closure(robot, loop))]
+    for rotor in robot.rotors:
+        lines += ["", "[[rotor]]", *(f"{key} = {value}" for key, value in _entry(robot, rotor))]
+    return "\n".join(lines) + "\n"
+
+
+def _closure(robot: Robot, loop: Loop) -> Iterator[tuple[str, str]]:
+    yield "name", json.dumps(loop.name)
+    yield "kind", json.dumps(loop.kind)
+    for key, prefix, body, R_body, p_body in zip(
+        ("link", "other"), ("", "other_"), loop.bodies, loop.rotations, loop.positions, strict=True
+    ):
+        R, p = _link_pose(robot, body)
+        yield key, json.dumps(body or GROUND)
+        yield f"{prefix}position", _numbers(R.T @ (p_body - p))
+        yield f"{prefix}rotation", _numbers(rpy_from_rotation(R.T @ R_body))
+
+
+def _link_pose(robot: Robot, name: str | None):
+    """Pose in its body of the link with a body's name, whose frame the numbers of the file are in."""
+    for link in robot.links:
+        if link.name == name:
+            return link.rotation, link.position
+    return np.eye(3), np.zeros(3)
+
+
+def _entry(robot: Robot, rotor: Rotor) -> Iterator[tuple[str, str]]:
+    R, p = _link_pose(robot, rotor.carrier)
+    yield "joint", json.dumps(rotor.joint)
+    yield "gear_ratio", repr(float(rotor.gear_ratio))
+    yield "carrier", json.dumps(rotor.carrier or GROUND)
+    yield "axis", _numbers(R.T @ rotor.axis)
+    yield "position", _numbers(R.T @ (rotor.position - p))
+    yield "rotation", _numbers(rpy_from_rotation(R.T @ rotor.rotation))
+    if rotor.theta.any():
+        mass, com, inertia = to_com_inertia(rotor.theta)
+        yield "mass", repr(float(mass))
+        yield "com", _numbers(com)
+        yield "inertia", _numbers(inertia[UPPER])
+    yield "symmetric", "true" if rotor.symmetric else "false"
+
+
+def _numbers(values) -> str:
+    return json.dumps([float(value) for value in values])

@@ -3,19 +3,23 @@
 Only `<link>` inertials and `<joint>`s matter here; all else in the file is left alone.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia import from_com_inertia
+from steelyard.inertia import from_com_inertia, solids
 from steelyard.model.assemble import DEFAULT_GRAVITY, Part, assemble, free_joint
 from steelyard.model.joint import Joint, planar_subspace, prismatic_subspace, revolute_subspace, unit_axis, unlimited
+from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.xml import floats, number, parse, where
 from steelyard.spatial import rotation_from_rpy
 
+MESH = "mesh"  # the kind of geometry that is a file
+ROLES = ("collision", "visual")
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
@@ -206,3 +210,59 @@ def _limits(element, kind, path):
         lower, upper = -np.inf, np.inf
     velocity, effort = (value if (value := stated.get(key, 0.0)) > 0 else np.inf for key in ("velocity", "effort"))
     return tuple(np.array([value]) for value in (lower, upper, velocity, effort))
+
+
+def pieces(path, folders: tuple[Path, ...]) -> Iterator[Piece]:
+    """Geometry of all links, collision before visual. folders: in which meshes may lie, as of `allowed_folders`.
+
+    Raises ModelError for a file that is no XML.
+    """
+    path = Path(path)
+    root = parse(path)
+    colors = {each.get("name"): _rgba(each, path) for each in root.findall("material")}
+    source = Meshes(path.parent, folders)
+    for link in root.findall("link"):
+        for role in ROLES:
+            for element in link.findall(role):
+                try:
+                    yield _piece(element, link.get("name"), path, source, colors)
+                except ModelError as error:
+                    yield Piece(link.get("name"), role, problem=str(error).rstrip("."))
+
+
+def _piece(element, link: str, path: Path, source: Meshes, colors) -> Piece:
+    """Raises ModelError for geometry that cannot be understood."""
+    kind, name, size = _shape_of(element, path)
+    R, p = origin(element, path)
+    material = element.find("material")
+    color = None if material is None else _rgba(material, path) or colors.get(material.get("name"))
+    placed = Piece(link, element.tag, R, p, (name if kind == MESH else kind, *size), color=color)
+    if kind == MESH:
+        return replace(placed, file=source.find(name), name=name, scale=size)
+    return replace(placed, vertices=solids.from_urdf(kind, size))
+
+
+def _shape_of(element, path: Path) -> tuple[str, str, np.ndarray]:
+    """Kind, name of the mesh file, and size (scale of a mesh) of a <collision> or <visual>.
+
+    Raises ModelError for one without geometry, or with one that URDF does not know.
+    """
+    solid = element.find("geometry/*")  # a comment is no element
+    if solid is None:
+        raise ModelError(f"<{element.tag}> without geometry")
+    if solid.tag == MESH:
+        return MESH, solid.get("filename", "").strip(), floats(solid, "scale", 3, path, default=np.ones(3))
+    if solid.tag not in solids.URDF_SIZES:
+        raise ModelError(f"<{solid.tag}> is no geometry of URDF")
+    sizes = [floats(solid, name, count, path) for name, count in solids.URDF_SIZES[solid.tag].items()]
+    return solid.tag, "", np.concatenate(sizes)
+
+
+def _rgba(material, path) -> tuple[float, ...] | None:
+    color = material.find("color")
+    if color is None:
+        return None
+    try:
+        return tuple(np.clip(floats(color, "rgba", 4, path), 0.0, 1.0))
+    except ModelError:  # a colour is not worth losing the piece
+        return None

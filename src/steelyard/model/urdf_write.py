@@ -1,20 +1,39 @@
-"""URDF write-back: new inertials and `<dynamics>` spliced into a copy of the user's file, byte for byte."""
+"""Writing URDF: inertials and `<dynamics>` spliced into a copy of the user's file byte for byte, or a new file."""
+
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from steelyard.model.changes import com_form, find_changes
-from steelyard.model.draft import Draft
-from steelyard.model.paths import Mover
-from steelyard.model.references import left_behind
-from steelyard.model.robot import Robot
-from steelyard.model.xml_edit import Document, Edit, Element, New, apply, assign, insert, number_text, read, update
-from steelyard.spatial import rotation_from_rpy
+from steelyard.errors import ModelError, choices
+from steelyard.inertia import from_vector, transform
+from steelyard.model.assemble import DEFAULT_GRAVITY
+from steelyard.model.changes import Draft, com_form, find_changes, require_consistent
+from steelyard.model.joint import Joint, revolute_subspace, screw
+from steelyard.model.references import Relocation, left_behind
+from steelyard.model.robot import WORLD, Robot
+from steelyard.model.sketch import Inertial, Sketch
+from steelyard.model.xml_edit import (
+    Document,
+    Edit,
+    Element,
+    NewElement,
+    apply,
+    assign,
+    insert,
+    new_file,
+    number_text,
+    read,
+    set_numbers,
+    update,
+)
+from steelyard.spatial import rotation_from_rpy, rpy_from_rotation
 
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 ATTRIBUTES = {"damping": "damping", "frictionloss": "friction"}
 
 
-def draft(robot: Robot, reference: Robot, target) -> Draft:
+def edited_copy(robot: Robot, reference: Robot, target) -> Draft:
     """The edited copy of the robot's URDF, to be written at `target`. reference: the robot as its file reads now."""
     assert reference.source is not None
     document = read(reference.source.path)
@@ -23,7 +42,7 @@ def draft(robot: Robot, reference: Robot, target) -> Draft:
         reference,
         format="URDF",
         hosts=lambda link: True,
-        holds=lambda joint, field: field in ATTRIBUTES and joint.kind != "free",
+        writable=lambda joint, field: field in ATTRIBUTES and joint.kind != "free",
     )
     links = {e.attributes.get("name"): e for e in document.root.children if e.tag == "link"}
     joints = {e.attributes.get("name"): e for e in document.root.children if e.tag == "joint"}
@@ -35,7 +54,7 @@ def draft(robot: Robot, reference: Robot, target) -> Draft:
     for name, properties in changes.joints.items():
         edits += _dynamics(document, joints[name], {ATTRIBUTES[field]: value for field, value in properties.items()})
         changed.append(f"joint '{name}': {', '.join(properties)}")
-    moved, renamed = moved_files(document, Mover(document.path.parent, target.parent))
+    moved, renamed = moved_files(document, Relocation(document.path.parent, target.parent))
     return Draft(
         files=((target, apply(document, edits + moved)),),
         expected=changes.expected,
@@ -44,17 +63,17 @@ def draft(robot: Robot, reference: Robot, target) -> Draft:
     )
 
 
-def new_inertial(theta) -> New:
+def new_inertial(theta) -> NewElement:
     """`<inertial>` of a link. theta: (10,) in its frame."""
     mass, com, inertia = com_form(theta)
     values = zip(INERTIA, inertia[np.triu_indices(3)], strict=True)
-    return New(
+    return NewElement(
         "inertial",
         {},
         (
-            New("origin", {"xyz": number_text(com), "rpy": "0 0 0"}),
-            New("mass", {"value": number_text([mass])}),
-            New("inertia", {key: number_text([value]) for key, value in values}),
+            NewElement("origin", {"xyz": number_text(com), "rpy": "0 0 0"}),
+            NewElement("mass", {"value": number_text([mass])}),
+            NewElement("inertia", {key: number_text([value]) for key, value in values}),
         ),
     )
 
@@ -68,7 +87,7 @@ def _inertial(document: Document, link: Element, theta) -> list[Edit]:
     assert mass_element is not None and matrix is not None  # the reader requires both
     edits = []
     if origin is None:
-        edits += insert(document, inertial, New("origin", {"xyz": number_text(com), "rpy": "0 0 0"}))
+        edits += insert(document, inertial, NewElement("origin", {"xyz": number_text(com), "rpy": "0 0 0"}))
     else:
         # the rotation the user chose stays, and the inertia is written in its axes
         R = rotation_from_rpy(np.array([float(word) for word in origin.attributes.get("rpy", "0 0 0").split()]))
@@ -83,11 +102,13 @@ def _inertial(document: Document, link: Element, theta) -> list[Edit]:
 def _dynamics(document: Document, joint: Element, values: dict[str, float]) -> list[Edit]:
     element = joint.find("dynamics")
     if element is None:
-        return insert(document, joint, New("dynamics", {k: number_text([v]) for k, v in values.items()}), last=True)
+        return insert(
+            document, joint, NewElement("dynamics", {k: number_text([v]) for k, v in values.items()}), last=True
+        )
     return [edit for key, value in values.items() for edit in update(document, element, key, [value])]
 
 
-def moved_files(document: Document, mover: Mover) -> tuple[list[Edit], list[str]]:
+def moved_files(document: Document, mover: Relocation) -> tuple[list[Edit], list[str]]:
     """Relative mesh and texture files, and MuJoCo's folders, seen from the new folder."""
     edits, renamed = [], []
     for element in document.root.walk():
@@ -98,3 +119,196 @@ def moved_files(document: Document, mover: Mover) -> tuple[list[Edit], list[str]
                 edits += assign(document, element, name, new)
                 renamed.append(f'<{element.tag}> in line {document.line(element)}: {name}="{new}"')
     return edits, renamed
+
+
+def edit_inertials(
+    sketch: Sketch, inertials: dict[int, Inertial], target: Path, folders: tuple[Path, ...]
+) -> list[tuple[Path, bytes]]:
+    """A copy of a sketched file, to be written at `target`, with other inertials by index of a part."""
+    document = read(sketch.path)
+    links: dict[str, Element] = {}
+    for element in document.root.children:
+        if element.tag == "link":
+            links.setdefault(element.attributes.get("name", ""), element)
+    edits: list[Edit] = []
+    for index, inertial in inertials.items():
+        edits += _set_inertial(document, links[sketch.parts[index].name], inertial)
+    moved, _ = moved_files(document, Relocation(document.path.parent, target.parent))
+    return [(target, apply(document, edits + moved))]
+
+
+def _set_inertial(document: Document, link: Element, inertial: Inertial) -> list[Edit]:
+    element = link.find("inertial")
+    if element is None:
+        return insert(document, link, new_inertial(inertial.theta))
+    mass, tensor, origin = element.find("mass"), element.find("inertia"), element.find("origin")
+    if mass is None or tensor is None:
+        return [Edit(element.start, element.end, ""), *insert(document, link, new_inertial(inertial.theta))]
+    edits: list[Edit] = []
+    if origin is None:
+        if inertial.com.any():
+            edits += insert(document, element, NewElement("origin", {"xyz": number_text(inertial.com), "rpy": "0 0 0"}))
+    else:
+        edits += set_numbers(document, origin, "xyz", inertial.com, default=(0.0, 0.0, 0.0))
+        if (inertial.rotation == np.eye(3)).all() and "rpy" in origin.attributes:
+            edits += set_numbers(document, origin, "rpy", np.zeros(3))
+    edits += set_numbers(document, mass, "value", [inertial.mass])
+    for name, value in zip(INERTIA, inertial.tensor[np.triu_indices(3)], strict=True):
+        edits += set_numbers(document, tensor, name, [value], default=(0.0,))
+    return edits
+
+
+OPEN = 1e9
+
+
+def new_model(robot: Robot, target: Path) -> Draft:
+    """A new file for `target`. Raises ModelError for what URDF has no words for: ball and helical joints."""
+    for name, theta in zip(robot.body_names, robot.inertias, strict=True):
+        if theta.any():
+            require_consistent(name, theta)
+    expected, shifted = _expressible(robot)
+    links = [NewElement("link", {"name": _unused("world", expected.body_names)})]
+    for name, theta in zip(expected.body_names, expected.inertias, strict=True):
+        links.append(NewElement("link", {"name": name}, (new_inertial(theta),) if theta.any() else ()))
+    joints = [_new_joint(expected, index, links) for index in range(expected.nj)]
+    return Draft(
+        files=((target, new_file(NewElement("robot", {"name": robot.name}, (*links, *joints)))),),
+        expected=expected,
+        changed=("new file: links, joints, inertials",),
+        notes=tuple(_notes(robot, expected, shifted)),
+    )
+
+
+def _notes(robot: Robot, expected: Robot, shifted: list[str]):
+    if shifted:
+        yield f"URDF puts link frames on joint axes; those of {choices(shifted)} were moved there with their inertials."
+    if expected.nb > robot.nb:
+        added = [name for name in expected.body_names if name not in robot.body_names]
+        yield f"Bodies with several joints got massless links between them: {choices(added)}."
+    if robot.armature.any():
+        yield "URDF has no place for armature; it was not written."
+    if not np.array_equal(robot.gravity, DEFAULT_GRAVITY):
+        yield f"URDF has no place for gravity {robot.gravity.tolist()}; it was not written."
+
+
+def _expressible(robot: Robot) -> tuple[Robot, list[str]]:
+    """The robot with link frames on joint axes, zero positions folded into the frames, and a link for every joint.
+
+    Returns it and the names of the bodies whose frame moved.
+    """
+    shifts, joints = {WORLD: np.zeros(3)}, []
+    for index, joint in enumerate(robot.joints):
+        _require_expressible(joint)
+        shift = screw(joint)[1] if joint.nv == 1 else np.zeros(3)
+        shifts[index] = shift
+        joints.append(_reframed(joint, shifts[int(robot.parents[index])], shift))
+    bodies = {int(j): body for body, j in enumerate(robot.body_joints)}
+    names, inertias, shifted = [], [], []
+    for index, joint in enumerate(robot.joints):
+        body = bodies.get(index)
+        names.append(robot.body_names[body] if body is not None else _unused(f"{joint.name}_link", robot.body_names))
+        theta = np.zeros(10) if body is None else robot.inertias[body]
+        inertias.append(transform(theta, np.eye(3), -shifts[index]))
+        if body is not None and np.any(shifts[index]):
+            shifted.append(robot.body_names[body])
+    reframed = replace(
+        robot,
+        joints=tuple(joints),
+        body_names=tuple(names),
+        body_joints=np.arange(robot.nj),
+        inertias=np.array(inertias),
+        gravity=np.array(DEFAULT_GRAVITY),
+        armature=np.zeros(robot.nv),
+        links=(),
+    )
+    return reframed, shifted
+
+
+def _require_expressible(joint: Joint):
+    helical = joint.nv == 1 and abs(screw(joint)[2]) > 1e-12
+    if joint.kind == "spherical" or helical:
+        kind = "helical" if helical else "a ball joint"
+        raise ModelError(
+            f"Joint '{joint.name}' is {kind}, which URDF cannot say. Save the robot as MJCF (.xml), or model the joint "
+            "as three hinges."
+        )
+
+
+def _reframed(joint: Joint, parent_shift, shift) -> Joint:
+    """The joint between shifted frames. Both shifts (3,) are along the axes of the frame they move."""
+    R, p = joint.rotation, joint.position - parent_shift + joint.rotation @ shift
+    if joint.nv != 1:
+        return replace(joint, position=p)
+    axis, _, _ = screw(joint)
+    if joint.kind == "revolute":
+        joint = replace(joint, subspace=revolute_subspace(axis))
+    if joint.mimics is not None:
+        return replace(joint, position=p)
+    if joint.kind == "revolute":
+        R = R @ from_vector(joint.offset * axis)
+    else:
+        p = p + R @ axis * joint.offset
+    return replace(joint, rotation=R, position=p, offset=0.0)
+
+
+def _new_joint(robot: Robot, index: int, links: list[NewElement]) -> NewElement:
+    joint, parent = robot.joints[index], int(robot.parents[index])
+    kinds = {"revolute": "revolute", "prismatic": "prismatic", "planar": "planar", "free": "floating"}
+    kind = kinds[joint.kind]
+    bounds = np.array([joint.lower[0], joint.upper[0]])
+    if kind == "revolute" and not np.isfinite(bounds).any():
+        kind = "continuous"
+    children = [
+        NewElement("parent", {"link": links[parent + 1].attributes["name"]}),
+        NewElement("child", {"link": links[index + 1].attributes["name"]}),
+        NewElement(
+            "origin", {"xyz": number_text(joint.position), "rpy": number_text(rpy_from_rotation(joint.rotation))}
+        ),
+    ]
+    if joint.kind != "free":
+        axis = joint.subspace[3:, 2] if joint.kind == "planar" else screw(joint)[0]
+        children += [
+            NewElement("axis", {"xyz": number_text(axis)}),
+            *_new_limit(joint, kind, bounds),
+            *_new_dynamics(robot, index),
+        ]
+    if joint.mimics is not None:
+        attributes = {
+            "joint": joint.mimics,
+            "multiplier": number_text([joint.ratio]),
+            "offset": number_text([joint.offset]),
+        }
+        children.append(NewElement("mimic", attributes))
+    return NewElement("joint", {"name": joint.name, "type": kind}, tuple(children))
+
+
+def _new_limit(joint: Joint, kind: str, bounds) -> list[NewElement]:
+    """`<limit>`, which URDF requires of bounded joints; a missing bound becomes a number no robot reaches."""
+    strength = np.array([joint.effort_limit[0], joint.velocity_limit[0]])
+    if kind == "planar" or (kind == "continuous" and not np.isfinite(strength).any()):
+        return []
+    names = ("effort", "velocity") if kind == "continuous" else ("lower", "upper", "effort", "velocity")
+    values = strength if kind == "continuous" else np.concatenate([bounds, strength])
+    return [
+        NewElement("limit", {n: number_text([v]) for n, v in zip(names, np.clip(values, -OPEN, OPEN), strict=True)})
+    ]
+
+
+def _new_dynamics(robot: Robot, index: int) -> list[NewElement]:
+    joint, at = robot.joints[index], robot.v_slices[index]
+    pair = {}
+    for name, field in (("damping", "damping"), ("friction", "frictionloss")):
+        values = getattr(robot, field)[at] if joint.mimics is None else np.array([getattr(joint, field)])
+        if np.ptp(values) > 0:
+            raise ModelError(
+                f"Joint '{joint.name}' has {field} {values.tolist()}; URDF holds one value a joint. Make them equal."
+            )
+        if values[0]:
+            pair[name] = number_text([values[0]])
+    return [NewElement("dynamics", pair)] if pair else []
+
+
+def _unused(name: str, taken) -> str:
+    while name in taken:
+        name += "_"
+    return name

@@ -83,12 +83,12 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class New:
+class NewElement:
     """An element to be written: tag, attributes in order, children."""
 
     tag: str
     attributes: dict[str, str]
-    children: tuple["New", ...] = ()
+    children: tuple["NewElement", ...] = ()
 
 
 def read(path) -> Document:
@@ -134,7 +134,15 @@ def update(document: Document, element: Element, name: str, values, *, default=N
     return assign(document, element, name, number_text(values))
 
 
-def insert(document: Document, parent: Element, new: New, *, last: bool = False) -> list[Edit]:
+def set_numbers(document: Document, element: Element, name: str, values, *, default=None) -> list[Edit]:
+    """New numbers for an attribute whatever stands there; untouched where it says them already."""
+    try:
+        return update(document, element, name, values, default=default)
+    except ValueError:  # no numbers
+        return assign(document, element, name, number_text(values))
+
+
+def insert(document: Document, parent: Element, new: NewElement, *, last: bool = False) -> list[Edit]:
     """Add a child as the first (or last) one, indented like its surroundings."""
     line_end = "\r\n" if b"\r\n" in document.body else "\n"
     quote = _quote(document, parent)
@@ -167,7 +175,7 @@ def apply(document: Document, edits: list[Edit]) -> bytes:
     return document.bom + text.encode(document.encoding, "xmlcharrefreplace")
 
 
-def new_file(root: New) -> bytes:
+def new_file(root: NewElement) -> bytes:
     """Content of a new file."""
     return ('<?xml version="1.0" encoding="utf-8"?>\n' + _render(root, "\n", "", "  ", '"') + "\n").encode()
 
@@ -254,7 +262,7 @@ def _unit(document: Document, element: Element) -> str:
     return inner[len(outer) :]
 
 
-def _render(new: New, line_end: str, indent: str, unit: str, quote: str) -> str:
+def _render(new: NewElement, line_end: str, indent: str, unit: str, quote: str) -> str:
     head = f"<{new.tag}" + "".join(f" {name}={_quoted(value, quote)}" for name, value in new.attributes.items())
     if not new.children:
         return head + "/>"

@@ -11,7 +11,7 @@
 import numpy as np
 
 from steelyard.errors import InertiaError, OptionError, choices
-from steelyard.inertia import is_consistent, parameters, snippet
+from steelyard.inertia import conventions, is_consistent, parameters
 from steelyard.payload.payload_estimate import Payload
 
 FORMATS = ("franka", "ur", "kuka", "ros", "urdf", "mjcf")
@@ -42,9 +42,9 @@ def export(found: Payload | np.ndarray, format: str) -> str:
             "export needs the ten parameters of a physically consistent body; identify with a shape or geo"
         )
     if format == "urdf":
-        return snippet.urdf_inertial(theta)
+        return conventions.urdf_inertial(theta)
     if format == "mjcf":
-        return snippet.mjcf_inertial(theta)
+        return conventions.mjcf_inertial(theta)
     return {"franka": _franka, "ur": _ur, "kuka": _kuka, "ros": _ros}[format](*parameters.to_com_inertia(theta))
 
 

@@ -39,13 +39,23 @@ def identify_from_torques(
     shape=None,
     weight: float = 1.0,
 ) -> Payload:
-    """Payload of an arm from joint torques, theta in the axes of `frame` (a link or body; the last body by default).
+    """Payload of an arm from joint torques alone.
 
-    arm: identified model of the empty arm, friction and armature included; it stays as it is. with_payload: log (with
-    v and a) or `carried_information` of it. without: the same for the empty arm, if the model is not trusted: what the
-    model misses there is estimated as an apparent payload and taken off. shape: as for `identify`, in the frame.
-    weight: of the compact-body prior without shape.
-    Raises LogError for logs of another robot, FitError where the torques show no mass.
+    Args:
+        arm: identified model of the empty arm, friction and armature included; it stays as it is.
+        with_payload: log with v and a, or `carried_information` of it.
+        without: the same for the empty arm, if the model is not trusted: what the model misses there is estimated as an
+            apparent payload and taken off.
+        frame: link or body in whose axes theta is, the last body by default.
+        shape: as for `identify`, in the frame.
+        weight: of the compact-body prior without shape.
+
+    Returns:
+        The payload, theta in the axes of `frame` at its origin.
+
+    Raises:
+        LogError: logs of another robot.
+        FitError: torques that show no mass.
     """
     body, R, p = frame_of(arm, frame)
     loaded = with_payload if isinstance(with_payload, Information) else carried_information(arm, with_payload)

@@ -84,7 +84,7 @@ def identify(
         raise LogError(f"{log.name} has {len(log)} samples; a payload needs at least {fewest}, in different poses")
     solid = None if shape is None else solid_of(shape, density=density, scale=scale, seed=seed)
     chosen, why = _choose(wanted, solid, log)
-    log = made_ready(log, method, tool=tool, smooth=smooth)
+    log = prepared_log(log, method, tool=tool, smooth=smooth)
     expected = None if prior is None else _consistent_prior(prior)
     problem = make_problem(log, noise=noise, bias=bias, solid=solid, prior=expected)
     strength = strength_of(log, bias=bias, noise=noise)
@@ -112,7 +112,7 @@ def identify(
     return replace(payload, status=_status(payload, problem, findings))
 
 
-def made_ready(log: WrenchLog, method: str, *, tool: Tool | None = None, smooth: bool | None = None) -> WrenchLog:
+def prepared_log(log: WrenchLog, method: str, *, tool: Tool | None = None, smooth: bool | None = None) -> WrenchLog:
     """The log that is fitted: samples at rest where motion is not known, the tool taken off, the motion smoothed where
     the method asks for it. Raises LogError for a sensor that turns all the time and a motion that is not known."""
     smooth = method_named(method).smooths if smooth is None else smooth

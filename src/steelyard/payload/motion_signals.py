@@ -1,7 +1,14 @@
-"""Motion signals from poses: a quaternion Kalman filter (Farsoni 2018; paper E, section V), and its smoother offline.
+"""Motion signals of a wrist: from its poses by a Kalman filter, or measured ones with less noise.
 
-Twist and spatial acceleration of the sensor frame from its measured pose, with angular velocity and acceleration in
-body axes. The filter looks back only, as an online estimator must; the smoother looks both ways and lags nothing.
+Poses: a quaternion Kalman filter (Farsoni 2018; paper E, section V) gives twist and spatial acceleration of the sensor
+frame, angular velocity and acceleration in body axes. The filter looks back only, as an online estimator must; the
+smoother looks both ways and lags nothing.
+
+Measured signals: in body axes the spatial acceleration is the derivative of the twist, component by component, so both
+measure one smooth curve. Noise on the acceleration would not only spread the estimates: as noise in the regressor it
+biases the inertia towards zero, by a third at the levels of paper E's Table II. The maximum a posteriori curve under a
+random-walk jerk is one banded linear system; how stiff it is, its likelihood decides. Signals out of a motion filter
+are left alone.
 """
 
 from dataclasses import dataclass
@@ -17,6 +24,13 @@ AGILITY = np.logspace(-2, 5, 15)  # tried densities of jerk, (m/s^3)^2 s or (rad
 TUNING = 1500  # samples that tuning looks at
 QUIETEST = 1e-7  # m or rad: smallest noise a pose is believed to have
 AT_REST = np.zeros(3), np.zeros(3)  # velocity and acceleration that the filter starts from
+# of smoothing
+STIFFNESS = np.logspace(-4, 4, 9)  # tried densities of the jerk's change, relative to the acceleration's RMS per s^2
+GAIN = 2e-3  # noise of the acceleration over its RMS below which there is nothing to gain
+FLOOR = 1e-4  # least noise over RMS: keeps weights within rounding
+LIKELIHOOD_SAMPLES = 1000  # samples that tuning looks at
+COLORED = 1.4  # roughness of every second sample over that of all, above which noise is not white
+SHORTEST = 12  # samples of a stretch worth smoothing
 
 
 @dataclass(frozen=True)
@@ -33,9 +47,16 @@ def filter_motion(
 ) -> WrenchLog:
     """The log with rotation, twist and acceleration from its poses.
 
-    log: with `position`. noise: by default found from the poses themselves (`tune`). smooth: both ways (offline), or
-    backwards only, as online. settle: samples left out at the start, while the filter finds its way. Raises LogError
-    without positions or with fewer than 10 samples.
+    Args:
+        log: with `position`, 10 samples or more.
+        noise: of the poses and of the jerk; by default found from the poses themselves (`tune`).
+        smooth: whether the filter looks both ways (offline), or backwards only, as online.
+        settle: samples left out at the start, while the filter finds its way.
+
+    Raises:
+        LogError: no positions, or too few samples.
+
+    Source: Farsoni (2018); paper E, section V.
     """
     from steelyard.log import covariances, filter_vector
     from steelyard.payload.rotation_filter import filter_rotation
@@ -151,14 +172,6 @@ class PoseTracker:
         return self._R.copy(), twist, np.concatenate([classical - np.cross(self._w, velocity), self._alpha])
 
 
-STIFFNESS = np.logspace(-4, 4, 9)  # tried densities of the jerk's change, relative to the acceleration's RMS per s^2
-WORTH = 2e-3  # noise of the acceleration over its RMS below which there is nothing to gain
-FLOOR = 1e-4  # least noise over RMS: keeps weights within rounding
-LIKELIHOOD_SAMPLES = 1000  # samples that tuning looks at
-COLORED = 1.4  # roughness of every second sample over that of all, above which noise is not white
-SHORTEST = 12  # samples of a stretch worth smoothing
-
-
 def smooth_motion(log: WrenchLog) -> WrenchLog:
     """The log with twist and acceleration smoothed together; the same log where that gains nothing. Stretches between
     gaps are smoothed each on its own; wrench and rotation stay as they are."""
@@ -168,7 +181,7 @@ def smooth_motion(log: WrenchLog) -> WrenchLog:
     for half, unit in ((slice(0, 3), "m/s^2"), (slice(3, 6), "rad/s^2")):
         rough_a, rough_v = roughness(log.acceleration[:, half]), roughness(log.twist[:, half])
         size = float(np.sqrt(np.mean(log.acceleration[:, half] ** 2)))
-        if size < QUIETEST or rough_a < WORTH * size or _colored(log.acceleration[:, half], rough_a):
+        if size < QUIETEST or rough_a < GAIN * size or _colored(log.acceleration[:, half], rough_a):
             continue
         step = float(np.median(np.diff(log.t)))
         noise = (max(rough_v, FLOOR * size * step), rough_a)

@@ -13,7 +13,7 @@ from steelyard.model import Robot, load
 from steelyard.payload.arm_sensor import frame_of
 from steelyard.payload.controller_formats import FORMATS, export
 from steelyard.payload.from_torques import identify_from_torques
-from steelyard.payload.from_wrenches import identify, made_ready
+from steelyard.payload.from_wrenches import identify, prepared_log
 from steelyard.payload.payload_estimate import Payload
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.tool_calibration import calibrate
@@ -103,7 +103,7 @@ def identify_files(request: Request) -> Outcome:
     if request.frame is not None and request.arm is None:
         raise OptionError("--frame names a link of the arm: give --arm MODEL too")
     tool = None if request.hand is None else calibrate(_read(request, request.hand))
-    log = made_ready(_read(request, request.log), request.method, tool=tool)
+    log = prepared_log(_read(request, request.log), request.method, tool=tool)
     found = identify(
         log,
         request.method,

@@ -133,11 +133,27 @@ def small_boxes(points, spacing) -> np.ndarray:
 def solid_of(shape, *, density: float | None = None, scale: float = 1.0, pose=None, seed: int = 0) -> Solid:
     """A `Solid` of any shape, in the sensor frame.
 
-    shape: a Solid (returned as it is); path of a mesh or point cloud; trimesh mesh, primitive, scene, point cloud or
-    voxel grid; `Ellipsoid`; (vertices, faces); points (n, 3) in m. density: points per cm^3 (E uses 0.04); by default
-    about 2000 points in all. scale: metres per unit of a file. pose: (R, p) of the shape's own frame in the sensor
-    frame, by default the same frame. seed: of the offset of the lattice. Raises InertiaError
-    for a shape without inside, OptionError for an unknown kind.
+    Args:
+        shape: a Solid (returned as it is); path of a mesh or point cloud; trimesh mesh, primitive, scene, point cloud
+            or voxel grid; `Ellipsoid`; (vertices, faces); or points (n, 3) in m.
+        density: points per cm^3 (paper E uses 0.04); by default about 2000 points in all.
+        scale: metres per unit of a file.
+        pose: (R, p), rotation (3, 3) and position (3,) in m of the shape's own frame in the sensor frame, by default
+            the same frame.
+        seed: of the offset of the lattice.
+
+    Returns:
+        Points that fill the shape evenly; what was assumed is in `notes`.
+
+    Raises:
+        InertiaError: a shape without inside, or larger than an arm can hold.
+        OptionError: an unknown kind, density or pose.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> box = sy.payload.solid_of(np.array([[x, y, z] for x in (0, 0.1) for y in (0, 0.2) for z in (0, 0.3)]))
+        >>> box.sides.round(3).tolist(), round(box.volume, 4)
+        ([0.1, 0.2, 0.3], 0.006)
     """
     if isinstance(shape, Solid):
         return shape

@@ -18,7 +18,13 @@ DETERMINED = 1e-7  # smallest singular value, relative to the largest, of what m
 
 @dataclass(frozen=True, eq=False)
 class Tool:
-    """theta: (10,) of the empty gripper in the sensor frame; bias: (6,) constant wrench; gravity: (3,) in the world."""
+    """An empty hand.
+
+    theta: (10,) of the gripper in the sensor frame.
+    bias: (6,) constant wrench, N and N m.
+    gravity: (3,) in the world, m/s^2.
+    noise: (2,) residual standard deviations of force [N] and torque [N m].
+    """
 
     theta: np.ndarray
     bias: np.ndarray
@@ -29,9 +35,18 @@ class Tool:
 def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
     """Gripper, bias and gravity direction of a log recorded with an empty hand.
 
-    log: static poses are enough (then the gripper's inertia is left at zero); at least four that tilt the sensor about
-    two axes. find_gravity: whether its direction is estimated; its magnitude never is, as only its product with the
-    mass shows. Raises LogError for too few poses, FitError where the poses do not tell bias and weight apart.
+    Args:
+        log: at least four poses that tilt the sensor about two axes; static ones are enough, and leave the gripper's
+            inertia at zero.
+        find_gravity: whether its direction is estimated; its magnitude never is, as only its product with the mass
+            shows.
+
+    Returns:
+        The tool, for `identify(tool=...)`.
+
+    Raises:
+        LogError: too few poses, or no gravity.
+        FitError: poses that do not tell bias and weight apart.
     """
     if len(log) < THRESHOLDS.fewest_poses:
         raise LogError(

@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 from steelyard.payload.motion_signals import filter_motion
 from steelyard.payload.solid_shape import Solid, small_boxes
-from steelyard.payload.wrench_log import WrenchLog, turned
+from steelyard.payload.wrench_log import WrenchLog, to_sensor_axes
 from steelyard.payload.wrench_sums import wrench_regressor
 
 STEEL, PLASTIC = 0.101, 0.017  # kg a weight
@@ -149,7 +149,7 @@ def _chain(t, angle, speed, change) -> WrenchLog:
         V, A = _shifted(V, link), _shifted(A, link)  # to the joint's origin, still in the parent's axes
         turn = _about(axis, q)
         S = np.concatenate([np.zeros(3), axis])
-        V, A = turned(turn, V), turned(turn, A)
+        V, A = to_sensor_axes(turn, V), to_sensor_axes(turn, A)
         A = (
             A
             + a[:, None] * S

@@ -10,10 +10,9 @@ from steelyard.payload.misfit_causes import explanation
 from steelyard.payload.motion_consistency import motion_findings
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
-from steelyard.payload.wrench_log import WrenchLog, turned
+from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem, mass_of, plain_fit, residual_noise, solve
 from steelyard.payload.wrench_sums import accumulate, wrench_regressor
-from steelyard.spatial import cross
 
 LOOKED_AT = 2000  # samples of a long log
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
@@ -139,12 +138,10 @@ def _read_as(log, axes, flip, negate):
         return log.replace(rotation=log.rotation.transpose(0, 2, 1), gravity=gravity, wrench=wrench)
     if axes == "sensor":
         return log.replace(gravity=gravity, wrench=wrench)
-    changes = {"wrench": turned(log.rotation, wrench)}
-    if log.moving:
-        twist, acceleration = (turned(log.rotation, x) for x in log.motion)
-        acceleration[:, :3] -= cross(twist[:, 3:], twist[:, :3])
-        changes |= {"twist": twist, "acceleration": acceleration}
-    return log.replace(gravity=gravity, **changes)
+    twist, acceleration = log.twist, log.acceleration
+    return WrenchLog.from_world_axes(
+        t=log.t, wrench=wrench, rotation=log.rotation, twist=twist, acceleration=acceleration, gravity=gravity
+    )
 
 
 def _saturation(log):

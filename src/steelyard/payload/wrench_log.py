@@ -26,6 +26,13 @@ class WrenchLog:
 
     Raises LogError naming what does not fit: shapes, numbers that are not finite, rotations that are none, time that
     does not increase.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> poses = np.array([[0, 0, 0, 1], [1, 0, 0, 0], [0, 0.6, 0, 0.8], [0.6, 0, 0, 0.8]])
+        >>> log = sy.WrenchLog(t=np.arange(4.0), wrench=np.zeros((4, 6)), rotation=poses)
+        >>> len(log), log.moving
+        (4, False)
     """
 
     t: NDArray[np.float64]
@@ -126,15 +133,15 @@ class WrenchLog:
         two both or neither; rotation: world_from_sensor, (n, 3, 3) or quaternions (n, 4); more: other fields.
         """
         given = cls(t=t, wrench=wrench, rotation=rotation, twist=twist, acceleration=acceleration, **more)
-        in_sensor = {"wrench": turned(given.rotation, given.wrench)}
+        in_sensor = {"wrench": to_sensor_axes(given.rotation, given.wrench)}
         if given.moving:
-            velocity, spatial = (turned(given.rotation, x) for x in given.motion)
+            velocity, spatial = (to_sensor_axes(given.rotation, x) for x in given.motion)
             spatial[:, :3] -= cross(velocity[:, 3:], velocity[:, :3])
             in_sensor |= {"twist": velocity, "acceleration": spatial}
         return given.replace(**in_sensor)
 
 
-def turned(rotation, spatial_vectors):
+def to_sensor_axes(rotation, spatial_vectors):
     """Spatial vectors (n, 6) in world axes to sensor axes, same origin."""
     to_sensor = rotation.transpose(0, 2, 1)
     return np.concatenate(

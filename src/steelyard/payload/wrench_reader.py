@@ -57,15 +57,24 @@ def read_wrench_log(
 ) -> WrenchLog:
     """Read a wrench log.
 
-    NPZ: arrays `t`, `wrench` (n, 6) or `force` and `torque`, and `rotation` (n, 3, 3), `quaternion` (n, 4) xyzw or
-    `pose` (n, 4, 4) or (n, 7), with `position`, `twist`, `acceleration` as far as there are. CSV: columns `t, fx, fy,
-    fz, nx, ny, nz, qx, qy, qz, qw` and perhaps `px, ...`, `vx, ..., wx, ...`, `ax, ..., alx, ...`. With robot: joint
-    states `q, v, a` (NPZ) or `q_JOINT, ...` (CSV) instead, the sensor being the link `frame` of it.
+    Args:
+        path: NPZ with arrays `t`, `wrench` (n, 6) or `force` and `torque`, and `rotation` (n, 3, 3), `quaternion`
+            (n, 4) xyzw or `pose` (n, 4, 4) or (n, 7), with `position`, `twist`, `acceleration` as far as there are; or
+            CSV with columns `t, fx, fy, fz, nx, ny, nz, qx, qy, qz, qw` and perhaps `px, ...`, `vx, ..., wx, ...`,
+            `ax, ..., alx, ...`.
+        robot: arm of a log with joint states `q, v, a` (NPZ) or `q_JOINT, ...` (CSV) in the place of poses.
+        frame: its link that is the sensor, the last body by default.
+        axes: "sensor", or "world" for wrench, twist and (classical) acceleration in world axes at the sensor origin.
+        gravity: (3,) in the world, m/s^2; by default the file's or the robot's, else -9.81 along z.
+        negate: whether the sensor reports the reaction.
 
-    axes: "sensor", or "world" for wrench, twist and (classical) acceleration in world axes at the sensor origin.
-    gravity: (3,) in the world; by default the file's or the robot's, else -9.81 along z. negate: the sensor reports the
-    reaction. Without twist and acceleration they come from the poses by a Kalman smoother when there are positions;
-    else the log is static. Raises LogError for what cannot be read.
+    Returns:
+        The log; without twist and acceleration they come from the poses by a Kalman smoother when there are positions,
+        else the log is static.
+
+    Raises:
+        LogError: a file that cannot be read, or says nothing of wrench, time or pose.
+        OptionError: other axes.
     """
     path = Path(path)
     if axes not in AXES:

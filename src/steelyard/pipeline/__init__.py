@@ -1,5 +1,6 @@
 """From a model and logs to a verified estimate: the job, its run, and what can be said of a log before."""
 
+from steelyard.job import Job
 from steelyard.pipeline.identification import (
     Progress,
     Result,
@@ -11,7 +12,7 @@ from steelyard.pipeline.identification import (
     weights_of,
 )
 from steelyard.pipeline.inspection import Inspection, inspect
-from steelyard.pipeline.job import Job
+from steelyard.pipeline.python_job import job_of
 
 __all__ = [
     "Inspection",
@@ -19,6 +20,7 @@ __all__ = [
     "Progress",
     "Result",
     "inspect",
+    "job_of",
     "knowledge_of",
     "load_with_side",
     "prepared_file",

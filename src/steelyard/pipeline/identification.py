@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.diagnose import FATAL, Diagnosis, Fault, diagnose
+from steelyard.diagnose import ACCEPTABLE, Diagnosis, Fault, diagnose
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import (
@@ -29,10 +29,10 @@ from steelyard.fit import (
     validate,
 )
 from steelyard.information import accumulate, accumulate_blocks, reversal_weights
+from steelyard.job import Job
 from steelyard.log import READERS, Finding, Log, checks, joined, order_of, read_log, split_blocks
-from steelyard.model import Known, Robot, load, read_known, read_side, side_path
+from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, read_known, read_side, side_path
 from steelyard.pipeline.inspection import Inspection, health
-from steelyard.pipeline.job import Job
 from steelyard.pipeline.recording_costs import costs
 from steelyard.prepare import Prepared, load_word, prepare, settled, spectral_cutoff
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
@@ -227,7 +227,7 @@ def require_model_first(job: Job) -> None:
     """Raise OptionError where there is no log, or model and log are the wrong way round."""
     if not job.logs:
         raise OptionError("At least one log is needed.")
-    models = [path for path in job.logs if Path(path).suffix.lower() in (".urdf", ".xml")]
+    models = [path for path in job.logs if Path(path).suffix.lower() in MODEL_SUFFIXES]
     if models and Path(job.model).suffix.lower() in READERS:
         raise OptionError(f"{job.model} is a log and {models[0]} a model: the model comes first, then the logs.")
 
@@ -251,7 +251,7 @@ def require_motion(logs: list[Log], job: Job) -> None:
 
 def require_acceptable(codes: tuple[str, ...]) -> None:
     """Raise OptionError for codes of findings that cannot be accepted."""
-    known = sorted(FATAL | checks.ACCEPTABLE)
+    known = sorted(ACCEPTABLE)
     for code in codes:
         if code not in known:
             raise OptionError(f"There is no finding {code!r} to accept; choose from {choices(known)}.")

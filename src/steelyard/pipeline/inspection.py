@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.diagnose import Fault, case_of, delays, diagnose, zeros
+from steelyard.diagnose import Fault, case_of, delays, diagnose, position_offsets
 from steelyard.errors import FitError
 from steelyard.fit import consistent
 from steelyard.information import accumulate
@@ -235,7 +235,7 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         notes.append(f"not compared with the model: {error}")
         return {}
     meaningless = any(fault.severity == "fatal" for fault in faults)
-    off = {} if meaningless else zeros(case).by_name(robot.dof_names)
+    off = {} if meaningless else position_offsets(case).by_name(robot.dof_names)
     return {"delays": late, "zeros": off, "faults": faults}
 
 

@@ -13,10 +13,10 @@ from steelyard.diagnose import (
     case_of,
     expected_error,
     fault,
+    information_loss,
     lasting,
     thinned,
     thinning,
-    worth,
 )
 from steelyard.fit import Estimate
 from steelyard.log import USUAL, Log, clipped_sides, masked, saturated
@@ -76,7 +76,7 @@ def _clipped(case: Case, raw: Log, kept: NDArray[np.bool_]) -> Iterator[Fault]:
     """kept: (nv, n) torques that are not clipped."""
     noise, motion = case.free[1], replace(case.regression, believed=np.ones((1, 1)))
     rows = motion.rows
-    found = worth(rows * kept[:, :, None], rows, noise)
+    found = information_loss(rows * kept[:, :, None], rows, noise)
     if found.ratio < LITTLE and not found.lost:
         return
     evidence = {
@@ -94,7 +94,7 @@ def _clipped(case: Case, raw: Log, kept: NDArray[np.bool_]) -> Iterator[Fault]:
     remedy += f" ({found.times_as_long * raw.duration:.3g} s)."
     slower, words = _slower(case, motion, raw)
     if slower is not None:
-        again = worth(_at(motion, slower).rows, rows, noise)
+        again = information_loss(_at(motion, slower).rows, rows, noise)
         evidence |= {"speed": slower, "times_as_long_slower": again.times_as_long}
         better = again.times_as_long < found.times_as_long
         words = "Better, drive" if better else "Driving"

@@ -1,7 +1,7 @@
 """Log and robot to data that fits can use: mistakes undone, checked, filtered, cleared, completed, in one order."""
 
+from steelyard.job import NOTHING, Corrections, corrections_from
 from steelyard.prepare.clipped import Clipped, unclipped
-from steelyard.prepare.corrections import NOTHING, Corrections, corrections_from
 from steelyard.prepare.prepared import (
     Prepared,
     filterable,

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 
 from steelyard.errors import LogError
 from steelyard.identifiable import on_tree
+from steelyard.job import NOTHING, Corrections
 from steelyard.log import (
     BUTTERWORTH,
     Finding,
@@ -23,7 +24,6 @@ from steelyard.log import (
     torque_cutoff_for,
 )
 from steelyard.model import Robot
-from steelyard.prepare.corrections import NOTHING, Corrections
 from steelyard.prepare.undo import corrected
 
 UNUSABLE = ("not_finite", "time_order", "time_duplicate", "few_samples", "no_velocity")  # no filter takes such logs

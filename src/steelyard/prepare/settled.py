@@ -9,10 +9,10 @@ from steelyard.diagnose import case_of, delays
 from steelyard.errors import OptionError
 from steelyard.fit import Load, consistent, drive_gains, gains_by_model
 from steelyard.information import accumulate
+from steelyard.job import Corrections
 from steelyard.log import Log, filters, saturated
 from steelyard.model import Robot
 from steelyard.prepare.clipped import Clipped, unclipped
-from steelyard.prepare.corrections import Corrections
 from steelyard.prepare.prepared import Prepared
 from steelyard.prepare.undo import shifted
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from steelyard.diagnose import Curves
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError, choices
+from steelyard.job import AUTO, Corrections, pair_of
 from steelyard.log import Log, clipped_sides, convention_of, even_stamps, from_convention, full_turns
 from steelyard.model import ENDLESS, Joint, Robot, load, screw
-from steelyard.prepare.corrections import AUTO, Corrections, channel_of, number_of, pair_of
+from steelyard.prepare.corrections import channel_of, number_of
 
 ALL = "all"
 NEAR = 1e-6  # of a step: times closer than that are the same

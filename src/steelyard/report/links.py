@@ -107,8 +107,8 @@ def _link_sheet(summary: dict) -> Sheet:
     inertias = [f"{name} [kg m²]" for name in ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")]
     return sheet(
         "Links",
-        "Identified, and the nominal value in grey; body frame, inertia about the centre of mass. Marks: * identifiable "
-        "only in sums with other parameters, † identifiable by no motion, so it follows from the nominal model. Last: "
+        "Identified, and the nominal value in grey; body frame, inertia about the centre of mass. Marks: * is "
+        "identifiable only in sums with other parameters, † by no motion, so it follows from the nominal model. Last: "
         "smallest eigenvalue of the pseudo-inertia, positive for a physically consistent body.",
         (("Link", "text"), "Mass [kg]", *centres, *inertias, "min. eig. of J"),
         rows,

@@ -9,8 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from steelyard.errors import LogError
-from steelyard.log import GAP, Log
-from steelyard.log import bandwidth
+from steelyard.log import GAP, Log, bandwidth
 from steelyard.pipeline import Inspection
 from steelyard.report.console import rich_table, verdict_lines
 from steelyard.report.document import Part, Section, Sheet, View, footer, sheet

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.inertia import NAMES, UNITS, mesh, mesh_files, snippet, to_com_inertia
+from steelyard.inertia import NAMES, UNITS, conventions, mesh, mesh_files, to_com_inertia
 from steelyard.report.outputs import write_file
 
 PICTURES = (".png", ".html")
@@ -33,8 +33,8 @@ class MeshReport:
             "com": com.tolist(),
             "inertia_com": inertia.tolist(),
             "theta": dict(zip(NAMES, self.theta.tolist(), strict=True)),
-            "urdf": snippet.urdf_inertial(self.theta),
-            "mjcf": snippet.mjcf_inertial(self.theta),
+            "urdf": conventions.urdf_inertial(self.theta),
+            "mjcf": conventions.mjcf_inertial(self.theta),
             "warnings": list(self.warnings),
         }
 

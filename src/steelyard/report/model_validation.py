@@ -10,7 +10,7 @@ from steelyard.dynamics import effect_column, with_motors
 from steelyard.errors import OptionError, choices
 from steelyard.fit import Validation, validate
 from steelyard.log import Finding, Log, joined
-from steelyard.model import Robot
+from steelyard.model import MODEL_SUFFIXES, Robot
 from steelyard.pipeline import Job, load_with_side, prepared_file
 from steelyard.report.document import Sheet, sheet
 from steelyard.report.first_screen import LARGE, SAME
@@ -18,8 +18,6 @@ from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number, percent, times
 from steelyard.report.record import read
 from steelyard.terms import TERMS
-
-MODELS = (".urdf", ".xml")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +121,7 @@ def _subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot, dict[str,
         robot = with_motors(load_with_side(job))
         return job, robot, {}
     summary = read(path).summary
-    own = [name for name in summary["files"] if name.endswith(MODELS)]
+    own = [name for name in summary["files"] if name.endswith(MODEL_SUFFIXES)]
     if summary["kind"] != "identification" or not own or summary["couplings"] or summary["rotors"]:
         raise OptionError(
             f"{path} holds no identification of a robot without rotors and couplings. Give the model file itself."

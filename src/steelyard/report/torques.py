@@ -109,21 +109,21 @@ def error_sheet(summary: dict) -> Sheet:
 
 def _residual_numbers(result: Result, _: dict) -> dict:
     """Residual and torque shares of each degree of freedom; the faults are among the findings."""
-    found = result.diagnosis
-    shares = found.contributions.shares
+    diagnosis = result.diagnosis
+    shares = diagnosis.contributions.shares
     joints = [
         {
             "name": each.joint,
             "relative_error": each.relative,
             "time_constant": each.time_constant,
-            "depends": {key: vars(dependence) for key, dependence in each.depends.items()},
+            "depends": {key: {"share": found.share, "chance": found.p_value} for key, found in each.depends.items()},
             "reversal": each.reversal,
             "hints": list(each.hints),
             "contributions": {effect: share[i] for effect, share in shares.items()},
         }
-        for i, each in enumerate(found.residuals)
+        for i, each in enumerate(diagnosis.residuals)
     ]
-    return {"diagnosis": {"faults": [fault.code for fault in found.faults], "joints": joints}}
+    return {"diagnosis": {"faults": [fault.code for fault in diagnosis.faults], "joints": joints}}
 
 
 def _residual_parts(summary: dict) -> Iterator[Part]:

@@ -4,11 +4,11 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.inertia import NAMES
-from steelyard.pipeline import Job, Result
+from steelyard.job import EXCITE, Job, words_of
+from steelyard.pipeline import Result
 from steelyard.report.chapter import Chapter
 from steelyard.report.document import Part
 from steelyard.report.numbers import plural
-from steelyard.report.repeat import folder_options, log_options
 
 SHOWN = 6  # links or names in a command or a sentence
 
@@ -40,14 +40,11 @@ def _weak(job: Job, names: list[str]) -> dict:
     focus = list(dict.fromkeys(name.rpartition(".")[0] if _of_body(name) else name for name in names))
     focus = focus[:SHOWN]
     armature = ["--armature"] if any(name.endswith(".armature") for name in focus) else []
-    gravity = [] if job.gravity is None else ["--gravity", *(repr(float(x)) for x in job.gravity)]
     options = [
         "--focus",
         ",".join(focus),
         *armature,
-        *gravity,
-        *folder_options(job),
-        *log_options(job),
+        *words_of(job, EXCITE),
         "--out",
         "motion.csv",
     ]

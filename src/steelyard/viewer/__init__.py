@@ -3,18 +3,16 @@
 `view` writes such a page, `embed` gives the same view as a piece of HTML for other pages.
 """
 
-from steelyard.viewer.command import command, require_outputs, written
-from steelyard.viewer.motion import Motion, motion_of
-from steelyard.viewer.movie import film
-from steelyard.viewer.show import embed, view
+from steelyard.viewer.movie import Motion, film, motion_of
+from steelyard.viewer.show import embed, require_outputs, view, view_files, written
 
 __all__ = [
     "Motion",
-    "command",
     "embed",
     "film",
     "motion_of",
     "require_outputs",
     "view",
+    "view_files",
     "written",
 ]

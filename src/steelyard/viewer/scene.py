@@ -1,15 +1,60 @@
 """A robot as one JSON-ready dictionary: joint tree, shapes, masses, a motion. The page knows nothing else."""
 
+import json
+from functools import cache
+from importlib.resources import files
+
 import numpy as np
 
-from steelyard.model import WORLD, Robot
-from steelyard.viewer.bodies import Found, mass_of
-from steelyard.viewer.decimate import within_budget
+from steelyard.model import WORLD, Joint, Robot
 from steelyard.viewer.looks import looks
-from steelyard.viewer.motion import Motion
-from steelyard.viewer.pack import packed_shape, text
-from steelyard.viewer.shape import Part
-from steelyard.viewer.tree import frame, joint_tree, start_pose
+from steelyard.viewer.masses import Found, mass_of
+from steelyard.viewer.movie import Motion
+from steelyard.viewer.shape import Part, packed_shape, text
+from steelyard.viewer.simplify import within_budget
+
+
+def joint_tree(robot: Robot) -> list[dict]:
+    """One entry a joint, parents first. frame: (12,) pose of the child in the parent at zero, `[R | p]` in row order;
+    subspace: (nv, 6) columns of Phi, `[v; w]` in child axes; start: where it reads q, of length `count`.
+    """
+    return [
+        {
+            "name": joint.name,
+            "kind": joint.kind,
+            "parent": int(robot.parents[i]),
+            "frame": frame(joint.rotation, joint.position),
+            "subspace": joint.subspace.T.tolist(),
+            "start": robot.q_slices[i].start,
+            "count": joint.nq,
+            "ratio": joint.ratio,
+            "offset": joint.offset,
+            "mimics": joint.mimics,
+            "limits": _limits(joint),
+        }
+        for i, joint in enumerate(robot.joints)
+    ]
+
+
+def frame(rotation, position) -> list[float]:
+    """(12,) `[R | p]` in row order."""
+    return np.column_stack([rotation, position]).ravel().tolist()
+
+
+def _limits(joint: Joint) -> list[float] | None:
+    """Lower and upper limit of a joint of one coordinate, None where it has none."""
+    ends = [float(joint.lower[0]), float(joint.upper[0])]
+    return ends if joint.nq == 1 and np.isfinite(ends).all() and ends[0] < ends[1] else None
+
+
+def start_pose(robot: Robot) -> np.ndarray:
+    """(nq,) the neutral pose, each joint moved to the middle of its range where zero lies outside."""
+    q = robot.neutral
+    outside = (q < robot.lower) | (q > robot.upper)
+    finite = np.isfinite(robot.lower) & np.isfinite(robot.upper)
+    middle = 0.5 * (np.where(finite, robot.lower, 0.0) + np.where(finite, robot.upper, 0.0))
+    return np.where(outside, np.where(finite, middle, np.clip(q, robot.lower, robot.upper)), q)
+
 
 VERSION = 1
 TRIANGLES = 60_000  # of all shapes together: less than a megabyte of page
@@ -74,3 +119,43 @@ def _loop_notes(robot: Robot):
     if robot.loops:
         named = ", ".join(robot.loop_names)
         yield f"Closed loops ({named}) stay closed in a motion; sliders move the joints of the open tree one by one."
+
+
+SCRIPTS = ("kinematics", "camera", "shapes", "renderer", "picture", "player", "controls", "viewer")
+
+
+def fragment(scene: dict, *, whole: bool = False) -> str:
+    """HTML of a view, with its style and script. whole: whether it fills the window instead of a place in a page."""
+    from markupsafe import Markup
+
+    body = _template("view.html").render(name=scene["name"] or "robot", whole=whole, scene=Markup(_inline(scene)))
+    code = "\n".join(_read(f"{name}.js") for name in SCRIPTS)
+    return f'<style>\n{_read("view.css")}</style>\n{body}<script>\n"use strict";\n{{\n{code}}}\n</script>\n'
+
+
+def page(scene: dict) -> str:
+    """A page that is nothing but the view. It asks for no network and no other file."""
+    from markupsafe import Markup
+
+    title = f"{scene['name'] or 'Robot'}: 3D view"
+    return _template("page.html").render(title=title, view=Markup(fragment(scene, whole=True)))
+
+
+def _inline(value) -> str:
+    """JSON that may stand inside a script element whatever its names contain."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+@cache
+def _template(name: str):
+    from jinja2 import Environment, StrictUndefined
+
+    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(_read(name))
+
+
+@cache
+def _read(name: str) -> str:
+    return files("steelyard.viewer").joinpath("data", name).read_text("utf-8")

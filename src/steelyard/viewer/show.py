@@ -1,11 +1,13 @@
-"""`view` and `embed`: from a model, an estimate and a motion to HTML."""
+"""From a model, an estimate and a motion to HTML pages and films."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard import storage
-from steelyard.errors import OptionError
+from steelyard.errors import DrawingError, OptionError
 from steelyard.fit import Estimate, Uncertainty
 from steelyard.model import Robot, load
+from steelyard.viewer.movie import film, motion_of, require_film
 
 PAGE = "view.html"
 
@@ -19,7 +21,7 @@ def embed(model, *, estimate=None, trajectory=None) -> str:
     Several views may stand on one page. Where the page has a content security policy, it has to allow inline scripts
     and styles. Raises SteelyardError; meshes that cannot be read are named in the view instead.
     """
-    from steelyard.viewer.page import fragment
+    from steelyard.viewer.scene import fragment
 
     return fragment(_scene(model, estimate, trajectory))
 
@@ -29,7 +31,7 @@ def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
 
     path: of the HTML file, returned. Other arguments and errors as of `embed`.
     """
-    from steelyard.viewer.page import page
+    from steelyard.viewer.scene import page
 
     path = require_page(path)
     text = page(_scene(model, estimate, trajectory))
@@ -49,9 +51,8 @@ def require_page(path) -> Path:
 
 
 def _scene(model, estimate, trajectory) -> dict:
-    from steelyard.viewer.bodies import found_in
-    from steelyard.viewer.motion import motion_of
-    from steelyard.viewer.outcome import read_outcome
+    from steelyard.viewer.masses import found_in, read_outcome
+    from steelyard.viewer.movie import motion_of
     from steelyard.viewer.scene import scene
 
     robot = model if isinstance(model, Robot) else load(model)
@@ -61,3 +62,35 @@ def _scene(model, estimate, trajectory) -> dict:
     elif estimate is not None:
         found = read_outcome(estimate, robot)
     return scene(robot, found=found, motion=None if trajectory is None else motion_of(trajectory, robot))
+
+
+def view_files(model, *, estimate=None, trajectory=None, out, movie=None, folders=()) -> list[str]:
+    """Write the page, and the film where one is asked for. folders: as of `load`. Returns lines to show.
+
+    Raises SteelyardError.
+    """
+    require_outputs(out, movie)
+    if movie is not None and trajectory is None:
+        raise OptionError("--movie films a motion; give one with --trajectory.")
+    robot = load(model, folders=folders)
+    motion = None if trajectory is None else motion_of(trajectory, robot)
+    return list(written(robot, estimate=estimate, motion=motion, page=out, movie=movie))
+
+
+def require_outputs(page: Path | None, movie: Path | None):
+    """Raise OptionError for names that are no page and no film, and places that cannot be: before work, not after."""
+    if page is not None:
+        storage.require_folder(require_page(page).parent)
+    if movie is not None:
+        storage.require_folder(require_film(movie).parent)
+
+
+def written(robot: Robot, *, motion, estimate=None, page=None, movie=None) -> Iterator[str]:
+    """Write what is asked for; one line a file. A film that cannot be drawn here is left out, with the reason."""
+    if page is not None:
+        yield f"Wrote {view(robot, estimate=estimate, trajectory=motion, path=page)}."
+    if movie is not None:
+        try:
+            yield f"Wrote {film(robot, motion, movie)}."
+        except DrawingError as error:
+            yield f"No film was written to {movie}: {error}."

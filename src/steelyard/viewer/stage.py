@@ -10,9 +10,9 @@ from steelyard.dynamics import motion as tree_motion
 from steelyard.errors import DrawingError
 from steelyard.inertia import to_quaternion
 from steelyard.model import WORLD, Robot
-from steelyard.viewer.decimate import within_budget
 from steelyard.viewer.looks import looks
 from steelyard.viewer.shape import Part, Shape
+from steelyard.viewer.simplify import within_budget
 
 TRIANGLES = 60_000
 PLAIN = (0.72, 0.75, 0.79, 1.0)

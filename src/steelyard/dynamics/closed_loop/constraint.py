@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics.inverse import coordinate_map
 from steelyard.dynamics.kinematics import motion, tree
+from steelyard.dynamics.newton_euler import coordinate_map
 from steelyard.model import KINDS, LOOP_KINDS, WORLD, Robot
 from steelyard.spatial import crm, cross, rotate
 

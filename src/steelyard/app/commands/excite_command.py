@@ -1,0 +1,178 @@
+"""`steelyard excite`: a motion worth recording."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from steelyard.app.options import ALL_FRICTION, ExciteOptions, Friction, Model, Quiet, friction_of, words
+from steelyard.app.terminal import DONE, FINDINGS, progress_bar, refusals, subcommand
+
+
+@dataclass(frozen=True)
+class MotionOptions:
+    """What moves, for how long and along which curves."""
+
+    duration: Annotated[float, typer.Option(metavar="S", help="Length of the motion, ramps included.")] = 10.0
+    lock: Annotated[
+        str, typer.Option(metavar="JOINTS", help="Joints that stay still, with commas; patterns such as left_*.")
+    ] = ""
+    move: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that alone move, likewise. [default: all]")] = ""
+    basis: Annotated[str, typer.Option(metavar="KIND", help="fourier or spline.")] = "fourier"
+    harmonics: Annotated[int, typer.Option(metavar="N", help="Harmonics of a Fourier motion.")] = 5
+
+    def of_design(self) -> dict[str, Any]:
+        """The same as options of `excite.design`."""
+        rest = {"duration": self.duration, "basis": self.basis, "harmonics": self.harmonics}
+        return rest | {"locked": words(self.lock), "moved": words(self.move) or None}
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """Limits of the motion."""
+
+    speed: Annotated[float, typer.Option(metavar="SHARE", help="Share of the velocity limits to use.")] = 1.0
+    margin: Annotated[float, typer.Option(metavar="SHARE", help="Share of every limit that stays unused.")] = 0.05
+    acceleration: Annotated[
+        float | None, typer.Option(metavar="A", help="Limit, rad/s^2 or m/s^2. [default: 5/s times the velocity limit]")
+    ] = None
+    jerk: Annotated[float | None, typer.Option(metavar="J", help="Limit, rad/s^3 or m/s^3. [default: none]")] = None
+    cartesian_speed: Annotated[
+        float | None, typer.Option(metavar="M/S", help="Limit for every corner of every body.")
+    ] = None
+    clearance: Annotated[float, typer.Option(metavar="M", help="Distance that bodies keep from each other.")] = 0.02
+    collisions: Annotated[
+        bool, typer.Option("--collisions/--no-collisions", help="Whether collisions are avoided.")
+    ] = True
+    floor: Annotated[float | None, typer.Option(metavar="Z", help="Height that everything stays above, m.")] = None
+    feet: Annotated[
+        str, typer.Option(metavar="LINKS", help="The robot stands on these, with commas; balance is kept.")
+    ] = ""
+    balance: Annotated[
+        float, typer.Option(metavar="M", help="How far inside the feet the zero-moment point stays.")
+    ] = 0.01
+
+    def of_limits(self) -> dict[str, Any]:
+        """The same as fields of `excite.Limits`."""
+        return vars(self) | {"feet": words(self.feet)}
+
+
+@dataclass(frozen=True)
+class AimOptions:
+    """What the motion has to show, and how it will be measured."""
+
+    criterion: Annotated[str, typer.Option(metavar="NAME", help="D, A, E, prediction or condition.")] = "D"
+    focus: Annotated[
+        str, typer.Option(metavar="NAMES", help="What to know: payload, friction, bodies or parameters, with commas.")
+    ] = ""
+    target: Annotated[float | None, typer.Option(metavar="C", help="Condition number to reach; a miss is 1.")] = None
+    rows: Annotated[
+        str, typer.Option(metavar="ROWS", help="What is measured: joints, base and wrench:LINK, with commas.")
+    ] = "joints"
+    friction: Friction = ALL_FRICTION
+    armature: Annotated[bool, typer.Option("--armature", help="The motors' inertia is unknown too.")] = False
+    noise: Annotated[
+        float | None, typer.Option(metavar="NM", help="Standard deviation of torques. [default: 1 % of effort limits]")
+    ] = None
+    noise_share: Annotated[
+        float, typer.Option(metavar="SHARE", help="Further noise, as a share of each joint's RMS torque.")
+    ] = 0.0
+
+    def of_design(self) -> dict[str, Any]:
+        """The same as options of `excite.design`."""
+        focus = self.focus if self.focus == "payload" else words(self.focus)
+        return vars(self) | {
+            "focus": focus if self.focus else None,
+            "rows": words(self.rows),
+            "friction": friction_of(self.friction),
+        }
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Where the search starts and what it may take; fields as options of `excite.design`."""
+
+    warm: Annotated[Path | None, typer.Option(metavar="LOG", help="Motion to start from, such as an old -o.")] = None
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the random starts.")] = 0
+    starts: Annotated[int, typer.Option(metavar="N", help="Random starts to optimise to the end.")] = 1
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes for several starts.")] = 1
+    time_limit: Annotated[
+        float | None, typer.Option("--time", metavar="S", help="Stop after this, with the best motion so far.")
+    ] = None
+
+
+@subcommand(
+    "Design a motion that shows the parameters.",
+    "steelyard excite arm.urdf --duration 10 --speed 0.5 -o traj.csv",
+    "steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain",
+    "steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif",
+    "steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz",
+    'steelyard excite humanoid.xml --held --move "*arm*" --feet left_foot,right_foot -o traj.csv',
+)
+def excite(
+    model: Model,
+    *,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write .csv, .npz, .yaml (ROS) or .xml (MuJoCo); repeatable."),
+    ] = None,
+    motion: MotionOptions,
+    limits: LimitOptions,
+    held: Annotated[
+        bool, typer.Option("--held", help="Hold a free base where the model has it: hung, on a stand.")
+    ] = False,
+    aim: AimOptions,
+    after: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Earlier log or saved Information; what it left weak counts. Repeatable."),
+    ] = None,
+    options: ExciteOptions,
+    search: SearchOptions,
+    preview: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Page that plays the motion.")] = None,
+    movie: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Film of the motion: .gif, or .mp4 where ffmpeg is installed.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what holds the motion back and what it shows.")
+    ] = False,
+    quiet: Quiet = False,
+):
+    """Design a motion that shows a robot's parameters within its limits."""
+    with refusals(), progress_bar(silent=quiet) as progress:
+        from steelyard.excite import design_files
+        from steelyard.log import read_log
+        from steelyard.prepare import corrected
+        from steelyard.viewer import motion_of, require_outputs, written
+
+        def show(made):
+            if preview is None and movie is None:
+                return ()
+            return written(made.robot, motion=motion_of(made, made.robot), page=preview, movie=movie)
+
+        job = options.job()
+
+        def read(path, robot):
+            log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
+            return corrected(robot, log, job.corrections)
+
+        require_outputs(preview, movie)
+        text, missed = design_files(
+            model,
+            out=out or (),
+            limits=limits.of_limits(),
+            after=after or (),
+            explain=explain,
+            held=held,
+            gravity=job.gravity,
+            folders=job.folders,
+            read=read,
+            show=show,
+            progress=progress,
+            **motion.of_design(),
+            **aim.of_design(),
+            **vars(search),
+        )
+    if not quiet:
+        typer.echo(text)
+    raise typer.Exit(FINDINGS if missed else DONE)

@@ -1,0 +1,99 @@
+"""`steelyard identify`: model and logs in, identified model and report out; `steelyard demo`: the same on a robot."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.app.commands.fleet_command import ask, show_fleet
+from steelyard.app.options import IdentifyOptions, Json, Model, Quiet, WorkOptions
+from steelyard.app.terminal import DONE, FINDINGS, console, progress_bar, refusals, show_json, subcommand
+from steelyard.errors import OptionError
+
+
+@subcommand(
+    "Identify a robot from a model and logs.",
+    "steelyard identify arm.urdf run.csv -o result",
+    "steelyard identify arm.urdf run.csv -o result --friction viscous,coulomb --no-armature",
+    "steelyard identify arm.urdf run.csv -o result --coupling joint5+joint6 --rotors",
+    "steelyard identify arm.urdf run.csv -o result --mass hand=0.73 --mass all=18 --fix base=all --tie left=right:y",
+    "steelyard identify arm.xml run.npz -o result --gravity 0 0 0 --cutoff 0",
+    r"""steelyard identify arm.urdf run.csv -o result --channels '{"tau": ["current1", "current2"]}'""",
+    "steelyard identify arm.urdf run.csv -o result --unit q=deg --scale tau:joint3=-1 --delay auto",
+    "steelyard identify arm.urdf run.csv --json | jq .verdict",
+    "steelyard identify arm.urdf --logs 'week1/**/*.parquet' --scheduler local --keep work -o result",
+)
+def identify(
+    model: Model,
+    logs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="LOG...", help="Recorded motion: CSV, NPZ, Parquet, MAT, HDF5, MCAP, bags."),
+    ] = None,
+    *,
+    many: Annotated[
+        str | None,
+        typer.Option(
+            "--logs", metavar="PATTERN", help="Instead: many logs, as a pattern, folder or table; see steelyard fleet."
+        ),
+    ] = None,
+    work: WorkOptions,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html."),
+    ] = None,
+    options: IdentifyOptions,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Identify a robot from a model and logs, and write the identified model with a report."""
+    with refusals(), progress_bar(silent=quiet or as_json) as progress:
+        require_one_source(logs, many, work)
+        job = options.job(model, logs or ())
+        if many is not None:
+            from steelyard.fleet import one_robot
+
+            found = ask(job, one_robot(many), out, work, progress=progress)
+        else:
+            from steelyard.app.identification import carry_out
+
+            found = carry_out(job, out=out, progress=progress).summary
+    if many is not None:
+        show_fleet(found, as_json=as_json, quiet=quiet)
+    show_summary(found, as_json=as_json, quiet=quiet)
+
+
+@subcommand("Identify a PUMA 560 whose model is wrong.")
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for everything the demo writes.")],
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Identify a PUMA 560 whose given model is wrong, from a motion recorded in MuJoCo."""
+    with refusals(), progress_bar(silent=quiet or as_json) as progress:
+        from steelyard.app.demo_job import demo as run_demo
+
+        done = run_demo(out, progress=progress)
+    if not (quiet or as_json):
+        from steelyard.report import truth_tables
+
+        console().print(truth_tables(done.truth, done.outcome.result))
+    show_summary(done.outcome.summary, as_json=as_json, quiet=quiet, links=False)
+
+
+def show_summary(found: dict, *, as_json: bool, quiet: bool, links: bool = True):
+    """Print the summary of an identification, and end with the exit status it deserves."""
+    if as_json:
+        show_json(found)
+    elif not quiet:
+        from steelyard.report import overview
+
+        console().print(overview(found, links=links))
+    raise typer.Exit(FINDINGS if found["verdict"]["reasons"] else DONE)
+
+
+def require_one_source(logs: list[Path] | None, many: str | None, work: WorkOptions) -> None:
+    """Raise OptionError unless there are logs or a pattern of many, the place of work with the latter alone."""
+    if (many is None) == (not logs):
+        raise OptionError("Name logs, or give --logs PATTERN for many of them; one of the two.")
+    if many is None and work != WorkOptions():
+        raise OptionError("--scheduler, --workers and --keep go with --logs PATTERN.")

@@ -1,0 +1,232 @@
+"""Subcommands about robot models: analyze, check, convert, mesh, view."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.app.options import (
+    AnalyzeOptions,
+    ConvertOptions,
+    FolderOptions,
+    Friction,
+    Json,
+    Model,
+    Quiet,
+    friction_of,
+    words,
+)
+from steelyard.app.terminal import DONE, FINDINGS, console, refusals, show_json, subcommand
+from steelyard.errors import OptionError
+
+
+@subcommand(
+    "Say what an experiment can reveal.",
+    "steelyard analyze arm.urdf",
+    "steelyard analyze quadruped.urdf --floating --explain all",
+    "steelyard analyze arm.urdf --motors --friction viscous,coulomb,offset --format markdown",
+)
+def analyze(
+    model: Model,
+    *,
+    floating: Annotated[bool, typer.Option("--floating", help="Put the robot on a free base.")] = False,
+    planar: Annotated[bool, typer.Option("--planar", help="Let the base slide and turn on the ground.")] = False,
+    motors: Annotated[bool, typer.Option("--motors", help="Count the rotors of the side file as bodies.")] = False,
+    static: Annotated[bool, typer.Option("--static", help="Poses held at rest instead of motion.")] = False,
+    sensors: Annotated[
+        str, typer.Option(metavar="NAMES", help="joints, base, or joint and link names with commas.")
+    ] = "joints",
+    locked: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that never move, with commas.")] = "",
+    friction: Friction = "none",
+    armature: Annotated[bool, typer.Option("--armature", help="Count the motors' reflected inertia too.")] = False,
+    explain: Annotated[
+        str, typer.Option(metavar="LINKS", help="Explain links in words: names with commas, or all.")
+    ] = "",
+    log: Annotated[
+        Path | None, typer.Option(metavar="LOG", help="Say how well this motion excites what can be known.")
+    ] = None,
+    options: AnalyzeOptions,
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown, html, latex or json.")] = "text",
+):
+    """Say which inertial parameters an experiment can reveal, from the kinematics alone."""
+    with refusals():
+        from steelyard.identifiable import analyze_report
+        from steelyard.log import read_log
+        from steelyard.model import load, read_side, side_path
+        from steelyard.prepare import with_motion
+
+        if floating and planar:
+            raise OptionError("The base is either --floating or --planar.")
+        job = options.job()
+        robot = load(model, gravity=job.gravity, folders=job.folders)
+        side = side_path(model) if job.side is None else Path(job.side)
+        robot = read_side(side, robot) if side.exists() or motors else robot
+        text = analyze_report(
+            robot,
+            format=format,
+            width=screen.width if (screen := console()).is_terminal else None,
+            explain="all" if explain == "all" else words(explain),
+            log=None if log is None else with_motion(read_log(log, robot)),
+            base="floating" if floating else "planar" if planar else None,
+            motion="static" if static else "dynamic",
+            sensors=sensors if sensors in ("joints", "base") else words(sensors),
+            motors=motors,
+            coupling=job.coupling,
+            locked=words(locked),
+            friction=friction_of(friction),
+            armature=armature,
+        )
+    typer.echo(text)
+
+
+@subcommand(
+    "Find and mend wrong models.",
+    "steelyard check robot.urdf",
+    "steelyard check models/ --select SY1,SY2 --format sarif > models.sarif",
+    "steelyard check robot.urdf --fix robot_fixed.urdf",
+    "steelyard check robot.urdf --fix=SY304 -o robot_fixed.urdf",
+    status="0 clean; 1 findings (with --fix: those that remain); 2 a model could not be checked.",
+)
+def check(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF or MJCF files, or folders of them.")],
+    *,
+    fix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OUT|WHAT",
+            help="Write a copy with errors mended: a file, or a folder for several models. Or what is mended, into "
+            "--out: errors, all, or rule codes with commas.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="OUT", help="Where the repaired copy goes, with --fix WHAT.")
+    ] = None,
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json, sarif or markdown.")] = "text",
+    select: Annotated[str, typer.Option(metavar="CODES", help="Only these rules: codes or beginnings, commas.")] = "",
+    ignore: Annotated[str, typer.Option(metavar="CODES", help="Not these rules.")] = "",
+    strict: Annotated[bool, typer.Option("--strict", help="Let findings of severity info fail too.")] = False,
+    options: FolderOptions,
+):
+    """Find wrong inertias, units, limits and paths in robot models, and mend them."""
+    from steelyard.check import check_models
+
+    code = check_models(
+        models,
+        fix=fix,
+        out=out,
+        format=format,
+        select=words(select),
+        ignore=words(ignore),
+        strict=strict,
+        folders=options.job().folders,
+    )
+    raise typer.Exit(code)
+
+
+@subcommand(
+    "Write URDF as MJCF, or MJCF as URDF.",
+    "steelyard convert arm.urdf arm.xml",
+    "steelyard convert quadruped.urdf quadruped.xml --floating",
+    "steelyard convert result/arm_identified.xml arm_identified.urdf",
+)
+def convert(
+    model: Model,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write: .urdf, or .xml for MJCF.")],
+    *,
+    options: ConvertOptions,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Write a robot in the other format, read back and compared: bodies, joints, limits, inertials; no meshes."""
+    with refusals():
+        from steelyard.model import format_of, load, save
+
+        job = options.job()
+        robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders)
+        stated = (job.floating, job.gravity) != (None, None)
+        if robot.source and robot.source.format == format_of(robot, out) and stated:
+            raise OptionError(
+                f"{out} has the format of {model}: a copy of the file, which keeps its base and gravity. Leave out "
+                "--floating, --fixed and --gravity, or choose the other format."
+            )
+        written = save(robot, out)
+    if as_json:
+        files = [str(path) for path in written.files]
+        show_json({"files": files, "changed": list(written.changed), "notes": [*robot.notes, *written.notes]})
+    elif not quiet:
+        mass = float(robot.inertias[:, 0].sum())
+        typer.echo(f"Wrote {out}: {robot.nb} bodies, {robot.nv} degrees of freedom, {mass:.6g} kg that move.")
+        notes = (*robot.notes, *written.notes)
+        less = ", but for what follows" if notes else ""
+        typer.echo(f"Read back, it is the same robot in kinematics, inertias and joint properties{less}.")
+        for note in notes:
+            typer.echo(f"- {note}")
+    raise typer.Exit(DONE)
+
+
+@subcommand(
+    "Inertia of a mesh.",
+    "steelyard mesh bracket.stl --density 2700",
+    "steelyard mesh gripper.stl --scale 0.001 --mass 0.85 --draw gripper.png",
+)
+def mesh(
+    path: Annotated[Path, typer.Argument(metavar="MESH", help="Closed triangle mesh: STL, OBJ, PLY, GLB, ...")],
+    density: Annotated[
+        float | None, typer.Option(metavar="KG/M3", help="Density. [default: 1000]", show_default=False)
+    ] = None,
+    mass: Annotated[float | None, typer.Option(metavar="KG", help="Mass, instead of the density.")] = None,
+    scale: Annotated[float, typer.Option(metavar="M", help="Metres per file unit; 0.001 for millimetres.")] = 1.0,
+    draw: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw mesh and covariance ellipsoid to .png or .html.")
+    ] = None,
+    as_json: Json = False,
+):
+    """Inertial parameters of a homogeneous solid given as a mesh, with snippets for URDF and MJCF."""
+    with refusals():
+        from steelyard.report import mesh_report_of
+
+        found = mesh_report_of(path, density=density, mass=mass, scale=scale)
+        if draw is not None:
+            found.draw(draw)
+    for text in found.warnings:
+        typer.echo(f"warning: {text}", err=True)
+    if as_json:
+        show_json(found.as_dict())
+    else:
+        typer.echo(found.as_text())
+    raise typer.Exit(FINDINGS if found.warnings else DONE)
+
+
+@subcommand(
+    "Look at a robot in 3D.",
+    "steelyard view arm.urdf",
+    "steelyard view arm.urdf --estimate result --trajectory traj.csv -o view.html --no-open",
+    "steelyard view arm.urdf --trajectory traj.csv --movie traj.gif",
+)
+def view(
+    model: Model,
+    *,
+    estimate: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Output folder of identify, to be drawn beside the model.")
+    ] = None,
+    trajectory: Annotated[Path | None, typer.Option(metavar="LOG", help="Motion to play, a log of any format.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.html", help="Page to write.")] = Path("view.html"),
+    movie: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Film of the motion too: .gif, or .mp4 where ffmpeg is installed."),
+    ] = None,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Whether a browser opens the page.")] = True,
+    options: FolderOptions,
+    quiet: Quiet = False,
+):
+    """Write a page with a 3D view of a robot, its masses and a motion, and open it. It works offline."""
+    with refusals():
+        from steelyard.viewer import view_files
+
+        folders = options.job().folders
+        lines = view_files(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, folders=folders)
+    if browser:
+        typer.launch(str(out.absolute()))
+    if not quiet:
+        typer.echo("\n".join(lines))
+    raise typer.Exit(DONE)

@@ -1,0 +1,110 @@
+"""`steelyard payload`: what a robot holds."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.app.options import FolderOptions, Json, words
+from steelyard.app.terminal import DONE, FINDINGS, refusals, show_json, subcommand
+
+
+@subcommand(
+    "Identify what a robot holds.",
+    "steelyard payload held.npz --shape hammer.stl --out result",
+    "steelyard payload held.csv --arm arm.urdf --frame flange --hand empty.csv --export franka,ur",
+    "steelyard payload joints.csv --torques --arm arm_identified.urdf --frame flange --json",
+    status="0 done; 1 done, but look at the status and findings first; 2 refused.",
+)
+def payload(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Wrench log, or joint log with --torques: .npz or .csv.")],
+    *,
+    shape: Annotated[
+        Path | None, typer.Option(metavar="MESH", help="Shape in the sensor frame: mesh or point cloud.")
+    ] = None,
+    scale: Annotated[float, typer.Option(metavar="M", help="Metres per unit of the shape's file.")] = 1.0,
+    shape_pose: Annotated[
+        tuple[float, float, float, float, float, float] | None,
+        typer.Option(metavar="X Y Z ROLL PITCH YAW", help="Frame of the shape in the sensor frame, m and rad."),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="auto, density, pmd, pmd-squared, geo, ellipsoid, hull, consistent, ols, rtls."
+        ),
+    ] = "auto",
+    arm: Annotated[Path | None, typer.Option(metavar="MODEL", help="Arm that carries the sensor.")] = None,
+    frame: Annotated[
+        str | None,
+        typer.Option(metavar="LINK", help="Link of the sensor. [default: the last body]", show_default=False),
+    ] = None,
+    torques: Annotated[bool, typer.Option("--torques", help="No sensor: use the joint torques of the arm.")] = False,
+    cutoff: Annotated[float, typer.Option(metavar="HZ", help="Low-pass cutoff with --torques.")] = 10.0,
+    hand: Annotated[
+        Path | None, typer.Option(metavar="LOG", help="The same with an empty hand: finds its weight and the bias.")
+    ] = None,
+    bias: Annotated[bool, typer.Option("--bias", help="Estimate a constant wrench beside the payload.")] = False,
+    axes: Annotated[str, typer.Option(metavar="AXES", help="Axes of wrench and motion: sensor or world.")] = "sensor",
+    negate: Annotated[bool, typer.Option("--negate", help="The sensor reports the reaction.")] = False,
+    gravity: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(metavar="X Y Z", help="In the world, m/s^2. [default: the file's, or 0 0 -9.81]"),
+    ] = None,
+    noise: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="N NM", help="Known noise of force and torque. [default: from the log]"),
+    ] = None,
+    elsewhere: Annotated[
+        bool, typer.Option("--elsewhere", help="The robot is not on the Earth: believe another gravity.")
+    ] = False,
+    options: FolderOptions,
+    export: Annotated[
+        str, typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,ros,urdf,mjcf: print for these controllers.")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder for summary.json and report.html.")
+    ] = None,
+    as_json: Json = False,
+):
+    """Identify what a robot holds, from a wrist force-torque sensor or from joint torques."""
+    with refusals():
+        from steelyard.payload import Request, exports, identify_files, require_formats
+        from steelyard.storage import require_folder
+
+        if out is not None:
+            require_folder(out)  # before the work, not after
+        request = Request(
+            log,
+            method,
+            shape,
+            scale,
+            shape_pose,
+            arm,
+            frame,
+            torques,
+            cutoff,
+            hand,
+            bias,
+            axes,
+            negate,
+            gravity,
+            noise,
+            elsewhere,
+            tuple(map(Path, options.job().folders)),
+        )
+        formats = words(export)
+        require_formats(formats)
+        outcome = identify_files(request)
+        found = outcome.payload
+        exported = exports(found, formats)
+        if out is not None:
+            from steelyard.payload import write_payload
+
+            write_payload(outcome, request, exported, out)
+    left_out = [f"! not exported: {found.status.value}"] if formats and not exported else []
+    texts = [f"# {name}\n{text}" for name, text in exported.items()]
+    if as_json:
+        show_json(found.as_dict() | {"export": "\n\n".join(texts)})
+    else:
+        typer.echo("\n\n".join([found.summary(), *left_out, *texts]))
+    raise typer.Exit(DONE if found.status.usable and not found.findings and not left_out else FINDINGS)

@@ -1,0 +1,122 @@
+"""Subcommands about logs and results: inspect, validate, report."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.app.options import InspectOptions, Json, Quiet, ValidateOptions
+from steelyard.app.terminal import DONE, FINDINGS, console, refusals, show_json, subcommand
+
+
+@subcommand(
+    "Say how good a log is.",
+    "steelyard inspect run.mcap",
+    "steelyard inspect run.csv --model arm.urdf --html health.html",
+    "steelyard inspect run.parquet --model arm.urdf --json",
+    r"""steelyard inspect run.h5 --channels '{"q": "arm/angles"}'""",
+    status="0 healthy; 1 findings; 2 refused.",
+)
+def inspect(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="A log in any format, or the folder of a ROS 2 bag.")],
+    model: Annotated[
+        Path | None, typer.Option(metavar="MODEL", help="Compare with a robot model: delays, wrong signs, units, ...")
+    ] = None,
+    *,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page of its own too, with figures.")
+    ] = None,
+    options: InspectOptions,
+    as_json: Json = False,
+):
+    """Say what a log holds, how good it is, and what to do about what is wrong with it."""
+    with refusals():
+        from steelyard.log import read_log
+        from steelyard.model import load
+        from steelyard.pipeline import inspect as look
+        from steelyard.prepare import corrected
+
+        job = options.job()
+        robot = None if model is None else load(model, gravity=job.gravity, folders=job.folders)
+        read = read_log(log, robot, channels=job.channels, units=job.corrections.units)
+        read = corrected(robot, read, job.corrections)
+        found = look(read, robot)
+        if html is not None:
+            from steelyard.report import write_health_page
+
+            write_health_page(found, read, html, inputs=[log] if model is None else [log, model])
+    if as_json:
+        from steelyard.report import jsonable
+
+        show_json(jsonable(found.as_json()))
+    else:
+        from steelyard.report import health_overview
+
+        console().print(health_overview(found))
+    raise typer.Exit(FINDINGS if found.findings or found.faults else DONE)
+
+
+@subcommand(
+    "Say how well a model meets other logs.",
+    "steelyard validate result run3.csv",
+    "steelyard validate result run3.csv --against arm.urdf",
+    "steelyard validate arm.urdf run3.csv --unit q=deg --json",
+    status="0 done; 1 findings in the log, an error above 25 %, or no better than the other model; 2 refused.",
+)
+def validate(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, or a folder that identify wrote.")],
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs that the model was not made from.")],
+    *,
+    against: Annotated[
+        Path | None, typer.Option(metavar="MODEL", help="Another model, or result, to compare with.")
+    ] = None,
+    options: ValidateOptions,
+    as_json: Json = False,
+):
+    """Torque prediction error of a model, or of the result of an identification, on held-out logs."""
+    with refusals():
+        from steelyard.report import validate_models
+
+        found = validate_models(model, logs, against=against, **options.of_job())
+    if as_json:
+        show_json(found.as_json())
+    else:
+        from rich.console import Group
+        from rich.text import Text
+
+        from steelyard.report import rich_table
+
+        words = [Text(f"- {each.message}") for each in found.findings]
+        console().print(Group(Text(found.headline, style="bold"), *words, Text(), rich_table(found.table())))
+    raise typer.Exit(DONE if found.good else FINDINGS)
+
+
+@subcommand(
+    "Draw a report again, or compare results.",
+    "steelyard report result",
+    "steelyard report march/ april/ may/ --out drift",
+    "steelyard report robot-1/ robot-2/ --json",
+)
+def report(
+    results: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders that identify or payload wrote with --out.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Folder for the report. [default: DIR itself, for one]"),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Draw the report of one result again, or compare several results side by side."""
+    with refusals():
+        from steelyard.app.redraw import again
+
+        view = again(results, out)
+    if as_json:
+        show_json(view.summary)
+    elif not quiet:
+        from steelyard.report import view_overview
+
+        console().print(view_overview(view))
+    raise typer.Exit(DONE)

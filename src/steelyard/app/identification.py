@@ -1,0 +1,131 @@
+"""The whole job from Python: read, fit, validate, and hand over model, summary and report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.app.redraw import drawn
+from steelyard.app.signature import describe
+from steelyard.errors import FitError, choices
+from steelyard.fit import validate
+from steelyard.job import Job, options_of
+from steelyard.model import load, read_known, read_side, save, side_path, write_side
+from steelyard.pipeline import Progress, Result, job_of, run, side_of
+from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, render, staged, summary, write
+from steelyard.storage import require_folder
+from steelyard.terms import TERMS
+
+SUFFIX = "_identified"
+
+
+def identify(
+    model: str | Path,
+    logs: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options,
+) -> Result:
+    """Identify a robot from recorded motion; the same as `steelyard identify`.
+
+    Args:
+        model: path of a URDF or MJCF file; input files are never changed.
+        logs: path of a log or several.
+        out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
+            `report.md` and `curves.npz` (to draw it again), which appear together or not at all; None writes nothing.
+        progress: called with a stage and the share done, 0 to 1.
+        {options}
+
+    Returns:
+        The verified estimate with its intervals, its prediction error on held-out samples, and the diagnosis.
+
+    Raises:
+        SteelyardError: for what cannot be used, with a remedy.
+
+    Example:
+        >>> import steelyard as sy
+        >>> result = sy.identify("arm.urdf", "run.csv", friction=("viscous", "coulomb"))  # doctest: +SKIP
+        >>> result.after.relative_error < result.before.relative_error  # doctest: +SKIP
+        True
+    """
+    if unknown := sorted(set(options) - set(options_of(Job))):
+        raise TypeError(f"identify() has no option {choices(unknown)}; there are {choices(options_of(Job))}.")
+    return carry_out(job_of(model, logs, **options), out=out, progress=progress).result
+
+
+describe(identify)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A result and its summary, which names the files written."""
+
+    result: Result
+    summary: dict
+
+
+def carry_out(job: Job, *, out=None, progress: Progress | None = None) -> Outcome:
+    """Run a job and write its files to `out`, if given. Raises SteelyardError; `out` is then as it was before."""
+    if out is not None:
+        require_folder(out)  # before the work, not after
+    result = run(job, progress=progress)
+    if not result.estimate.status.usable:
+        causes = "".join(f" {fault.message}" for fault in result.diagnosis.faults)
+        raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.{causes}")
+    require_explained(result)
+    if out is None:
+        return Outcome(result, summary(result))
+    with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
+        return Outcome(result, _write(result, stage, out))
+
+
+def require_explained(result: Result) -> None:
+    """Raise FitError where the identified model predicts held-out torques worse than no model at all would."""
+    error = result.after.relative_error
+    if error > NOTHING:
+        causes = "".join(f"\n- {finding.message}" for finding in result.findings)
+        raise FitError(
+            f"Nothing was explained and nothing was written: on held-out samples the identified torque errs by "
+            f"{percent(error)} of the measured one, more than no model at all. Check that model and logs are of the "
+            f"same robot, in the same units and signs.{causes}"
+        )
+
+
+def _write(result: Result, stage: Path, out) -> dict:
+    """Write model, summary and report to the folder `stage`, which will become `out`. Returns the summary."""
+    model = Path(result.job.model)
+    saved = save(result.robot, stage / f"{model.stem}{SUFFIX}{model.suffix}")
+    models = [file.relative_to(stage).as_posix() for file in saved.files]
+    in_model = load(saved.path, folders=_folders(result)).loop_names if result.robot.loops else ()
+    if result.job.rotors or set(result.robot.loop_names) - set(in_model):
+        models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
+    found = summary(result, out=out, files=[*models, *FILES], notes=[*saved.notes, *_unwritten(result, saved.path)])
+    record = Record(found, curves(result))
+    write(record, stage)
+    render(drawn(record, stage, result.job.folders), stage)
+    return found
+
+
+def _folders(result: Result) -> tuple[Path, ...]:
+    """Folders of the files that the given model names, and a copy of it."""
+    return () if result.prior.source is None else result.prior.source.folders
+
+
+def _unwritten(result: Result, path: Path):
+    """What the model file cannot hold, and what that costs."""
+    unstated = [term for term in result.estimate.layout.terms if TERMS[term].stated is None]
+    if unstated:
+        yield f"Of friction, {choices(unstated)} has no place in a model file and is in the summary only."
+    if result.job.coupling:
+        yield "Motors shared by joints have no place in a model file; they are in the summary only."
+    side = side_of(result.job)
+    if side is not None and any(read_known(side, result.prior).words()):
+        yield f"What {side.name} knows of links is not written again; --side reads it for another model, too."
+    written = load(path, floating=result.job.floating, gravity=result.job.gravity, folders=_folders(result))
+    rotors, side = result.job.rotors, side_path(path)
+    if side.exists():
+        written = read_side(side, written)
+    error, full = validate(written, result.held_out, rotors=rotors).relative_error, result.after.relative_error
+    if error > 1.01 * full:
+        which = "The model and side files" if side.exists() else "The model file"
+        yield f"{which} alone: held-out torques to {error:.2%}; with what has no place there, {full:.2%}."

@@ -1,0 +1,275 @@
+"""Findings as text, JSON, SARIF 2.1.0 and Markdown; for people, files with one cause are one line."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+import numpy as np
+
+from steelyard.check.catalog import BY_CODE, RULES
+from steelyard.check.findings import Finding, Findings
+from steelyard.check.repaired_copy import Repair
+from steelyard.model import Inertial, package_named
+
+NAMED = 3  # files of a line
+WORDS = {
+    "SY601": "do not exist",
+    "SY602": "cannot be read",
+    "SY603": "are outside the model's package and were not opened",
+    "SY604": "were not checked, because they could not be looked for",
+}
+NOT_BESIDE = "were not checked, because it is not beside the model"
+
+
+def group_by_file(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, those of one rule about files of one package or folder as one, in the line of the first."""
+    groups: dict[tuple, list[Finding]] = {}
+    for number, each in enumerate(findings):
+        alone = not each.file or each.code not in WORDS
+        groups.setdefault((number,) if alone else (each.path, each.code, each.severity, _home(each.file)), []).append(
+            each
+        )
+    return [_together(group) for group in groups.values()]
+
+
+def _home(file: str) -> str:
+    """Where a file is, in words."""
+    package = package_named(file)
+    if package:
+        return f"of package '{package}'"
+    if package is not None:
+        return "whose address names no package"
+    return f"in '{PurePosixPath(file).parent}'"
+
+
+def _together(group: list[Finding]) -> Finding:
+    first, files = group[0], list(dict.fromkeys(each.file for each in group))
+    if len(files) == 1:
+        return first
+    named = ", ".join(PurePosixPath(file).name for file in files[:NAMED])
+    more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
+    absent = first.code == "SY604" and package_named(first.file)
+    return replace(
+        first,
+        message=f"{len(files)} files {_home(first.file)} {NOT_BESIDE if absent else WORDS[first.code]}: "
+        f"{named}{more} (lines {first.line} to {group[-1].line}).",
+    )
+
+
+FORMATS = ("text", "json", "sarif", "markdown")
+COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def text(findings: Findings, repairs: Sequence[Repair] = (), *, colour: bool = False) -> str:
+    """Lines `file:line: CODE message`, repairs, and a count; ANSI colours when asked for."""
+    import io
+
+    from rich.console import Console
+    from rich.text import Text
+
+    stream = io.StringIO()
+    console = Console(
+        file=stream, force_terminal=colour, no_color=not colour, color_system="standard" if colour else None
+    )
+    for f in group_by_file(findings):
+        line = Text(f"{f.path}:{f.line}: ")
+        line.append(f"{f.code} {f.severity}", style=COLOURS[f.severity])
+        line.append(f" {f.message} {f.remedy}")
+        console.print(line, soft_wrap=True, highlight=False)
+    for note in findings.notes:
+        console.print(Text(f"note: {note}"), soft_wrap=True, highlight=False)
+    for each in repairs:
+        for line in repair_lines(each):
+            console.print(Text(line), soft_wrap=True, highlight=False)
+    console.print(Text(count_line(findings)), soft_wrap=True, highlight=False)
+    return stream.getvalue()
+
+
+def count_line(findings: Findings) -> str:
+    """Number of findings by severity and of files."""
+    files = f"{len(findings.files)} model{'s' * (len(findings.files) != 1)} checked"
+    if not findings.items:
+        return f"{files}: nothing found."
+    words = {"error": "errors", "warning": "warnings", "info": "notes"}
+    counted = [f"{n} {words[s] if n != 1 else words[s][:-1]}" for s, n in findings.counts.items() if n]
+    return f"{files}: {', '.join(counted)}."
+
+
+def repair_lines(repair: Repair) -> list[str]:
+    """Every change with its numbers before and after, and the effect on joint torques."""
+    lines = [f"{repair.source} -> {repair.path}: {len(repair.changes)} inertials mended"]
+    for name, change in zip(repair.names, repair.changes, strict=True):
+        lines.append(f"  {name} ({', '.join(change.codes)}): {'; '.join(change.how)}")
+        lines += [
+            f"    {label:<28} {old} -> {new}" for label, old, new in _rows(change.before, change.after) if old != new
+        ]
+    if repair.effects is None:
+        lines.append("  effect on torques: unknown, because the model as it was cannot be used as a robot")
+    for each in sorted(repair.effects or (), key=lambda e: -e.change):
+        if each.change > 1e-9:
+            lines.append(
+                f"  torque of {each.joint}: rms {each.before:.4g}, changed by rms {each.change:.4g} over random motions"
+            )
+    if repair.left:
+        codes = ",".join(repair.left)
+        lines.append(f"  not mended, because the model may be right: {codes} (--fix=all, or --fix={codes})")
+    left = repair.remaining.counts
+    lines.append(f"  a second check finds {left['error']} errors, {left['warning']} warnings, {left['info']} notes")
+    return lines
+
+
+def _rows(before: Inertial | None, after: Inertial) -> list[tuple[str, str, str]]:
+    def numbers(values) -> str:
+        return " ".join(f"{value:.6g}" for value in np.ravel(values))
+
+    def row(label, get):
+        return label, "none" if before is None else numbers(get(before)), numbers(get(after))
+
+    six = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
+    return [
+        row("mass [kg]", lambda i: i.mass),
+        row("centre of mass [m]", lambda i: i.com),
+        row("ixx ixy ixz iyy iyz izz", lambda i: i.tensor[six]),
+    ]
+
+
+def to_json(findings: Findings, repairs: Sequence[Repair] = (), errors: Sequence[str] = ()) -> str:
+    """One JSON object, `schema` 1. Numbers that are not finite are null."""
+    items = [
+        {
+            "code": f.code,
+            "name": BY_CODE[f.code].name,
+            "severity": f.severity,
+            "path": f.path,
+            "line": f.line,
+            "element": f.element,
+            "file": f.file or None,
+            "message": f.message,
+            "remedy": f.remedy,
+        }
+        for f in findings
+    ]
+    document = {
+        "schema": 1,
+        "files": [str(path) for path in findings.files],
+        "counts": findings.counts,
+        "findings": items,
+        "notes": list(findings.notes),
+        "errors": list(errors),
+        "repairs": [_repair_object(each) for each in repairs],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _repair_object(repair: Repair) -> dict:
+    changes = [
+        {
+            "element": name,
+            "codes": list(change.codes),
+            "how": list(change.how),
+            "before": None if change.before is None else _inertial_object(change.before),
+            "after": _inertial_object(change.after),
+        }
+        for name, change in zip(repair.names, repair.changes, strict=True)
+    ]
+    effects = None
+    if repair.effects is not None:
+        effects = [
+            {"joint": e.joint, "rms_before": _finite(e.before), "rms_change": _finite(e.change)} for e in repair.effects
+        ]
+    files = [str(path) for path in repair.files]
+    return {
+        "source": str(repair.source),
+        "files": files,
+        "changes": changes,
+        "left": list(repair.left),
+        "torques": effects,
+    }
+
+
+def _inertial_object(inertial: Inertial) -> dict:
+    six = inertial.tensor_in_part[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
+    return {
+        "mass": _finite(inertial.mass),
+        "com": [_finite(x) for x in inertial.com],
+        "inertia_com": dict(zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), map(_finite, six), strict=True)),
+    }
+
+
+def _finite(value) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def sarif(findings: Findings, errors: Sequence[str] = ()) -> str:
+    """SARIF 2.1.0, as code-scanning services read it. Paths below the working directory are relative."""
+    from importlib.metadata import version
+
+    rules = [
+        {
+            "id": rule.code,
+            "name": "".join(word.capitalize() for word in rule.name.split("-")),
+            "shortDescription": {"text": rule.title + "."},
+            "defaultConfiguration": {"level": LEVELS[rule.severity]},
+        }
+        for rule in RULES
+    ]
+    order = {rule.code: i for i, rule in enumerate(RULES)}
+    driver = {"name": "steelyard", "semanticVersion": version("steelyard"), "rules": rules}
+    invocation: dict = {"executionSuccessful": not errors}
+    if errors:
+        invocation["toolExecutionNotifications"] = [{"level": "error", "message": {"text": each}} for each in errors]
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "utf16CodeUnits",
+        "results": [_sarif_result(f, order[f.code]) for f in findings],
+        "invocations": [invocation],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def _sarif_result(finding: Finding, rule: int) -> dict:
+    place = {
+        "physicalLocation": {"artifactLocation": {"uri": _uri(finding.path)}, "region": {"startLine": finding.line}},
+        "logicalLocations": [{"fullyQualifiedName": finding.element}],
+    }
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": rule,
+        "level": LEVELS[finding.severity],
+        "message": {"text": f"{finding.message} {finding.remedy}"},
+        "locations": [place],
+    }
+
+
+def _uri(path: str) -> str:
+    full = Path(path).absolute()
+    try:
+        return quote(full.relative_to(Path.cwd()).as_posix())
+    except ValueError:
+        return full.as_uri()
+
+
+def markdown(findings: Findings, repairs: Sequence[Repair] = ()) -> str:
+    """A table a model, for a pull request or a page."""
+    lines = []
+    grouped: dict[str, list[Finding]] = defaultdict(list)
+    for finding in group_by_file(findings):
+        grouped[finding.path].append(finding)
+    for path, items in grouped.items():
+        lines += [f"### {_cell(path)}", "", "| line | code | severity | finding | remedy |", "|---:|---|---|---|---|"]
+        lines += [f"| {f.line} | {f.code} | {f.severity} | {_cell(f.message)} | {_cell(f.remedy)} |" for f in items]
+        lines.append("")
+    for each in repairs:
+        lines += ["```", *repair_lines(each), "```", ""]
+    return "\n".join([*lines, count_line(findings), ""])
+
+
+def _cell(value: str) -> str:
+    for raw, safe in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("\n", " ")):
+        value = value.replace(raw, safe)
+    return value

@@ -1,0 +1,159 @@
+"""Repair: a copy of the model with mended inertials, verified before it appears."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from steelyard import storage
+from steelyard.check.catalog import BY_CODE, ERRORS, mendable, selected
+from steelyard.check.findings import Findings
+from steelyard.check.linter import look
+from steelyard.check.mend import Change, mend
+from steelyard.dynamics import inverse_dynamics
+from steelyard.errors import ModelError
+from steelyard.model import Inertial, Robot, Sketch, allowed_folders, edit_inertials, load, read_sketch
+
+SAMPLES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """Torques of one degree of freedom over random motions: rms before, and rms of the change, N m or N."""
+
+    joint: str
+    before: float
+    change: float
+
+
+def effect(before: Path, after: Path, folders) -> tuple[Effect, ...] | None:
+    """Effect of a repair on every degree of freedom; None when one of the files cannot be used as a robot.
+
+    folders: whose files they may name.
+    """
+    try:
+        old, new = load(before, folders=folders), load(after, folders=folders)
+    except ModelError:
+        return None
+    q, v, a = _motions(old)
+    tau, tau_new = inverse_dynamics(old, q, v, a), inverse_dynamics(new, q, v, a)
+    rms, change = (np.sqrt(np.mean(np.square(x), axis=0)) for x in (tau, tau_new - tau))
+    return tuple(Effect(*row) for row in zip(old.dof_names, rms.tolist(), change.tolist(), strict=True))
+
+
+def _motions(robot: Robot):
+    """Positions within the limits (at most pi), velocities and accelerations of order one; always the same."""
+    rng = np.random.default_rng(0)
+    lower, upper = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
+    q = rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), size=(SAMPLES, robot.nq))
+    for joint, where in zip(robot.joints, robot.q_slices, strict=True):
+        if joint.kind in ("spherical", "free"):
+            quaternion = rng.normal(size=(SAMPLES, 4))
+            q[:, where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+    return q, rng.normal(size=(SAMPLES, robot.nv)), rng.normal(size=(SAMPLES, robot.nv))
+
+
+SAME = 1e-9  # relative; decimals of an orientation leave rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """What was written.
+
+    source, path: the model and its repaired copy. files: every file written. changes: one a mended link, its name in
+    `names`. effects: torques before and after a degree of freedom, None when the source cannot be used as a robot.
+    remaining: what a second check still finds.
+    """
+
+    source: Path
+    path: Path
+    files: tuple[Path, ...]
+    names: tuple[str, ...]
+    changes: tuple[Change, ...]
+    effects: tuple[Effect, ...] | None
+    remaining: Findings
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Codes of findings that remain and that a repair asked for them would mend."""
+        return tuple(code for code in self.remaining.codes if BY_CODE[code].repairs)
+
+
+def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=(), folders=()) -> Repair:
+    """Write a repaired copy of a model to `out`; the file itself is never changed, all else in it stays byte for byte.
+
+    fix: what is mended: "errors", which no body can have; "all", warnings too, which a right model may have (a
+    counterweight that is not drawn); or rule codes and beginnings of codes. select, ignore: rules that look, as for
+    `run`, and so are folders. A copy without changes is written when nothing can be mended. Raises ModelError, with
+    nothing written, for an unreadable model and for a result that does not read back as planned.
+    """
+    path, out = Path(path).absolute(), Path(out).absolute()
+    if out.suffix.lower() != path.suffix.lower() or os.path.isdir(out):  # noqa: PTH112  False for names that cannot be
+        raise ModelError(f"{out}: the repaired copy of {path.name} needs a file name that ends in {path.suffix}.")
+    if os.path.exists(out) and out.samefile(path):  # noqa: PTH110
+        raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
+    rules = selected(select, ignore)
+    wanted = mendable(fix)
+    allowed = allowed_folders(path, folders)
+    sketch = read_sketch(path, folders=folders)
+    mended, changes = mend(sketch, rules, wanted)
+    _require_written(sketch, changes)
+    inertials = {index: change.after for index, change in changes.items()}
+    files = _write(sketch, mended, inertials, out, allowed)
+    remaining = look(read_sketch(out, folders=allowed), rules)
+    names = tuple(sketch.parts[i].name for i in changes)
+    effects = effect(path, out, allowed) if changes else ()
+    return Repair(path, out, files, names, tuple(changes.values()), effects, remaining)
+
+
+def _require_written(sketch: Sketch, changes: dict[int, Change]):
+    """Raise ModelError for parts to be changed that no element of the file stands for."""
+    for index, change in changes.items():
+        if not np.isfinite(change.after.tensor_in_part).all():
+            raise ModelError(
+                f"{sketch.path}: the inertial of '{sketch.parts[index].name}' is beyond what numbers hold. Correct its "
+                "mass."
+            )
+        if sketch.parts[index].place.element == "mujoco":
+            raise ModelError(
+                f"{sketch.path}: body '{sketch.parts[index].name}' is made by a generator, so its inertial cannot be "
+                "edited. Save the compiled model (MjSpec.to_xml) and repair that."
+            )
+
+
+def _write(sketch: Sketch, mended: Sketch, inertials: dict[int, Inertial], out: Path, folders) -> tuple[Path, ...]:
+    final = edit_inertials(sketch, inertials, out, folders)
+    try:
+        with storage.folders_above(out), storage.temporary_files() as temporary:
+            trial = storage.draft_of(out)
+            for name, content in edit_inertials(sketch, inertials, trial, folders):
+                temporary.append(name)
+                name.write_bytes(content)
+            _verify(mended, read_sketch(trial, meshes=False, folders=folders), out)
+            for (target, content), name in zip(final, temporary, strict=True):
+                name.write_bytes(content)
+                name.replace(target)
+    except OSError as error:
+        raise ModelError(f"{out} cannot be written: {error.strerror or error}.") from error
+    return tuple(target for target, _ in final)
+
+
+def _verify(planned: Sketch, found: Sketch, out: Path):
+    """Raise ModelError unless every inertial reads back as planned, those of untouched parts included."""
+    if [p.name for p in planned.parts] != [p.name for p in found.parts]:
+        raise ModelError(f"{out} was not written: it would not read back with the same {planned.word}s.")
+    for part, other in zip(planned.parts, found.parts, strict=True):
+        if not _same(part.inertial, other.inertial):
+            raise ModelError(f"{out} was not written: the inertial of '{part.name}' would not read back as planned.")
+
+
+def _same(a: Inertial | None, b: Inertial | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    pairs = ((a.mass, b.mass), (a.com, b.com), (a.tensor_in_part, b.tensor_in_part))
+    return all(
+        np.allclose(x, y, rtol=SAME, atol=SAME * float(np.nanmax(np.abs(x), initial=0.0)), equal_nan=True)
+        for x, y in pairs
+    )

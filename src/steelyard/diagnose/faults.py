@@ -1,0 +1,452 @@
+"""The catalogue of faults: every code that a finding of a robot's log can have, each once.
+
+Severity and remedy of what a diagnosis finds, the choices of `--accept`, and `docs/troubleshooting.md`
+(`python -m tools.troubleshooting`) come from these records. A new fault is one record here, and a test that finds it.
+"""
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from steelyard.log import Finding
+
+Severity = Literal["fatal", "warning"]
+Origin = Literal["diagnosis", "log", "inspection"]
+
+
+@dataclass(frozen=True)
+class FaultRecord:
+    """What is known of a kind of fault.
+
+    code: as findings have it. origin: what finds it: the diagnosis of a fit, the checks of a log, or its inspection.
+    severity: `fatal` where masses identified in spite of it would be meaningless; checks of logs are milder where they
+    are not sure. meaning: one sentence. remedy: what to do; `{joint}` stands for the joint that it concerns. option: of
+    the command line, that undoes it; empty where none does. acceptable: whether `--accept CODE` goes on in spite of it.
+    """
+
+    code: str
+    origin: Origin
+    severity: Severity
+    meaning: str
+    remedy: str
+    option: str = ""
+    acceptable: bool = False
+
+
+def _diagnosis(code: str, severity: Severity, meaning: str, remedy: str, option: str = "") -> FaultRecord:
+    return FaultRecord(code, "diagnosis", severity, meaning, remedy, option, acceptable=severity == "fatal")
+
+
+RECORDS = (
+    _diagnosis(
+        "degrees",
+        "fatal",
+        "Joint angles are in degrees.",
+        'Convert q (and v) to radians, or read the log with units={{"q": "deg"}}.',
+        "--unit q=deg",
+    ),
+    _diagnosis(
+        "gravity",
+        "fatal",
+        "Gravity points another way in the model than at the robot.",
+        "Correct the pose of the robot's base, or gravity.",
+        "--gravity X Y Z",
+    ),
+    _diagnosis(
+        "gravity_compensated",
+        "fatal",
+        "Torques hold no gravity, or part of it, because a controller took it off.",
+        "Log torques before gravity compensation, or give the model that the controller takes gravity from "
+        "(--gravity-model MODEL).",
+        "--gravity-compensated, --gravity-model MODEL or --gravity 0 0 0",
+    ),
+    _diagnosis(
+        "torque_sign",
+        "fatal",
+        "The torque of one joint has the opposite sign.",
+        "Negate tau of {joint} in the log.",
+        "--scale tau:JOINT=-1",
+    ),
+    _diagnosis(
+        "torque_sign_all",
+        "fatal",
+        "Every torque has the opposite sign, as of a load that the joint feels.",
+        "Negate tau in the log.",
+        "--scale tau:all=-1",
+    ),
+    _diagnosis(
+        "position_sign",
+        "fatal",
+        "The position of one joint has the opposite sign.",
+        "Negate q (and v, a) of {joint} in the log, or turn the joint's axis around in the model.",
+        "--scale q:JOINT=-1",
+    ),
+    _diagnosis(
+        "joint_direction",
+        "fatal",
+        "One joint turns the other way in the log than in the model: its position and torque are both negated.",
+        "Negate q (and v, a) and tau of {joint} in the log, or turn the joint's axis around in the model.",
+        "--scale JOINT=-1",
+    ),
+    _diagnosis(
+        "joint_order",
+        "fatal",
+        "Columns of the log belong to other joints: of positions, of torques or of both.",
+        "Name the columns rightly.",
+        "--order JOINT,JOINT,...",
+    ),
+    _diagnosis(
+        "motor_current",
+        "fatal",
+        "Each joint's torque is in a unit of its own, as motor currents and motor-side torques are.",
+        "Multiply by torque constant and gear ratio of each drive (--scale tau:JOINT=FACTOR), or have the gains found, "
+        "best with a further log that carries a known load (--load LINK=KG:LOG); without, the nominal model's masses "
+        "decide.",
+        "--drive-gains",
+    ),
+    _diagnosis(
+        "torque_unit",
+        "fatal",
+        "Every torque is off the nominal model's by one common factor.",
+        "Check the unit of tau (N mm, per cent of the rated torque, motor current, motor side of the gear).",
+        "--unit tau=mNm or --scale tau:all=FACTOR",
+    ),
+    _diagnosis(
+        "torque_scale",
+        "warning",
+        "The torque of one joint disagrees with the other joints about the links that it moves, by a factor.",
+        "Check gear ratio, torque constant and unit of {joint}.",
+        "--scale tau:JOINT=FACTOR",
+    ),
+    _diagnosis(
+        "delay",
+        "warning",
+        "Torques come later or earlier than the motion.",
+        "Shift tau against q before identification, or record both with one clock.",
+        "--delay JOINT=S or --delay auto",
+    ),
+    _diagnosis(
+        "position_offset",
+        "warning",
+        "The zero of a joint's encoder is elsewhere than in the model.",
+        "Check the encoder's zero, or add it to q.",
+        "--offset JOINT=RAD",
+    ),
+    _diagnosis(
+        "gravity_tilt",
+        "warning",
+        "The base leans by half a degree or more.",
+        "Level the base, or say where gravity points.",
+        "--gravity X Y Z",
+    ),
+    _diagnosis(
+        "coupled_joints",
+        "warning",
+        "Two joints feel each other's speed, as joints that share a motor or a gear do.",
+        "Identify the motor that they share.",
+        "--coupling JOINT+JOINT",
+    ),
+    _diagnosis(
+        "joint_spring",
+        "warning",
+        "A spring, a compensator or a stiff cable pulls a joint to a rest position.",
+        "Estimate it beside the links: in Python accumulate(robot, log, springs=['{joint}']).",
+    ),
+    _diagnosis(
+        "payload",
+        "warning",
+        "One link alone is heavier than in the model.",
+        "Is something mounted on it? Add it to the model, or identify without it.",
+    ),
+    _diagnosis(
+        "missing_mass",
+        "warning",
+        "One link alone is lighter than in the model.",
+        "Is a part missing that the model has? Remove it from the model.",
+    ),
+    _diagnosis(
+        "reversal_friction",
+        "warning",
+        "The torque error of a joint is larger at standstill and reversals than elsewhere.",
+        "Leave slow samples out (identify --reversal-weight 0), or record a motion that turns less often.",
+        "--reversal-weight 0",
+    ),
+    _diagnosis(
+        "record_longer",
+        "warning",
+        "Torques are clipped or samples few, so that the log does not show what a longer one would.",
+        "Record so many times as long as the finding says, at 500 Hz, or at a speed that reaches no limit.",
+    ),
+    _diagnosis(
+        "model_class",
+        "warning",
+        "Rigid links with this friction leave much of the torque, and the residual is no noise.",
+        "Look for what the model lacks (gravity compensator, coupled joints, elastic gears, other kinematics) or "
+        "for a mistake in the log that has no name here.",
+    ),
+    _diagnosis(
+        "not_physical",
+        "warning",
+        "A fit without physical consistency is far better, for no reason that has a name.",
+        "Check signs, frames and kinematics of the model against the robot; the named tests found none of the "
+        "common mistakes.",
+    ),
+    FaultRecord("few_samples", "log", "fatal", "The log has fewer than 20 samples.", "Record a longer log."),
+    FaultRecord(
+        "not_finite",
+        "log",
+        "fatal",
+        "A channel holds NaN or infinity.",
+        "Leave these samples out: delete the lines, or select finite samples in Python.",
+    ),
+    FaultRecord(
+        "time_order", "log", "fatal", "Time goes back.", "Sort the samples, or split the file at each restart."
+    ),
+    FaultRecord("time_duplicate", "log", "fatal", "Time stands still.", "Keep one sample of each time stamp."),
+    FaultRecord(
+        "no_torque",
+        "log",
+        "fatal",
+        "The log has no torque channel.",
+        "Name the columns tau_JOINT, or say which they are; motor currents will do, with --drive-gains.",
+        "--channels MAP",
+    ),
+    FaultRecord(
+        "zero_torque",
+        "log",
+        "fatal",
+        "Torque is zero in every sample of every joint.",
+        "Check which columns hold the torque.",
+        "--channels MAP",
+    ),
+    FaultRecord(
+        "zero_torque_joint",
+        "log",
+        "warning",
+        "Torque of one joint is zero in every sample.",
+        "If the joint stood still, make it a fixed joint of the model.",
+    ),
+    FaultRecord(
+        "time_unit",
+        "log",
+        "fatal",
+        "Time stamps are in ms, us or ns; a warning where only long steps suggest it.",
+        "Say the unit of the stamps.",
+        "--unit t=ms",
+        acceptable=True,
+    ),
+    FaultRecord(
+        "no_velocity",
+        "log",
+        "fatal",
+        "Positions hold quaternions, and there are no velocities.",
+        "Record the twist [v; w] of a free base in its own axes, and the angular velocity of ball joints.",
+    ),
+    FaultRecord(
+        "base_convention",
+        "log",
+        "fatal",
+        "Pose and twist of a free base are in another convention.",
+        "Say the convention that the finding names.",
+        "--base CONVENTION",
+        acceptable=True,
+    ),
+    FaultRecord(
+        "base_quaternion",
+        "log",
+        "fatal",
+        "Columns 4 to 7 of q are no quaternion of the base.",
+        "Write q as position in the world, quaternion x y z w, then the joints.",
+    ),
+    FaultRecord(
+        "base_velocity",
+        "log",
+        "warning",
+        "The twist of a free base follows its pose in no convention.",
+        "Check columns and clocks; v holds the twist [v; w] of the base in its own axes.",
+    ),
+    FaultRecord(
+        "wrapped_angle",
+        "log",
+        "fatal",
+        "An angle jumps by a full turn.",
+        "Unwrap it.",
+        "--unwrap JOINT",
+        acceptable=True,
+    ),
+    FaultRecord(
+        "degrees_suspected",
+        "log",
+        "warning",
+        "Most joints turn more than twice around, and nothing says that they do not.",
+        "If q is in degrees, say so.",
+        "--unit q=deg",
+    ),
+    FaultRecord("velocity_degrees", "log", "warning", "Velocities are in degrees.", "Say so.", "--unit v=deg/s"),
+    FaultRecord(
+        "velocity_sign",
+        "log",
+        "warning",
+        "The velocity of a joint has the opposite sign of the rate of its position.",
+        "Negate v of the joint.",
+        "--scale v:JOINT=-1",
+    ),
+    FaultRecord(
+        "velocity_scale",
+        "log",
+        "warning",
+        "The velocity of a joint is the rate of its position times a factor.",
+        "Scale v of the joint.",
+        "--scale v:JOINT=FACTOR",
+    ),
+    FaultRecord(
+        "velocity_mismatch",
+        "log",
+        "warning",
+        "The velocity of a joint is not the rate of its position.",
+        "Check that both columns are of one joint and one clock.",
+    ),
+    FaultRecord(
+        "repeated_sample",
+        "log",
+        "warning",
+        "Samples repeat the one before while the robot moves, because the log was resampled.",
+        "None is needed: identify drops the repeats and spaces the rest evenly (in Python filters.restamp).",
+    ),
+    FaultRecord(
+        "clock_drift",
+        "log",
+        "warning",
+        "The clock of a recording's topic drifts against the recorder's.",
+        'Read the stamps corrected: channels={{"t": "corrected"}}.',
+        "--channels MAP",
+    ),
+    FaultRecord(
+        "stamp_jitter",
+        "log",
+        "warning",
+        "Positions are smoother at even times than at their stamps.",
+        "Take the stamps as even.",
+        "--even-stamps",
+    ),
+    FaultRecord(
+        "jitter",
+        "log",
+        "warning",
+        "Time steps spread by more than 5 % of their median.",
+        "Stamp samples when they are taken, if the recorder can.",
+    ),
+    FaultRecord(
+        "gap",
+        "log",
+        "warning",
+        "Some steps are more than five times as long as the median one; nothing is interpolated across them.",
+        "Look for lost messages in the recorder.",
+    ),
+    FaultRecord(
+        "slow_logging",
+        "log",
+        "warning",
+        "Fewer than 25 samples a second: fast motion and reversals are aliased.",
+        "Record at 500 Hz, or move slowly and for longer.",
+    ),
+    FaultRecord(
+        "saturation",
+        "log",
+        "warning",
+        "Over 1 % of a joint's torques are exactly its extreme value: they look clipped.",
+        "Leave these torques out, or drive the joint less hard.",
+        "--saturation",
+    ),
+    FaultRecord(
+        "limits",
+        "log",
+        "warning",
+        "Positions are outside the model's limits.",
+        "Check the order of the joints and the zeros of their encoders.",
+    ),
+    FaultRecord(
+        "still_joint",
+        "log",
+        "warning",
+        "A joint never moves, so parameters that only its motion shows cannot be identified.",
+        "Record a motion in which it moves.",
+    ),
+    FaultRecord(
+        "coarse_position",
+        "inspection",
+        "warning",
+        "At the usual cutoff, accelerations are over 4 % encoder steps.",
+        "Log the motor's encoder rather than rounded values, or move faster.",
+    ),
+    FaultRecord(
+        "noisy_position",
+        "inspection",
+        "warning",
+        "At the usual cutoff, accelerations are over 4 % noise.",
+        "Log the motor's encoder, or move faster.",
+    ),
+    FaultRecord(
+        "idle_start", "inspection", "warning", "No joint moves at the start of the log.", "Cut these samples off."
+    ),
+    FaultRecord(
+        "idle_end",
+        "inspection",
+        "warning",
+        "No joint moves at the end of the log, which is held out for validation.",
+        "Cut these samples off, or hold out a smaller share.",
+        "--validation SHARE",
+    ),
+)
+CATALOGUE: Mapping[str, FaultRecord] = {each.code: each for each in RECORDS}
+FATAL = frozenset(each.code for each in RECORDS if each.origin == "diagnosis" and each.severity == "fatal")
+"""Codes of faults of a diagnosis that make the identified masses meaningless."""
+ACCEPTABLE = frozenset(each.code for each in RECORDS if each.acceptable)
+"""Codes of fatal findings that `--accept` goes on in spite of."""
+
+
+@dataclass(frozen=True)
+class Fault(Finding):
+    """A fault of model or log that a diagnosis found.
+
+    joint: the degree of freedom it concerns, None for all. evidence: the figures behind it, by name, with the unit in
+    the name. remedy: what to do; the message ends with it.
+    """
+
+    joint: str | None = None
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    remedy: str = ""
+
+
+def fault(
+    code: str,
+    found: str,
+    remedy: str = "",
+    *,
+    joint: str | None = None,
+    options: Iterable[str] = (),
+    **evidence: float,
+) -> Fault:
+    """A fault of the catalogue.
+
+    Args:
+        code: of its record, which says how severe it is.
+        found: what the data says, in a sentence with figures.
+        remedy: where it depends on what was found; by default that of the record.
+        joint: the degree of freedom it concerns.
+        options: of the command line, that undo it.
+        evidence: the figures behind it, by name, with the unit in the name.
+    """
+    record, words = CATALOGUE[code], tuple(options)
+    remedy = remedy or record.remedy.format(joint=joint)
+    remedy = f"{remedy} Option: {shlex.join(words)}" if words else remedy
+    return Fault(
+        code=code,
+        severity=record.severity,
+        message=f"{found} {remedy}",
+        options=words,
+        joint=joint,
+        evidence={name: float(value) for name, value in evidence.items()},
+        remedy=remedy,
+    )

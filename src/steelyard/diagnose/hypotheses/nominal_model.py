@@ -1,0 +1,165 @@
+"""Differences between nominal model and data that have a name: something mounted on a link, torque in another unit.
+
+Both take the nominal model's word for everything else, so they speak only when it explains nearly all of the torque.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.diagnose.case import Case
+from steelyard.diagnose.faults import Fault, fault
+from steelyard.fit import model_parameters, ratios
+from steelyard.inertia import pseudo
+
+TRUST = 0.05  # relative error of the nominal model's torque that is taken for granted when joints are weighed
+EXPLAINED = 0.8  # share of the nominal model's excess error that one link must explain
+AHEAD = 3.0  # times as much of the error as the last link of a chain that every other link must leave
+AHEAD_INSIDE = 10.0  # the same for a link that carries others, where a nominal model is more often just wrong
+NOTICEABLE = 0.03  # share of the torque that the load must make up
+LIGHTEST = 0.05  # kg
+TINY = 1e-24  # of the largest squared column: a column smaller than this is rounding
+SINGULAR = 1e-10  # of the largest eigenvalue at unit diagonal: nothing that the motion shows is smaller
+KNOWN = 0.2  # standard deviation of the load's mass over it, above which the motion does not weigh it
+UNITS = {"mNm": 1e3, "kNm": 1e-3}  # units of torque, in units a N m
+NEAR = 2.0  # factor by which the nominal model's torques may be off all the same
+UNIT = 8.0  # factor between torques; no nominal model is that wrong in every link
+# Of the error without the factor, or without any links, that it may leave: drives alone may explain grippers, light
+# wrists, and flights whose motion is noisy.
+SPARED = 0.25
+GOOD, FAIR = 0.15, 0.35  # share of the torque left, up to which any factor, or that of a unit, explains it
+HOLLOW = 0.05  # negative eigenvalue of a load's pseudo-inertia, over its largest, that noise may leave
+
+
+def torque_unit(case: Case) -> tuple[Fault, Case] | None:
+    """Torques in another unit than N m, and the case in N m: one factor between the nominal links and all joints."""
+    problem = _Problem(case)
+    directions = np.column_stack([problem.torque, problem.regrouping[:, problem.effects]])
+    left, step = problem.left(directions)
+    factor = 1 + step[0]
+    if factor <= 0 or max(factor, 1 / factor) < UNIT or left > SPARED * min(problem.nothing, problem.weightless):
+        return None
+    options = _unit_options(factor)
+    if np.sqrt(left / problem.whole) > (FAIR if options[0] == "--unit" else GOOD):
+        return None
+    found = fault(
+        "torque_unit",
+        f"Torques are {factor:.3g} times what the nominal model needs in every joint.",
+        options=options,
+        factor=factor,
+        relative_error_undone=np.sqrt(left / problem.whole),
+    )
+    return found, case.undone("torque_unit", factor=case.factor / factor)
+
+
+def _unit_options(factor: float) -> tuple[str, ...]:
+    """The unit that is about so many times smaller than N m, or else the factor."""
+    near = [name for name, size in UNITS.items() if max(factor / size, size / factor) < NEAR]
+    return ("--unit", f"tau={near[0]}") if near else ("--scale", f"tau:all={1 / factor:.3g}")
+
+
+class _Problem:
+    """Least squares for departures from the nominal links, by rows that measure torque. Rotors, friction, armature and
+    extras are always free."""
+
+    def __init__(self, case: Case):
+        self.layout = layout = case.layout
+        info = case.information
+        self.nominal = model_parameters(case.robot, layout)
+        self.nominal[layout.links.stop :] = 0.0
+        rms = np.sqrt(info.energy / len(case))
+        weight = 1 / (case.free[1] ** 2 + (TRUST * np.maximum(rms, 1e-9 * rms.max())) ** 2)
+        weight = np.where(ratios(info).groups, 0.0, weight)  # rows without torque fit best at a factor of nothing
+        self.regrouping = info.basis.regrouping
+        G, b = info.squares.weighted(weight), weight @ info.moment
+        base = self.regrouping @ self.nominal
+        self.G, self.b, self.torque = G, b - G @ base, base
+        self.start = float(weight @ info.energy - 2 * b @ base + base @ G @ base)
+        self.whole = float(weight @ info.energy)
+        self.effects = np.arange(layout.links.stop, layout.size)
+
+    @cached_property
+    def everything(self) -> float:
+        """Energy left when all base parameters may move."""
+        return self.left(np.eye(len(self.b)))[0]
+
+    @cached_property
+    def nothing(self) -> float:
+        """Energy left when only effects may."""
+        return self.left(self.regrouping[:, self.effects])[0]
+
+    @cached_property
+    def weightless(self) -> float:
+        """Energy left when links have no mass and only effects may move."""
+        drives = self.regrouping[:, self.effects]
+        b = drives.T @ (self.b + self.G @ self.torque)
+        eigenvalues, axes = self._spectrum(drives)
+        return max(self.whole - float(np.sum((axes.T @ b) ** 2 / eigenvalues)), 0.0)
+
+    def of_body(self, body: int) -> np.ndarray:
+        """(r, 10 + effects) directions in which one body alone departs, and friction."""
+        return self.regrouping[:, np.r_[self.layout.body(body), self.effects]]
+
+    def left(self, directions) -> tuple[float, np.ndarray]:
+        """Energy left when the base parameters may move along directions (r, m), and by how much."""
+        eigenvalues, axes = self._spectrum(directions)
+        b = directions.T @ self.b
+        step = axes @ ((axes.T @ b) / eigenvalues)
+        return max(self.start - 2 * b @ step + step @ directions.T @ self.G @ directions @ step, 0.0), step
+
+    def deviations(self, directions) -> np.ndarray:
+        """(m,) standard deviations of such a step: huge for what the motion does not show."""
+        eigenvalues, axes = self._spectrum(directions)
+        return np.sqrt(axes**2 @ (1 / eigenvalues))
+
+    def _spectrum(self, directions):
+        """Eigenvalues of the Gram matrix along directions, at unit diagonal and above rounding; axes in their units."""
+        G = directions.T @ self.G @ directions
+        diagonal = np.diag(G)
+        scale = 1 / np.sqrt(np.where(diagonal > TINY * diagonal.max(initial=0.0), diagonal, np.inf))
+        eigenvalues, axes = np.linalg.eigh(scale[:, None] * G * scale)
+        return np.maximum(eigenvalues, SINGULAR * max([*eigenvalues[-1:], SINGULAR])), scale[:, None] * axes
+
+
+def load(case: Case) -> Iterator[Fault]:
+    """A load on one link, or a part that is missing."""
+    problem = _Problem(case)
+    excess = problem.nothing - problem.everything
+    if excess < NOTICEABLE**2 * problem.whole or problem.nothing < 4 * problem.everything:
+        return
+    left, change = zip(*(problem.left(problem.of_body(i)) for i in range(case.robot.nb)), strict=True)
+    best = int(np.argmin(left))
+    next_best = min((each for i, each in enumerate(left) if i != best), default=np.inf)
+    explained = (problem.nothing - left[best]) / excess
+    last = case.robot.body_joints[best] not in case.robot.parents
+    if explained < EXPLAINED or next_best < (AHEAD if last else AHEAD_INSIDE) * left[best]:
+        return
+    mass, moment = change[best][0], change[best][1:4]
+    name, nominal = case.robot.body_names[best], case.robot.inertias[best, 0]
+    known = problem.deviations(problem.of_body(best))[0] < KNOWN * abs(mass)
+    if abs(mass) < max(LIGHTEST, 0.02 * nominal) or not known or not _possible(case, best, change[best][:10]):
+        return
+    centre = moment / mass
+    heavier = f"{abs(mass):.3g} kg {'heavier' if mass > 0 else 'lighter'}"
+    where = f"around ({', '.join(f'{x:.3f}' for x in centre)}) m in its frame"
+    yield fault(
+        "payload" if mass > 0 else "missing_mass",
+        f"{name} came out {heavier} than the model ({nominal:.3g} kg), {where}; this alone explains {explained:.0%} "
+        "of what the nominal model gets wrong.",
+        joint=case.robot.joints[case.robot.body_joints[best]].name,
+        mass_kg=mass,
+        x_m=centre[0],
+        y_m=centre[1],
+        z_m=centre[2],
+        share_explained=explained,
+        share_of_next_link=(problem.nothing - next_best) / excess,
+    )
+
+
+def _possible(case: Case, body: int, change) -> bool:
+    """Whether what is there too much, or missing, is a body, and leaves one."""
+    spreads = np.linalg.eigvalsh(
+        pseudo.to_matrix(np.stack([np.sign(change[0]) * change, case.robot.inertias[body] + change]))
+    )
+    return bool((spreads[:, 0] > -HOLLOW * spreads[:, -1]).all() and case.robot.inertias[body, 0] + change[0] > 0)

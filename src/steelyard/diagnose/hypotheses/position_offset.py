@@ -1,0 +1,136 @@
+"""Zeros of encoders elsewhere than in the model: offsets of positions, estimated beside all parameters and friction.
+
+To first order an offset adds the torque's rate of change with that position. What is left of it beside all that
+parameters explain says how well torques show the offset; what it shares with another offset is not known of either.
+What an offset of the last joint does, a turned last link does as well, and an offset about a vertical first axis does
+nothing at all: those are not seen, and harm no torque that the identified model predicts for positions read alike.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, scatter
+from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.faults import Fault, fault
+from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis, surprise
+from steelyard.diagnose.thresholds import CERTAIN, NOISE
+
+SMALLEST = 0.01  # rad or m; less is within what calibration leaves
+USUAL = 0.1  # rad or m by which zeros are off that were set by eye or at a mark
+LEAST = 0.15  # nats a sample that an offset must win if its residual is no noise: friction without a column looks alike
+ROUNDS = 8  # of Gauss-Newton
+LONGEST = 0.4  # rad or m a round
+SETTLED = 1e-4  # rad or m, below which another round changes nothing
+SHOWN = 0.2  # rad or m: an offset known no better is taken for none
+TINY = 1e-300
+SMALL = 3.0  # standard deviations, within which the first step is right enough
+
+
+@dataclass(frozen=True, eq=False)
+class PositionOffsets:
+    """By which positions come short of what the torques say, to be added to them: rad or m, and their covariance.
+
+    offset (nv,), covariance (nv, nv): NaN where torques do not show it, as of a first joint about the vertical, of the
+    last joint of an arm, and of light links. lasting: how many times longer than noise what is left stays alike.
+    """
+
+    offset: np.ndarray
+    covariance: np.ndarray
+    lasting: float
+
+    @property
+    def deviation(self) -> np.ndarray:
+        """(nv,) standard deviations, NaN where torques do not show an offset."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def by_name(self, names: Sequence[str]) -> dict[str, tuple[float, float]]:
+        """Offset and standard deviation of the joints whose torques show theirs. names: (nv,)."""
+        pairs = zip(names, self.offset, self.deviation, strict=True)
+        return {name: (float(x), float(sigma)) for name, x, sigma in pairs if np.isfinite(x)}
+
+    def certain(self, deviations: float) -> tuple[int, ...]:
+        """Degrees whose offset is none by chance, each beside the others: so many standard deviations or more."""
+        return tuple(certain(self.offset, self.covariance, deviations)[0])
+
+
+def position_offsets(case: Case) -> PositionOffsets:
+    """Offsets of all joints, estimated together; those that torques do not show are left out."""
+    offset, covariance = np.full(case.robot.nv, np.nan), np.full((case.robot.nv, case.robot.nv), np.nan)
+    dofs, added = _shown(case)
+    if added is None:
+        return PositionOffsets(offset, covariance, 1.0)
+    changed, found = case, added.coefficients
+    if (np.abs(found) > SMALL * added.deviations * scatter(case, added)).any():
+        found, added, changed = _settled(case, dofs, added)
+    offset[dofs], covariance[np.ix_(dofs, dofs)] = found, added.covariance * scatter(changed, added) ** 2
+    return PositionOffsets(offset, covariance, lasting(changed, added.left))
+
+
+def _shown(case: Case) -> tuple[list[int], Added | None]:
+    """Degrees whose offsets torques show beside each other, and the first step towards these if any."""
+    dofs = np.array([dof for dof in case.dofs if dof in case.robot.scalar_positions], dtype=int)
+    if not len(dofs):
+        return [], None
+    columns = case.regression.position_rates(case.free[0], dofs)
+    added = add_columns(case, columns)
+    least = scatter(case, added) / np.sqrt(np.maximum(np.diag(added.information), TINY))  # if all others were right
+    kept = least <= SHOWN
+    while kept.any():
+        added = add_columns(case, columns[:, :, kept])
+        hidden = added.deviations * scatter(case, added)
+        if hidden.max() <= SHOWN:
+            return dofs[kept].tolist(), added
+        kept[np.flatnonzero(kept)[np.argmax(hidden)]] = False
+    return [], None
+
+
+def _settled(case: Case, dofs: Sequence[int], added: Added | None = None) -> tuple[np.ndarray, Added, Case]:
+    """Offsets (d,) of some degrees by Gauss-Newton, its last step, and the case with positions moved by them.
+
+    added: the first step, if known.
+    """
+    added = _step(case, dofs) if added is None else added
+    offset, changed = np.zeros(case.robot.nv), case
+    for _ in range(ROUNDS):
+        offset[list(dofs)] += np.clip(added.coefficients, -LONGEST, LONGEST)
+        changed = case.undone("position_offset", q=case.regression.moved(offset).q)
+        added = _step(changed, dofs)
+        if (np.abs(added.coefficients) < SETTLED).all():
+            break
+    return offset[list(dofs)], added, changed
+
+
+def _step(case: Case, dofs: Sequence[int]) -> Added:
+    return add_columns(case, case.regression.position_rates(case.free[0], dofs))
+
+
+def hypotheses(case: Case) -> Iterator[Hypothesis]:
+    """The offsets of all joints that are certain, undone together."""
+    found = position_offsets(case)
+    chosen = found.certain(CERTAIN)
+    if not chosen:
+        return
+    offset, added, changed = _settled(case, chosen)
+    deviation = added.deviations * scatter(changed, added)
+    won = gain(case.free_energy, changed.free_energy)
+    large = np.abs(offset) >= SMALLEST
+    if not large.any() or (won < LEAST and found.lasting > NOISE):
+        return
+    order = np.argsort(-np.abs(offset / deviation))
+    named = [_named(case, chosen[k], float(offset[k]), float(deviation[k]), won) for k in order if large[k]]
+    yield free_hypothesis(case, changed, named[0], more=tuple(named[1:]), surprise=surprise(offset, USUAL))
+
+
+def _named(case: Case, dof: int, offset: float, deviation: float, won: float) -> Fault:
+    name = case.robot.dof_names[dof]
+    return fault(
+        "position_offset",
+        f"The position of {name} is {offset:+.4f} ± {deviation:.2g} rad (or m) short of what its torques say: added to "
+        f"q, the residuals fall by {1 - np.exp(-won / len(case.dofs)):.0%}.",
+        joint=name,
+        options=["--offset", f"{name}={offset:.5f}"],
+        offset=offset,
+        deviation=deviation,
+    )

@@ -1,0 +1,8 @@
+"""Thresholds that several tests of a diagnosis share (docs/diagnosis.md has the measurements)."""
+
+EVIDENCE = 9.0  # nats in all: noise alone wins that much in 2e-5 of all tests of one number (chi-square)
+CERTAIN = 4.25  # standard deviations: the same 9 nats, of one figure
+MOST = 0.5  # share of the unexplained energy that a cause leaves, at most, to be one
+NEARLY_ALL = 0.1  # the same where much of the torque stays unexplained
+NOISE = 1.5  # times as long as noise that a residual may stay alike to be called noise
+UNPHYSICAL = 1.0  # nats a sample by which a fit free of physics is better, above which something is wrong

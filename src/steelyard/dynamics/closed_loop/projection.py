@@ -1,0 +1,171 @@
+"""Torques of the independent joints of robots with closed loops (paper D, section 3).
+
+The loops are cut, so the tree's torques are known; virtual work projects them: `tau = Gamma^T tau_tree` (13).
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from steelyard.dynamics.closed_loop.assembly import choose, moved
+from steelyard.dynamics.closed_loop.constraint import jacobian_rate, placed
+from steelyard.dynamics.closed_loop.states import State, named, rate, state
+from steelyard.dynamics.derivatives import inverse_dynamics_derivatives as tree_derivatives
+from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
+from steelyard.dynamics.newton_euler import inverse_dynamics as tree_inverse_dynamics
+from steelyard.dynamics.newton_euler import regressor as tree_regressor
+from steelyard.dynamics.newton_euler import regressor_rows
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, ParameterLayout
+
+
+def inverse_dynamics(robot: Robot, q, v, a, *, actuated=None, start=None):
+    """Torques of the independent joints that produce a motion of a robot with closed loops, without friction.
+
+    q: (..., nq), where entries of passive joints are guesses for closing the loops, or (..., ni), the independent
+    joints only, in the order of the robot's joints. v, a: (..., nv), of which only independent entries count, or
+    (..., ni). actuated: names of the independent joints; by default the robot's motors (`robot.actuated`), or a choice
+    that suits its loops (`closed_loop.independent`). start: (nq,) configuration on the branch of assembly that motions
+    without passive joints are on; the model's own by default.
+
+    Returns (..., ni) in N m or N, armature of all joints included (paper D, (13)). Raises LoopError for loops that
+    cannot be closed and wrong choices of joints, SingularConfigurationError where passive joints are not determined.
+    """
+    at = state(robot, q, v, a, actuated=actuated, start=start)
+    tau = tree_torque(robot, at)
+    return tau.reshape(*at.batch, tau.shape[1])
+
+
+def tree_torque(robot: Robot, at: State):
+    """Torques (n, ni) of the independent joints at a state."""
+    tau = tree_inverse_dynamics(robot, at.q, at.v, at.a)
+    return on_independent_joints(at, tau[..., None])[..., 0]
+
+
+def regressor(robot: Robot, q, v, a, *, actuated=None, start=None):
+    """Regressor of the independent joints' torques, `Gamma^T Y_tree`; arguments as of `closed_loop.inverse_dynamics`.
+
+    Returns (..., ni, 10 nb), in torque per unit of each parameter of `robot.inertias.ravel()`.
+    """
+    at = state(robot, q, v, a, actuated=actuated, start=start)
+    Y = on_independent_joints(at, tree_regressor(robot, at.q, at.v, at.a))
+    return Y.reshape(*at.batch, *Y.shape[1:])
+
+
+def on_independent_joints(at: State, rows):
+    """Rows (n, ni, k) of the independent joints from the tree's (n, nv, k): virtual work."""
+    return np.swapaxes(at.held.gamma, 1, 2) @ rows
+
+
+def gamma(robot: Robot, q, *, actuated=None, start=None):
+    """Gamma (..., nv, ni): `v = Gamma v_independent`, with q as in `closed_loop.inverse_dynamics`."""
+    still = np.zeros(robot.nv)
+    at = state(robot, q, still, still, actuated=actuated, start=start)
+    return at.held.gamma.reshape(*at.batch, *at.held.gamma.shape[1:])
+
+
+def tree_state(robot: Robot, q, v, a, *, actuated=None, start=None):
+    """q (..., nq), v, a (..., nv) of all joints of the tree; arguments as of `closed_loop.inverse_dynamics`.
+
+    The accelerations hold the rate of Gamma: `a = Gamma a_independent + dGamma/dt v_independent`.
+    """
+    at = state(robot, q, v, a, actuated=actuated, start=start)
+    return tuple(x.reshape(*at.batch, x.shape[1]) for x in (at.q, at.v, at.a))
+
+
+def independent(robot: Robot, *, actuated=None) -> tuple[str, ...]:
+    """Names of the independent coordinates, in the order of torques and of narrow q, v and a."""
+    return choose(robot, named(actuated)).names
+
+
+@lru_cache(maxsize=32)
+def with_motors(robot: Robot) -> Robot:
+    """The robot with its motors stated: those it has, or the choice of independent joints that suits its loops.
+
+    Without loops every joint has its own, and the robot is returned as it is.
+    """
+    if not robot.loops:
+        return robot
+    names = choose(robot).names
+    return robot if robot.actuated else robot.with_actuated(name for name in names if name in robot.joint_names)
+
+
+def columns(robot: Robot, layout: ParameterLayout, at: State, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
+    """(n, ni, p) torque of the independent joints per unit of each parameter of a layout.
+
+    direction: (n, nv + s) filtered direction of motion of all degrees and shared motors, if there is one.
+    """
+    q, v, a = (np.ascontiguousarray(x.T) for x in (at.q, at.v, at.a))
+    turning = np.tanh(v / coulomb_width) if direction is None else np.ascontiguousarray(direction.T)
+    full = np.zeros((robot.nv, layout.size, len(at.q)))
+    full[:, layout.inertial] = regressor_rows(robot, q, v, a)
+    for dof in layout.dofs:
+        for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
+            full[dof, column] = effect_column(term, v[dof], a[dof], direction=turning[dof])
+    shared = shared_directions(layout, turning, robot.nv)
+    for i, extra in enumerate(layout.extras):
+        rows = extra_rows(robot, extra, q, v, a, direction=shared.get(i), coulomb_width=coulomb_width)
+        full[list(extra.dofs), layout.extra.start + i] = rows
+    return on_independent_joints(at, np.moveaxis(full, -1, 0))
+
+
+STEP = 1e-40  # of complex steps: derivatives of analytic functions without cancellation
+
+
+@dataclass(frozen=True, eq=False)
+class Derivatives:
+    """Of torques (..., ni) at n states: dtau_dq, dtau_dv, dtau_da, each (..., ni, ni), rows are torques."""
+
+    dtau_dq: np.ndarray
+    dtau_dv: np.ndarray
+    dtau_da: np.ndarray
+
+
+def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, actuated=None, start=None) -> Derivatives:
+    """Derivatives of `closed_loop.inverse_dynamics`, whose arguments they take, exact to rounding.
+
+    Passive joints follow: the derivatives are along the closed loops.
+    """
+    at = state(robot, q, v, a, actuated=actuated, start=start)
+    G = at.held.gamma
+    dv_dq, da_dq, da_dv, turning = _of_motion(robot, at)
+    tree = tree_derivatives(robot, at.q, at.v, at.a)
+    by_q, by_v, by_a = tree.dtau_dq, tree.dtau_dv, tree.dtau_da
+    tau = tree_inverse_dynamics(robot, at.q, at.v, at.a)
+    groups = (
+        on_independent_joints(at, by_q @ G + by_v @ dv_dq + by_a @ da_dq) + np.einsum("nikj,ni->njk", turning, tau),
+        on_independent_joints(at, by_v @ G + by_a @ da_dv),
+        on_independent_joints(at, by_a @ G),
+    )
+    return Derivatives(*(x.reshape(*at.batch, *x.shape[1:]) for x in groups))
+
+
+def _of_motion(robot: Robot, at: State):
+    """Changes of speeds and accelerations (n, nv, ni) with independent coordinates k, and of Gamma (n, nv, k, j).
+
+    With K v = 0 differentiated once and K a + K' v = 0 differentiated again, at the loops' own motions.
+    """
+    held, choice, ni = at.held, at.choice, len(at.choice.independent)
+    G = held.gamma
+
+    def along(u, v, acceleration=None):
+        return rate(robot, choice, held, u, v, acceleration)
+
+    v, a = (np.repeat(x[..., None], ni, axis=2) for x in (at.v, at.a))
+    dv = along(G, v)
+    curved = np.zeros_like(dv)
+    curved[:, choice.dependent] = -held.passive @ _second_rate(robot, at)
+    da_dq = along(G, a) + along(dv, v) + along(v, dv) + curved
+    da_dv = along(G, v) + along(v, G)
+    pairs = along(np.repeat(G, ni, axis=2), np.tile(G, (1, 1, ni)))
+    return dv, da_dq, da_dv, pairs.reshape(*dv.shape, ni)
+
+
+def _second_rate(robot: Robot, at: State):
+    """Change (n, m, ni) of K' v, v held, as each independent coordinate carries the loops along."""
+    columns = []
+    for k in range(len(at.choice.independent)):
+        there = placed(robot, moved(robot, at.q, 1j * STEP * at.held.gamma[:, :, k]))
+        columns.append(jacobian_rate(robot, there, at.v[..., None], at.v[..., None])[..., 0].imag / STEP)
+    return np.stack(columns, axis=-1)

@@ -1,0 +1,329 @@
+"""The Information of logs, streamed: every row of every kind, log by log."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from steelyard.dynamics import choose, with_motors
+from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
+from steelyard.identifiable import Basis, on_tree, regression_basis
+from steelyard.information.engines import CHUNK, ENGINES, Sums
+from steelyard.information.gram import Grams, Squares, Triangles
+from steelyard.information.regression_rows import (
+    Raw,
+    Row,
+    channels_of,
+    raw_columns,
+    recorded_direction,
+    rows_of,
+    weights_of,
+    wrench_of,
+)
+from steelyard.information.row_kinds import (
+    BASE,
+    OF_JOINTS,
+    WEAK,
+    WRENCH,
+    groups_of,
+    independent_rows,
+    joint_rows,
+    kinds_of,
+    link_of,
+    power_rows,
+    refuse_for_loops,
+    sensors_of,
+    weak_rows,
+    wrench_rows,
+)
+from steelyard.information.sums import Information, require_kind
+from steelyard.information.windows import require_windows
+from steelyard.job import FRICTION
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, ParameterLayout, UserColumn, layout_of
+
+CUTOFF = 5.0  # Hz, of the windows of momentum and energy rows: long enough to average noise, short enough for motion
+CHECKPOINT = 2**18  # samples after which what was summed is set aside, safe from an interruption
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionSpec:
+    """What is to be summed: see `accumulate`. kept: (k,) columns."""
+
+    robot: Robot
+    layout: ParameterLayout
+    basis: Basis
+    kept: np.ndarray
+    kinds: tuple[str, ...]
+    sums: str
+    coulomb_width: float
+    cutoff: float
+    engine: str
+    sample_weights: Any = None
+
+    @cached_property
+    def raw(self) -> Raw:
+        """The columns that are summed over samples."""
+        return raw_columns(self.robot, self.layout, self.kept)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        return rows_of(self.raw.robot, self.raw.layout, self.raw.columns)
+
+    @cached_property
+    def group_names(self) -> tuple[str, ...]:
+        return tuple(name for kind in self.kinds for name in groups_of(self.robot, kind))
+
+    def chunk(self, channels, start: int, stop: int) -> tuple:
+        """Samples of q, v, a, tau, direction, samples last. What no row needs may be missing; the direction of motion
+        is then found from v."""
+        q, v, a, tau, direction = (None if x is None else np.ascontiguousarray(x[start:stop].T) for x in channels)
+        return q, v, a, tau, np.tanh(np.asarray(v) / self.coulomb_width) if direction is None else direction
+
+
+class Collector:
+    """Sums over logs of all rows of a regression. before: samples that were summed elsewhere.
+
+    independent: samples whose noise is. complete: whether the sums hold whole logs only.
+    """
+
+    def __init__(self, spec: RegressionSpec, before: int = 0):
+        self.spec, self.count, self.independent, self.complete = spec, 0, 0.0, True
+        fast = "joints" in spec.kinds and spec.sums == "gram" and not spec.robot.loops
+        self.joints = (
+            Sums(spec.robot, spec.layout, spec.kept, spec.coulomb_width, spec.engine, before) if fast else None
+        )
+        make = Triangles if spec.sums == "qr" else Grams
+        k = len(spec.raw.columns)
+        self.others: dict[str, Grams | Triangles] = {
+            kind: make(len(groups_of(spec.robot, kind)), k) for kind in spec.kinds if not (fast and kind == "joints")
+        }
+
+    def add(self, log: Log):
+        """Add a log. Raises LogError, before anything is added, when it cannot be used."""
+        spec = self.spec
+        names = channels_needed(spec)
+        if spec.robot.loops:
+            log.require(*names)
+            log = on_tree(spec.robot, log)
+        found = dict(zip(names, channels_of(spec.robot, log, names), strict=True))
+        wrenches = {
+            kind: wrench_of(log, link_of(kind)) for kind in spec.kinds if kind == BASE or kind.startswith(WRENCH)
+        }
+        if set(spec.kinds) & set(WEAK):
+            require_windows(log, spec.cutoff)
+        q, v, a, tau = (found.get(name) for name in ("q", "v", "a", "tau"))
+        channels = q, v, a, tau, recorded_direction(log, spec.coulomb_width, spec.layout)
+        weights = weights_of(spec.sample_weights, log)
+        if weights is not None and tuple(spec.kinds) != ("joints",):
+            raise LogError(f"log {log.name!r} has masked torques, which go with rows of joints alone.")
+        if spec.robot.loops and weights is not None:
+            weights = weights[:, choose(spec.robot).independent]
+        self.complete = False
+        if self.joints is not None:
+            self.joints.add(*channels, weights)
+        for kind, kept in self.others.items():
+            if kind in WEAK:
+                for piece in weak_rows(spec, kind, log.t, channels, CHUNK):
+                    kept.add(*piece)
+            else:
+                self._add_samples(kind, kept, channels, wrenches.get(kind), weights)
+        self.count += len(log)
+        self.independent += log.effective_samples
+        self.complete = True
+
+    def _add_samples(self, kind: str, kept: Grams | Triangles, channels, wrench, weights=None):
+        for start in range(0, len(channels[0]), CHUNK):
+            chunk = self.spec.chunk(channels, start, start + CHUNK)
+            if kind == "joints" and self.spec.robot.loops:
+                pieces = independent_rows(self.spec, chunk)
+            elif kind == "joints":
+                pieces = joint_rows(self.spec, chunk)
+            elif kind == "power":
+                pieces = power_rows(self.spec, chunk)
+            else:
+                pieces = wrench_rows(self.spec, kind, chunk, wrench[start : start + CHUNK].T)
+            part = None if weights is None else weights[start : start + CHUNK]
+            for group, places, y, target in pieces:
+                kept.add(group, places, y, target, None if part is None else part[:, group])
+
+    def _mixed(self, kind: str):
+        """Sums of one kind in the columns asked for."""
+        squares, moment, energy, triangles, counts = self.others[kind].total()
+        mixed = None if triangles is None else self.spec.raw.mixed_factors(triangles)
+        return *self.spec.raw.mixed(squares, moment), energy, mixed, counts
+
+    def information(self) -> Information:
+        """What was collected. Raises LogError when that is nothing, or beyond the range of numbers."""
+        spec = self.spec
+        if self.count == 0:
+            raise LogError("No samples to accumulate: the log is empty.")
+        share = self.independent / self.count
+        totals = [self._mixed(kind) if kind in self.others else _of_engine(self.joints) for kind in spec.kinds]
+        parts, moment, energy, triangles, counts = zip(*totals, strict=True)
+        squares = Squares.stacked(parts)
+        if not all(np.isfinite(x).all() for x in (squares.flat, *energy)):
+            raise LogError("The sums are beyond the range of numbers: check units and outliers of the log.")
+        return Information(
+            squares=squares,
+            moment=np.concatenate(moment),
+            energy=np.concatenate(energy),
+            counts=np.concatenate(counts),
+            weights=np.ones(len(spec.group_names)),
+            columns=spec.kept,
+            group_names=spec.group_names,
+            layout=spec.layout,
+            basis=spec.basis,
+            robot=spec.robot,
+            coulomb_width=spec.coulomb_width,
+            independence=1.0 if set(spec.kinds) <= set(WEAK) else share,
+            engine="numpy" if self.joints is None else self.joints.engine,
+            factors=np.concatenate(triangles) if spec.sums == "qr" else None,
+        )
+
+
+def _of_engine(joints: Sums | None):
+    """Sums of joint torques as those of other kinds are."""
+    assert joints is not None, "rows that no engine sums are among the others"
+    return *joints.total(), None, joints.counts
+
+
+def channels_needed(spec: RegressionSpec) -> tuple[str, ...]:
+    """Channels of joints that the rows of a spec use; the wrenches beside them."""
+    users = any(extra.function is not None for extra in spec.layout.extras)
+    torque = ("tau",) if set(spec.kinds) & set(OF_JOINTS) else ()
+    return "q", "v", *torque, *(() if set(spec.kinds) <= set(WEAK) and not users else ("a",))
+
+
+def accumulate(
+    robot: Robot,
+    log: Log | Iterable[Log],
+    *,
+    rows: str | Iterable[str] = "joints",
+    friction=FRICTION,
+    armature: bool = False,
+    coupling=(),
+    springs=(),
+    extra: Iterable[UserColumn] = (),
+    rotors: bool = False,
+    columns: str = "base",
+    sums: str = "gram",
+    cutoff: float = CUTOFF,
+    coulomb_width: float = COULOMB_WIDTH,
+    sample_weights: ArrayLike | Callable[[Log], ArrayLike] | None = None,
+    engine: str = "auto",
+) -> Information:
+    """Information of one log or several, streamed in chunks.
+
+    Args:
+        robot: model whose inertias, friction and armature are regressed on; what is not a column keeps the value of the
+            model and is subtracted from tau as known.
+        log: with q, v, a and tau of every joint (`filters.differentiate` fills v and a), or an iterable of logs; with
+            closed loops those of the independent joints will do, see `closed_loop`.
+        rows: what the equations speak of, one kind or several: "joints" (torques), "momentum" or "energy" (the same
+            physics integrated over windows of a low-pass filter, without a), "power" (of all joints together), "base"
+            or "wrench:LINK" (six-axis sensors under the robot or in front of a link, from `log.wrenches`). Every row
+            group has a noise of its own, and the base columns are those that all rows together reveal.
+        friction: any of `terms.friction_terms`.
+        armature: whether armature is estimated.
+        coupling: groups of joints with a common motor, such as `"joint5+joint6"`, `(("joint5", "joint6"),)` or
+            `({"joint5": 1, "joint6": -1},)`, whose inertia and friction act on the sum of their speeds.
+        springs: joints with a linear spring.
+        extra: `UserColumn`s.
+        rotors: whether the robot's motor rotors are bodies with ten columns each; without, they are left aside.
+        columns: "base" (identifiable choice, lossless) or "all".
+        sums: "gram", or "qr" for triangular factors, which lose no digits to ill-conditioned data.
+        cutoff: of the windows of momentum and energy rows, Hz.
+        coulomb_width: half-width of standstill, rad/s.
+        sample_weights: of the squared residuals of rows of joints, (n,) or (n, nv), finite and not negative, times
+            `log.weights`; for several logs a function of each log that returns them. A weight of 2 counts a sample
+            twice, so `info.counts` are sums of weights.
+        engine: "numpy", "numba" (fused kernel, one thread a core), "jax" (in float64 on JAX's device) or "auto", which
+            takes JAX for logs of JAX arrays and the kernel where it pays; they agree to rounding, and the result names
+            the one used. Only Gram matrices of joint torques have a choice.
+
+    Returns:
+        The Information, which adds to others of the same columns. The share of samples whose noise is independent
+        follows from the filters of the logs (`Log.effective_samples`).
+
+    Raises:
+        LogError: for missing or non-finite channels.
+        OptionError: for unknown options, or where JAX is asked for and absent or without float64.
+        StreamInterrupted: when a stream of logs fails or is interrupted; `partial` is that of complete logs.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> robot = sy.library.puma560()
+        >>> q, v, a = np.random.default_rng(0).normal(size=(3, 200, 6))
+        >>> log = sy.Log(t=np.arange(200) / 100, q=q, v=v, a=a, tau=sy.inverse_dynamics(robot, q, v, a))
+        >>> info = sy.accumulate(robot, log, friction=(), armature=True)
+        >>> info.n, len(info.columns)
+        (200, 40)
+    """
+    _check_names(columns, engine, sums)
+    robot = with_motors(robot)
+    kinds = kinds_of(robot, rows)
+    if robot.loops:
+        refuse_for_loops(robot, kinds, engine=engine, rotors=rotors)
+    options = {"friction": friction, "armature": armature, "coupling": coupling, "springs": springs}
+    layout = layout_of(robot, **options, extra=tuple(extra), rotors=rotors)
+    _check_rows(kinds, layout, engine, sums)
+    if sample_weights is not None:
+        _check_weights(sample_weights, kinds, several=not isinstance(log, Log))
+    basis = regression_basis(robot, layout, sensors_of(robot, kinds))
+    kept = basis.columns if columns == "base" else np.arange(layout.size)
+    spec = RegressionSpec(robot, layout, basis, kept, kinds, sums, coulomb_width, cutoff, engine, sample_weights)
+    if isinstance(log, Log):
+        collector = Collector(spec)
+        collector.add(log)
+        return collector.information()
+    return _streamed(spec, log)
+
+
+def _check_names(columns: str, engine: str, sums: str):
+    if columns not in ("base", "all"):
+        raise OptionError(f"columns is 'base' or 'all'; got {columns!r}.")
+    if engine not in ("auto", *ENGINES):
+        raise OptionError(f"engine is one of auto, {choices(ENGINES)}; got {engine!r}.")
+    require_kind(sums)
+
+
+def _check_rows(kinds: Iterable[str], layout: ParameterLayout, engine: str, sums: str):
+    """Refuse engines and columns that rows of these kinds do not have."""
+    if engine in ("numba", "jax") and (sums == "qr" or "joints" not in kinds):
+        raise OptionError(f"Engine '{engine}' makes Gram matrices of joint torques only; leave engine at 'auto'.")
+    if (layout.extras or layout.rotor_names) and not set(kinds) <= set(OF_JOINTS):
+        raise OptionError(
+            "Rotors, couplings, springs and user columns go with rows of joints; leave them out of a spec with wrench "
+            "rows."
+        )
+
+
+def _check_weights(sample_weights, kinds: Iterable[str], *, several: bool):
+    if several and not callable(sample_weights):
+        raise OptionError("sample_weights of several logs is a function that returns those of the log it is given.")
+    if tuple(kinds) != ("joints",):
+        raise OptionError("sample_weights go with rows of joints alone; leave them out of a spec with others.")
+
+
+def _streamed(spec: RegressionSpec, logs: Iterable[Log]) -> Information:
+    done, seen, read, collector = None, 0, 0, Collector(spec)
+    try:
+        for log in logs:
+            collector.add(log)
+            read += 1
+            if collector.count >= CHECKPOINT:
+                seen += collector.count
+                done, collector = _together(done, collector), Collector(spec, seen)
+    except (Exception, KeyboardInterrupt) as error:  # whatever the caller's iterator raises, and Ctrl-C
+        usable = collector.complete and collector.count > 0
+        raise StreamInterrupted(read, _together(done, collector) if usable else done, error) from error
+    return _together(done, collector) if collector.count or done is None else done
+
+
+def _together(done: Information | None, collector: Collector) -> Information:
+    return collector.information() if done is None else done + collector.information()

@@ -1,0 +1,83 @@
+"""The sums by the fused Numba kernel: one pass over the samples, one set of sums a thread."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.dynamics import fixed_poses, fused_plan, kernel_choice
+from steelyard.information.gram import Grams
+from steelyard.information.regression_rows import effect_values, known_torque
+
+FUSED_CHUNK = 2048  # samples a task of the kernel, which has smaller blocks of its own
+
+
+class Fused:
+    """Sums of the fused kernel, one set a share of the samples. Shares depend on their number alone, so that sums have
+    the same bits on any number of threads."""
+
+    def __init__(self, sums):
+        self.sums = sums
+        start = np.cumsum([0, *(len(row.terms) + len(row.extras) for row in sums.rows)])
+        effects = [range(start[dof], start[dof + 1]) for dof in range(len(sums.rows))]
+        bodies = sums.kept[sums.kept < sums.layout.inertial.stop]
+        self.plan, self.own = fused_plan(sums.robot, bodies, effects)
+        self.grams: list[np.ndarray] = []
+
+    @cached_property
+    def _kernel(self):
+        from steelyard.dynamics import add_samples
+
+        return add_samples
+
+    def add(self, *channels):
+        channels = (*(np.asarray(x, dtype=float) for x in channels[:4]), *channels[4:])
+        n = len(channels[0])
+        count = min(kernel_choice.MOST_THREADS, -(-n // FUSED_CHUNK))
+        self.grams += [self._empty() for _ in range(count - len(self.grams))]
+        edges = np.linspace(0, n, count + 1).astype(int)
+        jobs = list(zip(self.grams, edges[:-1], edges[1:], strict=False))
+        if count == 1:
+            self._share(channels, *jobs[0])
+            return
+        if not self._kernel.signatures:  # compiled by a first sample that does not count, before threads share it
+            self._share(channels, self._empty(), 0, 1)
+        with ThreadPoolExecutor(min(count, kernel_choice.threads())) as pool:
+            list(pool.map(lambda job: self._share(channels, *job), jobs))
+
+    def _empty(self) -> np.ndarray:
+        return np.zeros(self.plan.gram_start[-1])
+
+    def _share(self, channels, gram, begin, end):
+        for start in range(begin, end, FUSED_CHUNK):
+            self._chunk(gram, *self.sums.part(channels, start, min(start + FUSED_CHUNK, end)))
+
+    def _chunk(self, gram, q, v, a, tau, direction, roots):
+        sums = self.sums
+        robot, layout = sums.robot, sums.layout
+        tau = tau - known_torque(robot, layout, v.T, a.T, direction.T).T
+        values = effect_values(robot, layout, sums.coulomb_width, sums.rows, q.T, v.T, a.T, direction.T)
+        rows = [row for each in values for row in each]
+        effects = np.stack(rows) if rows else np.zeros((0, len(q)))
+        poses = fixed_poses(robot, q)
+        roots = np.zeros((0, robot.nv)) if roots is None else roots
+        q, v, a, tau, roots = (np.array(x, order="C") for x in (q, v, a, tau, roots))
+        self._kernel(self.plan, q, poses, v, a, tau, effects, roots, gram)
+
+    def unload(self, grams: Grams):
+        """Add what the kernel has in lower triangles, in an order and with a padding of its own."""
+        if not self.grams:
+            return
+        flat = np.sum(self.grams, axis=0)
+        place = np.full(self.sums.layout.size, -1)
+        place[self.sums.kept] = np.arange(len(self.sums.kept))
+        for dof, (own, row) in enumerate(zip(self.own, self.sums.rows, strict=True)):
+            size = self.plan.padded[dof]
+            lower = np.tril(flat[self.plan.gram_start[dof] : self.plan.gram_start[dof + 1]].reshape(size, size))
+            square = lower + np.tril(lower, -1).T
+            bodies, whole = len(row.in_block), len(row.places)
+            at = np.r_[np.searchsorted(row.places[:bodies], place[own]), bodies:whole]
+            k, gram, moment = len(at), np.zeros((whole, whole)), np.zeros(whole)
+            gram[np.ix_(at, at)], moment[at] = square[:k, :k], square[k, :k]
+            grams.add_sums(dof, row.places, gram, moment, square[k, k])
+        self.grams = []

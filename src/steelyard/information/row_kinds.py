@@ -1,0 +1,200 @@
+"""Kinds of rows that a log gives: torques of joints, wrenches and power at each sample, balances over windows.
+
+Functions of rows yield `(group, places, y (k, n), target (n,))`: columns among the kept ones, and what they explain.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from steelyard.dynamics import (
+    base_wrench_rows,
+    choose,
+    columns,
+    energy_rows,
+    link_wrench_rows,
+    momentum_blocks,
+    motion,
+    of_tree,
+    on_independent_joints,
+    sensor_frame,
+)
+from steelyard.errors import OptionError, choices
+from steelyard.information.regression_rows import chunk_rows, effect_values, known_torque
+from steelyard.information.windows import parts
+from steelyard.model import Robot
+from steelyard.terms import TERMS
+
+OF_JOINTS = ("joints", "momentum", "power", "energy")  # they all follow from torques of all joints
+OF_LOOPS = ("joints", "power", "energy")  # forces in closed loops do no work
+WEAK = ("momentum", "energy")  # integrals over windows, without acceleration
+BASE, WRENCH = "base", "wrench:"
+AXES = ("fx", "fy", "fz", "nx", "ny", "nz")
+Pieces = Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]
+
+
+def kinds_of(robot: Robot, rows: str | Iterable[str]) -> tuple[str, ...]:
+    """Kinds by name, each once. Raises OptionError that lists the valid names."""
+    kinds = (rows,) if isinstance(rows, str) else tuple(dict.fromkeys(rows))
+    for kind in kinds:
+        if kind.startswith(WRENCH):
+            sensor_frame(robot, link_of(kind))
+        elif kind not in (*OF_JOINTS, BASE):
+            raise OptionError(f"rows are any of {choices((*OF_JOINTS, BASE))} and wrench:LINK; got {kind!r}.")
+    if not kinds:
+        raise OptionError(f"rows names at least one of {choices((*OF_JOINTS, BASE))} and wrench:LINK.")
+    return kinds
+
+
+def refuse_for_loops(robot: Robot, kinds: tuple[str, ...], *, engine: str, rotors: bool):
+    """Raise OptionError for what `accumulate` does not do for robots with closed loops."""
+    untold, about = [kind for kind in kinds if kind not in OF_LOOPS], f"robot '{robot.name}' has closed loops"
+    if untold:
+        raise OptionError(f"rows: {about}; of it, {choices(OF_LOOPS)} can be used, and not {choices(untold)}.")
+    if rotors:
+        raise OptionError(f"rotors: {about}; leave rotors out, armature=True has their inertia at the motors.")
+    if engine in ("numba", "jax"):
+        raise OptionError(f"engine: {about}; engine '{engine}' is for trees. Leave it at 'auto'.")
+
+
+def link_of(kind: str) -> str:
+    """Link of a wrench kind, "base" for the one under the robot."""
+    return kind.removeprefix(WRENCH)
+
+
+def groups_of(robot: Robot, kind: str) -> tuple[str, ...]:
+    """Names of the row groups of a kind; each has a noise of its own."""
+    if kind == "joints":
+        return robot.dof_names if not robot.loops else choose(robot).names
+    if kind == "momentum":
+        return tuple(f"momentum({name})" for name in robot.dof_names)
+    return (kind,) if kind in OF_JOINTS else tuple(f"{kind}.{axis}" for axis in AXES)
+
+
+def sensors_of(robot: Robot, kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """The sensors, as `identifiability` names them, that measure rows of these kinds."""
+    sensors = ["joints"] if set(kinds) & set(OF_JOINTS) else []
+    for kind in kinds:
+        if kind == BASE:
+            sensors.append(BASE)
+        elif kind.startswith(WRENCH):
+            sensors.append(WRENCH + robot.body_names[sensor_frame(robot, link_of(kind)).body])
+    return tuple(dict.fromkeys(sensors))
+
+
+def joint_rows(spec, chunk) -> Pieces:
+    """Torque of every degree. chunk: q, v, a, tau, direction, samples last."""
+    pairs = chunk_rows(spec.raw.robot, spec.raw.layout, spec.coulomb_width, spec.rows, chunk)
+    for dof, (y, tau) in enumerate(pairs):
+        yield dof, spec.rows[dof].places, y, tau
+
+
+def independent_rows(spec, chunk) -> Pieces:
+    """Torque of every independent joint of a robot with closed loops; forces of passive joints are felt there."""
+    q, v, a, tau, direction = chunk
+    at = of_tree(spec.robot, q.T, v.T, a.T)
+    left = tau - known_torque(spec.robot, spec.layout, v, a, direction)
+    target = on_independent_joints(at, left.T[..., None])[..., 0]
+    rows = columns(spec.robot, spec.layout, at, direction=direction.T, coulomb_width=spec.coulomb_width)
+    for k in range(rows.shape[1]):
+        yield k, np.arange(len(spec.kept)), rows[:, k, spec.kept].T, target[:, k]
+
+
+def power_rows(spec, chunk) -> Pieces:
+    """Power `v^T tau` that all joints feed the robot."""
+    v = chunk[1]
+    y, power = np.zeros((len(spec.raw.columns), v.shape[1])), np.zeros(v.shape[1])
+    for dof, places, row, tau in joint_rows(spec, chunk):
+        y[places] += v[dof] * row
+        power += v[dof] * tau
+    yield 0, np.arange(len(y)), y, power
+
+
+def wrench_rows(spec, kind: str, chunk, wrench) -> Pieces:
+    """Wrench (6, n) under the robot or in front of a link."""
+    q, v, a = chunk[:3]
+    state = motion(spec.raw.robot, q, v, a)
+    if kind == BASE:
+        first, rows = 0, base_wrench_rows(np, state, slice(0, spec.raw.robot.nb))
+    else:
+        frame = sensor_frame(spec.raw.robot, link_of(kind))
+        first, rows = 10 * frame.bodies.start, link_wrench_rows(np, state, frame)
+    inside = (spec.raw.columns >= first) & (spec.raw.columns < first + rows.shape[1])
+    places, columns = np.flatnonzero(inside), spec.raw.columns[inside] - first
+    for axis in range(6):
+        yield axis, places, rows[axis, columns], wrench[axis]
+
+
+def weak_rows(spec, kind: str, t, channels, chunk_size: int) -> Pieces:
+    """Balances of momentum or energy over the windows of a whole log. channels: as `spec.part` takes them."""
+    balance = momentum_balance if kind == "momentum" else energy_balance
+    open_windows: dict[int, np.ndarray] = {}
+    for part in parts(t, spec.cutoff, chunk_size):
+        chunk = spec.chunk(channels, part.samples.start, part.samples.stop)
+        for group, places, static, rate in balance(spec, chunk):
+            sums = static @ part.mean + rate @ part.rate
+            before = open_windows.get(group)
+            if before is not None:
+                sums[:, : before.shape[1]] += before
+            open_windows[group] = sums[:, part.done :]
+            yield group, places, sums[:-1, : part.done], sums[-1, : part.done]
+
+
+def momentum_balance(spec, chunk):
+    """Rows `[columns; torque]` (k + 1, n) of every degree: what counts as it is, and what counts by its derivative."""
+    tau = chunk[3]
+    static_known, rate_known = _known(spec, chunk)
+    momentum, drift = momentum_blocks(spec.raw.robot, *chunk[:2])
+    effects = _effects(spec, chunk)
+    for dof, row in enumerate(spec.rows):
+        static, rate = effects[dof]
+        left = tau[dof] - static_known[dof]
+        yield (
+            dof,
+            row.places,
+            np.concatenate([-drift[dof][row.in_block], *static, left[None]]),
+            np.concatenate([momentum[dof][row.in_block], *rate, -rate_known[None, dof]]),
+        )
+
+
+def energy_balance(spec, chunk):
+    """The same of the one row of energy: its derivative is the power of the joints less what friction takes."""
+    q, v, _, tau, _ = chunk
+    static_known, rate_known = _known(spec, chunk)
+    size, n = len(spec.raw.columns), v.shape[1]
+    static, rate = np.zeros((size + 1, n)), np.zeros((size + 1, n))
+    bodies = spec.raw.columns[spec.raw.columns < spec.raw.layout.inertial.stop]
+    rate[: len(bodies)] = energy_rows(spec.raw.robot, q, v, "total")[bodies]
+    for dof, (row, (still, changing)) in enumerate(zip(spec.rows, _effects(spec, chunk), strict=True)):
+        for place, value, momentum in zip(row.places[len(row.in_block) :], still, changing, strict=True):
+            static[place] += v[dof] * value[0]
+            rate[place] += v[dof] * momentum[0] / 2
+    static[-1] = np.sum(v * (tau - static_known), axis=0)
+    rate[-1] = -np.sum(v * rate_known, axis=0) / 2
+    yield 0, np.arange(size), static, rate
+
+
+def _known(spec, chunk):
+    """Torque (nv, n) of effects that are no columns, and momentum (nv, n) of known armature."""
+    _, v, _, _, direction = chunk
+    still = np.zeros_like(v)
+    return (
+        known_torque(spec.raw.robot, spec.raw.layout, v, still, direction),
+        known_torque(spec.raw.robot, spec.raw.layout, still, v, still),
+    )
+
+
+def _effects(spec, chunk):
+    """Of each degree, in the order of its row's places: torques and momenta, (1, n), per unit; one is zero."""
+    q, v, a, _, direction = chunk
+    own = (spec.raw.robot, spec.raw.layout, spec.coulomb_width, spec.rows, q, v)
+    as_momentum = effect_values(*own, v, direction)  # armature acts on the rate of v as on acceleration
+    as_torque = as_momentum if a is None else effect_values(*own, a, direction)
+    zero, pairs = np.zeros((1, v.shape[1])), []
+    for row, torques, momenta in zip(spec.rows, as_torque, as_momentum, strict=True):
+        kinds = [*row.terms, *(spec.raw.layout.extras[i].kind for i, _ in row.extras)]
+        inertial = [kind in TERMS and TERMS[kind].inertial for kind in kinds]
+        static = [zero if moves else x[None] for moves, x in zip(inertial, torques, strict=True)]
+        rate = [x[None] if moves else zero for moves, x in zip(inertial, momenta, strict=True)]
+        pairs.append((static, rate))
+    return pairs

@@ -1,0 +1,123 @@
+"""What needs the samples of a log: residuals, products with other motion, weights near standstill."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.errors import FitError, LogError, OptionError
+from steelyard.information.engines import CHUNK
+from steelyard.information.gram import Squares
+from steelyard.information.regression_rows import (
+    channels_of,
+    chunk_rows,
+    direction_of,
+    raw_columns,
+    require_tree,
+    rows_of,
+    weights_of,
+)
+from steelyard.information.sums import Information
+from steelyard.job import REVERSAL_WEIGHT
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.terms import COULOMB_WIDTH, layout_of
+
+
+def residuals(info: Information, log: Log, base) -> np.ndarray:
+    """Measured torque of a log less what base parameters explain, (n, nv) in N m or N.
+
+    info: names the robot, its columns and their options; only those are used, not its sums. base: (r,) values of
+    `info.basis.columns`, such as `estimate.base`. Raises LogError for missing or non-finite channels.
+    """
+    robot, layout = info.robot, info.layout
+    require_tree(robot, "Residuals of a log")
+    if robot is None or info.group_names != robot.dof_names:
+        raise FitError("This Information does not hold joint torques of a robot, so a log has no residuals of it.")
+    raw = raw_columns(robot, layout, info.basis.columns)
+    rows, values = rows_of(raw.robot, raw.layout, raw.columns), raw.values(base)
+    q, v, a, tau = channels_of(robot, log, ("q", "v", "a", "tau"))
+    channels = (q, v, a, tau, direction_of(log, info.coulomb_width, layout))
+    result = np.empty((len(log), robot.nv))
+    for start in range(0, len(log), CHUNK):
+        chunk = tuple(np.ascontiguousarray(x[start : start + CHUNK].T) for x in channels)
+        for dof, (y, left) in enumerate(chunk_rows(raw.robot, raw.layout, info.coulomb_width, rows, chunk)):
+            result[start : start + CHUNK, dof] = left - values[rows[dof].places] @ y
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Sums over samples of each row group g, in base columns: `Z^T Z`, `Z^T Y` (g, r, r), `Z^T tau` (g, r)."""
+
+    ZZ: np.ndarray
+    ZY: np.ndarray
+    Ztau: np.ndarray
+
+    def __add__(self, other: "Products") -> "Products":
+        return Products(self.ZZ + other.ZZ, self.ZY + other.ZY, self.Ztau + other.Ztau)
+
+
+def products(info: Information, log: Log, other: Log, sample_weights=None) -> Products:
+    """Products of a log's rows Y, tau with rows Z at the motion of another log with the same samples.
+
+    info: names the robot, its columns and their options. Raises LogError when the samples differ.
+    """
+    robot, layout, width = info.robot, info.layout, info.coulomb_width
+    require_tree(robot, "Products of logs")
+    if robot is None or info.group_names != robot.dof_names:
+        raise FitError("This Information does not hold joint torques of a robot, so logs have no products of it.")
+    require_same_samples(log, other)
+    raw = raw_columns(robot, layout, info.basis.columns)
+    rows = rows_of(raw.robot, raw.layout, raw.columns)
+    measured = (*channels_of(robot, log, ("q", "v", "a", "tau")), direction_of(log, width, layout))
+    q, v, a = other.require("q", "v", "a")
+    moved = (q, v, a, measured[3], direction_of(other, width, layout))
+    weights = weights_of(sample_weights, log)
+    places = [row.places for row in rows]
+    ZZ, ZY = ([np.zeros((len(each), len(each))) for each in places] for _ in range(2))
+    Ztau = np.zeros((robot.nv, len(raw.columns)))
+    for start in range(0, len(log), CHUNK):
+        part = slice(start, start + CHUNK)
+        Y, Z = (
+            chunk_rows(raw.robot, raw.layout, width, rows, tuple(np.ascontiguousarray(x[part].T) for x in channels))
+            for channels in (measured, moved)
+        )
+        for dof, ((y, tau), (z, _)) in enumerate(zip(Y, Z, strict=True)):
+            weighted = z if weights is None else z * weights[part, dof]
+            ZZ[dof] += weighted @ z.T
+            ZY[dof] += weighted @ y.T
+            Ztau[dof][places[dof]] += weighted @ tau
+    (squares, moment), (mixed, _) = (
+        raw.mixed(Squares.joined(Ztau.shape[1], places, blocks), Ztau) for blocks in (ZZ, ZY)
+    )
+    return Products(squares.dense, mixed.dense, moment)
+
+
+def require_same_samples(log: Log, other: Log):
+    """Raise LogError unless two logs have the same time stamps."""
+    if len(log) != len(other) or np.abs(log.t - other.t).max(initial=0.0) > 1e-6:
+        raise LogError(
+            f"Log '{other.name}' has {len(other)} samples, log '{log.name}' {len(log)}; they must have the same time "
+            "stamps. Simulate at those of the measured log and filter both alike."
+        )
+
+
+def reversal_weights(
+    robot: Robot, log: Log, *, weight: float = REVERSAL_WEIGHT, coulomb_width: float = COULOMB_WIDTH
+) -> np.ndarray:
+    """Sample weights (n, nv) for `accumulate`: `weight` at standstill, rising to 1 within a few `coulomb_width`.
+
+    Where a joint turns round, smoothed Coulomb friction is the model's weakest part. On measured logs this lowers
+    held-out errors by blocked cross-validation (Panda 2.09 to 2.07 %, UR10 5.76 to 5.72 %, TX40 8.18 to 7.57 %), and
+    the result is flat for weights of 0 to 0.1 and widths of half to twice the default.
+
+    `1 - (1 - weight) sech^2(v / coulomb_width)`: less where smoothed Coulomb friction rises. Degrees of a free base
+    have no friction and keep 1. Raises OptionError for a weight outside [0, 1].
+    """
+    if not 0 <= weight <= 1:
+        raise OptionError(f"The weight of samples near standstill lies between 0 and 1; got {weight!r}.")
+    v = np.asarray(log.require("v")[0], dtype=float)
+    weights = np.ones_like(v)
+    dofs = list(layout_of(robot).dofs)
+    weights[:, dofs] = weight + (1 - weight) * np.tanh(v[:, dofs] / coulomb_width) ** 2
+    return weights

@@ -1,0 +1,472 @@
+"""What decides a run: `Job`, and `Corrections` of its logs. Each field says everything about its option once.
+
+The command line, `sy.identify`, the command that repeats a run, the fingerprint of finished work, the schema of the
+job in `summary.json` and the tables of `docs/command_line.md` are made of these fields. Loads no other library.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import Field, asdict, dataclass, field, fields
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
+
+from steelyard.errors import OptionError, choices
+from steelyard.terms import friction_terms
+
+IDENTIFY, FLEET, VALIDATE, INSPECT, EXCITE = "identify", "fleet", "validate", "inspect", "excite"
+FITS = (IDENTIFY, FLEET)
+READS = (IDENTIFY, FLEET, VALIDATE, INSPECT, EXCITE)  # subcommands that read logs of joints
+ANALYZE, CONVERT, CHECK, PAYLOAD, VIEW = "analyze", "convert", "check", "payload", "view"
+LOG, FIT, OUTPUT = "log", "fit", "output"
+AUTO, NONE = "auto", "none"
+FRICTION = ("viscous", "coulomb", "offset")
+REVERSAL_WEIGHT = 0.1
+
+
+@dataclass(frozen=True)
+class Option:
+    """How the field of a record is told from outside.
+
+    help: one sentence or two; more: what the page of the command line adds, in Markdown. metavar, name: on the command
+    line, name where it is not the field's; off: the name that says no to a field that is true or None. unit: of a
+    number. choices: words that are allowed. scope: what the option decides: "log" the sums of a log, "fit" what is
+    fitted to them, "output" neither: which files are read and where. commands: subcommands that take it. unset: what
+    None means, in words. auto: the word for None where it is a choice of its own. path: whether the text names a
+    file or folder. joined: whether words stand in one argument with commas. accepts: the type that Python takes where
+    it is wider than the field's.
+    """
+
+    help: str
+    more: str = ""
+    metavar: str = ""
+    name: str = ""
+    off: str = ""
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    scope: str = FIT
+    commands: tuple[str, ...] = (IDENTIFY,)
+    unset: str = ""
+    auto: str = ""
+    path: bool = False
+    joined: bool = False
+    accepts: str = ""
+
+
+def option(default: Any, help: str, **about) -> Any:
+    """A dataclass field with its `Option`."""
+    return field(default=default, metadata={"option": Option(help, **about)})
+
+
+def options_of(record: type, command: str = "") -> dict[str, tuple[Field, Option]]:
+    """Fields of a record with their options, by name; those of one subcommand if it is named."""
+    told = {each.name: (each, each.metadata["option"]) for each in fields(record) if "option" in each.metadata}
+    return {name: (each, how) for name, (each, how) in told.items() if not command or command in how.commands}
+
+
+def flag(name: str, how: Option) -> str:
+    """The option's name on the command line: `--cutoff`."""
+    return f"--{how.name or name.replace('_', '-')}"
+
+
+def words_of(record, command: str = IDENTIFY) -> Iterator[str]:
+    """Arguments of a subcommand that make the same record again: what is not at its default."""
+    for name, (each, how) in options_of(type(record), command).items():
+        value, option = getattr(record, name), flag(name, how)
+        if isinstance(value, Corrections):
+            yield from words_of(value, command)
+        elif value != each.default:
+            yield from _words(option, value, how)
+
+
+def _words(option: str, value, how: Option) -> Iterator[str]:
+    if isinstance(value, bool):
+        yield option if value else how.off
+    elif isinstance(value, dict):
+        yield from (option, json.dumps(value))
+    elif how.joined:
+        yield from (option, ",".join(value) or NONE)
+    elif isinstance(value, int | float):
+        yield from (option, repr(float(value)))
+    elif isinstance(value, str):
+        yield from (option, path_word(value) if how.path else value)
+    elif all(isinstance(each, str) for each in value):
+        yield from (word for each in value for word in _words(option, each, how))
+    else:
+        yield from (option, *(repr(float(number)) for number in value))
+
+
+def path_word(path) -> str:
+    """A path as an argument: one that starts with a dash would be read as an option."""
+    return f"./{path}" if str(path).startswith("-") else str(path)
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """What a log has wrong, in words; nothing by default. The same words are those of the command line."""
+
+    unit: tuple[str, ...] = option(
+        (),
+        "Unit of t, q, v, a or tau: q=deg, tau=mNm.",
+        more="It counts over what the file says.",
+        metavar="CHANNEL=UNIT",
+        scope=LOG,
+        commands=READS,
+    )
+    base: str | None = option(
+        None,
+        "Of a free base's pose and twist: mujoco, or wxyz,world,body.",
+        more="Also `pybullet` and `isaaclab`; else the order of the quaternion and the axes of linear and angular "
+        "velocity, see [free bases](logs.md#free-bases).",
+        metavar="CONVENTION",
+        scope=LOG,
+        commands=READS,
+    )
+    order: tuple[str, ...] = option(
+        (),
+        "Joints that the columns belong to, in their order; also tau:JOINTS, q:JOINTS.",
+        metavar="JOINTS",
+        scope=LOG,
+        commands=READS,
+    )
+    scale: tuple[str, ...] = option(
+        (),
+        "Sign, gear or torque constant: tau:joint3=-1.",
+        more="Also `tau:all=50`, `q:joint1=0.01` (with v and a), and `joint3=-1` for both.",
+        metavar="[CHANNEL:]JOINT=FACTOR",
+        scope=LOG,
+        commands=READS,
+    )
+    unwrap: tuple[str, ...] = option(
+        (),
+        "Positions jump by full turns, take these out; all.",
+        more="Joints without limits need no word.",
+        metavar="JOINT",
+        scope=LOG,
+        commands=READS,
+    )
+    offset: tuple[str, ...] = option(
+        (),
+        "Added to a joint's position, rad or m.",
+        metavar="JOINT=RAD",
+        scope=LOG,
+        commands=READS,
+    )
+    delay: tuple[str, ...] = option(
+        (),
+        "Time by which a torque comes late; all=S, or auto.",
+        more="`auto` estimates it for every joint, in `identify` and `inspect` alone.",
+        metavar="JOINT=S",
+        unit="s",
+        scope=LOG,
+        commands=READS,
+    )
+    gravity_compensated: bool = option(
+        False, "Torques lack gravity: add that of the given model.", scope=LOG, commands=READS
+    )
+    gravity_model: str | None = option(
+        None,
+        "Torques lack the gravity of this model, the controller's: add it.",
+        more="Its joints are met by name; gravity points as in the given model.",
+        metavar="MODEL",
+        scope=LOG,
+        commands=READS,
+    )
+    even_stamps: bool = option(
+        False, "Samples were taken at even times.", more="Whatever their stamps say.", scope=LOG, commands=READS
+    )
+    saturation: bool = option(
+        False,
+        "Leave out clipped torques, and keep them out of the filter.",
+        more="What a fit expects stands in for them there, so that the filter mixes nothing wrong into neighbours.",
+        scope=LOG,
+    )
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units by channel, for `read_log`."""
+        return dict(pair_of(word, "unit", "q=deg") for word in self.unit)
+
+    @property
+    def automatic_delay(self) -> bool:
+        return AUTO in self.delay
+
+
+NOTHING = Corrections()
+
+
+def pair_of(word: str, option: str, example: str) -> tuple[str, str]:
+    """The two sides of `NAME=VALUE`. Raises OptionError, which shows the example."""
+    left, equals, right = word.rpartition("=")
+    if not (left and equals and right):
+        raise OptionError(f"{option} {word!r} cannot be read; write it as {example}.")
+    return left.strip(), right.strip()
+
+
+def corrections_from(words: Mapping[str, Any]) -> Corrections:
+    """Corrections from a table such as `{"unit": ["q=deg"], "saturation": True}`. Raises OptionError."""
+    if not isinstance(words, Mapping):
+        raise OptionError(f'Corrections are {words!r}; expected a table such as unit = ["q=deg"].')
+    known = {each.name: each.default for each in fields(Corrections)}
+    told: dict[str, Any] = {}
+    for name, value in words.items():
+        if name not in known:
+            raise OptionError(f"There is no correction {name!r}; corrections are {choices(known)}.")
+        told[name] = _correction(name, value, known[name])
+    return Corrections(**told)
+
+
+def _correction(name: str, value, default) -> bool | str | tuple[str, ...]:
+    """A flag, a path or words, as the default of a correction says."""
+    if isinstance(default, bool) and isinstance(value, bool):
+        return value
+    if default is None and isinstance(value, str):
+        return value
+    words = (value,) if isinstance(value, str) else value
+    if isinstance(default, tuple) and isinstance(words, Sequence) and all(isinstance(word, str) for word in words):
+        return tuple(words)
+    single = "a word" if name == "base" else "a path"
+    expected = "true or false" if isinstance(default, bool) else single if default is None else "a list of words"
+    raise OptionError(f"The correction {name!r} is {value!r}; expected {expected}.")
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that decides a run; stored in `summary.json`, so that the run can be repeated.
+
+    model: file of the robot model; logs: files of recorded motion. `Option` of each other field says what it is.
+    """
+
+    model: str
+    logs: tuple[str, ...]
+    floating: bool | None = option(
+        None,
+        "Free or fixed base.",
+        off="--fixed",
+        scope=LOG,
+        commands=(IDENTIFY, CONVERT),
+        unset="as the model says",
+    )
+    gravity: tuple[float, float, float] | None = option(
+        None,
+        "In the world, m/s^2.",
+        metavar="X Y Z",
+        unit="m/s^2",
+        scope=LOG,
+        commands=(*READS, ANALYZE, CONVERT),
+        unset="the model's, or 0 0 -9.81",
+    )
+    cutoff: float | None = option(
+        None,
+        "Low-pass cutoff; auto: from each log's spectrum; 0: v and a as recorded.",
+        more="Of positions and torques; `auto` chooses that of positions ([filtering](filtering.md)).",
+        metavar="HZ",
+        unit="Hz",
+        scope=LOG,
+        commands=(*FITS, VALIDATE),
+        auto=AUTO,
+    )
+    torque_cutoff: float | None = option(
+        None,
+        "Cutoff of torques.",
+        more="With `auto`, at most a sixth of the rate.",
+        metavar="HZ",
+        unit="Hz",
+        scope=LOG,
+        commands=FITS,
+        unset="--cutoff; with auto 10",
+    )
+    smoother: str = option(
+        "butterworth",
+        "What filters and differentiates: butterworth, kalman or savgol.",
+        more="See [filtering](filtering.md).",
+        metavar="NAME",
+        choices=("butterworth", "kalman", "savgol"),
+        scope=LOG,
+        commands=FITS,
+    )
+    friction: tuple[str, ...] = option(
+        FRICTION,
+        f"Any of {','.join(friction_terms())} with commas, or none.",
+        metavar="TERMS",
+        choices=friction_terms(),
+        scope=LOG,
+        commands=FITS,
+        joined=True,
+    )
+    armature: bool = option(True, "Identify the motors' inertia too.", off="--no-armature", scope=LOG, commands=FITS)
+    coupling: tuple[str, ...] = option(
+        (),
+        "Joints that share a motor, such as joint5+joint6.",
+        more="By names with signs, also `joint5-0.5*joint6`. The motor's inertia and friction act on that combination "
+        "of speeds.",
+        metavar="JOINTS",
+        scope=LOG,
+        commands=(*FITS, ANALYZE),
+        accepts="str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]]",
+    )
+    rotors: bool = option(
+        False,
+        "Rotors of the side file are bodies.",
+        more="With parameters of their own ([side file](side_file.md)).",
+        scope=LOG,
+        commands=FITS,
+    )
+    side: str | None = option(
+        None,
+        "Side file with rotors, loops and known facts.",
+        more="`MODEL.steelyard.toml` is read when it is there: rotors for `--rotors`, [closed loops]"
+        "(closed_loops.md), and what is known of links.",
+        metavar="FILE.toml",
+        scope=OUTPUT,
+        commands=(*FITS, ANALYZE),
+        unset="beside the model",
+        path=True,
+    )
+    folders: tuple[str, ...] = option(
+        (),
+        "Folder outside the model's own whose files it may name.",
+        more="See [other files](#files-that-a-model-names).",
+        metavar="DIR",
+        name="folder",
+        scope=OUTPUT,
+        commands=(*READS, ANALYZE, CONVERT, CHECK, PAYLOAD, VIEW),
+        path=True,
+    )
+    validation: float = option(
+        0.3,
+        "Share of every log held out.",
+        more="At its end, in blocks; the first moments of it, which share a filter or slow errors with what was "
+        "fitted, are in neither part.",
+        metavar="SHARE",
+        scope=LOG,
+    )
+    weight: float = option(
+        1.0,
+        "Weight of the given model as prior.",
+        more="It decides what the data leaves open.",
+        metavar="W",
+        commands=FITS,
+    )
+    reversal_weight: float = option(
+        REVERSAL_WEIGHT,
+        "Weight of samples where a joint stands still; 1: as any other.",
+        metavar="W",
+        scope=LOG,
+    )
+    regularizer: str = option(
+        "pullback",
+        "Distance to the prior: pullback, entropic or euclidean.",
+        metavar="NAME",
+        choices=("pullback", "entropic", "euclidean"),
+        commands=FITS,
+    )
+    within: str = option(
+        "geometry",
+        "Where mass can be: inside the geometry of its link, or anywhere (consistent).",
+        more="`geometry` holds the mass of every link in an ellipsoid around its collision and visual geometry, unless "
+        "the data contradicts that ([fitting](fitting.md)).",
+        metavar="WORD",
+        choices=("geometry", "consistent"),
+    )
+    masses: tuple[str, ...] = option(
+        (),
+        "Known mass; LINK1+LINK2=KG of several, all=KG.",
+        more="`all` is everything that moves.",
+        metavar="LINK=KG",
+        name="mass",
+        unit="kg",
+        accepts="Mapping | Sequence[str]",
+    )
+    fixed: tuple[str, ...] = option(
+        (),
+        "Keep the model's mass,com,inertia of a link, or all.",
+        metavar="LINK=PARTS",
+        name="fix",
+        accepts="Mapping | Sequence[str]",
+    )
+    tied: tuple[str, ...] = option(
+        (),
+        "Links that are equal, or mirror images.",
+        more="In their frames, or mirrored along an axis: `LEFT=RIGHT:y`.",
+        metavar="LEFT=RIGHT[:y]",
+        name="tie",
+        accepts="Sequence[Tied | str]",
+    )
+    channels: dict | None = option(
+        None,
+        "Which column is which signal: a TOML file, or JSON text in braces.",
+        more="See [logs](logs.md).",
+        metavar="FILE.toml",
+        scope=LOG,
+        commands=READS,
+        accepts="Mapping | None",
+    )
+    corrections: Corrections = option(
+        NOTHING,
+        "Mistakes of the logs to undo: Corrections, or a table of the same words.",
+        scope=LOG,
+        commands=READS,
+        accepts="Corrections | Mapping",
+    )
+    drive_gains: bool = option(False, "Torques are motor currents: find each drive's gain, too.")
+    loads: tuple[str, ...] = option(
+        (),
+        "Log with a known load, for --drive-gains.",
+        more="It fixes the scale of the gains.",
+        metavar="LINK=KG:LOG",
+        name="load",
+    )
+    accept: tuple[str, ...] = option(
+        (),
+        "Go on in spite of this fatal finding.",
+        more="Such as `torque_sign`; see [which](diagnosis.md#faults-with-a-name).",
+        metavar="CODE",
+        scope=LOG,
+    )
+
+    @property
+    def columns(self) -> dict:
+        """The options of `accumulate` and `layout_of` that say what is estimated beside the links."""
+        return {name: getattr(self, name) for name in ("friction", "armature", "coupling", "rotors")}
+
+    @property
+    def preparation(self) -> dict:
+        """The options of `prepare`."""
+        names = ("corrections", "cutoff", "torque_cutoff", "smoother", "coupling", "accept")
+        return {name: getattr(self, name) for name in names}
+
+    def as_json(self) -> dict:
+        return asdict(self)
+
+    def of_logs(self) -> dict:
+        """The options that decide the sums of a log, as JSON has them."""
+        return {name: value for name, value in self.as_json().items() if name in _LOG}
+
+
+_LOG = {name for name, (_, how) in options_of(Job).items() if how.scope == LOG}
+
+
+def schema_of(record: type = Job) -> dict:
+    """JSON Schema of a record, such as `job` in `summary.json`."""
+    properties = {}
+    for each in fields(record):
+        kind = schema_of(Corrections) if each.type is Corrections else _schema(each.type)
+        if "option" in each.metadata:
+            how: Option = each.metadata["option"]
+            kind = kind | ({"description": how.help} if each.type is not Corrections else {})
+        properties[each.name] = kind
+    return {"type": "object", "properties": properties}
+
+
+def _schema(kind) -> dict:
+    if get_origin(kind) is UnionType:
+        parts = [_schema(each) for each in get_args(kind)]
+        if all(set(part) == {"type"} for part in parts):
+            return {"type": [part["type"] for part in parts]}
+        return {"anyOf": sorted(parts, key=lambda part: part != {"type": "null"})}
+    if get_origin(kind) is tuple:
+        first, *rest = get_args(kind)
+        size = {} if ... in rest else {"minItems": 1 + len(rest), "maxItems": 1 + len(rest)}
+        return {"type": "array", "items": _schema(first)} | size
+    names = {bool: "boolean", float: "number", str: "string", dict: "object", NoneType: "null"}
+    return {"type": names[kind]}

@@ -1,0 +1,187 @@
+"""File formats of robots: one `Format` record each, and the functions that ask the record of a file.
+
+A new format is a module with the functions of its record, and a line in `FORMATS`.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.errors import ModelError
+from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, sketch_urdf, urdf, urdf_write
+from steelyard.model.changes import Draft
+from steelyard.model.meshes import Piece
+from steelyard.model.references import allowed_folders, is_inside
+from steelyard.model.robot import Robot, Source
+from steelyard.model.sketch import Inertial, Sketch
+from steelyard.model.xml import parse
+from steelyard.model.xml_edit import Element, read
+
+
+@dataclass(frozen=True, eq=False)
+class Format:
+    """One file format of robots; what a format cannot do is None.
+
+    name: as of `Source.format`. title, files: the model and its files in messages. suffix: of its files. roots: tags of
+    the root element, that of a whole model first; section: an element that a whole model has below it, if any.
+    load: the strict reader. sketch: the tolerant one, of a document. pieces: geometry of all links.
+    edit: an edited copy of a robot's file; new: a new file of a robot; edit_inertials: a copy of a sketched file with
+    other inertials.
+    """
+
+    name: str
+    title: str
+    files: str
+    suffix: str
+    roots: tuple[str, ...]
+    load: Callable[..., Robot]
+    sketch: Callable[..., Sketch]
+    pieces: Callable[[Path, tuple[Path, ...]], Iterator[Piece]]
+    section: str | None = None
+    edit: Callable[[Robot, Robot, Path], Draft] | None = None
+    new: Callable[[Robot, Path], Draft] | None = None
+    edit_inertials: Callable[..., list[tuple[Path, bytes]]] | None = None
+
+    def is_model(self, root: Element) -> bool:
+        """Whether an XML root is that of a whole model in this format."""
+        return root.tag == self.roots[0] and (self.section is None or root.find(self.section) is not None)
+
+
+FORMATS = (
+    Format(
+        name="urdf",
+        title="a URDF",
+        files=".urdf",
+        suffix=".urdf",
+        roots=("robot",),
+        load=urdf.load,
+        sketch=sketch_urdf.sketch,
+        pieces=urdf.pieces,
+        edit=urdf_write.edited_copy,
+        new=urdf_write.new_model,
+        edit_inertials=urdf_write.edit_inertials,
+    ),
+    Format(
+        name="mjcf",
+        title="an MJCF",
+        files="MJCF .xml",
+        suffix=".xml",
+        roots=("mujoco", "mujocoinclude"),
+        section="worldbody",
+        load=mjcf.load,
+        sketch=sketch_mjcf.sketch,
+        pieces=sketch_mjcf.pieces,
+        edit=mjcf_write.edited_copy,
+        new=mjcf_new.new_model,
+        edit_inertials=mjcf_write.edit_inertials,
+    ),
+)
+BY_NAME = {each.name: each for each in FORMATS}
+BY_SUFFIX = {each.suffix: each for each in FORMATS}
+MODEL_SUFFIXES = tuple(BY_SUFFIX)
+GENERAL = (".xml", ".mjcf")  # suffixes that do not tell what is in a file
+REMEDIES = {
+    ".xacro": " Expand it first: xacro robot.urdf.xacro > robot.urdf.",
+    ".sdf": " Convert it to one of them first.",
+    ".mjcf": " Name MJCF files .xml.",
+}
+"""What to do about other files of robots."""
+
+
+def load(path, *, floating: bool | None = None, gravity=None, folders=()) -> Robot:
+    """Read a robot from a URDF (`.urdf`) or MJCF (`.xml`) file.
+
+    Args:
+        path: the model file.
+        floating: None as the file says, True puts a free base under a fixed base, False welds free bases in place.
+        gravity: (3,) in the world, m/s^2; None takes the file's (MJCF) or `[0, 0, -9.81]`.
+        folders: whose files the model may name beside those of its own folder and package; others are never opened.
+
+    Raises:
+        ModelError: names the file, the element, what was found and what to do.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in BY_SUFFIX:
+        readable = " and ".join(each.files for each in FORMATS)
+        raise ModelError(
+            f"Model file {path} has suffix '{path.suffix}'; robots are read from {readable} files."
+            f"{REMEDIES.get(suffix, '')}"
+        )
+    format = BY_SUFFIX[suffix]
+    if suffix in GENERAL:  # the root element tells; the format of that suffix refuses what nobody knows
+        tag = parse(path).tag
+        format = next((each for each in FORMATS if tag in each.roots), format)
+    return format.load(path, floating=floating, gravity=gravity, folders=allowed_folders(path, folders))
+
+
+def read_sketch(path, *, meshes: bool = True, folders=()) -> Sketch:
+    """Tolerant reading of a model file, whatever its suffix.
+
+    Args:
+        path: the model file.
+        meshes: whether mesh files are read.
+        folders: as of `load`.
+
+    Raises:
+        ModelError: one message, for a file that is no model or cannot be read.
+    """
+    path = Path(path)
+    document = read(path)
+    format = next((each for each in FORMATS if document.root.tag == each.roots[0]), None)
+    if format is None:
+        first, *others = FORMATS
+        known = [f"{first.title} starts with <{first.roots[0]}>", *(f"{o.title} with <{o.roots[0]}>" for o in others)]
+        raise ModelError(f"{path}: the root element is <{document.root.tag[:60]}>; {', '.join(known)}.")
+    return format.sketch(document, allowed_folders(path, folders), meshes=meshes)
+
+
+def edit_inertials(sketch: Sketch, inertials: dict[int, Inertial], target: Path, folders) -> list[tuple[Path, bytes]]:
+    """Files of a copy of a sketched model with other inertials, each with the path it is to be written to, model last.
+
+    Args:
+        sketch: of the file.
+        inertials: index of a part -> its new inertial.
+        target: path of the copy; every byte that states no inertial and no path stays.
+        folders: in which included files may lie.
+
+    Raises:
+        ModelError: where a part is not written in the files.
+    """
+    edit = BY_NAME[sketch.format].edit_inertials
+    if edit is None:
+        raise ModelError(f"{sketch.path}: inertials of {BY_NAME[sketch.format].title} file cannot be edited.")
+    return edit(sketch, inertials, target, folders)
+
+
+def pieces(source: Source) -> Iterator[Piece]:
+    """Geometry of the file that a robot was read from, mesh files not read yet."""
+    return BY_NAME[source.format].pieces(source.path, source.folders)
+
+
+def models_in(path) -> list[Path]:
+    """The model files a path stands for: itself, or for a folder every model in it.
+
+    Hidden files, links out of the folder, parts of models and XML files that are no models are left out. Raises
+    ModelError for a folder without models.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    suffixes = dict.fromkeys((*MODEL_SUFFIXES, *GENERAL))
+    found = [each for suffix in suffixes for each in sorted(path.rglob(f"*{suffix}"))]
+    inside = (Path(os.path.realpath(path)),)
+    found = [each for each in found if each.is_file() and not each.name.startswith(".") and is_inside(inside, each)]
+    models = [each for each in found if each.suffix not in GENERAL or _is_model(each)]
+    if not models:
+        raise ModelError(f"Folder {path} holds {' and '.join(f'no {each.files}' for each in FORMATS)} file.")
+    return models
+
+
+def _is_model(path: Path) -> bool:
+    try:
+        root = read(path).root
+    except ModelError:
+        return False
+    return any(each.is_model(root) for each in FORMATS)

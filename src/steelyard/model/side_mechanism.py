@@ -1,0 +1,225 @@
+"""One `[[rotor]]` entry of a side file: where the rotor sits at zero joint coordinates, and what it weighs."""
+
+import numpy as np
+
+from steelyard.errors import ModelError, choices
+from steelyard.inertia import parameters, pseudo
+from steelyard.model.joint import planar_subspace
+from steelyard.model.loops import LOOP_KINDS, Loop
+from steelyard.model.robot import WORLD, Link, Robot
+from steelyard.model.rotor import Rotor
+from steelyard.model.side_table import Table
+from steelyard.spatial import rotation_from_rpy
+
+GROUND = "world"
+
+
+def rest_poses(robot: Robot):
+    """World poses of all joint frames at zero coordinates: R (nj, 3, 3), p (nj, 3)."""
+    R, p = np.zeros((robot.nj, 3, 3)), np.zeros((robot.nj, 3))
+    for i, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
+        R_parent, p_parent = (np.eye(3), np.zeros(3)) if parent == WORLD else (R[parent], p[parent])
+        R[i], p[i] = R_parent @ joint.rotation, p_parent + R_parent @ joint.position
+    return R, p
+
+
+def z_along(axis):
+    """Rotation by the smallest angle that carries z to a unit axis: the frame planar joints use too."""
+    Phi = planar_subspace(axis)
+    return np.column_stack([Phi[:3, 0], Phi[:3, 1], Phi[3:, 2]])
+
+
+ROTOR_KEYS = ("joint", "gear_ratio", "carrier", "axis", "position", "rotation", "mass", "com", "inertia", "symmetric")
+SYMMETRY_TOLERANCE = 1e-6
+
+
+def read_rotor(table: Table, robot: Robot) -> Rotor:
+    """Rotor of a `[[rotor]]` table. Raises ModelError that names the key."""
+    index = _joint_index(table, robot)
+    gear_ratio = table.number("gear_ratio")
+    if not gear_ratio:
+        found = "is missing" if gear_ratio is None else "is 0"
+        raise ModelError(f"{table.name('gear_ratio')} {found}; expected rotor speed over joint speed, not zero.")
+    carrier, axis, R, p = _placed(table, robot, index)
+    theta = _theta(table)
+    symmetric = table.flag("symmetric")
+    symmetric = True if symmetric is None else symmetric
+    if symmetric and not _is_symmetric(theta, R.T @ axis):
+        raise ModelError(
+            f"{table.where}: com or inertia change as the rotor spins about its axis, {(R.T @ axis).round(6).tolist()} "
+            "in the rotor frame. Put com on the axis and make the transverse moments equal, or set symmetric = false."
+        )
+    name = robot.joints[index].name
+    return Rotor(name, gear_ratio, carrier, axis, R, p, theta, symmetric)
+
+
+def _joint_index(table: Table, robot: Robot) -> int:
+    name, names = table.text("joint"), [joint.name for joint in robot.joints]
+    if name not in names:
+        found = "is missing" if name is None else f"is '{name}', which robot '{robot.name}' does not have"
+        raise ModelError(f"{table.name('joint')} {found}. Its joints: {choices(names)}.")
+    joint = robot.joints[names.index(name)]
+    if joint.nv != 1:
+        raise ModelError(
+            f"{table.name('joint')} is '{name}', a {joint.kind} joint with {joint.nv} degrees of freedom; "
+            "a gear drives a joint with one."
+        )
+    return names.index(name)
+
+
+def _placed(table: Table, robot: Robot, index: int):
+    """Carrier name, and axis, rotation and position of the rotor frame in the carrier body's frame."""
+    R_rest, p_rest = rest_poses(robot)
+    body, R_link, p_link = _carrier(table, robot, index)
+    at = None if body == WORLD else robot.body_joints[body]
+    R_body, p_body = (np.eye(3), np.zeros(3)) if at is None else (R_rest[at], p_rest[at])
+    v, w = robot.joints[index].subspace[:3, 0], robot.joints[index].subspace[3:, 0]
+
+    axis = table.numbers("axis", 3)
+    if axis is None:
+        along = R_body.T @ R_rest[index] @ (w if w.any() else v)
+    elif np.linalg.norm(axis) < 1e-9:
+        table.refuse("axis", "a direction, so not all zeros")
+    else:
+        along = R_link @ axis / np.linalg.norm(axis)
+    position = table.numbers("position", 3)
+    if position is None:  # the point of the joint's axis nearest to its frame
+        p = R_body.T @ (p_rest[index] + R_rest[index] @ np.cross(w, v) - p_body)
+    else:
+        p = p_link + R_link @ position
+    rpy = table.numbers("rotation", 3)
+    R = z_along(along) if rpy is None else R_link @ rotation_from_rpy(rpy)
+    return (None if body == WORLD else robot.body_names[body]), along, R, p
+
+
+def _carrier(table: Table, robot: Robot, index: int):
+    """Body that holds the motor housing, and the pose in it of the frame that the entry's numbers refer to."""
+    name = table.text("carrier")
+    if name == GROUND:
+        return WORLD, np.eye(3), np.zeros(3)
+    if name is None:
+        joint = robot.parents[index]
+        while joint != WORLD and joint not in robot.body_joints:  # inner joints of a compound one carry no body
+            joint = robot.parents[joint]
+        body = WORLD if joint == WORLD else int(np.flatnonzero(robot.body_joints == joint)[0])
+        return body, np.eye(3), np.zeros(3)
+    for link in robot.links:
+        if link.name == name:
+            return link.body, link.rotation, link.position
+    names = dict.fromkeys([GROUND, *(link.name for link in robot.links)])
+    raise ModelError(
+        f"{table.name('carrier')} is '{name}', which robot '{robot.name}' does not have. Its links: {choices(names)}."
+    )
+
+
+def _theta(table: Table) -> np.ndarray:
+    """(10,) inertial parameters in the rotor frame, zeros when the entry states none."""
+    mass, com, I = table.number("mass"), table.numbers("com", 3), _inertia(table)
+    if mass is None and com is None and I is None:
+        return np.zeros(10)
+    if mass is None or I is None:
+        missing = table.name("mass" if mass is None else "inertia")
+        raise ModelError(f"{missing} is missing; give mass and inertia together, or neither where they are unknown.")
+    com = np.zeros(3) if com is None else com
+    # the spread about the centre of mass decides, and keeps its digits where the centre is far away
+    if mass <= 0 or pseudo.smallest_eigenvalue(parameters.from_com_inertia(mass, np.zeros(3), I)) <= 0:
+        raise ModelError(
+            f"{table.where}: no body has mass {mass:g} kg and inertia {np.diag(I).tolist()} (diagonal) about its "
+            "centre of mass. Mass is positive, and each principal moment is less than the sum of the other two."
+        )
+    return parameters.from_com_inertia(mass, com, I)
+
+
+def _inertia(table: Table) -> np.ndarray | None:
+    """(3, 3) inertia about the centre of mass in the rotor frame, None when absent."""
+    if isinstance(table.values.get("inertia"), str | bool | dict):
+        table.refuse("inertia", "a spin inertia or a list of 6: ixx, ixy, ixz, iyy, iyz, izz")
+    if isinstance(table.values.get("inertia"), list):
+        six = table.numbers("inertia", 6)
+        return None if six is None else six[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
+    spin = table.number("inertia")
+    # a spin inertia alone: the transverse moments of a motor's rotor are about as large
+    return None if spin is None else spin * np.eye(3)
+
+
+def _is_symmetric(theta, axis) -> bool:
+    """Whether turning the rotor about its axis by a third changes nothing; then no turn does."""
+    third = 2 * np.pi / 3
+    turn = z_along(axis) @ rotation_from_rpy(np.array([0.0, 0.0, third])) @ z_along(axis).T
+    change = np.abs(parameters.transform(theta, turn, np.zeros(3)) - theta)
+    moment = np.abs(theta[4:]).max()
+    first = np.sqrt(theta[0] * moment)  # a first moment of the size the mass and its moments allow
+    return bool((change[4:] <= SYMMETRY_TOLERANCE * moment).all() and (change[1:4] <= SYMMETRY_TOLERANCE * first).all())
+
+
+LOOP_KEYS = (
+    *("name", "kind", "link", "other", "position", "axis", "rotation"),
+    *("other_position", "other_axis", "other_rotation"),
+)
+
+
+def read_loop(table: Table, robot: Robot) -> Loop:
+    """Loop of a `[[loop]]` table. Raises ModelError that names the key."""
+    name, kind = table.text("name"), table.text("kind")
+    if name is None:
+        raise ModelError(f"{table.name('name')} is missing; every loop needs a name of its own.")
+    if kind not in LOOP_KINDS:
+        found = "is missing" if kind is None else f"is '{kind}'"
+        raise ModelError(f"{table.name('kind')} {found}; expected one of {choices(LOOP_KINDS)}.")
+    ends = [_link(table, key, robot) for key in ("link", "other")]
+    if ends[0].body == ends[1].body:
+        raise ModelError(
+            f"{table.where} ties '{ends[0].name}' to '{ends[1].name}', which are one rigid body; a loop joins two."
+        )
+    first = _frame(table, "", kind) or (np.eye(3), np.zeros(3))
+    R, p = ends[0].rotation @ first[0], ends[0].position + ends[0].rotation @ first[1]
+    second = _second(table, robot, kind, ends, (R, p))
+    bodies = [None if link.body == WORLD else robot.body_names[link.body] for link in ends]
+    return Loop(name, kind, (bodies[0], bodies[1]), np.stack([R, second[0]]), np.stack([p, second[1]]))
+
+
+def _link(table: Table, key: str, robot: Robot):
+    name = table.text(key)
+    for link in robot.links:
+        if link.name == name:
+            return link
+    if name == GROUND:
+        return Link(GROUND, WORLD, np.eye(3), np.zeros(3), np.zeros(10), False)
+    found = "is missing" if name is None else f"is '{name}', which robot '{robot.name}' does not have"
+    names = dict.fromkeys([GROUND, *(link.name for link in robot.links)])
+    raise ModelError(f"{table.name(key)} {found}. Its links: {choices(names)}.")
+
+
+def _frame(table: Table, prefix: str, kind: str):
+    """Rotation and position of a frame in its link, from the keys with a prefix; None where there are none."""
+    position, axis, rpy = (table.numbers(f"{prefix}{key}", 3) for key in ("position", "axis", "rotation"))
+    if axis is not None and rpy is not None:
+        table.refuse(f"{prefix}axis", f"either an axis or {prefix}rotation, not both")
+    if axis is not None and np.linalg.norm(axis) < 1e-9:
+        table.refuse(f"{prefix}axis", "a direction, so not all zeros")
+    if axis is not None and kind == "weld":
+        table.refuse(f"{prefix}axis", f"{prefix}rotation: a weld keeps the whole orientation, which no axis gives")
+    if position is None and axis is None and rpy is None:
+        return None
+    if axis is not None:
+        R = z_along(axis / np.linalg.norm(axis))
+    else:
+        R = np.eye(3) if rpy is None else rotation_from_rpy(rpy)
+    return R, np.zeros(3) if position is None else position
+
+
+def _second(table: Table, robot: Robot, kind: str, ends, first):
+    """The second frame in its body: as stated, or where the first one is when all coordinates are zero."""
+    stated = _frame(table, "other_", kind)
+    if stated is not None:
+        R_link, p_link = ends[1].rotation, ends[1].position
+        return R_link @ stated[0], p_link + R_link @ stated[1]
+    (R1, p1), (R2, p2) = (_rest_pose(robot, link.body) for link in ends)
+    return R2.T @ R1 @ first[0], R2.T @ (p1 + R1 @ first[1] - p2)
+
+
+def _rest_pose(robot: Robot, body: int):
+    if body == WORLD:
+        return np.eye(3), np.zeros(3)
+    R, p = rest_poses(robot)
+    return R[robot.body_joints[body]], p[robot.body_joints[body]]

@@ -1,0 +1,262 @@
+"""A tolerant reading of a model file: parts, joints and shapes with their places, and what is wrong with them.
+
+Unlike a `Robot` a `Sketch` may be broken: values may be NaN, joints may lead nowhere. Readers of formats make sketches
+with a `Reader`, which refuses nothing and notes faults; the linter, motion design and whoever draws a robot read them.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.inertia import from_com_inertia
+from steelyard.model.xml_edit import Document, Element
+
+POINT = 1e-12  # m^2: squared radius of gyration of a point
+SMALL = 0.02  # of a rigid body's mass: a part lighter than that matters little to it
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something stands. element: such as `link 'arm' > inertial > mass`."""
+
+    path: Path
+    line: int
+    element: str
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something a scanner could not make sense of, for the rule of that code to report. file: that it is about."""
+
+    code: str
+    place: Place
+    message: str
+    file: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Inertial:
+    """Stated inertia of a part. mass: kg; com: (3,) m in the part's frame; tensor: (3, 3) kg m^2 about the centre of
+    mass, in axes placed by `rotation` (3, 3) in the part's frame. NaN where a number is missing or unreadable.
+    """
+
+    place: Place
+    mass: float
+    com: np.ndarray
+    rotation: np.ndarray
+    tensor: np.ndarray
+
+    @property
+    def usable(self) -> bool:
+        """Whether every number is finite and the mass positive."""
+        return bool(self.mass > 0 and np.isfinite([self.mass, *self.com, *self.tensor.flat, *self.rotation.flat]).all())
+
+    @cached_property
+    def tensor_in_part(self) -> np.ndarray:
+        """(3, 3) tensor about the centre of mass in the axes of the part."""
+        return self.rotation @ self.tensor @ self.rotation.T
+
+    @cached_property
+    def moments(self) -> np.ndarray:
+        """(3,) principal moments, ascending; NaN when the tensor is not finite."""
+        return np.linalg.eigvalsh(self.tensor) if np.isfinite(self.tensor).all() else np.full(3, np.nan)
+
+    @property
+    def is_point(self) -> bool:
+        """Whether the tensor is zero but for rounding: a point mass."""
+        return bool(np.isfinite(self.moments).all() and np.abs(self.moments).max() <= POINT * abs(self.mass))
+
+    @property
+    def spread(self) -> np.ndarray:
+        """(3,) principal second moments of mass, ascending, kg m^2: half the trace minus each moment of inertia."""
+        return np.sort(0.5 * self.moments.sum() - self.moments)
+
+    @property
+    def theta(self) -> np.ndarray:
+        """(10,) inertial parameters in the part's frame."""
+        return np.asarray(from_com_inertia(self.mass, self.com, self.tensor_in_part))
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A piece of geometry of a part. role: "collision" or "visual". vertices: (n, 3) m in the part's frame; faces:
+    (f, 3) or None when only the hull is meant. source: what tells two shapes apart (mesh path or kind and size).
+    """
+
+    place: Place
+    role: str
+    vertices: np.ndarray
+    faces: np.ndarray | None
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint. part: index of the part it carries, None when unknown. limits: "lower", "upper", "effort", "velocity"
+    -> number, only those stated. gear: largest transmission ratio on it. armature: None where the format has none.
+    mimics: whether it follows another joint. required_limits: those that the format asks of such a joint.
+    """
+
+    name: str
+    place: Place
+    kind: str
+    part: int | None
+    limits: dict[str, float]
+    limit_place: Place | None = None
+    gear: float | None = None
+    armature: float | None = None
+    mimics: bool = False
+    required_limits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A link or body. parent: index or None for a root. rotation, position: its pose in the parent at zero.
+
+    moves: whether a joint is between it and its parent. inferred: kg its mass by its geoms where none is stated (MJCF).
+    partial: whether some of its geometry is unknown, because a file was not read.
+    """
+
+    name: str
+    place: Place
+    parent: int | None
+    rotation: np.ndarray
+    position: np.ndarray
+    moves: bool
+    inertial: Inertial | None
+    shapes: tuple[Shape, ...] = ()
+    inferred: float = 0.0
+    partial: bool = False
+
+    @property
+    def mass(self) -> float:
+        """Mass in kg: as stated, else inferred; NaN when unreadable."""
+        return self.inferred if self.inertial is None else self.inertial.mass
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """A model file, read without refusing anything.
+
+    format: name of a `Format`; word: what that calls a part. parts: parents before children. faults: what the reader
+    could not make sense of. notes: what was not read, and why.
+    """
+
+    path: Path
+    format: str
+    word: str
+    parts: tuple[Part, ...]
+    joints: tuple[Joint, ...]
+    faults: tuple[Fault, ...]
+    notes: tuple[str, ...] = ()
+    parts_by_name: dict[str, int] = field(init=False)
+    memo: dict[str, tuple] = field(init=False, default_factory=dict)
+
+    def __post_init__(self):
+        object.__setattr__(self, "parts_by_name", {part.name: i for i, part in enumerate(self.parts)})
+
+    def stated(self) -> Iterator[tuple[int, Part, Inertial]]:
+        """Parts that state an inertial, with their index."""
+        for index, part in enumerate(self.parts):
+            if part.inertial is not None:
+                yield index, part, part.inertial
+
+    @cached_property
+    def carrier(self) -> tuple[int, ...]:
+        """For each part the one of its rigid body that a joint carries (or the root)."""
+        found: list[int] = []
+        for index, part in enumerate(self.parts):
+            found.append(index if part.moves or part.parent is None else found[part.parent])
+        return tuple(found)
+
+    @cached_property
+    def clusters(self) -> dict[int, list[int]]:
+        """Carrier -> all parts of its rigid body, in order."""
+        grouped: dict[int, list[int]] = {}
+        for index, carrier in enumerate(self.carrier):
+            grouped.setdefault(carrier, []).append(index)
+        return grouped
+
+    @cached_property
+    def cluster_mass(self) -> dict[int, float]:
+        """Carrier -> mass of the rigid body in kg; unreadable masses count as zero."""
+        return {c: float(np.nansum([self.parts[i].mass for i in members])) for c, members in self.clusters.items()}
+
+    def matters(self, index: int) -> bool:
+        """Whether a part holds a share of its rigid body's mass worth judging (frames of sensors do not)."""
+        whole = self.cluster_mass[self.carrier[index]]
+        return self.parts[index].mass > SMALL * whole
+
+    @cached_property
+    def subtree_mass(self) -> dict[int, float]:
+        """Carrier -> mass of its rigid body and of everything it carries, kg."""
+        total = dict(self.cluster_mass)
+        for carrier in sorted(total, reverse=True):
+            parent = self.parts[carrier].parent
+            if parent is not None:
+                total[self.carrier[parent]] += total[carrier]
+        return total
+
+    @cached_property
+    def placed(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """Pose of each part in the part that carries it: rotation (3, 3), position (3,)."""
+        poses: list[tuple[np.ndarray, np.ndarray]] = []
+        for index, part in enumerate(self.parts):
+            if self.carrier[index] == index or part.parent is None:
+                poses.append((np.eye(3), np.zeros(3)))
+            else:
+                R, p = poses[part.parent]
+                poses.append((R @ part.rotation, p + R @ part.position))
+        return tuple(poses)
+
+
+SHOWN = 60  # characters of a value in a message
+# rules that report what `model.references` says is wrong with a file
+FILE_RULES = {"missing": "SY601", "unreadable": "SY602", "outside": "SY603", "unchecked": "SY604"}
+
+
+@dataclass(eq=False)
+class Reader:
+    """Reads elements of one document and collects the faults it meets."""
+
+    document: Document
+    faults: list[Fault] = field(default_factory=list)
+
+    def __post_init__(self):
+        body = self.document.body
+        self._starts = np.flatnonzero(np.frombuffer(body, dtype=np.uint8) == 10).tolist()
+
+    def place(self, element: Element, text: str) -> Place:
+        return Place(self.document.path, bisect_right(self._starts, element.start - 1) + 1, text)
+
+    def fault(self, code: str, element: Element, text: str, message: str, *, file: str = ""):
+        self.faults.append(Fault(code, self.place(element, text), message, file))
+
+    def numbers(self, element: Element, name: str, count: int, text: str, *, default=None, code="SY104") -> np.ndarray:
+        """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite."""
+        raw = element.attributes.get(name)
+        unknown = np.full(count, np.nan)
+        if raw is None:
+            if default is None:
+                self.fault("SY105" if code == "SY104" else code, element, text, f"<{element.tag}> has no '{name}'.")
+                return unknown
+            return np.asarray(default, dtype=float)
+        try:
+            values = np.array([float(word) for word in raw.split()])
+        except ValueError:
+            values = np.zeros(0)
+        if values.size == count and np.isfinite(values).all():
+            return values
+        shown = raw if len(raw) <= SHOWN else f"{raw[:SHOWN]}... ({len(raw)} characters)"
+        expected = "one finite number" if count == 1 else f"{count} finite numbers"
+        self.fault(code, element, text, f'{name}="{shown}" where {expected} belong{"s" if count == 1 else ""}.')
+        return unknown
+
+    def number(self, element: Element, name: str, text: str, *, default: float | None = None, code="SY104") -> float:
+        """Attribute as one float, like `numbers`."""
+        given = None if default is None else [default]
+        return float(self.numbers(element, name, 1, text, default=given, code=code)[0])

@@ -1,0 +1,366 @@
+"""An MJCF file as a `Sketch`: inertials as written, everything else as MuJoCo's compiler understands it.
+
+MuJoCo refuses files with impossible inertias, so a copy of its parsed model gets harmless ones before it is compiled;
+what then still fails is a fault. Without a compiled model, the written bodies and inertials are checked alone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import ModelError
+from steelyard.inertia import solids
+from steelyard.model.meshes import Meshes, Piece
+from steelyard.model.mjcf import body_name, compiled_rotation
+from steelyard.model.mjcf_compile import compile_file
+from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
+from steelyard.model.sketch import FILE_RULES, Fault, Inertial, Joint, Part, Place, Reader, Shape, Sketch
+from steelyard.model.xml_edit import Document
+from steelyard.spatial import rotation_from_quaternion
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """vertices: (n, 3) m in the frame of a body or geom; faces: (f, 3), None where only the hull is meant; source: mesh
+    or kind and size, equal for equal geometry in the geom's frame.
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray | None
+    source: str
+
+
+def geom_solid(m, geom: int) -> Solid | None:
+    """The solid of a geom of an MjModel m; None for planes, height fields and signed distance fields."""
+    found = geom_shape(m, geom)
+    if found is None:
+        return None
+    R, p = compiled_rotation(m.geom_quat[geom]), m.geom_pos[geom]
+    return Solid(found.vertices @ R.T + p, found.faces, found.source)
+
+
+def geom_shape(m, geom: int) -> Solid | None:
+    """The same with vertices in the frame of the geom."""
+    import mujoco
+
+    kind, size = mujoco.mjtGeom(m.geom_type[geom]), m.geom_size[geom]
+    faces = None
+    if kind == mujoco.mjtGeom.mjGEOM_MESH:
+        mesh = m.geom_dataid[geom]
+        start, count = m.mesh_vertadr[mesh], m.mesh_vertnum[mesh]
+        vertices = m.mesh_vert[start : start + count].astype(float)
+        start, count = m.mesh_faceadr[mesh], m.mesh_facenum[mesh]
+        faces, source = m.mesh_face[start : start + count].astype(np.int64), f"mesh {m.mesh(mesh).name}"
+    elif kind == mujoco.mjtGeom.mjGEOM_BOX:
+        vertices, source = solids.box(size), f"box {size.tolist()}"
+    elif kind in (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_ELLIPSOID):
+        axes = np.full(3, size[0]) if kind == mujoco.mjtGeom.mjGEOM_SPHERE else size
+        vertices, source = solids.ellipsoid(axes), f"ellipsoid {axes.tolist()}"
+    elif kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        vertices, source = solids.cylinder(size[0], size[1]), f"cylinder {size[:2].tolist()}"
+    elif kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+        vertices, source = solids.capsule(size[0], size[1]), f"capsule {size[:2].tolist()}"
+    else:
+        return None
+    return Solid(vertices, faces, source)
+
+
+def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[Part, ...]:
+    """Parts of a compiled model m, the world left out.
+
+    places: body name -> (place, index in `inertials`), for bodies written in the file; home: place of all others.
+    """
+    shapes: dict[int, list[Shape]] = {}
+    for geom in range(m.ngeom):
+        shape = _shape(m, geom, places, home)
+        if shape is not None:
+            shapes.setdefault(int(m.geom_bodyid[geom]), []).append(shape)
+    parts = []
+    for body in range(1, m.nbody):
+        name = body_name(m, body)
+        place, index = places.get(name, (home, None))
+        inertial = None if index is None else inertials[index]
+        if inertial is not None:
+            # the compiled frame knows every spelling of the orientation
+            inertial = replace(inertial, rotation=compiled_rotation(m.body_iquat[body]))
+        parent = int(m.body_parentid[body]) - 1
+        # a body on the world's own geometry is a root of its own
+        parts.append(
+            Part(
+                name,
+                place,
+                None if parent < 0 else parent,
+                compiled_rotation(m.body_quat[body]),
+                m.body_pos[body].copy(),
+                bool(m.body_jntnum[body]),
+                inertial,
+                tuple(shapes.get(body, ())),
+                float(m.body_mass[body]) if inertial is None and m.body_mass[body] > 1e-8 else 0.0,
+            )
+        )
+    return tuple(parts)
+
+
+def _shape(m, geom: int, places, home: Place) -> Shape | None:
+    found = geom_solid(m, geom)
+    if found is None:
+        return None
+    place = places.get(body_name(m, m.geom_bodyid[geom]), (home, None))[0]
+    role = "collision" if m.geom_contype[geom] or m.geom_conaffinity[geom] else "visual"
+    return Shape(place, role, found.vertices, found.faces, found.source)
+
+
+def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[Joint, ...]:
+    """Joints of a compiled model with their limits, gears and armature."""
+    import mujoco
+
+    gears, forces = _actuated(m)
+    found = []
+    for joint in range(m.njnt):
+        body = int(m.jnt_bodyid[joint])
+        name = m.joint(joint).name or f"{parts[body - 1].name}_joint{joint - m.body_jntadr[body]}"
+        place = places.get(name, replace(parts[body - 1].place, element=f"joint '{name}'"))
+        kind = mujoco.mjtJoint(m.jnt_type[joint]).name.removeprefix("mjJNT_").lower()
+        limits = {}
+        if m.jnt_limited[joint]:
+            limits |= {"lower": float(m.jnt_range[joint, 0]), "upper": float(m.jnt_range[joint, 1])}
+        if m.jnt_actfrclimited[joint]:
+            limits["effort"] = float(m.jnt_actfrcrange[joint, 1])
+        elif joint in forces:
+            limits["effort"] = forces[joint]
+        armature = float(m.dof_armature[m.jnt_dofadr[joint]])
+        gear = gears.get(joint)
+        required = () if gear is None else ("effort",)
+        found.append(Joint(name, place, kind, body - 1, limits, place, gear, armature, required_limits=required))
+    return tuple(found)
+
+
+def _actuated(m) -> tuple[dict[int, float], dict[int, float]]:
+    """Joint -> largest gear of the actuators on it; joint -> largest force they may give, where it is limited."""
+    import mujoco
+
+    gears: dict[int, float] = {}
+    forces: dict[int, float] = {}
+    for actuator in range(m.nu):
+        if mujoco.mjtTrn(m.actuator_trntype[actuator]) not in (
+            mujoco.mjtTrn.mjTRN_JOINT,
+            mujoco.mjtTrn.mjTRN_JOINTINPARENT,
+        ):
+            continue
+        joint, gear = int(m.actuator_trnid[actuator, 0]), abs(float(m.actuator_gear[actuator, 0]))
+        gears[joint] = max(gear, gears.get(joint, 0.0))
+        if m.actuator_forcelimited[actuator]:
+            forces[joint] = max(forces.get(joint, 0.0), gear * float(m.actuator_forcerange[actuator, 1]))
+        elif (
+            m.actuator_ctrllimited[actuator]
+            and mujoco.mjtBias(m.actuator_biastype[actuator]) == mujoco.mjtBias.mjBIAS_NONE
+        ):
+            gain = abs(float(m.actuator_gainprm[actuator, 0]))
+            forces[joint] = max(
+                forces.get(joint, 0.0), gear * gain * float(np.abs(m.actuator_ctrlrange[actuator]).max())
+            )
+    return gears, forces
+
+
+SEEN_GROUPS = 3  # MuJoCo draws geoms of the groups below this one
+UNNAMED = "body{}"
+ASSETS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "texture": "texturedir"}
+
+
+def sketch(document: Document, folders: tuple[Path, ...], *, meshes: bool = True) -> Sketch:
+    """Sketch of an MJCF document and what it includes. folders: in which files that it names may lie.
+
+    Raises ModelError for includes that cannot be followed.
+    """
+    try:
+        files = read_files(document.path, folders)
+    except ModelError as error:
+        raise ModelError(f"{document.path} cannot be read with what it includes: {error}") from error
+    _require_no_circle(files)
+    listed, barrier = bodies(files)
+    readers = {owner: Reader(owner) for owner in files.documents.values()}
+    missing = _missing_files(files, folders, readers) if meshes else []
+    inertials = [_inertial(body, readers, i + 1) for i, body in enumerate(listed)]
+    faults = [*missing, *(fault for reader in readers.values() for fault in reader.faults)]
+    compiled, complaint = (None, None) if missing else _compiled(document.path, folders, faults)
+    notes: tuple[str, ...] = ()
+    if complaint:
+        faults.append(Fault("SY508", Place(document.path, _line_in(complaint), "mujoco"), complaint))
+    if compiled is None:
+        parts, joints = _written(listed, inertials, readers)
+        notes = (f"{document.path.name}: MuJoCo did not compile it, so geometry and joints were not checked.",)
+        return Sketch(document.path, "mjcf", "body", parts, joints, tuple(faults), notes)
+    places = {written_name(body, i + 1): (body_place(body, readers, i + 1), i) for i, body in enumerate(listed)}
+    home = Place(document.path, readers[files.main].place(files.main.root, "").line, "mujoco")
+    if barrier is not None:
+        notes = (f"{document.path.name}: bodies made by {barrier} are checked by their compiled values only.",)
+    parts = parts_of(compiled, places, inertials, home)
+    joints = joints_of(compiled, _joint_places(listed, readers), parts)
+    return Sketch(document.path, "mjcf", "body", parts, joints, tuple(faults), notes)
+
+
+def written_name(body: Body, number: int) -> str:
+    """Name of a body as the compiled model has it: unnamed ones by their number."""
+    return body.node.element.attributes.get("name") or UNNAMED.format(number)
+
+
+def body_place(body: Body, readers, number: int) -> Place:
+    node = body.node
+    return readers[node.document].place(node.element, f"body '{written_name(body, number)}'")
+
+
+def _require_no_circle(files: Files):
+    """Raise ModelError for files that include each other, which MuJoCo refuses as well."""
+    inside = {d: [files.includes[e] for e in d.root.walk() if e in files.includes] for d in files.documents.values()}
+    done: set[Document] = set()
+    stack: list[tuple[Document, tuple[Document, ...]]] = [(files.main, ())]
+    while stack:
+        document, above = stack.pop()
+        if document in above:
+            names = " > ".join(d.path.name for d in (*above, document))
+            raise ModelError(f"{files.main.path} includes files in a circle: {names}. Remove one of the <include>s.")
+        if document not in done:
+            stack += [(child, (*above, document)) for child in inside[document]]
+        if not inside[document]:
+            done.add(document)
+
+
+def _missing_files(files: Files, allowed: tuple[Path, ...], readers) -> list[Fault]:
+    """Faults of asset files that are not there or may not be opened; MuJoCo is not asked while there are any."""
+    source = Meshes(files.main.path.parent, allowed)
+    folders: dict[str, str] = {}
+    for node in files.sections("compiler"):
+        folders |= {
+            k: v for k, v in node.element.attributes.items() if k in ("meshdir", "texturedir", "assetdir", "strippath")
+        }
+    found = []
+    for document in files.documents.values():
+        for element in document.root.walk():
+            if element.tag not in ASSETS:
+                continue
+            for name in (n for n in element.attributes if n.startswith("file")):
+                text = element.attributes[name]
+                home = folders.get(ASSETS[element.tag], folders.get("assetdir", ""))
+                text = Path(text).name if folders.get("strippath") == "true" else text
+                starts = [files.main.path.parent / home, document.path.parent / home, document.path.parent]
+                problem = source.find(text, starts)
+                if problem.path is None and text:
+                    place = readers[document].place(
+                        element, f"{element.tag} '{element.attributes.get('name', text)[:60]}'"
+                    )
+                    message = f"{element.tag.capitalize()} {problem.message}"
+                    found.append(Fault(FILE_RULES[problem.problem], place, message, text))
+    return found
+
+
+def _inertial(body: Body, readers, number: int) -> Inertial | None:
+    """The `<inertial>` as written; its orientation, in whatever spelling, comes from the compiled model later."""
+    if body.inertial is None:
+        return None
+    element, reader = body.inertial.element, readers[body.inertial.document]
+    label = f"body '{written_name(body, number)}' > inertial"
+    mass = reader.number(element, "mass", label)
+    com = reader.numbers(element, "pos", 3, label)
+    if "fullinertia" in element.attributes:
+        xx, yy, zz, xy, xz, yz = reader.numbers(element, "fullinertia", 6, label)
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    elif "diaginertia" in element.attributes:
+        tensor = np.diag(reader.numbers(element, "diaginertia", 3, label))
+    else:
+        reader.fault("SY105", element, label, "<inertial> has neither diaginertia nor fullinertia.")
+        tensor = np.full((3, 3), np.nan)
+    rotation = np.eye(3)
+    if "quat" in element.attributes:
+        quaternion = reader.numbers(element, "quat", 4, label)
+        length = np.linalg.norm(quaternion)
+        if length > 0:
+            rotation = rotation_from_quaternion(np.roll(quaternion / length, -1))
+    return Inertial(reader.place(element, label), mass, com, rotation, tensor)
+
+
+def _compiled(path: Path, folders: tuple[Path, ...], faults):
+    """MuJoCo's compiled model with harmless inertias, or None; and what MuJoCo complains about, if anything new."""
+    broken = any(fault.code in ("SY104", "SY105") for fault in faults)
+    try:
+        return compile_file(path, folders, _make_harmless)[0], None
+    except ModelError as error:
+        if error.__cause__ is None:  # not MuJoCo's
+            raise
+        text = " ".join(str(error.__cause__).split())
+        return None, None if broken else f"MuJoCo refuses the file: {text}."
+
+
+def _make_harmless(spec):
+    """Give the bodies of an MjSpec inertials that MuJoCo takes."""
+    for body in spec.bodies:
+        if body.explicitinertial:
+            if np.isfinite(body.fullinertia).all():
+                body.fullinertia = np.full(6, np.nan)
+            body.mass, body.inertia = 1.0, np.ones(3)
+        elif body.joints and not _weighs(body):
+            body.explicitinertial, body.mass, body.inertia, body.ipos = True, 1e-9, np.full(3, 1e-9), np.zeros(3)
+
+
+def _weighs(body) -> bool:
+    """Whether a body or what is fixed to it has geoms to weigh."""
+    return bool(body.geoms) or any(not child.joints and _weighs(child) for child in body.bodies)
+
+
+def _line_in(complaint: str) -> int:
+    """Line number MuJoCo mentions, 1 when it mentions none."""
+    words = complaint.replace(",", " ").replace(".", " ").split()
+    lines = [int(b) for a, b in pairwise(words) if a == "line" and b.isdigit()]
+    return lines[0] if lines else 1
+
+
+def _joint_places(listed: list[Body], readers) -> dict[str, Place]:
+    found = {}
+    for number, body in enumerate(listed, 1):
+        for i, joint in enumerate(body.joints):
+            name = joint.element.attributes.get("name") or f"{written_name(body, number)}_joint{i}"
+            found[name] = readers[joint.document].place(joint.element, f"joint '{name}'")
+    return found
+
+
+def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], tuple[Joint, ...]]:
+    """Parts as written, without geometry; used when MuJoCo compiles nothing."""
+    parts, joints = [], []
+    for number, (body, inertial) in enumerate(zip(listed, inertials, strict=True), 1):
+        place = body_place(body, readers, number)
+        weighs = 1e-3 if any(e.tag == "geom" for e in body.node.element.children) else 0.0
+        inferred = weighs if inertial is None else 0.0
+        name = written_name(body, number)
+        parts.append(Part(name, place, body.parent, np.eye(3), np.zeros(3), bool(body.joints), inertial, (), inferred))
+        joints += [_bare_joint(joint, readers, name, i, number - 1) for i, joint in enumerate(body.joints)]
+    return tuple(parts), tuple(joints)
+
+
+def _bare_joint(joint: Node, readers, body: str, i: int, part: int) -> Joint:
+    name = joint.element.attributes.get("name") or f"{body}_joint{i}"
+    kind = "free" if joint.element.tag == "freejoint" else joint.element.attributes.get("type", "hinge")
+    return Joint(name, readers[joint.document].place(joint.element, f"joint '{name}'"), kind, part, {})
+
+
+def pieces(path: Path, folders: tuple[Path, ...]) -> Iterator[Piece]:
+    """Geoms of an MJCF file, but for planes and fields, which are its surroundings; one in two roles comes twice."""
+    m, _ = compile_file(path, folders)
+    for geom in range(m.ngeom):
+        found = geom_shape(m, geom)
+        if found is None:
+            continue
+        link = body_name(m, m.geom_bodyid[geom])
+        color = m.geom_rgba[geom] if m.geom_matid[geom] < 0 else m.mat_rgba[m.geom_matid[geom]]
+        shown = m.geom_group[geom] < SEEN_GROUPS and color[3] > 0
+        touched = m.geom_contype[geom] or m.geom_conaffinity[geom]
+        roles = [role for role, applies in (("visual", shown), ("collision", touched)) if applies] or [""]
+        numbers = (m.geom_size, m.geom_pos, m.geom_quat, m.geom_rgba)
+        if not all(np.isfinite(each[geom]).all() for each in numbers):
+            yield Piece(link, roles[0], problem="a geom with sizes or a place that are no numbers")
+            continue
+        R, p = compiled_rotation(m.geom_quat[geom]), m.geom_pos[geom].copy()
+        for role in roles:
+            own = tuple(color.astype(float)) if role == "visual" else None
+            yield Piece(link, role, R, p, (found.source,), found.vertices, found.faces, color=own)

@@ -1,0 +1,58 @@
+"""A `Job` from what Python gives: paths, names alone instead of lists, and tables instead of words."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import OptionError, choices
+from steelyard.fit import fixed_words, mass_words, tied_words
+from steelyard.job import Corrections, Job, corrections_from, options_of
+from steelyard.terms import text_of
+
+
+def job_of(model, logs=(), **options) -> Job:
+    """A Job of options as `identify` takes them.
+
+    Args:
+        model: path of the robot model.
+        logs: path of a log, or several.
+        options: fields of a `Job`; words may be given alone, in lists, or as the tables that `identify` describes.
+
+    Raises:
+        OptionError: for an option that a Job does not have, or corrections that cannot be read.
+    """
+    known = options_of(Job)
+    if unknown := sorted(set(options) - set(known)):
+        raise OptionError(f"A job has no option {choices(unknown)}; there are {choices(known)}.")
+    told: dict[str, Any] = {
+        name: _READ[name](value) if name in _READ else _plain(name, value) for name, value in options.items()
+    }
+    return Job(model=str(model), logs=_words(logs), **told)
+
+
+def _plain(name: str, value):
+    """A value as the field of its name holds it."""
+    each, how = options_of(Job)[name]
+    if isinstance(each.default, tuple):
+        return _words(value)
+    if how.path and value is not None:
+        return str(value)
+    return tuple(map(float, value)) if name == "gravity" and value is not None else value
+
+
+def _words(value) -> tuple[str, ...]:
+    return (str(value),) if isinstance(value, str | Path) else tuple(map(str, value))
+
+
+def _coupling(value) -> tuple[str, ...]:
+    return tuple(text_of(group) for group in ((value,) if isinstance(value, str | Mapping) else value))
+
+
+_READ = {
+    "coupling": _coupling,
+    "masses": mass_words,
+    "fixed": fixed_words,
+    "tied": tied_words,
+    "channels": lambda value: None if value is None else dict(value),
+    "corrections": lambda value: value if isinstance(value, Corrections) else corrections_from(value),
+}

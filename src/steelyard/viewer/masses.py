@@ -1,0 +1,102 @@
+"""Masses to look at: solid ellipsoids that weigh and turn like a body, and where its centre of mass can be."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import InertiaError, OptionError, choices
+from steelyard.fit import Estimate, Uncertainty
+from steelyard.inertia import covariance_ellipsoid
+from steelyard.model import Robot
+
+SOLID = np.sqrt(5.0)  # semi-axes of a homogeneous ellipsoid over the root-mean-square distances of its mass
+REGION = np.sqrt(7.814727903251179)  # radius of the ball that holds 95 % of a standard normal vector in space
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was identified. theta: (nb, 10) in body frames; centers: (nb, 3, 3) m^2, covariance of each centre of mass
+    there, None where it is not known.
+    """
+
+    theta: np.ndarray
+    centers: np.ndarray | None = None
+
+
+def found_in(estimate: Estimate | Uncertainty | Robot, robot: Robot) -> Found:
+    """Inertias, and what is known of their uncertainty. Raises OptionError for another robot's."""
+    if isinstance(estimate, Uncertainty):
+        found = Found(estimate.estimate.theta, estimate.centers)
+    else:
+        found = Found(estimate.inertias if isinstance(estimate, Robot) else estimate.theta)
+    if found.theta.shape != (robot.nb, 10):
+        raise OptionError(
+            f"The estimate has {len(found.theta)} bodies, robot '{robot.name}' has {robot.nb}. Give the model that was "
+            "identified."
+        )
+    return found
+
+
+def mass_of(theta, center_covariance=None) -> dict:
+    """JSON-ready mass [kg], centre of mass [m], `ellipsoid`: (9,) the semi-axes [m] of a solid of the same mass and
+    inertia, in the columns of a matrix in row order, and `region`: those of the 95 % region of the centre of mass.
+    None for what there is not. theta: (10,).
+    """
+    theta = np.asarray(theta, dtype=float)
+    com = theta[1:4] / theta[0] if theta[0] > 0 else np.full(3, np.nan)
+    if not np.isfinite(com).all():  # without mass, or with 1e-320 kg
+        return {"mass": float(theta[0]), "com": None, "ellipsoid": None, "region": None}
+    try:
+        lengths, axes = covariance_ellipsoid(theta).semi_axes
+        ellipsoid = (SOLID * axes * lengths).ravel().tolist()
+    except InertiaError:  # not physically consistent, or flat: there is no such solid
+        ellipsoid = None
+    region = None
+    if center_covariance is not None and np.isfinite(center_covariance).all():
+        squares, axes = np.linalg.eigh(center_covariance)
+        region = (REGION * axes * np.sqrt(np.maximum(squares, 0.0))).ravel().tolist()
+    return {"mass": float(theta[0]), "com": com.tolist(), "ellipsoid": ellipsoid, "region": region}
+
+
+SUMMARY = "summary.json"
+
+
+def read_outcome(path, robot: Robot) -> Found:
+    """Identified inertias and covariances of the centres of mass from `summary.json` or its folder.
+
+    Raises OptionError for files that are no summary and summaries of another robot.
+    """
+    path = Path(path)
+    file = path / SUMMARY if path.is_dir() else path
+    try:
+        bodies = {body["name"]: body for body in json.loads(file.read_text("utf-8"))["bodies"]}
+        theta = {name: _numbers(body["identified"]["theta"], (10,)) for name, body in bodies.items()}
+        centers = {name: _covariance(body.get("center_covariance")) for name, body in bodies.items()}
+    except OSError as error:
+        raise OptionError(
+            f"{file} cannot be read: {error.strerror or error}. Give the output folder of `steelyard identify`."
+        ) from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise OptionError(f"{file} is no summary of `steelyard identify` ({type(error).__name__}: {error}).") from error
+    missing = [name for name in robot.body_names if name not in theta]
+    if missing:
+        raise OptionError(
+            f"{file} has no body {choices(missing)} of robot '{robot.name}'. Its bodies: {choices(theta)}. Give the "
+            "model that was identified."
+        )
+    return Found(*(np.array([each[name] for name in robot.body_names]) for each in (theta, centers)))
+
+
+def _covariance(given) -> np.ndarray:
+    """(3, 3), NaN where it is not known."""
+    return np.full((3, 3), np.nan) if given is None else _numbers(given, (3, 3))
+
+
+def _numbers(given, shape: tuple[int, ...]) -> np.ndarray:
+    """Raises ValueError for anything but finite numbers of that shape."""
+    array = np.array(given, dtype=float)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"expected {shape} finite numbers, found {str(given)[:80]}")
+    return array
