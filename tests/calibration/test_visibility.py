@@ -39,7 +39,7 @@ def test_a_pendulum_says_nothing_about_its_axis():
     assert visibility.rank == 0 and visibility.base.shape[1] == 3  # a turn about the axis's own height is a tilt
     state = random_state(robot, np.random.default_rng(0), (20,))
     assert np.abs(axis_columns(robot, directions.basis, *state)).max() > 1e-2
-    assert "Torques show 0 of 4" in visibility.summary() and "Never seen: j0 tilt about x" in visibility.words()
+    assert "Torques show 0 of 4" in visibility.summary() and "Never seen: j0 tilt about x" in visibility.summary()
 
 
 def test_two_crossed_axes_show_their_angle():
