@@ -3,7 +3,7 @@
 Minimises `||A theta - b||^2 + weight * d(J || J0)`, `d = tr(J0^-1 J) - log det(J0^-1 J) - 4`: convex, and its barrier
 keeps J > 0. In coordinates that make the prior the identity, primal-dual steps with the scaling of Nesterov and Todd
 and Mehrotra's predictor and corrector follow the central path to the asked weight (plain Newton steps crawl along the
-curved boundary when the data is stiff), and Newton steps give the last digits. `entropic_kernel.py` takes the same steps.
+curved boundary when the data is stiff), and Newton steps give the last digits. `entropic_kernel` takes the same.
 """
 
 import numpy as np

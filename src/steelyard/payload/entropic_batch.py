@@ -19,7 +19,7 @@ class EntropicFits:
 
 
 def entropic_fits(gram, moment, prior, *, weight=1.0, engine: str = "numba") -> EntropicFits:
-    """Minimise `theta^T gram theta - 2 moment . theta + weight d(J || J0)` for N problems (paper E, "GEO"; see `entropic`).
+    """Minimise `theta^T gram theta - 2 moment . theta + weight d(J || J0)` for N problems (paper E, "GEO").
 
     gram: (N, 10, 10) and moment: (N, 10), sums `A^T A` and `A^T b` in units of the noise; prior: (10,) or (N, 10),
     consistent; weight: number or (N,); engine: "numba", on all cores, or "jax", on JAX's default device (for a GPU: on
