@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from steelyard.app import payload as subcommand
+from steelyard.app.commands import payload_command as subcommand
 from steelyard.payload import FINDINGS, METHODS, Status
 from steelyard.payload.controller_formats import FORMATS
 

@@ -76,8 +76,8 @@ MUTANTS = (
     Mutant(
         "dependence without what chance explains",
         "diagnose/joint_residuals.py",
-        "return Dependence(max(0.0, (share - expected) / (1 - expected)), float",
-        "return Dependence(max(0.0, share), float",
+        "max(0.0, (share - expected) / (1 - expected)), float",
+        "max(0.0, share), float",
         ("diagnose/test_residuals.py",),
     ),
     Mutant(
@@ -97,27 +97,27 @@ MUTANTS = (
     Mutant(
         "expected error ignores independence",
         "diagnose/fisher_information.py",
-        "excited(rows, noise)) ** 2) / independence))",
+        "excited(rows, noise)) ** 2) / share))",
         "excited(rows, noise)) ** 2)))",
         ("diagnose/test_worth.py",),
     ),
     Mutant(
         "least certain offset deleted alone",
-        "diagnose/hypothesis.py",
+        "diagnose/added_columns.py",
         "x = np.delete(x - share * x[least], least)",
         "x = np.delete(x, least)",
         ("diagnose/test_zeros.py", "diagnose/test_delay.py"),
     ),
     Mutant(
         "scatter without its degrees of freedom",
-        "diagnose/hypothesis.py",
+        "diagnose/added_columns.py",
         "freedom = max(1, added.left.size - added.columns)",
         "freedom = max(1, added.left.size)",
         ("diagnose/test_zeros.py", "diagnose/test_delay.py"),
     ),
     Mutant(
         "scatter ignores independence",
-        "diagnose/hypothesis.py",
+        "diagnose/added_columns.py",
         "added.after.sum() / freedom / case.independence * lasting",
         "added.after.sum() / freedom * lasting",
         ("diagnose/test_zeros.py", "diagnose/test_delay.py"),
