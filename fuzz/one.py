@@ -18,7 +18,7 @@ INSTRUMENTED = [
     "steelyard.model",
     "steelyard.check",
     "steelyard.app.options",
-    "steelyard.prepare.corrections",
+    "steelyard.prepare.undo",
     "steelyard.terms",
     "steelyard.fit.knowledge",
     "steelyard.fleet.cache",

@@ -11,7 +11,8 @@ from typer.main import get_command
 import steelyard
 from steelyard.app import app
 from steelyard.app.signature import stub
-from steelyard.job import Corrections, Job, flag, options_of
+from steelyard.job import Corrections, Job
+from steelyard.job_options import flag, options_of
 
 STUB = Path(steelyard.__file__).with_suffix(".pyi")
 PAGE = Path(__file__).parents[1] / "docs" / "command_line.md"

@@ -5,7 +5,8 @@ import sys
 
 from steelyard.fit.prior import REGULARIZERS
 from steelyard.fit.volumes import GEOMETRY, WORDS
-from steelyard.job import Job, options_of
+from steelyard.job import Job
+from steelyard.job_options import options_of
 from steelyard.log import BUTTERWORTH
 from steelyard.log.smoothers import SMOOTHERS
 
@@ -16,7 +17,7 @@ HEAVY = (
     "rich",
     "lxml",
     "steelyard.pipeline.identification",
-    "steelyard.prepare.corrections",
+    "steelyard.prepare.undo",
     "steelyard.model",
 )
 PROGRAM = f"""

@@ -5,7 +5,8 @@ from inspect import Parameter, getdoc, signature
 import option_tables
 
 import steelyard as sy
-from steelyard.job import Job, options_of
+from steelyard.job import Job
+from steelyard.job_options import options_of
 
 
 def test_the_page_has_the_options_of_a_job():

@@ -208,8 +208,8 @@ MUTANTS = (
     ),
     Mutant(
         "fleet: what needs a look ends as done",
-        "app/fleet.py",
-        "raise typer.Exit(FINDINGS if needs_a_look(found) else DONE)",
+        "app/commands/fleet_command.py",
+        "raise typer.Exit(FINDINGS if has_findings(found) else DONE)",
         "raise typer.Exit(DONE)",
         ("fleet/test_study.py",),
     ),

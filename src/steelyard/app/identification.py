@@ -8,7 +8,8 @@ from steelyard.app.redraw import drawn
 from steelyard.app.signature import describe
 from steelyard.errors import FitError, choices
 from steelyard.fit import validate
-from steelyard.job import Job, options_of
+from steelyard.job import Job
+from steelyard.job_options import options_of
 from steelyard.model import load, read_known, read_side, save, side_path, write_side
 from steelyard.pipeline import Progress, Result, job_of, run, side_of
 from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, render, staged, summary, write

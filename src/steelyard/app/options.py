@@ -12,7 +12,8 @@ from typing import Annotated, Any, ClassVar, cast, get_args
 import typer
 
 from steelyard.errors import OptionError
-from steelyard.job import FRICTION, NONE, Corrections, Job, Option, corrections_from, flag, options_of
+from steelyard.job import FRICTION, Corrections, Job, corrections_from
+from steelyard.job_options import NONE, Option, flag, options_of
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Robot model: .urdf or MJCF .xml.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

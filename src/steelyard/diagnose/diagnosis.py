@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
-from steelyard.diagnose.faults import Fault
 from steelyard.diagnose.hypotheses import gravity_compensated, motor_current, nominal_model
 from steelyard.diagnose.joint_residuals import JointResidual, analyse
 from steelyard.diagnose.model_class import model_class_faults
+from steelyard.diagnose.named_fault import Fault
 from steelyard.diagnose.search import search_faults
 from steelyard.diagnose.torque_contributions import Contributions, contributions
 from steelyard.fit import Estimate

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import persistence
 from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.faults import Fault, fault
+from steelyard.diagnose.named_fault import Fault, fault
 from steelyard.diagnose.thresholds import EVIDENCE
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.faults import Fault
 from steelyard.diagnose.hypotheses import GROSS, TESTS, joint_spring, position_offset
 from steelyard.diagnose.hypothesis import Hypothesis, fitted, remaining_share
+from steelyard.diagnose.named_fault import Fault
 from steelyard.diagnose.thresholds import EVIDENCE, MOST, NEARLY_ALL, NOISE, UNPHYSICAL
 
 ROUNDS = 5  # mistakes at most

@@ -6,7 +6,8 @@ from typing import Any
 
 from steelyard.errors import OptionError, choices
 from steelyard.fit import fixed_words, mass_words, tied_words
-from steelyard.job import Corrections, Job, corrections_from, options_of
+from steelyard.job import Corrections, Job, corrections_from
+from steelyard.job_options import options_of
 from steelyard.terms import text_of
 
 

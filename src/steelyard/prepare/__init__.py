@@ -2,6 +2,7 @@
 
 from steelyard.job import NOTHING, Corrections, corrections_from
 from steelyard.prepare.clipped import Clipped, unclipped
+from steelyard.prepare.mistakes_by_fit import load_word, settled
 from steelyard.prepare.prepared import (
     Prepared,
     filterable,
@@ -10,7 +11,6 @@ from steelyard.prepare.prepared import (
     spectral_cutoff,
     with_motion,
 )
-from steelyard.prepare.settled import load_word, settled
 from steelyard.prepare.undo import corrected
 
 __all__ = [

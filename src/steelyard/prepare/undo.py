@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from steelyard.diagnose import Curves
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError, choices
-from steelyard.job import AUTO, Corrections, pair_of
+from steelyard.job import Corrections, pair_of
+from steelyard.job_options import AUTO
 from steelyard.log import Log, clipped_sides, convention_of, even_stamps, from_convention, full_turns
 from steelyard.model import ENDLESS, Joint, Robot, load, screw
-from steelyard.prepare.corrections import channel_of, number_of
 
 ALL = "all"
 NEAR = 1e-6  # of a step: times closer than that are the same
@@ -138,6 +138,22 @@ def _unwrapped(log: Log, columns, joint: str) -> Log:
     q = log.q.copy()
     q[:, columns] = np.unwrap(q[:, columns], axis=0)
     return log.replace(q=q, v=log.v, a=log.a).noted(f"q of {joint}: jumps by full turns taken out")
+
+
+def channel_of(word: str) -> tuple[str | None, str]:
+    """Channel that a word speaks of, None for all of a joint's, and the rest of it."""
+    head, colon, rest = word.partition(":")
+    return (head, rest) if colon and head in MOVED else (None, word)
+
+
+def number_of(text: str, word: str) -> float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise OptionError(f"{word!r}: {text!r} is not a number.") from error
+    if not np.isfinite(value):
+        raise OptionError(f"{word!r}: {text!r} is not a finite number.")
+    return value
 
 
 def _columns(log: Log, joint: str) -> np.ndarray:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from steelyard.lazy import lazy
 from steelyard.report import figures
-from steelyard.report.comparison_summary import comparison_summary
-from steelyard.report.comparison_view import comparison_view
+from steelyard.report.compared_runs import comparison_summary
+from steelyard.report.compared_runs_view import comparison_view
 from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
 from steelyard.report.first_screen import NOTHING, USABLE

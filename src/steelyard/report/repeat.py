@@ -2,7 +2,8 @@
 
 import shlex
 
-from steelyard.job import Job, path_word, words_of
+from steelyard.job import Job
+from steelyard.job_options import path_word, words_of
 
 FOLDER = "OUT"  # stands in the command when the run wrote no files
 

@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.inertia import NAMES
-from steelyard.job import EXCITE, Job, words_of
+from steelyard.job import Job
+from steelyard.job_options import EXCITE, words_of
 from steelyard.pipeline import Result
 from steelyard.report.chapter import Chapter
 from steelyard.report.document import Part

@@ -8,8 +8,8 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import promise
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.faults import fault
 from steelyard.diagnose.hypothesis import Hypothesis, Test, free_hypothesis
+from steelyard.diagnose.named_fault import fault
 from steelyard.diagnose.thresholds import MOST
 from steelyard.terms import layout_of
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, promise, scatter, widened
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypothesis import Hypothesis, Test, free_hypothesis, surprise
+from steelyard.diagnose.named_fault import Fault, fault
 from steelyard.diagnose.thresholds import EVIDENCE, MOST, NOISE
 from steelyard.terms import TERMS
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.fisher_information import information_loss
 from steelyard.diagnose.hypothesis import Trial, trial
+from steelyard.diagnose.named_fault import Fault, fault
 
 CODE = "gravity_compensated"
 THIRD = 0.5  # nats a sample that gravity free of the masses must win over that of the nominal model, or none

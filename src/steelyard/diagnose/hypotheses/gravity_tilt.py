@@ -7,8 +7,8 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import add_columns
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.faults import fault
 from steelyard.diagnose.hypothesis import Hypothesis, Test, physical_hypothesis, surprise
+from steelyard.diagnose.named_fault import fault
 from steelyard.diagnose.thresholds import MOST
 
 SMALLEST = 0.5  # degrees; less is within what mounting leaves, and moves 1 % of gravity

@@ -13,8 +13,8 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, scatter
 from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis, surprise
+from steelyard.diagnose.named_fault import Fault, fault
 from steelyard.diagnose.thresholds import CERTAIN, NOISE
 
 SMALLEST = 0.01  # rad or m; less is within what calibration leaves

@@ -9,8 +9,8 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import promise
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.faults import fault
 from steelyard.diagnose.hypothesis import Hypothesis, Test
+from steelyard.diagnose.named_fault import fault
 from steelyard.diagnose.thresholds import MOST
 
 SMALLEST = 1.1  # factor; less may be friction or flexibility that the columns do not have

@@ -1,6 +1,6 @@
 """The report of a comparison: its tables and figures as a `View`, one colour and symbol a result."""
 
-from steelyard.report.comparison_summary import distances
+from steelyard.report.compared_runs import distances
 from steelyard.report.document import Cell, Part, Section, Sheet, View, footer, sheet
 from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, line_across, log_axis, name_axis, text
 from steelyard.report.numbers import DASH, number, plus_minus, share, unit
