@@ -15,7 +15,15 @@ SMALL = 60  # lines: a file that only one other imports joins it below this
 LONG = 450  # lines
 SATELLITES = ("payload", "excite", "check", "fleet", "viewer", "calibration")  # around the core, apart from each other
 ABOVE = ("", "__main__", "app", "plot")  # may import satellites
-PLUG_INS = ("check/rules_*.py", "log/*.py", "app/commands/*.py", "diagnose/hypotheses/*.py")  # found through a registry
+# Found through a registry, or handed to users as a module of their own.
+PLUG_INS = (
+    "check/rules_*.py",
+    "log/*.py",
+    "app/commands/*.py",
+    "diagnose/hypotheses/*.py",
+    "model/library.py",
+    "report/markdown.py",  # one of the three ways to show a report
+)
 
 
 @dataclass(frozen=True)
@@ -185,10 +193,11 @@ def functions(of: str) -> frozenset[str]:
     if of not in modules() or modules()[of].name != "__init__.py":
         return frozenset()
     inside = (path for name, path in modules().items() if package(name) == of)
+    handed_on = {each.name for each in imports() if each.source == of and each.target == f"{of}.{each.name}"}
     defined = {
         n.name for path in inside for n in ast.parse(path.read_text("utf-8")).body if isinstance(n, ast.FunctionDef)
     }
-    return frozenset(defined & public_names(of))
+    return frozenset(defined & public_names(of) - handed_on)  # a module of that name is the public one
 
 
 def same_names() -> dict[str, list[str]]:

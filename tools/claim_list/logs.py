@@ -15,7 +15,7 @@ CLAIMS = (
         (
             "diagnose/test_log_faults.py",
             "diagnose/test_delay.py",
-            "diagnose/test_zeros.py",
+            "diagnose/test_position_offset.py",
             "test_corrections.py",
             "test_cli_corrections.py",
             "test_clipped.py",

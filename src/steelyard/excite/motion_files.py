@@ -16,11 +16,11 @@ from steelyard.excite.measured_axes import measured_kinds
 from steelyard.excite.motion_design import design
 from steelyard.excite.planned_motion import Design
 from steelyard.information import Information, accumulate, is_information, load_information
-from steelyard.log import Log, filters, read_log, write_csv, write_npz
+from steelyard.log import Log, read_log, write_csv, write_npz
 from steelyard.model import Robot, load, to_mujoco
+from steelyard.prepare import prepare
 
 FORMATS = {".csv": "CSV", ".npz": "NPZ", ".yaml": "ROS JointTrajectory", ".xml": "MuJoCo keyframes"}
-CUTOFF = 10.0  # Hz, for earlier logs without v and a; less where their rate is low
 RATES = {".csv": 1000.0, ".npz": 1000.0, ".yaml": 100.0, ".xml": 50.0}  # Hz
 
 
@@ -35,7 +35,7 @@ def design_files(
     held: bool = False,
     gravity=None,
     folders=(),
-    read: Callable[[Path, Robot], Log] = read_log,
+    read: Callable[[Path, Robot], Log] | None = None,
     show: Callable[[Design], Iterable[str]] = lambda made: (),
     **options,
 ) -> tuple[str, bool]:
@@ -50,7 +50,7 @@ def design_files(
         explain: whether the text is the whole description of the design.
         held: whether a free base stays where the model has it.
         gravity, folders: as of `load`.
-        read: reads a log of `after` for the robot.
+        read: reads and prepares a log of `after` for the robot, as it is by default.
         show: writes pictures of the design and returns lines that say which.
         options: of `design`.
 
@@ -78,17 +78,19 @@ def design_files(
     return "\n".join(lines), target is not None and made.condition > target
 
 
-def earlier_information(robot: Robot, paths: Iterable[Path], terms, read=read_log) -> Information | None:
+def earlier_information(robot: Robot, paths: Iterable[Path], terms, read=None) -> Information | None:
     """Information of logs and of saved Information together, None without any. terms: options of `accumulate`."""
     paths = list(paths)
     saved = [load_information(path, robot) for path in paths if is_information(path)]
+    read = read or _prepared
     logs = [read(path, robot) for path in paths if not is_information(path)]
     if logs:
-        whole = [
-            log if log.a is not None else filters.differentiate(log, cutoff=min(CUTOFF, log.rate / 5)) for log in logs
-        ]
-        saved.append(accumulate(robot, whole, **terms))
+        saved.append(accumulate(robot, logs, **terms))
     return sum(saved[1:], saved[0]) if saved else None
+
+
+def _prepared(path: Path, robot: Robot) -> Log:
+    return prepare(read_log(path, robot), robot).log
 
 
 def _summary(made: Design) -> str:

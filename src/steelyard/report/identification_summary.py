@@ -4,8 +4,11 @@
 file. The first screen is in `first_screen`.
 """
 
+import shlex
 from collections.abc import Sequence
 
+from steelyard.job import Job
+from steelyard.job_options import path_word, words_of
 from steelyard.pipeline import Result
 from steelyard.report import first_screen
 from steelyard.report.certificates import CERTIFICATES
@@ -13,9 +16,17 @@ from steelyard.report.links import LINKS
 from steelyard.report.log_data import LOGS
 from steelyard.report.parameters import FRICTION, PARAMETERS
 from steelyard.report.provenance import inputs_of, stamped
-from steelyard.report.repeat import repeat_command
 from steelyard.report.torques import RESIDUALS, TORQUES
 from steelyard.report.unknown import UNKNOWN
+
+FOLDER = "OUT"  # stands in the command when the run wrote no files
+
+
+def repeat_command(job: Job, out=None) -> str:
+    """`steelyard identify ...` with the same job. out: folder to write to, the word OUT when there is none."""
+    paths = map(path_word, (job.model, *job.logs))
+    return shlex.join(["steelyard", "identify", *paths, "--out", str(out or FOLDER), *words_of(job)])
+
 
 KIND = "identification"
 CHAPTERS = (TORQUES, UNKNOWN, LINKS, FRICTION, PARAMETERS, RESIDUALS, LOGS, CERTIFICATES)

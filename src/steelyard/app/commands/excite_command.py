@@ -142,7 +142,7 @@ def excite(
     with refusals(), progress_bar(silent=quiet) as progress:
         from steelyard.excite import design_files
         from steelyard.log import read_log
-        from steelyard.prepare import corrected
+        from steelyard.prepare import prepare
         from steelyard.viewer import motion_of, require_outputs, written
 
         def show(made):
@@ -154,7 +154,7 @@ def excite(
 
         def read(path, robot):
             log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
-            return corrected(robot, log, job.corrections)
+            return prepare(log, robot, corrections=job.corrections).log
 
         require_outputs(preview, movie)
         text, missed = design_files(
