@@ -3,7 +3,7 @@
 from steelyard.excite.feasibility import Margin
 from steelyard.excite.limits import Limits
 from steelyard.excite.motion_design import design
-from steelyard.excite.motion_files import design_files, write
+from steelyard.excite.motion_files import design_files, prepared_for_design, write
 from steelyard.excite.planned_motion import Design
 from steelyard.excite.static_poses import PoseSet, poses
 
@@ -15,5 +15,6 @@ __all__ = [
     "design",
     "design_files",
     "poses",
+    "prepared_for_design",
     "write",
 ]

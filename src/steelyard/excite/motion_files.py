@@ -18,7 +18,7 @@ from steelyard.excite.planned_motion import Design
 from steelyard.information import Information, accumulate, is_information, load_information
 from steelyard.log import Log, read_log, write_csv, write_npz
 from steelyard.model import Robot, load, to_mujoco
-from steelyard.prepare import prepare
+from steelyard.prepare import NOTHING, Corrections, prepare
 
 FORMATS = {".csv": "CSV", ".npz": "NPZ", ".yaml": "ROS JointTrajectory", ".xml": "MuJoCo keyframes"}
 RATES = {".csv": 1000.0, ".npz": 1000.0, ".yaml": 100.0, ".xml": 50.0}  # Hz
@@ -90,7 +90,13 @@ def earlier_information(robot: Robot, paths: Iterable[Path], terms, read=None) -
 
 
 def _prepared(path: Path, robot: Robot) -> Log:
-    return prepare(read_log(path, robot), robot).log
+    return prepared_for_design(read_log(path, robot), robot)
+
+
+def prepared_for_design(log: Log, robot: Robot, corrections: Corrections = NOTHING) -> Log:
+    """An earlier log as identification would use it; velocities and accelerations that it has are taken as recorded."""
+    recorded = log.v is not None and log.a is not None
+    return prepare(log, robot, corrections=corrections, cutoff=0.0 if recorded else None).log
 
 
 def _summary(made: Design) -> str:

@@ -140,9 +140,8 @@ def excite(
 ):
     """Design a motion that shows a robot's parameters within its limits."""
     with refusals(), progress_bar(silent=quiet) as progress:
-        from steelyard.excite import design_files
+        from steelyard.excite import design_files, prepared_for_design
         from steelyard.log import read_log
-        from steelyard.prepare import prepare
         from steelyard.viewer import motion_of, require_outputs, written
 
         def show(made):
@@ -154,7 +153,7 @@ def excite(
 
         def read(path, robot):
             log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
-            return prepare(log, robot, corrections=job.corrections).log
+            return prepared_for_design(log, robot, job.corrections)
 
         require_outputs(preview, movie)
         text, missed = design_files(
