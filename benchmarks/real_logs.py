@@ -1,6 +1,6 @@
-"""What `steelyard inspect` finds in the measured logs of four robots: the pages of docs/inspect.
+"""What `steelyard inspect` finds in the measured logs of four robots: the pages of docs/evidence/inspect.
 
-    python -m benchmarks.real_logs            # logs in ../shared/data, pages to docs/inspect
+    python -m benchmarks.real_logs            # logs in ../shared/data, pages to docs/evidence/inspect
     python -m benchmarks.real_logs DATA -o OUT
 
 DATA holds the logs and `models.json`, the robots' Denavit-Hartenberg tables, of which models with guessed inertias are
@@ -22,7 +22,7 @@ from steelyard.pipeline import inspect
 from steelyard.report.log_health import health_overview, health_view
 
 ROOT = Path(__file__).parents[1]
-DATA, OUT = ROOT.parent / "shared" / "data", ROOT / "docs" / "inspect"
+DATA, OUT = ROOT.parent / "shared" / "data", ROOT / "docs" / "evidence" / "inspect"
 LOGS = {"panda": "panda_unisa_30Hz", "tx40": "tx40_100Hz", "ur10": "ur10_unisa_125Hz", "kuka_kr300": "kuka_kr300_A"}
 TITLES = {"panda": "Franka Panda", "tx40": "Stäubli TX40", "ur10": "Universal Robots UR10", "kuka_kr300": "KUKA KR 300"}
 PICTURES = {"panda": ("spectrum", 0), "tx40": ("motion", 0), "ur10": ("spectrum", 4), "kuka_kr300": ("spectrum", 1)}
@@ -94,14 +94,14 @@ def index() -> str:
     said = (
         "What `steelyard inspect` finds in logs that were measured on robots, beside models that know the\n"
         "kinematics and guess the inertias. Written by `python -m benchmarks.real_logs`; the logs belong to\n"
-        "their authors and are not part of the project. What the command looks for: [logs](../logs.md#health)\n"
-        "and [diagnosis](../diagnosis.md)."
+        "their authors and are no part of the project. What the command looks for: [logs](../../log_checks.md#health)\n"
+        "and [diagnosis](../../diagnosis.md)."
     )
     return "\n".join(["# Real logs, inspected", "", said, "", *rows]) + "\n"
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Write the pages of docs/inspect.")
+    parser = argparse.ArgumentParser(description="Write the pages of docs/evidence/inspect.")
     parser.add_argument("data", type=Path, nargs="?", default=DATA, help="folder with the logs and models.json")
     parser.add_argument("-o", "--out", type=Path, default=OUT, help="folder to write to")
     options = parser.parse_args()

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.log import bandwidth, cutoff_for, order_of
+from steelyard.log import automatic_cutoff as bandwidth
+from steelyard.log import cutoff_for, order_of
 from steelyard.log.automatic_cutoff import ABOVE, DISTORTS, SMOOTHED, WEAK, of_signal
 from steelyard.log.smoothers import SMOOTHERS, response
 

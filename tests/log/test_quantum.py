@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from steelyard.log import bandwidth
+from steelyard.log import automatic_cutoff as bandwidth
 from steelyard.log.automatic_cutoff import of_signal, step_noise
 
 RATE, STEP = 500.0, 1e-3

@@ -38,7 +38,7 @@ KILLED = """
 import os, signal, sys
 import steelyard as sy
 import importlib
-modules = [importlib.import_module(f"steelyard.{name}") for name in ("identify", "report.files")]
+modules = [importlib.import_module(f"steelyard.{name}") for name in ("app.identification", "report.record")]
 model, log, folder, *stages = sys.argv[1:]
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
