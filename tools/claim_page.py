@@ -93,7 +93,7 @@ def page(claims: Sequence[Claim], found: dict[str, Outcome]) -> str:
 def row(claim: Claim, found: dict[str, Outcome]) -> str:
     total = states(claim, found)
     ran = ", ".join(f"{total[state]} {state}" for state in ("passed", "skipped", "failure", "error") if total[state])
-    proofs = [f"[{proof.split('::')[-1]}](../tests/{proof.split('::')[0]})" for proof in claim.tests]
+    proofs = [f"[{proof.split('::')[-1]}](../../tests/{proof.split('::')[0]})" for proof in claim.tests]
     pages = dict.fromkeys([*(figure.page for figure in claim.figures), *claim.pages])
     proofs += [f"[{Path(name).name}]({os.path.relpath(name, 'docs/evidence')})" for name in pages]
     cells = (claim.says, status(claim, found), measured(claim, found), ran, ", ".join(proofs), remark(claim))

@@ -91,8 +91,10 @@ def _distances(problem: Problem, coefficients, t, speeds) -> list[Margin]:
     pairs: dict[tuple[int, int], tuple[float, float]] = {}
     near = _nearest(problem, coefficients, t[coarse], max(THRESHOLDS.nearby, reach), pairs)
     slack = near.room - (fastest[near.first, near.sample] + fastest[near.second, near.sample]) * step
-    lowest = np.flatnonzero(np.isin(t[coarse], [when for _, when in pairs.values()]))
-    around = coarse[np.union1d(near.sample[slack < 0], lowest)]
+    found = np.full((len(fastest), len(fastest)), np.inf)  # nearest so far, of which another dip may come nearer still
+    for (a, b), (room, _) in pairs.items():
+        found[a, b] = found[b, a] = room
+    around = coarse[np.unique(near.sample[slack < np.maximum(found[near.first, near.second], 0.0)])]
     fine = (around[:, None] + np.arange(-STRIDE // 2, STRIDE // 2 + 1)).clip(0, len(t) - 1)
     _nearest(problem, coefficients, t[np.setdiff1d(fine, coarse)], THRESHOLDS.nearby, pairs)
     return [
