@@ -5,7 +5,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import LogError
-from steelyard.log import Log, filters, independence_of, joined, read_log, smoothers, split_blocks, write_npz
+from steelyard.log import Log, filters, independence_of, joined, read_log, smoothers, split_blocks, write_csv, write_npz
 
 RATE, N = 500.0, 6000
 T = np.arange(N) / RATE
@@ -59,6 +59,11 @@ def test_parts_keep_it_and_recorded_logs_have_all():
 def test_files_keep_it(tmp_path):
     log = filters.differentiate(impulse(), cutoff=7.0)
     assert read_log(write_npz(log, tmp_path / "log.npz")).bandwidth == 7.0
+    for bandwidth in (7.0, 1 / 3, 1e5 / 7, None):
+        written = write_csv(log.replace(bandwidth=bandwidth), tmp_path / "log.csv")
+        assert read_log(written).bandwidth == bandwidth
+    written.write_text("# bandwidth wide Hz\n" + written.read_text())
+    assert read_log(written).bandwidth is None
     arrays = {"t": T, "q": np.sin(T), "tau": np.cos(T)}
     for strange in (np.nan, -1.0, np.array([1.0, 2.0]), "wide", np.zeros(0)):
         np.savez(tmp_path / "other.npz", **arrays, bandwidth=strange)

@@ -52,7 +52,8 @@ def _read(head: Head, request: Request) -> Raw:
     except LogError as error:
         raise LogError(f"{head.path}: {error}") from error
     columns, notes = numbers(head, plan.indices)
-    return replace(plan, notes=(*head.notes, *plan.notes, *notes)).build(columns)
+    raw = replace(plan, notes=(*head.notes, *plan.notes, *notes)).build(columns)
+    return replace(raw, bandwidth=head.bandwidth)
 
 
 def numbers(head: Head, used: list[int]) -> tuple[list[NDArray[np.float64]], list[str]]:

@@ -6,7 +6,7 @@ numbers that follows, which has as many cells as the header.
 
 import csv
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -17,11 +17,15 @@ MOST = 100  # lines of text that may stand above the numbers
 _DELIMITERS = ",;\t"
 _COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")  # a decimal as much of Europe writes it
 _WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")  # a word and the bracketed unit behind it
+BANDWIDTH = re.compile(
+    r"#\s*bandwidth ([1-9]\d{0,5}(?:\.\d{1,17})?|0\.\d{0,20}[1-9]\d{0,17}) Hz"
+)  # a comment of `write_csv`
 
 
 @dataclass(frozen=True)
 class Head:
-    """How a table is to be read. delimiter: None is white space; skip: lines before the first one of numbers."""
+    """How a table is to be read. delimiter: None is white space; skip: lines before the first one of numbers.
+    bandwidth: Hz of torques, where a comment says it, as `write_csv` does."""
 
     path: Path
     encoding: str
@@ -29,6 +33,7 @@ class Head:
     delimiter: str | None
     skip: int
     notes: tuple[str, ...] = ()
+    bandwidth: float | None = None
 
     def lines(self):
         """The file, line by line, ends of lines as they are."""
@@ -46,6 +51,7 @@ class _Above:
     texts: list[str] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     comment: str | None = None
+    bandwidth: float | None = None
 
 
 def head_of(path: Path, encoding: str) -> Head:
@@ -57,12 +63,14 @@ def head_of(path: Path, encoding: str) -> Head:
             text = line.strip()
             if not text or text == "#":
                 continue
-            if text.startswith("#"):
+            if said := BANDWIDTH.fullmatch(text):
+                above.bandwidth = float(said[1])
+            elif text.startswith("#"):
                 above.comment = text.lstrip("# ")
             elif above.texts and _holds_numbers(text, above.texts[-1]):
-                return _chosen(path, encoding, above, text, number)
+                return replace(_chosen(path, encoding, above, text, number), bandwidth=above.bandwidth)
             elif not above.texts and all(map(is_number, cells_of(text, delimiter_of(text)))):
-                return _bare(path, encoding, above.comment, text, number)
+                return replace(_bare(path, encoding, above.comment, text, number), bandwidth=above.bandwidth)
             elif len(above.texts) < MOST:
                 above.texts.append(text)
                 above.places.append(number)

@@ -18,19 +18,20 @@ from steelyard.log.table_columns import layout
 
 
 def write_csv(log: Log, path: str | Path) -> Path:
-    """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT` (`q1, q2, ...` without names), 17 digits, SI. Notes
-    and bandwidth are not kept. Raises LogError for wrenches, and for joint names that a CSV header cannot carry; NPZ
-    carries any."""
+    """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT` (`q1, q2, ...` without names), 17 digits, SI,
+    and above them, in a comment, the bandwidth of filtered torques. Notes are not kept. Raises LogError for wrenches,
+    and for joint names that a CSV header cannot carry; NPZ carries any."""
     if log.wrenches:
         raise LogError(f"log {log.name!r} has wrenches of {choices(log.wrenches)}; write an .npz file, which has room")
     present = [key for key in SI if getattr(log, key) is not None]
     header = io.StringIO()
+    comment = "" if log.bandwidth is None else f"# bandwidth {log.bandwidth:.17f} Hz\n"
     csv.writer(header, lineterminator="\n").writerow(title for key in present for title in _titles(log, key))
     _require_readable(log, header.getvalue(), present)
     table = np.column_stack([getattr(log, key) for key in present])
 
     def write(file: BinaryIO) -> None:
-        file.write(header.getvalue().encode())
+        file.write((comment + header.getvalue()).encode())
         np.savetxt(file, table, fmt="%.17g", delimiter=",")
 
     return _written(path, ".csv", write)
