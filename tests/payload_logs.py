@@ -49,7 +49,8 @@ def tool(name):
     path = SHARED_DATA / "tools" / f"{name}.npz"
     if not path.is_file():
         pytest.skip("needs ../shared/data/tools")
-    data = dict(np.load(path))
+    with np.load(path) as stored:
+        data = dict(stored)
     placed = np.linalg.inv(data["ft_pose"][0]) @ data["object_pose"][0]
     theta = parameters.from_com_inertia(float(data["mass"]), data["com_mesh"], data["inertia_com"])
     lines = path.with_suffix(".ply").read_text().split("end_header\n")[1].splitlines()

@@ -84,7 +84,8 @@ def test_findings_have_their_own_exit_status(folder):
 
 def test_a_usable_result_with_a_finding_is_not_simply_done(folder):
     """Exit status 1 asks to look at the finding; the settings are printed all the same."""
-    arrays = np.load(folder / "held.npz")
+    with np.load(folder / "held.npz") as stored:
+        arrays = dict(stored)
     np.savez(folder / "jumps.npz", **{key: np.delete(array, slice(80, 110), axis=0) for key, array in arrays.items()})
     done = run(folder / "jumps.npz", "--export", "ur")
     assert done.exit_code == 1 and "! time jumps 1 times" in done.output and "set_target_payload" in done.output

@@ -191,7 +191,8 @@ def test_true_inertia_of_a_real_tool_fits_its_cover(tool):
     if not (folder / f"{tool}.ply").is_file():
         pytest.skip("needs ../shared/data/tools")
     cloud = trimesh.load(folder / f"{tool}.ply")
-    truth = np.load(folder / f"{tool}.npz")
+    with np.load(folder / f"{tool}.npz") as stored:
+        truth = dict(stored)
     masses = truth["mass"] * np.ones(len(cloud.vertices)) / len(cloud.vertices)
     assert is_realizable(parameters(masses, np.asarray(cloud.vertices)), minimum_volume_ellipsoid(cloud.vertices))
     com, I = truth["com_mesh"], truth["inertia_com"]
