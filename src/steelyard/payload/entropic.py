@@ -3,8 +3,8 @@
 Minimises `||A theta - b||^2 + weight * d(J || J0)`, `d = tr(J0^-1 J) - log det(J0^-1 J) - 4`: convex, and its barrier
 keeps J > 0. In coordinates that make the prior the identity, primal-dual steps with the scaling of Nesterov and Todd
 and Mehrotra's predictor and corrector follow the central path to the asked weight (plain Newton steps crawl along the
-curved boundary when the data is stiff), and Newton steps give the last digits. The steps are written once for NumPy and
-JAX; `entropic_kernel` is the same entry by entry, twenty times as fast for thousands of fits.
+curved boundary when the data is stiff), and Newton steps give the last digits. `central_path` has the steps for NumPy
+and JAX; `entropic_kernel` is the same entry by entry, for thousands of fits.
 """
 
 from dataclasses import dataclass
@@ -14,16 +14,20 @@ import numpy as np
 
 from steelyard.errors import FitError, InertiaError, OptionError, choices
 from steelyard.inertia import cones, parameters, pseudo
+from steelyard.payload.central_path import (
+    ACCEPTED,
+    CENTERED,
+    CONVERGED,
+    POLISH,
+    STEPS,
+    advanced,
+    newton_step,
+    paired,
+    start,
+)
 from steelyard.payload.payload_estimate import DENSITY, FARTHEST
 
-STEPS = 100
-BOUNDARY = 0.9  # of the way to a singular body that one step may go
-CENTERED = 1e-4  # relative distance from the central path at which Newton steps take over
-ACCEPTED = 0.5  # the same after the last step
-CONVERGED = 1e-20  # decrement that ends them, relative to the data
-POLISH = 8
 CHUNK = 4096  # problems at a time on a device: they wait for the slowest among them
-IDENTITY = np.eye(4)
 
 
 def entropic_fit(A, b, prior, *, weight: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -34,7 +38,7 @@ def entropic_fit(A, b, prior, *, weight: float = 1.0) -> tuple[np.ndarray, np.nd
     """
     basis = _coordinates(np.asarray(prior, dtype=float))
     F, right = A @ basis / np.sqrt(weight / 2), b / np.sqrt(weight / 2)  # so that the divergence weighs two
-    gram, pull = F.T @ F, F.T @ right - cones.triangle(IDENTITY)
+    gram, pull = F.T @ F, F.T @ right - cones.triangle(np.eye(4))
     w, hessian = _polished(gram, pull, _central_point(gram, pull))
     return basis @ w, 2 / weight * basis @ np.linalg.solve(hessian, basis.T)
 
@@ -63,7 +67,7 @@ def entropic_fits(gram, moment, prior, *, weight=1.0, engine: str = "numba") -> 
     basis = _coordinates(np.broadcast_to(np.asarray(prior, dtype=float), moment.shape))
     half = (np.broadcast_to(np.asarray(weight, dtype=float), len(moment)) / 2)[:, None, None]
     grams = np.swapaxes(basis, 1, 2) @ gram @ basis / half
-    pulls = (moment[:, None] @ basis / half)[:, 0] - cones.triangle(IDENTITY)
+    pulls = (moment[:, None] @ basis / half)[:, 0] - cones.triangle(np.eye(4))
     if engine == "jax":
         solutions, spreads, converged = _on_device(grams, pulls)
     elif engine == "numba":
@@ -90,13 +94,13 @@ def _coordinates(prior) -> np.ndarray:
 
 def _central_point(gram, pull):
     """w (10,) near the minimum of `1/2 w^T gram w - pull . w - log det W`: its dual is `S = W^-1`."""
-    (W, S), distance = _start(np, gram, pull), np.inf
+    (W, S), distance = start(np, gram, pull), np.inf
     for _ in range(STEPS):
-        pair = _paired(np, W, S)
+        pair = paired(np, W, S)
         distance = float(np.abs(pair[1] - 1).max())
         if distance < CENTERED:
             return cones.triangle(W)
-        W, S = _advanced(np, gram, pull, W, S, *pair)
+        W, S = advanced(np, gram, pull, W, S, *pair)
     if distance < ACCEPTED:  # stiff data leaves no more digits
         return cones.triangle(W)
     raise FitError("The entropic fit did not converge. Check the units of the log and the prior, or raise the weight")
@@ -105,7 +109,7 @@ def _central_point(gram, pull):
 def _polished(gram, pull, w):
     """The minimiser and the Hessian there, by Newton steps from close by."""
     for _ in range(POLISH):
-        step, hessian = _newton_step(np, gram, pull, w)
+        step, hessian = newton_step(np, gram, pull, w)
         if np.linalg.eigvalsh(cones.from_triangle(w + step, 4))[0] <= 0:
             return w, hessian
         w = w + step
@@ -133,72 +137,20 @@ def _compiled():
     def fit(gram, pull):
         def advance(state):
             W, S, _, turn = state
-            pair = _paired(jnp, W, S)
-            return *_advanced(jnp, gram, pull, W, S, *pair), jnp.abs(pair[1] - 1).max(), turn + 1
+            pair = paired(jnp, W, S)
+            return *advanced(jnp, gram, pull, W, S, *pair), jnp.abs(pair[1] - 1).max(), turn + 1
 
         going = lambda state: (state[2] >= CENTERED) & (state[3] < STEPS)  # noqa: E731
-        state = (*_start(jnp, gram, pull), jnp.asarray(jnp.inf), jnp.asarray(0))
+        state = (*start(jnp, gram, pull), jnp.asarray(jnp.inf), jnp.asarray(0))
         w = cones.triangle(jax.lax.while_loop(going, advance, state)[0])
         for _ in range(POLISH):
-            trial = w + _newton_step(jnp, gram, pull, w)[0]
+            trial = w + newton_step(jnp, gram, pull, w)[0]
             w = jnp.where(jnp.linalg.eigvalsh(cones.from_triangle(trial, 4))[0] > 0, trial, w)
-        step, hessian = _newton_step(jnp, gram, pull, w)
+        step, hessian = newton_step(jnp, gram, pull, w)
         small = step @ hessian @ step < 1e-9 * jnp.maximum(1.0, w @ gram @ w)
         return w, jnp.linalg.inv(hessian), small & (jnp.linalg.eigvalsh(cones.from_triangle(w, 4))[0] > 0)
 
     return jax.jit(jax.vmap(fit))
-
-
-# The steps, of arrays of the namespace xp.
-
-
-def _start(xp, gram, pull):
-    W = xp.asarray(IDENTITY)
-    return W, xp.maximum(1.0, xp.linalg.norm(gram @ cones.triangle(W) - pull)) * W
-
-
-def _paired(xp, W, S):
-    """Factor L of W, and eigenvalues and axes of `L^T S L`: all one on the central path."""
-    L = xp.linalg.cholesky(W)
-    return L, *xp.linalg.eigh(L.T @ S @ L)
-
-
-def _advanced(xp, gram, pull, W, S, L, values, axes):
-    """W and S after one step with predictor and corrector."""
-    point, gap = xp.sqrt(values), values.mean()
-    scaling = axes.T @ xp.linalg.inv(L) * xp.sqrt(point)[:, None]  # takes W, and S the other way, to diag(point)
-    hessian, residual = gram + cones.congruence_matrix(scaling.T @ scaling), pull - gram @ cones.triangle(W)
-    now = xp.diag(point)
-
-    def step_to(target):
-        """Scaled steps of W and S after which their product is `target`, to first order."""
-        step = xp.linalg.solve(hessian, residual + cones.triangle(scaling.T @ target @ scaling))
-        dW = scaling @ cones.from_triangle(step, 4) @ scaling.T
-        return dW, target - now - dW
-
-    dW, dS = step_to(xp.diag(1 / point))
-    length = xp.minimum(1.0, _reach(xp, point, dW, dS))
-    after = xp.sum((now + length * dW) * (now + length * dS)) / 4
-    shrink = xp.where(gap > 1, xp.clip((after - 1) / xp.where(gap > 1, gap - 1, 1.0), 0.0, 1.0) ** 3, 0.0)
-    bend = (dW @ dS + dS @ dW) / (point[:, None] + point)
-    dW, dS = step_to(xp.diag(xp.maximum(1.0, shrink * gap) / point) - bend)
-    length = xp.minimum(1.0, BOUNDARY * _reach(xp, point, dW, dS))
-    back = xp.linalg.inv(scaling)
-    return W + length * back @ dW @ back.T, S + length * scaling.T @ dS @ scaling
-
-
-def _reach(xp, point, dW, dS):
-    """How many steps lead to the first singular matrix."""
-    root = 1 / xp.sqrt(point)
-    least = xp.linalg.eigvalsh(xp.stack([dW, dS]) * root[:, None] * root).min()
-    return xp.where(least < 0, -1 / xp.minimum(least, -1e-300), xp.inf)
-
-
-def _newton_step(xp, gram, pull, w):
-    """The step from w (10,), and the Hessian there."""
-    X = xp.linalg.inv(cones.from_triangle(w, 4))
-    hessian = gram + cones.congruence_matrix(X)
-    return xp.linalg.solve(hessian, pull - gram @ w + cones.triangle(X)), hessian
 
 
 def compact_body(mass, com) -> np.ndarray:

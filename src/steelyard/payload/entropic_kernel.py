@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit, prange
 
-from steelyard.payload.entropic import ACCEPTED, BOUNDARY, CENTERED, CONVERGED, POLISH, STEPS
+from steelyard.payload.central_path import ACCEPTED, BOUNDARY, CENTERED, CONVERGED, POLISH, STEPS
 from steelyard.payload.small_matrices import OPTIONS, cholesky, congruence, eigen, invert, matrix, product, solve
 
 SHORTER = 0.8  # from one trial of a step's length to the next
@@ -50,7 +50,7 @@ def _length(point, dW, dS, boundary, room):
 
 @njit(**OPTIONS)
 def _step_to(target, point, scaling, factor, residual, row, column, dW, dS, room):
-    """Scaled steps (dW, dS) to the scaled complementarity `target`, as in `entropic._advanced`."""
+    """Scaled steps (dW, dS) to the scaled complementarity `target`, as in `central_path.advanced`."""
     half, push, step = room[0], room[1], np.empty(10)
     product(scaling, True, target, half)
     product(half, False, scaling, push)
