@@ -34,6 +34,11 @@ def share(value) -> str:
     return DASH if value is None else percent(value)
 
 
+def in_percent(share: float | None) -> float | None:
+    """A share as the number of its percents, for figures."""
+    return None if share is None else 100 * share
+
+
 def interval(lower, upper) -> str:
     """From, to."""
     return f"{number(lower)} … {number(upper)}"
