@@ -16,7 +16,7 @@ NOMINAL_MASS = 1.0  # kg, for a body nothing is known of
 NOMINAL_RADIUS = 0.1  # m, radius of gyration of the same
 EFFECT_SPREAD = THRESHOLDS.effect_spread
 NOMINAL_ROTOR = (0.5, 0.02)  # kg and m, the same for the rotor of a motor
-TRIANGLES = cones.from_triangle(np.eye(10), 4)  # (10, 4, 4) orthonormal symmetric matrices
+TRIANGLES = cones.units(4)  # (10, 4, 4) orthonormal symmetric matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +141,7 @@ def mass_factor(J) -> np.ndarray:
 
 def congruence(theta0) -> np.ndarray:
     """(..., 10, 10): theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T`. theta0: (..., 10)."""
-    L = mass_factor(pseudo.to_matrix(theta0))[..., None, :, :]
-    return np.swapaxes(pseudo.to_parameters(L @ TRIANGLES @ np.swapaxes(L, -1, -2)), -1, -2)
+    return cones.relative_basis(mass_factor(pseudo.to_matrix(theta0)))
 
 
 def prior_precision(info: Information, *, prior=None, weight: float = 1.0) -> np.ndarray:
