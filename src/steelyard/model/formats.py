@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.errors import ModelError
-from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, sketch_urdf, urdf, urdf_write
+from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, urdf, urdf_write
 from steelyard.model.changes import Draft
 from steelyard.model.meshes import Piece
 from steelyard.model.references import allowed_folders, is_inside
@@ -56,7 +56,7 @@ FORMATS = (
         suffix=".urdf",
         roots=("robot",),
         load=urdf.load,
-        sketch=sketch_urdf.sketch,
+        sketch=urdf.sketch,
         pieces=urdf.pieces,
         edit=urdf_write.edited_copy,
         new=urdf_write.new_model,
