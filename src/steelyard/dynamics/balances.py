@@ -70,7 +70,14 @@ def energy_rows(robot: Robot, q, v, kind: str):
 def power_regressor(robot: Robot, q, v, a):
     """Regressor of the power that the joints feed the bodies, `v^T Y`: the rate of total energy.
 
-    Returns (..., 10 nb), in W per unit of each parameter.
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        a: (..., nv) accelerations, rad/s^2 or m/s^2.
+
+    Returns:
+        (..., 10 nb) in W per unit of each parameter.
     """
     xp = array_namespace(q, v, a)
     return xp.sum(v[..., None] * regressor(robot, q, v, a), axis=-2)
@@ -79,8 +86,16 @@ def power_regressor(robot: Robot, q, v, a):
 def base_wrench_regressor(robot: Robot, q, v, a):
     """Regressor of the wrench `[f; n]` that everything outside the robot's bodies exerts on them, without gravity.
 
-    For a fixed base it is what a sensor under the robot feels. World axes, at the world origin; external loads on the
-    robot count in. Returns (..., 6, 10 nb) in N, N m per unit of each parameter.
+    For a fixed base it is what a sensor under the robot feels; external loads on the robot count in.
+
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        a: (..., nv) accelerations, rad/s^2 or m/s^2.
+
+    Returns:
+        (..., 6, 10 nb) in N, N m per unit of each parameter, in world axes at the world origin.
     """
     xp, batch, q, v, a = samples_last(robot, q, v, a)
     wrench = base_wrench_rows(xp, motion(robot, q, v, a), slice(0, robot.nb))
@@ -90,9 +105,21 @@ def base_wrench_regressor(robot: Robot, q, v, a):
 def wrench_regressor(robot: Robot, q, v, a, link: str):
     """Regressor of the wrench `[f; n]` that a link is held by: what a six-axis sensor in its joint feels.
 
-    It carries the link's body and everything behind it. link: a name of `robot.links`; the wrench is in its axes, at
-    its origin. A link fixed to a body is another frame on that body, whose joint holds the sensor. Returns (..., 6, 10
-    nb) in N, N m per unit of each parameter. Raises OptionError for an unknown link or one that cannot move.
+    The sensor carries the link's body and everything behind it. A link fixed to a body is another frame on that body,
+    whose joint holds the sensor.
+
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        a: (..., nv) accelerations, rad/s^2 or m/s^2.
+        link: a name of `robot.links`; the wrench is in its axes, at its origin.
+
+    Returns:
+        (..., 6, 10 nb) in N, N m per unit of each parameter.
+
+    Raises:
+        OptionError: an unknown link or one that cannot move.
     """
     xp, batch, q, v, a = samples_last(robot, q, v, a)
     frame = sensor_frame(robot, link)
@@ -176,7 +203,13 @@ def momentum_regressor(robot: Robot, q, v):
 def momentum_drift_regressor(robot: Robot, q, v):
     """Regressor of the rate at which generalised momentum changes without joint torques: `dp/dt = tau + drift`.
 
-    Arguments as of `momentum_regressor`. Returns (..., nv, 10 nb): N m or N per unit of each parameter.
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+
+    Returns:
+        (..., nv, 10 nb) in N m or N per unit of each parameter.
     """
     return _dense(robot, q, v, 1)
 

@@ -178,8 +178,20 @@ class NoDigits(InertiaError):
 def minimise(P, q, A, b, kinds, *, tolerances=FINE):
     """The x that minimises `1/2 x^T P x + q^T x` subject to `b - A x` in the cones `kinds`.
 
-    P: (n, n), q: (n,), A: (r, n), b: (r,), kinds: `(kind, n)` in row order. Raises InertiaError when there is no such
-    x, NoDigits.
+    Args:
+        P: (n, n), symmetric and positive semidefinite.
+        q: (n,).
+        A: (r, n).
+        b: (r,).
+        kinds: `(kind, n)` of the cones in the order of the rows.
+        tolerances: of gap and feasibility, tried in turn until one is met.
+
+    Returns:
+        x (n,).
+
+    Raises:
+        InertiaError: there is no such x.
+        NoDigits: no tolerance is met.
     """
     import clarabel
     from scipy import sparse

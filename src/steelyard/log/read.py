@@ -40,16 +40,23 @@ def read_log(
 ) -> Log:
     """Read a log.
 
-    robot: puts the columns in the order of its joints (`robot.joint_names`, `nq`, `nv` are used) and insists on all of
-        them; joints it does not have are left out and noted.
-    channels: which column (CSV, Parquet) or array (NPZ, MAT, HDF5) or field of a message
-        (`TOPIC.field.path`) is which, such as `{"t": "stamp", "q": ["a", "b"], "tau": [4, 5]}`;
-        channels not mentioned are inferred from their names, None leaves one out.
-    joint_names: names of the file's joints in its order, when it has none or wrong ones.
-    units: units that the file does not state, such as `{"q": "deg", "v": "deg/s"}`.
-    rows: the first sample and the one after the last to read, of Parquet tables, whose other row groups stay unread.
-    Returns a Log in SI units whose `notes` say everything that was inferred, converted or left out.
-    Raises LogError when the file cannot be read or does not hold what is needed.
+    Args:
+        path: of a file, or the folder of a recording or data set.
+        robot: puts the columns in the order of its joints (`robot.joint_names`, `nq`, `nv` are used) and insists on all
+            of them; joints it does not have are left out and noted.
+        channels: which column (CSV, Parquet), array (NPZ, MAT, HDF5) or field of a message (`TOPIC.field.path`) is
+            which, such as `{"t": "stamp", "q": ["a", "b"], "tau": [4, 5]}`; others are inferred from their names, None
+            leaves one out.
+        joint_names: names of the file's joints in its order, when it has none or wrong ones.
+        units: units that the file does not state, such as `{"q": "deg", "v": "deg/s"}`.
+        rows: the first sample and the one after the last to read, of Parquet tables, whose other row groups stay
+            unread.
+
+    Returns:
+        A Log in SI units whose `notes` say everything that was inferred, converted or left out.
+
+    Raises:
+        LogError: the file cannot be read or does not hold what is needed.
     """
     path = Path(path)
     if not path.exists():

@@ -13,12 +13,21 @@ from steelyard.log.log import Log, independence_of
 
 
 def split_blocks(log: Log, validation: float = 0.3, *, blocks: int = 1, gap: float = 0.0) -> tuple[Log, Log]:
-    """(training, validation): of each of `blocks` equal stretches, the last fraction `validation` is held out.
+    """Training and validation part of a log: of each of `blocks` equal stretches, the last part is held out.
 
-    blocks=1 holds out the end of the log; more blocks hold out parts of several motions. No sample is in both parts.
-    gap: s at the start of every held-out part, half of it at most, that are in neither, so that what neighbouring
-    samples share (a filter, slow errors) is not taken for agreement.
-    Raises OptionError for a fraction outside (0, 1), LogError when a part would be empty.
+    Args:
+        log: what is split; no sample is in both parts.
+        validation: held-out fraction, between 0 and 1.
+        blocks: stretches; 1 holds out the end of the log, more hold out parts of several motions.
+        gap: s at the start of every held-out part, half of it at most, that are in neither, so that what neighbouring
+            samples share (a filter, slow errors) is not taken for agreement.
+
+    Returns:
+        (training, validation).
+
+    Raises:
+        OptionError: a fraction outside (0, 1).
+        LogError: a part would be empty.
     """
     if not 0 < validation < 1:
         raise OptionError(f"validation={validation}: the held-out fraction lies between 0 and 1")

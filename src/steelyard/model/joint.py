@@ -81,13 +81,30 @@ class Joint:
 
 
 def endless(limit, most: float = ENDLESS) -> np.ndarray:
-    """Limits with infinity in the place of those that no joint comes to: -most and below, most and above."""
+    """Limits with infinity in the place of those that no joint comes to.
+
+    Args:
+        limit: array of limits.
+        most: magnitude from which on a limit is none.
+
+    Returns:
+        The array, with infinities of the same sign.
+    """
     limit = np.asarray(limit, dtype=float)
     return np.where(np.abs(limit) >= most, np.copysign(np.inf, limit), limit)
 
 
 def revolute_subspace(axis, *, anchor=(0.0, 0.0, 0.0), pitch=0.0):
-    """Phi of a rotation about a unit axis through `anchor`, both in the child frame; pitch [m/rad] makes it helical."""
+    """Phi of a rotation about an axis, in the child frame.
+
+    Args:
+        axis: (3,) unit vector.
+        anchor: (3,) point on the axis, m.
+        pitch: [m/rad] of a helical joint.
+
+    Returns:
+        (6, 1).
+    """
     axis = np.asarray(axis, dtype=float)
     return np.concatenate([np.cross(anchor, axis) + pitch * axis, axis])[:, None]
 
@@ -103,9 +120,15 @@ def spherical_subspace(anchor=(0.0, 0.0, 0.0)):
 
 
 def planar_subspace(normal):
-    """Phi of motion in the plane across a unit `normal`: two translations and the rotation about the normal.
+    """Phi of motion in a plane: two translations and the rotation about its normal.
 
     For the normal z the translations are along x and y; other normals take the smallest rotation that carries z there.
+
+    Args:
+        normal: (3,) unit vector.
+
+    Returns:
+        (6, 3).
     """
     normal = np.asarray(normal, dtype=float)
     z = np.array([0.0, 0.0, 1.0])
@@ -122,8 +145,12 @@ def planar_subspace(normal):
 def twist_pose_coefficients(joint: Joint):
     """Constants of the pose of a one-degree joint, linear in `[1, q, sin q, cos q]`.
 
-    Returns R (4, 3, 3), p (4, 3): `R(q) = R0 + Rs sin q + Rc cos q`, and p alike with a term in q. For a translation
-    the angular part of the twist is zero and the same formula leaves `p0 + q v`.
+    Args:
+        joint: revolute or prismatic.
+
+    Returns:
+        R (4, 3, 3), p (4, 3): `R(q) = R0 + Rs sin q + Rc cos q`, and p alike with a term in q. For a translation the
+        angular part of the twist is zero and the same formula leaves `p0 + q v`.
     """
     v, w = joint.subspace[:3, 0], joint.subspace[3:, 0]
     W = skew(w)
@@ -139,7 +166,12 @@ def twist_pose_coefficients(joint: Joint):
 def multi_dof_pose(joint: Joint, q):
     """Pose of the child in the parent for joints of several degrees.
 
-    q: (..., nq). Returns R (..., 3, 3), p (..., 3).
+    Args:
+        joint: the Joint.
+        q: (..., nq) of the joint.
+
+    Returns:
+        R (..., 3, 3), p (..., 3).
     """
     xp = array_namespace(q)
     Phi, R0, p0 = (xp.asarray(x, dtype=q.dtype) for x in (joint.subspace, joint.rotation, joint.position))
@@ -148,7 +180,16 @@ def multi_dof_pose(joint: Joint, q):
 
 
 def displaced(joint: Joint, q, step):
-    """Positions (..., nq) after a small motion (..., nv), real or complex, exact to first order."""
+    """Positions after a small motion, exact to first order.
+
+    Args:
+        joint: the Joint.
+        q: (..., nq) of the joint.
+        step: (..., nv) motion, real or complex.
+
+    Returns:
+        (..., nq).
+    """
     moved = q + joint.features.rate(q, step)
     if joint.features.quaternion:
         turned = moved[..., -4:]
@@ -157,10 +198,14 @@ def displaced(joint: Joint, q, step):
 
 
 def screw(joint: Joint):
-    """Unit axis (3,), the point of it nearest to the child origin (3,) [m] and pitch [m/rad] of a joint with an axis.
+    """Axis, anchor and pitch of a joint that has an axis, in child axes.
 
-    A prismatic joint has its direction as axis, no anchor and no pitch. The axis of a joint of several degrees is that
-    of its last one. All in child axes.
+    Args:
+        joint: revolute or prismatic, or one of several degrees, of which the last is meant.
+
+    Returns:
+        Unit axis (3,), the point of it nearest to the child origin (3,) [m] and pitch [m/rad]. A prismatic joint has
+        its direction as axis, no anchor and no pitch.
     """
     v, w = joint.subspace[:3, -1], joint.subspace[3:, -1]
     if not w.any():
