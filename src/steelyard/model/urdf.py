@@ -4,7 +4,6 @@ The sketch refuses nothing; everything odd becomes a fault. The robot is refused
 joints cannot be understood with. Only `<link>` inertials and `<joint>`s matter to it.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,18 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia import solids
 from steelyard.model.assemble import DEFAULT_GRAVITY, Segment, assemble
 from steelyard.model.joint import KINDS, SHORTEST, Joint
-from steelyard.model.meshes import MAX_MESH_BYTES, Meshes, Piece
-from steelyard.model.references import Resolved
+from steelyard.model.meshes import Meshes
 from steelyard.model.robot import WORLD, Robot, Source
-from steelyard.model.sketch import FILE_RULES, Inertial, Part, Reader, Shape, Sketch, SketchJoint
+from steelyard.model.sketch import Inertial, Part, Reader, Sketch, SketchJoint
+from steelyard.model.urdf_geometry import label_of, origin, shapes_of
 from steelyard.model.xml_edit import Document, Element, read
-from steelyard.spatial import rotation_from_rpy
 
-MESH = "mesh"  # the kind of geometry that is a file
-ROLES = ("collision", "visual")
 FIXED = "fixed"
 TYPES = {
     "revolute": "revolute",
@@ -35,7 +30,6 @@ TYPES = {
 BOUNDED = ("revolute", "prismatic")  # types that have a range
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
-LARGE = 4 * 2**20  # bytes of a mesh
 ATTRIBUTES = {"damping": "damping", "frictionloss": "friction"}  # fields of a `Joint` that <dynamics> states
 LIMITS = ("lower", "upper", "effort", "velocity")
 
@@ -108,7 +102,7 @@ def sketch(document: Document, folders: tuple[Path, ...], *, meshes: bool = True
     source = Meshes(document.path.parent, folders)
 
     def shapes(link: Element, label: str):
-        return _shapes(reader, link, label, source, meshes=meshes)
+        return shapes_of(reader, link, label, source, meshes=meshes)
 
     parts, joints = _parts(reader, tree, shapes), _joints(reader, tree)
     return Sketch(document.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults))
@@ -126,10 +120,6 @@ def _walked(document: Document) -> tuple[Reader, Tree]:
     return reader, Tree(links, joints, incoming, _parents_first(reader, links, incoming) if links else [])
 
 
-def _label(element: Element) -> str:
-    return f"{element.tag} '{element.attributes.get('name', '')}'"
-
-
 def _named(reader: Reader, tag: str) -> dict[str, Element]:
     named: dict[str, Element] = {}
     for element in reader.document.root.children:
@@ -143,7 +133,7 @@ def _named(reader: Reader, tag: str) -> dict[str, Element]:
             line = reader.line(named[name])
             said = f"{tag} '{name}' is already defined in line {line}."
             refusal = f'{here}: <{tag} name="{name}"> is already defined in line {line}.'
-            reader.fault("SY505", element, _label(element), said, refusal=refusal)
+            reader.fault("SY505", element, label_of(element), said, refusal=refusal)
         else:
             named[name] = element
     return named
@@ -153,7 +143,7 @@ def _incoming(reader: Reader, links, joints) -> dict[str, tuple[Element, str]]:
     """Child link -> its joint and parent link."""
     incoming: dict[str, tuple[Element, str]] = {}
     for joint in joints.values():
-        label, here = _label(joint), reader.where(joint)
+        label, here = label_of(joint), reader.where(joint)
         ends = {}
         for tag in ("parent", "child"):
             element = joint.find(tag)
@@ -192,7 +182,7 @@ def _parents_first(reader: Reader, links, incoming) -> list[str]:
     if len(roots) > 1:
         said = f"link '{roots[1]}' hangs on no joint; the tree already has the root '{roots[0]}' ({len(roots)} roots)."
         refusal = f"{path}: the kinematic tree has {len(roots)} root links ({choices(roots)}); {one}"
-        reader.fault("SY505", links[roots[1]], _label(links[roots[1]]), said, refusal=refusal)
+        reader.fault("SY505", links[roots[1]], label_of(links[roots[1]]), said, refusal=refusal)
     order, stack = [], list(reversed(roots))
     while stack:
         name = stack.pop()
@@ -205,21 +195,10 @@ def _parents_first(reader: Reader, links, incoming) -> list[str]:
         refusal = f"{path}: the kinematic tree is a loop without a root link; {one}"
         if roots:
             refusal = f"{path}: links {choices(lost)} form a loop that is not connected to the root link '{roots[0]}'."
-        reader.fault("SY505", incoming[lost[0]][0], _label(links[lost[0]]), said, refusal=refusal)
+        reader.fault("SY505", incoming[lost[0]][0], label_of(links[lost[0]]), said, refusal=refusal)
         for name in lost:  # cut open, so that their inertials are still checked
             incoming.pop(name)
     return order + lost
-
-
-def _origin(reader: Reader, element: Element, label: str, *, code="SY104"):
-    """Pose of an element's <origin>, identity when it has none."""
-    origin = element.find("origin")
-    if origin is None:
-        return np.eye(3), np.zeros(3)
-    label = f"{label} > origin"
-    rpy = reader.numbers(origin, "rpy", 3, label, default=np.zeros(3), code=code)
-    xyz = reader.numbers(origin, "xyz", 3, label, default=np.zeros(3), code=code)
-    return rotation_from_rpy(rpy), xyz
 
 
 def _parts(reader: Reader, tree: Tree, shapes) -> list[Part]:
@@ -229,30 +208,15 @@ def _parts(reader: Reader, tree: Tree, shapes) -> list[Part]:
     for name in tree.order:
         link = tree.links[name]
         joint, parent = tree.incoming.get(name, (None, None))
-        R, p = (np.eye(3), np.zeros(3)) if joint is None else _origin(reader, joint, _label(joint), code="SY506")
+        R, p = (np.eye(3), np.zeros(3)) if joint is None else origin(reader, joint, label_of(joint), code="SY506")
         moves = joint is not None and joint.attributes.get("type") != FIXED
-        label = _label(link)
+        label = label_of(link)
         found, partial = shapes(link, label)
         known = np.nan_to_num(R), np.nan_to_num(p)  # an unreadable pose is reported once, then ignored
         above = None if parent is None else index.get(parent)
         inertial = _inertial(reader, link, label)
         parts.append(Part(name, reader.place(link, label), above, *known, moves, inertial, found, partial=partial))
     return parts
-
-
-def _shapes(reader: Reader, link: Element, label: str, source: Meshes, *, meshes: bool) -> tuple[tuple, bool]:
-    """Shapes of a link, and whether some of its geometry is unknown."""
-    shapes: list[Shape] = []
-    partial = False
-    for role in ROLES:
-        for element in link.children:
-            if element.tag == role:
-                # a picture of many megabytes takes long; without it the geometry counts as unknown
-                limit = LARGE if role == "visual" and shapes else MAX_MESH_BYTES
-                found = _shape(reader, element, f"{label} > {role}", source, limit if meshes else 0)
-                partial = partial or found is None
-                shapes += [] if found is None else [found]
-    return tuple(shapes), partial
 
 
 def _inertial(reader: Reader, link: Element, label: str) -> Inertial | None:
@@ -265,7 +229,7 @@ def _inertial(reader: Reader, link: Element, label: str) -> Inertial | None:
         if element is None:
             refusal = f"{reader.where(link)}: its <inertial> has no <{tag}>. Add it, or remove the <inertial>."
             reader.fault("SY105", inertial, label, f"<inertial> has no <{tag}>.", refusal=refusal)
-    R, com = _origin(reader, inertial, label)
+    R, com = origin(reader, inertial, label)
     mass, tensor = np.nan, np.full((3, 3), np.nan)
     if (element := elements["mass"]) is not None:
         mass = reader.number(element, "value", f"{label} > mass")
@@ -286,53 +250,6 @@ def _tensor(reader: Reader, element: Element, label: str) -> np.ndarray:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Element, Piece | None]:
-    """Geometry of a <collision> or <visual>, None where it cannot be understood; a mesh has no file yet."""
-    geometry, role = element.find("geometry"), element.tag
-    if geometry is None or not geometry.children:
-        reader.fault("SY506", element, label, f"<{role}> has no geometry.", refusal=f"<{role}> without geometry")
-        return element, None
-    solid = geometry.children[0]
-    label = f"{label} > {solid.tag}"
-    R, p = _origin(reader, element, label, code="SY506")
-    placed = Piece(link, role, R, p)
-    if solid.tag == MESH:
-        name = solid.attributes.get("filename", "").strip()
-        if not name:
-            reader.fault("SY601", solid, label, "<mesh> names no file.", refusal="'' is not a regular file.")
-            return solid, None
-        scale = reader.numbers(solid, "scale", 3, label, default=np.ones(3), code="SY506")
-        return solid, replace(placed, key=(name, *scale), name=name, scale=scale)
-    if solid.tag not in solids.URDF_SIZES:
-        reader.refusals.append(f"<{solid.tag}> is no geometry of URDF")
-        return solid, None
-    sizes = solids.URDF_SIZES[solid.tag].items()
-    size = np.concatenate([reader.numbers(solid, name, count, label, code="SY506") for name, count in sizes])
-    return solid, replace(placed, key=(solid.tag, *size), vertices=solids.from_urdf(solid.tag, size))
-
-
-def _shape(reader: Reader, element: Element, label: str, source: Meshes, limit: int) -> Shape | None:
-    """Geometry of a <collision> or <visual>, None where it is unknown. limit: bytes of a mesh that is read."""
-    solid, piece = _piece(reader, element, "", label)
-    if piece is None:
-        return None
-    label = f"{label} > {solid.tag}"
-    vertices, faces = piece.vertices, None
-    if vertices is None:
-        loaded = source.load(piece.name, limit) if limit else None
-        if isinstance(loaded, Resolved):
-            reader.fault(FILE_RULES[loaded.problem], solid, label, f"Mesh {loaded.message}", file=piece.name)
-        if loaded is None or isinstance(loaded, Resolved):
-            return None
-        vertices, faces = loaded[0] * piece.scale, loaded[1]
-        faces = faces if np.prod(piece.scale) > 0 else faces[:, ::-1]
-    if not all(np.isfinite(each).all() for each in (piece.rotation, piece.position, vertices)):
-        return None
-    kind, *size = piece.key
-    vertices = vertices @ piece.rotation.T + piece.position
-    return Shape(reader.place(solid, label), element.tag, vertices, faces, f"{kind} {[float(x) for x in size]}")
-
-
 def _joints(reader: Reader, tree: Tree) -> list[SketchJoint]:
     index = {name: i for i, name in enumerate(tree.order)}
     carried = {joint: index[child] for child, (joint, _) in tree.incoming.items()}
@@ -340,7 +257,7 @@ def _joints(reader: Reader, tree: Tree) -> list[SketchJoint]:
 
 
 def _joint(reader: Reader, element: Element, part: int | None, joints) -> SketchJoint:
-    label, name, given = _label(element), element.attributes["name"], element.attributes.get("type")
+    label, name, given = label_of(element), element.attributes["name"], element.attributes.get("type")
     if given not in TYPES:
         said = f"joint type '{(given or '')[:40]}' is unknown; URDF has {choices(TYPES)}."
         refusal = f"{reader.where(element)} has type '{given}'. Supported: {choices(TYPES)}."
@@ -445,35 +362,3 @@ def _check_mimic(reader: Reader, mimic: Element, label: str, name: str, joints):
         reader.fault("SY507", mimic, label, f"joints {choices([*chain, current])} mimic each other in a circle.")
     elif len(chain) == 1:
         reader.fault("SY507", mimic, label, f"it mimics '{current[:60]}', which is no joint of this file.")
-
-
-def pieces(path, folders: tuple[Path, ...]) -> Iterator[Piece]:
-    """Geometry of all links, collision before visual. folders: in which meshes may lie, as of `allowed_folders`.
-
-    Raises ModelError for a file that is no XML.
-    """
-    document = read(path)
-    reader, source = Reader(document), Meshes(Path(path).parent, folders)
-    children = document.root.children
-    colors = {each.attributes.get("name"): _rgba(reader, each) for each in children if each.tag == "material"}
-    for link in (each for each in children if each.tag == "link"):
-        name = link.attributes.get("name", "")
-        for element in (each for role in ROLES for each in link.children if each.tag == role):
-            reader.refusals.clear()
-            _, piece = _piece(reader, element, name, _label(link))
-            if piece is None or reader.refusals:
-                yield Piece(name, element.tag, problem=reader.refusals[0].rstrip("."))
-                continue
-            material = element.find("material")
-            if material is not None:
-                color = _rgba(reader, material) or colors.get(material.attributes.get("name"))
-                piece = replace(piece, color=color)
-            yield piece if piece.vertices is not None else replace(piece, file=source.find(piece.name))
-
-
-def _rgba(reader: Reader, material: Element) -> tuple[float, ...] | None:
-    color = material.find("color")
-    if color is None:
-        return None
-    rgba = reader.numbers(color, "rgba", 4, "", code=None, strict="")  # a colour is not worth losing the piece
-    return None if np.isnan(rgba).any() else tuple(np.clip(rgba, 0.0, 1.0))
