@@ -21,7 +21,7 @@ from steelyard.log.automatic_cutoff import DISTORTS, SCATTER
 from steelyard.log.masks import SATURATED
 from steelyard.model import ENDLESS, ENDLESS_EFFORT
 from steelyard.model.references import HOMES, MARKERS
-from steelyard.model.sketch_urdf import LARGE
+from steelyard.model.urdf_geometry import LARGE
 from steelyard.pipeline.inspection import NOISY
 from steelyard.report.parameters import UNCERTAIN
 

@@ -48,10 +48,9 @@ def _motions(robot: Robot):
     rng = np.random.default_rng(0)
     lower, upper = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
     q = rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), size=(SAMPLES, robot.nq))
-    for joint, where in zip(robot.joints, robot.q_slices, strict=True):
-        if joint.kind in ("spherical", "free"):
-            quaternion = rng.normal(size=(SAMPLES, 4))
-            q[:, where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+    for where in robot.quaternions:
+        quaternion = rng.normal(size=(SAMPLES, 4))
+        q[:, where] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
     return q, rng.normal(size=(SAMPLES, robot.nv)), rng.normal(size=(SAMPLES, robot.nv))
 
 
