@@ -44,9 +44,18 @@ def split_blocks(log: Log, validation: float = 0.3, *, blocks: int = 1, gap: flo
 
 
 def folds(log: Log, k: int = 3) -> list[tuple[Log, Log]]:
-    """Blocked cross-validation: k pairs (rest of the log, one contiguous block), blocks in order of time.
+    """Blocked cross-validation: each of k contiguous blocks beside the rest of the log.
 
-    Raises OptionError for k < 2, LogError for a log of fewer than k samples.
+    Args:
+        log: what is split.
+        k: blocks, 2 or more.
+
+    Returns:
+        k pairs (rest of the log, block), blocks in order of time.
+
+    Raises:
+        OptionError: k < 2.
+        LogError: a log of fewer than k samples.
     """
     if k < 2:
         raise OptionError(f"k={k}: cross-validation needs at least 2 folds")
@@ -69,7 +78,12 @@ def _blocks(log: Log, count: int) -> list[np.ndarray]:
 def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
     """Samples of several filtered logs behind each other, for sample-by-sample use only.
 
-    logs: with q, v, a and tau. Time is that of a single log; of several it runs on at the first one's rate.
+    Args:
+        logs: with q, v, a and tau.
+        name: of the result.
+
+    Returns:
+        The log; its time is that of a single log, of several it runs on at the first one's rate.
     """
 
     def stack(key):

@@ -53,13 +53,25 @@ class EntropicFits:
 
 
 def entropic_fits(gram, moment, prior, *, weight=1.0, engine: str = "numba") -> EntropicFits:
-    """Minimise `theta^T gram theta - 2 moment . theta + weight d(J || J0)` for N problems: payloads of a fleet,
-    bootstrap samples, sliding windows.
+    """Minimise `theta^T gram theta - 2 moment . theta + weight d(J || J0)` for N problems.
 
-    gram: (N, 10, 10) and moment: (N, 10), sums `A^T A` and `A^T b` in units of the noise; prior: (10,) or (N, 10),
-    consistent; weight: number or (N,); engine: "numba", on all cores, or "jax", on JAX's default device (for a GPU: on
-    a CPU it is far slower). The covariances are those of `entropic_fit`. Raises InertiaError for a prior that is
-    not physically consistent, OptionError for shapes that do not match and for another engine.
+    Such problems are payloads of a fleet, bootstrap samples or sliding windows.
+
+    Args:
+        gram: (N, 10, 10) sums `A^T A` in units of the noise.
+        moment: (N, 10) sums `A^T b`.
+        prior: (10,) or (N, 10), physically consistent.
+        weight: number or (N,).
+        engine: "numba", on all cores, or "jax", on JAX's default device (for a GPU: on a CPU it is far slower).
+
+    Returns:
+        Parameters, covariances as of `entropic_fit`, and whether each problem converged.
+
+    Raises:
+        InertiaError: a prior that is not physically consistent.
+        OptionError: shapes that do not match, and another engine.
+
+    Source: paper E, "GEO".
     """
     gram, moment = np.asarray(gram, dtype=float), np.asarray(moment, dtype=float)
     if moment.ndim != 2 or moment.shape[1] != 10 or gram.shape != (*moment.shape, 10):

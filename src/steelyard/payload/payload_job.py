@@ -96,7 +96,17 @@ class Outcome:
 
 
 def identify_files(request: Request) -> Outcome:
-    """Read the files of a request and identify the payload. Raises SteelyardError for what cannot be used."""
+    """Read the files of a request and identify the payload.
+
+    Args:
+        request: files and options.
+
+    Returns:
+        The Outcome.
+
+    Raises:
+        SteelyardError: what cannot be used.
+    """
     if request.torques:
         return _from_torques(request)
     if request.frame is not None and request.arm is None:
