@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from numpy.typing import ArrayLike
+
 from steelyard.errors import ModelError
 from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, sketch_urdf, urdf, urdf_write
 from steelyard.model.changes import Draft
@@ -91,7 +93,7 @@ REMEDIES = {
 
 
 def load(
-    path, *, floating: bool | None = None, gravity=None, folders=(), lock: Mapping[str, float] | None = None
+    path, *, floating: bool | None = None, gravity=None, folders=(), lock: Mapping[str, ArrayLike] | None = None
 ) -> Robot:
     """Read a robot from a URDF (`.urdf`) or MJCF (`.xml`) file.
 

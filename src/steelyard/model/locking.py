@@ -8,34 +8,38 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import transform
-from steelyard.model.joint import Joint, twist_pose_coefficients
+from steelyard.model.joint import Joint, multi_dof_pose, twist_pose_coefficients
 from steelyard.model.loops import Loop
 from steelyard.model.robot import WORLD, Link, Robot
 from steelyard.model.rotor import Rotor
 
+ROUNDING = 1e-6  # rad or m that a stated position may lie beyond a limit
 Carrier = tuple[int, np.ndarray, np.ndarray]
 """Index of a joint or body that is left, or WORLD, and the pose in it of one that was taken away."""
 
 
-def locked(robot: Robot, positions: Mapping[str, float]) -> Robot:
+def locked(robot: Robot, positions: Mapping[str, ArrayLike]) -> Robot:
     """The robot with joints that cannot move.
 
     Args:
         robot: as read.
-        positions: joint -> where it stands, rad or m; joints that mimic it stand where it takes them.
+        positions: joint -> where it stands, (nq,) numbers of its part of q or the one alone, rad or m; joints that
+            mimic it stand where it takes them.
 
     Returns:
         A robot without these joints, whose bodies have the parts beyond them lumped in. `save` knows its file.
 
     Raises:
-        ModelError: for a joint that the robot does not have or that has several degrees of freedom, a position beyond
-            its limits, and where no joint is left.
+        ModelError: for a joint that the robot does not have, a position beyond its limits or of another length, and
+            where no joint is left.
     """
     if not positions:
         return robot
+    positions = {name: np.atleast_1d(np.asarray(position, dtype=float)) for name, position in positions.items()}
     for name, position in positions.items():
         _require_lockable(robot, name, position)
     frames, kept = _left(robot, positions)
@@ -81,25 +85,24 @@ def resting_position(joint: Joint) -> float:
     return float(np.clip(0.0, joint.lower[0], joint.upper[0]))
 
 
-def _require_lockable(robot: Robot, name: str, position: float) -> None:
+def _require_lockable(robot: Robot, name: str, position: np.ndarray) -> None:
     joint = next((each for each in robot.joints if each.name == name), None)
     if joint is None:
-        raise ModelError(
-            f"Robot '{robot.name}' has no joint '{name}' to lock. Its joints: {choices(robot.joint_names)}."
-        )
+        known = choices(robot.joint_names)
+        raise ModelError(f"Robot '{robot.name}' has no joint '{name}' to lock. Its joints: {known}.")
     if joint.mimics is not None:
         raise ModelError(f"Joint '{name}' follows '{joint.mimics}'; lock that one, and '{name}' stands with it.")
-    if joint.nv != 1:
-        remedy = " Weld a free base with floating=False (--fixed)." if joint.kind == "free" else ""
-        raise ModelError(f"Joint '{name}' is {joint.kind}; only joints of one degree can be locked.{remedy}")
-    low, high = float(joint.lower[0]), float(joint.upper[0])
-    if not np.isfinite(position) or not low - 1e-6 <= position <= high + 1e-6:
-        raise ModelError(f"Joint '{name}' is to be locked at {position:g}, outside its range {low:g} .. {high:g}.")
-    if all(each.name in {name, *robot.mimic_names} for each in robot.joints):
-        raise ModelError(f"Robot '{robot.name}' would have no joint left; leave one unlocked.")
+    if position.shape != (joint.nq,):
+        raise ModelError(
+            f"Joint '{name}' is {joint.kind}: {joint.nq} numbers say where it stands, not {position.size}."
+        )
+    inside = (position >= joint.lower - ROUNDING) & (position <= joint.upper + ROUNDING)
+    if not inside.all():
+        stands, low, high = (", ".join(f"{x:g}" for x in values) for values in (position, joint.lower, joint.upper))
+        raise ModelError(f"Joint '{name}' is to be locked at {stands}, outside its range {low} .. {high}.")
 
 
-def _left(robot: Robot, positions: Mapping[str, float]) -> tuple[dict[int, Carrier], list[int]]:
+def _left(robot: Robot, positions: Mapping[str, np.ndarray]) -> tuple[dict[int, Carrier], list[int]]:
     """Where the child frame of each joint now is, by old index, and the old indices of the joints that are left."""
     frames: dict[int, Carrier] = {}
     kept: list[int] = []
@@ -116,9 +119,11 @@ def _left(robot: Robot, positions: Mapping[str, float]) -> tuple[dict[int, Carri
     return frames, kept
 
 
-def _pose(joint: Joint, q: float):
-    """Pose of the child in the parent of a joint of one degree that is at q."""
-    angle = joint.ratio * q + joint.offset
+def _pose(joint: Joint, q: np.ndarray):
+    """Pose of the child in the parent of a joint that is at q (nq,)."""
+    if joint.nq != 1:
+        return multi_dof_pose(joint, q)
+    angle = joint.ratio * q[0] + joint.offset
     rotations, positions = twist_pose_coefficients(joint)
     terms = np.array([1.0, angle, np.sin(angle), np.cos(angle)])
     return np.tensordot(terms, rotations, 1), terms @ positions
@@ -170,7 +175,7 @@ def _loop(loop: Loop, moved) -> Loop:
     )
 
 
-def _note(robot: Robot, positions: Mapping[str, float]) -> str:
-    units = {joint.name: "m" if joint.kind == "prismatic" else "rad" for joint in robot.joints}
-    stands = choices(f"{name} at {position:g} {units[name]}" for name, position in positions.items())
+def _note(robot: Robot, positions: Mapping[str, np.ndarray]) -> str:
+    units = {joint.name: {"revolute": " rad", "prismatic": " m"}.get(joint.kind, "") for joint in robot.joints}
+    stands = choices(f"{name} at {', '.join(f'{x:.4g}' for x in at)}{units[name]}" for name, at in positions.items())
     return f"Locked: {stands}; what they carry is fixed to what carries them."

@@ -28,7 +28,7 @@ class Source:
     path: Path
     format: str
     folders: tuple[Path, ...] = ()
-    locked: Mapping[str, float] = field(default_factory=dict)
+    locked: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
