@@ -16,7 +16,9 @@ from steelyard.job_options import (
     CHECK,
     CONVERT,
     FITS,
+    FLEET,
     IDENTIFY,
+    INSPECT,
     LOG,
     OUTPUT,
     PAYLOAD,
@@ -254,6 +256,15 @@ class Job:
         commands=(*FITS, ANALYZE),
         unset="beside the model",
         path=True,
+    )
+    lock: tuple[str, ...] = option(
+        (),
+        "Joint that stands still, such as that of a gripper: finger=0.02.",
+        more="Its position in rad or m; without one it is at zero, or at the limit nearest to it. Joints at the ends "
+        "of the robot that no log has are locked there by themselves, and a note says so.",
+        metavar="JOINT[=VALUE]",
+        scope=LOG,
+        commands=(IDENTIFY, FLEET, VALIDATE, INSPECT, ANALYZE),
     )
     folders: tuple[str, ...] = option(
         (),

@@ -10,8 +10,9 @@ from steelyard.errors import FitError, choices
 from steelyard.fit import validate
 from steelyard.job import Job
 from steelyard.job_options import options_of
-from steelyard.model import load, read_known, read_side, save, side_path, write_side
+from steelyard.model import load, locked, read_known, read_side, save, side_path, write_side
 from steelyard.pipeline import Progress, Result, job_of, run, side_of
+from steelyard.prepare import lock_words
 from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, render, staged, summary, write
 from steelyard.storage import require_folder
 from steelyard.terms import TERMS
@@ -123,6 +124,7 @@ def _unwritten(result: Result, path: Path):
     if side is not None and any(read_known(side, result.prior).words()):
         yield f"What {side.name} knows of links is not written again; --side reads it for another model, too."
     written = load(path, floating=result.job.floating, gravity=result.job.gravity, folders=_folders(result))
+    written = locked(written, lock_words(result.job.lock, written))
     rotors, side = result.job.rotors, side_path(path)
     if side.exists():
         written = read_side(side, written)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import LogError, choices
+from steelyard.errors import LogError, UnrecordedJoints, choices
 from steelyard.log import csv, hdf5, lerobot, mat, npz, parquet
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
@@ -37,6 +37,7 @@ def read_log(
     joint_names: Sequence[str] | None = None,
     units: Mapping[str, str] | None = None,
     rows: tuple[int, int] | None = None,
+    base: str | None = None,
 ) -> Log:
     """Read a log.
 
@@ -48,6 +49,8 @@ def read_log(
     joint_names: names of the file's joints in its order, when it has none or wrong ones.
     units: units that the file does not state, such as `{"q": "deg", "v": "deg/s"}`.
     rows: the first sample and the one after the last to read, of Parquet tables, whose other row groups stay unread.
+    base: convention of a free base, such as `mujoco` or `wxyz,world,body`; None: that of the program which wrote the
+        file where it is recognised, else Steelyard's own.
     Returns a Log in SI units whose `notes` say everything that was inferred, converted or left out.
     Raises LogError when the file cannot be read or does not hold what is needed.
     """
@@ -65,7 +68,9 @@ def read_log(
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
     raw = reader(path, Request(channels or {}, units or {}, known, rows))
     try:
-        return to_log(raw, robot, joint_names, path.stem)
+        return to_log(raw, robot, joint_names, path.stem, base)
+    except UnrecordedJoints as error:
+        raise UnrecordedJoints(f"{path}: {error}", error.joints) from error
     except LogError as error:
         raise LogError(f"{path}: {error}") from error
 
