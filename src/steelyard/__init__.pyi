@@ -102,6 +102,7 @@ def identify(
     coupling: str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]] = (),
     rotors: bool = False,
     side: str | Path | None = None,
+    lock: str | Sequence[str] = (),
     folders: Sequence[str | Path] = (),
     validation: float = 0.3,
     weight: float = 1.0,
@@ -139,6 +140,9 @@ def identify(
         rotors: Rotors of the side file are bodies. With parameters of their own (side file).
         side: Side file with rotors, loops and known facts. `MODEL.steelyard.toml` is read when it is there: rotors for
             `--rotors`, closed loops, and what is known of links. None means beside the model.
+        lock: Joint that stands still, such as that of a gripper: finger=0.02. Its position in rad or m; without one it
+            is at zero, or at the limit nearest to it. Joints at the ends of the robot that no log has are locked there
+            by themselves, and a note says so.
         folders: Folder outside the model's own whose files it may name. See other files.
         validation: Share of every log held out. At its end, in blocks; the first moments of it, which share a filter or
             slow errors with what was fitted, are in neither part.

@@ -33,6 +33,7 @@ from steelyard.terms import friction_terms
 
 FRICTION = ("viscous", "coulomb", "offset")
 REVERSAL_WEIGHT = 0.1
+AS_RECORDED = "pinocchio"  # the convention of free bases that is Steelyard's own, so that nothing is converted
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,11 @@ class Corrections:
     def units(self) -> dict[str, str]:
         """Units by channel, for `read_log`."""
         return dict(pair_of(word, "unit", "q=deg") for word in self.unit)
+
+    @property
+    def reading(self) -> dict:
+        """The options of `read_log`. A base that is stated is left as recorded: it is converted with what follows."""
+        return {"units": self.units, "base": None if self.base is None else AS_RECORDED}
 
     @property
     def automatic_delay(self) -> bool:

@@ -154,7 +154,7 @@ def partition_sums(job: Job, robot: Robot, partition: Partition, engine: str = "
 
 def _usable(job: Job, robot: Robot, partition: Partition):
     """The log of a partition, ready to be summed; findings, samples read."""
-    said = {"channels": job.channels, "units": job.corrections.units, "base": job.corrections.base}
+    said = {"channels": job.channels} | job.corrections.reading
     with storage.local_copy(partition.run.log) as path:
         if partition.rows is None:
             log = read_log(path, robot, **said)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from steelyard.errors import LogError, UnrecordedJoints, choices
-from steelyard.log.free_base import convention_of, from_convention
+from steelyard.log.free_base import OWN, convention_of, from_convention
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import HOW, Channel, Raw, RobotNames
 
@@ -37,7 +37,8 @@ def to_log(
     log = Log(t=raw.t, **joints, wrenches=raw.wrenches, bandwidth=raw.bandwidth, name=name, notes=tuple(notes))
     if base is None and getattr(robot, "floating", True) and log.nq == log.nv + 1:
         base = raw.base
-    return log if base is None else from_convention(log, convention_of(base))
+    convention = OWN if base is None else convention_of(base)
+    return log if convention == OWN else from_convention(log, convention)
 
 
 def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str]) -> Channel:

@@ -1,5 +1,5 @@
-"""Logs read for a robot. Where the robot has a joint and the logs show none that moves, it is locked in the robot: joints
-that were not recorded, such as those of a gripper, and a base that something holds."""
+"""Logs read for a robot. Joints of it that no log shows to move are locked in the robot: those that were not recorded,
+such as of a gripper, and a free base that something holds."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ def read_logs(
         paths: of the files.
         robot: as its file describes it.
         channels: as of `read_log`.
-        corrections: what they say of reading: units, and the convention of a free base.
+        corrections: what they say of reading.
         progress: called with a stage and the share of files read.
 
     Returns:
@@ -41,13 +41,12 @@ def read_logs(
     Raises:
         LogError: as `read_log`, and for a joint between others that was not recorded.
     """
-    known = {"channels": channels, "units": corrections.units, "base": corrections.base}
     paths, logs = list(paths), []
     while len(logs) < len(paths):
         if progress:
             progress(f"reading {Path(paths[len(logs)]).name}", len(logs) / len(paths))
         try:
-            log = read_log(paths[len(logs)], robot, **known)
+            log = read_log(paths[len(logs)], robot, channels=channels, **corrections.reading)
         except UnrecordedJoints as error:
             robot, logs = without_unrecorded(robot, error), []  # logs that were read have other columns
             continue

@@ -11,7 +11,7 @@ from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError, choices
 from steelyard.job import Corrections, pair_of
 from steelyard.job_options import AUTO
-from steelyard.log import Log, clipped_sides, even_stamps, full_turns
+from steelyard.log import Log, clipped_sides, convention_of, even_stamps, from_convention, full_turns
 from steelyard.model import ENDLESS, Joint, Robot, load, screw
 
 ALL = "all"
@@ -20,12 +20,14 @@ MOVED = {None: ("q", "v", "a", "tau"), "q": ("q", "v", "a"), "v": ("v",), "tau":
 
 
 def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:
-    """A log of a robot as read, with mistakes undone: all but `unit` and `base`, which belong to reading, `saturation`,
-    which belongs to filtering, and `delay="auto"`, which needs a fit.
+    """A log of a robot as read, with mistakes undone: all but `unit` and `saturation`, which belong to reading and
+    filtering, and `delay="auto"`, which needs a fit.
 
     Positions of joints that turn without limits are unwrapped, as their jumps by a full turn say nothing.
     Raises OptionError for words that cannot be read, or joints that the log does not have.
     """
+    if corrections.base is not None:
+        log = from_convention(log, convention_of(corrections.base))
     for word in corrections.order:
         log = _ordered(log, word)
     for word in corrections.scale:

@@ -37,14 +37,13 @@ def inspect(
         from steelyard.prepare import corrected, lock_words, read_logs
 
         job = options.job()
-        told = job.corrections
         if model is None:
             robot = None
-            read = read_log(log, channels=job.channels, units=told.units, base=told.base)
+            read = read_log(log, channels=job.channels, **job.corrections.reading)
         else:
             robot = load(model, gravity=job.gravity, folders=job.folders)
             robot = locked(robot, lock_words(job.lock, robot))
-            robot, (read,) = read_logs([log], robot, channels=job.channels, corrections=told)
+            robot, (read,) = read_logs([log], robot, channels=job.channels, corrections=job.corrections)
         read = corrected(robot, read, job.corrections)
         found = look(read, robot)
         if html is not None:
