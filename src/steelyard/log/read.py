@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import LogError, UnrecordedJoints, choices
-from steelyard.log import csv, hdf5, lerobot, mat, npz, parquet
+from steelyard.log import csv, hdf5, in_memory, lerobot, mat, npz, parquet
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
 from steelyard.log.raw_channels import Raw, Request, RobotNames
@@ -30,7 +30,7 @@ READERS: dict[str, Callable[[Path, Request], Raw]] = {
 
 
 def read_log(
-    path: str | Path,
+    path: str | Path | Mapping[str, Any] | Any,
     robot: RobotNames | None = None,
     *,
     channels: Mapping[str, Any] | None = None,
@@ -41,6 +41,7 @@ def read_log(
 ) -> Log:
     """Read a log.
 
+    path: a file, or the folder of a ROS 2 bag or LeRobot data set; arrays by name, or a data frame (pandas, polars).
     robot: puts the columns in the order of its joints (`robot.joint_names`, `nq`, `nv` are used) and insists on all of
         them; joints it does not have are left out and noted.
     channels: which column (CSV, Parquet) or array (NPZ, MAT, HDF5) or field of a message
@@ -54,6 +55,10 @@ def read_log(
     Returns a Log in SI units whose `notes` say everything that was inferred, converted or left out.
     Raises LogError when the file cannot be read or does not hold what is needed.
     """
+    known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
+    request = Request(channels or {}, units or {}, known, rows)
+    if not isinstance(path, str | Path):
+        return to_log(in_memory.read(path, request), robot, joint_names, "log", base)
     path = Path(path)
     if not path.exists():
         raise LogError(f"There is no log at {path}. Give the path of a file, or of the folder of a ROS 2 bag.")
@@ -65,8 +70,7 @@ def read_log(
         )
     if rows is not None and reader is not parquet.read:
         raise LogError(f"{path}: rows= reads parts of Parquet tables; this format is read as a whole. Convert it first")
-    known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
-    raw = reader(path, Request(channels or {}, units or {}, known, rows))
+    raw = reader(path, request)
     try:
         return to_log(raw, robot, joint_names, path.stem, base)
     except UnrecordedJoints as error:
