@@ -1,44 +1,97 @@
-"""The table of options of `identify` in docs/command_line.md, from the fields of a `Job`.
+"""What is made of the options: tables of docs/command_line.md, keywords of `identify`, the schema of a stored job.
 
-`python tools/option_tables.py` writes it; tests/cli/test_option_tables.py holds the page up to date.
+`python tools/option_tables.py` writes them; tests/cli/test_option_tables.py holds all three up to date. Options of a
+subcommand are those that Typer has of it; those that are fields of a `Job` are spelled out for `identify` alone.
 """
 
+import json
 import re
+from dataclasses import fields
 from pathlib import Path
+from types import NoneType, UnionType
+from typing import get_args, get_origin
 
 from typer.main import get_command
 
 import steelyard
 from steelyard.app import app
 from steelyard.app.signature import stub
+from steelyard.diagnose import ACCEPTABLE
 from steelyard.job import Corrections, Job
 from steelyard.job_options import flag, options_of
 
-STUB = Path(steelyard.__file__).with_suffix(".pyi")
-PAGE = Path(__file__).parents[1] / "docs" / "command_line.md"
+ROOT = Path(__file__).parents[1]
+STUB = ROOT / "src" / "steelyard" / "__init__.pyi"
+SCHEMA = ROOT / "src" / "steelyard" / "report" / "schemas" / "identification.schema.json"
+PAGE = ROOT / "docs" / "command_line.md"
+SECTION = re.compile(r"^## `steelyard (\w+)`\n(?:(?!^## ).*\n)*", re.MULTILINE)
 TABLE = re.compile(r"(?<=\| option \| meaning \|\n\|---\|---\|\n)(?:\|.*\n)+")
+READ_BACK = ("model", "logs", "floating", "gravity", "side", "rotors")  # what reports of a stored job need
+MORE = {  # what the page says beside the help, in Markdown
+    ("identify", "--accept"): f"One of {', '.join(f'`{code}`' for code in sorted(ACCEPTABLE))}.",
+    ("fleet", "--out"): "And `information.npz`.",
+    ("fleet", "--scheduler"): "By default this process does all.",
+    ("validate", "--against"): "On the same samples.",
+    ("inspect", "--html"): "The same tables, and figures of time steps, of the motion over the log and of each joint's "
+    "spectrum with the cutoff; opens offline, appears whole or not at all.",
+    ("analyze", "--motors"): "See [side file](side_file.md).",
+    ("analyze", "--sensors"): "`base` is a six-axis sensor under the robot.",
+    ("analyze", "--format"): "`json` has `count`, `parameters` with their `status`, `base_parameters` with "
+    "expressions, `explained`, `excitation`.",
+    ("excite", "--out"): "Samples are at 1 kHz, with predicted torques.",
+    ("excite", "--criterion"): "See [which](excitation.md#which-criterion).",
+    ("excite", "--target"): "A miss is explained, with exit status 1.",
+    ("excite", "--seed"): "The same seed gives the same motion.",
+    ("excite", "--preview"): "See [3D view](view.md).",
+    ("excite", "--movie"): "Left out with the reason where nothing can be drawn.",
+    ("report", "--out"): "For several results it gets a `summary.json` too; by default there is none for them.",
+    ("check", "--fix"): "`--fix=all` mends warnings too, `--fix=CODES` these rules' findings alone.",
+    ("convert", "--json"): "It has `files`, `changed` and `notes`.",
+    ("payload", "--method"): "`auto` is `density` with a shape, `geo` without.",
+    ("payload", "--hand"): "Gravity's direction, too.",
+    ("payload", "--shape-pose"): "Angles are those of URDF.",
+    ("payload", "--out"): "And `report.md` and `curves.npz`; see [reports](report.md#payloads).",
+    ("view", "--estimate"): "See [3D view](view.md).",
+}
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 
 
 def table(name: str = "identify") -> str:
-    """Rows of a subcommand's options, in the order of its help."""
-    more = {flag(key, how): how.more for record in (Job, Corrections) for key, (_, how) in options_of(record).items()}
-    rows = []
-    for each in get_command(app).commands[name].params:  # type: ignore[attr-defined]
+    """Rows of a subcommand's options in the order of its help, those that it shares with `identify` in the last one."""
+    own = {flag(key, how): how for record in (Job, Corrections) for key, (_, how) in options_of(record, name).items()}
+    rows, shared = [], []
+    for each in COMMANDS[name].params:
         if each.param_type_name != "option" or each.name == "help":
             continue
         names = sorted([*each.opts, *each.secondary_opts], key=lambda text: not text.startswith("--"))
+        if each.opts[0] in own and name != "identify":
+            shared += names
+            continue
         names[-1] += f" {each.metavar}" if each.metavar else ""
-        said = " ".join(part for part in (each.help, more.get(each.opts[0], "")) if part)
-        told = each.show_default and isinstance(each.default, str | float) and not isinstance(each.default, bool)
-        default = f" Default: `{each.default}`." if told else ""
-        cells = ", ".join(f"`{text}`" for text in names), f"{said}{default}"
-        rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |\n")
-    return "".join(rows)
+        more = [own[each.opts[0]].more if each.opts[0] in own else "", MORE.get((name, names[0].split()[0]), "")]
+        default = _default(each)
+        rows.append((_code(names), " ".join(part for part in (each.help, *more, default) if part)))
+    if shared:
+        rows.append((_code(shared), "As in [`identify`](#steelyard-identify)."))
+    return "".join("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |\n" for row in rows)
+
+
+def _default(option) -> str:
+    """The sentence on the default of an option, where its help does not say it."""
+    value = option.default
+    if isinstance(value, bool):
+        value = option.opts[0] if value and option.secondary_opts else ""
+    told = option.show_default and isinstance(value, str | float | int | Path) and value != ""
+    return f"Default: `{value}`." if told else ""
+
+
+def _code(words) -> str:
+    return ", ".join(f"`{word}`" for word in words)
 
 
 def page(text: str) -> str:
-    """The page with its first table of options, that of `identify`, as it should be."""
-    return TABLE.sub(lambda _: table(), text, count=1)
+    """The page with the table of options of every subcommand as it should be."""
+    return SECTION.sub(lambda part: TABLE.sub(lambda _: table(part[1]), part[0], count=1), text)
 
 
 def keywords(text: str) -> str:
@@ -46,6 +99,46 @@ def keywords(text: str) -> str:
     return text.partition("def identify(")[0] + stub(steelyard.identify) + "\n"
 
 
+def schema(text: str) -> str:
+    """The schema of summaries with its key `job` as it should be.
+
+    A result of an earlier program may lack options that came later: only those that are read back are required.
+    """
+    found = json.loads(text)
+    found["properties"]["job"] = {
+        "type": "object",
+        "description": "Every option of the run.",
+        "properties": properties(Job) | {"logs": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
+        "required": list(READ_BACK),
+    }
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+def properties(record: type) -> dict:
+    """JSON Schema of each field of a record, with the help of its option."""
+    found = {}
+    for each in fields(record):
+        nested = each.type is Corrections
+        kind = {"type": "object", "properties": properties(Corrections)} if nested else _schema(each.type)
+        told = each.metadata.get("option")
+        found[each.name] = ({"description": told.help} if told and not nested else {}) | kind
+    return found
+
+
+def _schema(kind) -> dict:
+    if get_origin(kind) is UnionType:
+        parts = [_schema(each) for each in get_args(kind)]
+        if all(set(part) == {"type"} for part in parts):
+            return {"type": [part["type"] for part in parts]}
+        return {"anyOf": sorted(parts, key=lambda part: part != {"type": "null"})}
+    if get_origin(kind) is tuple:
+        first, *rest = get_args(kind)
+        size = {} if ... in rest else {"minItems": 1 + len(rest), "maxItems": 1 + len(rest)}
+        return {"type": "array", "items": _schema(first)} | size
+    names = {bool: "boolean", float: "number", str: "string", dict: "object", NoneType: "null"}
+    return {"type": names[kind]}
+
+
 if __name__ == "__main__":
-    STUB.write_text(keywords(STUB.read_text("utf-8")), "utf-8")
-    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
+    for path, made in ((STUB, keywords), (PAGE, page), (SCHEMA, schema)):
+        path.write_text(made(path.read_text("utf-8")), "utf-8")

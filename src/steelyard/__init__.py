@@ -7,23 +7,37 @@ Names are loaded on first use, so that a program pays for the parts it needs; `_
 
 from importlib import import_module
 
+from steelyard.lazy import lazy
+
 _HOMES = {
     "accumulate": "information",
     "accumulate_blocks": "information",
     "base_wrench_regressor": "dynamics",
     "body_regressor": "dynamics",
     "calibrate": "calibration",
+    "check": "check",
+    "closed_loop": "dynamics.closed_loop",
+    "diagnose": "diagnose",
     "energy_regressor": "dynamics",
+    "errors": "errors",
+    "excite": "excite",
+    "filters": "log.filters",
+    "fit": "fit",
+    "fleet": "fleet",
     "identifiability": "identifiable",
     "identify": "app.identification",
+    "inertia": "inertia",
     "Information": "information",
     "inverse_dynamics": "dynamics",
     "inverse_dynamics_derivatives": "dynamics",
+    "library": "model.library",
     "load": "model",
     "load_information": "information",
     "Log": "log",
     "momentum_drift_regressor": "dynamics",
     "momentum_regressor": "dynamics",
+    "payload": "payload",
+    "plot": "plot",
     "power_regressor": "dynamics",
     "read_log": "log",
     "regressor": "dynamics",
@@ -31,6 +45,7 @@ _HOMES = {
     "Robot": "model",
     "save": "model",
     "save_information": "information",
+    "simulate": "simulate",
     "split_blocks": "log",
     "SteelyardError": "errors",
     "UserColumn": "terms",
@@ -41,36 +56,12 @@ _HOMES = {
     "write_csv": "log",
     "write_npz": "log",
 }
-_MODULES = {
-    "check": "check",
-    "closed_loop": "dynamics.closed_loop",
-    "diagnose": "diagnose",
-    "errors": "errors",
-    "excite": "excite",
-    "filters": "log.filters",
-    "fit": "fit",
-    "fleet": "fleet",
-    "inertia": "inertia",
-    "library": "model.library",
-    "payload": "payload",
-    "plot": "plot",
-    "simulate": "simulate",
-}
-__all__ = sorted({*_HOMES, *_MODULES})  # pyright: ignore[reportUnsupportedDunderAll]  # the stub lists them
+_load = lazy(__name__, _HOMES)
+__all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]  # the stub lists them
 
 
 def __getattr__(name: str):
-    if name in _MODULES:
-        value = import_module(f"{__name__}.{_MODULES[name]}")
-    elif name in _HOMES:
-        home = _HOMES[name]
-        value = getattr(import_module(f"{__name__}.{home}"), name)
-    elif name == "__version__":
-        value = import_module("importlib.metadata").version(__name__)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    return import_module("importlib.metadata").version(__name__) if name == "__version__" else _load(name)
 
 
 def __dir__():

@@ -159,7 +159,7 @@ def identify(
         corrections: Mistakes of the logs to undo: Corrections, or a table of the same words.
         drive_gains: Torques are motor currents: find each drive's gain, too.
         loads: Log with a known load, for --drive-gains. It fixes the scale of the gains.
-        accept: Go on in spite of this fatal finding. Such as `torque_sign`; see which.
+        accept: Go on in spite of this fatal finding. See which.
 
     Returns:
         The verified estimate with its intervals, its prediction error on held-out samples, and the diagnosis.
@@ -169,7 +169,10 @@ def identify(
 
     Example:
         >>> import steelyard as sy
-        >>> result = sy.identify("arm.urdf", "run.csv", friction=("viscous", "coulomb"))  # doctest: +SKIP
-        >>> result.after.relative_error < result.before.relative_error  # doctest: +SKIP
+        >>> robot = sy.library.scara()
+        >>> _ = sy.write_csv(sy.simulate.record(robot, duration=3.0).log, "run.csv")
+        >>> _ = sy.save(robot.with_inertias(1.3 * robot.inertias), "heavy.urdf")
+        >>> result = sy.identify("heavy.urdf", "run.csv", friction=("viscous", "coulomb"))
+        >>> result.after.relative_error < 0.1 * result.before.relative_error
         True
     """

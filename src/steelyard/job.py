@@ -6,8 +6,7 @@ job in `summary.json` and the tables of `docs/command_line.md` are made of these
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from types import NoneType, UnionType
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from steelyard.errors import OptionError, choices
 from steelyard.job_options import (
@@ -25,7 +24,6 @@ from steelyard.job_options import (
     READS,
     VALIDATE,
     VIEW,
-    Option,
     option,
     options_of,
 )
@@ -369,7 +367,7 @@ class Job:
     accept: tuple[str, ...] = option(
         (),
         "Go on in spite of this fatal finding.",
-        more="Such as `torque_sign`; see [which](diagnosis.md#faults-with-a-name).",
+        more="See [which](diagnosis.md#faults-with-a-name).",
         metavar="CODE",
         scope=LOG,
     )
@@ -394,29 +392,3 @@ class Job:
 
 
 _LOG = {name for name, (_, how) in options_of(Job).items() if how.scope == LOG}
-
-
-def schema_of(record: type = Job) -> dict:
-    """JSON Schema of a record, such as `job` in `summary.json`."""
-    properties = {}
-    for each in fields(record):
-        kind = schema_of(Corrections) if each.type is Corrections else _schema(each.type)
-        if "option" in each.metadata:
-            how: Option = each.metadata["option"]
-            kind = kind | ({"description": how.help} if each.type is not Corrections else {})
-        properties[each.name] = kind
-    return {"type": "object", "properties": properties}
-
-
-def _schema(kind) -> dict:
-    if get_origin(kind) is UnionType:
-        parts = [_schema(each) for each in get_args(kind)]
-        if all(set(part) == {"type"} for part in parts):
-            return {"type": [part["type"] for part in parts]}
-        return {"anyOf": sorted(parts, key=lambda part: part != {"type": "null"})}
-    if get_origin(kind) is tuple:
-        first, *rest = get_args(kind)
-        size = {} if ... in rest else {"minItems": 1 + len(rest), "maxItems": 1 + len(rest)}
-        return {"type": "array", "items": _schema(first)} | size
-    names = {bool: "boolean", float: "number", str: "string", dict: "object", NoneType: "null"}
-    return {"type": names[kind]}

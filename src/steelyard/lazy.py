@@ -8,14 +8,15 @@ from importlib import import_module
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """The `__getattr__` of a package whose names are loaded on first use.
 
-    package: its `__name__`. homes: the module of the package that defines each name; a name of its own is that module.
+    package: its `__name__`. homes: path, from the package, of the module that defines each name; a name that the path
+    ends with is that module.
     """
 
     def __getattr__(name: str):
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_module(f"{package}.{homes[name]}")
-        value = module if homes[name] == name else getattr(module, name)
+        value = module if homes[name].rpartition(".")[2] == name else getattr(module, name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -20,6 +20,7 @@ ENTRY_POINTS = (  # each has an example
     "fit.least_squares",
     "fit.solve",
     "fit.uncertainty",
+    "identify",
     "inertia.Ellipsoid",
     "inertia.from_com_inertia",
     "inertia.is_consistent",

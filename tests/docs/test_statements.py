@@ -81,10 +81,9 @@ def test_severities_of_findings_are_those_of_the_code():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in made and node.args:
                 codes = [each.value for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant)]
                 made[node.func.id] |= {code for code in codes if isinstance(code, str)}
-    rows = re.findall(r"^\| (`[^|]*`) \| (fatal|warning) \|", text("docs/log_checks.md"), flags=re.MULTILINE)
-    said = {
-        severity: {c for codes, s in rows if s == severity for c in re.findall(r"`(\w+)`", codes)} for severity in made
-    }
+    page = text("docs/troubleshooting.md").split("## Faults of a log")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (fatal|warning)", page, flags=re.MULTILINE)
+    said = {severity: {code for code, s in rows if s == severity} for severity in made}
     assert len(said["fatal"]) >= 8
     assert not said["warning"] & (made["fatal"] - made["warning"])
     t, still = np.arange(30.0), np.zeros((30, 1))
@@ -110,12 +109,14 @@ def test_numbers_of_the_pages_on_checks_and_motions():
 
 
 def test_numbers_of_the_page_on_logs():
-    page = text("docs/log_checks.md")
-    assert f"| fewer than {checks.MINIMUM} samples |" in page
-    assert f"fewer than {checks.SLOWEST:g} samples a second" in page
-    assert f"(spread over {100 * checks.JITTER:g} % of a step), steps over {GAP:g} median steps" in page
-    assert f"over {100 * SATURATED:g} % of the samples are exactly the extreme torque" in page
-    assert f"accelerations are over {100 * NOISY:g} % encoder steps or noise" in page
+    page = text("docs/troubleshooting.md")
+    assert f"The log has fewer than {checks.MINIMUM} samples." in page
+    assert f"Fewer than {checks.SLOWEST:g} samples a second" in page
+    assert f"Time steps spread by more than {100 * checks.JITTER:g} % of their median." in page
+    assert f"longer than {GAP:g} median steps" in page
+    assert f"Over {100 * SATURATED:g} % of a joint's torques are exactly its extreme value" in page
+    assert f"accelerations are over {100 * NOISY:g} % encoder steps" in page
+    assert f"accelerations are over {100 * NOISY:g} % noise" in page
     assert f"never moves (less than {checks.STILL:g} rad or m)" in page
     page = text("docs/evidence/cutoffs.md")
     assert f"`{SCATTER:g} s^0.5 / sqrt(T - 2 / cutoff)`" in page

@@ -46,8 +46,11 @@ def identify(
 
     Example:
         >>> import steelyard as sy
-        >>> result = sy.identify("arm.urdf", "run.csv", friction=("viscous", "coulomb"))  # doctest: +SKIP
-        >>> result.after.relative_error < result.before.relative_error  # doctest: +SKIP
+        >>> robot = sy.library.scara()
+        >>> _ = sy.write_csv(sy.simulate.record(robot, duration=3.0).log, "run.csv")
+        >>> _ = sy.save(robot.with_inertias(1.3 * robot.inertias), "heavy.urdf")
+        >>> result = sy.identify("heavy.urdf", "run.csv", friction=("viscous", "coulomb"))
+        >>> result.after.relative_error < 0.1 * result.before.relative_error
         True
     """
     if unknown := sorted(set(options) - set(options_of(Job))):

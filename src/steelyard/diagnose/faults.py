@@ -338,7 +338,7 @@ RECORDS = (
         "gap",
         "log",
         "warning",
-        "Some steps are more than five times as long as the median one; nothing is interpolated across them.",
+        "Some steps are longer than 5 median steps; nothing is interpolated across them.",
         "Look for lost messages in the recorder.",
     ),
     FaultRecord(
@@ -367,7 +367,7 @@ RECORDS = (
         "still_joint",
         "log",
         "warning",
-        "A joint never moves, so parameters that only its motion shows cannot be identified.",
+        "A joint never moves (less than 0.001 rad or m): what only its motion shows cannot be identified.",
         "Record a motion in which it moves.",
     ),
     FaultRecord(

@@ -26,8 +26,6 @@ STILL = 1e-3
 """A joint whose position spans less (rad or m) counts as never moved."""
 JITTER = 0.05
 """Standard deviation of the steps, relative to the median step, above which time stamps count as irregular."""
-ACCEPTABLE = frozenset({"wrapped_angle", "time_unit", "base_convention"})
-"""Codes of fatal findings that a user who knows better may accept."""
 NO_TORQUE = (
     "nothing can be identified from motion alone. Name the columns tau_JOINT, or say which they are: "
     '--channels \'{"tau": ["column", ...]}\'; motor currents will do, with --drive-gains.'
