@@ -184,3 +184,24 @@ def test_joints_in_another_order_spelled_otherwise_or_missing(panda, tmp_path):
         sy.read_log(written(lambda name: f"other_{name}"), robot)
     with pytest.raises(LogError, match=r"shoulder_lift_joint, wrist_1_joint is not in the log"):
         sy.identify(urdf("ur5_robot"), written(str, 4))  # others hang on these
+
+
+def test_a_robot_and_logs_in_memory_are_identified_as_from_files(tmp_path):
+    """The same numbers come out, the summary names what was in memory, and a recording given twice counts once."""
+    robot = sy.library.scara()
+    log = sy.simulate.record(robot, duration=3.0).log
+    nominal = robot.with_inertias(1.3 * robot.inertias)
+    sy.save(nominal, tmp_path / "scara.urdf")
+    sy.write_npz(log, tmp_path / "run.npz")
+    of_files = sy.identify(tmp_path / "scara.urdf", tmp_path / "run.npz")
+    arrays = {"t": log.t, "q": log.q, "v": log.v, "a": log.a, "tau": log.tau}
+    shuffled = log.select(robot.joint_names[::-1])
+    for logs in (log, arrays, [shuffled, log.replace(name="again")]):
+        found = sy.identify(sy.load(tmp_path / "scara.urdf"), logs, out=tmp_path / "out")
+        np.testing.assert_allclose(found.estimate.theta, of_files.estimate.theta, rtol=1e-9, atol=1e-12)
+        assert len(found.job.logs) == 1
+    assert "<again> is the same recording as <scara simulated>" in " ".join(found.notes)
+    with pytest.raises(LogError, match="has no joints"):
+        sy.identify(robot, log.replace(joint_names=("a", *log.joint_names[1:])))
+    with pytest.raises(LogError, match=r"has 3 positions and 3 freedoms a sample; robot 'scara' has 4 and 4"):
+        sy.identify(robot, sy.Log(t=log.t, q=log.q[:, :3], tau=log.tau[:, :3]))

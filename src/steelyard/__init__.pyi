@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
 from steelyard.calibration import calibrate
@@ -87,8 +88,8 @@ __all__ = [
 ]
 
 def identify(
-    model: str | Path,
-    logs: str | Path | Sequence[str | Path],
+    model: str | Path | Robot,
+    logs: Any,
     *,
     out: str | Path | None = None,
     progress: Progress | None = None,
@@ -121,8 +122,8 @@ def identify(
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     Args:
-        model: path of a URDF or MJCF file; input files are never changed.
-        logs: path of a log or several.
+        model: path of a URDF or MJCF file, or a Robot; input files are never changed.
+        logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
             `report.md` and `curves.npz` (to draw it again), which appear together or not at all; None writes nothing.
         progress: called with a stage and the share done, 0 to 1.

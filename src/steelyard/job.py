@@ -168,6 +168,16 @@ def _correction(name: str, value, default) -> bool | str | tuple[str, ...]:
     raise OptionError(f"The correction {name!r} is {value!r}; expected {expected}.")
 
 
+def in_memory(name: str) -> str:
+    """The word of a job for a robot or a log that is in no file."""
+    return f"<{name}>"
+
+
+def is_in_memory(word: str) -> bool:
+    """Whether a word of a job means no file."""
+    return word.startswith("<") and word.endswith(">")
+
+
 @dataclass(frozen=True)
 class Job:
     """Everything that decides a run; stored in `summary.json`, so that the run can be repeated.

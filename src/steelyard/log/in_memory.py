@@ -34,12 +34,14 @@ def is_frame(source: Any) -> bool:
 
 
 def read(source: Any, request: Request) -> Raw:
-    """A mapping from names to arrays, of (n, columns) or of one column each, or a data frame. Raises LogError."""
+    """A mapping from names to arrays, of (n, columns) or of one column each (None: not there), or a data frame.
+
+    Raises LogError.
+    """
     if not is_frame(source):
-        arrays = _Named(source)
-        if any(np.ndim(source[key]) == 2 for key in source):
-            return build(arrays, request)
-        source = {str(key): source[key] for key in source}
+        source = {str(key): value for key, value in source.items() if value is not None}
+        if any(np.ndim(value) == 2 for value in source.values()):
+            return build(_Named(source), request)
     headings = getattr(source, "column_names", None) or (source.columns if is_frame(source) else source)
     names = [str(name) for name in headings]
     plan = layout(names, request)

@@ -12,7 +12,7 @@ from steelyard.pipeline.identification import (
     weights_of,
 )
 from steelyard.pipeline.inspection import Inspection, inspect
-from steelyard.pipeline.python_job import job_of
+from steelyard.pipeline.python_job import job_of, several
 
 __all__ = [
     "Inspection",
@@ -25,6 +25,7 @@ __all__ = [
     "load_with_side",
     "recorded",
     "run",
+    "several",
     "side_of",
     "weights_of",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import OptionError, UnrecordedJoints, choices
+from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.job import NOTHING, Corrections
 from steelyard.log import Log, read_log
 from steelyard.model import Robot, locked, resting_position
@@ -19,7 +19,7 @@ LONG = 0.5  # s, in which a base that nothing holds falls 1.2 m
 
 
 def read_logs(
-    paths: Iterable[str | Path],
+    sources: Iterable[Any],
     robot: Robot,
     *,
     channels: Mapping[str, Any] | None = None,
@@ -29,7 +29,7 @@ def read_logs(
     """Logs of one robot, and the robot as they show it.
 
     Args:
-        paths: of the files.
+        sources: of the logs: paths, Logs, or what else `read_log` takes.
         robot: as its file describes it.
         channels: as of `read_log`.
         corrections: what they say of reading.
@@ -41,12 +41,17 @@ def read_logs(
     Raises:
         LogError: as `read_log`, and for a joint between others that was not recorded.
     """
-    paths, logs = list(paths), []
-    while len(logs) < len(paths):
+    sources, logs = list(sources), []
+    while len(logs) < len(sources):
+        source = sources[len(logs)]
         if progress:
-            progress(f"reading {Path(paths[len(logs)]).name}", len(logs) / len(paths))
+            name = Path(source).name if isinstance(source, str | Path) else "a log"
+            progress(f"reading {name}", len(logs) / len(sources))
         try:
-            log = read_log(paths[len(logs)], robot, channels=channels, **corrections.reading)
+            if isinstance(source, Log):
+                log = in_order(source, robot)
+            else:
+                log = read_log(source, robot, channels=channels, **corrections.reading)
         except UnrecordedJoints as error:
             robot, logs = without_unrecorded(robot, error), []  # logs that were read have other columns
             continue
@@ -55,6 +60,25 @@ def read_logs(
         held = _with_held_base(robot, logs[0])
         return held, [_without_base(held, log) for log in logs]
     return robot, logs
+
+
+def in_order(log: Log, robot: Robot) -> Log:
+    """A Log with the columns of a robot's joints in their order, by name where it has names.
+
+    Raises LogError for other joints or another number of columns.
+    """
+    names, held = robot.dof_names, log.joint_names
+    if held and held != names and log.nq == log.nv:
+        if missing := tuple(name for name in robot.joint_names if name not in held):
+            message = f"log {log.name!r} has no joints {choices(missing)}; it has {choices(held)}"
+            raise UnrecordedJoints(message, missing) if set(held) & set(names) else LogError(message)
+        return log.select(robot.joint_names)
+    if log.nq != robot.nq or log.nv != robot.nv:
+        raise LogError(
+            f"log {log.name!r} has {log.nq} positions and {log.nv} freedoms a sample; robot '{robot.name}' has "
+            f"{robot.nq} and {robot.nv} ({choices(robot.joint_names)}). Name its columns with joint_names=."
+        )
+    return log
 
 
 def lock_words(words: Sequence[str], robot: Robot) -> dict[str, np.ndarray]:
