@@ -14,8 +14,7 @@ NOISE = (0.3, 0.03)  # N, N m
 
 def run() -> dict:
     """Problems a second on all cores, medians of interleaved runs."""
-    from steelyard.payload.entropic import entropic_fit
-    from steelyard.payload.entropic_batch import entropic_fits
+    from steelyard.payload.entropic import entropic_fit, entropic_fits
 
     factors, right, prior = problems()
     gram, moment = np.swapaxes(factors, 1, 2) @ factors, np.einsum("nij,ni->nj", factors, right)

@@ -5,8 +5,7 @@ import pytest
 
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import pseudo
-from steelyard.payload.entropic import entropic_fit
-from steelyard.payload.entropic_batch import entropic_fits
+from steelyard.payload.entropic import entropic_fit, entropic_fits
 
 
 def bodies(rng, count):

@@ -49,7 +49,17 @@ def energy_regressor(robot: Robot, q, v, *, kind: str = "total"):
 
 
 def energy_rows(robot: Robot, q, v, kind: str):
-    """The same with samples last: q (nq, n), v (nv, n) -> (10 nb, n)."""
+    """`energy_regressor` with samples last.
+
+    Args:
+        robot: the robot.
+        q: (nq, n).
+        v: (nv, n).
+        kind: "kinetic", "potential" or "total".
+
+    Returns:
+        (10 nb, n).
+    """
     xp = array_namespace(q, v)
     state = motion(robot, q, v, xp.zeros_like(v))
     R, p = state.rotation, state.position
@@ -70,7 +80,14 @@ def energy_rows(robot: Robot, q, v, kind: str):
 def power_regressor(robot: Robot, q, v, a):
     """Regressor of the power that the joints feed the bodies, `v^T Y`: the rate of total energy.
 
-    Returns (..., 10 nb), in W per unit of each parameter.
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        a: (..., nv) accelerations, rad/s^2 or m/s^2.
+
+    Returns:
+        (..., 10 nb) in W per unit of each parameter.
     """
     xp = array_namespace(q, v, a)
     return xp.sum(v[..., None] * regressor(robot, q, v, a), axis=-2)
@@ -79,8 +96,16 @@ def power_regressor(robot: Robot, q, v, a):
 def base_wrench_regressor(robot: Robot, q, v, a):
     """Regressor of the wrench `[f; n]` that everything outside the robot's bodies exerts on them, without gravity.
 
-    For a fixed base it is what a sensor under the robot feels. World axes, at the world origin; external loads on the
-    robot count in. Returns (..., 6, 10 nb) in N, N m per unit of each parameter.
+    For a fixed base it is what a sensor under the robot feels; external loads on the robot count in.
+
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        a: (..., nv) accelerations, rad/s^2 or m/s^2.
+
+    Returns:
+        (..., 6, 10 nb) in N, N m per unit of each parameter, in world axes at the world origin.
     """
     xp, batch, q, v, a = samples_last(robot, q, v, a)
     wrench = base_wrench_rows(xp, motion(robot, q, v, a), slice(0, robot.nb))
@@ -90,9 +115,21 @@ def base_wrench_regressor(robot: Robot, q, v, a):
 def wrench_regressor(robot: Robot, q, v, a, link: str):
     """Regressor of the wrench `[f; n]` that a link is held by: what a six-axis sensor in its joint feels.
 
-    It carries the link's body and everything behind it. link: a name of `robot.links`; the wrench is in its axes, at
-    its origin. A link fixed to a body is another frame on that body, whose joint holds the sensor. Returns (..., 6, 10
-    nb) in N, N m per unit of each parameter. Raises OptionError for an unknown link or one that cannot move.
+    The sensor carries the link's body and everything behind it. A link fixed to a body is another frame on that body,
+    whose joint holds the sensor.
+
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        a: (..., nv) accelerations, rad/s^2 or m/s^2.
+        link: a name of `robot.links`; the wrench is in its axes, at its origin.
+
+    Returns:
+        (..., 6, 10 nb) in N, N m per unit of each parameter.
+
+    Raises:
+        OptionError: an unknown link or one that cannot move.
     """
     xp, batch, q, v, a = samples_last(robot, q, v, a)
     frame = sensor_frame(robot, link)
@@ -115,7 +152,18 @@ class SensorFrame:
 
 
 def sensor_frame(robot: Robot, link: str) -> SensorFrame:
-    """Frame of a link by name. Raises OptionError that lists the links that move."""
+    """Frame of a link by name.
+
+    Args:
+        robot: the robot.
+        link: its name.
+
+    Returns:
+        The SensorFrame.
+
+    Raises:
+        OptionError: lists the links that move.
+    """
     found = next((each for each in robot.links if each.name == link and each.body != WORLD), None)
     if found is None and link not in robot.body_names:
         moving = [each.name for each in robot.links if each.body != WORLD] or robot.body_names
@@ -128,7 +176,16 @@ def sensor_frame(robot: Robot, link: str) -> SensorFrame:
 
 
 def base_wrench_rows(xp, state: Motion, bodies: slice):
-    """Wrench on some bodies together, in world axes at the world origin: (6, 10 k, n)."""
+    """Wrench on some bodies together, in world axes at the world origin.
+
+    Args:
+        xp: namespace of the arrays.
+        state: motion of all bodies.
+        bodies: slice of k of them.
+
+    Returns:
+        (6, 10 k, n) per unit of each parameter.
+    """
     first, inertia = body_wrench_regressors(xp, state)
     first, inertia = first[:, bodies], inertia[:, bodies]
     wrench = xp.concat([first, xp.concat([xp.zeros_like(inertia), inertia])], axis=2)
@@ -136,7 +193,16 @@ def base_wrench_rows(xp, state: Motion, bodies: slice):
 
 
 def link_wrench_rows(xp, state: Motion, frame: SensorFrame):
-    """Wrench on what a sensor carries, in the sensor's frame: (6, 10 k, n)."""
+    """Wrench on what a sensor carries, in the sensor's frame.
+
+    Args:
+        xp: namespace of the arrays.
+        state: motion of all bodies.
+        frame: of the sensor, with the k bodies that it carries.
+
+    Returns:
+        (6, 10 k, n).
+    """
     wrench = base_wrench_rows(xp, state, frame.bodies)
     force, moment = wrench[:3], wrench[3:]
     R, p = state.rotation[frame.body], state.position[frame.body]
@@ -176,13 +242,28 @@ def momentum_regressor(robot: Robot, q, v):
 def momentum_drift_regressor(robot: Robot, q, v):
     """Regressor of the rate at which generalised momentum changes without joint torques: `dp/dt = tau + drift`.
 
-    Arguments as of `momentum_regressor`. Returns (..., nv, 10 nb): N m or N per unit of each parameter.
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+
+    Returns:
+        (..., nv, 10 nb) in N m or N per unit of each parameter.
     """
     return _dense(robot, q, v, 1)
 
 
 def momentum_blocks(robot: Robot, q, v):
-    """Nonzero parts of the rows of momentum and of drift, each as of `row_blocks`. q (nq, n), v (nv, n)."""
+    """Nonzero parts of the rows of momentum and of drift, each as of `row_blocks`.
+
+    Args:
+        robot: the robot.
+        q: (nq, n).
+        v: (nv, n).
+
+    Returns:
+        Blocks of momentum, blocks of drift.
+    """
     xp = array_namespace(q, v)
     state = motion(robot, q, v, xp.zeros_like(v))
     still = xp.zeros_like(state.twist)

@@ -184,7 +184,15 @@ def _joint_of_coordinate(robot: Robot) -> np.ndarray:
 
 
 def engine_for(robot: Robot, count: int) -> str:
-    """Engine for the twists of `count` states, however many calls they are spread over."""
+    """Engine for the twists of many states, however many calls they are spread over.
+
+    Args:
+        robot: the robot.
+        count: of states.
+
+    Returns:
+        "numpy" or "numba".
+    """
     return "numba" if _pays(robot, count, TWIST_SECONDS) else "numpy"
 
 

@@ -15,8 +15,18 @@ from steelyard.terms import COULOMB_WIDTH, Extra, ParameterLayout, term_of
 def effect_column(term: str, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
     """Torque per unit of one parameter of a friction or drive term.
 
-    v, a: arrays of one shape. direction: the same shape, smoothed sign of v; `tanh(v / coulomb_width)` by default.
-    Returns that shape. Raises OptionError, which lists the terms, for an unknown one.
+    Args:
+        term: name of a Term.
+        v: velocities, any shape.
+        a: accelerations, the same shape.
+        direction: the same shape, smoothed sign of v; `tanh(v / coulomb_width)` by default.
+        coulomb_width: half-width of standstill, rad/s or m/s.
+
+    Returns:
+        The same shape.
+
+    Raises:
+        OptionError: an unknown term; lists the terms.
     """
     found = term_of(term)
     if found.directed and direction is None:
@@ -25,7 +35,17 @@ def effect_column(term: str, v, a, *, direction=None, coulomb_width: float = COU
 
 
 def friction_torque(robot, v, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
-    """Friction a robot's model states: damping and frictionloss. v, direction: (..., nv). Returns (..., nv)."""
+    """Friction a robot's model states: damping and frictionloss.
+
+    Args:
+        robot: the robot.
+        v: (..., nv) velocities.
+        direction: (..., nv) smoothed sign of v, `tanh(v / coulomb_width)` by default.
+        coulomb_width: half-width of standstill, rad/s.
+
+    Returns:
+        (..., nv).
+    """
     xp = array_namespace(v)
     damping, loss = (xp.asarray(x, dtype=v.dtype) for x in (robot.damping, robot.frictionloss))
     return damping * v + loss * effect_column("coulomb", v, v, direction=direction, coulomb_width=coulomb_width)
@@ -34,9 +54,18 @@ def friction_torque(robot, v, *, direction=None, coulomb_width: float = COULOMB_
 def unstated_torque(
     layout: ParameterLayout, friction, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
 ) -> dict[str, np.ndarray]:
-    """Torque (n, nv) of each term that a Robot has no place for, such as offsets.
+    """Torque of each term that a Robot has no place for, such as offsets.
 
-    friction: parameters (d,) of each term, by name. v, a, direction: (n, nv).
+    Args:
+        layout: of the parameters.
+        friction: (d,) parameters of each term, by name.
+        v: (n, nv).
+        a: (n, nv).
+        direction: (n, nv) smoothed sign of v, `tanh(v / coulomb_width)` by default.
+        coulomb_width: half-width of standstill, rad/s.
+
+    Returns:
+        (n, nv) by term.
     """
     found = {}
     for term in layout.terms:
@@ -48,9 +77,15 @@ def unstated_torque(
 
 
 def shared_directions(layout: ParameterLayout, direction, nv: int) -> dict[int, np.ndarray]:
-    """Direction of motion (n,) of each shared motor, by the extra it is for, where it is known.
+    """Direction of motion of each shared motor, by the extra column it is for, where it is known.
 
-    direction: (nv, n) of the degrees, or (nv + s, n) with the s shared motors behind them.
+    Args:
+        layout: of the parameters.
+        direction: (nv, n) of the degrees, or (nv + s, n) with the s shared motors behind them.
+        nv: number of degrees.
+
+    Returns:
+        (n,) by index of the extra column.
     """
     return dict(zip(layout.coupled_directions, direction[nv:], strict=False))
 
@@ -58,10 +93,22 @@ def shared_directions(layout: ParameterLayout, direction, nv: int) -> dict[int, 
 def extra_rows(
     robot: Robot, extra: Extra, q, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
 ) -> np.ndarray:
-    """Torque per unit of an extra column on each of its degrees.
+    """Torque per unit of an extra column on each of its degrees, samples last.
 
-    q (nq, n), v, a (nv, n): samples last. direction (n,): of the motion of a shared motor. Returns (len(extra.dofs),
-    n). Raises OptionError for a user's column of another shape or with values that are not finite.
+    Args:
+        robot: the robot.
+        extra: the column.
+        q: (nq, n).
+        v: (nv, n).
+        a: (nv, n).
+        direction: (n,) of the motion of a shared motor.
+        coulomb_width: half-width of standstill, rad/s.
+
+    Returns:
+        (len(extra.dofs), n).
+
+    Raises:
+        OptionError: a user's column of another shape or with values that are not finite.
     """
     if extra.function is not None:
         column = np.asarray(extra.function(q.T, v.T, a.T), dtype=float)
@@ -88,9 +135,20 @@ def _position_of(robot: Robot, dof: int) -> int:
 def extra_torque(
     robot: Robot, layout: ParameterLayout, values, q, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
 ) -> np.ndarray:
-    """Torque (n, nv) of all extra columns with parameters values (e,).
+    """Torque of all extra columns together.
 
-    q (n, nq), v, a (n, nv). direction: (n, nv), or (n, nv + s) with the directions of shared motors.
+    Args:
+        robot: the robot.
+        layout: of the parameters.
+        values: (e,) of the extra columns.
+        q: (n, nq).
+        v: (n, nv).
+        a: (n, nv).
+        direction: (n, nv), or (n, nv + s) with the directions of shared motors.
+        coulomb_width: half-width of standstill, rad/s.
+
+    Returns:
+        (n, nv).
     """
     tau = np.zeros_like(v)
     shared = {} if direction is None else shared_directions(layout, direction.T, robot.nv)

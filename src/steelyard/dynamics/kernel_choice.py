@@ -12,7 +12,16 @@ MOST_THREADS = 16
 
 
 def pays(work: float, module: str, function: str) -> bool:
-    """Whether a job of `work` seconds under NumPy gains by the kernel `function` of `module`."""
+    """Whether a job gains by a kernel, its compilation included.
+
+    Args:
+        work: seconds that it takes under NumPy.
+        module: of the kernel.
+        function: of the kernel.
+
+    Returns:
+        True where the kernel is taken.
+    """
     if work < LOADED or importlib.util.find_spec("numba") is None:
         return False
     if module in sys.modules:

@@ -72,7 +72,15 @@ def as_compiled(plan: Plan) -> Plan:
 
 
 def fixed_poses(robot: Robot, q) -> np.ndarray:
-    """Poses (nm, 12, n) of the joints of several degrees in their parents. q: (n, nq)."""
+    """Poses of the joints of several degrees in their parents, for the kernels.
+
+    Args:
+        robot: the robot.
+        q: (n, nq).
+
+    Returns:
+        (nm, 12, n).
+    """
     poses = []
     for joint, where in zip(robot.joints, robot.q_slices, strict=True):
         if joint.nq > 1:
@@ -119,9 +127,15 @@ class FusedPlan(NamedTuple):
 
 
 def fused_plan(robot: Robot, columns, effects) -> tuple[FusedPlan, tuple[np.ndarray, ...]]:
-    """Plan, and for each degree the body columns of its row that are not zero by construction.
+    """Plan of the fused kernel.
 
-    columns: kept columns of bodies. effects: for each degree, the effect rows that act on it.
+    Args:
+        robot: the robot.
+        columns: kept columns of bodies.
+        effects: for each degree, the effect rows that act on it.
+
+    Returns:
+        The plan, and for each degree the body columns of its row that are not zero by construction.
     """
     needed = np.zeros(10 * robot.nb, dtype=bool)
     needed[columns] = True

@@ -107,7 +107,17 @@ def _span(slices) -> slice:
 
 
 def samples_last(robot: Robot, q, v, a):
-    """Check and flatten a state. Returns (xp, batch shape, q (nq, n), v (nv, n), a (nv, n))."""
+    """Check and flatten a state.
+
+    Args:
+        robot: the robot.
+        q: (..., nq).
+        v: (..., nv).
+        a: (..., nv).
+
+    Returns:
+        xp, batch shape, q (nq, n), v (nv, n), a (nv, n).
+    """
     xp = array_namespace(q, v, a)
     for name, array, width in (("q", q, robot.nq), ("v", v, robot.nv), ("a", a, robot.nv)):
         if array.ndim == 0 or array.shape[-1] != width:
@@ -122,7 +132,17 @@ def samples_last(robot: Robot, q, v, a):
 
 
 def motion(robot: Robot, q, v, a) -> Motion:
-    """Motion of all bodies. q: (nq, n), v: (nv, n), a: (nv, n), samples last."""
+    """Motion of all bodies, samples last.
+
+    Args:
+        robot: the robot.
+        q: (nq, n).
+        v: (nv, n).
+        a: (nv, n).
+
+    Returns:
+        The Motion.
+    """
     xp = array_namespace(q, v, a)
     state = joint_motion(robot, q, v, a)
     bodies = xp.asarray(robot.body_joints)
@@ -131,7 +151,17 @@ def motion(robot: Robot, q, v, a) -> Motion:
 
 
 def joint_motion(robot: Robot, q, v, a) -> Motion:
-    """Motion of the children of all joints, those without a body included; samples last."""
+    """Motion of the children of all joints, those without a body included; samples last.
+
+    Args:
+        robot: the robot.
+        q: (nq, n).
+        v: (nv, n).
+        a: (nv, n).
+
+    Returns:
+        The Motion.
+    """
     xp = array_namespace(q, v, a)
     constants = tree(robot)
 
@@ -158,7 +188,15 @@ def joint_motion(robot: Robot, q, v, a) -> Motion:
 
 
 def body_motion(xp, state: Motion):
-    """Body-axes components for the Newton-Euler equations: classical proper acceleration d, w, aw, each (nb, 3, n)."""
+    """Body-axes components for the Newton-Euler equations.
+
+    Args:
+        xp: namespace of the arrays.
+        state: motion of all bodies.
+
+    Returns:
+        Classical proper acceleration d, angular velocity w and its rate aw, each (nb, 3, n).
+    """
     R, p = state.rotation, state.position
     v, w = state.twist[:, :3], state.twist[:, 3:]
     a, aw = state.acceleration[:, :3], state.acceleration[:, 3:]

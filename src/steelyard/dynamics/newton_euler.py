@@ -75,7 +75,14 @@ def _body_wrenches(robot, xp, state, dtype):
 
 
 def coordinate_map(robot: Robot) -> np.ndarray:
-    """(nv, nt): generalised forces from the tree's; mimic joints add to their masters through their ratios."""
+    """Generalised forces from the tree's; mimic joints add to their masters through their ratios.
+
+    Args:
+        robot: the robot.
+
+    Returns:
+        (nv, nt).
+    """
     constants = tree(robot)
     E = np.zeros((robot.nv, constants.coordinates.size))
     E[constants.coordinates, np.arange(constants.coordinates.size)] = constants.ratios
@@ -113,13 +120,33 @@ def regressor(robot: Robot, q, v, a):
 
 
 def regressor_rows(robot: Robot, q, v, a):
-    """The same with samples last: q (nq, n), v, a (nv, n) -> (nv, 10 nb, n)."""
+    """`regressor` with samples last.
+
+    Args:
+        robot: the robot.
+        q: (nq, n).
+        v: (nv, n).
+        a: (nv, n).
+
+    Returns:
+        (nv, 10 nb, n).
+    """
     xp = array_namespace(q, v, a)
     return dense_rows(xp, robot, row_blocks(robot, q, v, a))
 
 
 def geared_rows(robot: Robot, q, v, a):
-    """Regressor of links and rotors, samples last: q (nq, n), v, a (nv, n) -> (nv, 10 (nb + nr), n)."""
+    """Regressor of links and rotors, samples last.
+
+    Args:
+        robot: the robot.
+        q: (nq, n).
+        v: (nv, n).
+        a: (nv, n).
+
+    Returns:
+        (nv, 10 (nb + nr), n).
+    """
     xp = array_namespace(q, v, a)
     whole = geared(robot)
     rows = regressor_rows(whole.robot, q, v, a)
@@ -127,7 +154,17 @@ def geared_rows(robot: Robot, q, v, a):
 
 
 def row_blocks(robot: Robot, q, v, a):
-    """Nonzero part of each row, samples last: per coordinate of v a (10 k, n), for its k `tree(robot).row_bodies`."""
+    """Nonzero part of each row, samples last.
+
+    Args:
+        robot: the robot.
+        q: (nq, n).
+        v: (nv, n).
+        a: (nv, n).
+
+    Returns:
+        Per coordinate of v a (10 k, n), for its k `tree(robot).row_bodies`.
+    """
     xp = array_namespace(q, v, a)
     state = motion(robot, q, v, a)
     return projected_blocks(xp, robot, state.axes, *body_wrench_regressors(xp, state))
@@ -147,7 +184,18 @@ def dense_rows(xp, robot: Robot, blocks):
 
 
 def projected_blocks(xp, robot: Robot, axes, first, inertia):
-    """Rows `S^T F` of all coordinates for axes S (nt, 6, n) and regressors F of body wrenches, as of `row_blocks`."""
+    """Rows `S^T F` of all coordinates, as of `row_blocks`.
+
+    Args:
+        xp: namespace of the arrays.
+        robot: the robot.
+        axes: (nt, 6, n) axes S.
+        first: (6, nb, 4, n), as of `body_wrench_regressors`.
+        inertia: (3, nb, 6, n), as of `body_wrench_regressors`.
+
+    Returns:
+        One block a coordinate.
+    """
     constants = tree(robot)
     n = axes.shape[-1]
     blocks = [xp.zeros((0, n), dtype=axes.dtype)] * robot.nv
@@ -165,7 +213,17 @@ def projected_blocks(xp, robot: Robot, axes, first, inertia):
 
 
 def projected(xp, axis, first, inertia):
-    """`S^T F` for one axis. axis: (6, n); first: (6, k, 4, n); inertia: (3, k, 6, n). Returns (k, 10, n)."""
+    """`S^T F` for one axis.
+
+    Args:
+        xp: namespace of the arrays.
+        axis: (6, n).
+        first: (6, k, 4, n), columns m and h.
+        inertia: (3, k, 6, n), torque rows of the inertia columns.
+
+    Returns:
+        (k, 10, n).
+    """
     mh, rest = axis[0] * first[0], axis[3] * inertia[0]
     for i in range(1, 6):
         mh += axis[i] * first[i]
@@ -177,7 +235,12 @@ def projected(xp, axis, first, inertia):
 def body_wrench_regressors(xp, state: Motion):
     """Wrench regressors of all bodies in world axes at the world origin.
 
-    Returns (6, nb, 4, n), the columns m, h, and (3, nb, 6, n), the torque rows of the inertia columns.
+    Args:
+        xp: namespace of the arrays.
+        state: motion of all bodies.
+
+    Returns:
+        (6, nb, 4, n), the columns m, h, and (3, nb, 6, n), the torque rows of the inertia columns.
     """
     d, w, aw = body_motion(xp, state)
     force, torque = newton_euler_entries(*([u[:, i] for i in range(3)] for u in (d, w, aw)))

@@ -79,8 +79,15 @@ class Repeatability:
 def repeatability(runs: Mapping[str, Sequence[Information]]) -> Repeatability:
     """Compare least-squares base parameters of several runs.
 
-    runs: blocks of each run by name, see `accumulate_blocks`. Raises OptionError for fewer than two runs, FitError when
-    they are regressions of different robots or options.
+    Args:
+        runs: blocks of each run by name, see `accumulate_blocks`.
+
+    Returns:
+        The Repeatability.
+
+    Raises:
+        OptionError: fewer than two runs.
+        FitError: regressions of different robots or options.
     """
     if len(runs) < 2:
         raise OptionError(f"{choices(runs) or 'no run'}: repeatability compares two runs or more.")
@@ -98,8 +105,15 @@ def repeatability(runs: Mapping[str, Sequence[Information]]) -> Repeatability:
 def compare_runs(runs: Sequence[str], names: Sequence[str], estimates, deviations, degrees) -> Repeatability:
     """Compare independent estimates of the same parameters.
 
-    estimates, deviations, degrees of freedom of the latter: (l, r) for the l runs and r names, NaN where a run does not
-    show a parameter.
+    Args:
+        runs: names of the l runs.
+        names: of the r parameters.
+        estimates: (l, r), NaN where a run does not show a parameter.
+        deviations: (l, r) standard deviations.
+        degrees: (l, r) degrees of freedom of the deviations.
+
+    Returns:
+        The Repeatability.
     """
     estimates, deviations, degrees = (np.asarray(each, dtype=float) for each in (estimates, deviations, degrees))
     weight = np.where(np.isfinite(deviations), 1.0 / deviations**2, 0.0)

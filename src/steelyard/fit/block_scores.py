@@ -106,11 +106,19 @@ class Sandwich:
 
 
 def sandwich(blocks: Sequence[Information], *, noise=None, about=None) -> Sandwich:
-    """Scores of contiguous blocks (see `information.accumulate_blocks`) at their common least-squares solution.
+    """Scores of contiguous blocks at their common least-squares solution.
 
-    noise: (g,) by which row groups are weighed; about: (r,) base parameters about which rows without torque tell ratios
-    (`fit.homogeneous`); by default those of least squares, and what it leaves.
-    Raises FitError for fewer than four blocks or too few samples.
+    Args:
+        blocks: see `information.accumulate_blocks`.
+        noise: (g,) by which row groups are weighted; by default what least squares leaves.
+        about: (r,) base parameters about which rows without torque tell ratios (`fit.homogeneous`); by default those of
+            least squares.
+
+    Returns:
+        The Sandwich.
+
+    Raises:
+        FitError: fewer than four blocks or too few samples.
     """
     if len(blocks) < THRESHOLDS.fewest_blocks:
         raise FitError(
@@ -136,7 +144,14 @@ def sandwich(blocks: Sequence[Information], *, noise=None, about=None) -> Sandwi
 
 
 def independent_blocks(fine: Sandwich) -> Sandwich:
-    """The finest merging by 1, 2, 4, ... neighbours whose scores are uncorrelated, or the coarsest one allowed."""
+    """The finest merging by 1, 2, 4, ... neighbours whose scores are uncorrelated, or the coarsest one allowed.
+
+    Args:
+        fine: of the blocks as they are.
+
+    Returns:
+        The Sandwich of the merged blocks.
+    """
     blocks = fine
     while blocks.count >= 2 * THRESHOLDS.blocks_left and neighbour_correlation(blocks) > THRESHOLDS.correlated:
         blocks = blocks.merged(2)

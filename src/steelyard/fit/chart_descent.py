@@ -87,11 +87,26 @@ def nonconvex(
 ) -> Estimate:
     """A local minimum of the cost of `consistent(info, prior=prior, weight=weight)` over consistent bodies.
 
-    chart: "log_cholesky" (Rucker and Wensing 2022), "principal" (mass, centre of mass, axes and second moments;
-    Traversaro et al. 2016) or "exponential". start: (nb, 10) consistent parameters, the prior by default. signs: how
-    viscous and Coulomb friction and armature are kept from being negative, "squares" or "exponentials" of free
-    unknowns. noise: (g,) of the row groups. evaluations: most of them. There is no certificate: nothing tells whether
-    the minimum is global. Raises OptionError for another chart, InertiaError for a start that is not consistent.
+    There is no certificate: nothing tells whether the minimum is global.
+
+    Args:
+        info: as of `consistent`.
+        chart: "log_cholesky" (Rucker and Wensing 2022), "principal" (mass, centre of mass, axes and second moments;
+            Traversaro et al. 2016) or "exponential".
+        prior: as of `consistent`.
+        start: (nb, 10) consistent parameters, the prior by default.
+        weight: as of `consistent`.
+        signs: how viscous and Coulomb friction and armature are kept from being negative, "squares" or "exponentials"
+            of free unknowns.
+        noise: (g,) of the row groups.
+        evaluations: at most.
+
+    Returns:
+        The Estimate.
+
+    Raises:
+        OptionError: another chart.
+        InertiaError: a start that is not consistent.
     """
     theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
     found, noise = descent(info, chart, theta0, start, weight, signs, noise, evaluations)

@@ -71,11 +71,6 @@ def _arrow(n: int) -> np.ndarray:
     return cones.triangle(matrices).T
 
 
-@lru_cache(maxsize=8)
-def _units(n: int) -> np.ndarray:
-    return cones.from_triangle(np.eye(n * (n + 1) // 2), n)
-
-
 @dataclass(frozen=True, eq=False)
 class Scaled:
     """A block at slacks S and multipliers Z. eigenvalues: (c, n) of both when scaled; to: (c, n, n) `R`; back: its
@@ -91,8 +86,7 @@ class Scaled:
     @property
     def rows(self) -> np.ndarray:
         """(c m, k) `R^-1 G R^-T`."""
-        units = self.back[:, None] @ _units(self.block.n) @ np.swapaxes(self.back, 1, 2)[:, None]
-        return (np.swapaxes(cones.triangle(units), 1, 2) @ self.block.G).reshape(-1, self.block.G.shape[2])
+        return (cones.congruence_matrix(self.back) @ self.block.G).reshape(-1, self.block.G.shape[2])
 
     def slack(self, S) -> np.ndarray:
         """Slacks (c, n, n), scaled."""

@@ -125,8 +125,17 @@ def solve(program: Program) -> Estimate:
 
 
 def consistent_parameters(info: Information) -> np.ndarray:
-    """(p,) parameters of `consistent` with all its defaults, without proofs: enough to compare what fits cost. Errors
-    as there."""
+    """Parameters of `consistent` with all its defaults, without proofs: enough to compare what fits cost.
+
+    Args:
+        info: as of `consistent`.
+
+    Returns:
+        (p,).
+
+    Raises:
+        FitError: as `consistent`.
+    """
     program, solution = reweighed(build(info), rough=True)
     return program.parameters(solution.w)
 

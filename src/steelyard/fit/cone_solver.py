@@ -204,12 +204,9 @@ def _by_clarabel(problem: Problem, start, *, rough: bool = False) -> Point | Non
 
     start: (k,), a point that tells how long steps are. rough: a gap of some 1e-7 of the cost will do.
     """
-    import clarabel
-    from scipy import sparse
-
     size = problem.F.shape[1]
     scale = max(1.0, np.sqrt(2 * effort(problem, start)))  # a start inside says nothing
-    G = sparse.csc_matrix(scale * np.concatenate([block.G.reshape(-1, size) for block in problem.blocks]))
+    G = scale * np.concatenate([block.G.reshape(-1, size) for block in problem.blocks])
     h = np.concatenate([block.h.ravel() for block in problem.blocks])
     units = np.concatenate([np.tile(cones.triangle(np.eye(block.n)), len(block.h)) for block in problem.blocks])
     kinds = [
@@ -217,16 +214,9 @@ def _by_clarabel(problem: Problem, start, *, rough: bool = False) -> Point | Non
         for b in problem.blocks
         for _ in range(1 if b.n == 1 else len(b.h))
     ]
-    P = sparse.diags(np.diag(problem.F) ** 2, format="csc")
+    P = np.diag(np.diag(problem.F) ** 2)
     for tolerance in CLARABEL_ROUGH if rough else CLARABEL_EXACT:
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        settings.max_threads = 1
-        tightened = h - MARGIN * tolerance * units
-        found = clarabel.DefaultSolver(
-            P, np.zeros(size), G, tightened, cones.for_clarabel(kinds, clarabel), settings
-        ).solve()
+        found = cones.by_clarabel(P, np.zeros(size), G, h - MARGIN * tolerance * units, kinds, tolerance)
         if str(found.status) not in ("Solved", "AlmostSolved"):
             continue
         multipliers = np.split(scale**2 * np.array(found.z), np.cumsum([block.h.size for block in problem.blocks])[:-1])

@@ -32,10 +32,22 @@ def output_torque(
 ) -> Estimate:
     """Fit of the measured torque along simulated motion, repeated with the model it gives.
 
-    simulated: called with a physically consistent Estimate and a measured log, returns q, v and a of the model's motion
-    at the log's time stamps, filtered like it (`simulate.follow` and `filters.differentiate`). fit: "least_squares",
-    "consistent" or a function of an Information. columns: options of `accumulate`. Starts from a fit of the measured
-    motion; iterations: passes at most. Raises LogError when samples do not match.
+    It starts from a fit of the measured motion.
+
+    Args:
+        robot: the robot.
+        logs: one or several, with q, v, a and tau.
+        simulated: called with a physically consistent Estimate and a measured log, returns q, v and a of the model's
+            motion at the log's time stamps, filtered like it (`simulate.follow` and `filters.differentiate`).
+        fit: "least_squares", "consistent" or a function of an Information.
+        iterations: passes at most.
+        columns: options of `accumulate`.
+
+    Returns:
+        The Estimate.
+
+    Raises:
+        LogError: samples do not match.
     """
     solve, measured = fit_of(fit), as_list(logs)
     if iterations < 1:

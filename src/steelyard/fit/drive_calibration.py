@@ -57,10 +57,19 @@ class DriveGains:
 
 
 def gains_by_model(info: Information) -> DriveGains:
-    """Gains of drives whose common scale is that of the given model.
+    """Gains of drives whose common scale is that of the nominal model.
 
-    Joints that show little but friction are not weighed: their gain is the median of the others', with an infinite
-    deviation. Raises FitError where fewer than two joints show theirs.
+    Joints that show little but friction do not decide the scale: their gain is the median of the others', with an
+    infinite deviation.
+
+    Args:
+        info: of currents, as of `drive_gains`.
+
+    Returns:
+        The DriveGains.
+
+    Raises:
+        FitError: fewer than two joints show their gain.
     """
     _require_currents(info, ())
     info = info.base
@@ -133,9 +142,17 @@ def drive_gains(
 ) -> DriveGains:
     """Gains of all drives from logs whose "torques" are motor currents.
 
-    info: Information of currents, all friction and armature that the robot has as columns. known: values of columns
-    by name, such as `{"link7.m": 1.2}`. loads: logs with a known load, which move the same robot. Raises FitError when
-    nothing known fixes the scale or the motion does not show a gain, OptionError for unknown names.
+    Args:
+        info: of currents, all friction and armature that the robot has as columns.
+        known: values of columns by name, such as `{"link7.m": 1.2}`.
+        loads: logs with a known load, which move the same robot.
+
+    Returns:
+        The DriveGains, in N m or N per unit of current.
+
+    Raises:
+        FitError: nothing known fixes the scale, or the motion does not show a gain.
+        OptionError: unknown names.
     """
     _require_currents(info, loads)
     parts = _parts(info.base, dict(known or {}), loads)

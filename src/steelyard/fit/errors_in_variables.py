@@ -26,10 +26,17 @@ KEPT = 0.99  # share of the removable noise that `compensated` removes at most: 
 
 
 def column_noise(robot: Robot, log: Log, clean: Log, **columns) -> np.ndarray:
-    """Covariance (g, r, r) of errors in the base columns of each joint's row, from a cleaner version of the same log.
+    """Covariance of errors in the base columns of each joint's row, from a cleaner version of the same log.
 
-    clean: the same samples with less noise, such as the log filtered at half the cutoff, the mean of repeated runs, or
-    the simulated motion. columns: options of `accumulate`.
+    Args:
+        robot: the robot.
+        log: as measured.
+        clean: the same samples with less noise, such as the log filtered at half the cutoff, the mean of repeated runs,
+            or the simulated motion.
+        columns: options of `accumulate`.
+
+    Returns:
+        (g, r, r).
     """
     info = accumulate(robot, log, **columns).base
     sums = products(info, log, clean)
@@ -40,10 +47,18 @@ def column_noise(robot: Robot, log: Log, clean: Log, **columns) -> np.ndarray:
 def total(info: Information, noise, *, torque_noise=None) -> Estimate:
     """Base parameters by total least squares, without physical constraints.
 
-    noise: errors of the base columns, covariances (g, r, r) as of `column_noise` or standard deviations (r,).
-    torque_noise: (g,) standard deviation of the measured torques; None takes what residuals leave over. The covariance
-    is of first order in the noise. The Estimate's noise is that of the residual, both sources together. Raises
-    OptionError for noise of other shapes, FitError for fewer equations than unknowns.
+    Args:
+        info: in base columns.
+        noise: errors of the base columns, covariances (g, r, r) as of `column_noise` or standard deviations (r,).
+        torque_noise: (g,) standard deviation of the measured torques; None takes what residuals leave over.
+
+    Returns:
+        The Estimate; its covariance is of first order in the noise, its noise that of the residual, both sources
+        together.
+
+    Raises:
+        OptionError: noise of other shapes.
+        FitError: fewer equations than unknowns.
     """
     require_enough_samples(info)
     info = info.base.as_gram()
@@ -61,10 +76,17 @@ def total(info: Information, noise, *, torque_noise=None) -> Estimate:
 
 
 def compensated(info: Information, noise) -> Information:
-    """The Information without the energy that errors of the columns added to its Gram matrix (noise as of `total`).
+    """The Information without the energy that errors of the columns added to its Gram matrix.
 
     Its least-squares solution is free of their bias in the mean, and being an ordinary Information it takes physical
     constraints: `fit.consistent(fit.compensated(info, noise))`. No more is removed than the data bears.
+
+    Args:
+        info: in base columns.
+        noise: as of `total`.
+
+    Returns:
+        The Information.
     """
     info = info.base.as_gram()
     covariances, found = _covariances(info, noise), info

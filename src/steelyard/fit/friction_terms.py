@@ -87,10 +87,22 @@ def friction(
 ) -> FrictionFit:
     """Fit with Stribeck and load-dependent friction where cross-validation says that they are there.
 
-    logs: one or several, with q, v, a and tau. terms: any of "stribeck", "load". fit: "consistent" (then no term is
-    negative), "least_squares" or a function of an Information, called for every candidate. folds: blocks of each log,
-    held out in turn. columns: options of `accumulate`. Raises OptionError for unknown terms, and what `accumulate`
-    and the fit raise.
+    Args:
+        robot: the robot.
+        logs: one or several, with q, v, a and tau.
+        terms: any of "stribeck", "load".
+        fit: "consistent" (then no term is negative), "least_squares" or a function of an Information, called for every
+            candidate.
+        folds: blocks of each log, held out in turn.
+        extra: further `UserColumn`s.
+        coulomb_width: half-width of standstill, rad/s.
+        columns: options of `accumulate`.
+
+    Returns:
+        The FrictionFit.
+
+    Raises:
+        OptionError: unknown terms; and what `accumulate` and the fit raise.
     """
     if unknown := set(terms) - set(TERMS):
         raise OptionError(f"Unknown friction term '{min(unknown)}'. Choose from {choices(TERMS)}.")

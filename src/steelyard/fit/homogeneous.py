@@ -94,8 +94,13 @@ class Ratios:
 def ratios(info: Information, prior=None) -> Ratios:
     """Which rows of an Information are homogeneous, without a reference: they do not count.
 
-    prior: (p,) parameters that tell how large torques are, by default the model's. Where all torques are smaller than
-    it says, its bodies are too heavy and no row is silent for that.
+    Args:
+        info: the Information.
+        prior: (p,) parameters that tell how large torques are, by default the model's. Where all torques are smaller
+            than it says, its bodies are too heavy and no row is silent for that.
+
+    Returns:
+        The Ratios.
     """
     info = info.base
     if prior is None and info.robot is not None:

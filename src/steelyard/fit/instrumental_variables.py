@@ -37,10 +37,21 @@ def instrumental(
 ) -> Estimate:
     """Fit of the part of the regression that noise-free motion explains.
 
-    instruments: of each log one with the same time stamps and q, v, a of a motion whose noise has nothing to do with
-    the measured one's. fit: "least_squares" (two-stage least squares), "consistent" or a function of an Information.
-    columns: options of `accumulate`. The noise is that of the measured torque at the measured motion. Notes name
-    columns that the instruments barely explain. Raises LogError when samples do not match.
+    Args:
+        robot: the robot.
+        logs: one or several, with q, v, a and tau.
+        instruments: of each log one with the same time stamps and q, v, a of a motion whose noise has nothing to do
+            with the measured one's.
+        fit: "least_squares" (two-stage least squares), "consistent" or a function of an Information.
+        sample_weights: as of `accumulate`.
+        columns: options of `accumulate`.
+
+    Returns:
+        The Estimate; its noise is that of the measured torque at the measured motion, and notes name columns that the
+        instruments barely explain.
+
+    Raises:
+        LogError: samples do not match.
     """
     solve = fit_of(fit)
     plain, info = _stages(robot, logs, instruments, sample_weights, columns)

@@ -101,7 +101,17 @@ def knowledge_of(
 
 
 def masses_from(words: Iterable[str]) -> dict:
-    """{"link1": 2.5, ("link2", "link3"): 7.0} of `link1=2.5`, `link2+link3=7`. Raises OptionError."""
+    """Known masses from words.
+
+    Args:
+        words: such as `link1=2.5` and `link2+link3=7`, kg.
+
+    Returns:
+        {"link1": 2.5, ("link2", "link3"): 7.0}.
+
+    Raises:
+        OptionError: another word.
+    """
     found = {}
     for word in words:
         names, number = _split(word, "mass", MASS_FORM)
@@ -119,7 +129,14 @@ def masses_from(words: Iterable[str]) -> dict:
 
 
 def mass_words(masses: Mapping | Iterable[str]) -> tuple[str, ...]:
-    """The words of known masses; words stay as they are."""
+    """The words of known masses; words stay as they are.
+
+    Args:
+        masses: as of `consistent`, or words.
+
+    Returns:
+        The words.
+    """
     if not isinstance(masses, Mapping):
         return _words(masses)
     return tuple(f"{n if isinstance(n, str) else '+'.join(n)}={mass}" for n, mass in masses.items())
@@ -141,7 +158,17 @@ def mass_constraints(layout: ParameterLayout, masses: Mapping) -> list[Constrain
 
 
 def fixed_from(words: Iterable[str]) -> dict[str, str | tuple[str, ...]]:
-    """{"link2": ("mass", "com"), "link3": "all"} of `link2=mass,com`, `link3=all`. Raises OptionError."""
+    """What keeps the model's values, from words.
+
+    Args:
+        words: such as `link2=mass,com` and `link3=all`.
+
+    Returns:
+        {"link2": ("mass", "com"), "link3": "all"}.
+
+    Raises:
+        OptionError: another word.
+    """
     found = {}
     for word in words:
         name, listed = _split(word, "fix", FIX_FORM)
@@ -153,7 +180,14 @@ def fixed_from(words: Iterable[str]) -> dict[str, str | tuple[str, ...]]:
 
 
 def fixed_words(fixed: Mapping | Iterable[str]) -> tuple[str, ...]:
-    """The words of what keeps the model's values; words stay as they are."""
+    """The words of what keeps the model's values; words stay as they are.
+
+    Args:
+        fixed: as of `consistent`, or words.
+
+    Returns:
+        The words.
+    """
     if not isinstance(fixed, Mapping):
         return _words(fixed)
     return tuple(f"{name}={parts if isinstance(parts, str) else ','.join(parts)}" for name, parts in fixed.items())
@@ -203,7 +237,17 @@ def _fixed_rows(theta, parts) -> tuple[np.ndarray, np.ndarray]:
 
 
 def tied_from(words: Iterable[str]) -> tuple[Tied, ...]:
-    """Ties of `left=right` and `left=right:y`. Raises OptionError."""
+    """Ties of links from words.
+
+    Args:
+        words: such as `left=right` and `left=right:y`.
+
+    Returns:
+        The ties.
+
+    Raises:
+        OptionError: another word.
+    """
     found = []
     for word in words:
         first, second = _split(word, "tie", TIE_FORM)
@@ -217,7 +261,14 @@ def tied_from(words: Iterable[str]) -> tuple[Tied, ...]:
 
 
 def tied_words(tied: Iterable[Tied | str]) -> tuple[str, ...]:
-    """The words of ties; words stay as they are."""
+    """The words of ties; words stay as they are.
+
+    Args:
+        tied: ties or words.
+
+    Returns:
+        The words.
+    """
     if isinstance(tied, str):
         return (tied,)
     return tuple(

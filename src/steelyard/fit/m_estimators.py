@@ -83,13 +83,25 @@ def robust(
     sample_weights=None,
     **columns,
 ) -> Estimate:
-    """Fit with residuals weighed by how far they lie out, in scales of their joint; scales converge with it.
+    """Fit that weights residuals by how far they lie out, in scales of their joint; scales converge with it.
 
-    logs: one or several, passed over once an iteration (so no generator). loss: "huber", "student", or either with its
-    constant. fit: "least_squares", "consistent" or a function of an Information. iterations: at most. columns: options
-    of `accumulate`; its `sample_weights` multiply the robust ones. Returns the Estimate of the last fit: noise holds
-    the scales, samples the effective number, notes the share of outliers; the covariance is the M-estimator's sandwich
-    (Huber and Ronchetti, (7.81)). Raises OptionError for unknown options, and what `accumulate` and the fit raise.
+    Args:
+        robot: the robot.
+        logs: one or several, passed over once an iteration (so no generator).
+        loss: "huber", "student", or either with its constant.
+        fit: "least_squares", "consistent" or a function of an Information.
+        iterations: at most.
+        sample_weights: as of `accumulate`; they multiply the robust ones.
+        columns: options of `accumulate`.
+
+    Returns:
+        The Estimate of the last fit: noise holds the scales, samples the effective number, notes the share of outliers;
+        the covariance is the M-estimator's sandwich.
+
+    Raises:
+        OptionError: unknown options; and what `accumulate` and the fit raise.
+
+    Source: Huber and Ronchetti, (7.81).
     """
     solve, logs, loss = fit_of(fit), repeatable(logs), _loss(loss)
     info = accumulate(robot, logs, sample_weights=sample_weights, **columns).base

@@ -32,11 +32,22 @@ CLEAR = (
 
 
 def consistent_within_geometry(info: Information, *, within: Mapping[str, object] = ALL_SHOWN, **options) -> Estimate:
-    """`consistent`, without the shapes of the model that the data contradicts, which a note names.
+    """`consistent`, without the shapes of the model that the data contradicts; the fit of `identify`.
 
-    Only shapes that "all": "geometry" asks for are doubted; those of bodies named in `within` are kept. A shape is
-    contradicted where holding the mass inside raises the residual of a joint by more than a tenth and the likelihood
-    ratio is beyond noise. Arguments and errors as those of `consistent`; this is the fit of `identify`.
+    A shape is contradicted where holding the mass inside raises the residual of a joint by more than a tenth and the
+    likelihood ratio is beyond noise. A note names it.
+
+    Args:
+        info: as of `consistent`.
+        within: as of `consistent`. Only shapes that "all": "geometry" asks for may be left out; those of bodies named
+            in it stay.
+        options: further options of `consistent`.
+
+    Returns:
+        The Estimate.
+
+    Raises:
+        FitError: as `consistent`.
     """
     held_by = volumes(within, info.robot)
     shown = [name for name in info.layout.body_names if name in held_by.geometric and name not in within]

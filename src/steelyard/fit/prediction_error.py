@@ -61,10 +61,17 @@ def generalization(
     weight: float,
     other_motion: Information | None,
 ) -> Generalization:
-    """What a fit promises and keeps.
+    """Prediction error that a fit promises, and the one that it has on held-out samples.
 
-    blocks: of the samples that were fitted, in order of time, by log (see `accumulate_blocks`). held_out: of the
-    samples that were not. weight: of the prior. other_motion: see `ordinary_use`.
+    Args:
+        estimate: of the fit.
+        blocks: of the samples that were fitted, in order of time, by log (see `accumulate_blocks`).
+        held_out: Information of the samples that were not fitted.
+        weight: of the prior.
+        other_motion: as of `ordinary_use`, or None.
+
+    Returns:
+        The Generalization.
     """
     everything = [block for each in blocks.values() for block in each]
     whole = _fit(estimate, everything, weight)
@@ -144,12 +151,19 @@ TURN, STROKE = 1.2, 0.15  # rad, m: half of the range of a joint without limits,
 
 
 def ordinary_use(robot: Robot, logs: Sequence[Log], **columns) -> Information | None:
-    """Information (without torque) of motion in which all joints use their range at ordinary speed, none a copy of the
-    others. columns: options of `accumulate`. None for robots with closed loops, whose joints cannot move alone.
+    """Information of motion in which all joints use their range at ordinary speed, none a copy of the others.
 
     Positions are spread evenly over the limits, or over twice what the logs show where there are none; speeds and
-    accelerations are normal, those of a joint that sweeps its range in 2 pi seconds, or those of the liveliest joint
-    of its kind in the logs where that is more. A free base and other composite joints move as they did in the logs.
+    accelerations are normal, those of a joint that sweeps its range in 2 pi seconds, or those of the liveliest joint of
+    its kind in the logs where that is more. A free base and other composite joints move as they did in the logs.
+
+    Args:
+        robot: the robot.
+        logs: recorded, with q, v and a.
+        columns: options of `accumulate`.
+
+    Returns:
+        The Information without torque; None for robots with closed loops, whose joints cannot move alone.
     """
     if robot.loops:
         return None

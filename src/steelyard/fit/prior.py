@@ -16,7 +16,7 @@ NOMINAL_MASS = 1.0  # kg, for a body nothing is known of
 NOMINAL_RADIUS = 0.1  # m, radius of gyration of the same
 EFFECT_SPREAD = THRESHOLDS.effect_spread
 NOMINAL_ROTOR = (0.5, 0.02)  # kg and m, the same for the rotor of a motor
-TRIANGLES = cones.from_triangle(np.eye(10), 4)  # (10, 4, 4) orthonormal symmetric matrices
+TRIANGLES = cones.units(4)  # (10, 4, 4) orthonormal symmetric matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +68,15 @@ REGULARIZERS = {
 
 
 def consistent_prior(prior, robot: Robot | None, body_count: int) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Consistent parameters (body_count, 10) of links, then rotors if the regression has them, and notes on repairs.
+    """Physically consistent parameters of links, then rotors if the regression has them, and notes on repairs.
 
-    prior: a Robot, an array of the links or None (the robot's own).
+    Args:
+        prior: a Robot, an array (nb, 10) of the links or None (the robot's own).
+        robot: of the regression, or None.
+        body_count: links and rotors.
+
+    Returns:
+        (body_count, 10), notes.
     """
     source = robot if prior is None else prior
     theta = source.inertias if isinstance(source, Robot) else source
@@ -115,7 +121,15 @@ def _repaired(theta, nominal_mass: float, nominal_radius: float) -> tuple[np.nda
 
 
 def model_parameters(robot, layout) -> np.ndarray:
-    """(p,) the values a robot's model states for the columns of a layout (zero for terms that no model states)."""
+    """The values a robot's model states for the columns of a layout.
+
+    Args:
+        robot: the robot.
+        layout: of the parameters.
+
+    Returns:
+        (p,), zero for terms that no model states.
+    """
     values = np.zeros(layout.size)
     values[layout.links] = robot.inertias.ravel()
     if layout.rotor_names:
@@ -140,15 +154,30 @@ def mass_factor(J) -> np.ndarray:
 
 
 def congruence(theta0) -> np.ndarray:
-    """(..., 10, 10): theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T`. theta0: (..., 10)."""
-    L = mass_factor(pseudo.to_matrix(theta0))[..., None, :, :]
-    return np.swapaxes(pseudo.to_parameters(L @ TRIANGLES @ np.swapaxes(L, -1, -2)), -1, -2)
+    """Matrix that gives theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T`.
+
+    Args:
+        theta0: (..., 10) inertial parameters.
+
+    Returns:
+        (..., 10, 10).
+    """
+    return cones.relative_basis(mass_factor(pseudo.to_matrix(theta0)))
 
 
 def prior_precision(info: Information, *, prior=None, weight: float = 1.0) -> np.ndarray:
-    """(p, p) quadratic form, about its prior, of what `consistent` with the pullback regularizer adds to the residual.
+    """Quadratic form, about its prior, of what `consistent` with the pullback regularizer adds to the residual.
 
-    Arguments as there. Raises FitError without a usable prior.
+    Args:
+        info: as of `consistent`.
+        prior: as of `consistent`.
+        weight: as of `consistent`.
+
+    Returns:
+        (p, p).
+
+    Raises:
+        FitError: without a usable prior.
     """
     layout = info.layout
     theta0, _ = consistent_prior(prior, info.robot, len(layout.bodies))

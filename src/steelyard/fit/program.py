@@ -201,7 +201,7 @@ class Program:
         rows = [F]
         for i, C in enumerate(np.linalg.cholesky(self.relative(w))):
             inverse = np.linalg.inv(C)
-            local = cones.triangle(inverse @ TRIANGLES @ inverse.T).T
+            local = cones.congruence_matrix(inverse)
             rows.append(np.sqrt(self.entropic_weight) * local @ self.spread[10 * i : 10 * i + 10])
         return np.asarray(np.linalg.qr(np.concatenate(rows), mode="r"))
 

@@ -117,11 +117,19 @@ def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Vali
 
 
 def predict(model: Estimate | Robot, q, v, a, *, direction=None, rotors: bool = False) -> np.ndarray:
-    """Torques (n, nv) that a model predicts for a motion q (n, nq), v, a (n, nv), friction included.
+    """Torques that a model predicts for a motion, friction included.
 
-    Of a robot with closed loops, torques (n, ni) of its independent joints for a motion of all joints that keeps them.
-    direction: (n, nv) filtered direction of motion, where torques are compared with filtered ones; behind it may stand
-    those of the motors that joints share. rotors: see `validate`.
+    Args:
+        model: an Estimate or a Robot.
+        q: (n, nq) positions; with closed loops of all joints, and loops have to be closed.
+        v: (n, nv) velocities.
+        a: (n, nv) accelerations.
+        direction: (n, nv) filtered direction of motion, where torques are compared with filtered ones; behind it may
+            stand those of the motors that joints share.
+        rotors: see `validate`.
+
+    Returns:
+        (n, nv) in N m or N; with closed loops (n, ni) of the independent joints.
     """
     tau = _of_tree(model, q, v, a, direction, rotors)
     robot = model.require_robot() if isinstance(model, Estimate) else model

@@ -56,6 +56,12 @@ def whiten(info: Information) -> Whitened:
     """Whitened problem of an Information in base columns, with its own row weights.
 
     Triangular factors are used as they are, so that their condition number is never squared.
+
+    Args:
+        info: the Information.
+
+    Returns:
+        The Whitened problem.
     """
     return _whitened_sums(info) if info.factors is None else _whitened_factors(info.factors, info.weights)
 
@@ -118,9 +124,14 @@ def parameters_per_row(info: Information) -> float:
 
 
 def weigh_by_noise(info: Information, noise=None) -> tuple[Information, np.ndarray]:
-    """Row weights 1 / variance from a noise (g,) that is known, or from the residuals of a weighted fit, repeated.
+    """Row weights 1 / variance from a noise that is known, or from the residuals of a weighted fit, repeated.
 
-    Returns the weighted Information, with rows that measure no torque as ratios (`fit.homogeneous`), and noise (g,).
+    Args:
+        info: the Information.
+        noise: (g,) standard deviations, N m or N, or None.
+
+    Returns:
+        The weighted Information, with rows that measure no torque as ratios (`fit.homogeneous`), and noise (g,).
     """
     info = info.base
     found = ratios(info)
@@ -188,7 +199,16 @@ def require_enough_samples(info: Information):
 
 
 def weak_directions(problem: Whitened, layout: ParameterLayout, basis: Basis) -> tuple[str, ...]:
-    """One line a weak direction: the base parameters that carry it, strongest first."""
+    """The base parameters that carry each weak direction.
+
+    Args:
+        problem: the whitened problem.
+        layout: of all parameters.
+        basis: of the base parameters.
+
+    Returns:
+        One line a direction, strongest parameters first.
+    """
     names = [layout.names[i] for i in basis.columns]
     lines = []
     for k in np.flatnonzero(problem.eigenvalues <= THRESHOLDS.weak * problem.eigenvalues[-1]):

@@ -34,10 +34,22 @@ def analyze_report(
 ) -> str:
     """Table, base parameters, explanations of some links and the excitation of a log.
 
-    format: "text", "markdown", "html" (a fragment), "latex" or "json" (`document`). explain: links, or "all". log: a
-    Log (or several) with q, v and a of this robot. coupling: joints that share a motor, see `coupled_motors`. width:
-    characters of a line of text, longer ones go on indented but for rows of the table; None keeps each whole. options:
-    of `identifiability`. Raises its errors, and OptionError for an unknown format.
+    Args:
+        robot: the robot.
+        format: "text", "markdown", "html" (a fragment), "latex" or "json" (`document`).
+        explain: links, or "all".
+        expressions: whether base parameters are written out.
+        log: a Log (or several) with q, v and a of this robot.
+        coupling: joints that share a motor, see `coupled_motors`.
+        width: characters of a line of text, longer ones go on indented but for rows of the table; None keeps each
+            whole.
+        options: of `identifiability`.
+
+    Returns:
+        The text.
+
+    Raises:
+        OptionError: an unknown format; and the errors of `identifiability`.
     """
     if format not in FORMATS:
         raise OptionError(f"format is one of {choices(FORMATS)}; got '{format}'.")

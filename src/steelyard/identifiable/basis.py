@@ -43,11 +43,15 @@ class Basis:
 
 
 def from_null_space(null_space, scale=None, order=None) -> Basis:
-    """Basis of a null space (p, d), given by any of its bases.
+    """Basis of base parameters for a null space.
 
-    scale: (p,) typical size of each column, 1 by default. order: (p,) place of each column in the order of preference,
-    their own order by default.
+    Args:
+        null_space: (p, d), given by any of its bases.
+        scale: (p,) typical size of each column, 1 by default.
+        order: (p,) place of each column in the order of preference, their own order by default.
 
+    Returns:
+        The Basis.
     """
     N = np.asarray(null_space, dtype=float)
     p, d = N.shape

@@ -80,11 +80,21 @@ class Excitation:
 
 
 def excitation(data, robot: Robot | None = None, *, friction=FRICTION, armature: bool = False) -> Excitation:
-    """Excitation of an Information, or of one Log or several with q, v and a of a robot.
+    """Excitation of an Information, or of one Log or several.
 
-    data: an Information (its own terms and row weights count), or Logs, which need `robot` (torques are not used, so
-    a planned motion will do). friction, armature: terms of the regression, as in `accumulate`. Raises OptionError and
-    LogError.
+    Args:
+        data: an Information (its own terms and row weights count), or Logs with q, v and a, which need `robot` (torques
+            are not used, so a planned motion will do).
+        robot: of the logs.
+        friction: terms of the regression, as in `accumulate`.
+        armature: whether armature is a term, as in `accumulate`.
+
+    Returns:
+        The Excitation.
+
+    Raises:
+        OptionError: logs without a robot, unknown terms.
+        LogError: logs that do not fit the robot.
     """
     if hasattr(data, "gram"):
         info = data.base
@@ -107,7 +117,17 @@ def excitation(data, robot: Robot | None = None, *, friction=FRICTION, armature:
 
 
 def from_gram(gram, basis: Basis, layout: ParameterLayout, samples: int) -> Excitation:
-    """Excitation of a Gram matrix (r, r) of base columns over a number of samples."""
+    """Excitation of a Gram matrix of base columns.
+
+    Args:
+        gram: (r, r).
+        basis: of the columns.
+        layout: of all parameters.
+        samples: number that the matrix is a sum over.
+
+    Returns:
+        The Excitation.
+    """
     size = np.sqrt(np.diag(gram))
     unit = np.where(size > 0, size, 1.0)
     values, vectors = np.linalg.eigh(gram / unit[:, None] / unit)

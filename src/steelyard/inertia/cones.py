@@ -73,10 +73,7 @@ def triangle(S):
 
 def from_triangle(t, n):
     """Inverse of `triangle`. t: (..., n (n + 1) / 2). Returns (..., n, n)."""
-    row, column, weight = _upper(n)
-    S = np.zeros((*t.shape[:-1], n, n))
-    S[..., row, column] = S[..., column, row] = t / weight
-    return S
+    return (t / _upper(n)[2])[..., _entries(n)]
 
 
 @lru_cache(maxsize=32)
@@ -84,6 +81,34 @@ def _upper(n):
     """Rows and columns of the upper triangle, column by column, and sqrt(2) for what lies off the diagonal."""
     column, row = np.tril_indices(n)
     return row, column, np.where(row == column, 1.0, np.sqrt(2))
+
+
+@lru_cache(maxsize=32)
+def _entries(n):
+    """(n, n) place of each entry of a symmetric matrix in its triangle."""
+    row, column, _ = _upper(n)
+    entries = np.zeros((n, n), dtype=int)
+    entries[row, column] = entries[column, row] = np.arange(len(row))
+    return entries
+
+
+@lru_cache(maxsize=32)
+def units(n):
+    """(n (n + 1) / 2, n, n) the symmetric matrices whose triangles are the unit vectors: orthonormal."""
+    return from_triangle(np.eye(n * (n + 1) // 2), n)
+
+
+def congruence_matrix(A):
+    """Matrix (..., n (n + 1) / 2, same) of `triangle(W) -> triangle(A W A^T)`. A: (..., n, n)."""
+    A = A[..., None, :, :]
+    return triangle(A @ units(A.shape[-1]) @ A.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+def relative_basis(root):
+    """(..., 10, 10) that takes `triangle(W)` to the parameters of `root W root^T`. root: (..., 4, 4), a factor of a
+    reference body's pseudo-inertia, for which W is the identity."""
+    root = root[..., None, :, :]
+    return pseudo.to_parameters(root @ units(4) @ root.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def rows(A, cones, b=None):
@@ -121,7 +146,7 @@ def sums(T, maps, local_rows, kinds):
     k, r = len(maps), len(local_rows)
     moments = T @ pseudo.to_matrix(np.eye(10)) @ T.T
     to_frame = T @ maps
-    pieces = to_frame[:, None] @ from_triangle(np.eye(10), 4) @ np.swapaxes(to_frame, 1, 2)[:, None]  # (k, 10, 4, 4)
+    pieces = to_frame[:, None] @ units(4) @ np.swapaxes(to_frame, 1, 2)[:, None]  # (k, 10, 4, 4)
     A_theta = np.concatenate([triangle(moments).T, np.zeros((k * r, 10))])
     A_aux = np.concatenate([-triangle(pieces).reshape(10 * k, 10).T, -np.kron(np.eye(k), local_rows)])
     return ConeRows(A_theta, A_aux, np.zeros(10 + k * r), (("zero", 10), *(tuple(kinds) * k)))
@@ -159,8 +184,14 @@ def unit(kind, n):
     return np.full(n, 0.0 if kind == "zero" else 1.0)
 
 
-def for_clarabel(kinds, clarabel):
-    """The same cones, and `("exponential", 3)`, as objects of the module `clarabel`."""
+def by_clarabel(P, q, A, b, kinds, tolerance):
+    """Clarabel's solution of the problem of `minimise` at one tolerance: its `status`, `x` and multipliers `z`.
+
+    P: (n, n), A: (r, n), dense or sparse; kinds: `(kind, n)` in row order, `("exponential", 3)` among them.
+    """
+    import clarabel
+    from scipy import sparse
+
     make = {
         "zero": clarabel.ZeroConeT,
         "nonnegative": clarabel.NonnegativeConeT,
@@ -168,7 +199,12 @@ def for_clarabel(kinds, clarabel):
         "psd": clarabel.PSDTriangleConeT,
         "exponential": lambda n: clarabel.ExponentialConeT(),
     }
-    return [make[kind](n) for kind, n in kinds]
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+    settings.max_threads = 1
+    upper, rows, cones = sparse.triu(P, format="csc"), sparse.csc_matrix(A), [make[kind](n) for kind, n in kinds]
+    return clarabel.DefaultSolver(upper, q, rows, b, cones, settings).solve()
 
 
 class NoDigits(InertiaError):
@@ -178,19 +214,24 @@ class NoDigits(InertiaError):
 def minimise(P, q, A, b, kinds, *, tolerances=FINE):
     """The x that minimises `1/2 x^T P x + q^T x` subject to `b - A x` in the cones `kinds`.
 
-    P: (n, n), q: (n,), A: (r, n), b: (r,), kinds: `(kind, n)` in row order. Raises InertiaError when there is no such
-    x, NoDigits.
-    """
-    import clarabel
-    from scipy import sparse
+    Args:
+        P: (n, n), symmetric and positive semidefinite.
+        q: (n,).
+        A: (r, n).
+        b: (r,).
+        kinds: `(kind, n)` of the cones in the order of the rows.
+        tolerances: of gap and feasibility, tried in turn until one is met.
 
-    upper, rows, kinds = sparse.csc_matrix(np.triu(P)), sparse.csc_matrix(A), for_clarabel(kinds, clarabel)
+    Returns:
+        x (n,).
+
+    Raises:
+        InertiaError: there is no such x.
+        NoDigits: no tolerance is met.
+    """
     stopped = []
     for tolerance in tolerances:
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        solution = clarabel.DefaultSolver(upper, q, rows, b, kinds, settings).solve()
+        solution = by_clarabel(P, q, A, b, kinds, tolerance)
         status = str(solution.status)
         if status == "Solved":
             return np.array(solution.x)

@@ -60,9 +60,17 @@ def pullback_metric(theta0):
 
 
 def riemannian(theta, theta0):
-    """Affine-invariant distance `||log(J0^{-1/2} J J0^{-1/2})||_F`. theta, theta0: (..., 10). Returns (...), unitless.
+    """Affine-invariant distance `||log(J0^{-1/2} J J0^{-1/2})||_F`; symmetric, satisfies the triangle inequality.
 
-    Symmetric; satisfies the triangle inequality. Raises InertiaError if either body is not consistent.
+    Args:
+        theta: (..., 10) inertial parameters.
+        theta0: (..., 10) of the other body.
+
+    Returns:
+        (...), unitless.
+
+    Raises:
+        InertiaError: either body is not physically consistent.
     """
     x, _ = _consistent_spectrum(theta, theta0)
     xp = array_namespace(x)

@@ -127,11 +127,21 @@ class Ellipsoid:
 
 
 def covariance_ellipsoid(theta):
-    """Ellipsoid of the second moments of one body (B, Figure 2): centre of mass, and `Q = Sigma_C / m`.
+    """Ellipsoid of the second moments of one body: centre of mass, and `Q = Sigma_C / m`.
 
-    Its semi-axes are the root-mean-square distances of the mass along the principal axes, whatever the mass. theta:
-    (10,), consistent. Raises InertiaError when theta is not consistent (a plate or point mass has a flat ellipsoid,
-    which `Ellipsoid` refuses as well).
+    Its semi-axes are the root-mean-square distances of the mass along the principal axes, whatever the mass.
+
+    Args:
+        theta: (10,), physically consistent.
+
+    Returns:
+        The Ellipsoid.
+
+    Raises:
+        InertiaError: theta is not consistent (a plate or point mass has a flat ellipsoid, which `Ellipsoid` refuses as
+            well).
+
+    Source: paper B, Figure 2.
     """
     theta = np.asarray(theta, dtype=float)
     if theta.shape != (10,) or not theta[0] > 0:

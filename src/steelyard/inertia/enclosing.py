@@ -32,7 +32,14 @@ SUPPORTS = 120  # directions whose farthest points stand for a piece while cuts 
 
 
 def corners(points) -> np.ndarray:
-    """Those of points (n, 3) that span their convex hull; all of them where it has no volume."""
+    """Points that span the convex hull of others; all of them where it has no volume.
+
+    Args:
+        points: (n, 3).
+
+    Returns:
+        (k, 3), some of `points`.
+    """
     from scipy.spatial import ConvexHull, QhullError
 
     points = np.asarray(points, dtype=float)
@@ -45,8 +52,15 @@ def corners(points) -> np.ndarray:
 def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
     """The smallest ellipsoid around points, for example the vertices of a mesh.
 
-    points: (n, 3) in m; tolerance: relative excess of its volume over the minimum. Every point is inside.
-    Raises InertiaError: fewer than four points, numbers that are not finite, all points in or near one plane.
+    Args:
+        points: (n, 3) in m.
+        tolerance: relative excess of the volume over the minimum.
+
+    Returns:
+        The Ellipsoid; every point is inside.
+
+    Raises:
+        InertiaError: fewer than four points, numbers that are not finite, all points in or near one plane.
     """
     points = np.asarray(points, dtype=float)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4 or not np.isfinite(points).all():
@@ -164,9 +178,17 @@ def _matrix(p):
 def cover(vertices, faces=None, *, count=4) -> tuple[Ellipsoid, ...]:
     """At most `count` ellipsoids that together contain a mesh's solid, or every point of a cloud.
 
-    vertices: (n, 3) in m; faces: (f, 3) of a closed mesh, None for a cloud. Of the covers by 1, 2, ... `count`
-    ellipsoids met on the way, the one whose union is smallest is returned, so a ball keeps a single one. Raises
-    InertiaError: count below 1, flat or too few points.
+    Args:
+        vertices: (n, 3) in m.
+        faces: (f, 3) of a closed mesh, None for a cloud.
+        count: ellipsoids at most.
+
+    Returns:
+        Of the covers by 1, 2, ... `count` ellipsoids met on the way, the one whose union is smallest, so a ball keeps a
+        single one.
+
+    Raises:
+        InertiaError: count below 1, flat or too few points.
     """
     if count < 1:
         raise InertiaError(f"a cover by {count} ellipsoids was asked for, expected at least 1")

@@ -82,7 +82,15 @@ class PartGradient:
 
 
 def pull_back(part: Part, gradient) -> PartGradient:
-    """Gradient with respect to a part, from the gradient (10,) with respect to its body's parameters."""
+    """Gradient with respect to a part, from that with respect to its body's parameters.
+
+    Args:
+        part: the `Part`.
+        gradient: (10,) with respect to the inertial parameters of the body.
+
+    Returns:
+        The gradient with respect to density, pose and vertices.
+    """
     slopes = derivatives(part)
     return PartGradient(
         float(gradient @ slopes.density), gradient @ slopes.pose, np.tensordot(gradient, slopes.vertices, axes=1)
@@ -90,8 +98,16 @@ def pull_back(part: Part, gradient) -> PartGradient:
 
 
 def combine(parts):
-    """Inertial parameters (10,) of a body made of parts (a sequence of `Part`), which must not overlap. Raises
-    InertiaError: no parts.
+    """Inertial parameters of a body made of parts.
+
+    Args:
+        parts: a sequence of `Part`, which must not overlap.
+
+    Returns:
+        (10,).
+
+    Raises:
+        InertiaError: no parts.
     """
     parts = tuple(parts)
     if not parts:

@@ -15,7 +15,14 @@ UNITS = ("kg", "kg m", "kg m", "kg m", *("kg m^2",) * 6)
 
 
 def rotational_inertia(theta):
-    """Inertia matrix about the body-frame origin. theta: (..., 10). Returns (..., 3, 3) in kg m^2."""
+    """Inertia matrix about the origin of the body frame.
+
+    Args:
+        theta: (..., 10) inertial parameters.
+
+    Returns:
+        (..., 3, 3) in kg m^2.
+    """
     xp = array_namespace(theta)
     xx, xy, yy, xz, yz, zz = (theta[..., i] for i in range(4, 10))
     rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
@@ -23,7 +30,16 @@ def rotational_inertia(theta):
 
 
 def from_origin_inertia(mass, first_moment, inertia_origin):
-    """Parameters (..., 10) from mass (...), first moment h (..., 3) and inertia about the origin (..., 3, 3)."""
+    """Inertial parameters from mass, first moment and inertia about the origin.
+
+    Args:
+        mass: (...) in kg.
+        first_moment: (..., 3) `h = m c` in kg m.
+        inertia_origin: (..., 3, 3) in kg m^2.
+
+    Returns:
+        (..., 10).
+    """
     xp = array_namespace(first_moment, inertia_origin)
     I = inertia_origin
     inertia = (I[..., 0, 0], I[..., 0, 1], I[..., 1, 1], I[..., 0, 2], I[..., 1, 2], I[..., 2, 2])
@@ -56,15 +72,30 @@ def from_com_inertia(mass, com, inertia_com):
 
 
 def to_origin_inertia(theta):
-    """Mass (...), first moment h (..., 3) and inertia about the origin (..., 3, 3). theta: (..., 10)."""
+    """Mass, first moment and inertia about the origin.
+
+    Args:
+        theta: (..., 10) inertial parameters.
+
+    Returns:
+        Mass (...) in kg, first moment h (..., 3) in kg m, inertia (..., 3, 3) in kg m^2.
+    """
     return theta[..., 0], theta[..., 1:4], rotational_inertia(theta)
 
 
 def to_com_inertia(theta):
-    """Mass (...), centre of mass (..., 3) and inertia about it (..., 3, 3). theta: (..., 10).
+    """Mass, centre of mass and inertia about it.
 
-    A body of zero mass and zero first moment (a bare frame) has its centre put at the origin. Raises InertiaError
-    when a body has a first moment but no mass, so no centre.
+    A body of zero mass and zero first moment (a bare frame) has its centre put at the origin.
+
+    Args:
+        theta: (..., 10) inertial parameters.
+
+    Returns:
+        Mass (...) in kg, centre (..., 3) in m, inertia (..., 3, 3) in kg m^2.
+
+    Raises:
+        InertiaError: a body with a first moment but no mass, so no centre.
     """
     xp = array_namespace(theta)
     mass, h, inertia_origin = to_origin_inertia(theta)
@@ -81,7 +112,14 @@ def to_com_inertia(theta):
 
 
 def to_spatial_inertia(theta):
-    """Spatial inertia `[[m 1, -S(h)], [S(h), I]]` for `[v; w]` vectors. theta: (..., 10). Returns (..., 6, 6)."""
+    """Spatial inertia `[[m 1, -S(h)], [S(h), I]]` for `[v; w]` vectors.
+
+    Args:
+        theta: (..., 10) inertial parameters.
+
+    Returns:
+        (..., 6, 6).
+    """
     xp = array_namespace(theta)
     Sh = skew(theta[..., 1:4])
     m1 = theta[..., 0][..., None, None] * xp.eye(3, dtype=theta.dtype)
@@ -91,17 +129,31 @@ def to_spatial_inertia(theta):
 
 
 def from_spatial_inertia(M):
-    """Inverse of `to_spatial_inertia`. M: (..., 6, 6), symmetric. Returns (..., 10)."""
+    """Inverse of `to_spatial_inertia`.
+
+    Args:
+        M: (..., 6, 6), symmetric.
+
+    Returns:
+        (..., 10) inertial parameters.
+    """
     xp = array_namespace(M)
     first_moment = xp.stack([M[..., 5, 1], M[..., 3, 2], M[..., 4, 0]], axis=-1)
     return from_origin_inertia(M[..., 0, 0], first_moment, M[..., 3:, 3:])
 
 
 def transform(theta, R, p):
-    """Parameters of the same body in another frame.
+    """Inertial parameters of the same body in another frame: `J' = T J T^T`, `T = [[R, p], [0, 1]]`, linear in theta.
 
-    theta: (..., 10) in the child frame; R: (..., 3, 3), p: (..., 3) the child's pose in the parent. Returns (..., 10)
-    in the parent frame: `J' = T J T^T`, `T = [[R, p], [0, 1]]`, exact and linear in theta (the `B(X)` of paper C).
+    Args:
+        theta: (..., 10) in the child frame.
+        R: (..., 3, 3) parent_from_child rotation.
+        p: (..., 3) origin of the child in the parent, m.
+
+    Returns:
+        (..., 10) in the parent frame.
+
+    Source: paper C, `B(X)`.
     """
     xp = array_namespace(theta, R, p)
     J = pseudo.to_matrix(theta)
@@ -122,9 +174,16 @@ def transform(theta, R, p):
 
 
 def transform_matrix(R, p):
-    """Matrix of `transform`: `transform(theta, R, p) = B theta` (paper C, eq. 39, in our orders).
+    """Matrix of `transform`: `transform(theta, R, p) = B theta`.
 
-    R: (..., 3, 3), p: (..., 3) the child's pose in the parent. Returns B: (..., 10, 10).
+    Args:
+        R: (..., 3, 3) parent_from_child rotation.
+        p: (..., 3) origin of the child in the parent, m.
+
+    Returns:
+        B (..., 10, 10).
+
+    Source: paper C, eq. 39, in our orders.
     """
     xp = array_namespace(R, p)
     units = xp.eye(10, dtype=R.dtype)
@@ -132,11 +191,18 @@ def transform_matrix(R, p):
 
 
 def transform_derivative(theta):
-    """Derivative of the parameters as the body moves in the frame they are written in (paper D, 30-34, our orders).
+    """Derivative of the parameters as the body moves in the frame they are written in.
 
-    theta: (..., 10) in a fixed frame. The body moves by the twist `eta = [dv; dw]` of that frame: its pose becomes
-    `exp(eta) T`. Returns d theta / d eta: (..., 10, 6), that is `dm = 0`, `dh = m dv - S(h) dw`,
-    `dI = S(dw) I - I S(dw) - S(dv) S(h) - S(h) S(dv)`.
+    The body moves by the twist `eta = [dv; dw]` of that frame: its pose becomes `exp(eta) T`. Then `dm = 0`, `dh = m dv
+    - S(h) dw`, `dI = S(dw) I - I S(dw) - S(dv) S(h) - S(h) S(dv)`.
+
+    Args:
+        theta: (..., 10) in a fixed frame.
+
+    Returns:
+        d theta / d eta (..., 10, 6).
+
+    Source: paper D, 30-34, in our orders.
     """
     xp = array_namespace(theta)
     J = pseudo.to_matrix(theta)

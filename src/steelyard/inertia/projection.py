@@ -69,7 +69,7 @@ def _least_divergence(rows, reference, frame):
         root = reference @ relative
         identity = cones.triangle(np.eye(4))
         q = cones.triangle(relative.T @ relative) - 2 * identity
-        basis = _congruence(root)
+        basis = cones.relative_basis(root)
         try:
             target = _minimise(rows, basis, _size(frame, root), np.eye(10), q)
         except NoDigits:  # nearly singular bodies: what the exponential cones gave is as good as it gets
@@ -97,20 +97,15 @@ def _size(frame, root):
     return np.abs(frame @ root @ root.T @ frame.T).max()
 
 
-def _congruence(root):
-    """Basis (10, 10) of theta in terms of the triangle of W, `J = root W root^T`."""
-    return pseudo.to_parameters(root @ cones.from_triangle(np.eye(10), 4) @ root.T).T
-
-
 def _exponential_start(rows, reference, size):
     """The minimiser theta (10,) of the divergence to the accuracy of exponential cones."""
-    basis = _congruence(reference)
+    basis = cones.relative_basis(reference)
     A, b = _program(rows, basis, size)
     n = A.shape[1]
     column, row = np.tril_indices(4)  # of the upper triangle of W; of the lower triangle of Z as (column, row)
     count = n + len(row) + 4  # variables: x, lower triangle of Z, t_i <= log Z_ii
     lifted = np.zeros((count, 8, 8))
-    lifted[:10, :4, :4] = cones.from_triangle(np.eye(10), 4)
+    lifted[:10, :4, :4] = cones.units(4)
     for k, (i, j) in enumerate(zip(column, row, strict=True)):
         lifted[n + k, i, 4 + j] = lifted[n + k, 4 + j, i] = 1.0
         if i == j:

@@ -70,9 +70,16 @@ def is_realizable(theta, ellipsoid):
 def four_point_masses(theta, ellipsoid):
     """A certificate that theta is realizable on the ellipsoid: four masses inside it with exactly these parameters.
 
-    theta: (..., 10), realizable on `ellipsoid` (flat and point bodies included). Returns masses (..., 4) in kg, not
-    negative, and points (..., 4, 3) in m; `theta = sum_k masses_k [1, p_k, ...]` to about 1e-14 of the body's size. A
-    mass may be zero; its point is the centre. Raises InertiaError: not realizable, with the size of the violation.
+    Args:
+        theta: (..., 10), realizable on `ellipsoid` (flat and point bodies included).
+        ellipsoid: the `Ellipsoid`.
+
+    Returns:
+        Masses (..., 4) in kg, not negative, and points (..., 4, 3) in m; `theta = sum_k masses_k [1, p_k, ...]` to
+        about 1e-14 of the body's size. A mass may be zero; its point is the centre.
+
+    Raises:
+        InertiaError: not realizable, with the size of the violation.
     """
     theta = np.asarray(batches.as_vector(theta, "theta"), dtype=float)
     volume = EllipsoidRealizable(ellipsoid)

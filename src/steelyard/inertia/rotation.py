@@ -8,7 +8,14 @@ from steelyard.spatial import skew
 
 
 def from_vector(beta):
-    """`exp(S(beta))`. beta: (..., 3) in rad. Returns (..., 3, 3)."""
+    """Rotation matrix `exp(S(beta))`.
+
+    Args:
+        beta: (..., 3) rotation vector in rad.
+
+    Returns:
+        (..., 3, 3).
+    """
     xp = array_namespace(beta)
     first, second, _ = _coefficients(beta)
     S = skew(beta)
@@ -16,9 +23,15 @@ def from_vector(beta):
 
 
 def left_jacobian(beta):
-    """`Jl` with `exp(S(beta + d)) = exp(S(Jl d)) exp(S(beta))` to first order. beta: (..., 3). Returns (..., 3, 3).
+    """`Jl` with `exp(S(beta + d)) = exp(S(Jl d)) exp(S(beta))` to first order.
 
     Its determinant `2 (1 - cos t) / t^2`, `t = |beta|`, vanishes at full turns `t = 2 pi k`, `k >= 1`.
+
+    Args:
+        beta: (..., 3) rotation vector in rad.
+
+    Returns:
+        (..., 3, 3).
     """
     xp = array_namespace(beta)
     _, second, third = _coefficients(beta)
@@ -27,10 +40,16 @@ def left_jacobian(beta):
 
 
 def to_quaternion(R):
-    """Unit quaternion `[x, y, z, w]`, `w >= 0`, of a rotation matrix. R: (..., 3, 3). Returns (..., 4).
+    """Unit quaternion `[x, y, z, w]`, `w >= 0`, of a rotation matrix.
 
-    The entries of R are linear in `q q^T`: build that matrix and take its row with the largest diagonal, which is
-    never small.
+    The entries of R are linear in `q q^T`: build that matrix and take its row with the largest diagonal, which is never
+    small.
+
+    Args:
+        R: (..., 3, 3).
+
+    Returns:
+        (..., 4).
     """
     xp = array_namespace(R)
     xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]

@@ -38,10 +38,20 @@ def accumulate_blocks(
 ) -> tuple[Information, ...]:
     """Informations of contiguous blocks of every log, in order of time; they add up to `accumulate`'s.
 
-    count: blocks of each log, by default 64, fewer (16 at least) for logs of less than two thousand samples and for
-    robots of many joints. Blocks of a log differ by one sample at most; a log shorter than `count` has a block a
-    sample. engine, options: as of `accumulate`; windows of momentum and energy rows end with their block.
-    Raises OptionError for fewer than two blocks, and what `accumulate` raises.
+    Args:
+        robot: as of `accumulate`.
+        log: with q, v, a and tau of every joint, or an iterable of logs.
+        count: blocks of each log, by default 64, fewer (16 at least) for logs of less than two thousand samples and for
+            robots of many joints. Blocks of a log differ by one sample at most; a log shorter than `count` has a block
+            a sample.
+        engine: as of `accumulate`.
+        options: of `accumulate`; windows of momentum and energy rows end with their block.
+
+    Returns:
+        The Informations.
+
+    Raises:
+        OptionError: fewer than two blocks, and what `accumulate` raises.
     """
     if "extra" in options:
         options["extra"] = tuple(options["extra"])  # used for every block

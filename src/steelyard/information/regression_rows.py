@@ -28,6 +28,16 @@ class Row:
 
 
 def rows_of(robot: Robot, layout: ParameterLayout, kept) -> list[Row]:
+    """Nonzero columns of each degree's row.
+
+    Args:
+        robot: the robot.
+        layout: of all parameters.
+        kept: (k,) indices of columns.
+
+    Returns:
+        One Row a degree.
+    """
     place = {int(column): i for i, column in enumerate(kept)}
     rows = []
     for dof, bodies in enumerate(tree(robot).row_bodies):
@@ -51,9 +61,19 @@ def rows_of(robot: Robot, layout: ParameterLayout, kept) -> list[Row]:
 
 
 def chunk_rows(robot: Robot, layout: ParameterLayout, coulomb_width: float, rows: list[Row], chunk, given=None):
-    """Columns (k, n) and torque (n,) of each degree's row. chunk: q, v, a, tau, direction (see `direction_of`), samples
-    last. given: rows of extras that are known already, by their index. NumPy in, NumPy out; JAX in, JAX out, if the
-    user's are given."""
+    """Columns (k, n) and torque (n,) of each degree's row, one degree after the other.
+
+    Args:
+        robot: the robot.
+        layout: of all parameters.
+        coulomb_width: half-width of standstill, rad/s.
+        rows: of `rows_of`.
+        chunk: q, v, a, tau, direction (see `direction_of`), samples last.
+        given: rows of extras that are known already, by their index.
+
+    Returns:
+        An iterator of (columns, torque). NumPy in, NumPy out; JAX in, JAX out, if the user's columns are given.
+    """
     xp = array_namespace(*chunk)
     q, v, a, tau, direction = chunk
     tau = tau - known_torque(robot, layout, v, a, direction)
@@ -83,9 +103,15 @@ def effect_values(
 
 
 def direction_of(log: Log, coulomb_width: float, layout: ParameterLayout) -> np.ndarray:
-    """(n, nv) or (n, nv + s) shape of Coulomb friction: the filtered direction of motion if the log has it so wide.
+    """Shape of Coulomb friction: the filtered direction of motion if the log has it for this width.
 
-    Then the s motors that joints of the layout share follow the nv degrees.
+    Args:
+        log: with v.
+        coulomb_width: half-width of standstill, rad/s.
+        layout: of all parameters.
+
+    Returns:
+        (n, nv), or (n, nv + s) with the s motors that joints of the layout share behind the degrees.
     """
     (v,) = log.require("v")
     recorded = recorded_direction(log, coulomb_width, layout)
@@ -124,7 +150,15 @@ def known_torque(robot, layout, v, a, direction):
 
 
 def require_tree(robot: Robot | None, what: str):
-    """Raise OptionError for a robot with closed loops, whose rows are not those of its open tree."""
+    """Refuse a robot with closed loops, whose rows are not those of its open tree.
+
+    Args:
+        robot: the robot, or None.
+        what: that needs a tree, for the message.
+
+    Raises:
+        OptionError: the robot has closed loops.
+    """
     if robot is not None and robot.loops:
         raise OptionError(
             f"{what}: robot '{robot.name}' has closed loops ({choices(robot.loop_names)}), which this does not cover. "
@@ -133,7 +167,19 @@ def require_tree(robot: Robot | None, what: str):
 
 
 def channels_of(robot: Robot, log: Log, names: tuple[str, ...]):
-    """Channels of joints by name, checked against the robot."""
+    """Channels of joints by name, checked against the robot.
+
+    Args:
+        robot: the robot.
+        log: the log.
+        names: channels that are needed, such as "q", "v", "a", "tau".
+
+    Returns:
+        Arrays (n, nq) or (n, nv) in the order of `names`.
+
+    Raises:
+        LogError: a channel that is missing or not finite, joints of another robot or in another order.
+    """
     channels = log.require(*names)
     if log.nq != robot.nq or log.nv != robot.nv:
         raise LogError(
@@ -172,9 +218,17 @@ def require_finite(log: Log, name: str, values):
 
 
 def weights_of(sample_weights, log: Log) -> np.ndarray | None:
-    """Sample weights (n, nv) of a log, times its own: None, an array, or what a function of the log returns.
+    """Sample weights of a log, times its own.
 
-    Raises OptionError unless they are (n,) or (n, nv), finite and not negative.
+    Args:
+        sample_weights: None, an array (n,) or (n, nv), or a function of the log that returns one.
+        log: the log.
+
+    Returns:
+        (n, nv), or None for equal weights.
+
+    Raises:
+        OptionError: other shapes, and weights that are negative or not finite.
     """
     if sample_weights is None:
         return log.weights
@@ -228,7 +282,16 @@ class Raw:
 
 
 def raw_columns(robot: Robot, layout: ParameterLayout, kept) -> Raw:
-    """What to sum for the kept columns (k,) of a layout."""
+    """What to sum for the kept columns of a layout.
+
+    Args:
+        robot: the robot.
+        layout: of all parameters.
+        kept: (k,) indices of columns.
+
+    Returns:
+        The Raw columns.
+    """
     if not layout.rotor_names:
         return Raw(robot, layout, kept)
     whole = geared(robot)

@@ -34,7 +34,18 @@ Pieces = Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]
 
 
 def kinds_of(robot: Robot, rows: str | Iterable[str]) -> tuple[str, ...]:
-    """Kinds by name, each once. Raises OptionError that lists the valid names."""
+    """Kinds of rows by name, each once.
+
+    Args:
+        robot: whose links wrench rows name.
+        rows: one kind or several, as of `accumulate`.
+
+    Returns:
+        The kinds.
+
+    Raises:
+        OptionError: an unknown kind; lists the valid names.
+    """
     kinds = (rows,) if isinstance(rows, str) else tuple(dict.fromkeys(rows))
     for kind in kinds:
         if kind.startswith(WRENCH):
@@ -58,12 +69,27 @@ def refuse_for_loops(robot: Robot, kinds: tuple[str, ...], *, engine: str, rotor
 
 
 def link_of(kind: str) -> str:
-    """Link of a wrench kind, "base" for the one under the robot."""
+    """Link of a wrench kind.
+
+    Args:
+        kind: "base" or "wrench:LINK".
+
+    Returns:
+        The link's name, "base" for the sensor under the robot.
+    """
     return kind.removeprefix(WRENCH)
 
 
 def groups_of(robot: Robot, kind: str) -> tuple[str, ...]:
-    """Names of the row groups of a kind; each has a noise of its own."""
+    """Names of the row groups of a kind; each has a noise of its own.
+
+    Args:
+        robot: the robot.
+        kind: such as "joints", "base" or "wrench:LINK".
+
+    Returns:
+        The names.
+    """
     if kind == "joints":
         return robot.dof_names if not robot.loops else choose(robot).names
     if kind == "momentum":
@@ -72,7 +98,15 @@ def groups_of(robot: Robot, kind: str) -> tuple[str, ...]:
 
 
 def sensors_of(robot: Robot, kinds: tuple[str, ...]) -> tuple[str, ...]:
-    """The sensors, as `identifiability` names them, that measure rows of these kinds."""
+    """The sensors, as `identifiability` names them, that measure rows of these kinds.
+
+    Args:
+        robot: the robot.
+        kinds: of `kinds_of`.
+
+    Returns:
+        The names.
+    """
     sensors = ["joints"] if set(kinds) & set(OF_JOINTS) else []
     for kind in kinds:
         if kind == BASE:

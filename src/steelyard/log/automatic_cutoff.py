@@ -38,7 +38,14 @@ _OFF = 0.02  # of a step, that quantised values may lie beside its multiples
 
 
 def quantum(x: NDArray[np.float64]) -> float | None:
-    """Step between neighbouring values of a quantised signal (n,), None for one that takes any value."""
+    """Step between neighbouring values of a quantised signal.
+
+    Args:
+        x: (n,) signal.
+
+    Returns:
+        The step; None for a signal that takes any value.
+    """
     levels = np.unique(x)
     if len(levels) < _LEVELS:
         return None
@@ -96,8 +103,18 @@ class Bandwidth:
 def cutoff_for(
     log: Log, cutoff: float | None = None, *, smoother: str = BUTTERWORTH, order: int | None = None
 ) -> float:
-    """The cutoff asked for, or for None the one that a log deserves, Hz: its spectrum's (`bandwidth`), but at most
-    10 Hz and a sixth of its rate; the latter alone where no stretch has 64 samples."""
+    """The cutoff of a log: the given one, or that of its spectrum.
+
+    Args:
+        log: what is filtered.
+        cutoff: Hz; None takes `bandwidth`, but at most 10 Hz and a sixth of the rate; the latter alone where no stretch
+            has 64 samples.
+        smoother: as of `filters.differentiate`.
+        order: as of `filters.differentiate`.
+
+    Returns:
+        Hz.
+    """
     if cutoff is not None:
         return cutoff
     highest = highest_cutoff(log)
@@ -108,21 +125,44 @@ def cutoff_for(
 
 
 def torque_cutoff_for(log: Log, cutoff: float | None = None, torque_cutoff: float | None = None) -> float:
-    """The cutoff of torques, Hz: the one asked for; for None that of positions, or where the log is to choose that,
-    the highest. cutoff: of positions, as asked for. See `bandwidth` for why the two differ."""
+    """The cutoff of torques; see `bandwidth` for why it differs from that of positions.
+
+    Args:
+        log: what is filtered.
+        cutoff: of positions, as given; None is automatic.
+        torque_cutoff: Hz; None takes that of positions, or the highest where that is automatic.
+
+    Returns:
+        Hz.
+    """
     if torque_cutoff is not None:
         return torque_cutoff
     return highest_cutoff(log) if cutoff is None else cutoff
 
 
 def highest_cutoff(log: Log) -> float:
-    """Hz: what motion and rate allow, whatever the spectrum says."""
+    """What motion and rate allow, whatever the spectrum says.
+
+    Args:
+        log: what is filtered.
+
+    Returns:
+        Hz.
+    """
     return min(HIGHEST, log.rate / SAMPLES_A_PERIOD)
 
 
 def acceleration_noise(noise: float, rate: float, cutoff: float) -> float:
-    """Standard deviation of the acceleration that white noise of positions alone makes, filtered by the Butterworth
-    filter of `filters.differentiate`. noise: standard deviation of positions; rate, cutoff: Hz."""
+    """Standard deviation of the acceleration that white noise of positions makes after `filters.differentiate`.
+
+    Args:
+        noise: standard deviation of positions, rad or m.
+        rate: Hz.
+        cutoff: of the Butterworth filter, Hz.
+
+    Returns:
+        In rad/s^2 or m/s^2.
+    """
     frequency = np.linspace(0.0, rate / 2, BINS)
     density = 2 * noise**2 / rate * (2 * np.pi * frequency) ** 4
     gain = response(BUTTERWORTH, frequency, 1 / rate, cutoff, order_of(BUTTERWORTH, None), 2)
@@ -130,9 +170,19 @@ def acceleration_noise(noise: float, rate: float, cutoff: float) -> float:
 
 
 def bandwidth(log: Log, *, smoother: str = BUTTERWORTH, order: int | None = None) -> Bandwidth:
-    """The cutoff with the least expected error of a fit to what `filters.differentiate` makes of a log; common to all
-    joints. With v and q both measured it is the higher one, of the channel that shows more of the motion. Raises
-    LogError for a log too short to tell."""
+    """The cutoff with the least expected error of a fit to what `filters.differentiate` makes of a log.
+
+    Args:
+        log: with q; with v as well the cutoff is the higher one, of the channel that shows more of the motion.
+        smoother: as of `filters.differentiate`.
+        order: as of `filters.differentiate`.
+
+    Returns:
+        The Bandwidth, common to all joints.
+
+    Raises:
+        LogError: a log too short to tell.
+    """
     part, options = longest(log), {"smoother": smoother, "order": order}
     found = []
     if log.nq == log.nv:

@@ -22,9 +22,17 @@ _SPELLING = str.maketrans({"µ": "u", "μ": "u", "°": "deg", "²": "2"} | dict.
 
 
 def factor(channel: str, unit: str) -> float:
-    """Number that turns a value of `channel` (`t`, `q`, `v`, `a` or `tau`) given in `unit` into SI.
+    """Number that turns a value of a channel into SI.
 
-    Spelling is lenient (`N m`, `N*m`, `Nm`; `deg/s^2`, `°/s²`). Raises LogError for a unit the channel cannot have.
+    Args:
+        channel: `t`, `q`, `v`, `a` or `tau`.
+        unit: spelled leniently (`N m`, `N*m`, `Nm`; `deg/s^2`, `°/s²`).
+
+    Returns:
+        SI units per unit.
+
+    Raises:
+        LogError: a unit the channel cannot have.
     """
     if unit == SI[channel]:
         return 1.0

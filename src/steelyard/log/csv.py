@@ -32,7 +32,18 @@ def read(path: Path, request: Request) -> Raw:
 
 
 def decoded(path: Path, use: Callable[[Head], Table]) -> Table:
-    """What `use` makes of a table, read in the first encoding that fits. Raises LogError for what is no table."""
+    """What `use` makes of a table, read in the first encoding that fits.
+
+    Args:
+        path: of the file.
+        use: takes the Head of the table.
+
+    Returns:
+        Its result.
+
+    Raises:
+        LogError: what is no table.
+    """
     with path.open("rb") as file:
         marked = file.read(2) in UTF_16
     refusal: UnicodeError | None = None
@@ -68,7 +79,19 @@ def _explained(head: Head, request: Request) -> Request:
 
 
 def numbers(head: Head, used: list[int]) -> tuple[list[NDArray[np.float64]], list[str]]:
-    """The used columns of a table, each (n,), by a compiled parser; and notes. Raises LogError, UnicodeError."""
+    """Columns of a table, by a compiled parser.
+
+    Args:
+        head: of the table.
+        used: indices of the columns.
+
+    Returns:
+        Each used column (n,); and notes.
+
+    Raises:
+        LogError: lines that are no numbers.
+        UnicodeError: another encoding.
+    """
     comma = has_commas(head, used)
     notes = [f"the text is in {head.encoding}, not UTF-8"] if head.encoding != ENCODINGS[0] else []
     notes += ["decimals are written with a comma"] if comma else []

@@ -20,6 +20,16 @@ class Finding:
 
 
 def fatal(code: str, message: str, *, options: Iterable[str] = ()) -> Finding:
+    """A finding that forbids identification.
+
+    Args:
+        code: of `steelyard.diagnose.CATALOGUE`.
+        message: what was found, and what to do.
+        options: of the command line that undo it.
+
+    Returns:
+        The Finding.
+    """
     return Finding(code, "fatal", message, tuple(options))
 
 

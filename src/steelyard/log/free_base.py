@@ -53,7 +53,17 @@ NAMED |= {"isaaclab": Convention("wxyz", "world", "world"), "pinocchio": OWN}
 
 
 def convention_of(word: str) -> Convention:
-    """The convention of a word such as `mujoco` or `wxyz,world,body`. Raises OptionError."""
+    """The convention that a word names.
+
+    Args:
+        word: such as `mujoco` or `wxyz,world,body`.
+
+    Returns:
+        The Convention.
+
+    Raises:
+        OptionError: another word.
+    """
     if word in NAMED:
         return NAMED[word]
     parts = tuple(part.strip() for part in word.split(","))
@@ -63,7 +73,18 @@ def convention_of(word: str) -> Convention:
 
 
 def from_convention(log: Log, convention: Convention) -> Log:
-    """The log of a free base in Steelyard's convention. Raises LogError for a log without a free base."""
+    """The log of a free base in Steelyard's convention.
+
+    Args:
+        log: recorded in `convention`.
+        convention: of its base.
+
+    Returns:
+        The converted log.
+
+    Raises:
+        LogError: a log without a free base.
+    """
     if log.nq != log.nv + 1 or log.nv < 6:
         raise LogError(f"log {log.name!r} has {log.nq} positions and {log.nv} freedoms: they are not of a free base.")
     q = log.q.copy()

@@ -216,7 +216,14 @@ class Log:
 
 
 def independence_of(logs: Sequence[Log]) -> float:
-    """Share of the samples of logs whose noise is independent."""
+    """Share of the samples of logs whose noise is independent.
+
+    Args:
+        logs: any number.
+
+    Returns:
+        0 to 1.
+    """
     return sum(log.effective_samples for log in logs) / max(sum(map(len, logs)), 1)
 
 

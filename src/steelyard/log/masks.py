@@ -20,13 +20,29 @@ FEWEST = 5  # samples
 
 
 def saturated(log: Log) -> NDArray[np.bool_]:
-    """(n, nv) True where a torque is clipped."""
+    """Where torques are clipped.
+
+    Args:
+        log: with tau.
+
+    Returns:
+        (n, nv) True where a torque is clipped.
+    """
     return clipped_sides(log) != 0
 
 
 def clipped_sides(log: Log) -> NDArray[np.float64]:
-    """(n, nv) 1 where a torque is clipped at its largest, -1 at its smallest, 0 elsewhere: what the log says of the
-    torques that were recorded (`log.clipped`), and without, how often each of them is exactly its extreme."""
+    """Where torques are clipped, and at which side.
+
+    What the log says of the torques that were recorded (`log.clipped`), and without, how often each of them is exactly
+    its extreme.
+
+    Args:
+        log: with tau.
+
+    Returns:
+        (n, nv) 1 where a torque is clipped at its largest, -1 at its smallest, 0 elsewhere.
+    """
     if log.clipped is not None:
         return log.clipped
     (tau,) = log.require("tau")
@@ -101,8 +117,20 @@ def reversals(log: Log, *, within: float = 0.02) -> NDArray[np.bool_]:
 def masked(filtered: Log, raw: Log, mask: ArrayLike, cutoff: float, *, name: str = "masked torques") -> Log:
     """A filtered log whose torques do not count where a mask of the raw one reaches them through the filter.
 
-    mask: (n, nv) of raw; cutoff: Hz of the filter, 0 for none. Several masks may follow each other. Raises LogError for
-    a mask of another shape.
+    Several masks may follow each other.
+
+    Args:
+        filtered: what is fitted.
+        raw: the log before the filter.
+        mask: (n, nv) of raw, True for torques that do not count.
+        cutoff: Hz of the filter, 0 for none.
+        name: of the mask, in notes.
+
+    Returns:
+        The filtered log with `weights`.
+
+    Raises:
+        LogError: a mask of another shape.
     """
     mask = np.asarray(mask, dtype=bool)
     if mask.shape != (len(raw), raw.nv):

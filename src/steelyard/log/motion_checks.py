@@ -34,8 +34,15 @@ def wraps(log: Log) -> Iterator[Finding]:
 
 
 def full_turns(q, turn: float) -> NDArray[np.bool_]:
-    """(n - 1, k) steps by a full turn of positions (n, k). Such a step is a jump only if the joint moves far less in
-    its other steps."""
+    """Steps by a full turn; one is a jump only if the joint moves far less in its other steps.
+
+    Args:
+        q: (n, k) positions.
+        turn: a full turn in the unit of q.
+
+    Returns:
+        (n - 1, k) True for such steps.
+    """
     moved = np.abs(np.diff(q, axis=0))
     if (moved.max(axis=0, initial=0.0) < 0.9 * turn).all():
         return np.zeros(moved.shape, dtype=bool)

@@ -30,9 +30,17 @@ def read(path: Path, request: Request) -> Raw:
 
 @contextmanager
 def members(path: Path, file: IO[bytes] | None = None) -> Iterator["Members"]:
-    """The arrays of an archive while it is open. file: where it is open already, and `path` only names it in messages.
+    """The arrays of an archive while it is open.
 
-    Raises LogError for what is damaged, oversized or pickled.
+    Args:
+        path: of the archive.
+        file: where it is open already, and `path` only names it in messages.
+
+    Returns:
+        A context of the Members.
+
+    Raises:
+        LogError: what is damaged, oversized or pickled.
     """
     try:
         with zipfile.ZipFile(file or path) as archive:

@@ -58,7 +58,17 @@ def column(path: Path, name: str) -> NDArray[Any]:
 
 
 def length(path: Path) -> int:
-    """Rows of a table, from its footer alone. Raises LogError for a file that is not a whole one."""
+    """Rows of a table, from its footer alone.
+
+    Args:
+        path: of the Parquet file.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        LogError: a file that is not a whole one.
+    """
     from pyarrow import ArrowException
     from pyarrow.parquet import read_metadata
 

@@ -41,19 +41,25 @@ def read_log(
 ) -> Log:
     """Read a log.
 
-    path: a file, or the folder of a ROS 2 bag or LeRobot data set; arrays by name, or a data frame (pandas, polars).
-    robot: puts the columns in the order of its joints (`robot.joint_names`, `nq`, `nv` are used) and insists on all of
-        them; joints it does not have are left out and noted.
-    channels: which column (CSV, Parquet) or array (NPZ, MAT, HDF5) or field of a message
-        (`TOPIC.field.path`) is which, such as `{"t": "stamp", "q": ["a", "b"], "tau": [4, 5]}`;
-        channels not mentioned are inferred from their names, None leaves one out.
-    joint_names: names of the file's joints in its order, when it has none or wrong ones.
-    units: units that the file does not state, such as `{"q": "deg", "v": "deg/s"}`.
-    rows: the first sample and the one after the last to read, of Parquet tables, whose other row groups stay unread.
-    base: convention of a free base, such as `mujoco` or `wxyz,world,body`; None: that of the program which wrote the
-        file where it is recognised, else Steelyard's own.
-    Returns a Log in SI units whose `notes` say everything that was inferred, converted or left out.
-    Raises LogError when the file cannot be read or does not hold what is needed.
+    Args:
+        path: of a file, or the folder of a recording or data set; or what is in memory: arrays by name, a data frame.
+        robot: puts the columns in the order of its joints (`robot.joint_names`, `nq`, `nv` are used) and insists on all
+            of them; joints it does not have are left out and noted.
+        channels: which column (CSV, Parquet), array (NPZ, MAT, HDF5) or field of a message (`TOPIC.field.path`) is
+            which, such as `{"t": "stamp", "q": ["a", "b"], "tau": "moment_*"}`; others are inferred from their names,
+            None leaves one out.
+        joint_names: names of the file's joints in its order, when it has none or wrong ones.
+        units: units that the file does not state, such as `{"q": "deg", "v": "deg/s"}`.
+        rows: the first sample and the one after the last to read, of Parquet tables, whose other row groups stay
+            unread.
+        base: convention of a free base, such as `mujoco` or `wxyz,world,body`; None: that of the program which wrote
+            the file where it is recognised, else Steelyard's own.
+
+    Returns:
+        A Log in SI units whose `notes` say everything that was inferred, converted or left out.
+
+    Raises:
+        LogError: the file cannot be read or does not hold what is needed.
     """
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
     request = Request(channels or {}, units or {}, known, rows)

@@ -16,9 +16,17 @@ DEFAULT_ORDERS = {BUTTERWORTH: 4, KALMAN: 3, SAVGOL: 6}
 
 
 def order_of(smoother: str, order: int | None) -> int:
-    """The order of a smoother, or its own for None. Raises OptionError for one it does not have, or an unknown word.
+    """The order of a smoother: of the filter that runs both ways, 3 of kalman, degree of the polynomials of savgol.
 
-    butterworth: of the filter, run both ways; kalman: 3; savgol: degree of the polynomials.
+    Args:
+        smoother: "butterworth", "kalman" or "savgol".
+        order: None for the smoother's own.
+
+    Returns:
+        The order.
+
+    Raises:
+        OptionError: an order it does not have, or an unknown word.
     """
     if smoother not in SMOOTHERS:
         raise OptionError(f"smoother is {smoother!r}. Choose from {choices(SMOOTHERS)}.")
@@ -29,9 +37,21 @@ def order_of(smoother: str, order: int | None) -> int:
 
 
 def derivatives(smoother: str, t: NDArray, x: NDArray, cutoff: float, order: int, count: int) -> NDArray[np.float64]:
-    """(count + 1, n, k): signals x (n, k) at increasing times t (n,), s, without gaps, smoothed, and derivatives.
+    """Signals without gaps, smoothed, and their derivatives.
 
-    cutoff: Hz, -3 dB, below half the median rate. Raises LogError where the filter does not fit the samples.
+    Args:
+        smoother: "butterworth", "kalman" or "savgol".
+        t: (n,) increasing times, s.
+        x: (n, k) signals.
+        cutoff: Hz, -3 dB, below half the median rate.
+        order: as of `order_of`.
+        count: how many derivatives.
+
+    Returns:
+        (count + 1, n, k): the smoothed signals, then each derivative.
+
+    Raises:
+        LogError: the filter does not fit the samples.
     """
     if smoother == SAVGOL:
         from steelyard.log import savgol

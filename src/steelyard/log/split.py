@@ -13,12 +13,21 @@ from steelyard.log.log import Log, independence_of
 
 
 def split_blocks(log: Log, validation: float = 0.3, *, blocks: int = 1, gap: float = 0.0) -> tuple[Log, Log]:
-    """(training, validation): of each of `blocks` equal stretches, the last fraction `validation` is held out.
+    """Training and validation part of a log: of each of `blocks` equal stretches, the last part is held out.
 
-    blocks=1 holds out the end of the log; more blocks hold out parts of several motions. No sample is in both parts.
-    gap: s at the start of every held-out part, half of it at most, that are in neither, so that what neighbouring
-    samples share (a filter, slow errors) is not taken for agreement.
-    Raises OptionError for a fraction outside (0, 1), LogError when a part would be empty.
+    Args:
+        log: what is split; no sample is in both parts.
+        validation: held-out fraction, between 0 and 1.
+        blocks: stretches; 1 holds out the end of the log, more hold out parts of several motions.
+        gap: s at the start of every held-out part, half of it at most, that are in neither, so that what neighbouring
+            samples share (a filter, slow errors) is not taken for agreement.
+
+    Returns:
+        (training, validation).
+
+    Raises:
+        OptionError: a fraction outside (0, 1).
+        LogError: a part would be empty.
     """
     if not 0 < validation < 1:
         raise OptionError(f"validation={validation}: the held-out fraction lies between 0 and 1")
@@ -35,9 +44,18 @@ def split_blocks(log: Log, validation: float = 0.3, *, blocks: int = 1, gap: flo
 
 
 def folds(log: Log, k: int = 3) -> list[tuple[Log, Log]]:
-    """Blocked cross-validation: k pairs (rest of the log, one contiguous block), blocks in order of time.
+    """Blocked cross-validation: each of k contiguous blocks beside the rest of the log.
 
-    Raises OptionError for k < 2, LogError for a log of fewer than k samples.
+    Args:
+        log: what is split.
+        k: blocks, 2 or more.
+
+    Returns:
+        k pairs (rest of the log, block), blocks in order of time.
+
+    Raises:
+        OptionError: k < 2.
+        LogError: a log of fewer than k samples.
     """
     if k < 2:
         raise OptionError(f"k={k}: cross-validation needs at least 2 folds")
@@ -60,7 +78,12 @@ def _blocks(log: Log, count: int) -> list[np.ndarray]:
 def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
     """Samples of several filtered logs behind each other, for sample-by-sample use only.
 
-    logs: with q, v, a and tau. Time is that of a single log; of several it runs on at the first one's rate.
+    Args:
+        logs: with q, v, a and tau.
+        name: of the result.
+
+    Returns:
+        The log; its time is that of a single log, of several it runs on at the first one's rate.
     """
 
     def stack(key):

@@ -18,13 +18,27 @@ GAP = 5.0
 
 
 def gaps(t: NDArray[np.float64]) -> NDArray[np.int_]:
-    """Indices i such that a gap lies between samples i and i + 1. t: (n,) increasing, s."""
+    """Indices i such that a gap lies between samples i and i + 1.
+
+    Args:
+        t: (n,) increasing, s.
+
+    Returns:
+        (g,) indices.
+    """
     steps = np.diff(t)
     return np.flatnonzero(steps > GAP * np.median(steps)) if len(steps) else np.zeros(0, dtype=int)
 
 
 def segments(t: NDArray[np.float64]) -> list[slice]:
-    """The stretches of t without gaps, in order; they cover all samples. t: (n,) increasing, s."""
+    """The stretches of t without gaps, in order; they cover all samples.
+
+    Args:
+        t: (n,) increasing, s.
+
+    Returns:
+        Slices of t.
+    """
     edges = [0, *(gaps(t) + 1).tolist(), len(t)]
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
@@ -35,7 +49,14 @@ NEIGHBOURS = (-2, -1, 1, 2)
 
 
 def even_stamps(log: Log) -> Log:
-    """The log with stamps evenly spaced between its gaps."""
+    """The log with stamps evenly spaced between its gaps.
+
+    Args:
+        log: with stamps that wander.
+
+    Returns:
+        A log with the same samples.
+    """
     t = log.t.copy()
     for part in segments(log.t):
         t[part] = _even(log.t[part])

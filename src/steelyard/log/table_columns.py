@@ -91,7 +91,14 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
 
 
 def split_unit(header: str) -> tuple[str, str | None]:
-    """Name and unit of a header such as `q_elbow [deg]`, None where it states no unit."""
+    """Name and unit of a header such as `q_elbow [deg]`.
+
+    Args:
+        header: of a column.
+
+    Returns:
+        (name, unit); the unit is None where none is stated.
+    """
     found = _UNIT.match(header.strip())
     name, unit = (found["name"], found["unit"].strip()) if found else (header.strip(), None)
     timed = _TIME.match(name)

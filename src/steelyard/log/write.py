@@ -18,9 +18,17 @@ from steelyard.log.table_columns import layout
 
 
 def write_csv(log: Log, path: str | Path) -> Path:
-    """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT` (`q1, q2, ...` without names), 17 digits, SI,
-    and above them, in a comment, the bandwidth of filtered torques. Notes are not kept. Raises LogError for wrenches,
-    and for joint names that a CSV header cannot carry; NPZ carries any."""
+    """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT` (`q1, q2, ...` without names), 17 digits, in SI units.
+
+    A comment above them keeps the bandwidth of filtered torques; notes are not kept.
+
+    Args:
+        log: without wrenches.
+        path: of the file.
+
+    Returns:
+        The path.
+    """
     if log.wrenches:
         raise LogError(f"log {log.name!r} has wrenches of {choices(log.wrenches)}; write an .npz file, which has room")
     present = [key for key in SI if getattr(log, key) is not None]
@@ -38,8 +46,18 @@ def write_csv(log: Log, path: str | Path) -> Path:
 
 
 def write_npz(log: Log, path: str | Path) -> Path:
-    """Write keys `t, q, v, a, tau, wrench_LINK, joint_names, bandwidth, notes`, those that the log has. Raises
-    LogError if it cannot write."""
+    """Write keys `t, q, v, a, tau, wrench_LINK, joint_names, bandwidth, notes`, those that the log has.
+
+    Args:
+        log: any.
+        path: of the file.
+
+    Returns:
+        The path.
+
+    Raises:
+        LogError: the file cannot be written.
+    """
     arrays = {key: value for key in SI if (value := getattr(log, key)) is not None}
     arrays |= {WRENCH_WORD + link: wrench for link, wrench in log.wrenches.items()}
     for key in ("joint_names", "notes"):

@@ -34,10 +34,21 @@ class LinkGeometry:
 
 
 def bounding_ellipsoids(robot: Robot, *, inflate: float = INFLATE) -> tuple[dict[str, Ellipsoid], dict[str, str]]:
-    """Ellipsoids that hold the collision and visual geometry of bodies, fixed links included, by body name.
+    """Ellipsoids that hold the collision and visual geometry of bodies, fixed links included.
 
-    Each is the smallest around all points (B, section V), its semi-axes times `inflate`. Returns them, and for every
-    other body why there is none. Raises ModelError for an `inflate` below 1 and for a file that can no longer be read.
+    Each is the smallest around all points, its semi-axes times `inflate`.
+
+    Args:
+        robot: read from a model file.
+        inflate: factor of the semi-axes, 1 or more.
+
+    Returns:
+        The ellipsoids by body name, and for every other body why there is none.
+
+    Raises:
+        ModelError: an `inflate` below 1, and a file that can no longer be read.
+
+    Source: paper B, section V.
     """
     if not (np.isfinite(inflate) and inflate >= 1):
         raise ModelError(f"inflate is {inflate!r}; expected a factor of at least 1 for the semi-axes.")

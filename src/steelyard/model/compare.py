@@ -74,7 +74,15 @@ DIGITS = 12  # kept of each number, so that two readers of one file agree
 
 
 def fingerprint(robot: Robot, *, rotors: bool = False) -> str:
-    """Hexadecimal SHA-256 of joints, parents, bodies and gravity of a robot, and of where its rotors sit."""
+    """Hexadecimal SHA-256 of joints, parents, bodies and gravity of a robot.
+
+    Args:
+        robot: masses do not count.
+        rotors: whether place and gear of its rotors count in.
+
+    Returns:
+        64 hexadecimal digits.
+    """
     digest = hashlib.sha256()
     for joint in robot.joints:
         digest.update(repr((joint.name, joint.kind, joint.mimics)).encode())

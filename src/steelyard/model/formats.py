@@ -163,15 +163,30 @@ def edit_inertials(sketch: Sketch, inertials: dict[int, Inertial], target: Path,
 
 
 def pieces(source: Source) -> Iterator[Piece]:
-    """Geometry of the file that a robot was read from, mesh files not read yet."""
+    """Geometry of the file that a robot was read from, mesh files not read yet.
+
+    Args:
+        source: of the robot.
+
+    Returns:
+        An iterator of pieces.
+    """
     return BY_NAME[source.format].pieces(source.path, source.folders)
 
 
 def models_in(path) -> list[Path]:
     """The model files a path stands for: itself, or for a folder every model in it.
 
-    Hidden files, links out of the folder, parts of models and XML files that are no models are left out. Raises
-    ModelError for a folder without models.
+    Hidden files, links out of the folder, parts of models and XML files that are no models are left out.
+
+    Args:
+        path: of a file or folder.
+
+    Returns:
+        Paths of the files.
+
+    Raises:
+        ModelError: a folder without models.
     """
     path = Path(path)
     if not path.is_dir():

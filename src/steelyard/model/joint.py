@@ -70,7 +70,15 @@ class Joint:
 
 
 def endless(limit, most: float = ENDLESS) -> np.ndarray:
-    """Limits with infinity in the place of those that no joint comes to: -most and below, most and above."""
+    """Limits with infinity in the place of those that no joint comes to.
+
+    Args:
+        limit: array of limits.
+        most: magnitude from which on a limit is none.
+
+    Returns:
+        The array, with infinities of the same sign.
+    """
     limit = np.asarray(limit, dtype=float)
     return np.where(np.abs(limit) >= most, np.copysign(np.inf, limit), limit)
 
@@ -93,7 +101,16 @@ def unit_axis(axis, *, joint: str):
 
 
 def revolute_subspace(axis, *, anchor=(0.0, 0.0, 0.0), pitch=0.0):
-    """Phi of a rotation about a unit axis through `anchor`, both in the child frame; pitch [m/rad] makes it helical."""
+    """Phi of a rotation about an axis, in the child frame.
+
+    Args:
+        axis: (3,) unit vector.
+        anchor: (3,) point on the axis, m.
+        pitch: [m/rad] of a helical joint.
+
+    Returns:
+        (6, 1).
+    """
     axis = np.asarray(axis, dtype=float)
     return np.concatenate([np.cross(anchor, axis) + pitch * axis, axis])[:, None]
 
@@ -109,9 +126,15 @@ def spherical_subspace(anchor=(0.0, 0.0, 0.0)):
 
 
 def planar_subspace(normal):
-    """Phi of motion in the plane across a unit `normal`: two translations and the rotation about the normal.
+    """Phi of motion in a plane: two translations and the rotation about its normal.
 
     For the normal z the translations are along x and y; other normals take the smallest rotation that carries z there.
+
+    Args:
+        normal: (3,) unit vector.
+
+    Returns:
+        (6, 3).
     """
     normal = np.asarray(normal, dtype=float)
     z = np.array([0.0, 0.0, 1.0])
@@ -128,8 +151,12 @@ def planar_subspace(normal):
 def twist_pose_coefficients(joint: Joint):
     """Constants of the pose of a one-degree joint, linear in `[1, q, sin q, cos q]`.
 
-    Returns R (4, 3, 3), p (4, 3): `R(q) = R0 + Rs sin q + Rc cos q`, and p alike with a term in q. For a translation
-    the angular part of the twist is zero and the same formula leaves `p0 + q v`.
+    Args:
+        joint: revolute or prismatic.
+
+    Returns:
+        R (4, 3, 3), p (4, 3): `R(q) = R0 + Rs sin q + Rc cos q`, and p alike with a term in q. For a translation the
+        angular part of the twist is zero and the same formula leaves `p0 + q v`.
     """
     v, w = joint.subspace[:3, 0], joint.subspace[3:, 0]
     W = skew(w)
@@ -145,7 +172,12 @@ def twist_pose_coefficients(joint: Joint):
 def multi_dof_pose(joint: Joint, q):
     """Pose of the child in the parent for planar, spherical and free joints.
 
-    q: (..., nq). Returns R (..., 3, 3), p (..., 3).
+    Args:
+        joint: the Joint.
+        q: (..., nq) of the joint.
+
+    Returns:
+        R (..., 3, 3), p (..., 3).
     """
     xp = array_namespace(q)
     Phi, R0, p0 = (xp.asarray(x, dtype=q.dtype) for x in (joint.subspace, joint.rotation, joint.position))
@@ -168,9 +200,14 @@ def multi_dof_pose(joint: Joint, q):
 
 
 def screw(joint: Joint):
-    """Unit axis (3,), the point of it nearest to the child origin (3,) [m] and pitch [m/rad] of a revolute joint.
+    """Axis, anchor and pitch of a joint of one degree, in child axes.
 
-    A prismatic joint has its direction as axis, no anchor and no pitch. All in child axes.
+    Args:
+        joint: revolute or prismatic.
+
+    Returns:
+        Unit axis (3,), the point of it nearest to the child origin (3,) [m] and pitch [m/rad]. A prismatic joint has
+        its direction as axis, no anchor and no pitch.
     """
     v, w = joint.subspace[:3, 0], joint.subspace[3:, 0]
     if not w.any():

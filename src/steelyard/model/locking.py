@@ -81,7 +81,14 @@ def locked(robot: Robot, positions: Mapping[str, ArrayLike]) -> Robot:
 
 
 def resting_position(joint: Joint) -> float:
-    """Zero, or the limit nearest to it: where a joint of one degree is taken to stand when nobody says."""
+    """Where a joint of one degree is taken to stand when nobody says.
+
+    Args:
+        joint: of one degree of freedom.
+
+    Returns:
+        Zero, or the limit nearest to it, rad or m.
+    """
     return float(np.clip(0.0, joint.lower[0], joint.upper[0]))
 
 

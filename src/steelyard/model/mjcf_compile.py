@@ -43,10 +43,18 @@ def _tell(message: str) -> None:
 
 
 def compile_file(path, folders: tuple[Path, ...], change: Callable = lambda spec: None):
-    """MuJoCo model of an MJCF file and MuJoCo's warnings about it. folders: in which files that it names may lie, as
-    of `allowed_folders`. change: is given the MjSpec before it is compiled.
+    """MuJoCo model of an MJCF file, and MuJoCo's warnings about it.
 
-    Raises ModelError, with MuJoCo's own error as its cause.
+    Args:
+        path: of the file.
+        folders: in which files that it names may lie, as of `allowed_folders`.
+        change: is given the MjSpec before it is compiled.
+
+    Returns:
+        (MjModel, warnings).
+
+    Raises:
+        ModelError: the file does not compile; MuJoCo's own error is the cause.
     """
     path = Path(path)
     require_reach(path, folders)

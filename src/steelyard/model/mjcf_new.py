@@ -43,7 +43,17 @@ def new_model(robot: Robot, target: Path) -> Draft:
 
 
 def mjcf_text(robot: Robot) -> str:
-    """Text of a new MJCF file of a robot, as `save` would write it, for MuJoCo alone. Raises ModelError as `save`."""
+    """Text of a new MJCF file of a robot, as `save` would write it, for MuJoCo alone.
+
+    Args:
+        robot: what is written.
+
+    Returns:
+        The text.
+
+    Raises:
+        ModelError: as `save`.
+    """
     return new_model(robot, Path("robot.xml")).files[-1][1].decode()
 
 

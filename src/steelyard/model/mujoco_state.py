@@ -11,7 +11,18 @@ from steelyard.spatial import cross, rotate, rotation_from_quaternion
 
 
 def to_mujoco(m, robot: Robot, q, v, a):
-    """qpos (..., m.nq), qvel, qacc (..., m.nv) of a state q (..., nq), v, a (..., nv)."""
+    """MuJoCo's state of a robot's.
+
+    Args:
+        m: the MjModel.
+        robot: the same model as a Robot.
+        q: (..., nq) positions.
+        v: (..., nv) velocities.
+        a: (..., nv) accelerations.
+
+    Returns:
+        qpos (..., m.nq), qvel and qacc (..., m.nv).
+    """
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
     qpos = np.broadcast_to(m.qpos0, (*batch, m.nq)).copy()
     qvel, qacc = np.zeros((*batch, m.nv)), np.zeros((*batch, m.nv))
@@ -33,7 +44,18 @@ def to_mujoco(m, robot: Robot, q, v, a):
 
 
 def from_mujoco(m, robot: Robot, qpos, qvel, qacc):
-    """q (..., nq), v, a (..., nv) of MuJoCo states (..., m.nq), (..., m.nv): the inverse of `to_mujoco`."""
+    """State of a robot from a MuJoCo state: the inverse of `to_mujoco`.
+
+    Args:
+        m: the MjModel.
+        robot: the same model as a Robot.
+        qpos: (..., m.nq).
+        qvel: (..., m.nv).
+        qacc: (..., m.nv).
+
+    Returns:
+        q (..., nq), v and a (..., nv).
+    """
     batch = qpos.shape[:-1]
     q, v, a = np.zeros((*batch, robot.nq)), np.zeros((*batch, robot.nv)), np.zeros((*batch, robot.nv))
     for joint, position, velocity in zip(robot.joints, robot.q_slices, robot.v_slices, strict=True):
@@ -60,7 +82,17 @@ def _places(m, joint):
 
 
 def force_from_mujoco(m, robot: Robot, qpos, force):
-    """Generalised forces (..., nv) from MuJoCo's (..., m.nv) at qpos (..., m.nq)."""
+    """Generalised forces from MuJoCo's.
+
+    Args:
+        m: the MjModel.
+        robot: the same model as a Robot.
+        qpos: (..., m.nq) MuJoCo's positions.
+        force: (..., m.nv) MuJoCo's generalised forces.
+
+    Returns:
+        (..., nv) in N m or N.
+    """
     tau = np.zeros((*force.shape[:-1], robot.nv))
     for joint, velocity in zip(robot.joints, robot.v_slices, strict=True):
         at_q, at_v = _places(m, joint)

@@ -38,8 +38,18 @@ def package_of(folder: Path) -> Path:
 
 
 def allowed_folders(model, folders: Iterable[str | os.PathLike] = ()) -> tuple[Path, ...]:
-    """Folders in which files that a model names may lie: its package, its own folder in it, and those that the user
-    names. Raises ModelError for a named folder that is none."""
+    """Folders in which files that a model names may lie: its package, its own folder in it, and further ones.
+
+    Args:
+        model: path of the model file.
+        folders: further folders, named by the user.
+
+    Returns:
+        The folders, links resolved, each once.
+
+    Raises:
+        ModelError: a named folder that is none.
+    """
     own = Path(os.path.realpath(Path(model).parent))
     named = [Path(os.path.realpath(folder)) for folder in folders]
     for each in named:
@@ -78,7 +88,14 @@ def _is_package(folder: Path) -> bool:
 
 
 def package_named(text: str) -> str | None:
-    """The package that a URI such as package://NAME/... starts with; None for paths and other addresses."""
+    """The package that a URI such as package://NAME/... starts with.
+
+    Args:
+        text: a path or URI.
+
+    Returns:
+        The name; None for paths and other addresses.
+    """
     if not text.startswith(SCHEMES):
         return None
     return unquote(text.split("://", 1)[1]).partition("/")[0]

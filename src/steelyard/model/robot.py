@@ -257,8 +257,15 @@ class Robot:
 def with_moved_axes(robot: Robot, eta) -> Robot:
     """The robot with every joint's twist moved by `eta = [dv; dw]` in its child's frame.
 
-    eta: (nj, 6), m and rad, one row a joint of `robot.joints`; zero for joints with several degrees. The result has no
-    source file: `save` writes a new one. Raises ModelError for another shape, and for a joint that has no twist.
+    Args:
+        robot: the robot.
+        eta: (nj, 6), m and rad, one row a joint of `robot.joints`; zero for joints with several degrees.
+
+    Returns:
+        A robot without source file: `save` writes a new one.
+
+    Raises:
+        ModelError: another shape, and a joint that has no twist.
     """
     eta = np.asarray(eta, dtype=float)
     if eta.shape != (robot.nj, 6) or not np.isfinite(eta).all():

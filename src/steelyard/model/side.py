@@ -28,7 +28,14 @@ MAX_BYTES = 2**20
 
 
 def side_path(model) -> Path:
-    """Where the side file of a model file is looked for: `arm.steelyard.toml` beside `arm.urdf`."""
+    """Where the side file of a model file is looked for: `arm.steelyard.toml` beside `arm.urdf`.
+
+    Args:
+        model: path of the model file.
+
+    Returns:
+        The path.
+    """
     model = Path(model)
     return model.with_name(model.stem + SUFFIX)
 
@@ -36,10 +43,17 @@ def side_path(model) -> Path:
 def read_side(path, robot: Robot) -> Robot:
     """The robot with what its side file adds.
 
-    path: the `.steelyard.toml` file. Returns a copy of `robot` whose `rotors` are the file's, in its order; its loops
-    join those of the model file, and `actuated`, if given, replaces what that says. Raises ModelError that names the
-    file, the key and what was expected: unknown or mistyped keys, joints or links that the robot does not have, rotors
-    that no body can be.
+    Args:
+        path: of the `.steelyard.toml` file.
+        robot: the robot that it belongs to.
+
+    Returns:
+        A copy of `robot` whose `rotors` are the file's, in its order; its loops join those of the model file, and
+        `actuated`, if given, replaces what that says.
+
+    Raises:
+        ModelError: names the file, the key and what was expected: unknown or mistyped keys, joints or links that the
+            robot does not have, rotors that no body can be.
     """
     document = _document(Path(path))
     known(document.table("known"), robot)  # refused here already, whoever asks for it later
@@ -69,7 +83,18 @@ def _loops(document: Table, robot: Robot):
 
 
 def read_known(path, robot: Robot) -> Known:
-    """What a side file knows of the robot's bodies. Raises ModelError as `read_side` does."""
+    """What a side file knows of the robot's bodies.
+
+    Args:
+        path: of the `.steelyard.toml` file.
+        robot: the robot that it belongs to.
+
+    Returns:
+        The Known, as `fit.consistent` takes its fields.
+
+    Raises:
+        ModelError: as `read_side`.
+    """
     return known(_document(Path(path)).table("known"), robot)
 
 
@@ -101,9 +126,15 @@ UPPER = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # ixx ixy 
 
 
 def write_side(robot: Robot, path, *, known=()) -> Path:
-    """Write rotors and loops of a robot to a `.steelyard.toml` file. Returns its path.
+    """Write rotors and loops of a robot to a `.steelyard.toml` file.
 
-    known: names of loops that the model file has.
+    Args:
+        robot: the robot.
+        path: of the file.
+        known: names of loops that the model file has.
+
+    Returns:
+        The path.
     """
     path = Path(path)
     path.write_text(side_text(robot, known=known), encoding="utf-8")

@@ -38,9 +38,18 @@ def save(robot: Robot, path) -> SaveReport:
 
     In the format it was read from, this edits a copy of the user's file: inertials of bodies whose inertia changed,
     damping and friction (MJCF: armature too) of joints where they changed, and paths to other files if the folder is
-    another; every other byte stays. Otherwise a new file with bodies, joints and inertials is written. Parent folders
-    are made. Raises ModelError, with nothing written, for a physically inconsistent body, an input file as target, a
-    source file that no longer describes the robot, and a result that does not read back as the robot.
+    another; every other byte stays. Otherwise a new file with bodies, joints and inertials is written.
+
+    Args:
+        robot: what is written.
+        path: of the new file; parent folders are made.
+
+    Returns:
+        What was changed, and what the file has no place for.
+
+    Raises:
+        ModelError: with nothing written, for a physically inconsistent body, an input file as target, a source file
+            that no longer describes the robot, and a result that does not read back as the robot.
     """
     path = Path(path).absolute()
     format = format_of(robot, path)
@@ -67,7 +76,18 @@ def save(robot: Robot, path) -> SaveReport:
 
 
 def format_of(robot: Robot, path: Path) -> str:
-    """Name of the `Format` of the file to be written. Raises ModelError for a target that must not be written."""
+    """Name of the `Format` of a file that is to be written.
+
+    Args:
+        robot: what is written; its own format stays where the suffix is its own.
+        path: of the new file.
+
+    Returns:
+        The name.
+
+    Raises:
+        ModelError: a target that must not be written.
+    """
     suffix, source = path.suffix.lower(), robot.source
     writable = [each for each in FORMATS if each.new is not None]
     if suffix not in [each.suffix for each in writable]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy
 from steelyard.payload.arm_sensor import carried_log
 from steelyard.payload.controller_formats import export, in_frame
-from steelyard.payload.entropic_batch import EntropicFits, entropic_fits
+from steelyard.payload.entropic import EntropicFits, entropic_fits
 from steelyard.payload.from_torques import carried_information, identify_from_torques
 from steelyard.payload.from_wrenches import identify
 from steelyard.payload.methods import METHODS

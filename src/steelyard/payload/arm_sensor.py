@@ -12,9 +12,22 @@ from steelyard.spatial import cross, rotate
 def carried_log(robot: Robot, *, t, q, v, a, wrench, frame: str | None = None, name: str = "wrench log") -> WrenchLog:
     """A wrench log whose sensor is a link of an arm: pose, twist and acceleration from joint states.
 
-    q: (n, nq), v, a: (n, nv); wrench: (n, 6) in the axes of `frame`, a link or body of the model (the last body by
-    default), at its origin. Gravity is the model's. Raises OptionError for an unknown frame, LogError for a frame that
-    cannot move.
+    Args:
+        robot: the arm; its gravity is the log's.
+        t: (n,) s.
+        q: (n, nq) positions.
+        v: (n, nv) velocities.
+        a: (n, nv) accelerations.
+        wrench: (n, 6) `[f; n]` in N and N m, in the axes of `frame` at its origin.
+        frame: a link or body of the model; the last body by default.
+        name: of the log.
+
+    Returns:
+        The WrenchLog.
+
+    Raises:
+        OptionError: an unknown frame.
+        LogError: a frame that cannot move.
     """
     body, R_body, p_body = frame_of(robot, frame)
     q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))

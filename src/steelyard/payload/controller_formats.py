@@ -18,19 +18,33 @@ FORMATS = ("franka", "ur", "kuka", "ros", "urdf", "mjcf")
 
 
 def in_frame(theta, rotation, position) -> np.ndarray:
-    """theta (10,) of the sensor frame in another frame (a flange), in which the sensor sits at rotation (3, 3) and
-    position (3,), m."""
+    """Parameters of the sensor frame in another frame (a flange).
+
+    Args:
+        theta: (10,) in the sensor frame.
+        rotation: (3, 3) of the sensor in the other frame.
+        position: (3,) of the sensor in the other frame, m.
+
+    Returns:
+        (10,).
+    """
     return parameters.transform(
         np.asarray(theta, dtype=float), np.asarray(rotation, float), np.asarray(position, float)
     )
 
 
 def export(found: Payload | np.ndarray, format: str) -> str:
-    """A payload as text in one of `FORMATS`: a `Payload`, or theta (10,), in the frame that the controller speaks of
-    (see `in_frame`).
+    """A payload as text in the format of a controller or model file.
 
-    Raises InertiaError for a body that cannot exist, which controllers and simulators refuse or misbehave with, and for
-    a `Payload` whose status says that it is no result.
+    Args:
+        found: a `Payload`, or theta (10,), in the frame of the format (see `in_frame`).
+        format: a name of `FORMATS`.
+
+    Returns:
+        The text.
+
+    Raises:
+        InertiaError: a body that is not physically consistent, and a `Payload` whose status says that it is no result.
     """
     if isinstance(found, Payload) and not found.status.usable:
         raise InertiaError(f"this payload is not exported: {found.status.value}")

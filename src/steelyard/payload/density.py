@@ -75,8 +75,7 @@ def density_fit(A, b, solid: Solid, mass: float) -> DensityFit:
 
 def unit_basis(reference) -> np.ndarray:
     """(10, 10) from coordinates w of `J = L W L^T`, W the unit for the reference (10,), to theta."""
-    root = np.linalg.cholesky(pseudo.to_matrix(reference))
-    return pseudo.to_parameters(root @ cones.from_triangle(np.eye(10), 4) @ root.T).T
+    return cones.relative_basis(np.linalg.cholesky(pseudo.to_matrix(reference)))
 
 
 def field_spreads(solid: Solid, basis) -> list[np.ndarray]:

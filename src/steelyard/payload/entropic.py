@@ -1,27 +1,33 @@
-"""Least squares with entropic divergence to a prior (Lee, Wensing and Park 2020; "GEO" of paper E).
+"""Least squares with entropic divergence to a prior (Lee, Wensing and Park 2020; "GEO" of paper E), one or thousands.
 
 Minimises `||A theta - b||^2 + weight * d(J || J0)`, `d = tr(J0^-1 J) - log det(J0^-1 J) - 4`: convex, and its barrier
 keeps J > 0. In coordinates that make the prior the identity, primal-dual steps with the scaling of Nesterov and Todd
 and Mehrotra's predictor and corrector follow the central path to the asked weight (plain Newton steps crawl along the
-curved boundary when the data is stiff), and Newton steps give the last digits. `entropic_kernel` takes the same.
+curved boundary when the data is stiff), and Newton steps give the last digits. `central_path` has the steps for NumPy
+and JAX; `entropic_kernel` is the same entry by entry, for thousands of fits.
 """
+
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from steelyard.errors import FitError, InertiaError
+from steelyard.errors import FitError, InertiaError, OptionError, choices
 from steelyard.inertia import cones, parameters, pseudo
+from steelyard.payload.central_path import (
+    ACCEPTED,
+    CENTERED,
+    CONVERGED,
+    POLISH,
+    STEPS,
+    advanced,
+    newton_step,
+    paired,
+    start,
+)
 from steelyard.payload.payload_estimate import DENSITY, FARTHEST
 
-STEPS = 100
-BOUNDARY = 0.9  # of the way to a singular body that one step may go
-SHORTER = 0.8  # from one trial of a step's length to the next
-TRIALS = 60
-CENTERED = 1e-4  # relative distance from the central path at which Newton steps take over
-ACCEPTED = 0.5  # the same after the last step
-CONVERGED = 1e-20  # decrement that ends them, relative to the data
-POLISH = 8
-IDENTITY = np.eye(4)
-UNITS = cones.from_triangle(np.eye(10), 4)
+CHUNK = 4096  # problems at a time on a device: they wait for the slowest among them
 
 
 def entropic_fit(A, b, prior, *, weight: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -30,81 +36,133 @@ def entropic_fit(A, b, prior, *, weight: float = 1.0) -> tuple[np.ndarray, np.nd
     A: (k, 10), b: (k,) in units of the noise; prior: (10,), consistent. Raises InertiaError for another prior,
     FitError if the iteration does not converge.
     """
-    try:
-        root = np.linalg.cholesky(pseudo.to_matrix(np.asarray(prior, dtype=float)))
-    except np.linalg.LinAlgError as error:
-        raise InertiaError("the prior is not physically consistent; project it onto Consistent() first") from error
-    basis = pseudo.to_parameters(root @ UNITS @ root.T).T  # theta of triangle(W)
+    basis = _coordinates(np.asarray(prior, dtype=float))
     F, right = A @ basis / np.sqrt(weight / 2), b / np.sqrt(weight / 2)  # so that the divergence weighs two
-    gram, pull = F.T @ F, F.T @ right - cones.triangle(IDENTITY)
+    gram, pull = F.T @ F, F.T @ right - cones.triangle(np.eye(4))
     w, hessian = _polished(gram, pull, _central_point(gram, pull))
     return basis @ w, 2 / weight * basis @ np.linalg.solve(hessian, basis.T)
 
 
+@dataclass(frozen=True, eq=False)
+class EntropicFits:
+    """theta (N, 10), covariance (N, 10, 10) and which problems converged (N,); NaN where not."""
+
+    theta: np.ndarray
+    covariance: np.ndarray
+    converged: np.ndarray
+
+
+def entropic_fits(gram, moment, prior, *, weight=1.0, engine: str = "numba") -> EntropicFits:
+    """Minimise `theta^T gram theta - 2 moment . theta + weight d(J || J0)` for N problems.
+
+    Such problems are payloads of a fleet, bootstrap samples or sliding windows.
+
+    Args:
+        gram: (N, 10, 10) sums `A^T A` in units of the noise.
+        moment: (N, 10) sums `A^T b`.
+        prior: (10,) or (N, 10), physically consistent.
+        weight: number or (N,).
+        engine: "numba", on all cores, or "jax", on JAX's default device (for a GPU: on a CPU it is far slower).
+
+    Returns:
+        Parameters, covariances as of `entropic_fit`, and whether each problem converged.
+
+    Raises:
+        InertiaError: a prior that is not physically consistent.
+        OptionError: shapes that do not match, and another engine.
+
+    Source: paper E, "GEO".
+    """
+    gram, moment = np.asarray(gram, dtype=float), np.asarray(moment, dtype=float)
+    if moment.ndim != 2 or moment.shape[1] != 10 or gram.shape != (*moment.shape, 10):
+        raise OptionError(f"Sums of shapes (N, 10, 10) and (N, 10) are expected; got {gram.shape} and {moment.shape}.")
+    basis = _coordinates(np.broadcast_to(np.asarray(prior, dtype=float), moment.shape))
+    half = (np.broadcast_to(np.asarray(weight, dtype=float), len(moment)) / 2)[:, None, None]
+    grams = np.swapaxes(basis, 1, 2) @ gram @ basis / half
+    pulls = (moment[:, None] @ basis / half)[:, 0] - cones.triangle(np.eye(4))
+    if engine == "jax":
+        solutions, spreads, converged = _on_device(grams, pulls)
+    elif engine == "numba":
+        from steelyard.payload.entropic_kernel import solve_all
+
+        solutions, spreads, converged = solve_all(grams, pulls)
+    else:
+        raise OptionError(f"engine is {choices(('numba', 'jax'))}; got {engine!r}.")
+    solutions[~converged] = np.nan
+    spreads[~converged] = np.nan
+    theta = (basis @ solutions[..., None])[..., 0]
+    return EntropicFits(theta, basis @ spreads @ np.swapaxes(basis, 1, 2) / half, converged)
+
+
+def _coordinates(prior) -> np.ndarray:
+    """(..., 10, 10) whose product with `triangle(W)` is the theta of `L W L^T`; `L L^T` is the prior's
+    pseudo-inertia."""
+    try:
+        root = np.linalg.cholesky(pseudo.to_matrix(prior))
+    except np.linalg.LinAlgError as error:
+        raise InertiaError("the prior is not physically consistent; project it onto Consistent() first") from error
+    return cones.relative_basis(root)
+
+
 def _central_point(gram, pull):
     """w (10,) near the minimum of `1/2 w^T gram w - pull . w - log det W`: its dual is `S = W^-1`."""
-    W: np.ndarray = IDENTITY
-    S: np.ndarray = max(1.0, float(np.linalg.norm(gram @ cones.triangle(IDENTITY) - pull))) * IDENTITY
-    distance = np.inf
+    (W, S), distance = start(np, gram, pull), np.inf
     for _ in range(STEPS):
-        w, L = cones.triangle(W), np.linalg.cholesky(W)
-        values, axes = np.linalg.eigh(L.T @ S @ L)
-        distance = float(np.abs(values - 1).max())
+        pair = paired(np, W, S)
+        distance = float(np.abs(pair[1] - 1).max())
         if distance < CENTERED:
-            return w
-        point, gap = np.sqrt(values), float(values.mean())
-        scaling = axes.T @ np.linalg.inv(L) * np.sqrt(point)[:, None]  # takes W, and S the other way, to diag(point)
-        curvature = scaling.T @ scaling
-        hessian = gram + cones.triangle(curvature @ UNITS @ curvature)
-        system = hessian, pull - gram @ w, scaling, point
-        dW, dS = _step_to(np.diag(1 / point), *system)
-        length = _length(point, dW, dS, 1.0)
-        after = float(np.sum((np.diag(point) + length * dW) * (np.diag(point) + length * dS))) / 4
-        shrink = min(1.0, max(0.0, after - 1) / (gap - 1)) ** 3 if gap > 1 else 0.0
-        bend = (dW @ dS + dS @ dW) / (point[:, None] + point)
-        dW, dS = _step_to(np.diag(max(1.0, shrink * gap) / point) - bend, *system)
-        length = _length(point, dW, dS, BOUNDARY)
-        back = np.linalg.inv(scaling)
-        W = W + length * back @ dW @ back.T
-        S = S + length * scaling.T @ dS @ scaling
+            return cones.triangle(W)
+        W, S = advanced(np, gram, pull, W, S, *pair)
     if distance < ACCEPTED:  # stiff data leaves no more digits
         return cones.triangle(W)
     raise FitError("The entropic fit did not converge. Check the units of the log and the prior, or raise the weight")
 
 
-def _step_to(target, hessian, residual, scaling, point) -> tuple[np.ndarray, np.ndarray]:
-    """Scaled steps of W and S after which their product is `target`, to first order."""
-    step = np.linalg.solve(hessian, residual + cones.triangle(scaling.T @ target @ scaling))
-    dW = scaling @ cones.from_triangle(step, 4) @ scaling.T
-    return dW, target - np.diag(point) - dW
-
-
-def _length(point, dW, dS, boundary: float) -> float:
-    """Part of a step from diag(point) that keeps both matrices positive, with room: 1 where the whole step does."""
-    length = 1.0
-    for _ in range(TRIALS):
-        try:
-            np.linalg.cholesky(np.diag(point) + length / boundary * np.stack([dW, dS]))
-        except np.linalg.LinAlgError:
-            length *= SHORTER
-        else:
-            return length
-    return 0.0
-
-
 def _polished(gram, pull, w):
     """The minimiser and the Hessian there, by Newton steps from close by."""
     for _ in range(POLISH):
-        inverse = np.linalg.inv(cones.from_triangle(w, 4))
-        hessian = gram + cones.triangle(inverse @ UNITS @ inverse)
-        step = np.linalg.solve(hessian, pull - gram @ w + cones.triangle(inverse))
+        step, hessian = newton_step(np, gram, pull, w)
         if np.linalg.eigvalsh(cones.from_triangle(w + step, 4))[0] <= 0:
-            break
+            return w, hessian
         w = w + step
         if step @ hessian @ step < CONVERGED * max(1.0, float(w @ gram @ w)):
             break
-    inverse = np.linalg.inv(cones.from_triangle(w, 4))
-    return w, gram + cones.triangle(inverse @ UNITS @ inverse)
+    return w, gram + cones.congruence_matrix(np.linalg.inv(cones.from_triangle(w, 4)))
+
+
+def _on_device(grams, pulls) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Solutions (N, 10), inverse Hessians (N, 10, 10) and which converged (N,), by JAX."""
+    import jax
+
+    with jax.enable_x64(True):
+        parts = [_compiled()(grams[k : k + CHUNK], pulls[k : k + CHUNK]) for k in range(0, len(pulls), CHUNK)]
+        w, spread, converged = (np.concatenate([np.asarray(part[i]) for part in parts]) for i in range(3))
+    return w, spread, converged
+
+
+@lru_cache(maxsize=1)
+def _compiled():
+    """Many fits at once under `vmap`: `_central_point` and `_polished` with loops that JAX can trace."""
+    import jax
+    import jax.numpy as jnp
+
+    def fit(gram, pull):
+        def advance(state):
+            W, S, _, turn = state
+            pair = paired(jnp, W, S)
+            return *advanced(jnp, gram, pull, W, S, *pair), jnp.abs(pair[1] - 1).max(), turn + 1
+
+        going = lambda state: (state[2] >= CENTERED) & (state[3] < STEPS)  # noqa: E731
+        state = (*start(jnp, gram, pull), jnp.asarray(jnp.inf), jnp.asarray(0))
+        w = cones.triangle(jax.lax.while_loop(going, advance, state)[0])
+        for _ in range(POLISH):
+            trial = w + newton_step(jnp, gram, pull, w)[0]
+            w = jnp.where(jnp.linalg.eigvalsh(cones.from_triangle(trial, 4))[0] > 0, trial, w)
+        step, hessian = newton_step(jnp, gram, pull, w)
+        small = step @ hessian @ step < 1e-9 * jnp.maximum(1.0, w @ gram @ w)
+        return w, jnp.linalg.inv(hessian), small & (jnp.linalg.eigvalsh(cones.from_triangle(w, 4))[0] > 0)
+
+    return jax.jit(jax.vmap(fit))
 
 
 def compact_body(mass, com) -> np.ndarray:

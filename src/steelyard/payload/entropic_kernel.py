@@ -1,10 +1,13 @@
-"""Numba kernel of many entropic fits: the iteration of `geo.py`, problems over cores. Importing imports Numba."""
+"""Numba kernel of many entropic fits: the iteration of `entropic`, problems over cores. Importing imports Numba."""
 
 import numpy as np
 from numba import njit, prange
 
-from steelyard.payload.entropic import ACCEPTED, BOUNDARY, CENTERED, CONVERGED, POLISH, SHORTER, STEPS, TRIALS
+from steelyard.payload.central_path import ACCEPTED, BOUNDARY, CENTERED, CONVERGED, POLISH, STEPS
 from steelyard.payload.small_matrices import OPTIONS, cholesky, congruence, eigen, invert, matrix, product, solve
+
+SHORTER = 0.8  # from one trial of a step's length to the next
+TRIALS = 60
 
 
 @njit(**OPTIONS)
@@ -27,7 +30,7 @@ def _residual(gram, pull, w, X, row, column, out):
 
 @njit(**OPTIONS)
 def _length(point, dW, dS, boundary, room):
-    """`geo._length`. room: (2, 4, 4)."""
+    """Longest step that keeps both matrices positive, with room. room: (2, 4, 4)."""
     L, trial = room
     length = 1.0
     for _ in range(TRIALS):
@@ -47,7 +50,7 @@ def _length(point, dW, dS, boundary, room):
 
 @njit(**OPTIONS)
 def _step_to(target, point, scaling, factor, residual, row, column, dW, dS, room):
-    """Scaled steps (dW, dS) to the scaled complementarity `target`, as in `geo._central_point`."""
+    """Scaled steps (dW, dS) to the scaled complementarity `target`, as in `central_path.advanced`."""
     half, push, step = room[0], room[1], np.empty(10)
     product(scaling, True, target, half)
     product(half, False, scaling, push)
@@ -97,7 +100,7 @@ def _gap_after(point, dW, dS, length):
 
 @njit(**OPTIONS)
 def _central_point(gram, pull, w, row, column, H, K, work):
-    """`geo._central_point` in place: w starts and ends as a triangle. Returns the distance from the central path."""
+    """`entropic._central_point`: w in place, a triangle. Returns the distance from the central path."""
     W, S, L, M, axes = work[0], work[1], work[2], work[3], work[4]
     scaling, back, dW, dS, target = work[5], work[6], work[7], work[8], work[9]
     room = (work[10], work[11])

@@ -26,7 +26,16 @@ STEPS = 5
 
 
 def carried_information(robot: Robot, log: Log, *, coulomb_width: float = COULOMB_WIDTH) -> Information:
-    """Information of a log about all bodies of an arm, friction and armature at the model's values."""
+    """Information of a log about all bodies of an arm, friction and armature at the model's values.
+
+    Args:
+        robot: the arm.
+        log: with q, v, a and tau.
+        coulomb_width: half-width of standstill, rad/s.
+
+    Returns:
+        The Information.
+    """
     return accumulate(robot, log, friction=(), armature=False, columns="all", coulomb_width=coulomb_width)
 
 

@@ -85,8 +85,17 @@ def filter_motion(
 
 
 def tune(log: WrenchLog) -> MotionNoise:
-    """Noise and agility that make the poses most likely: measurement noise from what no smooth motion can explain
-    (third differences), density of jerk by maximum likelihood over a grid, on the first samples of the log."""
+    """Noise and agility that make the poses of a log most likely.
+
+    Measurement noise follows from what no smooth motion can explain (third differences), density of jerk by maximum
+    likelihood over a grid, on the first samples of the log.
+
+    Args:
+        log: with poses.
+
+    Returns:
+        The MotionNoise.
+    """
     from steelyard.payload.rotation_filter import filter_rotation
 
     position = _require_poses(log)

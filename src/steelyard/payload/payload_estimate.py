@@ -212,10 +212,23 @@ class Errors:
 
 
 def errors(theta, truth, sides) -> Errors:
-    """Errors of theta (10,) against truth (10,). sides: (3,) of the bounding box, m (E, 10-12).
+    """Errors of parameters against the truth.
 
-    The centre-of-mass error is the mean of three, the inertia error of the six on and above the diagonal. Raises
-    OptionError for sides that are not positive, InertiaError for a truth without mass.
+    The centre-of-mass error is the mean of three, the inertia error of the six on and above the diagonal.
+
+    Args:
+        theta: (10,) estimate.
+        truth: (10,).
+        sides: (3,) of the bounding box, m.
+
+    Returns:
+        The Errors.
+
+    Raises:
+        OptionError: sides that are not positive.
+        InertiaError: a truth without mass.
+
+    Source: paper E, 10-12.
     """
     theta, truth, a = (np.asarray(x, dtype=float) for x in (theta, truth, sides))
     if a.shape != (3,) or not (a > 0).all():

@@ -97,7 +97,17 @@ class Outcome:
 
 
 def identify_files(request: Request) -> Outcome:
-    """Read the files of a request and identify the payload. Raises SteelyardError for what cannot be used."""
+    """Read the files of a request and identify the payload.
+
+    Args:
+        request: files and options.
+
+    Returns:
+        The Outcome.
+
+    Raises:
+        SteelyardError: what cannot be used.
+    """
     if request.torques:
         return _from_torques(request)
     if request.frame is not None and request.arm is None:
@@ -155,12 +165,27 @@ def _from_torques(request: Request) -> Outcome:
 
 
 def require_formats(formats: tuple[str, ...]) -> None:
-    """Raise OptionError for a format that a payload is not exported in."""
+    """Refuse a format that a payload is not exported in.
+
+    Args:
+        formats: names.
+
+    Raises:
+        OptionError: one that is not in `FORMATS`.
+    """
     unknown = [each for each in formats if each not in FORMATS]
     if unknown:
         raise OptionError(f"--export has no {choices(unknown)}; it has {choices(FORMATS)}")
 
 
 def exports(payload: Payload, formats: tuple[str, ...]) -> dict[str, str]:
-    """The payload in each of the formats; none for a result that is not usable."""
+    """The payload in each of the formats; none for a result that is not usable.
+
+    Args:
+        payload: the result.
+        formats: names of `FORMATS`.
+
+    Returns:
+        Text by format.
+    """
     return {each: export(payload, each) for each in formats} if payload.status.usable else {}

@@ -46,9 +46,19 @@ ADVICE = {
 
 
 def write_payload(outcome: Outcome, request: Request, exports: Mapping[str, str], out) -> Record:
-    """Write summary, report and curves of a payload run to a folder, all together or not at all. Returns the Record.
+    """Write summary, report and curves of a payload run to a folder, all together or not at all.
 
-    Raises OptionError when they cannot be written.
+    Args:
+        outcome: of `identify_files`.
+        request: that it answers.
+        exports: text by format, as of `exports`.
+        out: the folder.
+
+    Returns:
+        The Record.
+
+    Raises:
+        OptionError: the files cannot be written.
     """
     record = payload_record(outcome, request, exports, out=out, files=FILES)
     with staged(out, inputs=[Path(path) for _, path in _inputs(request)]) as stage:

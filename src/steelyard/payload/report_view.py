@@ -31,7 +31,14 @@ ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
 def payload_view(record: Record) -> View:
-    """View of the record of a payload run."""
+    """View of the record of a payload run.
+
+    Args:
+        record: of the run.
+
+    Returns:
+        The View.
+    """
     found = record.summary
     sections = _sections(found)
     figures = {"wrench": Figure(wrench, curve="wrench"), "unexplained": Figure(unexplained)}
@@ -103,8 +110,15 @@ def _channel_sheet(summary: dict) -> Sheet:
 def wrench(run, channel: str | int):
     """One measured channel of a payload run, and what the payload explains of it.
 
-    run: the folder of a payload result, or a Record. channel: such as `fz` or a joint; or an index. Raises
-    OptionError for an unknown channel.
+    Args:
+        run: the folder of a payload result, or a Record.
+        channel: such as `fz` or a joint; or an index.
+
+    Returns:
+        A Plotly figure.
+
+    Raises:
+        OptionError: an unknown channel.
     """
     record = record_of(run)
     channels = record.summary.get("channels", [])
@@ -122,7 +136,14 @@ def wrench(run, channel: str | int):
 
 
 def unexplained(run):
-    """Residual of each signal of a payload run, over its RMS: median, quartiles, and 5 to 95 %, in percent."""
+    """Residual of each signal of a payload run, over its RMS: median, quartiles, and 5 to 95 %, in percent.
+
+    Args:
+        run: the folder of a payload result, or a Record.
+
+    Returns:
+        A Plotly figure.
+    """
     channels = record_of(run).summary["channels"]
     names = [each["name"] for each in channels]
     shares = [[100 * value / (each["rms"] or 1.0) for value in each["quantiles"]] for each in channels]

@@ -79,7 +79,15 @@ def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
 
 
 def compensate(log: WrenchLog, tool: Tool) -> WrenchLog:
-    """The log without the tool's own wrench and bias, and with its gravity: what is left belongs to the payload."""
+    """The log without the tool's own wrench and bias: what is left belongs to the payload.
+
+    Args:
+        log: with payload.
+        tool: from `calibrate`; its gravity replaces the log's.
+
+    Returns:
+        The WrenchLog.
+    """
     log = log.replace(gravity=tool.gravity)
     own = wrench_regressor(log) @ tool.theta + tool.bias
     return log.replace(wrench=log.wrench - own).noted(

@@ -27,9 +27,18 @@ _READINGS = {
 
 
 def diagnose(log: WrenchLog, solid: Solid | None = None) -> tuple[str, ...]:
-    """Findings of a log: wrong sign of wrench or gravity, wrong axes, motion signals that do not belong together, what
-    no rigid payload explains, constant pose, saturation, gaps, and a centre of mass outside the shape. Empty when
-    nothing looks wrong."""
+    """Findings of a log; empty when nothing looks wrong.
+
+    Looked for are a wrong sign of wrench or gravity, wrong axes, motion signals that do not belong together, what no
+    rigid payload explains, constant pose, saturation, gaps, and a centre of mass outside the shape.
+
+    Args:
+        log: the wrench log.
+        solid: the shape, from `solid_of`.
+
+    Returns:
+        One line a finding.
+    """
     return tuple(finding.message for finding in examine(log, solid, strength=strength_of(log)))
 
 

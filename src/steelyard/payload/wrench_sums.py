@@ -144,8 +144,13 @@ class Observability:
 def observability(log: WrenchLog, *, reduced: bool = False, bias: bool = False) -> Observability:
     """Which of mass, centre of mass and inertia the motion of a log can reveal.
 
-    reduced: with the gravity-only model of E (6), whose rank is at most 4 whatever the motion. bias: with a constant
-    wrench to be found beside.
+    Args:
+        log: the wrench log.
+        reduced: with the gravity-only model, whose rank is at most 4 whatever the motion (paper E, eq. 6).
+        bias: with a constant wrench to be estimated beside.
+
+    Returns:
+        The Observability.
     """
     Y = wrench_regressor(log, reduced=reduced) * np.array([1.0] + [1 / LENGTH] * 3 + [1 / LENGTH**2] * 6)
     if bias:

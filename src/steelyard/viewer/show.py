@@ -29,7 +29,19 @@ def embed(model, *, estimate=None, trajectory=None) -> str:
 def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
     """Write the 3D view of a robot as a page of its own.
 
-    path: of the HTML file, returned. Other arguments and errors as of `embed`.
+    Args:
+        model: Robot, or path of a URDF or MJCF file.
+        estimate: drawn beside the model's masses: `Uncertainty` (with the 95 % region of each centre of mass),
+            `Estimate`, another Robot with the same bodies, or the path of an output folder of `identify`.
+        trajectory: played: `Trajectory` (such as a design of `excite`), `Log`, or path of a log.
+        path: of the HTML file.
+
+    Returns:
+        The path.
+
+    Raises:
+        SteelyardError: a model, estimate or trajectory that cannot be used; meshes that cannot be read are named in the
+            view.
     """
     from steelyard.viewer.scene import page
 

@@ -54,7 +54,15 @@ def regressor(robot: Robot, q, v, a, *, actuated=None, start=None):
 
 
 def on_independent_joints(at: State, rows):
-    """Rows (n, ni, k) of the independent joints from the tree's (n, nv, k): virtual work."""
+    """Rows of the independent joints from the tree's: virtual work.
+
+    Args:
+        at: closed states.
+        rows: (n, nv, k).
+
+    Returns:
+        (n, ni, k).
+    """
     return np.swapaxes(at.held.gamma, 1, 2) @ rows
 
 
@@ -92,9 +100,17 @@ def with_motors(robot: Robot) -> Robot:
 
 
 def columns(robot: Robot, layout: ParameterLayout, at: State, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
-    """(n, ni, p) torque of the independent joints per unit of each parameter of a layout.
+    """Torque of the independent joints per unit of each parameter of a layout.
 
-    direction: (n, nv + s) filtered direction of motion of all degrees and shared motors, if there is one.
+    Args:
+        robot: the robot.
+        layout: of the parameters.
+        at: closed states.
+        direction: (n, nv + s) filtered direction of motion of all degrees and shared motors, if there is one.
+        coulomb_width: half-width of standstill, rad/s.
+
+    Returns:
+        (n, ni, p).
     """
     q, v, a = (np.ascontiguousarray(x.T) for x in (at.q, at.v, at.a))
     turning = np.tanh(v / coulomb_width) if direction is None else np.ascontiguousarray(direction.T)

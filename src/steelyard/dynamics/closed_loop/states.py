@@ -79,14 +79,34 @@ def state(robot: Robot, q, v, a, *, actuated=None, start=None) -> State:
 
 
 def of_tree(robot: Robot, q, v, a) -> State:
-    """State of n samples of the whole tree whose loops are known to be closed: q (n, nq), v, a (n, nv)."""
+    """State of the whole tree whose loops are known to be closed.
+
+    Args:
+        robot: the robot.
+        q: (n, nq).
+        v: (n, nv).
+        a: (n, nv).
+
+    Returns:
+        The State.
+    """
     choice = choose(robot)
     return State((len(q),), choice, q, v, a, transmission(robot, choice, q))
 
 
 def explore(robot: Robot, choice: Choice, count: int, *, seed: int, dynamic: bool = True) -> State:
-    """States whose independent joints are anywhere within their limits, as far as the loops let them; at rest unless
-    dynamic."""
+    """Random states whose independent joints are within their limits, as far as the loops let them.
+
+    Args:
+        robot: the robot.
+        choice: of independent coordinates.
+        count: of states.
+        seed: of the random numbers.
+        dynamic: whether they move; at rest otherwise.
+
+    Returns:
+        The closed State.
+    """
     rng = np.random.default_rng(seed)
     start = np.repeat(choice.start[None], count, axis=0)
     target = start.copy()
@@ -104,8 +124,20 @@ def explore(robot: Robot, choice: Choice, count: int, *, seed: int, dynamic: boo
 
 
 def on_branch(robot: Robot, choice: Choice, q, start=None):
-    """Closed configurations (n, nq). q: (n, nq), passive joints as guesses, or (n, independent), which follows one
-    branch from `start` (nq,), the assembled pose by default. Raises LoopError where loops cannot be closed."""
+    """Configurations in which the loops are closed.
+
+    Args:
+        robot: the robot.
+        choice: of independent coordinates.
+        q: (n, nq), passive joints as guesses, or (n, independent), which follows one branch from `start`.
+        start: (nq,), the assembled pose by default.
+
+    Returns:
+        (n, nq).
+
+    Raises:
+        LoopError: loops cannot be closed.
+    """
     if not len(q):
         return np.zeros((0, robot.nq))
     if q.shape[1] == robot.nq:
@@ -193,7 +225,16 @@ def _require_closed(robot: Robot, choice: Choice, q, size):
 
 
 def transmission(robot: Robot, choice: Choice, q) -> Transmission:
-    """Transmission at closed configurations q (n, nq); use `clearance` before trusting it."""
+    """Transmission at closed configurations; use `clearance` before trusting it.
+
+    Args:
+        robot: the robot.
+        choice: of independent coordinates.
+        q: (n, nq).
+
+    Returns:
+        The Transmission.
+    """
     at = placed(robot, q)
     K = jacobian(robot, at)
     sizes = constants(robot).sizes[choice.dependent]
@@ -211,7 +252,16 @@ def transmission(robot: Robot, choice: Choice, q) -> Transmission:
 
 
 def require_regular(robot: Robot, choice: Choice, held: Transmission):
-    """Raise SingularConfigurationError where the dependent coordinates are not determined."""
+    """Refuse configurations at which the dependent coordinates are not determined.
+
+    Args:
+        robot: the robot.
+        choice: of independent coordinates.
+        held: the transmission at these configurations.
+
+    Raises:
+        SingularConfigurationError: at one of them at least.
+    """
     if not held.clearance.size or held.clearance.min() > SINGULAR:
         return
     worst = int(np.argmin(held.clearance))
@@ -239,7 +289,18 @@ def rate(robot: Robot, choice: Choice, held: Transmission, u, v, acceleration=No
 
 
 def accelerations(robot: Robot, choice: Choice, held: Transmission, v, a):
-    """All accelerations (n, nv) from velocities (n, nv) of closed loops and independent accelerations (n, ni)."""
+    """Accelerations of all joints of closed loops.
+
+    Args:
+        robot: the robot.
+        choice: of independent coordinates.
+        held: the transmission at these configurations.
+        v: (n, nv) velocities that keep the loops closed.
+        a: (n, ni) accelerations of the independent coordinates.
+
+    Returns:
+        (n, nv).
+    """
     bias = rate(robot, choice, held, v[..., None], v[..., None])
     return (held.gamma @ a[..., None] + bias)[..., 0]
 
