@@ -215,8 +215,6 @@ def _stacked(robot: Robot, layout: ParameterLayout, columns) -> np.ndarray:
 def _robot_states(robot: Robot, count: int):
     rng = np.random.default_rng(EXTRAS_SEED)
     q = rng.normal(size=(robot.nq, count))
-    for joint, where in zip(robot.joints, robot.q_slices, strict=True):
-        if joint.kind in ("spherical", "free"):
-            quaternion = q[where.stop - 4 : where.stop]
-            quaternion /= np.linalg.norm(quaternion, axis=0)
+    for where in robot.quaternions:
+        q[where] /= np.linalg.norm(q[where], axis=0)
     return q, rng.normal(size=(robot.nv, count)), rng.normal(size=(robot.nv, count))

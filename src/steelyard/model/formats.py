@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.errors import ModelError
-from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, sketch_urdf, urdf, urdf_write
+from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, urdf, urdf_geometry, urdf_write
 from steelyard.model.changes import Draft
 from steelyard.model.meshes import Piece
 from steelyard.model.references import allowed_folders, is_inside
@@ -56,8 +56,8 @@ FORMATS = (
         suffix=".urdf",
         roots=("robot",),
         load=urdf.load,
-        sketch=sketch_urdf.sketch,
-        pieces=urdf.pieces,
+        sketch=urdf.sketch,
+        pieces=urdf_geometry.pieces,
         edit=urdf_write.edited_copy,
         new=urdf_write.new_model,
         edit_inertials=urdf_write.edit_inertials,

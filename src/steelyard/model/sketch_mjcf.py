@@ -14,10 +14,10 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import solids
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.mjcf import body_name, compiled_rotation
+from steelyard.model.mjcf import body_name, compiled_rotation, joint_type
 from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
-from steelyard.model.sketch import FILE_RULES, Fault, Inertial, Joint, Part, Place, Reader, Shape, Sketch
+from steelyard.model.sketch import FILE_RULES, Fault, Inertial, Part, Place, Reader, Shape, Sketch, SketchJoint
 from steelyard.model.xml_edit import Document
 from steelyard.spatial import rotation_from_quaternion
 
@@ -113,9 +113,8 @@ def _shape(m, geom: int, places, home: Place) -> Shape | None:
     return Shape(place, role, found.vertices, found.faces, found.source)
 
 
-def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[Joint, ...]:
+def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[SketchJoint, ...]:
     """Joints of a compiled model with their limits, gears and armature."""
-    import mujoco
 
     gears, forces = _actuated(m)
     found = []
@@ -123,7 +122,7 @@ def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[Joi
         body = int(m.jnt_bodyid[joint])
         name = m.joint(joint).name or f"{parts[body - 1].name}_joint{joint - m.body_jntadr[body]}"
         place = places.get(name, replace(parts[body - 1].place, element=f"joint '{name}'"))
-        kind = mujoco.mjtJoint(m.jnt_type[joint]).name.removeprefix("mjJNT_").lower()
+        kind = joint_type(m, joint)
         limits = {}
         if m.jnt_limited[joint]:
             limits |= {"lower": float(m.jnt_range[joint, 0]), "upper": float(m.jnt_range[joint, 1])}
@@ -134,7 +133,7 @@ def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[Joi
         armature = float(m.dof_armature[m.jnt_dofadr[joint]])
         gear = gears.get(joint)
         required = () if gear is None else ("effort",)
-        found.append(Joint(name, place, kind, body - 1, limits, place, gear, armature, required_limits=required))
+        found.append(SketchJoint(name, place, kind, body - 1, limits, place, gear, armature, required_limits=required))
     return tuple(found)
 
 
@@ -325,7 +324,7 @@ def _joint_places(listed: list[Body], readers) -> dict[str, Place]:
     return found
 
 
-def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], tuple[Joint, ...]]:
+def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], tuple[SketchJoint, ...]]:
     """Parts as written, without geometry; used when MuJoCo compiles nothing."""
     parts, joints = [], []
     for number, (body, inertial) in enumerate(zip(listed, inertials, strict=True), 1):
@@ -338,10 +337,10 @@ def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], 
     return tuple(parts), tuple(joints)
 
 
-def _bare_joint(joint: Node, readers, body: str, i: int, part: int) -> Joint:
+def _bare_joint(joint: Node, readers, body: str, i: int, part: int) -> SketchJoint:
     name = joint.element.attributes.get("name") or f"{body}_joint{i}"
     kind = "free" if joint.element.tag == "freejoint" else joint.element.attributes.get("type", "hinge")
-    return Joint(name, readers[joint.document].place(joint.element, f"joint '{name}'"), kind, part, {})
+    return SketchJoint(name, readers[joint.document].place(joint.element, f"joint '{name}'"), kind, part, {})
 
 
 def pieces(path: Path, folders: tuple[Path, ...]) -> Iterator[Piece]:
