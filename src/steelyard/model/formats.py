@@ -25,9 +25,10 @@ class Format:
 
     name: as of `Source.format`. title, files: the model and its files in messages. suffix: of its files. roots: tags of
     the root element, that of a whole model first; section: an element that a whole model has below it, if any.
-    load: the strict reader. sketch: the tolerant one, of a document. pieces: geometry of all links.
-    edit: an edited copy of a robot's file; new: a new file of a robot; edit_inertials: a copy of a sketched file with
-    other inertials.
+    load: the strict reader. sketch: the tolerant one, of a document. pieces: geometry of all links. surroundings:
+    solids that hang on the world itself, such as tables and floors, as arguments of a geom in a specification of
+    MuJoCo, and a name. edit: an edited copy of a robot's file; new: a new file of a robot; edit_inertials: a copy of a
+    sketched file with other inertials.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Format:
     sketch: Callable[..., Sketch]
     pieces: Callable[[Path, tuple[Path, ...]], Iterator[Piece]]
     section: str | None = None
+    surroundings: Callable[[Path, tuple[Path, ...]], list[dict]] | None = None
     edit: Callable[[Robot, Robot, Path], Draft] | None = None
     new: Callable[[Robot, Path], Draft] | None = None
     edit_inertials: Callable[..., list[tuple[Path, bytes]]] | None = None
@@ -72,6 +74,7 @@ FORMATS = (
         load=mjcf.load,
         sketch=sketch_mjcf.sketch,
         pieces=sketch_mjcf.pieces,
+        surroundings=sketch_mjcf.surroundings,
         edit=mjcf_write.edited_copy,
         new=mjcf_new.new_model,
         edit_inertials=mjcf_write.edit_inertials,
@@ -165,6 +168,20 @@ def pieces(source: Source) -> Iterator[Piece]:
         An iterator of pieces.
     """
     return BY_NAME[source.format].pieces(source.path, source.folders)
+
+
+def surroundings(robot: Robot) -> list[dict]:
+    """Solids of a robot's file that hang on the world itself: tables, floors.
+
+    Args:
+        robot: the Robot; one without a file, or of a format that has none, has no surroundings.
+
+    Returns:
+        Name and arguments of each geom, as MuJoCo's specification wants them.
+    """
+    source = robot.source
+    known = None if source is None else BY_NAME[source.format].surroundings
+    return [] if known is None or source is None or not source.path.exists() else known(source.path, source.folders)
 
 
 def models_in(path) -> list[Path]:

@@ -24,7 +24,7 @@ from steelyard.spatial import rotation_from_quaternion
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """vertices: (n, 3) m in the frame of a body or geom; faces: (f, 3), None where only the hull is meant; source: mesh
+    """vertices: (n, 3) m in the frame of a geom; faces: (f, 3), None where only the hull is meant; source: mesh
     or kind and size, equal for equal geometry in the geom's frame.
     """
 
@@ -33,17 +33,8 @@ class Solid:
     source: str
 
 
-def geom_solid(m, geom: int) -> Solid | None:
-    """The solid of a geom of an MjModel m; None for planes, height fields and signed distance fields."""
-    found = geom_shape(m, geom)
-    if found is None:
-        return None
-    R, p = compiled_rotation(m.geom_quat[geom]), m.geom_pos[geom]
-    return Solid(found.vertices @ R.T + p, found.faces, found.source)
-
-
 def geom_shape(m, geom: int) -> Solid | None:
-    """The same with vertices in the frame of the geom."""
+    """The solid of a geom of an MjModel m; None for planes, height fields and signed distance fields."""
     import mujoco
 
     kind, size = mujoco.mjtGeom(m.geom_type[geom]), m.geom_size[geom]
@@ -105,12 +96,13 @@ def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[
 
 
 def _shape(m, geom: int, places, home: Place) -> Shape | None:
-    found = geom_solid(m, geom)
+    found = geom_shape(m, geom)
     if found is None:
         return None
+    vertices = found.vertices @ compiled_rotation(m.geom_quat[geom]).T + m.geom_pos[geom]
     place = places.get(body_name(m, m.geom_bodyid[geom]), (home, None))[0]
     role = "collision" if m.geom_contype[geom] or m.geom_conaffinity[geom] else "visual"
-    return Shape(place, role, found.vertices, found.faces, found.source)
+    return Shape(place, role, vertices, found.faces, found.source)
 
 
 def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[SketchJoint, ...]:
@@ -363,3 +355,25 @@ def pieces(path: Path, folders: tuple[Path, ...]) -> Iterator[Piece]:
         for role in roles:
             own = tuple(color.astype(float)) if role == "visual" else None
             yield Piece(link, role, R, p, (found.source,), found.vertices, found.faces, color=own)
+
+
+def surroundings(path: Path, folders: tuple[Path, ...]) -> list[dict]:
+    """Geoms that hang on the world itself and touch something, as MuJoCo's specification wants them; no height fields.
+
+    folders: in which files that the model names may lie.
+    """
+    import mujoco
+
+    m, _ = compile_file(path, folders)
+    found = []
+    for g in np.flatnonzero((m.geom_bodyid == 0) & ((m.geom_contype | m.geom_conaffinity) != 0)):
+        place = {"pos": m.geom_pos[g].copy(), "quat": m.geom_quat[g].copy()}
+        name = m.geom(int(g)).name or f"geom {g} of the world"
+        kind = mujoco.mjtGeom(int(m.geom_type[g]))
+        if kind == mujoco.mjtGeom.mjGEOM_MESH:
+            shape = geom_shape(m, g)
+            assert shape is not None  # of a mesh
+            found.append(place | {"name": name, "vertices": shape.vertices})
+        elif kind != mujoco.mjtGeom.mjGEOM_HFIELD:
+            found.append(place | {"name": name, "type": kind, "size": m.geom_size[g].copy()})
+    return found
