@@ -294,7 +294,7 @@ def _check_names(columns: str, engine: str, sums: str):
 
 def _check_rows(kinds: Iterable[str], layout: ParameterLayout, engine: str, sums: str):
     """Refuse engines and columns that rows of these kinds do not have."""
-    if engine in ("numba", "jax") and (sums == "qr" or "joints" not in kinds):
+    if engine not in ("auto", "numpy") and (sums == "qr" or "joints" not in kinds):
         raise OptionError(f"Engine '{engine}' makes Gram matrices of joint torques only; leave engine at 'auto'.")
     if (layout.extras or layout.rotor_names) and not set(kinds) <= set(OF_JOINTS):
         raise OptionError(

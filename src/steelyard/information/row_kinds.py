@@ -64,7 +64,7 @@ def refuse_for_loops(robot: Robot, kinds: tuple[str, ...], *, engine: str, rotor
         raise OptionError(f"rows: {about}; of it, {choices(OF_LOOPS)} can be used, and not {choices(untold)}.")
     if rotors:
         raise OptionError(f"rotors: {about}; leave rotors out, armature=True has their inertia at the motors.")
-    if engine in ("numba", "jax"):
+    if engine not in ("auto", "numpy"):
         raise OptionError(f"engine: {about}; engine '{engine}' is for trees. Leave it at 'auto'.")
 
 
