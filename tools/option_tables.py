@@ -45,7 +45,7 @@ MORE = {  # what the page says beside the help, in Markdown
     ("excite", "--preview"): "See [3D view](view.md).",
     ("excite", "--movie"): "Left out with the reason where nothing can be drawn.",
     ("report", "--out"): "For several results it gets a `summary.json` too; by default there is none for them.",
-    ("check", "--fix"): "`--fix=all` mends warnings too, `--fix=CODES` these rules' findings alone.",
+    ("check", "--fix"): "`--fix=all` repairs warnings too, `--fix=CODES` these rules' findings alone.",
     ("convert", "--json"): "It has `files`, `changed` and `notes`.",
     ("payload", "--method"): "`auto` is `density` with a shape, `geo` without.",
     ("payload", "--hand"): "Gravity's direction, too.",
@@ -135,7 +135,7 @@ def _schema(kind) -> dict:
         first, *rest = get_args(kind)
         size = {} if ... in rest else {"minItems": 1 + len(rest), "maxItems": 1 + len(rest)}
         return {"type": "array", "items": _schema(first)} | size
-    names = {bool: "boolean", float: "number", str: "string", dict: "object", NoneType: "null"}
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", NoneType: "null"}
     return {"type": names[kind]}
 
 

@@ -176,7 +176,7 @@ def _room(robot: Robot):
     lower, upper = robot.lower, robot.upper
     limited = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
     middle = np.where(limited, (np.where(limited, lower, 0) + np.where(limited, upper, 0)) / 2, 0.0)
-    widest = np.array([REACH[j.kind] for j in robot.free_joints])
+    widest = np.array([REACH["revolute" if j.turns else "prismatic"] for j in robot.free_joints])
     half = np.where(limited, LIMIT_SHARE * (np.where(limited, upper, 0) - np.where(limited, lower, 0)) / 2, widest)
     return middle, np.minimum(half, widest)
 

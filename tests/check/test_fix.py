@@ -1,4 +1,4 @@
-"""`--fix` mends errors; what may be right is mended when it is asked for by name, and not before."""
+"""`--fix` repairs errors; what may be right is repaired when it is asked for by name, and not before."""
 
 import mujoco
 import numpy as np
@@ -97,7 +97,7 @@ def test_words_on_the_command_line(model, tmp_path):
     path, out = model(URDF.replace(LINK, RIGHT["SY301"])), tmp_path / "fixed.urdf"
     done = run(path, "--fix", out)
     assert done.exit_code == 1
-    assert "not mended, because the model may be right: SY301 (--fix=all, or --fix=SY301)" in done.stdout
+    assert "not repaired, because the model may be right: SY301 (--fix=all, or --fix=SY301)" in done.stdout
     assert out.read_bytes() == path.read_bytes()
     assert run(path, "--fix=errors", "--out", out).exit_code == 1
     assert out.read_bytes() == path.read_bytes()

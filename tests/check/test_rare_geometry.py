@@ -6,8 +6,8 @@ from scipy.spatial.transform import Rotation
 
 from check.corpus.cases import HAND, LIMIT, TENSOR, URDF
 from steelyard import check
-from steelyard.check.bulk import bulk_of
-from steelyard.check.weigh import is_placeholder, weighed
+from steelyard.check.part_geometry import geometry_of
+from steelyard.check.shaped_inertials import is_placeholder, shaped_inertials
 from steelyard.inertia import to_com_inertia
 from steelyard.model import load
 from steelyard.model import read_sketch as scan
@@ -75,8 +75,8 @@ def test_axes_that_were_exchanged_and_turned_over(model):
     text = URDF.replace(TENSOR, stated).replace(BOX, BOX.replace('0.2"/>', '0.2" rpy="0.3 0.5 0.2"/>', 1))
     path = model(text)
     assert "the axes in the order xzy" in found(path, "SY304")[0].message
-    mended = check.repair(path, path.with_name("b.urdf"), fix="SY304")
-    np.testing.assert_allclose(mended.changes[0].after.tensor_in_part, own, atol=1e-9)
+    repaired = check.repair(path, path.with_name("b.urdf"), fix="SY304")
+    np.testing.assert_allclose(repaired.changes[0].after.tensor_in_part, own, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_grams_of_a_right_tensor_are_mended_alone(model):
 
 
 def test_a_filled_box_is_the_same_in_turned_axes(model):
-    """A negative mass is mended from the geometry, in the axes that the inertial has in the file."""
+    """A negative mass is repaired from the geometry, in the axes that the inertial has in the file."""
     text = URDF.replace(ARM, 'xyz="0 0 0.2" rpy="0.4 -0.3 0.8"').replace('<mass value="2"/>', '<mass value="-2"/>')
     path = model(text.replace("0.1 0.1 0.4", "0.1 0.2 0.4"))
     check.repair(path, out := path.with_name("b.urdf"))
@@ -184,25 +184,25 @@ def test_fixed_geometry_is_seen_from_the_part(model):
     at, turned = np.array([0.3, -0.1, 0.5]), [0.4, 0.7, -0.2]
     text = link(kind="fixed", parent="arm", at="0.3 -0.1 0.5", turned="0.4 0.7 -0.2", limit="")
     sketch = scan(model(text))
-    bulk = bulk_of(sketch, sketch.parts_by_name["more"])
+    geometry = geometry_of(sketch, sketch.parts_by_name["more"])
     R = Rotation.from_euler("xyz", turned).as_matrix()
     corners = np.array([[x, y, z] for x in (-0.05, 0.05) for y in (-0.05, 0.05) for z in (0.0, 0.4)])
     expected = (corners - at) @ R
-    assert all(np.abs(bulk.points - each).max(axis=1).min() < 1e-9 for each in expected)
+    assert all(np.abs(geometry.points - each).max(axis=1).min() < 1e-9 for each in expected)
 
 
 def test_a_turned_plate_is_thin(model):
     plate = BOX.replace('0.2"/>', '0.2" rpy="0.7 0.5 0"/>', 1).replace("0.1 0.1 0.4", "0.2 0.3 0.004")
     sketch = scan(model(URDF.replace(BOX, plate)))
-    bulk = bulk_of(sketch, sketch.parts_by_name["arm"])
-    assert bulk.thickness == pytest.approx(0.004, rel=1e-6)
-    assert bulk.solid[0] == pytest.approx(1000 * 0.2 * 0.3 * 0.004, rel=1e-6)
+    geometry = geometry_of(sketch, sketch.parts_by_name["arm"])
+    assert geometry.thickness == pytest.approx(0.004, rel=1e-6)
+    assert geometry.solid[0] == pytest.approx(1000 * 0.2 * 0.3 * 0.004, rel=1e-6)
 
 
 def test_excess_is_what_the_ellipsoid_does_not_hold(model):
     """tr(J Q) of a tensor about a centre off the middle, by hand (paper B, Theorem 4)."""
     sketch = scan(model(URDF.replace(ARM, 'xyz="0.04 0 0.35" rpy="0 0 0"').replace(TENSOR, tensor(0.03, 0.03, 0.03))))
-    (arm,) = [each for each in weighed(sketch) if each.name == "arm"]
+    (arm,) = [each for each in shaped_inertials(sketch) if each.name == "arm"]
     axes = 1.1 * np.sqrt(3) * np.array([0.05, 0.05, 0.2])
     second, away = np.full(3, 0.015) / 2, np.array([0.04, 0, 0.15])
     assert arm.excess == pytest.approx(np.sum((second + away**2) / axes**2) - 1, rel=1e-4)

@@ -11,7 +11,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.check import RULES
-from steelyard.check.bulk import THIN
+from steelyard.check.part_geometry import THIN
 from steelyard.diagnose import FATAL
 from steelyard.excite import Limits
 from steelyard.excite.thresholds import THRESHOLDS as EXCITE
@@ -21,7 +21,7 @@ from steelyard.log.automatic_cutoff import DISTORTS, SCATTER
 from steelyard.log.masks import SATURATED
 from steelyard.model import ENDLESS, ENDLESS_EFFORT
 from steelyard.model.references import HOMES, MARKERS
-from steelyard.model.sketch_urdf import LARGE
+from steelyard.model.urdf_geometry import LARGE
 from steelyard.pipeline.inspection import NOISY
 from steelyard.report.parameters import UNCERTAIN
 
@@ -141,5 +141,5 @@ def test_packages_are_marked_as_the_pages_say():
 def test_what_is_mended_on_demand_is_what_is_no_error():
     index = text("docs/check/index.md")
     for rule in RULES:
-        mended = "no" if not rule.repairs else "yes" if rule.severity == "error" else "on demand"
-        assert re.search(rf"^\| \[{rule.code}\].* \| {mended} \|$", index, flags=re.MULTILINE), rule.code
+        repaired = "no" if not rule.repairs else "yes" if rule.severity == "error" else "on demand"
+        assert re.search(rf"^\| \[{rule.code}\].* \| {repaired} \|$", index, flags=re.MULTILINE), rule.code

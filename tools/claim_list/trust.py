@@ -34,7 +34,7 @@ CLAIMS = (
         ("fuzzing/test_findings.py",),
         (
             Figure("executions", "Figures", ("all",), "executions", page="docs/evidence/fuzzing.md"),
-            Figure("findings, mended", "Figures", ("all",), "findings", page="docs/evidence/fuzzing.md"),
+            Figure("findings, repaired", "Figures", ("all",), "findings", page="docs/evidence/fuzzing.md"),
         ),
         ("docs/evidence/fuzzing.md",),
     ),

@@ -82,14 +82,14 @@ MUTANTS = (
         REACH,
     ),
     Mutant(
-        "a repair mends warnings, too",
+        "a repair repairs warnings, too",
         "check/catalog.py",
         'return lambda finding: finding.severity == "error"',
         'return lambda finding: finding.severity != "info"',
         ("check/test_fix.py",),
     ),
     Mutant(
-        "one code mends all of its part",
+        "one code repairs all of its part",
         "check/catalog.py",
         "return lambda finding: finding.code in codes",
         "return lambda finding: bool(codes)",

@@ -97,8 +97,8 @@ MUTANTS = (
     Mutant(
         "ball joint turns about its frame, not its anchor",
         "model/joint.py",
-        "p = anchor - rotate(R, anchor)",
-        "p = 0 * anchor",
+        "return R, anchor - rotate(R, anchor)",
+        "return R, 0 * anchor",
         ("model/test_joints.py",),
     ),
     Mutant(

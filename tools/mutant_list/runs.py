@@ -238,9 +238,9 @@ MUTANTS = (
     ),
     Mutant(
         "tests of a look not counted",
-        "fleet/changes.py",
-        "log_p = min(test.log_p for test, _, _ in results) + np.log(len(results) * share)",
-        "log_p = min(test.log_p for test, _, _ in results) + np.log(share)",
+        "fleet/evidence.py",
+        "np.log(len(tests) * looks)",
+        "np.log(looks)",
         ("fleet/test_statistics.py",),
     ),
     Mutant(

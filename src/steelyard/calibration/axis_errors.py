@@ -88,7 +88,7 @@ def _of_joint(joint, tilt: float, shift: float):
     if tilt:
         for e in across:
             yield f"tilt about {_word(e)}", np.concatenate([np.cross(anchor, e), e]), tilt
-    if shift and joint.kind == "revolute":
+    if shift and joint.turns:
         for e in across:
             yield f"shift along {_word(e)}", np.concatenate([e, np.zeros(3)]), shift
 

@@ -108,10 +108,9 @@ def axis_visibility(
 def _random_states(robot: Robot, rng, n: int):
     lower, upper = (np.where(np.isfinite(x), x, side * REACH) for x, side in ((robot.lower, -1), (robot.upper, 1)))
     q = lower + (upper - lower) * rng.uniform(size=(n, robot.nq))
-    for joint, where in zip(robot.joints, robot.q_slices, strict=True):
-        if joint.kind in ("spherical", "free"):
-            quaternion = rng.normal(size=(n, 4))
-            q[:, where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+    for where in robot.quaternions:
+        quaternion = rng.normal(size=(n, 4))
+        q[:, where] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
     return q, rng.normal(size=(n, robot.nv)), rng.normal(size=(n, robot.nv))
 
 

@@ -1,4 +1,4 @@
-"""The model linter: what is wrong with a URDF or MJCF file, where, why, and how to mend it."""
+"""The model linter: what is wrong with a URDF or MJCF file, where, why, and how to repair it."""
 
 from steelyard.check.catalog import RULES
 from steelyard.check.command_line import check_models

@@ -23,7 +23,7 @@ BY_CODE = {rule.code: rule for rule in RULES}
 
 
 ERRORS, ALL = "errors", "all"
-"""What a repair mends: findings of severity error, by default, or of any."""
+"""What is repaired: findings of severity error, by default, or of any."""
 
 
 def selected(select=(), ignore=()) -> tuple[Rule, ...]:
@@ -38,10 +38,10 @@ def selected(select=(), ignore=()) -> tuple[Rule, ...]:
     return tuple(rule for rule in chosen if not (ignore and rule.code.startswith(tuple(ignore))))
 
 
-def mendable(what) -> Callable[[Finding], bool]:
-    """Whether a repair mends a finding. what: "errors", "all", or codes and beginnings of codes, whatever the severity.
+def repairable(what) -> Callable[[Finding], bool]:
+    """Whether a finding is to be repaired. what: "errors", "all", or codes and beginnings of codes of any severity.
 
-    A warning may be about a right model that is drawn in part, so it is mended only when asked for.
+    A warning may be about a right model that is drawn in part, so it is repaired only when asked for.
     Raises OptionError for an unknown word or code.
     """
     if what == ERRORS:

@@ -30,9 +30,10 @@ def check_models(
     """Check models and print what is wrong; returns the exit code.
 
     paths: model files and folders of models. fix: file for the repaired copy of the one model, or a folder for the
-    copies of several, with errors mended; or what is mended ("errors", "all", or rule codes with commas), and then out:
-    that file or folder. format: text, json, sarif or markdown, on standard output; colours only on a terminal. select,
-    ignore: rule codes or their beginnings. folders: as of `run`. strict: findings of severity info fail too.
+    copies of several, with errors repaired; or what is repaired ("errors", "all", or rule codes with commas), and
+    then out: that file or folder. format: text, json, sarif or markdown, on standard output; colours only on a
+    terminal. select, ignore: rule codes or their beginnings. folders: as of `run`. strict: findings of severity info
+    fail too.
     Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked:
     the reason is one line on standard error, and the other models are checked all the same.
     """
@@ -70,17 +71,17 @@ def check_models(
 
 
 def _repair_of(fix, out) -> tuple[str | tuple[str, ...], Path | None]:
-    """What is mended, and where the copies go; None for no repair. Raises OptionError where one of them is not said."""
+    """What is repaired, and where the copies go; None for no repair. Raises OptionError where one is missing."""
     words = tuple(word.strip() for word in str(fix or "").split(","))
     if fix in (ERRORS, ALL) or all(any(word and code.startswith(word) for code in BY_CODE) for word in words):
         if out is None:
-            raise OptionError(f"--fix={fix} says what to mend; say where the copy goes with --out OUT.")
+            raise OptionError(f"--fix={fix} says what to repair; say where the copy goes with --out OUT.")
         return (fix if fix in (ERRORS, ALL) else words), Path(out)
     if out is None:
         return ERRORS, None if fix is None else Path(fix)
     if fix is None:
         return ERRORS, Path(out)
-    raise OptionError(f"--fix={fix} does not say what to mend; with --out say errors, all, or rule codes with commas.")
+    raise OptionError(f"--fix={fix} says nothing to repair; with --out say errors, all, or rule codes with commas.")
 
 
 def _models(given: Sequence[Path], errors: list[str]) -> list[tuple[Path, Path]]:

@@ -45,7 +45,7 @@ def page(rule: Rule) -> str:
     repairs = rule.repairs or "Not repaired: the right value cannot be known from the model."
     if rule.repairs and rule.severity != "error":
         repairs += f" Only on demand: `--fix=all` or `--fix={rule.code}`."
-    lines += ["## How `--fix` mends it", "", repairs, "", "[All rules](index.md)", ""]
+    lines += ["## How `--fix` repairs it", "", repairs, "", "[All rules](index.md)", ""]
     return "\n".join(lines)
 
 
@@ -58,11 +58,11 @@ def index() -> str:
         "",
     ]
     for prefix, title in FAMILIES.items():
-        lines += [f"## {title}", "", "| code | name | severity | what | mended |", "|---|---|---|---|---|"]
+        lines += [f"## {title}", "", "| code | name | severity | what | repaired |", "|---|---|---|---|---|"]
         for rule in (r for r in RULES if r.code.startswith(prefix)):
-            mended = "no" if not rule.repairs else "yes" if rule.severity == "error" else "on demand"
+            repaired = "no" if not rule.repairs else "yes" if rule.severity == "error" else "on demand"
             lines.append(
-                f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {rule.title}. | {mended} |"
+                f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {rule.title}. | {repaired} |"
             )
         lines.append("")
     return "\n".join(lines)

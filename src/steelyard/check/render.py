@@ -102,7 +102,7 @@ def count_line(findings: Findings) -> str:
 
 def repair_lines(repair: Repair) -> list[str]:
     """Every change with its numbers before and after, and the effect on joint torques."""
-    lines = [f"{repair.source} -> {repair.path}: {len(repair.changes)} inertials mended"]
+    lines = [f"{repair.source} -> {repair.path}: {len(repair.changes)} inertials repaired"]
     for name, change in zip(repair.names, repair.changes, strict=True):
         lines.append(f"  {name} ({', '.join(change.codes)}): {'; '.join(change.how)}")
         lines += [
@@ -117,7 +117,7 @@ def repair_lines(repair: Repair) -> list[str]:
             )
     if repair.left:
         codes = ",".join(repair.left)
-        lines.append(f"  not mended, because the model may be right: {codes} (--fix=all, or --fix={codes})")
+        lines.append(f"  not repaired, because the model may be right: {codes} (--fix=all, or --fix={codes})")
     left = repair.remaining.counts
     lines.append(f"  a second check finds {left['error']} errors, {left['warning']} warnings, {left['info']} notes")
     return lines

@@ -1,4 +1,4 @@
-"""Repair: a copy of the model with mended inertials, verified before it appears."""
+"""Repair: a copy of the model with repaired inertials, verified before it appears."""
 
 import os
 from collections.abc import Iterable
@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import storage
-from steelyard.check.catalog import BY_CODE, ERRORS, mendable, selected
+from steelyard.check.catalog import BY_CODE, ERRORS, repairable, selected
 from steelyard.check.findings import Findings
+from steelyard.check.inertial_repair import Change, repair_inertials
 from steelyard.check.linter import look
-from steelyard.check.mend import Change, mend
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
 from steelyard.model import Inertial, Robot, Sketch, allowed_folders, edit_inertials, load, read_sketch
@@ -48,10 +48,9 @@ def _motions(robot: Robot):
     rng = np.random.default_rng(0)
     lower, upper = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
     q = rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), size=(SAMPLES, robot.nq))
-    for joint, where in zip(robot.joints, robot.q_slices, strict=True):
-        if joint.kind in ("spherical", "free"):
-            quaternion = rng.normal(size=(SAMPLES, 4))
-            q[:, where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+    for where in robot.quaternions:
+        quaternion = rng.normal(size=(SAMPLES, 4))
+        q[:, where] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
     return q, rng.normal(size=(SAMPLES, robot.nv)), rng.normal(size=(SAMPLES, robot.nv))
 
 
@@ -62,7 +61,7 @@ SAME = 1e-9  # relative; decimals of an orientation leave rounding
 class Repair:
     """What was written.
 
-    source, path: the model and its repaired copy. files: every file written. changes: one a mended link, its name in
+    source, path: the model and its repaired copy. files: every file written. changes: one a repaired link, its name in
     `names`. effects: torques before and after a degree of freedom, None when the source cannot be used as a robot.
     remaining: what a second check still finds.
     """
@@ -77,16 +76,16 @@ class Repair:
 
     @property
     def left(self) -> tuple[str, ...]:
-        """Codes of findings that remain and that a repair asked for them would mend."""
+        """Codes of findings that remain and that a repair asked for them would repair."""
         return tuple(code for code in self.remaining.codes if BY_CODE[code].repairs)
 
 
 def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=(), folders=()) -> Repair:
     """Write a repaired copy of a model to `out`; the file itself is never changed, all else in it stays byte for byte.
 
-    fix: what is mended: "errors", which no body can have; "all", warnings too, which a right model may have (a
+    fix: what is repaired: "errors", which no body can have; "all", warnings too, which a right model may have (a
     counterweight that is not drawn); or rule codes and beginnings of codes. select, ignore: rules that look, as for
-    `run`, and so are folders. A copy without changes is written when nothing can be mended. Raises ModelError, with
+    `run`, and so are folders. A copy without changes is written when nothing can be repaired. Raises ModelError, with
     nothing written, for an unreadable model and for a result that does not read back as planned.
     """
     path, out = Path(path).absolute(), Path(out).absolute()
@@ -95,13 +94,13 @@ def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=()
     if os.path.exists(out) and out.samefile(path):  # noqa: PTH110
         raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
     rules = selected(select, ignore)
-    wanted = mendable(fix)
+    wanted = repairable(fix)
     allowed = allowed_folders(path, folders)
     sketch = read_sketch(path, folders=folders)
-    mended, changes = mend(sketch, rules, wanted)
+    repaired, changes = repair_inertials(sketch, rules, wanted)
     _require_written(sketch, changes)
     inertials = {index: change.after for index, change in changes.items()}
-    files = _write(sketch, mended, inertials, out, allowed)
+    files = _write(sketch, repaired, inertials, out, allowed)
     remaining = look(read_sketch(out, folders=allowed), rules)
     names = tuple(sketch.parts[i].name for i in changes)
     effects = effect(path, out, allowed) if changes else ()
@@ -123,7 +122,7 @@ def _require_written(sketch: Sketch, changes: dict[int, Change]):
             )
 
 
-def _write(sketch: Sketch, mended: Sketch, inertials: dict[int, Inertial], out: Path, folders) -> tuple[Path, ...]:
+def _write(sketch: Sketch, repaired: Sketch, inertials: dict[int, Inertial], out: Path, folders) -> tuple[Path, ...]:
     final = edit_inertials(sketch, inertials, out, folders)
     try:
         with storage.folders_above(out), storage.temporary_files() as temporary:
@@ -131,7 +130,7 @@ def _write(sketch: Sketch, mended: Sketch, inertials: dict[int, Inertial], out: 
             for name, content in edit_inertials(sketch, inertials, trial, folders):
                 temporary.append(name)
                 name.write_bytes(content)
-            _verify(mended, read_sketch(trial, meshes=False, folders=folders), out)
+            _verify(repaired, read_sketch(trial, meshes=False, folders=folders), out)
             for (target, content), name in zip(final, temporary, strict=True):
                 name.write_bytes(content)
                 name.replace(target)

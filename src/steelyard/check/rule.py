@@ -21,7 +21,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Rule:
-    """code, name and default severity are stable. repairs: how `fix` mends it ("" when it does not)."""
+    """code, name and default severity are stable. repairs: how `fix` repairs it ("" when it does not)."""
 
     code: str
     name: str

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.check.bulk import bulk_of
+from steelyard.check.part_geometry import geometry_of
 from steelyard.check.rule import Hit, reported, rule
 from steelyard.model import Sketch
 
@@ -76,9 +76,9 @@ def mesh_scale(sketch: Sketch) -> Iterator[Hit]:
     Remedy: Add the scale, or export in metres.
     """
     for index, part in enumerate(sketch.parts):
-        bulk = bulk_of(sketch, index) if part.shapes and part.moves else None
-        if bulk is not None and np.ptp(bulk.points, axis=0).max() > LARGEST:
-            size = " x ".join(f"{x:.3g}" for x in np.ptp(bulk.points, axis=0))
+        geometry = geometry_of(sketch, index) if part.shapes and part.moves else None
+        if geometry is not None and np.ptp(geometry.points, axis=0).max() > LARGEST:
+            size = " x ".join(f"{x:.3g}" for x in np.ptp(geometry.points, axis=0))
             message = f"{sketch.word} '{part.name}' has geometry of {size} m; a mesh in millimetres?"
             yield Hit(part.shapes[0].place, message, 'Add scale="0.001 0.001 0.001", or export in metres.')
 

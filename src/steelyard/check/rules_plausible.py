@@ -6,16 +6,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.check.rule import Hit, rule
-from steelyard.check.weigh import (
+from steelyard.check.shaped_inertials import (
     DENSE,
     LIGHT,
     SOLID,
     com_in_millimetres,
     in_grams,
     is_placeholder,
+    shaped_inertials,
     tensor_in_grams,
     tensor_in_millimetres,
-    weighed,
 )
 from steelyard.model import Sketch
 
@@ -30,9 +30,9 @@ def density(sketch: Sketch) -> Iterator[Hit]:
         <mass value="50"/>  on a link that is a box of 5 cm
     Remedy: Check mass in kg and mesh scale.
     """
-    for w in weighed(sketch):
+    for w in shaped_inertials(sketch):
         whole = sketch.cluster_mass[sketch.carrier[w.index]]
-        dense = w.density > DENSE and w.bulk.thickness > SOLID and not in_grams(w)
+        dense = w.density > DENSE and w.geometry.thickness > SOLID and not in_grams(w)
         if dense or whole / w.volume < LIGHT:
             message = f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg in a hull of {w.volume:.3g} m^3"
             yield Hit(
@@ -50,7 +50,7 @@ def millimetres(sketch: Sketch) -> Iterator[Hit]:
         <inertia ixx="2500" .../>  for a part of 1 kg and 0.1 m
     Remedy: Divide the tensor by 1e6, the centre of mass by 1e3.
     """
-    known = {w.index: w for w in weighed(sketch)}
+    known = {w.index: w for w in shaped_inertials(sketch)}
     for index, part, inertial in sketch.stated():
         if not inertial.usable or not sketch.matters(index):
             continue
@@ -74,7 +74,7 @@ def grams(sketch: Sketch) -> Iterator[Hit]:
         <mass value="350"/>  for a part of 350 g
     Remedy: Divide by 1000.
     """
-    for w in weighed(sketch):
+    for w in shaped_inertials(sketch):
         if in_grams(w):
             message = (
                 f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg, a density of {w.density:.3g} kg/m^3; g for kg?"

@@ -5,9 +5,9 @@ from itertools import product
 
 import numpy as np
 
-from steelyard.check.bulk import bulk_of
+from steelyard.check.part_geometry import geometry_of
 from steelyard.check.rule import Hit, rule
-from steelyard.check.weigh import Weighed, is_placeholder, unit_error, weighed
+from steelyard.check.shaped_inertials import ShapedInertial, is_placeholder, shaped_inertials, unit_error
 from steelyard.model import Sketch
 
 OUTSIDE = 0.15  # of the hull's diagonal that a centre of mass may lie outside
@@ -31,11 +31,11 @@ def com_outside(sketch: Sketch) -> Iterator[Hit]:
         <inertial><origin xyz="0 0 5"/>...  on a link whose mesh is 0.3 m long
     Remedy: Express the centre of mass in the link's frame, in metres.
     """
-    for w in weighed(sketch):
-        if w.outside > max(OUTSIDE * w.bulk.diagonal, OUTSIDE_LEAST):
+    for w in shaped_inertials(sketch):
+        if w.outside > max(OUTSIDE * w.geometry.diagonal, OUTSIDE_LEAST):
             message = (
                 f"{sketch.word} '{w.name}': centre of mass ({_vector(w.inertial.com)}) m is {w.outside:.3g} m outside "
-                f"its geometry, which has a diagonal of {w.bulk.diagonal:.3g} m."
+                f"its geometry, which has a diagonal of {w.geometry.diagonal:.3g} m."
             )
             severity = "info" if _in_parent(sketch, w) and w.inertial.com.any() else None
             yield Hit(w.inertial.place, message, "Express the centre of mass in the link's frame, in metres.", severity)
@@ -56,7 +56,7 @@ def too_spread(sketch: Sketch) -> Iterator[Hit]:
         <mass value="1"/><inertia ixx="0.5" .../>  on a link of 0.2 m
     Remedy: Check units and the reference point of the tensor: URDF and MJCF want it about the centre of mass.
     """
-    for w in weighed(sketch):
+    for w in shaped_inertials(sketch):
         explained = unit_error(w) or is_placeholder(w.inertial) or wrong_point(w) is not None
         if w.excess > EXCESS and not explained:
             message = (
@@ -76,7 +76,7 @@ def too_concentrated(sketch: Sketch) -> Iterator[Hit]:
         <mass value="3"/><inertia ixx="1e-6" iyy="1e-6" izz="1e-6"/>  on a link of 0.5 m
     Remedy: Check units; replace a placeholder by the tensor from CAD.
     """
-    for w in weighed(sketch):
+    for w in shaped_inertials(sketch):
         if 0 < w.gyration < CONCENTRATED:
             message = (
                 f"{sketch.word} '{w.name}': its inertia is {w.gyration:.2g} times that of its geometry filled "
@@ -95,7 +95,7 @@ def wrong_axes(sketch: Sketch) -> Iterator[Hit]:
         ixy = +0.02 for a part whose mesh has -0.02
     Remedy: Express the tensor in the axes of the inertial's frame, with products of inertia as -∫xy dm.
     """
-    for w in weighed(sketch):
+    for w in shaped_inertials(sketch):
         better = other_axes(w)
         if better is not None:
             how, _ = better
@@ -113,20 +113,20 @@ def wrong_point_rule(sketch: Sketch) -> Iterator[Hit]:
         A rod of 1 m with its origin at one end and ixx = m/3 instead of m/12
     Remedy: Choose "at the centre of mass, aligned with the output frame" in the CAD dialog.
     """
-    for w in weighed(sketch):
+    for w in shaped_inertials(sketch):
         if wrong_point(w) is not None:
             message = f"{sketch.word} '{w.name}': the tensor fits its geometry only when taken about the link's origin."
             yield Hit(w.inertial.place, message, "State the tensor about the centre of mass.")
 
 
-def _in_parent(sketch: Sketch, w: Weighed) -> bool:
+def _in_parent(sketch: Sketch, w: ShapedInertial) -> bool:
     """Whether the centre of mass lies in the hull of the rigid body that carries the part, at the zero position."""
     carrier = sketch.parts[sketch.carrier[w.index]]
-    bulk = None if carrier.parent is None else bulk_of(sketch, carrier.parent)
-    if bulk is None or bulk.hull is None:
+    geometry = None if carrier.parent is None else geometry_of(sketch, carrier.parent)
+    if geometry is None or geometry.hull is None:
         return False
     R, p = sketch.placed[w.index]
-    return bulk.outside(carrier.rotation @ (R @ w.inertial.com + p) + carrier.position) <= 0
+    return geometry.outside(carrier.rotation @ (R @ w.inertial.com + p) + carrier.position) <= 0
 
 
 def difference(a: np.ndarray, b: np.ndarray) -> float:
@@ -134,7 +134,7 @@ def difference(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.linalg.norm(a - b) / max(np.linalg.norm(a), np.linalg.norm(b)))
 
 
-def other_axes(w: Weighed) -> tuple[str, np.ndarray] | None:
+def other_axes(w: ShapedInertial) -> tuple[str, np.ndarray] | None:
     """How to turn the tensor so that it fits, and the tensor (3, 3) in the part's axes; None when it is fine as it is.
 
     The size is left out of the comparison: hollow parts are alike in shape, not in size.
@@ -165,7 +165,7 @@ def _turned(tensor: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
             yield f"the axes in the order {names}", P @ tensor @ P.T
 
 
-def wrong_point(w: Weighed) -> np.ndarray | None:
+def wrong_point(w: ShapedInertial) -> np.ndarray | None:
     """The tensor (3, 3) about the centre of mass if the stated one is about the origin, else None."""
     solid = w.solid_tensor
     if solid is None or not w.centred or unit_error(w):

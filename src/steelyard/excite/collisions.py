@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from steelyard.dynamics import Motion, tree
-from steelyard.excite.hulls import corners_of, solids_of, surroundings
+from steelyard.excite.hulls import corners_of, solids_of
 from steelyard.excite.limits import Bounds, Limits
 from steelyard.excite.thresholds import THRESHOLDS
-from steelyard.model import WORLD, Robot, captured_warnings, mjcf_text, to_mujoco
+from steelyard.model import WORLD, Robot, captured_warnings, mjcf_text, surroundings, to_mujoco
 
 FLOOR = -2  # body number of the floor
 STATIC = "standing still"  # bodies that carry the geometry of the base and of what is around

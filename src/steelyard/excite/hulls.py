@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.model import Robot, compile_file, read_sketch
+from steelyard.model import Robot, read_sketch
 
 FEW_CORNERS = 4  # vertices of the least solid
 
@@ -51,26 +51,6 @@ def _carriers(parts) -> set[int]:
         while at is not None:
             found.add(at)
             at = parts[at].parent
-    return found
-
-
-def surroundings(robot: Robot) -> list[dict]:
-    """Geoms of an MJCF file that hang on the world itself, as MuJoCo's specification wants them: tables, floors."""
-    import mujoco
-
-    if robot.source is None or robot.source.format != "mjcf" or not robot.source.path.exists():
-        return []
-    m, _ = compile_file(robot.source.path, robot.source.folders)
-    found = []
-    for g in np.flatnonzero((m.geom_bodyid == 0) & ((m.geom_contype | m.geom_conaffinity) != 0)):
-        place = {"pos": m.geom_pos[g].copy(), "quat": m.geom_quat[g].copy()}
-        name = m.geom(int(g)).name or f"geom {g} of the world"
-        if m.geom_type[g] == mujoco.mjtGeom.mjGEOM_MESH:
-            first, count = m.mesh_vertadr[m.geom_dataid[g]], m.mesh_vertnum[m.geom_dataid[g]]
-            found.append(place | {"name": name, "vertices": m.mesh_vert[first : first + count].copy()})
-        elif m.geom_type[g] != mujoco.mjtGeom.mjGEOM_HFIELD:
-            kind = mujoco.mjtGeom(int(m.geom_type[g]))
-            found.append(place | {"name": name, "type": kind, "size": m.geom_size[g].copy()})
     return found
 
 

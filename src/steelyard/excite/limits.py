@@ -117,7 +117,7 @@ def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None)
     owners = [j for j in robot.free_joints for _ in range(j.nv)]
     still = np.array([j.name in locked for j in owners])
     _require_single(owners, still)
-    kinds = [j.kind if j.nq == 1 else "revolute" for j in owners]
+    kinds = ["revolute" if j.turns else "prismatic" for j in owners]
     scalar = np.array([robot.scalar_positions.get(i, -1) for i in range(robot.nv)], dtype=int)
     pose = robot.neutral if rest is None else _pose(robot, rest, scalar)
     held, own, own_velocity = pose[np.maximum(scalar, 0)], _own_limits(robot, scalar), _own_velocity(robot)

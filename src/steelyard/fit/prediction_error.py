@@ -172,7 +172,7 @@ def ordinary_use(robot: Robot, logs: Sequence[Log], **columns) -> Information | 
     picked = rng.integers(len(whole["q"]), size=SAMPLES)
     q, v, a = (whole[key][picked] for key in ("q", "v", "a"))
     places = robot.scalar_positions
-    slides = [joint.kind == "prismatic" for joint in robot.free_joints for _ in range(joint.nv)]
+    slides = [not joint.turns for joint in robot.free_joints for _ in range(joint.nv)]
     rms = {key: np.sqrt(np.mean(whole[key] ** 2, axis=0)) for key in ("v", "a")}
     for dof, at in places.items():
         alike = [other for other in places if slides[other] == slides[dof]]

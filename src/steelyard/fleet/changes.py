@@ -13,14 +13,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.fleet.causes import Cause
-from steelyard.fleet.evidence import Evidence, Explained, change_along, extra_variance, marginal, score_test
+from steelyard.fleet.evidence import (
+    Evidence,
+    Explained,
+    chance,
+    change_along,
+    extra_variance,
+    marginal,
+    probability,
+    rivals,
+    score_test,
+)
 
 STEP, DRIFT = "step", "drift"
 LATEST = 12  # runs back to which a look searches for a step
 DRIFTING = 4  # runs that a drift needs
-LEAST_LOG = -700.0  # smaller probabilities are told as this
 EFFICIENCY = 0.37  # of a variance by the median of squares, over one by their mean
-RIVAL = np.log(100.0)  # causes whose probability is no more than a hundred times the best's are named beside it
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +102,12 @@ def _look(both, times, start: int, causes, share: float, false_alarm: float, spr
         results += [
             (score_test(change, cause, noise=noise, spread_degrees=spread_degrees), shape, first) for cause in causes
         ]
-    log_p = min(test.log_p for test, _, _ in results) + np.log(len(results) * share)
+    log_p = chance([test for test, _, _ in results], share)
     if log_p > np.log(false_alarm):
         return None
     best, shape, first = min(results, key=lambda result: result[0].log_fit)
-    near = [t.cause for t, s, k in results if (s, k) == (shape, first) and t.log_fit < best.log_fit + RIVAL]
-    rivals = tuple(cause for cause in near if cause is not best.cause and cause.place)
-    return Alarm(first, n, shape, best, rivals, float(np.exp(max(log_p, LEAST_LOG))))
+    alike = (test for test, *place in results if place == [shape, first])
+    return Alarm(first, n, shape, best, rivals(best, alike), probability(log_p))
 
 
 def _step(length: int, place: int) -> np.ndarray:

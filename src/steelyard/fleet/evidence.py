@@ -9,7 +9,7 @@ c = 0. Steps have u in {0, 1}, drifts u = time (Rao 1973, 6e; Basseville and Nik
 are included. What varies beyond noise is estimated by medians, which a minority of changes cannot move.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,8 @@ MANY, TINY = 1e4, 1e-290  # degrees below from which F is chi-square; probabilit
 FAR = 600.0  # half of a chi-square beyond which its tail is taken from the asymptotic series
 HALF = 0.45493642311957  # median of a chi-square with one degree of freedom
 STEPS = 60  # bisections
+LEAST_LOG = -700.0  # smaller probabilities are told as this
+RIVAL = np.log(100.0)  # causes whose probability is no more than a hundred times the best's are named beside it
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,12 +119,9 @@ def score_test(
     """
     H = cause.directions
     V, U = H.T @ change.precision @ H, H.T @ change.score
-    scale, values, vectors = _spectrum(V)
-    keep = values > SEEN * max(values[-1], np.finfo(float).tiny)
-    root = scale[:, None] * vectors[:, keep] / np.sqrt(values[keep])
+    root, lost = _inverse_root(V)
     z = root.T @ U
-    statistic, degrees = float(z @ z), int(keep.sum())
-    lost = np.linalg.norm(vectors[:, ~keep], axis=1) > MIXED
+    statistic, degrees = float(z @ z), root.shape[1]
     amount, deviation = root @ z, np.linalg.norm(root, axis=1)
     amount, deviation = np.where(lost, np.nan, amount), np.where(lost, np.nan, deviation)
     below = np.inf
@@ -154,27 +153,41 @@ def log_tail(statistic: float, degrees: int, below: float = np.inf) -> float:
 
 def pseudo_inverse(precision) -> np.ndarray:
     """Inverse of a precision (r, r) on what it sees, zero elsewhere; well scaled whatever the units."""
-    scale, values, vectors = _spectrum(precision)
-    keep = values > SEEN * max(values[-1], np.finfo(float).tiny)
-    root = scale[:, None] * vectors[:, keep] / np.sqrt(values[keep])
+    root, _ = _inverse_root(precision)
     return root @ root.T
 
 
 def marginal(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
     """Estimates and variances (r,) of each base parameter; infinite variance where it is not seen."""
-    scale, values, vectors = _spectrum(evidence.precision)
-    keep = values > SEEN * max(values[-1], np.finfo(float).tiny)
-    root = scale[:, None] * vectors[:, keep] / np.sqrt(values[keep])
-    lost = np.linalg.norm(vectors[:, ~keep], axis=1) > MIXED
+    root, lost = _inverse_root(evidence.precision)
     return root @ (root.T @ evidence.moment), np.where(lost, np.inf, np.sum(root**2, axis=1))
 
 
-def _spectrum(matrix):
-    """Scales (r,), eigenvalues and vectors of a symmetric matrix brought to a unit diagonal."""
+def _inverse_root(matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Root R (r, k) of the inverse `R R^T` of a symmetric matrix on the k directions that it sees, well scaled whatever
+    the units; and (r,) which entries are lost in directions that it does not see."""
     diagonal = np.diag(matrix)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(scale[:, None] * matrix * scale)
-    return scale, values, vectors
+    seen = values > SEEN * max(values[-1], np.finfo(float).tiny)
+    root = scale[:, None] * vectors[:, seen] / np.sqrt(values[seen])
+    return root, np.linalg.norm(vectors[:, ~seen], axis=1) > MIXED
+
+
+def chance(tests: Sequence[Explained], looks: float) -> float:
+    """Logarithm of the probability that the clearest of these tests is chance, among `looks` times as many."""
+    return min(test.log_p for test in tests) + np.log(len(tests) * looks)
+
+
+def probability(log_p: float) -> float:
+    """A probability that JSON can hold, of its logarithm."""
+    return float(np.exp(max(log_p, LEAST_LOG)))
+
+
+def rivals(best: Explained, tests: Iterable[Explained]) -> tuple[Cause, ...]:
+    """Causes that explain nearly as much as the best one."""
+    near = (test.cause for test in tests if test.log_fit < best.log_fit + RIVAL)
+    return tuple(cause for cause in near if cause is not best.cause and cause.place)
 
 
 def extra_variance(distance, variance, times: float = 1.0) -> np.ndarray:

@@ -1,15 +1,16 @@
-"""What is shown of a fleet: its files, together or not at all; its tables on the terminal; its page.
+"""What is shown of a fleet: its files, together or not at all; its tables on the terminal and on a page of its own.
 
 The page has no scripts and needs no network; every number on it is of the summary, and drawings stand beside theirs.
 """
 
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from steelyard.fleet.fleet_models import Fits
@@ -17,13 +18,13 @@ from steelyard.fleet.fleet_study import Study
 from steelyard.fleet.fleet_summary import summary
 from steelyard.information import save_information
 from steelyard.model import save
-from steelyard.report import staged
+from steelyard.report import Part, Section, Sheet, View, number, page, percent, rich_table, share, sheet, size, staged
 
 MODELS = "models"
 SUMMARY, REPORT, SUMS = "fleet.json", "fleet.html", "information.npz"
 MOST = 20  # rows of a table on the terminal; the page and fleet.json have all
 WIDTH, HEIGHT, LEFT, PAD = 460, 150, 8, 14  # of a drawing on the page
-DIGITS = 4
+TEXT, WRAP = "text", "wrap"  # kinds of columns
 
 
 def write(study: Study, fits: Fits, out) -> dict:
@@ -44,7 +45,7 @@ def write(study: Study, fits: Fits, out) -> dict:
         found = summary(study, fits, files=[*files, SUMS, SUMMARY, REPORT]) | {"out": str(out)}
         text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
         (stage / SUMMARY).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-        (stage / REPORT).write_text(page(found), encoding="utf-8", errors="backslashreplace")
+        (stage / REPORT).write_text(page(view(found)), encoding="utf-8", errors="backslashreplace")
     return found
 
 
@@ -65,19 +66,19 @@ def _members(fits: Fits, stage: Path, model: Path):
 
 def overview(found: dict) -> Group:
     """What `steelyard fleet` prints, from a summary."""
-    samples, work = found["samples"], found["work"]
+    work = found["work"]
     lines = [
         Text(headline(found), style="bold"),
         Text(
-            f"{found['runs']} runs of {len(found['robots'])} robots: {samples['read']} samples read, "
-            f"{samples['fitted']} fitted, {samples['held']} held out; {work['computed']} computed, {work['reused']} "
-            f"reused, on {work['where']}."
+            f"{found['runs']} runs of {len(found['robots'])} robots: {_samples(found)}; {work['computed']} computed, "
+            f"{work['reused']} reused, on {work['where']}."
         ),
         Text(errors(found)),
     ]
-    for table in (change_table(found), outlier_table(found), motion_table(found), failure_table(found)):
-        if table.row_count:
-            lines += [Text(), table]
+    for each in (change_sheet(found), outlier_sheet(found), motion_sheet(found), failure_sheet(found)):
+        if each.rows:
+            more = f" {len(each.rows) - MOST} more are in the report." if len(each.rows) > MOST else ""
+            lines += [Text(), rich_table(replace(each, caption=each.caption + more, rows=each.rows[:MOST]))]
     if found["notes"]:
         lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in found["notes"])]
     if found["files"]:
@@ -87,7 +88,15 @@ def overview(found: dict) -> Group:
     return Group(*lines)
 
 
+def has_findings(found: dict) -> bool:
+    """Whether anything was found that a person should see."""
+    robots = found["robots"]
+    told = any(robot["changes"] or robot["outlier"] or robot["needs_motion"] for robot in robots)
+    return told or bool(found["failures"] or found["silent"])
+
+
 def headline(found: dict) -> str:
+    """How many robots changed, stand out and need a motion, and how many logs failed."""
     changed = sum(bool(robot["changes"]) for robot in found["robots"])
     apart = sum(robot["outlier"] is not None for robot in found["robots"])
     needy = sum(robot["needs_motion"] for robot in found["robots"]) + len(found["silent"])
@@ -105,102 +114,188 @@ def errors(found: dict) -> str:
     held = found["held_out"]
     if held["own"] is None:
         return "No robot could be fitted on its own."
-    given, fleet, own = (f"{100 * held[name]:.2g} %" for name in ("given", "fleet", "own"))
+    given, fleet, own = (percent(held[name]) for name in ("given", "fleet", "own"))
     return f"Held-out torque error, median robot: {given} as given, {fleet} with the fleet's model, {own} with its own."
 
 
-def change_table(found: dict) -> Table:
-    title = f"Changes (probability of any false one in all of this: at most {found['false_alarm']:g})"
-    table = _table(title, "robot", "what", "from", "shape", "or else", "by chance")
-    rows = [(robot, change) for robot in found["robots"] for change in robot["changes"]]
-    for robot, change in rows[:MOST]:
-        cells = (robot["name"], change["words"], change["first"]["when"], change["shape"], ", ".join(change["or"]))
-        table.add_row(*map(Text, cells), f"{change['probability']:.1g}")
-    return _rest(table, len(rows))
+def _samples(found: dict) -> str:
+    samples = found["samples"]
+    return f"{samples['read']} samples read, {samples['fitted']} fitted, {samples['held']} held out"
 
 
-def outlier_table(found: dict) -> Table:
-    table = _table("Robots unlike the others", "robot", "how", "or else", "by chance")
-    rows = [robot for robot in found["robots"] if robot["outlier"]]
-    for robot in rows[:MOST]:
-        out = robot["outlier"]
-        table.add_row(Text(robot["name"]), Text(out["words"]), Text(", ".join(out["or"])), f"{out['probability']:.1g}")
-    return _rest(table, len(rows))
+def view(found: dict) -> View:
+    """The page of a summary."""
+    work, many = found["work"], len(found["robots"])
+    return View(
+        summary=found,
+        title=f"{found['robot']}: {many} robot{'s' if many > 1 else ''}",
+        subtitle=f"{found['created']} · {found['model']} · {found['runs']} runs, {_samples(found)} · "
+        f"{size(work['bytes'])}",
+        verdict={
+            "level": "care" if has_findings(found) else "good",
+            "headline": headline(found),
+            "advice": f"{errors(found)} The probability of any false alarm among the changes of all robots together is "
+            f"at most {percent(found['false_alarm'])}, and that of any false outlier, too.",
+            "answers": (),
+            "reasons": (),
+        },
+        sections=[
+            Section("Changes", "Changes", tuple(_changes(found))),
+            _tables("Robots unlike the others", "Outliers", outlier_sheet(found), "None."),
+            _tables("Robots", "Robots", robot_sheet(found)),
+            _tables("What the robots have in common", "Population", population_sheet(found)),
+            _tables("Logs that are not in the sums", "Failures", failure_sheet(found), "All logs were used."),
+            *([Section("Notes", "Notes", (Part(items=tuple(found["notes"])),))] if found["notes"] else []),
+        ],
+        figures={},
+        footer=f"steelyard {found['version'] or ''} · Python {found['python']} · {work['where']}, {work['computed']} "
+        f"partitions computed, {work['reused']} reused, {number(work['seconds'])} s of work",
+        files=SUMMARY,
+    )
 
 
-def motion_table(found: dict) -> Table:
-    table = _table("Robots that need a new motion", "robot", "open", "least known")
+def _tables(title: str, anchor: str, table: Sheet, nothing: str = "") -> Section:
+    """A section of one table, or of the words for one without rows."""
+    return Section(title, anchor, (Part(sheet=table) if table.rows or not nothing else Part(text=nothing),))
+
+
+def _changes(found: dict) -> Iterator[Part]:
+    """What is known of each change, its numbers and its course."""
+    rows = _all_changes(found)
+    if not rows:
+        yield Part(text="No robot changed between its runs.")
+    for robot, change in rows:
+        since = "Since" if change["shape"] == "step" else "A drift from"
+        until = f" to {change['last']['when']}" if change["shape"] == "drift" else ""
+        rivals = f" Or {', or '.join(change['or'])}." if change["or"] else ""
+        told = change["course"]
+        yield Part(
+            text=f"{robot['name']}: {change['words']}. {since} {change['first']['when']} ({change['first']['log']})"
+            f"{until}, seen at {change['seen']['when']}; by chance anywhere in the fleet: "
+            f"{number(change['probability'])}.{rivals}"
+            + (f" Drawn: {told['parameter']} [{told['unit']}] with two deviations." if told else ""),
+            sheet=_amount_sheet(robot, change) if change["kind"] != "other" else None,
+            drawing=course(told, change["first"]["place"]) if told else "",
+        )
+
+
+def _all_changes(found: dict) -> list[tuple[dict, dict]]:
+    return [(robot, change) for robot in found["robots"] for change in robot["changes"]]
+
+
+def _amount_sheet(robot: dict, change: dict) -> Sheet:
+    return sheet(
+        f"{robot['name']}: change ± standard deviation",
+        "",
+        (("Parameter", TEXT), "Change", ("Unit", TEXT)),
+        [
+            (each["parameter"], f"{number(each['change'])} ± {number(each['deviation'])}", each["unit"])
+            for each in change["amounts"]
+            if each["change"] is not None
+        ],
+    )
+
+
+def change_sheet(found: dict) -> Sheet:
+    """Every change in a row."""
+    return sheet(
+        "Changes",
+        f"probability of any false one in all of this: at most {found['false_alarm']:g}.",
+        [(title, WRAP) for title in ("Robot", "What", "From", "Shape", "Or else", "By chance")],
+        [
+            (
+                robot["name"],
+                change["words"],
+                change["first"]["when"],
+                change["shape"],
+                ", ".join(change["or"]),
+                f"{change['probability']:.1g}",
+            )
+            for robot, change in _all_changes(found)
+        ],
+    )
+
+
+def outlier_sheet(found: dict) -> Sheet:
+    """Robots that the others do not explain."""
+    rows = [(robot["name"], robot["outlier"]) for robot in found["robots"] if robot["outlier"]]
+    return sheet(
+        "Robots unlike the others",
+        "how, and what else it may be.",
+        (("Robot", TEXT), ("How", WRAP), ("Or", WRAP), "By chance"),
+        [(name, out["words"], ", ".join(out["or"]), f"{out['probability']:.1g}") for name, out in rows],
+    )
+
+
+def motion_sheet(found: dict) -> Sheet:
+    """Robots whose runs leave too much open, the worst first."""
     rows = [(robot["name"], robot["unknown"], robot["weakest"]) for robot in found["robots"] if robot["needs_motion"]]
     rows += [(name, 1.0, ("no usable run",)) for name in found["silent"]]
-    for name, unknown, weakest in sorted(rows, key=lambda row: -row[1])[:MOST]:
-        table.add_row(Text(name), f"{100 * unknown:.0f} %", Text(", ".join(weakest)))
-    return _rest(table, len(rows))
-
-
-def failure_table(found: dict) -> Table:
-    table = _table("Logs that are not in the sums", "robot", "log", "reason")
-    for each in found["failures"][:MOST]:
-        rows = f" rows {each['rows'][0]} to {each['rows'][1]}" if each["rows"] else ""
-        short = "/".join(each["log"].replace("\\", "/").split("/")[-2:])
-        table.add_row(Text(each["robot"]), Text(f"{short}{rows}"), Text(each["reason"]))
-    return _rest(table, len(found["failures"]))
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=Text(title, style="bold"), title_justify="left", header_style="bold")
-    for column in columns:
-        table.add_column(Text(column), overflow="fold")
-    return table
-
-
-def _rest(table: Table, count: int) -> Table:
-    if count > MOST:
-        table.caption = f"{count - MOST} more are in the report"
-    return table
-
-
-def page(found: dict) -> str:
-    """HTML of a summary; every number on it is taken from there."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=PackageLoader("steelyard.fleet"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": number, "percent": percent, "bytes": size}
-    style, _, _ = environment.loader.get_source(environment, "style.css")  # type: ignore[union-attr]
-    return environment.get_template("fleet.html").render(
-        found=found,
-        headline=headline(found),
-        errors=errors(found),
-        level="care" if has_findings(found) else "good",
-        style=Markup(style),
-        course=lambda change: Markup(course(change["course"], change["first"]["place"])),
+    return sheet(
+        "Robots that need a new motion",
+        "how much is open, and what is least known.",
+        (("Robot", TEXT), "Open", ("Least known", WRAP)),
+        [(name, percent(unknown), ", ".join(weakest)) for name, unknown, weakest in sorted(rows, key=lambda r: -r[1])],
     )
 
 
-def has_findings(found: dict) -> bool:
-    """Whether anything was found that a person should see."""
-    robots = found["robots"]
-    told = any(robot["changes"] or robot["outlier"] or robot["needs_motion"] for robot in robots)
-    return told or bool(found["failures"] or found["silent"])
+def robot_sheet(found: dict) -> Sheet:
+    """All robots as they are now, with their errors."""
+    rows = [
+        (
+            robot["name"],
+            str(len(robot["runs"])),
+            robot["since"],
+            percent(robot["unknown"]) + (" (new motion)" if robot["needs_motion"] else ""),
+            ", ".join(robot["weakest"]),
+            *(share(robot["held_out"].get(name)) for name in ("given", "fleet")),
+            share(robot["held_out"].get("own")) if robot["fitted"] else "refused",
+        )
+        for robot in found["robots"]
+    ]
+    rows += [(name, "0", "–", "100 % (new motion)", "no usable run", *"–––") for name in found["silent"]]
+    errors = ("Error as given", "With the fleet's model", "With its own")
+    return sheet(
+        "Robots",
+        "Open: of all combinations that a usual run tells and robots differ in, the largest share of the difference "
+        "that this robot's runs leave open; above a half it needs a new motion. Errors: of torques held out, over the "
+        "torque.",
+        (("Robot", TEXT), "Runs", ("As it is since", TEXT), "Open", ("Least known", WRAP), *errors),
+        rows,
+    )
 
 
-def number(value) -> str:
-    """Four significant digits, a dash for what is unknown."""
-    return "–" if value is None else f"{value + 0.0:.{DIGITS}g}".replace("-", "−")
+def population_sheet(found: dict) -> Sheet:
+    """Mean and spread of every identifiable combination."""
+    keys = ("mean", "deviation", "between_robots", "between_runs")
+    rows = [(each["name"], *(number(each[key]) for key in keys), each["unit"]) for each in found["population"]]
+    return sheet(
+        "Population",
+        "Mean of all robots but outliers, its deviation, and how far robots, and runs of one robot, lie apart.",
+        (("Name", TEXT), "Mean", "Deviation of the mean", "Between robots", "Between runs", ("Unit", TEXT)),
+        rows,
+        folded=f"{len(rows)} identifiable combinations: mean, spread between robots, spread between runs of one robot",
+    )
 
 
-def percent(share) -> str:
-    return "–" if share is None else f"{100 * share:.2g} %"
-
-
-def size(count) -> str:
-    return f"{count / 2**30:.2f} GB" if count >= 2**30 else f"{count / 2**20:.1f} MB"
+def failure_sheet(found: dict) -> Sheet:
+    """Logs, or rows of logs, that were left out, and why."""
+    rows = [
+        (
+            each["robot"],
+            "/".join(each["log"].replace("\\", "/").split("/")[-2:]),
+            " to ".join(map(str, each["rows"])) if each["rows"] else "all",
+            each["kind"],
+            each["reason"],
+        )
+        for each in found["failures"]
+    ]
+    return sheet(
+        "Logs that are not in the sums",
+        "refused for what they are, or failed.",
+        (("Robot", TEXT), ("Log", WRAP), ("Rows", TEXT), ("Kind", TEXT), ("Reason", WRAP)),
+        rows,
+    )
 
 
 def course(drawn: dict, first: int) -> str:

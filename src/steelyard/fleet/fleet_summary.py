@@ -12,8 +12,7 @@ from steelyard.fleet.changes import DRIFT, STEP, Alarm
 from steelyard.fleet.evidence import Evidence, Explained, change_along, marginal, score_test
 from steelyard.fleet.fleet_models import Fits
 from steelyard.fleet.fleet_study import Member, Study
-from steelyard.fleet.partitions import installed_version
-from steelyard.report import column_units, jsonable
+from steelyard.report import column_units, installed_version, jsonable
 
 FORMAT = "steelyard fleet 1.0"
 STEADY = 3  # changes of one thing in a row that are one drift

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from importlib.metadata import PackageNotFoundError, version
 from operator import add
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from steelyard.log import length, read_log, split_blocks
 from steelyard.model import Robot, fingerprint
 from steelyard.pipeline import side_of, weights_of
 from steelyard.prepare import prepare
+from steelyard.report import installed_version
 
 FORMAT = "steelyard run 1.0"
 PIECE = 2**18  # rows of a piece: a few hundred megabytes while an arm's log is filtered and summed
@@ -87,13 +87,6 @@ def _common(job: Job, robot: Robot) -> str:
         job.of_logs(),
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def installed_version() -> str | None:
-    try:
-        return version("steelyard")
-    except PackageNotFoundError:  # run from a source tree that was never installed
-        return None
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,16 @@ from operator import add
 import numpy as np
 
 from steelyard.fleet.causes import Cause
-from steelyard.fleet.changes import LEAST_LOG, RIVAL
 from steelyard.fleet.evidence import (
     Evidence,
     Explained,
+    chance,
     change_along,
     extra_variance,
     marginal,
+    probability,
     pseudo_inverse,
+    rivals,
     score_test,
 )
 
@@ -150,12 +152,10 @@ def _outliers(robots, variance, left_out: set[int], causes, false_alarm: float) 
         others = total if i in left_out else Evidence(total.precision - each.precision, total.moment - each.moment)
         change, noise = (change_along((others, one), (0.0, 1.0)) for one in (each, robots[i]))
         results = [score_test(change, cause, noise=noise, spread_degrees=spread_degrees) for cause in causes]
-        log_p = min(result.log_p for result in results) + np.log(len(results) * len(robots))
+        log_p = chance(results, len(robots))
         if log_p <= np.log(false_alarm):
             best = min(results, key=lambda result: result.log_fit)
-            near = (t.cause for t in results if t.log_fit < best.log_fit + RIVAL and t.cause is not best.cause)
-            rivals = tuple(cause for cause in near if cause.place)
-            found.append((log_p, Outlier(i, best, rivals, float(np.exp(max(log_p, LEAST_LOG))))))
+            found.append((log_p, Outlier(i, best, rivals(best, results), probability(log_p))))
     return tuple(outlier for _, outlier in sorted(found, key=lambda pair: pair[0]))
 
 

@@ -4,12 +4,22 @@ from steelyard.model import library
 from steelyard.model.assemble import FLOATING_BASE
 from steelyard.model.bounding import INFLATE, NOTHING, bounding_ellipsoids
 from steelyard.model.compare import fingerprint
-from steelyard.model.formats import FORMATS, MODEL_SUFFIXES, edit_inertials, load, models_in, pieces, read_sketch
+from steelyard.model.formats import (
+    FORMATS,
+    MODEL_SUFFIXES,
+    edit_inertials,
+    load,
+    models_in,
+    pieces,
+    read_sketch,
+    surroundings,
+)
 from steelyard.model.joint import (
     ENDLESS,
     ENDLESS_EFFORT,
     KINDS,
     Joint,
+    displaced,
     endless,
     multi_dof_pose,
     planar_subspace,
@@ -58,6 +68,7 @@ __all__ = [
     "bounding_ellipsoids",
     "captured_warnings",
     "compile_file",
+    "displaced",
     "edit_inertials",
     "endless",
     "fingerprint",
@@ -81,6 +92,7 @@ __all__ = [
     "save",
     "screw",
     "side_path",
+    "surroundings",
     "to_mujoco",
     "twist_pose_coefficients",
     "with_moved_axes",

@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.inertia import transform
-from steelyard.model.joint import Joint, unlimited
+from steelyard.model.joint import Joint
 from steelyard.model.robot import WORLD, Link, Robot, Source
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
@@ -14,8 +14,8 @@ FLOATING_BASE = "floating_base"
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """A link or body as the file has it.
+class Segment:
+    """A link or body as the file has it, with the joints that carry it.
 
     parent: index of the parent part, WORLD for the one root. rotation, position: pose in the parent part when no
     joint is between them. joints: placed joints between parent and part, outermost first; the first holds the pose,
@@ -31,7 +31,7 @@ class Part:
     has_inertial: bool
 
 
-def assemble(name: str, parts: list[Part], *, floating, gravity, source: Source | None, notes=()) -> Robot:
+def assemble(name: str, parts: list[Segment], *, floating, gravity, source: Source | None, notes=()) -> Robot:
     """Build a Robot from parts in file order with exactly one root.
 
     floating: None keeps the base the file describes, True puts a free joint under the root, False welds free joints
@@ -85,7 +85,7 @@ class _Lumped:
     links: list[Link] = field(default_factory=list)
 
 
-def _lumped(parts: list[Part]) -> _Lumped:
+def _lumped(parts: list[Segment]) -> _Lumped:
     """Parts depth first, children in file order."""
     children: dict[int, list[int]] = {}
     for index, part in enumerate(parts):
@@ -119,7 +119,7 @@ def _lumped(parts: list[Part]) -> _Lumped:
 
 def free_joint(name: str = FLOATING_BASE) -> Joint:
     """A free joint at the parent's origin."""
-    return Joint(name, "free", np.eye(6), np.eye(3), np.zeros(3), **unlimited(7, 6))
+    return Joint(name, "free", np.eye(6), np.eye(3), np.zeros(3))
 
 
 def _checked_gravity(gravity):
@@ -129,7 +129,7 @@ def _checked_gravity(gravity):
     return gravity
 
 
-def _based(parts: list[Part], floating) -> list[Part]:
+def _based(parts: list[Segment], floating) -> list[Segment]:
     """Parts with the base the caller asked for."""
     if floating is None:
         return parts

@@ -11,7 +11,7 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from steelyard.errors import ModelError
-from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, sketch_urdf, urdf, urdf_write
+from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, urdf, urdf_geometry, urdf_write
 from steelyard.model.changes import Draft
 from steelyard.model.locking import locked
 from steelyard.model.meshes import Piece
@@ -28,9 +28,10 @@ class Format:
 
     name: as of `Source.format`. title, files: the model and its files in messages. suffix: of its files. roots: tags of
     the root element, that of a whole model first; section: an element that a whole model has below it, if any.
-    load: the strict reader. sketch: the tolerant one, of a document. pieces: geometry of all links.
-    edit: an edited copy of a robot's file; new: a new file of a robot; edit_inertials: a copy of a sketched file with
-    other inertials.
+    load: the strict reader. sketch: the tolerant one, of a document. pieces: geometry of all links. surroundings:
+    solids that hang on the world itself, such as tables and floors, as arguments of a geom in a specification of
+    MuJoCo, and a name. edit: an edited copy of a robot's file; new: a new file of a robot; edit_inertials: a copy of a
+    sketched file with other inertials.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Format:
     sketch: Callable[..., Sketch]
     pieces: Callable[[Path, tuple[Path, ...]], Iterator[Piece]]
     section: str | None = None
+    surroundings: Callable[[Path, tuple[Path, ...]], list[dict]] | None = None
     edit: Callable[[Robot, Robot, Path], Draft] | None = None
     new: Callable[[Robot, Path], Draft] | None = None
     edit_inertials: Callable[..., list[tuple[Path, bytes]]] | None = None
@@ -59,8 +61,8 @@ FORMATS = (
         suffix=".urdf",
         roots=("robot",),
         load=urdf.load,
-        sketch=sketch_urdf.sketch,
-        pieces=urdf.pieces,
+        sketch=urdf.sketch,
+        pieces=urdf_geometry.pieces,
         edit=urdf_write.edited_copy,
         new=urdf_write.new_model,
         edit_inertials=urdf_write.edit_inertials,
@@ -75,6 +77,7 @@ FORMATS = (
         load=mjcf.load,
         sketch=sketch_mjcf.sketch,
         pieces=sketch_mjcf.pieces,
+        surroundings=sketch_mjcf.surroundings,
         edit=mjcf_write.edited_copy,
         new=mjcf_new.new_model,
         edit_inertials=mjcf_write.edit_inertials,
@@ -172,6 +175,20 @@ def pieces(source: Source) -> Iterator[Piece]:
         An iterator of pieces.
     """
     return BY_NAME[source.format].pieces(source.path, source.folders)
+
+
+def surroundings(robot: Robot) -> list[dict]:
+    """Solids of a robot's file that hang on the world itself: tables, floors.
+
+    Args:
+        robot: the Robot; one without a file, or of a format that has none, has no surroundings.
+
+    Returns:
+        Name and arguments of each geom, as MuJoCo's specification wants them.
+    """
+    source = robot.source
+    known = None if source is None else BY_NAME[source.format].surroundings
+    return [] if known is None or source is None or not source.path.exists() else known(source.path, source.folders)
 
 
 def models_in(path) -> list[Path]:

@@ -1,8 +1,8 @@
 """Joints: kind -> motion subspace Phi and pose X(q). All joint knowledge is in this file.
 
 The child frame of a joint is the frame of the body it carries. `Phi` (6, nv), `[v; w]` in child axes at the child
-origin, is constant for every kind, so one-degree joints are the exponential of a twist and the rest are listed in
-`KINDS`.
+origin, is constant for every kind, so one-degree joints are the exponential of a twist. What else is particular to a
+kind is its `JointKind`; a new kind is one more record in `KINDS`, and its pose in the page of `viewer`.
 
 kind        q                        v (child axes)
 revolute    angle [rad]              rate [rad/s]; also helical joints (a twist with pitch)
@@ -12,19 +12,19 @@ spherical   quaternion x y z w       angular velocity [rad/s]
 free        x y z, quaternion xyzw   twist [v; w]
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
 
 from steelyard.errors import ModelError, choices
-from steelyard.spatial import rotate, rotation_from_quaternion, skew
+from steelyard.spatial import cross, rotate, rotation_from_quaternion, skew
 
 # rad or m, their rates, N m or N: limits from these on say "none". They are beyond any joint (150 turns; 1 km;
 # 9,500 rpm; the slewing rings of large excavators), and files have 1e4, 1e10 or 1e308 where nobody knew one.
 ENDLESS, ENDLESS_EFFORT = 1e3, 1e6
-KINDS = {"revolute": (1, 1), "prismatic": (1, 1), "planar": (3, 3), "spherical": (4, 3), "free": (7, 6)}
+SHORTEST = 1e-9  # length of an axis that has a direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Joint:
 
     subspace: Phi (6, nv) in child axes. rotation, position: pose of the child in the parent at zero. Its coordinate
     is `ratio * q + offset`: a mimic joint shares the q and v of its master through its ratio. lower, upper: (nq,) in
-    units of q; velocity_limit, effort_limit: (nv,). Unlimited is infinite, and so is a limit beyond any joint
+    units of q; velocity_limit, effort_limit: (nv,). Unlimited is infinite, as without a limit and beyond any joint
     (`ENDLESS`).
     """
 
@@ -56,17 +56,28 @@ class Joint:
     def __post_init__(self):
         if self.kind not in KINDS:
             raise ModelError(f"Joint '{self.name}' has unknown kind '{self.kind}'. Known kinds: {choices(KINDS)}.")
-        for name in ("lower", "upper", "velocity_limit"):
-            object.__setattr__(self, name, endless(getattr(self, name)))
-        object.__setattr__(self, "effort_limit", endless(self.effort_limit, ENDLESS_EFFORT))
+        sizes = {"lower": self.nq, "upper": self.nq, "velocity_limit": self.nv, "effort_limit": self.nv}
+        for name, size in sizes.items():
+            most = ENDLESS_EFFORT if name == "effort_limit" else ENDLESS
+            object.__setattr__(self, name, np.full(size, endless(getattr(self, name), most)))
+
+    @property
+    def features(self) -> "JointKind":
+        """What is particular to its kind."""
+        return KINDS[self.kind]
 
     @property
     def nq(self) -> int:
-        return KINDS[self.kind][0]
+        return self.features.nq
 
     @property
     def nv(self) -> int:
-        return KINDS[self.kind][1]
+        return len(self.features.turning)
+
+    @property
+    def turns(self) -> bool:
+        """Whether it turns, so that a position of a one-degree joint is an angle."""
+        return any(self.features.turning)
 
 
 def endless(limit, most: float = ENDLESS) -> np.ndarray:
@@ -81,23 +92,6 @@ def endless(limit, most: float = ENDLESS) -> np.ndarray:
     """
     limit = np.asarray(limit, dtype=float)
     return np.where(np.abs(limit) >= most, np.copysign(np.inf, limit), limit)
-
-
-def unlimited(nq: int, nv: int) -> dict[str, Any]:
-    """Limit fields of a joint without limits."""
-    q, v = np.full(nq, np.inf), np.full(nv, np.inf)
-    return {"lower": -q, "upper": q, "velocity_limit": v, "effort_limit": v}
-
-
-def unit_axis(axis, *, joint: str):
-    """Unit vector of a joint axis. Raises ModelError for a zero or non-finite axis."""
-    axis = np.asarray(axis, dtype=float)
-    length = np.linalg.norm(axis)
-    if not np.isfinite(length) or length < 1e-9:
-        raise ModelError(
-            f"Joint '{joint}' has axis {axis.tolist()}; an axis needs a direction. Give it a nonzero vector."
-        )
-    return axis / length
 
 
 def revolute_subspace(axis, *, anchor=(0.0, 0.0, 0.0), pitch=0.0):
@@ -170,7 +164,7 @@ def twist_pose_coefficients(joint: Joint):
 
 
 def multi_dof_pose(joint: Joint, q):
-    """Pose of the child in the parent for planar, spherical and free joints.
+    """Pose of the child in the parent for joints of several degrees.
 
     Args:
         joint: the Joint.
@@ -181,36 +175,162 @@ def multi_dof_pose(joint: Joint, q):
     """
     xp = array_namespace(q)
     Phi, R0, p0 = (xp.asarray(x, dtype=q.dtype) for x in (joint.subspace, joint.rotation, joint.position))
-    if joint.kind == "planar":
-        c, s = xp.cos(q[..., 2]), xp.sin(q[..., 2])
-        W = skew(Phi[3:, 2])
-        R = xp.eye(3, dtype=q.dtype) + s[..., None, None] * W + (1 - c)[..., None, None] * (W @ W)
-        p = q[..., 0, None] * Phi[:3, 0] + q[..., 1, None] * Phi[:3, 1]
-    else:
-        quaternion = q[..., -4:]
-        quaternion = quaternion / xp.sqrt(xp.sum(quaternion * quaternion, axis=-1, keepdims=True))
-        R = rotation_from_quaternion(quaternion)
-        if joint.kind == "free":
-            p = q[..., :3]
-        else:
-            # the anchor, skew in the linear rows of Phi, stays where it is while the child turns about it
-            anchor = xp.stack([Phi[2, 1], Phi[0, 2], Phi[1, 0]])
-            p = anchor - rotate(R, anchor)
+    R, p = joint.features.pose(Phi, q)
     return R0 @ R, rotate(R0, p) + p0
 
 
-def screw(joint: Joint):
-    """Axis, anchor and pitch of a joint of one degree, in child axes.
+def displaced(joint: Joint, q, step):
+    """Positions after a small motion, exact to first order.
 
     Args:
-        joint: revolute or prismatic.
+        joint: the Joint.
+        q: (..., nq) of the joint.
+        step: (..., nv) motion, real or complex.
+
+    Returns:
+        (..., nq).
+    """
+    moved = q + joint.features.rate(q, step)
+    if joint.features.quaternion:
+        turned = moved[..., -4:]
+        moved[..., -4:] = turned / np.sqrt(np.sum(turned**2, axis=-1, keepdims=True))
+    return moved
+
+
+def screw(joint: Joint):
+    """Axis, anchor and pitch of a joint that has an axis, in child axes.
+
+    Args:
+        joint: revolute or prismatic, or one of several degrees, of which the last is meant.
 
     Returns:
         Unit axis (3,), the point of it nearest to the child origin (3,) [m] and pitch [m/rad]. A prismatic joint has
         its direction as axis, no anchor and no pitch.
     """
-    v, w = joint.subspace[:3, 0], joint.subspace[3:, 0]
+    v, w = joint.subspace[:3, -1], joint.subspace[3:, -1]
     if not w.any():
         return v, np.zeros(3), 0.0
     anchor = np.cross(w, v)
     return w, np.where(np.abs(anchor) > 1e-15, anchor, 0.0), float(w @ v)
+
+
+def ball_anchor(Phi):
+    """Point (3,) that a spherical joint turns about, skew in the linear rows of its Phi."""
+    return array_namespace(Phi).stack([Phi[2, 1], Phi[0, 2], Phi[1, 0]])
+
+
+def _unit_rotation(quaternion):
+    xp = array_namespace(quaternion)
+    return rotation_from_quaternion(quaternion / xp.sqrt(xp.sum(quaternion * quaternion, axis=-1, keepdims=True)))
+
+
+def _planar_pose(Phi, q):
+    xp = array_namespace(q)
+    c, s = xp.cos(q[..., 2]), xp.sin(q[..., 2])
+    W = skew(Phi[3:, 2])
+    R = xp.eye(3, dtype=q.dtype) + s[..., None, None] * W + (1 - c)[..., None, None] * (W @ W)
+    return R, q[..., 0, None] * Phi[:3, 0] + q[..., 1, None] * Phi[:3, 1]
+
+
+def _spherical_pose(Phi, q):
+    R, anchor = _unit_rotation(q), ball_anchor(Phi)
+    return R, anchor - rotate(R, anchor)  # the anchor stays where it is while the child turns about it
+
+
+def _free_pose(Phi, q):
+    return _unit_rotation(q[..., -4:]), q[..., :3]
+
+
+def _planar_rate(q, v):
+    c, s = np.cos(q[..., 2]), np.sin(q[..., 2])
+    return np.stack([c * v[..., 0] - s * v[..., 1], s * v[..., 0] + c * v[..., 1], v[..., 2]], axis=-1)
+
+
+def _spherical_rate(q, v):
+    w, x = v / 2, q[..., :3]
+    return np.concatenate([q[..., 3:] * w + cross(x, w), -np.sum(x * w, axis=-1, keepdims=True)], axis=-1)
+
+
+def _free_rate(q, v):
+    R = rotation_from_quaternion(q[..., 3:])
+    return np.concatenate([rotate(R, v[..., :3]), _spherical_rate(q[..., 3:], v[..., 3:])], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class JointKind:
+    """What is particular to one kind of joint.
+
+    title: it in messages. nq: number of positions. turning: (nv,) whether each velocity is an angle's, not a length's.
+    subspace: Phi (6, nv) of a unit axis and an anchor, both (3,) in child axes. pose: R (..., 3, 3), p (..., 3) of the
+    child in the frame at zero, of Phi and q (..., nq); the exponential of its twist for one degree. rate: of q at q and
+    v. has_axis: whether an axis says how it moves. quaternion: whether q ends with one. urdf, mujoco: its type in the
+    formats, None where they have none. pieces: name and kind of one-degree joints that stand for it in MuJoCo, each a
+    column of Phi, outermost first; told: what they are in words.
+    """
+
+    title: str
+    nq: int
+    turning: tuple[bool, ...]
+    subspace: Callable
+    pose: Callable = lambda Phi, q: NotImplemented
+    rate: Callable = lambda q, v: v
+    has_axis: bool = True
+    quaternion: bool = False
+    urdf: str | None = None
+    mujoco: str | None = None
+    pieces: tuple[tuple[str, str], ...] = ()
+    told: str = ""
+
+
+KINDS = {
+    "revolute": JointKind(
+        title="a hinge",
+        nq=1,
+        turning=(True,),
+        subspace=lambda axis, anchor: revolute_subspace(axis, anchor=anchor),
+        urdf="revolute",
+        mujoco="hinge",
+    ),
+    "prismatic": JointKind(
+        title="a slide",
+        nq=1,
+        turning=(False,),
+        subspace=lambda axis, anchor: prismatic_subspace(axis),
+        urdf="prismatic",
+        mujoco="slide",
+    ),
+    "free": JointKind(
+        title="a free joint",
+        nq=7,
+        turning=(False,) * 3 + (True,) * 3,
+        subspace=lambda axis, anchor: np.eye(6),
+        pose=_free_pose,
+        rate=_free_rate,
+        has_axis=False,
+        quaternion=True,
+        urdf="floating",
+        mujoco="free",
+    ),
+    "planar": JointKind(
+        title="a planar joint",
+        nq=3,
+        turning=(False, False, True),
+        subspace=lambda axis, anchor: planar_subspace(axis),
+        pose=_planar_pose,
+        rate=_planar_rate,
+        urdf="planar",
+        pieces=(("x", "prismatic"), ("y", "prismatic"), ("turn", "revolute")),
+        told="two slides, with velocities in parent axes, and a hinge",
+    ),
+    "spherical": JointKind(
+        title="a ball joint",
+        nq=4,
+        turning=(True,) * 3,
+        subspace=lambda axis, anchor: spherical_subspace(anchor),
+        pose=_spherical_pose,
+        rate=_spherical_rate,
+        has_axis=False,
+        quaternion=True,
+        mujoco="ball",
+    ),
+}

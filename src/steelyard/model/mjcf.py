@@ -7,8 +7,8 @@ import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia
-from steelyard.model.assemble import Part, assemble, free_joint
-from steelyard.model.joint import Joint, prismatic_subspace, revolute_subspace, spherical_subspace, unlimited
+from steelyard.model.assemble import Segment, assemble
+from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
 from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.robot import WORLD, Robot, Source
@@ -99,7 +99,7 @@ def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
     _require_finite(m, path)
     robot = assemble(
         m.names[: m.names.index(b"\0")].decode() or path.stem,
-        _parts(m),
+        _segments(m),
         floating=floating,
         gravity=_gravity(m) if gravity is None else gravity,
         source=Source(path.absolute(), "mjcf", tuple(folders)),
@@ -136,8 +136,8 @@ def _gravity(m):
     return np.zeros(3) if disabled else m.opt.gravity
 
 
-def _parts(m) -> list[Part]:
-    parts = [Part("world", WORLD, np.eye(3), np.zeros(3), (), np.zeros(10), False)]
+def _segments(m) -> list[Segment]:
+    segments = [Segment("world", WORLD, np.eye(3), np.zeros(3), (), np.zeros(10), False)]
     for body in range(1, m.nbody):
         R, p = compiled_rotation(m.body_quat[body]), m.body_pos[body].copy()
         joints = [_joint(m, j) for j in range(m.body_jntadr[body], m.body_jntadr[body] + m.body_jntnum[body])]
@@ -147,42 +147,41 @@ def _parts(m) -> list[Part]:
         inertia = axes @ np.diag(m.body_inertia[body]) @ axes.T
         theta = from_com_inertia(m.body_mass[body], m.body_ipos[body].copy(), inertia)
         known = bool(m.body_mass[body] > 0)
-        parts.append(Part(body_name(m, body), int(m.body_parentid[body]), R, p, tuple(joints), theta, known))
-    return parts
+        segments.append(Segment(body_name(m, body), int(m.body_parentid[body]), R, p, tuple(joints), theta, known))
+    return segments
 
 
 def _joint(m, index: int) -> Joint:
-    import mujoco
-
-    kind = mujoco.mjtJoint(m.jnt_type[index])
+    kind = next(name for name, each in KINDS.items() if each.mujoco == joint_type(m, index))
     dof = m.jnt_dofadr[index]
-    name = joint_name(m, index)
-    anchor, axis = m.jnt_pos[index].copy(), m.jnt_axis[index].copy()
-    if kind == mujoco.mjtJoint.mjJNT_FREE:
-        joint = free_joint(name)
-    elif kind == mujoco.mjtJoint.mjJNT_BALL:
-        joint = Joint(name, "spherical", spherical_subspace(anchor), np.eye(3), np.zeros(3), **unlimited(4, 3))
-    else:
-        hinge = kind == mujoco.mjtJoint.mjJNT_HINGE
-        limited = bool(m.jnt_limited[index])
-        effort = m.jnt_actfrcrange[index, 1] if m.jnt_actfrclimited[index] else np.inf
-        joint = Joint(
-            name,
-            "revolute" if hinge else "prismatic",
-            revolute_subspace(axis, anchor=anchor) if hinge else prismatic_subspace(axis),
-            np.eye(3),
-            np.zeros(3),
-            offset=-float(m.qpos0[m.jnt_qposadr[index]]),
-            lower=np.array([m.jnt_range[index, 0] if limited else -np.inf]),
-            upper=np.array([m.jnt_range[index, 1] if limited else np.inf]),
-            effort_limit=np.array([effort]),
-        )
-    return replace(
-        joint,
+    subspace = KINDS[kind].subspace(m.jnt_axis[index].copy(), m.jnt_pos[index].copy())
+    joint = Joint(
+        joint_name(m, index),
+        kind,
+        subspace,
+        np.eye(3),
+        np.zeros(3),
         armature=float(m.dof_armature[dof]),
         damping=float(m.dof_damping[dof].flat[0]),
         frictionloss=float(m.dof_frictionloss[dof]),
     )
+    if joint.nv > 1:
+        return joint
+    limited = bool(m.jnt_limited[index])
+    return replace(
+        joint,
+        offset=-float(m.qpos0[m.jnt_qposadr[index]]),
+        lower=m.jnt_range[index, 0] if limited else -np.inf,
+        upper=m.jnt_range[index, 1] if limited else np.inf,
+        effort_limit=m.jnt_actfrcrange[index, 1] if m.jnt_actfrclimited[index] else np.inf,
+    )
+
+
+def joint_type(m, joint: int) -> str:
+    """Type of a joint as MJCF spells it."""
+    import mujoco
+
+    return mujoco.mjtJoint(m.jnt_type[joint]).name.removeprefix("mjJNT_").lower()
 
 
 def _unmodelled(m, path) -> list[str]:

@@ -9,7 +9,7 @@ from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_quaternion
 from steelyard.model.changes import Draft, require_consistent
 from steelyard.model.compare import PROPERTIES
-from steelyard.model.joint import Joint, prismatic_subspace, revolute_subspace, screw
+from steelyard.model.joint import Joint, ball_anchor, screw
 from steelyard.model.mjcf_write import new_inertial
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.xml_edit import NewElement, new_file, number_text
@@ -61,8 +61,8 @@ def _notes(robot: Robot):
     if robot.mimic_names:
         yield f"Mimic joints ({choices(robot.mimic_names)}) are coupled by <equality> and have coordinates there."
     for joint in robot.joints:
-        if joint.kind == "planar":
-            yield f"Planar joint '{joint.name}' is written as two slides, with velocities in parent axes, and a hinge."
+        if joint.features.pieces:
+            yield f"{joint.kind.capitalize()} joint '{joint.name}' is written as {joint.features.told}."
     if np.isfinite(robot.velocity_limits).any():
         yield "MJCF has no place for velocity limits; they were not written."
 
@@ -81,7 +81,7 @@ def _expressible(robot: Robot) -> Robot:
         last[index] = parent
         for field, rows in values.items():
             own = getattr(robot, field)[at] if joint.mimics is None else np.array([getattr(joint, field)])
-            if joint.kind != "planar" and np.ptp(own) > 0:
+            if not joint.features.pieces and np.ptp(own) > 0:
                 raise ModelError(
                     f"Joint '{joint.name}' has {field} {own.tolist()}; MJCF holds one value a joint. Make them equal."
                 )
@@ -104,21 +104,19 @@ def _require_expressible(joint: Joint, parent: int, *, inner: bool):
 
 
 def _pieces(joint: Joint) -> list[Joint]:
-    if joint.kind != "planar":
+    if not joint.features.pieces:
         return [joint if joint.mimics is None else replace(joint, mimics=None, ratio=1.0, offset=0.0)]
-    Phi = joint.subspace
-    axes = (prismatic_subspace(Phi[:3, 0]), prismatic_subspace(Phi[:3, 1]), revolute_subspace(Phi[3:, 2]))
     limits = ("lower", "upper", "velocity_limit", "effort_limit")
     pieces = [
         Joint(
             f"{joint.name}_{what}",
-            "revolute" if what == "turn" else "prismatic",
-            axes[i],
+            kind,
+            joint.subspace[:, i : i + 1],
             np.eye(3),
             np.zeros(3),
             **{name: getattr(joint, name)[i : i + 1] for name in limits},
         )
-        for i, what in enumerate(("x", "y", "turn"))
+        for i, (what, kind) in enumerate(joint.features.pieces)
     ]
     pieces[0] = replace(pieces[0], rotation=joint.rotation, position=joint.position)
     return pieces
@@ -150,10 +148,9 @@ def _body(robot: Robot, body: int) -> NewElement:
 
 def _joint(robot: Robot, index: int) -> NewElement:
     joint, at = robot.joints[index], robot.v_slices[index]
-    kinds = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball", "free": "free"}
-    attributes = {"name": joint.name, "type": kinds[joint.kind]}
+    attributes = {"name": joint.name, "type": str(joint.features.mujoco)}
     if joint.kind == "spherical":
-        attributes["pos"] = number_text([joint.subspace[2, 1], joint.subspace[0, 2], joint.subspace[1, 0]])
+        attributes["pos"] = number_text(ball_anchor(joint.subspace))
     if joint.nv == 1:
         axis, anchor, _ = screw(joint)
         attributes["axis"] = number_text(axis)

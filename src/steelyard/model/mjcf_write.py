@@ -189,24 +189,28 @@ def new_inertial(theta) -> NewElement:
     return NewElement("inertial", attributes | {"mass": number_text([mass]), "diaginertia": number_text(moments)})
 
 
-def _inertial(body: Body, theta) -> tuple[Document, list[Edit]]:
-    """The file and the edits that give a body its inertial, in the spelling the file has (`diaginertia` or full)."""
+def _inertial(body: Body, theta, form=None, *, own_axes=None) -> tuple[Document, list[Edit]]:
+    """The file and the edits that give a body its inertial, in the spelling the file has (`diaginertia` or full).
+
+    theta: (10,). form: mass, centre of mass and inertia about it in the body's axes, of theta unless given. own_axes:
+    (3,) moments in the axes that the file states, where those can stay.
+    """
     if body.inertial is None:
         return body.node.document, insert(body.node.document, body.node.element, new_inertial(theta))
     document, element = body.inertial.document, body.inertial.element
-    mass, com, inertia = com_form(theta)
-    edits = update(document, element, "pos", com) + update(document, element, "mass", [mass])
+    mass, com, inertia = com_form(theta) if form is None else form
+    edits = set_numbers(document, element, "pos", com) + set_numbers(document, element, "mass", [mass])
     if "fullinertia" in element.attributes:
         full = inertia[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
-        return document, edits + update(document, element, "fullinertia", full)
+        return document, edits + set_numbers(document, element, "fullinertia", full)
+    if own_axes is not None:
+        return document, edits + set_numbers(document, element, "diaginertia", own_axes)
     moments, quaternion = principal_moments(inertia)
-    edits += update(document, element, "diaginertia", moments)
+    edits += set_numbers(document, element, "diaginertia", moments)
     spelled = [name for name in ORIENTATIONS if name in element.attributes]
     if spelled:
-        edits += replace_attribute(document, element, spelled[0], "quat", number_text(quaternion))
-    else:
-        edits += update(document, element, "quat", quaternion, default=(1.0, 0.0, 0.0, 0.0))
-    return document, edits
+        return document, edits + replace_attribute(document, element, spelled[0], "quat", number_text(quaternion))
+    return document, edits + set_numbers(document, element, "quat", quaternion, default=(1.0, 0.0, 0.0, 0.0))
 
 
 def principal_moments(inertia):
@@ -274,30 +278,16 @@ def edit_inertials(
     listed = {written_name(body, i + 1): body for i, body in enumerate(bodies(files)[0])}
     edits: dict[Document, list[Edit]] = {}
     for index, inertial in inertials.items():
-        owner, made = _set_inertial(listed[sketch.parts[index].name], inertial)
+        owner, made = _stated(listed[sketch.parts[index].name], inertial)
         edits.setdefault(owner, []).extend(made)
     places, moves, _ = relocate(files, set(edits), target)
     written = [(path, apply(document, edits.get(document, []) + moves[document])) for document, path in places.items()]
     return [*written[1:], written[0]]
 
 
-def _set_inertial(body: Body, inertial: Inertial) -> tuple[Document, list[Edit]]:
-    if body.inertial is None:
-        document = body.node.document
-        return document, insert(document, body.node.element, new_inertial(inertial.theta))
-    document, element = body.inertial.document, body.inertial.element
-    edits = set_numbers(document, element, "pos", inertial.com) + set_numbers(
-        document, element, "mass", [inertial.mass]
-    )
-    if "fullinertia" in element.attributes:
-        full = inertial.tensor_in_part[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
-        return document, edits + set_numbers(document, element, "fullinertia", full)
+def _stated(body: Body, inertial: Inertial) -> tuple[Document, list[Edit]]:
+    """The same for an inertial whose own axes stay where its tensor is diagonal in them."""
     I = inertial.tensor
-    if np.abs(I - np.diag(np.diag(I))).max() <= DIAGONAL * np.abs(I).max():
-        return document, edits + set_numbers(document, element, "diaginertia", np.diag(I))
-    moments, quaternion = principal_moments(inertial.tensor_in_part)
-    edits += set_numbers(document, element, "diaginertia", moments)
-    spelled = [name for name in ORIENTATIONS if name in element.attributes]
-    if spelled:
-        return document, edits + replace_attribute(document, element, spelled[0], "quat", number_text(quaternion))
-    return document, edits + set_numbers(document, element, "quat", quaternion, default=(1.0, 0.0, 0.0, 0.0))
+    diagonal = np.abs(I - np.diag(np.diag(I))).max() <= DIAGONAL * np.abs(I).max()
+    form = inertial.mass, inertial.com, inertial.tensor_in_part
+    return _inertial(body, inertial.theta, form, own_axes=np.diag(I) if diagonal else None)

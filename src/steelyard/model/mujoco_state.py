@@ -35,7 +35,7 @@ def to_mujoco(m, robot: Robot, q, v, a):
             vj = np.concatenate([rotate(R, vj[..., :3]), vj[..., 3:]], axis=-1)
             aj = np.concatenate([linear, aj[..., 3:]], axis=-1)
             qj = np.concatenate([qj[..., :3], np.roll(qj[..., 3:], 1, axis=-1)], axis=-1)
-        elif joint.kind == "spherical":
+        elif joint.features.quaternion:
             qj = np.roll(qj, 1, axis=-1)
         elif joint.mimics is not None:
             qj, vj, aj = joint.ratio * qj + joint.offset + m.qpos0[at_q], joint.ratio * vj, joint.ratio * aj
@@ -69,7 +69,7 @@ def from_mujoco(m, robot: Robot, qpos, qvel, qacc):
             vj = np.concatenate([rotate(back, vj[..., :3]), vj[..., 3:]], axis=-1)
             linear = rotate(back, aj[..., :3]) - cross(vj[..., 3:], vj[..., :3])
             aj = np.concatenate([linear, aj[..., 3:]], axis=-1)
-        elif joint.kind == "spherical":
+        elif joint.features.quaternion:
             qj = np.roll(qj, -1, axis=-1)
         q[..., position], v[..., velocity], a[..., velocity] = qj, vj, aj
     return q, v, a

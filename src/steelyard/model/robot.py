@@ -137,6 +137,12 @@ class Robot:
         return tuple(own[j.mimics or j.name] for j in self.joints)
 
     @cached_property
+    def quaternions(self) -> tuple[slice, ...]:
+        """Where q holds quaternions x y z w."""
+        ends = [q.stop for j, q in zip(self.joints, self.q_slices, strict=True) if j.features.quaternion]
+        return tuple(slice(end - 4, end) for end in ends)
+
+    @cached_property
     def scalar_positions(self) -> dict[int, int]:
         """Column of q of each coordinate of v that has one of its own: joints of one degree."""
         places, at_q, at_v = {}, 0, 0
@@ -195,9 +201,8 @@ class Robot:
     def neutral(self) -> np.ndarray:
         """(nq,) zero angles and travels, identity orientations."""
         q = np.zeros(self.nq)
-        for joint, where in zip(self.joints, self.q_slices, strict=True):
-            if joint.kind in ("spherical", "free"):
-                q[where.stop - 1] = 1.0
+        for where in self.quaternions:
+            q[where.stop - 1] = 1.0
         return q
 
     def with_inertias(self, theta) -> "Robot":

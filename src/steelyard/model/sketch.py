@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.inertia import from_com_inertia
+from steelyard.model.joint import Joint
 from steelyard.model.xml_edit import Document, Element
 
 POINT = 1e-12  # m^2: squared radius of gyration of a point
@@ -95,10 +96,11 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class SketchJoint:
     """A joint. part: index of the part it carries, None when unknown. limits: "lower", "upper", "effort", "velocity"
     -> number, only those stated. gear: largest transmission ratio on it. armature: None where the format has none.
-    mimics: whether it follows another joint. required_limits: those that the format asks of such a joint.
+    mimics: whether it follows another joint. required_limits: those that the format asks of such a joint. placed: what
+    a robot has of it, for a reader that makes robots of sketches; None for a fixed one.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Joint:
     armature: float | None = None
     mimics: bool = False
     required_limits: tuple[str, ...] = ()
+    placed: Joint | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +153,7 @@ class Sketch:
     format: str
     word: str
     parts: tuple[Part, ...]
-    joints: tuple[Joint, ...]
+    joints: tuple[SketchJoint, ...]
     faults: tuple[Fault, ...]
     notes: tuple[str, ...] = ()
     parts_by_name: dict[str, int] = field(init=False)
@@ -221,42 +224,81 @@ FILE_RULES = {"missing": "SY601", "unreadable": "SY602", "outside": "SY603", "un
 
 @dataclass(eq=False)
 class Reader:
-    """Reads elements of one document and collects the faults it meets."""
+    """Reads elements of one document and collects the faults it meets.
+
+    refusals: for which a strict reader refuses the document, in its words; it stops at the first.
+    """
 
     document: Document
     faults: list[Fault] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
 
     def __post_init__(self):
         body = self.document.body
         self._starts = np.flatnonzero(np.frombuffer(body, dtype=np.uint8) == 10).tolist()
 
+    def line(self, element: Element) -> int:
+        return bisect_right(self._starts, element.start - 1) + 1
+
     def place(self, element: Element, text: str) -> Place:
-        return Place(self.document.path, bisect_right(self._starts, element.start - 1) + 1, text)
+        return Place(self.document.path, self.line(element), text)
 
-    def fault(self, code: str, element: Element, text: str, message: str, *, file: str = ""):
+    def where(self, element: Element) -> str:
+        """`file:line <tag name="...">`, to start a refusal with."""
+        name = element.attributes.get("name") or element.attributes.get("link")
+        tag = f'{element.tag} name="{name}"' if name else element.tag
+        return f"{self.document.path}:{self.line(element)} <{tag}>"
+
+    def fault(self, code: str, element: Element, text: str, message: str, *, file: str = "", refusal: str = ""):
+        """Note a fault, and the refusal of a strict reader where it is one."""
         self.faults.append(Fault(code, self.place(element, text), message, file))
+        self.refusals += [refusal] if refusal else []
 
-    def numbers(self, element: Element, name: str, count: int, text: str, *, default=None, code="SY104") -> np.ndarray:
-        """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite."""
+    def numbers(
+        self,
+        element: Element,
+        name: str,
+        count: int,
+        text: str,
+        *,
+        default=None,
+        code: str | None = "SY104",
+        strict: str = "finite",
+    ) -> np.ndarray:
+        """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite.
+
+        code: of that fault; None where only a strict reader needs the numbers. strict: what that takes: "finite"
+        numbers, any "number", or "" for everything. Infinite ones that it takes are returned.
+        """
         raw = element.attributes.get(name)
-        unknown = np.full(count, np.nan)
-        if raw is None:
-            if default is None:
-                self.fault("SY105" if code == "SY104" else code, element, text, f"<{element.tag}> has no '{name}'.")
-                return unknown
-            return np.asarray(default, dtype=float)
-        try:
-            values = np.array([float(word) for word in raw.split()])
-        except ValueError:
-            values = np.zeros(0)
-        if values.size == count and np.isfinite(values).all():
-            return values
-        shown = raw if len(raw) <= SHOWN else f"{raw[:SHOWN]}... ({len(raw)} characters)"
         expected = "one finite number" if count == 1 else f"{count} finite numbers"
-        self.fault(code, element, text, f'{name}="{shown}" where {expected} belong{"s" if count == 1 else ""}.')
-        return unknown
+        refusal = ""
+        if raw is None:
+            if default is not None:
+                return np.asarray(default, dtype=float)
+            said = f"<{element.tag}> has no '{name}'."
+            refusal = f"{self.where(element)} has no '{name}'; expected {expected}."
+            code = "SY105" if code == "SY104" else code
+            values = np.zeros(0)
+        else:
+            try:
+                values = np.array([float(word) for word in raw.split()])
+            except ValueError:
+                values = np.zeros(0)
+            if values.size == count and np.isfinite(values).all():
+                return values
+            shown = raw if len(raw) <= SHOWN else f"{raw[:SHOWN]}... ({len(raw)} characters)"
+            said = f'{name}="{shown}" where {expected} belong{"s" if count == 1 else ""}.'
+            refusal = f'{self.where(element)} has {name}="{raw[:80]}"; expected {expected}.'
+        taken = strict == "number" and values.size == count and not np.isnan(values).any()
+        refusal = "" if taken or not strict else refusal
+        if code is None:
+            self.refusals += [refusal] if refusal else []
+        else:
+            self.fault(code, element, text, said, refusal=refusal)
+        return values if taken else np.full(count, np.nan)
 
-    def number(self, element: Element, name: str, text: str, *, default: float | None = None, code="SY104") -> float:
+    def number(self, element: Element, name: str, text: str, *, default: float | None = None, **options) -> float:
         """Attribute as one float, like `numbers`."""
         given = None if default is None else [default]
-        return float(self.numbers(element, name, 1, text, default=given, code=code)[0])
+        return float(self.numbers(element, name, 1, text, default=given, **options)[0])

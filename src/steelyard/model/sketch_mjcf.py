@@ -14,17 +14,17 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import solids
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.mjcf import body_name, compiled_rotation
+from steelyard.model.mjcf import body_name, compiled_rotation, joint_type
 from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
-from steelyard.model.sketch import FILE_RULES, Fault, Inertial, Joint, Part, Place, Reader, Shape, Sketch
+from steelyard.model.sketch import FILE_RULES, Fault, Inertial, Part, Place, Reader, Shape, Sketch, SketchJoint
 from steelyard.model.xml_edit import Document
 from steelyard.spatial import rotation_from_quaternion
 
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """vertices: (n, 3) m in the frame of a body or geom; faces: (f, 3), None where only the hull is meant; source: mesh
+    """vertices: (n, 3) m in the frame of a geom; faces: (f, 3), None where only the hull is meant; source: mesh
     or kind and size, equal for equal geometry in the geom's frame.
     """
 
@@ -33,17 +33,8 @@ class Solid:
     source: str
 
 
-def geom_solid(m, geom: int) -> Solid | None:
-    """The solid of a geom of an MjModel m; None for planes, height fields and signed distance fields."""
-    found = geom_shape(m, geom)
-    if found is None:
-        return None
-    R, p = compiled_rotation(m.geom_quat[geom]), m.geom_pos[geom]
-    return Solid(found.vertices @ R.T + p, found.faces, found.source)
-
-
 def geom_shape(m, geom: int) -> Solid | None:
-    """The same with vertices in the frame of the geom."""
+    """The solid of a geom of an MjModel m; None for planes, height fields and signed distance fields."""
     import mujoco
 
     kind, size = mujoco.mjtGeom(m.geom_type[geom]), m.geom_size[geom]
@@ -105,17 +96,17 @@ def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[
 
 
 def _shape(m, geom: int, places, home: Place) -> Shape | None:
-    found = geom_solid(m, geom)
+    found = geom_shape(m, geom)
     if found is None:
         return None
+    vertices = found.vertices @ compiled_rotation(m.geom_quat[geom]).T + m.geom_pos[geom]
     place = places.get(body_name(m, m.geom_bodyid[geom]), (home, None))[0]
     role = "collision" if m.geom_contype[geom] or m.geom_conaffinity[geom] else "visual"
-    return Shape(place, role, found.vertices, found.faces, found.source)
+    return Shape(place, role, vertices, found.faces, found.source)
 
 
-def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[Joint, ...]:
+def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[SketchJoint, ...]:
     """Joints of a compiled model with their limits, gears and armature."""
-    import mujoco
 
     gears, forces = _actuated(m)
     found = []
@@ -123,7 +114,7 @@ def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[Joi
         body = int(m.jnt_bodyid[joint])
         name = m.joint(joint).name or f"{parts[body - 1].name}_joint{joint - m.body_jntadr[body]}"
         place = places.get(name, replace(parts[body - 1].place, element=f"joint '{name}'"))
-        kind = mujoco.mjtJoint(m.jnt_type[joint]).name.removeprefix("mjJNT_").lower()
+        kind = joint_type(m, joint)
         limits = {}
         if m.jnt_limited[joint]:
             limits |= {"lower": float(m.jnt_range[joint, 0]), "upper": float(m.jnt_range[joint, 1])}
@@ -134,7 +125,7 @@ def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[Joi
         armature = float(m.dof_armature[m.jnt_dofadr[joint]])
         gear = gears.get(joint)
         required = () if gear is None else ("effort",)
-        found.append(Joint(name, place, kind, body - 1, limits, place, gear, armature, required_limits=required))
+        found.append(SketchJoint(name, place, kind, body - 1, limits, place, gear, armature, required_limits=required))
     return tuple(found)
 
 
@@ -325,7 +316,7 @@ def _joint_places(listed: list[Body], readers) -> dict[str, Place]:
     return found
 
 
-def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], tuple[Joint, ...]]:
+def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], tuple[SketchJoint, ...]]:
     """Parts as written, without geometry; used when MuJoCo compiles nothing."""
     parts, joints = [], []
     for number, (body, inertial) in enumerate(zip(listed, inertials, strict=True), 1):
@@ -338,10 +329,10 @@ def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], 
     return tuple(parts), tuple(joints)
 
 
-def _bare_joint(joint: Node, readers, body: str, i: int, part: int) -> Joint:
+def _bare_joint(joint: Node, readers, body: str, i: int, part: int) -> SketchJoint:
     name = joint.element.attributes.get("name") or f"{body}_joint{i}"
     kind = "free" if joint.element.tag == "freejoint" else joint.element.attributes.get("type", "hinge")
-    return Joint(name, readers[joint.document].place(joint.element, f"joint '{name}'"), kind, part, {})
+    return SketchJoint(name, readers[joint.document].place(joint.element, f"joint '{name}'"), kind, part, {})
 
 
 def pieces(path: Path, folders: tuple[Path, ...]) -> Iterator[Piece]:
@@ -364,3 +355,25 @@ def pieces(path: Path, folders: tuple[Path, ...]) -> Iterator[Piece]:
         for role in roles:
             own = tuple(color.astype(float)) if role == "visual" else None
             yield Piece(link, role, R, p, (found.source,), found.vertices, found.faces, color=own)
+
+
+def surroundings(path: Path, folders: tuple[Path, ...]) -> list[dict]:
+    """Geoms that hang on the world itself and touch something, as MuJoCo's specification wants them; no height fields.
+
+    folders: in which files that the model names may lie.
+    """
+    import mujoco
+
+    m, _ = compile_file(path, folders)
+    found = []
+    for g in np.flatnonzero((m.geom_bodyid == 0) & ((m.geom_contype | m.geom_conaffinity) != 0)):
+        place = {"pos": m.geom_pos[g].copy(), "quat": m.geom_quat[g].copy()}
+        name = m.geom(int(g)).name or f"geom {g} of the world"
+        kind = mujoco.mjtGeom(int(m.geom_type[g]))
+        if kind == mujoco.mjtGeom.mjGEOM_MESH:
+            shape = geom_shape(m, g)
+            assert shape is not None  # of a mesh
+            found.append(place | {"name": name, "vertices": shape.vertices})
+        elif kind != mujoco.mjtGeom.mjGEOM_HFIELD:
+            found.append(place | {"name": name, "type": kind, "size": m.geom_size[g].copy()})
+    return found

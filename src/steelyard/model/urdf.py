@@ -1,26 +1,46 @@
-"""URDF reading: links and joints to parts.
+"""A URDF file as a `Sketch`, from which the strict `Robot` is made: one walk notes what is odd and what a robot lacks.
 
-Only `<link>` inertials and `<joint>`s matter here; all else in the file is left alone.
+The sketch refuses nothing; everything odd becomes a fault. The robot is refused by the first fault that its links and
+joints cannot be understood with. Only `<link>` inertials and `<joint>`s matter to it.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia import from_com_inertia, solids
-from steelyard.model.assemble import DEFAULT_GRAVITY, Part, assemble, free_joint
-from steelyard.model.joint import Joint, planar_subspace, prismatic_subspace, revolute_subspace, unit_axis, unlimited
-from steelyard.model.meshes import Meshes, Piece
+from steelyard.model.assemble import DEFAULT_GRAVITY, Segment, assemble
+from steelyard.model.joint import KINDS, SHORTEST, Joint
+from steelyard.model.meshes import Meshes
 from steelyard.model.robot import WORLD, Robot, Source
-from steelyard.model.xml import floats, number, parse, where
-from steelyard.spatial import rotation_from_rpy
+from steelyard.model.sketch import Inertial, Part, Reader, Sketch, SketchJoint
+from steelyard.model.urdf_geometry import label_of, origin, shapes_of
+from steelyard.model.xml_edit import Document, Element, read
 
-MESH = "mesh"  # the kind of geometry that is a file
-ROLES = ("collision", "visual")
-JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+FIXED = "fixed"
+TYPES = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    FIXED: None,
+} | {kind.urdf: name for name, kind in KINDS.items() if kind.urdf}
+"""Types of joints in URDF -> kinds of a `Joint`."""
+BOUNDED = ("revolute", "prismatic")  # types that have a range
+TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
+ATTRIBUTES = {"damping": "damping", "frictionloss": "friction"}  # fields of a `Joint` that <dynamics> states
+LIMITS = ("lower", "upper", "effort", "velocity")
+
+
+class Tree(NamedTuple):
+    """Elements of a file by name. incoming: child link -> its joint and parent link; order: links, parents first."""
+
+    links: dict[str, Element]
+    joints: dict[str, Element]
+    incoming: dict[str, tuple[Element, str]]
+    order: list[str]
 
 
 def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
@@ -29,20 +49,20 @@ def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
     Raises ModelError that names file, line and element.
     """
     path = Path(path)
-    root = parse(path)
+    document = read(path)
+    root, name = document.root, document.root.attributes.get("name")
     if root.tag != "robot":
-        raise ModelError(f"{path}:{root.sourceline}: the root element is <{root.tag}>; a URDF starts with <robot>.")
-    if root.xpath("//*[contains(namespace-uri(), 'xacro')]"):
-        raise ModelError(f"{path} holds xacro macros. Expand it first: `xacro {path.name} > robot.urdf`.")
-    links = _named(root.findall("link"), "link", path)
-    joints = _named(root.findall("joint"), "joint", path)
-    if not links:
+        raise ModelError(f"{path}:{document.line(root)}: the root element is <{root.tag}>; a URDF starts with <robot>.")
+    reader, tree = _walked(document)
+    if not tree.links and not reader.refusals:
         raise ModelError(f"{path} has no <link>; a robot needs at least two links and a movable joint.")
-    notes = [] if root.get("name") else [f"{path.name}: <robot> has no name; '{path.stem}' is used."]
-    parts = _parts(links, joints, path)
+    parts, joints = _parts(reader, tree, lambda *_: ((), False)), _joints(reader, tree)
+    if reader.refusals:
+        raise ModelError(reader.refusals[0])
+    notes = [] if name else [f"{path.name}: <robot> has no name; '{path.stem}' is used."]
     return assemble(
-        root.get("name") or path.stem,
-        parts,
+        name or path.stem,
+        _segments(tree, parts, joints),
         floating=floating,
         gravity=DEFAULT_GRAVITY if gravity is None else gravity,
         source=Source(path.absolute(), "urdf", tuple(folders)),
@@ -50,219 +70,295 @@ def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
     )
 
 
-def _named(elements, what, path):
-    named = {}
-    for element in elements:
-        name = element.get("name")
+def _segments(tree: Tree, parts: list[Part], joints: list[SketchJoint]) -> list[Segment]:
+    """Links with the joints that carry them, in file order."""
+    place = {name: index for index, name in enumerate(tree.links)}
+    carried = {each.part: each.placed for each in joints}
+    found: list[Segment] = []
+    for index, part in sorted(enumerate(parts), key=lambda each: place[each[1].name]):
+        joint = carried.get(index)
+        found.append(
+            Segment(
+                part.name,
+                WORLD if part.parent is None else place[parts[part.parent].name],
+                part.rotation,
+                part.position,
+                () if joint is None else (replace(joint, rotation=part.rotation, position=part.position),),
+                np.zeros(10) if part.inertial is None else part.inertial.theta,
+                part.inertial is not None,
+            )
+        )
+    return found
+
+
+def sketch(document: Document, folders: tuple[Path, ...], *, meshes: bool = True) -> Sketch:
+    """Sketch of a URDF document. folders: in which meshes may lie. meshes: whether they are read.
+
+    Raises ModelError for unexpanded xacro.
+    """
+    reader, tree = _walked(document)
+    if not tree.links:
+        raise ModelError(f"{document.path} has no <link>; there is nothing to check.")
+    source = Meshes(document.path.parent, folders)
+
+    def shapes(link: Element, label: str):
+        return shapes_of(reader, link, label, source, meshes=meshes)
+
+    parts, joints = _parts(reader, tree, shapes), _joints(reader, tree)
+    return Sketch(document.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults))
+
+
+def _walked(document: Document) -> tuple[Reader, Tree]:
+    """A reader of the document, and its links and joints. Raises ModelError for unexpanded xacro."""
+    path, root = document.path, document.root
+    if any(name == "xmlns:xacro" for name in root.attributes) and any(e.tag.startswith("xacro:") for e in root.walk()):
+        raise ModelError(f"{path} holds xacro macros. Expand it first: `xacro {path.name} > robot.urdf`.")
+    reader = Reader(document)
+    links = _named(reader, "link")
+    joints = _named(reader, "joint")
+    incoming = _incoming(reader, links, joints)
+    return reader, Tree(links, joints, incoming, _parents_first(reader, links, incoming) if links else [])
+
+
+def _named(reader: Reader, tag: str) -> dict[str, Element]:
+    named: dict[str, Element] = {}
+    for element in reader.document.root.children:
+        if element.tag != tag:
+            continue
+        name = element.attributes.get("name")
+        here = f"{reader.document.path}:{reader.line(element)}"
         if not name:
-            raise ModelError(f"{path}:{element.sourceline}: <{what}> has no name.")
-        if name in named:
-            first = named[name].sourceline
-            raise ModelError(f'{path}:{element.sourceline}: <{what} name="{name}"> is already defined in line {first}.')
-        named[name] = element
+            reader.fault("SY505", element, tag, f"<{tag}> has no name.", refusal=f"{here}: <{tag}> has no name.")
+        elif name in named:
+            line = reader.line(named[name])
+            said = f"{tag} '{name}' is already defined in line {line}."
+            refusal = f'{here}: <{tag} name="{name}"> is already defined in line {line}.'
+            reader.fault("SY505", element, label_of(element), said, refusal=refusal)
+        else:
+            named[name] = element
     return named
 
 
-def _parts(links, joints, path) -> list[Part]:
-    incoming = {}
+def _incoming(reader: Reader, links, joints) -> dict[str, tuple[Element, str]]:
+    """Child link -> its joint and parent link."""
+    incoming: dict[str, tuple[Element, str]] = {}
     for joint in joints.values():
-        parent, child = _end(joint, "parent", links, path), _end(joint, "child", links, path)
+        label, here = label_of(joint), reader.where(joint)
+        ends = {}
+        for tag in ("parent", "child"):
+            element = joint.find(tag)
+            name = None if element is None else element.attributes.get("link")
+            if name in links:
+                ends[tag] = name
+                continue
+            said, found = f"has no {tag} link", "has no"
+            if name is not None:
+                said, found = f"names '{name[:60]}' as its {tag}, which is no link here", f"names '{name}' as its"
+            refusal = f"{here} {found} {tag} link. Links of this file: {choices(links)}."
+            reader.fault("SY505", element or joint, label, f"{label} {said}.", refusal=refusal)
+        if len(ends) < 2:
+            continue
+        child = ends["child"]
         if child in incoming:
-            other = incoming[child][0].get("name")
-            raise ModelError(
-                f"{where(joint, path)} makes a second parent for link '{child}' (the first is joint '{other}'). "
+            other = incoming[child][0].attributes["name"]
+            said = f"link '{child}' has two parents, through joints '{other}' and '{joint.attributes['name']}'."
+            refusal = (
+                f"{here} makes a second parent for link '{child}' (the first is joint '{other}'). "
                 "URDF describes trees; close a loop in an MJCF model instead."
             )
-        incoming[child] = (joint, parent)
-    order = {name: index for index, name in enumerate(links)}
+            reader.fault("SY505", joint, label, said, refusal=refusal)
+        else:
+            incoming[child] = (joint, ends["parent"])
+    return incoming
+
+
+def _parents_first(reader: Reader, links, incoming) -> list[str]:
+    children: dict[str, list[str]] = {}
+    for child, (_, parent) in incoming.items():
+        children.setdefault(parent, []).append(child)
     roots = [name for name in links if name not in incoming]
-    if len(roots) != 1:
-        found = f"has {len(roots)} root links ({choices(roots)})" if roots else "is a loop without a root link"
-        raise ModelError(f"{path}: the kinematic tree {found}; a URDF has exactly one link that is no joint's child.")
-    _require_connected(roots[0], incoming, links, path)
+    path = reader.document.path
+    one = "a URDF has exactly one link that is no joint's child."
+    if len(roots) > 1:
+        said = f"link '{roots[1]}' hangs on no joint; the tree already has the root '{roots[0]}' ({len(roots)} roots)."
+        refusal = f"{path}: the kinematic tree has {len(roots)} root links ({choices(roots)}); {one}"
+        reader.fault("SY505", links[roots[1]], label_of(links[roots[1]]), said, refusal=refusal)
+    order, stack = [], list(reversed(roots))
+    while stack:
+        name = stack.pop()
+        order.append(name)
+        stack += reversed(children.get(name, []))
+    reached = set(order)
+    lost = [name for name in links if name not in reached]
+    if lost:
+        said = f"links {choices(lost)} form a loop that hangs on no root."
+        refusal = f"{path}: the kinematic tree is a loop without a root link; {one}"
+        if roots:
+            refusal = f"{path}: links {choices(lost)} form a loop that is not connected to the root link '{roots[0]}'."
+        reader.fault("SY505", incoming[lost[0]][0], label_of(links[lost[0]]), said, refusal=refusal)
+        for name in lost:  # cut open, so that their inertials are still checked
+            incoming.pop(name)
+    return order + lost
+
+
+def _parts(reader: Reader, tree: Tree, shapes) -> list[Part]:
+    """Links, parents first. shapes: of a link and its label, and whether some are unknown."""
+    index = {name: i for i, name in enumerate(tree.order)}
     parts = []
-    for name, link in links.items():
-        stated = _inertial(link, path)
-        known = stated is not None
-        theta = np.zeros(10) if stated is None else stated
-        if name == roots[0]:
-            parts.append(Part(name, WORLD, np.eye(3), np.zeros(3), (), theta, known))
-            continue
-        joint, parent = incoming[name]
-        R, p = origin(joint, path)
-        placed = _joint(joint, R, p, path)
-        parts.append(Part(name, order[parent], R, p, () if placed is None else (placed,), theta, known))
+    for name in tree.order:
+        link = tree.links[name]
+        joint, parent = tree.incoming.get(name, (None, None))
+        R, p = (np.eye(3), np.zeros(3)) if joint is None else origin(reader, joint, label_of(joint), code="SY506")
+        moves = joint is not None and joint.attributes.get("type") != FIXED
+        label = label_of(link)
+        found, partial = shapes(link, label)
+        known = np.nan_to_num(R), np.nan_to_num(p)  # an unreadable pose is reported once, then ignored
+        above = None if parent is None else index.get(parent)
+        inertial = _inertial(reader, link, label)
+        parts.append(Part(name, reader.place(link, label), above, *known, moves, inertial, found, partial=partial))
     return parts
 
 
-def _require_connected(root, incoming, links, path):
-    children = {}
-    for child, (_, parent) in incoming.items():
-        children.setdefault(parent, []).append(child)
-    reached, stack = set(), [root]
-    while stack:
-        name = stack.pop()
-        reached.add(name)
-        stack += children.get(name, [])
-    lost = [name for name in links if name not in reached]
-    if lost:
-        raise ModelError(f"{path}: links {choices(lost)} form a loop that is not connected to the root link '{root}'.")
-
-
-def _end(joint, tag, links, path) -> str:
-    element = joint.find(tag)
-    name = element.get("link") if element is not None else None
-    if name is None or name not in links:
-        found = "has no" if name is None else f"names '{name}' as its"
-        raise ModelError(f"{where(joint, path)} {found} {tag} link. Links of this file: {choices(links)}.")
-    return name
-
-
-def origin(element, path):
-    """Pose of an element's <origin>, identity when it has none."""
-    given = element.find("origin")
-    if given is None:
-        return np.eye(3), np.zeros(3)
-    return rotation_from_rpy(floats(given, "rpy", 3, path, default=np.zeros(3))), floats(
-        given, "xyz", 3, path, default=np.zeros(3)
-    )
-
-
-def _inertial(link, path):
+def _inertial(reader: Reader, link: Element, label: str) -> Inertial | None:
     inertial = link.find("inertial")
     if inertial is None:
         return None
-    mass, inertia = inertial.find("mass"), inertial.find("inertia")
-    if mass is None or inertia is None:
-        missing = "mass" if mass is None else "inertia"
-        raise ModelError(f"{where(link, path)}: its <inertial> has no <{missing}>. Add it, or remove the <inertial>.")
-    R, com = origin(inertial, path)
-    xx, xy, xz, yy, yz, zz = (
-        number(inertia, key, path, default=0.0 if key in ("ixy", "ixz", "iyz") else None)
-        for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    )
-    rotated = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    return from_com_inertia(number(mass, "value", path), com, rotated)
+    label = f"{label} > inertial"
+    elements = {tag: inertial.find(tag) for tag in ("mass", "inertia")}
+    for tag, element in elements.items():
+        if element is None:
+            refusal = f"{reader.where(link)}: its <inertial> has no <{tag}>. Add it, or remove the <inertial>."
+            reader.fault("SY105", inertial, label, f"<inertial> has no <{tag}>.", refusal=refusal)
+    R, com = origin(reader, inertial, label)
+    mass, tensor = np.nan, np.full((3, 3), np.nan)
+    if (element := elements["mass"]) is not None:
+        mass = reader.number(element, "value", f"{label} > mass")
+    if (element := elements["inertia"]) is not None:
+        tensor = _tensor(reader, element, f"{label} > inertia")
+    return Inertial(reader.place(inertial, label), mass, com, R, tensor)
 
 
-def _joint(element, R, p, path) -> Joint | None:
-    """Placed joint of a URDF element, None when fixed."""
-    name, kind = element.get("name"), element.get("type")
-    if kind not in JOINT_TYPES:
-        raise ModelError(f"{where(element, path)} has type '{kind}'. Supported: {choices(JOINT_TYPES)}.")
-    if kind == "fixed":
-        return None
-    dynamics = element.find("dynamics")
-    damping = friction = 0.0
-    if dynamics is not None:
-        damping = number(dynamics, "damping", path, default=0.0)
-        friction = number(dynamics, "friction", path, default=0.0)
-    if kind == "floating":
-        return replace(free_joint(name), rotation=R, position=p)
-    axis = element.find("axis")
-    axis = np.array([1.0, 0.0, 0.0]) if axis is None else floats(axis, "xyz", 3, path, default=(1.0, 0.0, 0.0))
-    axis = unit_axis(axis, joint=f"{name}' in '{path}")
-    if kind == "planar":
-        planar = Joint(name, "planar", planar_subspace(axis), R, p, **unlimited(3, 3))
-        return replace(planar, damping=damping, frictionloss=friction)
-    rotary = kind != "prismatic"
-    mimics, ratio, offset = _mimic(element, path)
-    lower, upper, velocity, effort = _limits(element, kind, path)
-    return Joint(
+def _tensor(reader: Reader, element: Element, label: str) -> np.ndarray:
+    off = ("ixy", "ixz", "iyz")
+    xx, xy, xz, yy, yz, zz = (reader.number(element, key, label, default=0.0 if key in off else None) for key in TENSOR)
+    for twin, key in TWINS.items():
+        if twin in element.attributes:
+            other = reader.number(element, twin, label, strict="")
+            value = {"ixy": xy, "ixz": xz, "iyz": yz}[key]
+            if np.isfinite([other, value]).all() and abs(other - value) > 1e-9 * max(abs(other), abs(value)):
+                reader.fault("SY205", element, label, f"{twin} = {other:g} but {key} = {value:g}.")
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _joints(reader: Reader, tree: Tree) -> list[SketchJoint]:
+    index = {name: i for i, name in enumerate(tree.order)}
+    carried = {joint: index[child] for child, (joint, _) in tree.incoming.items()}
+    return [_joint(reader, element, carried.get(element), tree.joints) for element in tree.joints.values()]
+
+
+def _joint(reader: Reader, element: Element, part: int | None, joints) -> SketchJoint:
+    label, name, given = label_of(element), element.attributes["name"], element.attributes.get("type")
+    if given not in TYPES:
+        said = f"joint type '{(given or '')[:40]}' is unknown; URDF has {choices(TYPES)}."
+        refusal = f"{reader.where(element)} has type '{given}'. Supported: {choices(TYPES)}."
+        reader.fault("SY506", element, label, said, refusal=refusal)
+    kind = TYPES.get(given or "")
+    axis = _axis(reader, element, label) if kind and KINDS[kind].has_axis else np.zeros(3)
+    mimic, limit = element.find("mimic"), element.find("limit")
+    if mimic is not None:
+        _check_mimic(reader, mimic, f"{label} > mimic", name, joints)
+    stated = _limits(reader, limit, f"{label} > limit", given)
+    placed = None
+    if kind:
+        properties = _properties(reader, element, label)
+        placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), np.eye(3), np.zeros(3))
+        if KINDS[kind].has_axis:
+            placed = replace(placed, **properties)
+        if placed.nv == 1:
+            placed = replace(placed, **_mimicked(reader, element, label), **_bounds(stated, given))
+    return SketchJoint(
         name,
-        "revolute" if rotary else "prismatic",
-        revolute_subspace(axis) if rotary else prismatic_subspace(axis),
-        R,
-        p,
-        ratio=ratio,
-        offset=offset,
-        mimics=mimics,
-        lower=lower,
-        upper=upper,
-        velocity_limit=velocity,
-        effort_limit=effort,
-        damping=damping,
-        frictionloss=friction,
+        reader.place(element, label),
+        given or "",
+        part,
+        {key: value if np.isfinite(value) else np.nan for key, value in stated.items()},
+        None if limit is None else reader.place(limit, f"{label} > limit"),
+        mimics=mimic is not None,
+        required_limits=("effort", "velocity") if given in BOUNDED else (),
+        placed=placed,
     )
 
 
-def _mimic(element, path):
-    mimic = element.find("mimic")
+def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
+    """Unit axis (3,) of a joint, x where it has none."""
+    axis = joint.find("axis")
+    if axis is None:
+        return np.array([1.0, 0.0, 0.0])
+    label = f"{label} > axis"
+    vector = reader.numbers(axis, "xyz", 3, label, default=(1, 0, 0), code="SY506")
+    length = np.linalg.norm(vector)
+    if length >= SHORTEST or not np.isfinite(vector).all():
+        return vector / length
+    refusal = (
+        f"Joint '{joint.attributes['name']}' in '{reader.document.path}' has axis {vector.tolist()}; an axis needs a "
+        "direction. Give it a nonzero vector."
+    )
+    reader.fault("SY506", axis, label, "the joint's axis is zero: it has no direction.", refusal=refusal)
+    return np.full(3, np.nan)
+
+
+def _properties(reader: Reader, joint: Element, label: str) -> dict[str, float]:
+    """Fields of a joint that `<dynamics>` states."""
+    dynamics = joint.find("dynamics")
+    if dynamics is None:
+        return {}
+    return {field: reader.number(dynamics, name, label, default=0.0, code=None) for field, name in ATTRIBUTES.items()}
+
+
+def _mimicked(reader: Reader, joint: Element, label: str) -> dict[str, Any]:
+    """Fields of a joint that `<mimic>` states."""
+    mimic = joint.find("mimic")
     if mimic is None:
-        return None, 1.0, 0.0
-    master = mimic.get("joint")
+        return {}
+    master = mimic.attributes.get("joint")
     if not master:
-        raise ModelError(f"{where(element, path)}: its <mimic> names no joint.")
-    return master, number(mimic, "multiplier", path, default=1.0), number(mimic, "offset", path, default=0.0)
+        reader.refusals.append(f"{reader.where(joint)}: its <mimic> names no joint.")
+    ratio = reader.number(mimic, "multiplier", label, default=1.0, code=None)
+    return {"mimics": master, "ratio": ratio, "offset": reader.number(mimic, "offset", label, default=0.0, code=None)}
 
 
-def _limits(element, kind, path):
-    """Lower, upper, velocity and effort limits, each (1,), infinite where the file states none.
+def _limits(reader: Reader, limit: Element | None, label: str, given: str | None) -> dict[str, float]:
+    """Limits that a joint states. A robot is refused for those of its own type only, and may have infinite ones."""
+    if limit is None:
+        return {}
+    used = LIMITS if given in BOUNDED else ("effort", "velocity") if given == "continuous" else ()
+    return {
+        key: reader.number(limit, key, label, code="SY506", strict="number" if key in used else "")
+        for key in LIMITS
+        if key in limit.attributes
+    }
+
+
+def _bounds(stated: dict[str, float], given: str | None) -> dict[str, float]:
+    """Limits of a `Joint`, infinite where the file states none.
 
     A bound that is missing is 0, as the format says. A range without width, and a speed or an effort of nothing, are
     what exporters write for "unknown": a joint that cannot move would be fixed. MuJoCo ignores such ranges, too.
     """
-    limit = element.find("limit")
-    keys = ("velocity", "effort") if kind == "continuous" else ("lower", "upper", "velocity", "effort")
-    stated = {} if limit is None else {key: number(limit, key, path, default=0.0, infinite=True) for key in keys}
-    lower, upper = stated.get("lower", 0.0), stated.get("upper", 0.0)
-    if lower >= upper:
-        lower, upper = -np.inf, np.inf
-    velocity, effort = (value if (value := stated.get(key, 0.0)) > 0 else np.inf for key in ("velocity", "effort"))
-    return tuple(np.array([value]) for value in (lower, upper, velocity, effort))
+    lower, upper = (stated.get(key, 0.0) if given in BOUNDED else 0.0 for key in ("lower", "upper"))
+    bounds = {"lower": lower, "upper": upper} if lower < upper else {}
+    return bounds | {f"{key}_limit": stated[key] for key in ("effort", "velocity") if stated.get(key, 0.0) > 0}
 
 
-def pieces(path, folders: tuple[Path, ...]) -> Iterator[Piece]:
-    """Geometry of all links, collision before visual. folders: in which meshes may lie, as of `allowed_folders`.
-
-    Raises ModelError for a file that is no XML.
-    """
-    path = Path(path)
-    root = parse(path)
-    colors = {each.get("name"): _rgba(each, path) for each in root.findall("material")}
-    source = Meshes(path.parent, folders)
-    for link in root.findall("link"):
-        for role in ROLES:
-            for element in link.findall(role):
-                try:
-                    yield _piece(element, link.get("name"), path, source, colors)
-                except ModelError as error:
-                    yield Piece(link.get("name"), role, problem=str(error).rstrip("."))
-
-
-def _piece(element, link: str, path: Path, source: Meshes, colors) -> Piece:
-    """Raises ModelError for geometry that cannot be understood."""
-    kind, name, size = _shape_of(element, path)
-    R, p = origin(element, path)
-    material = element.find("material")
-    color = None if material is None else _rgba(material, path) or colors.get(material.get("name"))
-    placed = Piece(link, element.tag, R, p, (name if kind == MESH else kind, *size), color=color)
-    if kind == MESH:
-        return replace(placed, file=source.find(name), name=name, scale=size)
-    return replace(placed, vertices=solids.from_urdf(kind, size))
-
-
-def _shape_of(element, path: Path) -> tuple[str, str, np.ndarray]:
-    """Kind, name of the mesh file, and size (scale of a mesh) of a <collision> or <visual>.
-
-    Raises ModelError for one without geometry, or with one that URDF does not know.
-    """
-    solid = element.find("geometry/*")  # a comment is no element
-    if solid is None:
-        raise ModelError(f"<{element.tag}> without geometry")
-    if solid.tag == MESH:
-        return MESH, solid.get("filename", "").strip(), floats(solid, "scale", 3, path, default=np.ones(3))
-    if solid.tag not in solids.URDF_SIZES:
-        raise ModelError(f"<{solid.tag}> is no geometry of URDF")
-    sizes = [floats(solid, name, count, path) for name, count in solids.URDF_SIZES[solid.tag].items()]
-    return solid.tag, "", np.concatenate(sizes)
-
-
-def _rgba(material, path) -> tuple[float, ...] | None:
-    color = material.find("color")
-    if color is None:
-        return None
-    try:
-        return tuple(np.clip(floats(color, "rgba", 4, path), 0.0, 1.0))
-    except ModelError:  # a colour is not worth losing the piece
-        return None
+def _check_mimic(reader: Reader, mimic: Element, label: str, name: str, joints):
+    chain, current = [name], mimic.attributes.get("joint", "")
+    while current in joints and current not in chain:
+        chain.append(current)
+        following = joints[current].find("mimic")
+        if following is None:
+            return
+        current = following.attributes.get("joint", "")
+    if current in chain:
+        reader.fault("SY507", mimic, label, f"joints {choices([*chain, current])} mimic each other in a circle.")
+    elif len(chain) == 1:
+        reader.fault("SY507", mimic, label, f"it mimics '{current[:60]}', which is no joint of this file.")

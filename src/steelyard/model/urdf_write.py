@@ -12,7 +12,8 @@ from steelyard.model.changes import Draft, com_form, find_changes, require_consi
 from steelyard.model.joint import Joint, revolute_subspace, screw
 from steelyard.model.references import Relocation, left_behind
 from steelyard.model.robot import WORLD, Robot
-from steelyard.model.sketch import Inertial, Sketch
+from steelyard.model.sketch import Inertial, Place, Sketch
+from steelyard.model.urdf import ATTRIBUTES, TENSOR
 from steelyard.model.xml_edit import (
     Document,
     Edit,
@@ -29,9 +30,6 @@ from steelyard.model.xml_edit import (
 )
 from steelyard.spatial import rotation_from_rpy, rpy_from_rotation
 
-INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-ATTRIBUTES = {"damping": "damping", "frictionloss": "friction"}
-
 
 def edited_copy(robot: Robot, reference: Robot, target) -> Draft:
     """The edited copy of the robot's URDF, to be written at `target`. reference: the robot as its file reads now."""
@@ -42,14 +40,14 @@ def edited_copy(robot: Robot, reference: Robot, target) -> Draft:
         reference,
         format="URDF",
         hosts=lambda link: True,
-        writable=lambda joint, field: field in ATTRIBUTES and joint.kind != "free",
+        writable=lambda joint, field: field in ATTRIBUTES and joint.features.has_axis,
     )
     links = {e.attributes.get("name"): e for e in document.root.children if e.tag == "link"}
     joints = {e.attributes.get("name"): e for e in document.root.children if e.tag == "joint"}
     edits, changed = [], []
     for index, theta in changes.links.items():
         name = reference.links[index].name
-        edits += _inertial(document, links[name], theta)
+        edits += _inertial(document, links[name], theta, _in_stated_axes(document, links[name], theta))
         changed.append(f"link '{name}': inertial")
     for name, properties in changes.joints.items():
         edits += _dynamics(document, joints[name], {ATTRIBUTES[field]: value for field, value in properties.items()})
@@ -66,7 +64,7 @@ def edited_copy(robot: Robot, reference: Robot, target) -> Draft:
 def new_inertial(theta) -> NewElement:
     """`<inertial>` of a link. theta: (10,) in its frame."""
     mass, com, inertia = com_form(theta)
-    values = zip(INERTIA, inertia[np.triu_indices(3)], strict=True)
+    values = zip(TENSOR, inertia[np.triu_indices(3)], strict=True)
     return NewElement(
         "inertial",
         {},
@@ -78,25 +76,14 @@ def new_inertial(theta) -> NewElement:
     )
 
 
-def _inertial(document: Document, link: Element, theta) -> list[Edit]:
-    inertial = link.find("inertial")
-    if inertial is None:
-        return insert(document, link, new_inertial(theta))
+def _in_stated_axes(document: Document, link: Element, theta) -> Inertial:
+    """Inertial of theta (10,) in the axes that the link states, which stay as the user chose them."""
     mass, com, inertia = com_form(theta)
-    origin, mass_element, matrix = (inertial.find(tag) for tag in ("origin", "mass", "inertia"))
-    assert mass_element is not None and matrix is not None  # the reader requires both
-    edits = []
-    if origin is None:
-        edits += insert(document, inertial, NewElement("origin", {"xyz": number_text(com), "rpy": "0 0 0"}))
-    else:
-        # the rotation the user chose stays, and the inertia is written in its axes
-        R = rotation_from_rpy(np.array([float(word) for word in origin.attributes.get("rpy", "0 0 0").split()]))
-        inertia = R.T @ inertia @ R
-        edits += update(document, origin, "xyz", com, default=(0.0, 0.0, 0.0))
-    edits += update(document, mass_element, "value", [mass])
-    for key, value in zip(INERTIA, inertia[np.triu_indices(3)], strict=True):
-        edits += update(document, matrix, key, [value], default=(0.0,))
-    return edits
+    stated = link.find("inertial")
+    origin = None if stated is None else stated.find("origin")
+    rpy = "0 0 0" if origin is None else origin.attributes.get("rpy", "0 0 0")
+    R = rotation_from_rpy(np.array([float(word) for word in rpy.split()]))
+    return Inertial(Place(document.path, document.line(link), "link"), mass, com, R, R.T @ inertia @ R)
 
 
 def _dynamics(document: Document, joint: Element, values: dict[str, float]) -> list[Edit]:
@@ -132,18 +119,19 @@ def edit_inertials(
             links.setdefault(element.attributes.get("name", ""), element)
     edits: list[Edit] = []
     for index, inertial in inertials.items():
-        edits += _set_inertial(document, links[sketch.parts[index].name], inertial)
+        edits += _inertial(document, links[sketch.parts[index].name], inertial.theta, inertial)
     moved, _ = moved_files(document, Relocation(document.path.parent, target.parent))
     return [(target, apply(document, edits + moved))]
 
 
-def _set_inertial(document: Document, link: Element, inertial: Inertial) -> list[Edit]:
+def _inertial(document: Document, link: Element, theta, inertial: Inertial) -> list[Edit]:
+    """Edits that give a link its inertial. theta: (10,) the same where a new element is written."""
     element = link.find("inertial")
     if element is None:
-        return insert(document, link, new_inertial(inertial.theta))
+        return insert(document, link, new_inertial(theta))
     mass, tensor, origin = element.find("mass"), element.find("inertia"), element.find("origin")
     if mass is None or tensor is None:
-        return [Edit(element.start, element.end, ""), *insert(document, link, new_inertial(inertial.theta))]
+        return [Edit(element.start, element.end, ""), *insert(document, link, new_inertial(theta))]
     edits: list[Edit] = []
     if origin is None:
         if inertial.com.any():
@@ -153,7 +141,7 @@ def _set_inertial(document: Document, link: Element, inertial: Inertial) -> list
         if (inertial.rotation == np.eye(3)).all() and "rpy" in origin.attributes:
             edits += set_numbers(document, origin, "rpy", np.zeros(3))
     edits += set_numbers(document, mass, "value", [inertial.mass])
-    for name, value in zip(INERTIA, inertial.tensor[np.triu_indices(3)], strict=True):
+    for name, value in zip(TENSOR, inertial.tensor[np.triu_indices(3)], strict=True):
         edits += set_numbers(document, tensor, name, [value], default=(0.0,))
     return edits
 
@@ -226,8 +214,8 @@ def _expressible(robot: Robot) -> tuple[Robot, list[str]]:
 
 def _require_expressible(joint: Joint):
     helical = joint.nv == 1 and abs(screw(joint)[2]) > 1e-12
-    if joint.kind == "spherical" or helical:
-        kind = "helical" if helical else "a ball joint"
+    if joint.features.urdf is None or helical:
+        kind = "helical" if helical else joint.features.title
         raise ModelError(
             f"Joint '{joint.name}' is {kind}, which URDF cannot say. Save the robot as MJCF (.xml), or model the joint "
             "as three hinges."
@@ -253,8 +241,8 @@ def _reframed(joint: Joint, parent_shift, shift) -> Joint:
 
 def _new_joint(robot: Robot, index: int, links: list[NewElement]) -> NewElement:
     joint, parent = robot.joints[index], int(robot.parents[index])
-    kinds = {"revolute": "revolute", "prismatic": "prismatic", "planar": "planar", "free": "floating"}
-    kind = kinds[joint.kind]
+    kind = joint.features.urdf
+    assert kind is not None  # `_require_expressible`
     bounds = np.array([joint.lower[0], joint.upper[0]])
     if kind == "revolute" and not np.isfinite(bounds).any():
         kind = "continuous"
@@ -265,10 +253,9 @@ def _new_joint(robot: Robot, index: int, links: list[NewElement]) -> NewElement:
             "origin", {"xyz": number_text(joint.position), "rpy": number_text(rpy_from_rotation(joint.rotation))}
         ),
     ]
-    if joint.kind != "free":
-        axis = joint.subspace[3:, 2] if joint.kind == "planar" else screw(joint)[0]
+    if joint.features.has_axis:
         children += [
-            NewElement("axis", {"xyz": number_text(axis)}),
+            NewElement("axis", {"xyz": number_text(screw(joint)[0])}),
             *_new_limit(joint, kind, bounds),
             *_new_dynamics(robot, index),
         ]
@@ -285,7 +272,7 @@ def _new_joint(robot: Robot, index: int, links: list[NewElement]) -> NewElement:
 def _new_limit(joint: Joint, kind: str, bounds) -> list[NewElement]:
     """`<limit>`, which URDF requires of bounded joints; a missing bound becomes a number no robot reaches."""
     strength = np.array([joint.effort_limit[0], joint.velocity_limit[0]])
-    if kind == "planar" or (kind == "continuous" and not np.isfinite(strength).any()):
+    if joint.nv > 1 or (kind == "continuous" and not np.isfinite(strength).any()):
         return []
     names = ("effort", "velocity") if kind == "continuous" else ("lower", "upper", "effort", "velocity")
     values = strength if kind == "continuous" else np.concatenate([bounds, strength])
@@ -297,7 +284,7 @@ def _new_limit(joint: Joint, kind: str, bounds) -> list[NewElement]:
 def _new_dynamics(robot: Robot, index: int) -> list[NewElement]:
     joint, at = robot.joints[index], robot.v_slices[index]
     pair = {}
-    for name, field in (("damping", "damping"), ("friction", "frictionloss")):
+    for field, name in ATTRIBUTES.items():
         values = getattr(robot, field)[at] if joint.mimics is None else np.array([getattr(joint, field)])
         if np.ptp(values) > 0:
             raise ModelError(

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 from lxml import etree
 
 from steelyard.errors import ModelError
@@ -55,30 +54,3 @@ def where(element, path) -> str:
     """`file:line <tag name="...">`, to start a message with."""
     name = element.get("name") or element.get("link")
     return f"{path}:{element.sourceline} <{element.tag}" + (f' name="{name}">' if name else ">")
-
-
-def floats(element, attribute: str, count: int, path, *, default=None, infinite=False):
-    """Attribute as (count,) finite floats, or `infinite` ones too; `default` when the attribute is absent and a default
-    is given."""
-    text = element.get(attribute)
-    if text is None:
-        if default is None:
-            raise ModelError(f"{where(element, path)} has no '{attribute}'; expected {_numbers(count)}.")
-        return np.asarray(default, dtype=float)
-    try:
-        values = np.array([float(word) for word in text.split()])
-    except ValueError:
-        values = np.full(0, np.nan)
-    if values.size != count or not (~np.isnan(values) if infinite else np.isfinite(values)).all():
-        raise ModelError(f'{where(element, path)} has {attribute}="{text[:80]}"; expected {_numbers(count)}.')
-    return values
-
-
-def number(element, attribute: str, path, *, default=None, infinite=False) -> float:
-    """Attribute as one finite float, or one that may be `infinite`."""
-    given = None if default is None else [default]
-    return float(floats(element, attribute, 1, path, default=given, infinite=infinite)[0])
-
-
-def _numbers(count: int) -> str:
-    return "one finite number" if count == 1 else f"{count} finite numbers"

@@ -36,6 +36,12 @@ class Element:
     parent: "Element | None"
     children: list["Element"] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
+    chunks: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Characters directly inside it, those of its children and comments left out."""
+        return "".join(self.chunks)
 
     @property
     def end(self) -> int:
@@ -203,6 +209,7 @@ def _index(body: bytes, path) -> Element:
     open_elements: list[Element] = []
     roots: list[Element] = []
     parser = expat.ParserCreate("utf-8")
+    parser.buffer_text = True
 
     def on_start(tag, attributes):
         start = parser.CurrentByteIndex
@@ -223,7 +230,10 @@ def _index(body: bytes, path) -> Element:
         closed = body[element.head_end - 2 : element.head_end] == b"/>"
         element.ends.append(element.head_end if closed else body.index(b">", parser.CurrentByteIndex) + 1)
 
-    parser.StartElementHandler, parser.EndElementHandler = on_start, on_end
+    def on_text(data):
+        open_elements[-1].chunks.append(data)
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = on_start, on_end, on_text
     try:
         parser.Parse(body, True)
     except expat.ExpatError as error:

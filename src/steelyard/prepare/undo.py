@@ -119,7 +119,7 @@ def _scaled(log: Log, word: str) -> Log:
 
 def _endless_unwrapped(robot: Robot, log: Log) -> Log:
     """The log with positions of joints without limits unwrapped."""
-    endless = {joint.name for joint in robot.free_joints if joint.kind == "revolute" and _endless(joint)}
+    endless = {joint.name for joint in robot.free_joints if joint.turns and _endless(joint)}
     places = {robot.dof_names[dof]: place for dof, place in robot.scalar_positions.items()}
     names = [name for name in places if name in endless] if log.nq == robot.nq else []
     columns = [places[name] for name in names]

@@ -9,14 +9,15 @@ from steelyard.report.compared_runs_view import comparison_view
 from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
 from steelyard.report.first_screen import NOTHING, USABLE
+from steelyard.report.html import page
 from steelyard.report.identification_summary import summary
 from steelyard.report.identification_view import view_of
 from steelyard.report.labels import column_units
 from steelyard.report.mesh_report import mesh_report_of
 from steelyard.report.model_validation import validate_models
-from steelyard.report.numbers import number, percent, plural, plus_minus, share
+from steelyard.report.numbers import number, percent, plural, plus_minus, share, size
 from steelyard.report.outputs import staged
-from steelyard.report.provenance import digest, inputs_of, repeat_section, stamped
+from steelyard.report.provenance import digest, inputs_of, installed_version, repeat_section, stamped
 from steelyard.report.record import COMPARISON_FILES, FILES, SUMMARY, Record, read, record_of, render, write
 from steelyard.report.schema import jsonable
 from steelyard.report.signal_curves import curves, screen_curves
@@ -69,11 +70,13 @@ __all__ = [
     "footer",
     "health_overview",
     "inputs_of",
+    "installed_version",
     "jsonable",
     "mesh_report_of",
     "name_axis",
     "number",
     "overview",
+    "page",
     "percent",
     "plural",
     "plus_minus",
@@ -86,6 +89,7 @@ __all__ = [
     "screen_curves",
     "share",
     "sheet",
+    "size",
     "staged",
     "stamped",
     "summary",

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from steelyard.fit import CAN_EXIST
 from steelyard.pipeline import Result
-from steelyard.report.chapter import Chapter
-from steelyard.report.document import Part
+from steelyard.report.document import Chapter, Part
 from steelyard.report.numbers import number, plural
 
 NAMES = 6  # in a line of the terminal

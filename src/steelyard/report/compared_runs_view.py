@@ -2,8 +2,8 @@
 
 from steelyard.report.compared_runs import distances
 from steelyard.report.document import Cell, Part, Section, Sheet, View, footer, sheet
-from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, line_across, log_axis, name_axis, text
-from steelyard.report.numbers import DASH, number, plus_minus, share, unit
+from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, line_across, log_axis, name_axis, points
+from steelyard.report.numbers import DASH, in_percent, interval, number, plus_minus, share, unit
 
 OPEN_ROWS = 20
 LEVELS = {"good": "use it", "care": "with care", "keep": "not yet"}
@@ -128,13 +128,13 @@ def _mass_sheet(summary: dict) -> Sheet:
 def _mass(row: dict | None) -> Cell:
     if row is None:
         return Cell(DASH)
-    return Cell(number(row["value"]), note=f"{number(row['lower'])} … {number(row['upper'])}, {row['label']}")
+    return Cell(number(row["value"]), note=f"{interval(row['lower'], row['upper'])}, {row['label']}")
 
 
 def _error_figure(summary: dict):
     """Held-out error of every joint in each result. summary: of a comparison."""
     joints = summary["joints"]
-    rows = [[_percent(each["relative_errors"][k]) for each in joints] for k in range(len(summary["runs"]))]
+    rows = [[in_percent(each["relative_errors"][k]) for each in joints] for k in range(len(summary["runs"]))]
     names = [each["name"] for each in joints]
     traces, axis = _points(summary, names, rows, "%"), log_axis("RMS error over RMS torque [%]")
     return drawn(traces, "Held-out error of each joint", name_axis(names), axis)
@@ -145,7 +145,7 @@ def _mass_figure(summary: dict):
     links = summary["masses"]
     found = [[each["runs"][k] for each in links] for k in range(len(summary["runs"]))]
     rows = [[None if each is None else each["value"] for each in row] for row in found]
-    spans = [[(0.0, 0.0) if each is None else _reach(each) for each in row] for row in found]
+    spans = [[None if each is None else (each["lower"], each["upper"]) for each in row] for row in found]
     names = [each["name"] for each in links]
     traces = _points(summary, names, rows, "kg", spans)
     return drawn(traces, "Mass of each link, with intervals", name_axis(names), log_axis("mass [kg]"))
@@ -171,31 +171,8 @@ def _points(summary: dict, names, rows, unit: str, spans=None):
     count = len(summary["runs"])
     traces = []
     for k, run in enumerate(summary["runs"]):
-        color = SERIES[k % len(SERIES)]
-        trace = {
-            "type": "scatter",
-            "x": [i + APART * ((k + 0.5) / count - 0.5) for i in range(len(names))],
-            "y": rows[k],
-            "text": [text(name) for name in names],
-            "name": text(run["name"]),
-            "mode": "markers",
-            "marker": {"color": color, "symbol": SYMBOLS[k % len(SYMBOLS)], "size": 9},
-            "hovertemplate": "%{text}: %{y:.4g} " + unit + "<extra>" + text(run["name"]) + "</extra>",
-        }
-        if spans is not None:
-            lower, upper = zip(*spans[k], strict=True) if spans[k] else ((), ())
-            bars = {"type": "data", "symmetric": False, "array": upper, "arrayminus": lower, "thickness": 1.2}
-            trace["error_y"] = bars | {"color": color, "width": 4}
-        traces.append(trace)
+        x = [i + APART * ((k + 0.5) / count - 0.5) for i in range(len(names))]
+        marker = {"color": SERIES[k % len(SERIES)], "symbol": SYMBOLS[k % len(SYMBOLS)], "size": 9}
+        reach = None if spans is None else spans[k]
+        traces.append(points(run["name"], x, rows[k], names, unit=unit, marker=marker, spans=reach, bar=4))
     return traces
-
-
-def _reach(row: dict) -> tuple[float, float]:
-    """Lengths of the bars down and up, as far as a logarithmic axis can show them."""
-    value = row["value"]
-    lower, upper = (value if row[key] is None else row[key] for key in ("lower", "upper"))
-    return value - max(lower, 1e-3 * value), upper - value
-
-
-def _percent(share):
-    return None if share is None else 100 * share

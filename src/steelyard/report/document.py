@@ -3,11 +3,12 @@
 The page, Markdown and the terminal show one View, so that they say the same.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from steelyard.pipeline import Result
 from steelyard.report.numbers import DASH
 
 
@@ -55,10 +56,10 @@ def sheet(title: str, caption: str, columns, rows, *, folded: str = "") -> Sheet
 
 @dataclass(frozen=True)
 class Part:
-    """Paragraph, command, list, table and group of figures, as far as given, in this order.
+    """Paragraph, command, list, table, group of figures and drawing, as far as given, in this order.
 
-    figures: keys of figures; robot: whether the 3D view stands here; folded: text that stands for all this until the
-    reader opens it.
+    figures: keys of figures; drawing: SVG, on the page alone; robot: whether the 3D view stands here; folded: text that
+    stands for all this until the reader opens it.
     """
 
     text: str = ""
@@ -66,6 +67,7 @@ class Part:
     items: tuple[str, ...] = ()
     sheet: Sheet | None = None
     figures: tuple[tuple[str, int], ...] = ()
+    drawing: str = ""
     robot: bool = False
     folded: str = ""
 
@@ -85,6 +87,27 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Chapter:
+    """A section of an identification's report with the numbers that it adds to the summary.
+
+    title, anchor: of its `Section`. numbers: keys of the summary, from a result and the keys of the chapters before.
+    parts: text, tables and figures, from the whole summary.
+
+    derived: whether its numbers follow from those of all others, so that they are computed last.
+    """
+
+    title: str
+    anchor: str
+    numbers: Callable[[Result, dict], dict]
+    parts: Callable[[dict], Iterable[Part]]
+    derived: bool = False
+
+    def section(self, summary: dict) -> Section:
+        """The section of a summary."""
+        return Section(self.title, self.anchor, tuple(self.parts(summary)))
+
+
+@dataclass(frozen=True)
 class Figure:
     """draw: called with the record, and with an index for one of several. curve: kind of the curves it needs, if any;
     without them it is left out."""
@@ -96,7 +119,7 @@ class Figure:
 @dataclass(frozen=True, eq=False)
 class View:
     """summary: behind it; its `verdict` with its answers comes first. figures: for Plotly, by the keys that the
-    sections name. robot: HTML of its 3D view, empty without."""
+    sections name. robot: HTML of its 3D view, empty without; files: that have the same numbers, in words."""
 
     summary: dict
     title: str
@@ -106,6 +129,7 @@ class View:
     figures: Mapping[tuple[str, int], Any]
     footer: str
     robot: str = ""
+    files: str = "summary.json and report.md"
 
 
 def drawn_figures(record, sections: Sequence[Section], known: Mapping[str, Figure]) -> dict[tuple[str, int], dict]:

@@ -98,3 +98,30 @@ def box(name: str, x, quantiles, names, *, width: float, color: str) -> dict:
     keys = ("lowerfence", "q1", "median", "q3", "upperfence")
     look = {"width": width, "name": name, "text": [text(each) for each in names], "marker": {"color": color}}
     return {"type": "box", "x": list(x), **dict(zip(keys, zip(*quantiles, strict=True), strict=True)), **look}
+
+
+def points(name: str, x, y, names, *, unit: str, marker: dict, spans=None, bar: float = 5) -> dict:
+    """A trace of a number for each name. x: places; spans: (lower, upper) of each number, drawn as bars of the width
+    `bar`, as far as a logarithmic axis can show them; a number or span may be None."""
+    trace = {
+        "type": "scatter",
+        "x": list(x),
+        "y": y,
+        "text": [text(each) for each in names],
+        "name": text(name),
+        "mode": "markers",
+        "marker": marker,
+        "hovertemplate": "%{text}: %{y:.4g} " + unit + "<extra>" + text(name) + "</extra>",
+    }
+    if spans is None:
+        return trace
+    ends = [(0.0, 0.0) if value is None else _ends(value, *span) for value, span in zip(y, spans, strict=True)]
+    down, up = (list(each) for each in zip(*ends, strict=True)) if ends else ([], [])
+    bars = {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1.2, "width": bar}
+    return trace | {"error_y": bars | {"color": marker["color"]}}
+
+
+def _ends(value: float, lower: float | None, upper: float | None) -> tuple[float, float]:
+    """Lengths of a bar down and up; none to a side that is not known."""
+    lower, upper = (value if each is None else each for each in (lower, upper))
+    return value - max(lower, 1e-3 * value), upper - value

@@ -17,9 +17,11 @@ from steelyard.report.figure_style import (
     line_across,
     log_axis,
     name_axis,
+    points,
     quantity,
     text,
 )
+from steelyard.report.numbers import in_percent
 from steelyard.report.parameters import UNCERTAIN
 from steelyard.report.record import Record, record_of
 
@@ -113,12 +115,8 @@ def errors(run):
     """Held-out error of every joint over its torque, before and after, in percent. run: as of `torque`."""
     joints = record_of(run).summary["held_out"]["joints"]
     names = [joint["name"] for joint in joints]
-    before, after = ([_percent(joint[f"relative_{key}"]) for joint in joints] for key in ("before", "after"))
+    before, after = ([in_percent(joint[f"relative_{key}"]) for joint in joints] for key in ("before", "after"))
     return _pairs("Held-out error of each joint", "RMS error over RMS torque [%]", "%", names, before, after)
-
-
-def _percent(share):
-    return None if share is None else 100 * share
 
 
 def residuals(run):
@@ -143,7 +141,6 @@ def masses(run):
     before, after = ([body[key]["mass"] for body in summary["bodies"]] for key in ("prior", "identified"))
     found = {each["name"]: (each["lower"], each["upper"]) for each in summary["parameters"]}
     spans = [found[f"{name}.m"] for name in names]
-    spans = [(value if a is None else a, value if b is None else b) for value, (a, b) in zip(after, spans, strict=True)]
     return _pairs("Mass of each link, with intervals", "mass [kg]", "kg", names, before, after, spans=spans)
 
 
@@ -177,29 +174,12 @@ def precision(run):
 def _pairs(title: str, y_title: str, unit: str, names, nominal, identified, *, spans=None):
     """Figure of two values a name. spans: (lower, upper) of each identified value, drawn as a bar."""
     traces = []
-    for series, values in (("nominal", nominal), ("identified", identified)):
+    for series, values, intervals in (("nominal", nominal, None), ("identified", identified, spans)):
         color, symbol = POINTS[series]
-        trace = {
-            "type": "scatter",
-            "x": list(range(len(names))),
-            "y": [value if value and value > 0 else None for value in values],
-            "text": [text(name) for name in names],
-            "name": series,
-            "mode": "markers",
-            "marker": {"color": color, "symbol": symbol, "size": 10, "line": {"width": 2, "color": color}},
-            "hovertemplate": "%{text}: %{y:.4g} " + unit + "<extra>" + series + "</extra>",
-        }
-        if spans is not None and series == "identified":
-            trace["error_y"] = _bars(values, spans) | {"color": color, "thickness": 1.2, "width": 5}
-        traces.append(trace)
+        marker = {"color": color, "symbol": symbol, "size": 10, "line": {"width": 2, "color": color}}
+        shown = [value if value and value > 0 else None for value in values]
+        traces.append(points(series, range(len(names)), shown, names, unit=unit, marker=marker, spans=intervals))
     return drawn(traces, title, name_axis(names), log_axis(y_title))
-
-
-def _bars(values, spans) -> dict:
-    """Error bars from the lower to the upper end, as far as a logarithmic axis can show them."""
-    up = [upper - value for value, (_, upper) in zip(values, spans, strict=True)]
-    down = [value - max(lower, 1e-3 * value) for value, (lower, _) in zip(values, spans, strict=True)]
-    return {"type": "data", "symmetric": False, "array": up, "arrayminus": down}
 
 
 def _joint_place(record: Record, joint: str | int) -> tuple[int, dict]:

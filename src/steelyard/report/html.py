@@ -15,7 +15,7 @@ PACKAGE = "steelyard.report"
 
 
 def page(view: View) -> str:
-    """HTML of a view; every number on it is taken from a summary."""
+    """HTML of a view; every number on it is taken from a summary. Scripts are on it where it has figures."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 

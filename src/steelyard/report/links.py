@@ -6,8 +6,7 @@ import numpy as np
 
 from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
 from steelyard.pipeline import Result
-from steelyard.report.chapter import Chapter
-from steelyard.report.document import Cell, Part, Sheet, sheet
+from steelyard.report.document import Cell, Chapter, Part, Sheet, sheet
 from steelyard.report.labels import knowledge
 from steelyard.report.numbers import number
 

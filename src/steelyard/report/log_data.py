@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from steelyard.pipeline import Inspection, Result
-from steelyard.report.chapter import Chapter
-from steelyard.report.document import Part, Sheet, sheet
+from steelyard.report.document import Chapter, Part, Sheet, sheet
 from steelyard.report.numbers import number, plural, plus_minus, share
 
 UNITS = {"q": "rad or m", "v": "rad/s or m/s", "a": "rad/s² or m/s²", "tau": "N m or N"}

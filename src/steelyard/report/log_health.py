@@ -42,6 +42,7 @@ def health_view(found: Inspection, log: Log) -> View:
         sections=list(_sections(summary, len(spectra))),
         figures=figures,
         footer=footer(summary),
+        files="",
     )
 
 

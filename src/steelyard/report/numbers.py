@@ -5,6 +5,7 @@ import math
 DIGITS = 4
 MOST_PLACES = 6  # after the point; smaller numbers are written with an exponent
 DASH = "–"
+UNITS_OF_FILES = {30: "GB", 20: "MB", 10: "kB"}  # by powers of two
 
 
 def number(value) -> str:
@@ -33,6 +34,11 @@ def share(value) -> str:
     return DASH if value is None else percent(value)
 
 
+def in_percent(share: float | None) -> float | None:
+    """A share as the number of its percents, for figures."""
+    return None if share is None else 100 * share
+
+
 def interval(lower, upper) -> str:
     """From, to."""
     return f"{number(lower)} … {number(upper)}"
@@ -45,7 +51,8 @@ def unit(text: str) -> str:
 
 def size(count: int) -> str:
     """Size of a file."""
-    return f"{count / 2**20:.1f} MB" if count >= 2**20 else f"{count / 2**10:.1f} kB"
+    power = next((power for power in (30, 20) if count >= 2**power), 10)
+    return f"{count / 2**power:.1f} {UNITS_OF_FILES[power]}"
 
 
 def times(ratio: float) -> str:

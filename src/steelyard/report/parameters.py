@@ -6,8 +6,7 @@ import numpy as np
 
 from steelyard.fit import Source, model_parameters
 from steelyard.pipeline import Result
-from steelyard.report.chapter import Chapter
-from steelyard.report.document import Cell, Part, Sheet, sheet
+from steelyard.report.document import Cell, Chapter, Part, Sheet, sheet
 from steelyard.report.labels import column_units, sizes
 from steelyard.report.links import ROUNDING, rotor_sheet
 from steelyard.report.numbers import interval, number, percent, plus_minus, share, unit

@@ -40,7 +40,7 @@ def provenance(inputs: Iterable[tuple[str, str | Path]]) -> dict:
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": {name: installed_version(name) for name in PACKAGES},
         "folder": str(Path.cwd()),
         "inputs": [_input(role, path) for role, path in inputs],
     }
@@ -75,7 +75,8 @@ def repeat_section(summary: dict) -> Section:
     return Section("Where this comes from, and how to repeat it", "Repeat", parts)
 
 
-def _version(package: str) -> str | None:
+def installed_version(package: str = "steelyard") -> str | None:
+    """Version of a package, None where it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:  # run from a source tree that was never installed

@@ -65,7 +65,10 @@ def read(folder) -> Record:
         )
     damage = difference(found, opened(schema(found["kind"])))
     if damage:
-        raise OptionError(f"{path} is damaged, or of a program before its schema: {damage}. Write it again with --out.")
+        raise OptionError(
+            f"{path} is damaged: {damage}. Write the result again with --out, or use the version of steelyard that its "
+            "provenance names."
+        )
     signals = folder / CURVES
     return Record(found, load_curves(signals) if signals.is_file() else {})
 

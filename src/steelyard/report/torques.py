@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from steelyard.pipeline import Result
-from steelyard.report.chapter import Chapter
-from steelyard.report.document import Cell, Part, Sheet, sheet
+from steelyard.report.document import Cell, Chapter, Part, Sheet, sheet
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number, share
 

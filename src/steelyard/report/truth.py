@@ -8,9 +8,11 @@ from rich.text import Text
 from steelyard.fit import model_parameters
 from steelyard.model import Robot
 from steelyard.pipeline import Result
+from steelyard.report.console import rich_table
+from steelyard.report.document import sheet
 from steelyard.report.labels import column_units, knowledge
 from steelyard.report.links import spelled_out
-from steelyard.report.numbers import number
+from steelyard.report.numbers import number, unit
 
 COLUMNS = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]", "Ixx [kg m²]", "Iyy [kg m²]", "Izz [kg m²]")
 
@@ -58,23 +60,20 @@ def _diagonal(inertia) -> list:
 def combination_table(truth: Robot, result: Result) -> Table:
     """Identifiable combinations: what the log determines, to be compared with the truth."""
     estimate, layout, basis = result.estimate, result.estimate.layout, result.estimate.basis
-    title = "Identifiable combinations (named after their leading parameter)"
-    table = Table(title=Text(title, style="bold"), title_justify="left", header_style="bold")
-    table.add_column("combination")
-    for column in ("true", "given", "identified", "± std. dev."):
-        table.add_column(column, justify="right")
-    table.add_column("unit")
     true, given = (basis.regroup(model_parameters(robot, layout)) for robot in (truth, result.prior))
     deviation = result.uncertainty.base.deviation
     units = column_units(result.prior, layout)
-    for k, column in enumerate(basis.columns):
-        table.add_row(
-            Text(layout.names[column]),
+    rows = [
+        (
+            layout.names[column],
             *(number(_cleared(each[k], deviation[k])) for each in (true, given, estimate.base)),
             number(float(deviation[k])),
-            units[column].replace("^2", "²"),
+            unit(units[column]),
         )
-    return table
+        for k, column in enumerate(basis.columns)
+    ]
+    columns = ("combination", "text"), "true", "given", "identified", "± std. dev.", ("unit", "text")
+    return rich_table(sheet("Identifiable combinations", "named after their leading parameter", columns, rows))
 
 
 def _cleared(value, deviation) -> float:

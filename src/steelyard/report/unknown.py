@@ -7,8 +7,7 @@ from steelyard.inertia import NAMES
 from steelyard.job import Job
 from steelyard.job_options import EXCITE, words_of
 from steelyard.pipeline import Result
-from steelyard.report.chapter import Chapter
-from steelyard.report.document import Part
+from steelyard.report.document import Chapter, Part
 from steelyard.report.numbers import plural
 
 SHOWN = 6  # links or names in a command or a sentence

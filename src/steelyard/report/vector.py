@@ -23,7 +23,13 @@ MARKERS = {
     "cross": "P",
     "star": "*",
 }
-STYLE = {"font.size": 8, "axes.linewidth": 0.6, "svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "steelyard"}
+STYLE: dict = {
+    "font.size": 8,
+    "axes.linewidth": 0.6,
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "steelyard",
+}
 MM = 1 / 25.4
 PIXEL = 0.75  # points
 
@@ -43,14 +49,7 @@ def save(figure, path, *, width: float = 85.0, height: float = 60.0, title: bool
         from matplotlib.figure import Figure
     except ImportError as error:
         raise OptionError("Vector files need Matplotlib: pip install 'steelyard[figures]'.") from error
-    style: dict = {
-        "font.size": 8,
-        "axes.linewidth": 0.6,
-        "svg.fonttype": "none",
-        "pdf.fonttype": 42,
-        "svg.hashsalt": "s",
-    }
-    with rc_context(style):
+    with rc_context(STYLE):
         drawing = Figure(figsize=(width * MM, height * MM), layout="constrained")
         axes = drawing.add_subplot()
         _dress(axes, figure.layout, title)

@@ -73,35 +73,35 @@ SKEW = '<origin xyz="0 0 0.2" rpy="0 0.5 0"/><geometry><box size="0.1 0.1 0.4"/>
 
 @dataclass(frozen=True)
 class Case:
-    """name, text; code and line of the finding; mended: whether `--fix` removes it."""
+    """name, text; code and line of the finding; repaired: whether `--fix` removes it."""
 
     name: str
     text: str
     code: str
     line: int
-    mended: bool = False
+    repaired: bool = False
 
     @property
     def suffix(self) -> str:
         return ".xml" if self.text.startswith("<mujoco") else ".urdf"
 
 
-def case(name, base, old, new, code, *, at=None, mended=False) -> Case:
+def case(name, base, old, new, code, *, at=None, repaired=False) -> Case:
     """A case made by replacing `old` (once) by `new`; the line is that of `at`, a text in the result."""
     assert base.count(old) >= 1, old
     text = base.replace(old, new, 1)
     anchor = new if at is None else at
     assert anchor in text
-    return Case(name, text, code, text[: text.index(anchor)].count("\n") + 1, mended)
+    return Case(name, text, code, text[: text.index(anchor)].count("\n") + 1, repaired)
 
 
-def several(name, replacements, code, *, at, mended=False) -> Case:
+def several(name, replacements, code, *, at, repaired=False) -> Case:
     """A case made by several replacements; the line is that of the last occurrence of `at`."""
     text = URDF
     for old, new in replacements:
         assert old in text
         text = text.replace(old, new, 1)
-    return Case(name, text, code, text[: text.rindex(at)].count("\n") + 1, mended)
+    return Case(name, text, code, text[: text.rindex(at)].count("\n") + 1, repaired)
 
 
 INERTIAL = '<inertial>\n      <origin xyz="0 0 0.2"'
@@ -146,36 +146,36 @@ def sides(name, code, *, left=(), com="0 0 0.2", mass="2", xy="0", yy="0.0283") 
 
 CASES = (
     # SY1xx
-    case("missing_inertial_with_geometry", URDF, ARM_INERTIAL, "", "SY101", at='<link name="arm">', mended=True),
+    case("missing_inertial_with_geometry", URDF, ARM_INERTIAL, "", "SY101", at='<link name="arm">', repaired=True),
     case("missing_inertial_leaf", URDF, HAND_INERTIAL, "", "SY101", at='<link name="hand">'),
-    case("zero_mass", URDF, '<mass value="2"/>', '<mass value="0"/>', "SY102", at=INERTIAL, mended=True),
+    case("zero_mass", URDF, '<mass value="2"/>', '<mass value="0"/>', "SY102", at=INERTIAL, repaired=True),
     case("zero_mass_leaf", URDF, '<mass value="0.5"/>', '<mass value="0"/>', "SY102", at=HAND_AT),
-    case("negative_mass", URDF, '<mass value="2"/>', '<mass value="-2"/>', "SY103", at=INERTIAL, mended=True),
-    case("mass_nan", URDF, '<mass value="2"/>', '<mass value="nan"/>', "SY104", mended=True),
-    case("mass_infinite", URDF, '<mass value="2"/>', '<mass value="1e999"/>', "SY104", mended=True),
-    case("mass_comma", URDF, '<mass value="2"/>', '<mass value="2,0"/>', "SY104", mended=True),
-    case("com_two_numbers", URDF, 'xyz="0 0 0.2" rpy', 'xyz="0 0" rpy', "SY104", mended=True),
-    case("tensor_word", URDF, 'ixx="0.0283"', 'ixx="big"', "SY104", mended=True),
-    case("no_mass", URDF, '      <mass value="2"/>\n', "", "SY105", at=INERTIAL, mended=True),
-    case("no_tensor", URDF, TENSOR, "", "SY105", at=INERTIAL, mended=True),
-    case("no_izz", URDF, ' izz="0.0033"', "", "SY105", at='<inertia ixx="0.0283"', mended=True),
+    case("negative_mass", URDF, '<mass value="2"/>', '<mass value="-2"/>', "SY103", at=INERTIAL, repaired=True),
+    case("mass_nan", URDF, '<mass value="2"/>', '<mass value="nan"/>', "SY104", repaired=True),
+    case("mass_infinite", URDF, '<mass value="2"/>', '<mass value="1e999"/>', "SY104", repaired=True),
+    case("mass_comma", URDF, '<mass value="2"/>', '<mass value="2,0"/>', "SY104", repaired=True),
+    case("com_two_numbers", URDF, 'xyz="0 0 0.2" rpy', 'xyz="0 0" rpy', "SY104", repaired=True),
+    case("tensor_word", URDF, 'ixx="0.0283"', 'ixx="big"', "SY104", repaired=True),
+    case("no_mass", URDF, '      <mass value="2"/>\n', "", "SY105", at=INERTIAL, repaired=True),
+    case("no_tensor", URDF, TENSOR, "", "SY105", at=INERTIAL, repaired=True),
+    case("no_izz", URDF, ' izz="0.0033"', "", "SY105", at='<inertia ixx="0.0283"', repaired=True),
     case("massless_leaf", URDF, '<mass value="0.5"/>', '<mass value="1e-6"/>', "SY106", at=HAND_AT),
     # SY2xx
-    arm("negative_moment", tensor(-0.0283, 0.0283, 0.0033), "SY201", mended=True),
-    hand("large_product", tensor(0.0006, 0.0005, 0.0004, xy=0.002), "SY201", mended=True),
-    hand("zero_tensor", tensor(0, 0, 0), "SY202", mended=True),
-    arm("zero_tensor_with_geometry", tensor(0, 0, 0), "SY202", mended=True),
-    arm("triangle", tensor(0.01, 0.01, 0.025), "SY203", mended=True),
-    hand("triangle_by_a_hair", tensor(0.0002, 0.0002, 0.000401), "SY203", mended=True),
-    hand("triangle_turned", tensor(0.0005, 0.0005, 0.0011, xy=0.0002), "SY203", mended=True),
-    hand("rod", tensor(0.0006, 0.0006, 1e-12), "SY204", mended=True),
-    hand("plate", tensor(0.0002, 0.0002, 0.0004), "SY204", mended=True),
+    arm("negative_moment", tensor(-0.0283, 0.0283, 0.0033), "SY201", repaired=True),
+    hand("large_product", tensor(0.0006, 0.0005, 0.0004, xy=0.002), "SY201", repaired=True),
+    hand("zero_tensor", tensor(0, 0, 0), "SY202", repaired=True),
+    arm("zero_tensor_with_geometry", tensor(0, 0, 0), "SY202", repaired=True),
+    arm("triangle", tensor(0.01, 0.01, 0.025), "SY203", repaired=True),
+    hand("triangle_by_a_hair", tensor(0.0002, 0.0002, 0.000401), "SY203", repaired=True),
+    hand("triangle_turned", tensor(0.0005, 0.0005, 0.0011, xy=0.0002), "SY203", repaired=True),
+    hand("rod", tensor(0.0006, 0.0006, 1e-12), "SY204", repaired=True),
+    hand("plate", tensor(0.0002, 0.0002, 0.0004), "SY204", repaired=True),
     case("two_products", URDF, 'ixy="0"', 'ixy="0.001" iyx="-0.001"', "SY205", at='<inertia ixx="0.0283"'),
     # SY3xx
-    case("com_outside", URDF, 'xyz="0 0 0.2" rpy', 'xyz="0 0 -0.3" rpy', "SY301", at="<inertial>", mended=True),
-    arm("too_spread", tensor(0.2, 0.2, 0.1), "SY302", mended=True),
-    arm("too_concentrated", tensor(1.1e-6, 1.2e-6, 1.3e-6), "SY303", mended=True),
-    arm("axes_swapped", tensor(0.0033, 0.0283, 0.0283), "SY304", mended=True),
+    case("com_outside", URDF, 'xyz="0 0 0.2" rpy', 'xyz="0 0 -0.3" rpy', "SY301", at="<inertial>", repaired=True),
+    arm("too_spread", tensor(0.2, 0.2, 0.1), "SY302", repaired=True),
+    arm("too_concentrated", tensor(1.1e-6, 1.2e-6, 1.3e-6), "SY303", repaired=True),
+    arm("axes_swapped", tensor(0.0033, 0.0283, 0.0283), "SY304", repaired=True),
     several(
         "products_negated",
         [
@@ -184,24 +184,24 @@ CASES = (
         ],
         "SY304",
         at=INERTIAL,
-        mended=True,
+        repaired=True,
     ),
-    arm("about_origin", tensor(0.1083, 0.1083, 0.0033), "SY305", mended=True),
+    arm("about_origin", tensor(0.1083, 0.1083, 0.0033), "SY305", repaired=True),
     # SY4xx
     case("dense", URDF, '<mass value="2"/>', '<mass value="300"/>', "SY401", at=INERTIAL),
     case("light", URDF, BOX, '<box size="2 2 3"/>', "SY401", at=INERTIAL),
-    arm("kg_mm2", tensor(28300, 28300, 3300), "SY402", mended=True),
-    hand("kg_mm2_without_geometry", tensor(600, 500, 400), "SY402", mended=True),
-    case("com_mm", URDF, 'xyz="0 0 0.2" rpy', 'xyz="0 0 200" rpy', "SY402", at="<inertial>", mended=True),
-    arm("g_m2", tensor(28.3, 28.3, 3.3), "SY403", mended=True),
+    arm("kg_mm2", tensor(28300, 28300, 3300), "SY402", repaired=True),
+    hand("kg_mm2_without_geometry", tensor(600, 500, 400), "SY402", repaired=True),
+    case("com_mm", URDF, 'xyz="0 0 0.2" rpy', 'xyz="0 0 200" rpy', "SY402", at="<inertial>", repaired=True),
+    arm("g_m2", tensor(28.3, 28.3, 3.3), "SY403", repaired=True),
     several(
         "grams",
         [('<mass value="2"/>', '<mass value="2000"/>'), (TENSOR, tensor(28.3, 28.3, 3.3))],
         "SY403",
         at=INERTIAL,
-        mended=True,
+        repaired=True,
     ),
-    arm("placeholder", tensor(0.01, 0.01, 0.01), "SY404", mended=True),
+    arm("placeholder", tensor(0.01, 0.01, 0.01), "SY404", repaired=True),
     hand("placeholder_without_geometry", tensor("1e-3", "1e-3", "1e-3"), "SY404"),
     several(
         "copies",
@@ -249,15 +249,15 @@ CASES = (
     case("mesh_absolute", URDF, BOX, '<mesh filename="/etc/passwd"/>', "SY603"),
     case("huge_box", URDF, BOX, '<box size="100 100 400"/>', "SY605"),
     # MJCF
-    case("mjcf_negative_mass", MJCF, 'mass="2"', 'mass="-2"', "SY103", mended=True),
-    case("mjcf_no_tensor", MJCF, " " + DIAGONAL, "", "SY105", at='<inertial pos="0 0 0.2"', mended=True),
-    case("mjcf_triangle", MJCF, HAND_DIAGONAL, 'diaginertia="0.0006 0.0005 0.0014"', "SY203", mended=True),
-    case("mjcf_full", MJCF, HAND_DIAGONAL, 'fullinertia="0.0006 0.0005 0.0014 0.0001 0 0"', "SY203", mended=True),
-    case("mjcf_zero_tensor", MJCF, HAND_DIAGONAL, 'diaginertia="0 0 0"', "SY202", mended=True),
-    case("mjcf_com_outside", MJCF, 'pos="0 0 0.2" mass', 'pos="0 0 -0.3" mass', "SY301", mended=True),
-    case("mjcf_about_origin", MJCF, DIAGONAL, 'diaginertia="0.1083 0.1083 0.0033"', "SY305", mended=True),
-    case("mjcf_mm", MJCF, DIAGONAL, 'diaginertia="28300 28300 3300"', "SY402", mended=True),
-    case("mjcf_placeholder", MJCF, DIAGONAL, 'diaginertia="0.01 0.01 0.01"', "SY404", mended=True),
+    case("mjcf_negative_mass", MJCF, 'mass="2"', 'mass="-2"', "SY103", repaired=True),
+    case("mjcf_no_tensor", MJCF, " " + DIAGONAL, "", "SY105", at='<inertial pos="0 0 0.2"', repaired=True),
+    case("mjcf_triangle", MJCF, HAND_DIAGONAL, 'diaginertia="0.0006 0.0005 0.0014"', "SY203", repaired=True),
+    case("mjcf_full", MJCF, HAND_DIAGONAL, 'fullinertia="0.0006 0.0005 0.0014 0.0001 0 0"', "SY203", repaired=True),
+    case("mjcf_zero_tensor", MJCF, HAND_DIAGONAL, 'diaginertia="0 0 0"', "SY202", repaired=True),
+    case("mjcf_com_outside", MJCF, 'pos="0 0 0.2" mass', 'pos="0 0 -0.3" mass', "SY301", repaired=True),
+    case("mjcf_about_origin", MJCF, DIAGONAL, 'diaginertia="0.1083 0.1083 0.0033"', "SY305", repaired=True),
+    case("mjcf_mm", MJCF, DIAGONAL, 'diaginertia="28300 28300 3300"', "SY402", repaired=True),
+    case("mjcf_placeholder", MJCF, DIAGONAL, 'diaginertia="0.01 0.01 0.01"', "SY404", repaired=True),
     case(
         "mjcf_no_inertial",
         MJCF,

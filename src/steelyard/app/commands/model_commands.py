@@ -80,7 +80,7 @@ def analyze(
 
 
 @subcommand(
-    "Find and mend wrong models.",
+    "Find and repair wrong models.",
     "steelyard check robot.urdf",
     "steelyard check models/ --select SY1,SY2 --format sarif > models.sarif",
     "steelyard check robot.urdf --fix robot_fixed.urdf",
@@ -94,7 +94,7 @@ def check(
         str | None,
         typer.Option(
             metavar="OUT|WHAT",
-            help="Write a copy with errors mended: a file, or a folder for several models. Or what is mended, into "
+            help="Write a copy with errors repaired: a file, or a folder for several models. Or what is repaired, into "
             "--out: errors, all, or rule codes with commas.",
         ),
     ] = None,
@@ -107,7 +107,7 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Let findings of severity info fail too.")] = False,
     options: FolderOptions,
 ):
-    """Find wrong inertias, units, limits and paths in robot models, and mend them."""
+    """Find wrong inertias, units, limits and paths in robot models, and repair them."""
     from steelyard.check import check_models
 
     code = check_models(

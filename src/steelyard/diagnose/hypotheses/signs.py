@@ -87,7 +87,7 @@ def position_signs(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
 
 def degrees(case: Case, _: Sequence[int]) -> Iterator[Trial]:
     """Angles in degrees."""
-    turning = {joint.name for joint in case.robot.free_joints if joint.kind in ("revolute", "continuous")}
+    turning = {joint.name for joint in case.robot.free_joints if joint.turns}
     places = {dof: at for dof, at in case.robot.scalar_positions.items() if case.robot.dof_names[dof] in turning}
     if not places or np.abs(case.regression.q[:, list(places.values())]).max() < TURNS:
         return

@@ -7,8 +7,7 @@ import numpy as np
 
 from steelyard.dynamics.closed_loop.constraint import constants, gaps, jacobian, placed
 from steelyard.errors import LoopError, ModelError, OptionError, choices
-from steelyard.model import WORLD, Robot
-from steelyard.spatial import cross, rotate, rotation_from_quaternion
+from steelyard.model import WORLD, Robot, displaced
 
 CLOSED = 1e-6  # of the robot's length, or radians: larger gaps are open
 DONE = 1e-12  # smaller gaps are rounding
@@ -24,23 +23,7 @@ def moved(robot: Robot, q, step):
     for joint, at_q, at_v in zip(robot.joints, robot.q_slices, robot.v_slices, strict=True):
         if joint.mimics is not None:
             continue
-        here, rate = q[:, at_q], step[:, at_v]
-        if joint.kind == "planar":
-            c, s = np.cos(here[:, 2]), np.sin(here[:, 2])
-            turned = (c * rate[:, 0] - s * rate[:, 1], s * rate[:, 0] + c * rate[:, 1], rate[:, 2])
-            out[:, at_q] = here + np.stack(turned, axis=-1)
-        elif joint.nq == 1:
-            out[:, at_q] = here + rate
-        else:
-            quaternion = here[:, -4:]
-            w, x = rate[:, -3:] / 2, quaternion[:, :3]
-            vector = x + quaternion[:, 3:] * w + cross(x, w)
-            scalar = quaternion[:, 3] - np.sum(x * w, axis=-1)
-            turned = np.concatenate([vector, scalar[:, None]], axis=-1)
-            out[:, at_q.stop - 4 : at_q.stop] = turned / np.sqrt(np.sum(turned**2, axis=-1, keepdims=True))
-            if joint.kind == "free":
-                R = rotation_from_quaternion(quaternion)
-                out[:, at_q.start : at_q.start + 3] = here[:, :3] + rotate(R, rate[:, :3])
+        out[:, at_q] = displaced(joint, q[:, at_q], step[:, at_v])
     return out
 
 
@@ -155,7 +138,7 @@ def assembled(robot: Robot) -> Assembly:
 
 
 @lru_cache(maxsize=64)
-def choose(robot: Robot, actuated: tuple[str, ...] | None = None) -> Choice:
+def choose_independent(robot: Robot, actuated: tuple[str, ...] | None = None) -> Choice:
     """Independent coordinates by joint name; None takes the robot's own motors, or a choice that suits its loops.
 
     Joints of a free base are always independent. Raises OptionError for unknown joints, LoopError that suggests a valid

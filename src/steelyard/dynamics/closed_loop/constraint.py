@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.dynamics.kinematics import motion, tree
 from steelyard.dynamics.newton_euler import coordinate_map
-from steelyard.model import KINDS, LOOP_KINDS, WORLD, Robot
+from steelyard.model import LOOP_KINDS, WORLD, Robot
 from steelyard.spatial import crm, cross, rotate
 
 
@@ -161,12 +161,4 @@ def _length(robot: Robot) -> float:
 
 def _coordinate_sizes(robot: Robot, length: float) -> np.ndarray:
     """(nv,) the motion of each coordinate that counts as one: a radian, or the robot's length."""
-    linear = {
-        "revolute": (0,),
-        "prismatic": (1,),
-        "planar": (1, 1, 0),
-        "spherical": (0,) * 3,
-        "free": (1,) * 3 + (0,) * 3,
-    }
-    assert set(linear) == set(KINDS)
-    return np.concatenate([np.where(linear[joint.kind], length, 1.0) for joint in robot.free_joints])
+    return np.concatenate([np.where(joint.features.turning, 1.0, length) for joint in robot.free_joints])

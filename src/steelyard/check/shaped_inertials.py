@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.check.bulk import Bulk, bulk_of
+from steelyard.check.part_geometry import PartGeometry, geometry_of
 from steelyard.inertia import to_com_inertia
 from steelyard.model import Inertial, Part, Sketch
 
@@ -14,13 +14,13 @@ GROWTH = 1.1  # geometry is drawn smaller than the part by cables, screws and co
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class ShapedInertial:
     """A part with a usable inertial and geometry that spans a volume."""
 
     index: int
     part: Part
     inertial: Inertial
-    bulk: Bulk
+    geometry: PartGeometry
 
     @property
     def name(self) -> str:
@@ -29,8 +29,8 @@ class Weighed:
     @cached_property
     def volume(self) -> float:
         """Volume of the hull of the rigid body, m^3."""
-        assert self.bulk.hull is not None
-        return float(self.bulk.hull.volume)
+        assert self.geometry.hull is not None
+        return float(self.geometry.hull.volume)
 
     @cached_property
     def density(self) -> float:
@@ -40,7 +40,7 @@ class Weighed:
     @cached_property
     def outside(self) -> float:
         """How far the centre of mass lies outside the hull, m; negative inside."""
-        return self.bulk.outside(self.inertial.com)
+        return self.geometry.outside(self.inertial.com)
 
     @cached_property
     def gyration(self) -> float:
@@ -55,7 +55,7 @@ class Weighed:
 
     @cached_property
     def _solid(self):
-        theta = self.bulk.solid
+        theta = self.geometry.solid
         if theta is None:
             return None
         _, com, tensor = to_com_inertia(theta * (self.inertial.mass / theta[0]))
@@ -65,7 +65,7 @@ class Weighed:
     def centred(self) -> bool:
         """Whether the centre of mass is about where the filled geometry has it: then tensors can be compared."""
         return self._solid is not None and bool(
-            np.linalg.norm(self.inertial.com - self._solid[0]) < NEAR * self.bulk.diagonal
+            np.linalg.norm(self.inertial.com - self._solid[0]) < NEAR * self.geometry.diagonal
         )
 
     @property
@@ -87,7 +87,7 @@ class Weighed:
         """
         if self._like_solid:
             return -1.0
-        ellipsoid = self.bulk.ellipsoid(GROWTH)
+        ellipsoid = self.geometry.ellipsoid(GROWTH)
         if ellipsoid is None:
             return -1.0
         T = ellipsoid.to_ball
@@ -97,20 +97,20 @@ class Weighed:
         return float(level - 1)
 
 
-def weighed(sketch: Sketch) -> tuple[Weighed, ...]:
+def shaped_inertials(sketch: Sketch) -> tuple[ShapedInertial, ...]:
     """Parts whose inertial can be compared with geometry; placeholders and frames of no weight are left out."""
-    if "weighed" not in sketch.memo:
+    if "shaped_inertials" not in sketch.memo:
         found = []
         for index, part, inertial in sketch.stated():
             # a part without geometry of its own stands for the body it is fixed to, or for nothing worth judging
             judged = inertial.usable and not inertial.is_point and sketch.matters(index)
             fixed = sketch.clusters[sketch.carrier[index]]
             alone = sum(sketch.parts[i].inertial is not None for i in fixed) == 1
-            bulk = bulk_of(sketch, index) if judged and (part.shapes or alone) else None
-            if bulk is not None and bulk.hull is not None:
-                found.append(Weighed(index, part, inertial, bulk))
-        sketch.memo["weighed"] = tuple(found)
-    return sketch.memo["weighed"]
+            geometry = geometry_of(sketch, index) if judged and (part.shapes or alone) else None
+            if geometry is not None and geometry.hull is not None:
+                found.append(ShapedInertial(index, part, inertial, geometry))
+        sketch.memo["shaped_inertials"] = tuple(found)
+    return sketch.memo["shaped_inertials"]
 
 
 DENSE, LIGHT = 23000.0, 1.0  # kg/m^3: osmium; expanded foam has ten, a hull is often mostly air
@@ -123,7 +123,7 @@ def _within(value: float, limits: tuple[float, float]) -> bool:
     return limits[0] < value < limits[1]
 
 
-def tensor_in_millimetres(inertial: Inertial, w: Weighed | None) -> bool:
+def tensor_in_millimetres(inertial: Inertial, w: ShapedInertial | None) -> bool:
     """Whether the tensor is in kg mm^2."""
     if is_placeholder(inertial):
         return False
@@ -132,19 +132,22 @@ def tensor_in_millimetres(inertial: Inertial, w: Weighed | None) -> bool:
     return bool(np.trace(inertial.tensor) / 2 / inertial.mass > FAR**2)
 
 
-def com_in_millimetres(inertial: Inertial, w: Weighed | None) -> bool:
+def com_in_millimetres(inertial: Inertial, w: ShapedInertial | None) -> bool:
     """Whether the centre of mass is in mm."""
     if w is not None:
-        return w.outside > FAR * w.bulk.diagonal and w.bulk.outside(inertial.com / 1000) < 0.1 * w.bulk.diagonal
+        return (
+            w.outside > FAR * w.geometry.diagonal
+            and w.geometry.outside(inertial.com / 1000) < 0.1 * w.geometry.diagonal
+        )
     return bool(np.linalg.norm(inertial.com) > FAR)
 
 
-def in_grams(w: Weighed) -> bool:
+def in_grams(w: ShapedInertial) -> bool:
     """Whether the mass is in grams."""
-    return w.density > 5 * DENSE and w.bulk.thickness > SOLID and LIGHT < w.density / 1000 < DENSE
+    return w.density > 5 * DENSE and w.geometry.thickness > SOLID and LIGHT < w.density / 1000 < DENSE
 
 
-def tensor_in_grams(w: Weighed) -> bool:
+def tensor_in_grams(w: ShapedInertial) -> bool:
     """Whether the tensor is in g m^2 while the mass is in kg."""
     return _within(w.gyration, THOUSAND) and not is_placeholder(w.inertial)
 
@@ -158,6 +161,6 @@ def is_placeholder(inertial: Inertial) -> bool:
     return bool(abs(power - round(power)) < 1e-9)
 
 
-def unit_error(w: Weighed) -> bool:
+def unit_error(w: ShapedInertial) -> bool:
     """Whether wrong units explain mass or tensor."""
     return tensor_in_millimetres(w.inertial, w) or in_grams(w) or tensor_in_grams(w)

@@ -15,7 +15,7 @@ WATER = 1000.0  # kg/m^3
 
 
 @dataclass(frozen=True, eq=False)
-class Bulk:
+class PartGeometry:
     """Geometry of a part and of what is rigidly fixed to it, in the frame of the part.
 
     own: shapes of the part; all: shapes of the rigid body, or of the part again.
@@ -79,7 +79,7 @@ class Bulk:
         return None
 
 
-def bulk_of(sketch: Sketch, index: int) -> Bulk | None:
+def geometry_of(sketch: Sketch, index: int) -> PartGeometry | None:
     """Geometry around a part, None where it has none or where some of it is unknown."""
     members = sketch.clusters[sketch.carrier[index]]
     R0, p0 = sketch.placed[index]
@@ -89,7 +89,7 @@ def bulk_of(sketch: Sketch, index: int) -> Bulk | None:
     for member in members:
         R, p = sketch.placed[member]
         moved += [_moved(shape, R0.T @ R, R0.T @ (p - p0)) for shape in sketch.parts[member].shapes]
-    return Bulk(sketch.parts[index].shapes, tuple(moved)) if moved else None
+    return PartGeometry(sketch.parts[index].shapes, tuple(moved)) if moved else None
 
 
 def _moved(shape: Shape, R, p) -> Shape:

@@ -1,15 +1,22 @@
-"""What a repair puts in the place of a faulty inertial, part by part, until nothing more can be mended."""
+"""What a repair puts in the place of a faulty inertial, part by part, until nothing more can be repaired."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.check.bulk import WATER, Bulk, bulk_of
 from steelyard.check.findings import Finding
+from steelyard.check.part_geometry import WATER, PartGeometry, geometry_of
 from steelyard.check.rule import Rule
 from steelyard.check.rules_shape import other_axes, wrong_point
-from steelyard.check.weigh import GROWTH, Weighed, com_in_millimetres, in_grams, tensor_in_grams, tensor_in_millimetres
+from steelyard.check.shaped_inertials import (
+    GROWTH,
+    ShapedInertial,
+    com_in_millimetres,
+    in_grams,
+    tensor_in_grams,
+    tensor_in_millimetres,
+)
 from steelyard.inertia import (
     Bounds,
     Consistent,
@@ -30,7 +37,7 @@ TO_PROJECT = {"SY201", "SY203", "SY204", "SY302"}
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A mended inertial of a part (by index). codes: what it mends; how: one text a step; before: None if new."""
+    """A repaired inertial of a part (by index). codes: what it repairs; how: one text a step; before: None if new."""
 
     part: int
     codes: tuple[str, ...]
@@ -39,12 +46,12 @@ class Change:
     after: Inertial
 
 
-def mend(
+def repair_inertials(
     sketch: Sketch, rules: tuple[Rule, ...], wanted: Callable[[Finding], bool]
 ) -> tuple[Sketch, dict[int, Change]]:
-    """The sketch with its inertials mended where rules with a repair ask for it, and the changes by part.
+    """The sketch with its inertials repaired where rules with a repair ask for it, and the changes by part.
 
-    wanted: whether a finding is to be mended.
+    wanted: whether a finding is to be repaired.
     """
     rules = tuple(rule for rule in rules if rule.repairs)
     changes: dict[int, Change] = {}
@@ -54,15 +61,15 @@ def mend(
             index = _part_of(sketch, finding)
             if index is not None:
                 asked.setdefault(index, set()).add(finding.code)
-        mended = {}
+        repaired = {}
         for index, codes in asked.items():
-            found = _mended(sketch, index, codes)
+            found = _repaired(sketch, index, codes)
             if found is not None:
-                mended[index] = found[0]
+                repaired[index] = found[0]
                 changes[index] = _joined(changes.get(index), sketch, index, codes, *found)
-        if not mended:
+        if not repaired:
             break
-        sketch = with_inertials(sketch, mended)
+        sketch = with_inertials(sketch, repaired)
     return sketch, changes
 
 
@@ -83,38 +90,38 @@ def _part_of(sketch: Sketch, finding: Finding) -> int | None:
     return sketch.parts_by_name.get(name)
 
 
-def with_inertials(sketch: Sketch, mended: dict[int, Inertial]) -> Sketch:
+def with_inertials(sketch: Sketch, repaired: dict[int, Inertial]) -> Sketch:
     """The sketch with other inertials, and without the faults of those they replace."""
-    parts = tuple(replace(p, inertial=mended[i]) if i in mended else p for i, p in enumerate(sketch.parts))
-    labels = tuple(f"{label_of(sketch, i)} > inertial" for i in mended)
+    parts = tuple(replace(p, inertial=repaired[i]) if i in repaired else p for i, p in enumerate(sketch.parts))
+    labels = tuple(f"{label_of(sketch, i)} > inertial" for i in repaired)
     faults = tuple(f for f in sketch.faults if f.code not in STATED or not f.place.element.startswith(labels))
     return replace(sketch, parts=parts, faults=faults)
 
 
-def _mended(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, str] | None:
+def _repaired(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, str] | None:
     """A better inertial for a part and how it was found; None when nothing better is known."""
     part = sketch.parts[index]
-    bulk = bulk_of(sketch, index)
-    bulk = bulk if bulk is not None and bulk.hull is not None else None
+    geometry = geometry_of(sketch, index)
+    geometry = geometry if geometry is not None and geometry.hull is not None else None
     inertial = part.inertial
     if inertial is None or not inertial.mass > 0:
-        if bulk is None or bulk.solid is None:
+        if geometry is None or geometry.solid is None:
             return None
-        return _filled(sketch, index, bulk.solid, f"geometry filled with water ({WATER:g} kg/m^3)")
+        return _filled(sketch, index, geometry.solid, f"geometry filled with water ({WATER:g} kg/m^3)")
     if inertial.usable:
-        w = None if bulk is None else Weighed(index, part, inertial, bulk)
+        w = None if geometry is None else ShapedInertial(index, part, inertial, geometry)
         converted = _converted(inertial, w, codes)
         if converted is not None:
             return converted
     if not inertial.usable or inertial.is_point or codes & FROM_SOLID:
-        if bulk is not None and bulk.solid is not None:
-            theta = bulk.solid * (inertial.mass / bulk.solid[0])
+        if geometry is not None and geometry.solid is not None:
+            theta = geometry.solid * (inertial.mass / geometry.solid[0])
             return _filled(sketch, index, theta, f"geometry filled evenly with the stated {inertial.mass:g} kg")
         return _ball(inertial) if not inertial.usable or inertial.is_point else None
-    return _nearest(inertial, bulk) if codes & TO_PROJECT else None
+    return _nearest(inertial, geometry) if codes & TO_PROJECT else None
 
 
-def _converted(inertial: Inertial, w: Weighed | None, codes: set[str]) -> tuple[Inertial, str] | None:
+def _converted(inertial: Inertial, w: ShapedInertial | None, codes: set[str]) -> tuple[Inertial, str] | None:
     """Units, axes and reference point put right."""
     if "SY402" in codes:
         if com_in_millimetres(inertial, w):
@@ -154,7 +161,7 @@ def _ball(inertial: Inertial) -> tuple[Inertial, str]:
     return replace(inertial, com=com, rotation=R, tensor=tensor), f"ball of water of the stated {inertial.mass:g} kg"
 
 
-def _nearest(inertial: Inertial, bulk: Bulk | None) -> tuple[Inertial, str]:
+def _nearest(inertial: Inertial, geometry: PartGeometry | None) -> tuple[Inertial, str]:
     """The nearest consistent inertia (entropic) with mass and centre as stated, within the geometry if it can."""
     m, c, R = inertial.mass, inertial.com, inertial.rotation
     # about the centre of mass, in the inertial's axes: there mass and centre are exact and the numbers well scaled
@@ -163,7 +170,7 @@ def _nearest(inertial: Inertial, bulk: Bulk | None) -> tuple[Inertial, str]:
     lower, upper = np.full(10, -np.inf), np.full(10, np.inf)
     lower[:4] = upper[:4] = theta[:4]
     inside = None
-    ellipsoid = None if bulk is None or bulk.outside(c) > 0 else bulk.ellipsoid(GROWTH)
+    ellipsoid = None if geometry is None or geometry.outside(c) > 0 else geometry.ellipsoid(GROWTH)
     if ellipsoid is not None:
         inside = EllipsoidRealizable(Ellipsoid(R.T @ (ellipsoid.center - c), R.T @ ellipsoid.Q @ R))
     first = inside or Consistent(length=float(size))

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from check.corpus.cases import MJCF, TENSOR, URDF
 from steelyard import check
-from steelyard.check.bulk import bulk_of
-from steelyard.check.mend import _nearest
+from steelyard.check.inertial_repair import _nearest
+from steelyard.check.part_geometry import geometry_of
 from steelyard.check.repaired_copy import SAMPLES, _motions
 from steelyard.inertia import solids, to_com_inertia
 from steelyard.model import load
@@ -43,11 +43,11 @@ def test_a_mesh_is_weighed_as_trimesh_does(tmp_path):
     text = URDF.replace('<origin xyz="0 0 0.2"/><geometry>', '<origin xyz="0 0 0.1" rpy="0 0 0.5"/><geometry>')
     path = tmp_path / "a.urdf"
     path.write_text(text.replace('<box size="0.1 0.1 0.4"/>', '<mesh filename="ring.stl" scale="1 1 2"/>'))
-    bulk = bulk_of(scan(path), 1)
+    geometry = geometry_of(scan(path), 1)
     ring.apply_scale([1, 1, 2])
     ring.apply_transform(trimesh.transformations.euler_matrix(0, 0, 0.5))
     ring.apply_translation([0, 0, 0.1])
-    mass, com, inertia = to_com_inertia(bulk.solid)
+    mass, com, inertia = to_com_inertia(geometry.solid)
     assert mass == pytest.approx(1000 * ring.volume, rel=1e-6)
     np.testing.assert_allclose(com, ring.center_mass, atol=1e-7)
     np.testing.assert_allclose(inertia, 1000 * ring.moment_inertia, atol=1e-6)

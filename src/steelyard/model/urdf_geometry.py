@@ -1,0 +1,128 @@
+"""Geometry of a URDF file: pieces of its links as the file names them, and shapes with their meshes read."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.inertia import solids
+from steelyard.model.meshes import MAX_MESH_BYTES, Meshes, Piece
+from steelyard.model.references import Resolved
+from steelyard.model.sketch import FILE_RULES, Reader, Shape
+from steelyard.model.xml_edit import Element, read
+from steelyard.spatial import rotation_from_rpy
+
+MESH = "mesh"  # the kind of geometry that is a file
+ROLES = ("collision", "visual")
+LARGE = 4 * 2**20  # bytes of a mesh
+
+
+def label_of(element: Element) -> str:
+    return f"{element.tag} '{element.attributes.get('name', '')}'"
+
+
+def origin(reader: Reader, element: Element, label: str, *, code="SY104"):
+    """Pose of an element's <origin>, identity when it has none."""
+    given = element.find("origin")
+    if given is None:
+        return np.eye(3), np.zeros(3)
+    label = f"{label} > origin"
+    rpy = reader.numbers(given, "rpy", 3, label, default=np.zeros(3), code=code)
+    xyz = reader.numbers(given, "xyz", 3, label, default=np.zeros(3), code=code)
+    return rotation_from_rpy(rpy), xyz
+
+
+def shapes_of(reader: Reader, link: Element, label: str, source: Meshes, *, meshes: bool) -> tuple[tuple, bool]:
+    """Shapes of a link, and whether some of its geometry is unknown."""
+    shapes: list[Shape] = []
+    partial = False
+    for role in ROLES:
+        for element in link.children:
+            if element.tag == role:
+                # a picture of many megabytes takes long; without it the geometry counts as unknown
+                limit = LARGE if role == "visual" and shapes else MAX_MESH_BYTES
+                found = _shape(reader, element, f"{label} > {role}", source, limit if meshes else 0)
+                partial = partial or found is None
+                shapes += [] if found is None else [found]
+    return tuple(shapes), partial
+
+
+def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Element, Piece | None]:
+    """Geometry of a <collision> or <visual>, None where it cannot be understood; a mesh has no file yet."""
+    geometry, role = element.find("geometry"), element.tag
+    if geometry is None or not geometry.children:
+        reader.fault("SY506", element, label, f"<{role}> has no geometry.", refusal=f"<{role}> without geometry")
+        return element, None
+    solid = geometry.children[0]
+    label = f"{label} > {solid.tag}"
+    R, p = origin(reader, element, label, code="SY506")
+    placed = Piece(link, role, R, p)
+    if solid.tag == MESH:
+        name = solid.attributes.get("filename", "").strip()
+        if not name:
+            reader.fault("SY601", solid, label, "<mesh> names no file.", refusal="'' is not a regular file.")
+            return solid, None
+        scale = reader.numbers(solid, "scale", 3, label, default=np.ones(3), code="SY506")
+        return solid, replace(placed, key=(name, *scale), name=name, scale=scale)
+    if solid.tag not in solids.URDF_SIZES:
+        reader.refusals.append(f"<{solid.tag}> is no geometry of URDF")
+        return solid, None
+    sizes = solids.URDF_SIZES[solid.tag].items()
+    size = np.concatenate([reader.numbers(solid, name, count, label, code="SY506") for name, count in sizes])
+    return solid, replace(placed, key=(solid.tag, *size), vertices=solids.from_urdf(solid.tag, size))
+
+
+def _shape(reader: Reader, element: Element, label: str, source: Meshes, limit: int) -> Shape | None:
+    """Geometry of a <collision> or <visual>, None where it is unknown. limit: bytes of a mesh that is read."""
+    solid, piece = _piece(reader, element, "", label)
+    if piece is None:
+        return None
+    label = f"{label} > {solid.tag}"
+    vertices, faces = piece.vertices, None
+    if vertices is None:
+        loaded = source.load(piece.name, limit) if limit else None
+        if isinstance(loaded, Resolved):
+            reader.fault(FILE_RULES[loaded.problem], solid, label, f"Mesh {loaded.message}", file=piece.name)
+        if loaded is None or isinstance(loaded, Resolved):
+            return None
+        assert piece.scale is not None  # of a mesh
+        vertices, faces = loaded[0] * piece.scale, loaded[1]
+        faces = faces if np.prod(piece.scale) > 0 else faces[:, ::-1]
+    if not all(np.isfinite(each).all() for each in (piece.rotation, piece.position, vertices)):
+        return None
+    kind, *size = piece.key
+    vertices = vertices @ piece.rotation.T + piece.position
+    return Shape(reader.place(solid, label), element.tag, vertices, faces, f"{kind} {[float(x) for x in size]}")
+
+
+def pieces(path, folders: tuple[Path, ...]) -> Iterator[Piece]:
+    """Geometry of all links, collision before visual. folders: in which meshes may lie, as of `allowed_folders`.
+
+    Raises ModelError for a file that is no XML.
+    """
+    document = read(path)
+    reader, source = Reader(document), Meshes(Path(path).parent, folders)
+    children = document.root.children
+    colors = {each.attributes.get("name"): _rgba(reader, each) for each in children if each.tag == "material"}
+    for link in (each for each in children if each.tag == "link"):
+        name = link.attributes.get("name", "")
+        for element in (each for role in ROLES for each in link.children if each.tag == role):
+            reader.refusals.clear()
+            _, piece = _piece(reader, element, name, label_of(link))
+            if piece is None or reader.refusals:
+                yield Piece(name, element.tag, problem=reader.refusals[0].rstrip("."))
+                continue
+            material = element.find("material")
+            if material is not None:
+                color = _rgba(reader, material) or colors.get(material.attributes.get("name"))
+                piece = replace(piece, color=color)
+            yield piece if piece.vertices is not None else replace(piece, file=source.find(piece.name))
+
+
+def _rgba(reader: Reader, material: Element) -> tuple[float, ...] | None:
+    color = material.find("color")
+    if color is None:
+        return None
+    rgba = reader.numbers(color, "rgba", 4, "", code=None, strict="")  # a colour is not worth losing the piece
+    return None if np.isnan(rgba).any() else tuple(np.clip(rgba, 0.0, 1.0))
