@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.fit.cone_blocks import Block, blocks_of
 from steelyard.fit.constraints import Rows
-from steelyard.fit.interior import Point, Problem, certified, effort, minimise
+from steelyard.fit.interior import Point, Problem, certified, effort, minimise, triangular_solve
 from steelyard.fit.program import Infeasible, Program
 from steelyard.inertia import cones
 
@@ -98,7 +98,7 @@ def _minima(program: Program, rows: Rows, rough: bool) -> Iterator[_Found]:
     """The minimum subject to some of the constraints, each time by another way and better. Raises Infeasible."""
     F, target = program.quadratic
     if not rows.constraints and not program.entropic_weight:
-        yield _Found(_solved(F, target), (), 0.0)
+        yield _Found(triangular_solve(F, target), (), 0.0)
         return
     free = _Free(rows, program.size)
     problem = Problem(free.factor(F), free.padded(target), _blocks(program, rows, free), program.residual.remainder)
@@ -126,17 +126,15 @@ def _spanned(problem: Problem, size: int, start):
     Steps are taken in `u = F x - t`: directions that the data fixes to many digits become tiny columns of the
     constraints instead of huge entries of the cost.
     """
-    from scipy.linalg import solve_triangular
-
     F, count = problem.F[:size, :size], problem.F.shape[1] - size
-    middle = np.append(_solved(F, problem.t[:size]), np.zeros(count))
+    middle = np.append(triangular_solve(F, problem.t[:size]), np.zeros(count))
     rows = np.concatenate([block.G[:, :, :size].reshape(-1, size) for block in problem.blocks])
     basis = np.eye(size)
     if len(rows) < size:
-        basis = np.linalg.qr(solve_triangular(F, rows.T, trans=1, check_finite=False))[0]
+        basis = np.linalg.qr(triangular_solve(F, rows.T, transposed=True))[0]
     width = basis.shape[1]
     to = np.zeros((size + count, width + count))
-    to[:size, :width] = solve_triangular(F, basis, check_finite=False)
+    to[:size, :width] = triangular_solve(F, basis)
     to[size:, width:] = np.eye(count)
     blocks = [block.substituted(to, middle) for block in problem.blocks]
     cost = np.diag(np.append(np.ones(width), np.diag(problem.F)[size:]))
@@ -188,12 +186,6 @@ class _Free:
         """Of each constraint, in its own units."""
         places = np.cumsum([len(unit) for unit in self.units])[:-1]
         return tuple(unit * part for unit, part in zip(self.units, np.split(values, places), strict=False))
-
-
-def _solved(F, target) -> np.ndarray:
-    from scipy.linalg import solve_triangular
-
-    return solve_triangular(F, target, check_finite=False)
 
 
 def _by_clarabel(problem: Problem, start, *, rough: bool = False) -> Point | None:

@@ -330,30 +330,27 @@ class _Factors:
 
     def solve(self, b) -> np.ndarray:
         """(k,) minimiser of `||A x - b||`."""
-        from scipy.linalg import solve_triangular
-
         turned = self.apply("L", "T", self.QR, self.tau, b[self.order][:, None], lwork=64)[0][:, 0]
         size, x = len(self.columns), np.empty(len(self.columns))
-        x[self.columns] = solve_triangular(self.QR[:size], turned[:size], check_finite=False)
+        x[self.columns] = triangular_solve(self.QR[:size], turned[:size])
         return x * self.size
 
     def solve_normal(self, b) -> np.ndarray:
         """(k,) x of `A^T A x = b`."""
-        from scipy.linalg import solve_triangular
-
         x = np.empty(len(b))
-        x[self.columns] = solve_triangular(self.QR[: len(b)], self.solve_transposed(b), check_finite=False)
+        x[self.columns] = triangular_solve(self.QR[: len(b)], self.solve_transposed(b))
         return x * self.size
 
     def solve_transposed(self, b) -> np.ndarray:
         """(k,) `R^-T b`."""
-        return _transposed(self.QR[: len(self.columns)], (b * self.size)[self.columns])
+        return triangular_solve(self.QR[: len(self.columns)], (b * self.size)[self.columns], transposed=True)
 
 
-def _transposed(R, b) -> np.ndarray:
+def triangular_solve(R, b, *, transposed: bool = False) -> np.ndarray:
+    """`R^-1 b` of an upper triangle R, or `R^-T b`."""
     from scipy.linalg import solve_triangular
 
-    return solve_triangular(R, b, trans=1, check_finite=False)
+    return solve_triangular(R, b, trans=int(transposed), check_finite=False)
 
 
 def _unconstrained(problem: Problem) -> np.ndarray:

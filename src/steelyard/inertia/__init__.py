@@ -44,7 +44,7 @@ from steelyard.inertia.parameters import (
 )
 from steelyard.inertia.polyhedra import Box, HullNecessary, HullRealizable, PointMasses, TetrahedraRealizable
 from steelyard.inertia.realizability import four_point_masses, is_consistent, is_realizable
-from steelyard.inertia.rotation import from_vector, left_jacobian, to_quaternion
+from steelyard.inertia.rotation import from_vector, left_jacobian, to_quaternion, to_vector
 from steelyard.inertia.sets import (
     Bounds,
     ComInEllipsoid,
@@ -72,6 +72,7 @@ __all__ = [  # noqa: RUF022  order of use
     "from_vector",
     "left_jacobian",
     "to_quaternion",
+    "to_vector",
     "parameters",
     "pseudo",
     "conventions",

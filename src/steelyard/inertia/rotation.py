@@ -66,7 +66,14 @@ def to_quaternion(R):
 
 
 def to_vector(R):
-    """Rotation vector with `|beta| <= pi` of a rotation matrix. R: (..., 3, 3). Returns (..., 3) in rad."""
+    """Rotation vector with `|beta| <= pi` of a rotation matrix.
+
+    Args:
+        R: (..., 3, 3).
+
+    Returns:
+        (..., 3) in rad.
+    """
     xp = array_namespace(R)
     q = to_quaternion(R)
     v, w = q[..., :3], q[..., 3:]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.lazy import lazy
 from steelyard.payload.arm_sensor import carried_log
-from steelyard.payload.controller_formats import export, in_frame
+from steelyard.payload.controller_formats import export, exports, in_frame, require_formats
 from steelyard.payload.entropic import EntropicFits, entropic_fits
 from steelyard.payload.from_torques import carried_information, identify_from_torques
 from steelyard.payload.from_wrenches import identify
@@ -12,7 +12,7 @@ from steelyard.payload.methods import METHODS
 from steelyard.payload.motion_signals import MotionNoise, PoseTracker, filter_motion, tune
 from steelyard.payload.online import Change, OnlineEstimator
 from steelyard.payload.payload_estimate import FINDINGS, Errors, Payload, Status, errors
-from steelyard.payload.payload_job import Outcome, Request, Signals, exports, identify_files, require_formats
+from steelyard.payload.payload_job import Outcome, Request, Signals, identify_files
 from steelyard.payload.solid_shape import Solid, solid_of
 from steelyard.payload.tool_calibration import Tool, calibrate, compensate
 from steelyard.payload.wrench_faults import diagnose
@@ -21,18 +21,12 @@ from steelyard.payload.wrench_reader import read_wrench_log
 from steelyard.payload.wrench_sums import Observability, observability
 
 if TYPE_CHECKING:
-    from steelyard.payload.payload_report import write_payload
-    from steelyard.payload.report_view import payload_view, unexplained, wrench
+    from steelyard.payload.payload_report import payload_view, unexplained, wrench, write_payload
 
 # Loaded on first use: they bring the whole of reports.
 __getattr__ = lazy(
     __name__,
-    {
-        "payload_view": "report_view",
-        "unexplained": "report_view",
-        "wrench": "report_view",
-        "write_payload": "payload_report",
-    },
+    dict.fromkeys(("payload_view", "unexplained", "wrench", "write_payload"), "payload_report"),
 )
 
 __all__ = [

@@ -62,6 +62,33 @@ def export(found: Payload | np.ndarray, format: str) -> str:
     return {"franka": _franka, "ur": _ur, "kuka": _kuka, "ros": _ros}[format](*parameters.to_com_inertia(theta))
 
 
+def require_formats(formats: tuple[str, ...]) -> None:
+    """Refuse a format that a payload is not exported in.
+
+    Args:
+        formats: names.
+
+    Raises:
+        OptionError: one that is not in `FORMATS`.
+    """
+    unknown = [each for each in formats if each not in FORMATS]
+    if unknown:
+        raise OptionError(f"--export has no {choices(unknown)}; it has {choices(FORMATS)}")
+
+
+def exports(payload: Payload, formats: tuple[str, ...]) -> dict[str, str]:
+    """The payload in each of the formats; none for a result that is not usable.
+
+    Args:
+        payload: the result.
+        formats: names of `FORMATS`.
+
+    Returns:
+        Text by format.
+    """
+    return {each: export(payload, each) for each in formats} if payload.status.usable else {}
+
+
 def _franka(mass, com, inertia):
     """libfranka `Robot::setLoad(load_mass, F_x_Cload, load_inertia)`."""
     columns = inertia.T.ravel()  # column-major; the same as row-major for a symmetric matrix

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.inertia import cones, pseudo
+from steelyard.inertia import cones
+from steelyard.payload.entropic import unit_basis
 from steelyard.payload.solid_shape import Solid, unit_masses
 
 CELLS = 96
@@ -71,11 +72,6 @@ def density_fit(A, b, solid: Solid, mass: float) -> DensityFit:
     wide, spread, _ = condition(B, b, any_spread(solid, basis))
     theta, covariance = mass * basis @ w, mass**2 * basis @ (spread + np.outer(wide - w, wide - w)) @ basis.T
     return DensityFit(theta, covariance)
-
-
-def unit_basis(reference) -> np.ndarray:
-    """(10, 10) from coordinates w of `J = L W L^T`, W the unit for the reference (10,), to theta."""
-    return cones.relative_basis(np.linalg.cholesky(pseudo.to_matrix(reference)))
 
 
 def field_spreads(solid: Solid, basis) -> list[np.ndarray]:

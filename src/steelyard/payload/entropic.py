@@ -36,7 +36,7 @@ def entropic_fit(A, b, prior, *, weight: float = 1.0) -> tuple[np.ndarray, np.nd
     A: (k, 10), b: (k,) in units of the noise; prior: (10,), consistent. Raises InertiaError for another prior,
     FitError if the iteration does not converge.
     """
-    basis = _coordinates(np.asarray(prior, dtype=float))
+    basis = unit_basis(np.asarray(prior, dtype=float))
     F, right = A @ basis / np.sqrt(weight / 2), b / np.sqrt(weight / 2)  # so that the divergence weighs two
     gram, pull = F.T @ F, F.T @ right - cones.triangle(np.eye(4))
     w, hessian = _polished(gram, pull, _central_point(gram, pull))
@@ -76,7 +76,7 @@ def entropic_fits(gram, moment, prior, *, weight=1.0, engine: str = "numba") -> 
     gram, moment = np.asarray(gram, dtype=float), np.asarray(moment, dtype=float)
     if moment.ndim != 2 or moment.shape[1] != 10 or gram.shape != (*moment.shape, 10):
         raise OptionError(f"Sums of shapes (N, 10, 10) and (N, 10) are expected; got {gram.shape} and {moment.shape}.")
-    basis = _coordinates(np.broadcast_to(np.asarray(prior, dtype=float), moment.shape))
+    basis = unit_basis(np.broadcast_to(np.asarray(prior, dtype=float), moment.shape))
     half = (np.broadcast_to(np.asarray(weight, dtype=float), len(moment)) / 2)[:, None, None]
     grams = np.swapaxes(basis, 1, 2) @ gram @ basis / half
     pulls = (moment[:, None] @ basis / half)[:, 0] - cones.triangle(np.eye(4))
@@ -94,14 +94,15 @@ def entropic_fits(gram, moment, prior, *, weight=1.0, engine: str = "numba") -> 
     return EntropicFits(theta, basis @ spreads @ np.swapaxes(basis, 1, 2) / half, converged)
 
 
-def _coordinates(prior) -> np.ndarray:
-    """(..., 10, 10) whose product with `triangle(W)` is the theta of `L W L^T`; `L L^T` is the prior's
-    pseudo-inertia."""
+def unit_basis(reference) -> np.ndarray:
+    """(..., 10, 10) from coordinates w of `J = L W L^T`, W the unit for the reference (..., 10), to theta.
+
+    Raises InertiaError for a reference that is not physically consistent.
+    """
     try:
-        root = np.linalg.cholesky(pseudo.to_matrix(prior))
+        return cones.relative_basis(np.linalg.cholesky(pseudo.to_matrix(reference)))
     except np.linalg.LinAlgError as error:
         raise InertiaError("the prior is not physically consistent; project it onto Consistent() first") from error
-    return cones.relative_basis(root)
 
 
 def _central_point(gram, pull):

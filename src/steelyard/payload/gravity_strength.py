@@ -104,7 +104,7 @@ def strength_of(log: WrenchLog, *, bias: bool = False, noise=None) -> Strength |
     strengths = np.unique(np.append(STRENGTHS, [given, EARTH_MEAN]))
     if not log.moving:
         return Strength(given, strengths, np.zeros(len(strengths)))
-    log = log[:: max(1, len(log) // LOOKED_AT)]
+    log = log.thinned(LOOKED_AT)
     problem = make_problem(log, noise=noise, bias=bias)
     pushed = wrench_regressor(log.replace(gravity=np.zeros(3)))
     weighed = (wrench_regressor(log) - pushed) / given  # at 1 m/s^2

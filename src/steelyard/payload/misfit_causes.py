@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from steelyard.inertia import to_vector
 from steelyard.log import Finding, fatal
 from steelyard.payload.gravity_strength import Strength, refutation
 from steelyard.payload.motion_consistency import streamed
@@ -21,7 +22,7 @@ from steelyard.payload.outlying_stretches import adds_up, spans, strays
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import plain_fit, solve
-from steelyard.payload.wrench_sums import wrench_regressor
+from steelyard.payload.wrench_sums import group_rms, unexplained_wrench, wrench_regressor
 
 LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
 STEPS = 8  # of the alternating fit of a turned sensor
@@ -50,7 +51,7 @@ def explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False
     theta, offset = plain_fit(log, bias)
     known = white_noise(log, theta, offset) if noise is None else np.asarray(noise, dtype=float)
     share = misfit_share(log, theta, offset, noise=known)
-    part = log[:: max(1, len(log) // LOOKED_AT)]
+    part = log.thinned(LOOKED_AT)
     causes = (_stretches, _offset, _gravity, _turned, _shifted) if share >= THRESHOLDS.misfit_searched else ()
     small = THRESHOLDS.cause * share
     found = [cause for look in causes if (cause := look(part, bias, known)) is not None and cause.left < small]
@@ -85,14 +86,13 @@ def white_noise(log: WrenchLog, theta, offset=NO_OFFSET) -> np.ndarray:
     and misfit look alike."""
     if not streamed(log) or len(log) < 4:
         return np.zeros(2)
-    residual = log.wrench - wrench_regressor(log) @ theta - offset
+    residual = unexplained_wrench(log, theta, offset)
     return np.array([roughness(residual[:, :3]), roughness(residual[:, 3:])])
 
 
 def misfit_share(log: WrenchLog, theta, offset=NO_OFFSET, *, noise, unknowns: int = 10) -> float:
     """What is left of the wrench beyond noise (2,), of force or torque, whichever is worse, as a part of it."""
-    residual = log.wrench - wrench_regressor(log) @ theta - offset
-    left, signal = (np.sqrt(np.mean(x.reshape(-1, 2, 3) ** 2, axis=(0, 2))) for x in (residual, log.wrench))
+    left, signal = group_rms(unexplained_wrench(log, theta, offset)), group_rms(log.wrench)
     left = left / np.sqrt(max(1 - unknowns / (6 * len(log)), 0.1))
     known = 1 + SURE / np.sqrt(len(log))
     beyond = np.sqrt(np.maximum(left**2 - known * np.square(noise), 0.0))
@@ -170,9 +170,7 @@ def _turned(log, bias, noise):
         if not theta[0] > 0:
             return None
         push = (wrench_regressor(log) @ theta)[:, :3]
-    from scipy.spatial.transform import Rotation
-
-    vector = Rotation.from_matrix(turn).as_rotvec()
+    vector = to_vector(turn)
     angle = float(np.linalg.norm(vector))
     axis = " ".join(f"{x:.2g}" for x in np.round(vector / max(angle, 1e-12), 2) + 0.0)
     return Cause(
@@ -226,8 +224,8 @@ def _depends_on_pose(log, theta, offset) -> bool:
     rank, free = along.shape[1], len(log) - along.shape[1]
     if free < FEWEST:
         return True
-    residual = (log.wrench - wrench_regressor(log) @ theta - offset).reshape(-1, 2, 3)
-    residual = (residual / np.maximum(np.sqrt(np.mean(residual**2, axis=(0, 2))), 1e-12)[:, None]).reshape(-1, 6)
+    residual = unexplained_wrench(log, theta, offset)
+    residual = residual / np.repeat(np.maximum(group_rms(residual), 1e-12), 3)
     inside = float(np.sum((along.T @ residual) ** 2))
     degrees = 6 * rank - 4, 6 * free  # gravity shows four parameters, which are fitted
     ratio = (inside / degrees[0]) / max((float(np.sum(residual**2)) - inside) / degrees[1], 1e-300)
@@ -238,8 +236,7 @@ def _adds_up(log, theta, offset, noise) -> bool:
     """Whether residuals of a stream, each within noise, add up to more than noise does."""
     if not streamed(log) or not (noise > 0).all():
         return False
-    residual = log.wrench - wrench_regressor(log) @ theta - offset
-    return adds_up(residual / np.repeat(noise, 3))
+    return adds_up(unexplained_wrench(log, theta, offset) / np.repeat(noise, 3))
 
 
 def _stretches(log, bias, noise, single=True):

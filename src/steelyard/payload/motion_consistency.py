@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
+from steelyard.inertia import to_vector
 from steelyard.log import Finding, fatal, segments
 from steelyard.payload.motion_signals import filter_motion
 from steelyard.payload.thresholds import THRESHOLDS
@@ -167,9 +168,7 @@ def _mismatch(signal, other, expected, given, readings, size, unrelated) -> Iter
 
 def _turn(R, S):
     """(n, 3) rotation vectors from rotations R to S, in axes of R."""
-    from scipy.spatial.transform import Rotation
-
-    return Rotation.from_matrix(R.transpose(0, 2, 1) @ S).as_rotvec()
+    return to_vector(R.transpose(0, 2, 1) @ S)
 
 
 def _around(t):

@@ -12,7 +12,8 @@ import numpy as np
 
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters
-from steelyard.payload.density import UNIT, precisions, unit_basis
+from steelyard.payload.density import UNIT, precisions
+from steelyard.payload.entropic import unit_basis
 from steelyard.payload.payload_estimate import Payload, Status, status_of
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS

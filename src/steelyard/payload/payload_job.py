@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.dynamics import friction_torque, inverse_dynamics, regressor
-from steelyard.errors import OptionError, choices
+from steelyard.errors import OptionError
 from steelyard.inertia import parameters
 from steelyard.log import Log, filters, read_log
 from steelyard.model import Robot, load
 from steelyard.payload.arm_sensor import frame_of
-from steelyard.payload.controller_formats import FORMATS, export
 from steelyard.payload.from_torques import identify_from_torques
 from steelyard.payload.from_wrenches import identify, prepared_log
 from steelyard.payload.payload_estimate import Payload
@@ -162,30 +161,3 @@ def _from_torques(request: Request) -> Outcome:
     )
     found = replace(found, notes=(*filtered.notes, *found.notes))
     return Outcome(found, torque_signals(arm, filtered, found, frame=request.frame))
-
-
-def require_formats(formats: tuple[str, ...]) -> None:
-    """Refuse a format that a payload is not exported in.
-
-    Args:
-        formats: names.
-
-    Raises:
-        OptionError: one that is not in `FORMATS`.
-    """
-    unknown = [each for each in formats if each not in FORMATS]
-    if unknown:
-        raise OptionError(f"--export has no {choices(unknown)}; it has {choices(FORMATS)}")
-
-
-def exports(payload: Payload, formats: tuple[str, ...]) -> dict[str, str]:
-    """The payload in each of the formats; none for a result that is not usable.
-
-    Args:
-        payload: the result.
-        formats: names of `FORMATS`.
-
-    Returns:
-        Text by format.
-    """
-    return {each: export(payload, each) for each in formats} if payload.status.usable else {}

@@ -8,7 +8,7 @@ from steelyard.errors import FitError, LogError
 from steelyard.payload.motion_consistency import with_motion
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_sums import wrench_regressor
+from steelyard.payload.wrench_sums import group_rms, unexplained_wrench, wrench_regressor
 from steelyard.spatial import skew
 
 STEPS = 30
@@ -73,9 +73,7 @@ def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
             break
         gravity = gravity + strength * turns @ turn
         gravity *= strength / np.linalg.norm(gravity)
-    residual = log.wrench - wrench_regressor(log.replace(gravity=gravity)) @ theta - bias
-    noise = np.sqrt(np.mean(residual**2, axis=0).reshape(2, 3).mean(axis=1))
-    return Tool(theta, bias, gravity, noise)
+    return Tool(theta, bias, gravity, group_rms(unexplained_wrench(log.replace(gravity=gravity), theta, bias)))
 
 
 def compensate(log: WrenchLog, tool: Tool) -> WrenchLog:
@@ -89,8 +87,7 @@ def compensate(log: WrenchLog, tool: Tool) -> WrenchLog:
         The WrenchLog.
     """
     log = log.replace(gravity=tool.gravity)
-    own = wrench_regressor(log) @ tool.theta + tool.bias
-    return log.replace(wrench=log.wrench - own).noted(
+    return log.replace(wrench=unexplained_wrench(log, tool.theta, tool.bias)).noted(
         f"tool of {tool.theta[0]:.4g} kg and bias {np.array2string(tool.bias, precision=3)} taken off"
     )
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import OptionError, choices
+from steelyard.inertia import from_vector
 from steelyard.payload.motion_signals import filter_motion
 from steelyard.payload.solid_shape import Solid, small_boxes
 from steelyard.payload.wrench_log import WrenchLog, to_sensor_axes
@@ -147,7 +148,7 @@ def _chain(t, angle, speed, change) -> WrenchLog:
     for axis, link, q, v, a in zip(np.eye(3)[[1, 0, 2]], links, angle.T, speed.T, change.T, strict=True):
         p = p + R @ np.array(link)
         V, A = _shifted(V, link), _shifted(A, link)  # to the joint's origin, still in the parent's axes
-        turn = _about(axis, q)
+        turn = from_vector(q[:, None] * axis)
         S = np.concatenate([np.zeros(3), axis])
         V, A = to_sensor_axes(turn, V), to_sensor_axes(turn, A)
         A = (
@@ -164,13 +165,6 @@ def _shifted(V, link):
     return np.concatenate([V[:, :3] + np.cross(V[:, 3:], np.array(link)), V[:, 3:]], axis=1)
 
 
-def _about(axis, q):
-    """(n, 3, 3) rotations about a unit axis."""
-    c, s = np.cos(q)[:, None, None], np.sin(q)[:, None, None]
-    K = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
-    return np.eye(3) + s * K + (1 - c) * (K @ K)
-
-
 def measured(motion: WrenchLog, theta, *, noise: str = "moderate", rng=None) -> WrenchLog:
     """What sensors say of a payload theta (10,) on an exact motion: noisy wrench and pose, no motion signals."""
     rng = np.random.default_rng(0) if rng is None else rng
@@ -181,7 +175,7 @@ def measured(motion: WrenchLog, theta, *, noise: str = "moderate", rng=None) -> 
     wrench = wrench_regressor(motion) @ theta + rng.normal(size=(n, 6)) * np.repeat([force, torque], 3)
     assert motion.position is not None
     loud = NOISE[noise][0] / NOISE["moderate"][0]
-    tremble = _rotations(loud * POSE_NOISE[1] * rng.normal(size=(n, 3)))
+    tremble = from_vector(loud * POSE_NOISE[1] * rng.normal(size=(n, 3)))
     return motion.replace(
         wrench=wrench,
         rotation=motion.rotation @ tremble,
@@ -189,15 +183,6 @@ def measured(motion: WrenchLog, theta, *, noise: str = "moderate", rng=None) -> 
         twist=None,
         acceleration=None,
     )
-
-
-def _rotations(vectors):
-    """Rotations of small rotation vectors (n, 3)."""
-    angle = np.maximum(np.linalg.norm(vectors, axis=1), 1e-300)[:, None]
-    axis = vectors / angle
-    K = np.cross(np.eye(3), axis[:, None, :])  # rows of the cross-product matrix
-    K = -np.swapaxes(K, 1, 2)
-    return np.eye(3) + np.sin(angle)[:, :, None] * K + (1 - np.cos(angle))[:, :, None] * (K @ K)
 
 
 def recorded(

@@ -12,7 +12,7 @@ from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem, mass_of, plain_fit, residual_noise, solve
-from steelyard.payload.wrench_sums import accumulate, wrench_regressor
+from steelyard.payload.wrench_sums import accumulate, group_rms, unexplained_wrench
 
 LOOKED_AT = 2000  # samples of a long log
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
@@ -97,8 +97,7 @@ def misfit(problem: Problem, theta, bias=None) -> tuple[Finding, ...]:
 def _signs(log, bias=False):
     """The reading of the log (axes, sign of gravity, sign of the wrench) that explains it far better than the given:
     its axes, and in words."""
-    step = max(1, len(log) // LOOKED_AT)
-    part = log[::step] if step > 1 else log
+    part = log.thinned(LOOKED_AT)
     if len(part) < 4 or not np.linalg.norm(part.gravity) > 0:
         return
     given, mass = _explained(part, bias)
@@ -135,8 +134,7 @@ def _signs(log, bias=False):
 def _explained(log, bias):
     """Residual over signal of a least-squares fit, of force and torque together, and its mass."""
     theta, offset = plain_fit(log, bias)
-    residual = (log.wrench - wrench_regressor(log) @ theta - offset).reshape(-1, 2, 3)
-    left, signal = (np.sqrt(np.mean(x**2, axis=(0, 2))) for x in (residual, log.wrench.reshape(-1, 2, 3)))
+    left, signal = group_rms(unexplained_wrench(log, theta, offset)), group_rms(log.wrench)
     return float(np.hypot(*(left / np.maximum(signal, 1e-9)))), mass_of(log, bias)
 
 

@@ -88,6 +88,10 @@ class WrenchLog:
         keys = ("t", "wrench", "rotation", "twist", "acceleration", "position")
         return self.replace(**{key: value[index] for key in keys if (value := getattr(self, key)) is not None})
 
+    def thinned(self, most: int) -> "WrenchLog":
+        """Every k-th sample of a long log, at least `most` of them."""
+        return self[:: max(1, len(self) // most)]
+
     def replace(self, **changes: Any) -> "WrenchLog":
         """A copy with some fields changed."""
         return _replace(self, **changes)

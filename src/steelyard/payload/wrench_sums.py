@@ -112,6 +112,16 @@ def wrench_regressor(log: WrenchLog, *, reduced: bool = False) -> np.ndarray:
     return body_regressor(twist, acceleration - np.concatenate([gravity, np.zeros_like(gravity)], axis=1))
 
 
+def unexplained_wrench(log: WrenchLog, theta, bias: float | np.ndarray = 0.0) -> np.ndarray:
+    """(n, 6) what a payload theta (10,) and a constant wrench (6,) leave of the wrench."""
+    return log.wrench - wrench_regressor(log) @ theta - bias
+
+
+def group_rms(wrenches) -> np.ndarray:
+    """(2,) root-mean-square force and torque component of wrenches (n, 6)."""
+    return np.sqrt(np.mean(wrenches.reshape(-1, 2, 3) ** 2, axis=(0, 2)))
+
+
 def _rows(log, reduced):
     """(n, 6, 17) rows `[Yb, bias columns, wrench]`."""
     n = len(log)
