@@ -135,7 +135,7 @@ def _schema(kind) -> dict:
         first, *rest = get_args(kind)
         size = {} if ... in rest else {"minItems": 1 + len(rest), "maxItems": 1 + len(rest)}
         return {"type": "array", "items": _schema(first)} | size
-    names = {bool: "boolean", float: "number", str: "string", dict: "object", NoneType: "null"}
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", NoneType: "null"}
     return {"type": names[kind]}
 
 

@@ -8,7 +8,8 @@ import pytest
 from check.corpus import cases as corpus
 from edits import differences
 from steelyard import check
-from steelyard.check.catalog import RULES
+from steelyard.check.catalog import FAMILIES, RULES
+from steelyard.check.rule import Rule
 
 CASES = corpus.CASES
 MENDED = [case for case in CASES if case.repaired]
@@ -38,6 +39,11 @@ def test_every_rule_has_a_case_and_names_are_unique():
     # SY602 needs a file beside the model: see test_files
     assert {case.code for case in CASES} | {"SY602"} == {rule.code for rule in RULES}
     assert len({case.name for case in CASES}) == len(CASES) >= 40
+
+
+def test_every_rule_that_is_written_counts():
+    written = {each.code for family in FAMILIES for each in vars(family).values() if isinstance(each, Rule)}
+    assert written == {rule.code for rule in RULES}
 
 
 @pytest.mark.parametrize("case", MENDED, ids=lambda case: case.name)

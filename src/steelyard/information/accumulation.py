@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.dynamics import choose, with_motors
+from steelyard.dynamics import choose_independent, with_motors
 from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
 from steelyard.identifiable import Basis, on_tree, regression_basis
 from steelyard.information.engines import CHUNK, ENGINES, Sums
@@ -122,7 +122,7 @@ class Collector:
         if weights is not None and tuple(spec.kinds) != ("joints",):
             raise LogError(f"log {log.name!r} has masked torques, which go with rows of joints alone.")
         if spec.robot.loops and weights is not None:
-            weights = weights[:, choose(spec.robot).independent]
+            weights = weights[:, choose_independent(spec.robot).independent]
         self.complete = False
         if self.joints is not None:
             self.joints.add(*channels, weights)
@@ -294,7 +294,7 @@ def _check_names(columns: str, engine: str, sums: str):
 
 def _check_rows(kinds: Iterable[str], layout: ParameterLayout, engine: str, sums: str):
     """Refuse engines and columns that rows of these kinds do not have."""
-    if engine in ("numba", "jax") and (sums == "qr" or "joints" not in kinds):
+    if engine not in ("auto", "numpy") and (sums == "qr" or "joints" not in kinds):
         raise OptionError(f"Engine '{engine}' makes Gram matrices of joint torques only; leave engine at 'auto'.")
     if (layout.extras or layout.rotor_names) and not set(kinds) <= set(OF_JOINTS):
         raise OptionError(
