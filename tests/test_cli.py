@@ -94,8 +94,9 @@ def test_an_earlier_result_is_replaced_and_other_files_stay(case, tmp_path):
 
 def test_a_joint_that_never_moves_is_a_finding(tmp_path):
     model, log = write_case(tmp_path, moving=(1.0, 1.0, 0.0))
-    done = run("identify", model, log, "-o", tmp_path / "out")
+    done = run("identify", model, log, "-o", tmp_path / "out", "--strict")
     assert done.exit_code == FINDINGS
+    assert run("identify", model, log).exit_code == DONE
     assert "slide never moves" in " ".join(done.stdout.split()) and (tmp_path / "out" / "report.html").exists()
 
 

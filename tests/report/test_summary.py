@@ -13,7 +13,7 @@ from steelyard.pipeline import Job, run
 from steelyard.report import inputs_of, overview, percent, summary
 from steelyard.report.certificates import active_constraints
 from steelyard.report.links import spelled_out
-from steelyard.report.numbers import number
+from steelyard.report.numbers import number, plus_minus
 from steelyard.report.provenance import provenance
 from steelyard.report.schema import SCHEMA_VERSION
 
@@ -94,7 +94,19 @@ def test_terminal_shows_the_numbers_of_the_summary(found):
     for joint in found["held_out"]["joints"]:
         assert number(joint["rms_after"]) in shown and percent(joint["relative_before"]) in shown
     for body in found["bodies"]:
-        assert f"{number(body['prior']['mass'])} -> {number(body['identified']['mass'])}" in shown
+        row = next(line for line in shown.splitlines() if f" {body['name']} " in line)
+        assert number(body["prior"]["mass"]) in row
+        mass = next(each for each in found["parameters"] if each["name"] == f"{body['name']}.m")
+        half = (mass["upper"] - mass["lower"]) / 2
+        expected = {
+            "data": plus_minus(mass["identified"], half),
+            "combination": f"{number(mass['identified'])} only in sums",
+            "model": f"{number(mass['identified'])} not shown",
+        }
+        assert expected[body["knowledge"][0]] in row
+    for joint in found["joints"]:
+        each = joint["viscous"]
+        assert plus_minus(each["identified"], (each["upper"] - each["lower"]) / 2) in shown
     assert "summary.json" in shown
     assert "mass [kg]" in shown and "com x [m]" in shown  # brackets are units here, not markup
 

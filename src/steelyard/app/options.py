@@ -17,6 +17,7 @@ from steelyard.job_options import NONE, Option, flag, options_of
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Robot model: .urdf or MJCF .xml.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 on anything to look at first.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
 Friction = Annotated[str, typer.Option(metavar="TERMS", help=options_of(Job)["friction"][1].help)]
 ALL_FRICTION = ",".join(FRICTION)

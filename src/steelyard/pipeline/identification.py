@@ -122,7 +122,7 @@ def run(
     robot, job, found = recorded(job, whole, logs, progress=lambda stage, share: report(stage, 0.05 + 0.5 * share))
     known, said = knowledge_of(job, robot)
     read = [prepare(log, robot, **job.preparation) for log in found]
-    findings = [finding for each in read for finding in each.findings]
+    findings = [finding for each in read for finding in each.remaining]
     looked = tuple(health_of(each) for each in read)
     require_motion([each.raw for each in read], job)
     read, more = _settled(job, robot, read)

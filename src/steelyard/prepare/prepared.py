@@ -26,6 +26,7 @@ from steelyard.log import (
 from steelyard.model import Robot
 from steelyard.prepare.undo import corrected
 
+REPAIRED = ("repeated_sample",)  # findings that new stamps undo
 UNUSABLE = ("not_finite", "time_order", "time_duplicate", "few_samples", "no_velocity")  # no filter takes such logs
 
 
@@ -37,7 +38,8 @@ class Prepared:
     be filtered. log: what is fitted, on the tree of a robot with loops and without clipped torques if asked. findings:
     of the checks. cutoff, torque_cutoff: of positions and torques, Hz; 0 as recorded, None where they cannot be told.
     refilter: what made `filtered`, for other torques of the same samples. unfilled: what to judge a model by where
-    `log` has torques that a fit filled in. notes: on what could not be done.
+    `log` has torques that a fit filled in. notes: on what could not be done. repaired: codes of findings that were
+    undone.
     """
 
     raw: Log
@@ -49,6 +51,12 @@ class Prepared:
     refilter: Callable[[Log], Log] | None = None
     unfilled: Log | None = None
     notes: tuple[str, ...] = ()
+    repaired: tuple[str, ...] = ()
+
+    @property
+    def remaining(self) -> tuple[Finding, ...]:
+        """Findings that are still to be looked at."""
+        return tuple(each for each in self.findings if each.code not in self.repaired)
 
     @property
     def judged(self) -> Log:
@@ -103,13 +111,14 @@ def prepare(
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
     raw = corrected(robot, log, corrections)
     findings = checks.require_usable(raw, robot, accept=accept)
-    if any(finding.code == "repeated_sample" for finding in findings):
+    repaired = tuple(code for code in REPAIRED if any(finding.code == code for finding in findings))
+    if repaired:
         raw = filters.restamp(raw)
     own = cutoff_for(raw, cutoff, smoother=smoother)
     band = torque_cutoff_for(raw, cutoff, torque_cutoff)
     refilter = partial(with_motion, cutoff=own, torque_cutoff=band, smoother=smoother, coupling=coupling)
     filtered = refilter(raw)
-    ready = Prepared(raw, filtered, filtered, findings, own, band, refilter)
+    ready = Prepared(raw, filtered, filtered, findings, own, band, refilter, repaired=repaired)
     fitted = ready.clear if corrections.saturation else filtered
     return replace(ready, log=on_tree(robot, fitted) if robot is not None and robot.loops else fitted)
 

@@ -7,7 +7,9 @@ predict one another as well as noise and covariance say; other motion is promise
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from steelyard.diagnose import Fault
 from steelyard.fit import Generalization, Prediction, Status
+from steelyard.log import Finding
 from steelyard.pipeline import Result
 from steelyard.report.numbers import number, percent, plural, share, times
 
@@ -115,7 +117,25 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
             f"{plural(count, 'identifiable combination')} {are} barely excited by this motion; {values} from the given "
             "model. Record a richer motion."
         )
-    yield from (finding.message for finding in result.findings)
+    yield from merged(result.findings)
+
+
+def merged(findings: Sequence[Finding]) -> list[str]:
+    """Messages of findings, those of faults before others, one for all joints that have the same fault."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in sorted(findings, key=lambda each: not isinstance(each, Fault)):
+        groups.setdefault(finding.code, []).append(finding)
+    return [_together(group) for group in groups.values()]
+
+
+def _together(group: Sequence[Finding]) -> str:
+    first, *others = group
+    joints = [each.joint for each in others if isinstance(each, Fault) and each.joint]
+    if not others:
+        return first.message
+    if len(joints) < len(others):
+        return f"{first.message} ({plural(len(others), 'finding')} more of this kind)"
+    return f"{first.message} The same of {', '.join(joints)}."
 
 
 def _disagreements(found: Generalization) -> Iterator[str]:

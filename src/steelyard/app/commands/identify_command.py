@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from steelyard.app.commands.fleet_command import ask, show_fleet
-from steelyard.app.options import IdentifyOptions, Json, Model, Quiet, WorkOptions
+from steelyard.app.options import IdentifyOptions, Json, Model, Quiet, Strict, WorkOptions
 from steelyard.app.terminal import DONE, FINDINGS, console, progress_bar, refusals, show_json, subcommand
 from steelyard.errors import OptionError
 
@@ -42,6 +42,7 @@ def identify(
         typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html."),
     ] = None,
     options: IdentifyOptions,
+    strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ):
@@ -59,7 +60,7 @@ def identify(
             found = carry_out(job, out=out, progress=progress).summary
     if many is not None:
         show_fleet(found, as_json=as_json, quiet=quiet)
-    show_summary(found, as_json=as_json, quiet=quiet)
+    show_summary(found, as_json=as_json, quiet=quiet, strict=strict)
 
 
 @subcommand("Identify a PUMA 560 whose model is wrong.")
@@ -80,7 +81,7 @@ def demo(
     show_summary(done.outcome.summary, as_json=as_json, quiet=quiet, links=False)
 
 
-def show_summary(found: dict, *, as_json: bool, quiet: bool, links: bool = True):
+def show_summary(found: dict, *, as_json: bool, quiet: bool, links: bool = True, strict: bool = False):
     """Print the summary of an identification, and end with the exit status it deserves."""
     if as_json:
         show_json(found)
@@ -88,7 +89,8 @@ def show_summary(found: dict, *, as_json: bool, quiet: bool, links: bool = True)
         from steelyard.report import overview
 
         console().print(overview(found, links=links))
-    raise typer.Exit(FINDINGS if found["verdict"]["reasons"] else DONE)
+    verdict = found["verdict"]
+    raise typer.Exit(FINDINGS if verdict["level"] == "keep" or (strict and verdict["reasons"]) else DONE)
 
 
 def require_one_source(logs: list[Path] | None, many: str | None, work: WorkOptions) -> None:
