@@ -39,7 +39,7 @@ from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
 
 def load_with_side(job: Job) -> Robot:
-    """The given model, with the rotors and loops of its side file where the job uses it."""
+    """The nominal model, with the rotors and loops of its side file where the job uses it."""
     robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
     side = side_of(job)
     return robot if side is None else read_side(side, robot)
