@@ -27,6 +27,7 @@ from steelyard.model.joint import (
     screw,
     twist_pose_coefficients,
 )
+from steelyard.model.locking import locked, resting_position
 from steelyard.model.loops import LOOP_KINDS
 from steelyard.model.meshes import Piece
 from steelyard.model.mjcf_compile import captured_warnings, compile_file
@@ -76,6 +77,7 @@ __all__ = [
     "from_mujoco",
     "library",
     "load",
+    "locked",
     "mjcf_text",
     "models_in",
     "multi_dof_pose",
@@ -85,6 +87,7 @@ __all__ = [
     "read_known",
     "read_side",
     "read_sketch",
+    "resting_position",
     "revolute_subspace",
     "save",
     "screw",

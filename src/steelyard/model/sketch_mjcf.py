@@ -371,7 +371,7 @@ def surroundings(path: Path, folders: tuple[Path, ...]) -> list[dict]:
         name = m.geom(int(g)).name or f"geom {g} of the world"
         kind = mujoco.mjtGeom(int(m.geom_type[g]))
         if kind == mujoco.mjtGeom.mjGEOM_MESH:
-            shape = geom_shape(m, g)
+            shape = geom_shape(m, int(g))
             assert shape is not None  # of a mesh
             found.append(place | {"name": name, "vertices": shape.vertices})
         elif kind != mujoco.mjtGeom.mjGEOM_HFIELD:
