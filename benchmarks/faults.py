@@ -4,8 +4,8 @@ of its own, from the clean log, from the log with the mistake, and with the opti
 The nominal model is wrong by tens of percent (`demo.mistaken`). Fatal mistakes are accepted to see what they cost.
 Errors with an option are RMS over draws of the noise, clean ones over the same; beside them stands what the log still
 tells (`fault_bounds`), as far as a mistake loses something. A robot whose zero is off reads the motion that judges it
-alike; `at true positions` is the same model for a robot that was put right. `python -m benchmarks.faults` prints the table of
-docs/evidence/log_faults.md.
+alike; `at true positions` is the same model for a robot that was put right. `python -m benchmarks.faults` prints the
+table of docs/evidence/log_faults.md.
 """
 
 import re
