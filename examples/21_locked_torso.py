@@ -11,7 +11,7 @@ joint through the gear, so every torque here is that of plain rigid bodies.
 import numpy as np
 from scipy.linalg import block_diag
 
-from steelyard.dynamics import geared_rows
+from steelyard.dynamics import regressor_rows_with_rotors
 from steelyard.identifiable import identifiability
 from steelyard.model import library
 
@@ -21,7 +21,7 @@ LEG = ("abad", "hip", "knee")
 
 def geared_regressor(robot, q, v, a):
     """(n, nv, p) torque regressor: ten columns a link, four a symmetric rotor."""
-    rows = geared_rows(robot, q.T, v.T, a.T)
+    rows = regressor_rows_with_rotors(robot, q.T, v.T, a.T)
     content = block_diag(np.eye(10 * robot.nb), *(rotor.content for rotor in robot.rotors))
     return np.moveaxis(rows, -1, 0) @ content
 

@@ -155,7 +155,7 @@ def test_mjcf_in_mjcf_out(tmp_path):
 
 def test_a_fit_that_is_not_certified_writes_nothing(done, tmp_path, monkeypatch):
     result = replace(done[1], estimate=replace(done[1].estimate, status=Status.INACCURATE))
-    monkeypatch.setattr(MODULE, "run", lambda job, progress: result)
+    monkeypatch.setattr(MODULE, "run", lambda job, **_: result)
     with pytest.raises(FitError, match="nothing was written"):
         carry_out(result.job, out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -163,7 +163,7 @@ def test_a_fit_that_is_not_certified_writes_nothing(done, tmp_path, monkeypatch)
 
 def test_a_model_that_is_worse_than_none_is_refused(done, tmp_path, monkeypatch):
     after = replace(done[1].after, predicted=-0.05 * done[1].after.measured)
-    monkeypatch.setattr(MODULE, "run", lambda job, progress: replace(done[1], after=after))
+    monkeypatch.setattr(MODULE, "run", lambda job, **_: replace(done[1], after=after))
     with pytest.raises(FitError, match=r"nothing was written: .* errs by 105 % .* more than no model at all"):
         carry_out(done[1].job, out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

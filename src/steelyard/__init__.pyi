@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
 from steelyard.calibration import calibrate
@@ -87,8 +88,8 @@ __all__ = [
 ]
 
 def identify(
-    model: str | Path,
-    logs: str | Path | Sequence[str | Path],
+    model: str | Path | Robot,
+    logs: Any,
     *,
     out: str | Path | None = None,
     progress: Progress | None = None,
@@ -102,6 +103,7 @@ def identify(
     coupling: str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]] = (),
     rotors: bool = False,
     side: str | Path | None = None,
+    lock: str | Sequence[str] = (),
     folders: Sequence[str | Path] = (),
     validation: float = 0.3,
     weight: float = 1.0,
@@ -120,8 +122,8 @@ def identify(
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     Args:
-        model: path of a URDF or MJCF file; input files are never changed.
-        logs: path of a log or several.
+        model: path of a URDF or MJCF file, or a Robot; input files are never changed.
+        logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
             `report.md` and `curves.npz` (to draw it again), which appear together or not at all; None writes nothing.
         progress: called with a stage and the share done, 0 to 1.
@@ -139,6 +141,9 @@ def identify(
         rotors: Rotors of the side file are bodies. With parameters of their own (side file).
         side: Side file with rotors, loops and known facts. `MODEL.steelyard.toml` is read when it is there: rotors for
             `--rotors`, closed loops, and what is known of links. None means beside the model.
+        lock: Joint that stands still, such as that of a gripper: finger=0.02. Its position in rad or m; without one it
+            is at zero, or at the limit nearest to it. Joints at the ends of the robot that no log has are locked there
+            by themselves, and a note says so.
         folders: Folder outside the model's own whose files it may name. See other files.
         validation: Share of every log held out. At its end, in blocks; the first moments of it, which share a filter or
             slow errors with what was fitted, are in neither part.

@@ -21,6 +21,14 @@ class LogError(SteelyardError):
     """A log cannot be read, or its signals cannot be trusted."""
 
 
+class UnrecordedJoints(LogError):
+    """A log lacks joints that the robot has. joints: their names, as far as they can be told."""
+
+    def __init__(self, message: str, joints: tuple[str, ...]):
+        self.joints = joints
+        super().__init__(message)
+
+
 class StreamInterrupted(LogError):
     """A stream of logs failed or was interrupted. partial: Information of complete logs before that, None for none."""
 

@@ -15,7 +15,9 @@ from steelyard.job_options import (
     CHECK,
     CONVERT,
     FITS,
+    FLEET,
     IDENTIFY,
+    INSPECT,
     LOG,
     OUTPUT,
     PAYLOAD,
@@ -29,6 +31,7 @@ from steelyard.terms import friction_terms
 
 FRICTION = ("viscous", "coulomb", "offset")
 REVERSAL_WEIGHT = 0.1
+AS_RECORDED = "pinocchio"  # the convention of free bases that is Steelyard's own, so that nothing is converted
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,11 @@ class Corrections:
         return dict(pair_of(word, "unit", "q=deg") for word in self.unit)
 
     @property
+    def reading(self) -> dict:
+        """The options of `read_log`. A base that is stated is left as recorded: it is converted with what follows."""
+        return {"units": self.units, "base": None if self.base is None else AS_RECORDED}
+
+    @property
     def automatic_delay(self) -> bool:
         return AUTO in self.delay
 
@@ -158,6 +166,16 @@ def _correction(name: str, value, default) -> bool | str | tuple[str, ...]:
     single = "a word" if name == "base" else "a path"
     expected = "true or false" if isinstance(default, bool) else single if default is None else "a list of words"
     raise OptionError(f"The correction {name!r} is {value!r}; expected {expected}.")
+
+
+def in_memory(name: str) -> str:
+    """The word of a job for a robot or a log that is in no file."""
+    return f"<{name}>"
+
+
+def is_in_memory(word: str) -> bool:
+    """Whether a word of a job means no file."""
+    return word.startswith("<") and word.endswith(">")
 
 
 @dataclass(frozen=True)
@@ -252,6 +270,15 @@ class Job:
         commands=(*FITS, ANALYZE),
         unset="beside the model",
         path=True,
+    )
+    lock: tuple[str, ...] = option(
+        (),
+        "Joint that stands still, such as that of a gripper: finger=0.02.",
+        more="Its position in rad or m; without one it is at zero, or at the limit nearest to it. Joints at the ends "
+        "of the robot that no log has are locked there by themselves, and a note says so.",
+        metavar="JOINT[=VALUE]",
+        scope=LOG,
+        commands=(IDENTIFY, FLEET, VALIDATE, INSPECT, ANALYZE),
     )
     folders: tuple[str, ...] = option(
         (),

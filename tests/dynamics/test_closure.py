@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 import steelyard as sy
 from random_robots import urdf_text
 from robots import random_state
-from steelyard.dynamics import choose
+from steelyard.dynamics import choose_independent
 from steelyard.dynamics.closed_loop.assembly import assembled, close, moved
 from steelyard.dynamics.closed_loop.constraint import gaps, jacobian, jacobian_rate, placed
 from steelyard.errors import LoopError, ModelError, OptionError, SingularConfigurationError
@@ -121,7 +121,7 @@ def test_closing_from_a_distance(seed, kind):
 def test_a_motion_stays_on_its_branch():
     """The leg's knee bends two ways for one crank angle; each motion keeps to the way it starts with."""
     robot = library.four_bar_leg()
-    choice = choose(robot)
+    choice = choose_independent(robot)
     q = np.stack([np.linspace(0, 0.5, 60), np.linspace(0, -0.4, 60)], axis=1)
     still = np.zeros(2)
     one = sy.closed_loop.tree_state(robot, q, still, still)[0]

@@ -12,7 +12,7 @@ from identifiability.pinocchio_trees import Twin, scaled_rank
 from identifiability.random_trees import random_tree
 from problems import random_log, scattered
 from robots import random_state
-from steelyard.dynamics import geared, geared_rows
+from steelyard.dynamics import regressor_rows_with_rotors, with_rotor_bodies
 from steelyard.errors import FitError, ModelError, OptionError
 from steelyard.identifiable import regression_basis
 from steelyard.identifiable.motor_rotors import _reading
@@ -100,7 +100,7 @@ def test_rows_and_torques_are_those_of_mujoco(name, balanced, floating):
         expected = mujoco_torque(robot, q, v, a)
         size = np.abs(expected).max()
         np.testing.assert_allclose(sy.inverse_dynamics(robot, q, v, a, rotors=True), expected, atol=1e-11 * size)
-        rows = geared_rows(robot, *(x[:, None] for x in (q, v, a)))[..., 0]
+        rows = regressor_rows_with_rotors(robot, *(x[:, None] for x in (q, v, a)))[..., 0]
         np.testing.assert_allclose(rows @ theta, expected, atol=1e-11 * size)
         without = sy.inverse_dynamics(robot, q, v, a)
         assert np.abs(without - expected).max() > 1e-3 * size
@@ -115,7 +115,7 @@ def test_basis_is_the_structural_count_and_the_rank(name, floating):
     assert basis.count == sy.identifiability(robot, motors=True).count
     assert basis.count == {"puma": 40, "scara": 11, "leg": 18}[name] or floating
     q, v, a = random_state(robot, np.random.default_rng(0), (150,))
-    Y = np.moveaxis(geared_rows(robot, q.T, v.T, a.T), -1, 0).reshape(-1, layout.size)
+    Y = np.moveaxis(regressor_rows_with_rotors(robot, q.T, v.T, a.T), -1, 0).reshape(-1, layout.size)
     assert scaled_rank(Y)[0] == scaled_rank(Y[:, basis.columns])[0] == basis.count
     assert np.abs(Y[:, basis.columns] @ basis.regrouping - Y).max() < 1e-12 * np.abs(Y).max()
     assert layout.bodies == robot.body_names + tuple(rotor.name for rotor in robot.rotors)
@@ -232,6 +232,6 @@ def test_refusals():
     with pytest.raises(OptionError, match="side file"):
         sy.accumulate(replace(robot, rotors=()), log, rotors=True)
     with pytest.raises(ModelError, match="joint1"):
-        geared(replace(robot, rotors=(replace(robot.rotors[0], joint="elbow"),)))
+        with_rotor_bodies(replace(robot, rotors=(replace(robot.rotors[0], joint="elbow"),)))
     with pytest.raises(ModelError, match="rotors of ten"):
         robot.with_rotor_inertias(np.zeros((2, 10)))

@@ -180,7 +180,7 @@ def test_a_robot_selects_and_orders(tmp_path, fake_robot):
     assert "follow another joint: finger" in said and "does not have them: grip" in said and "not used: host" in said
     with pytest.raises(LogError, match=r"q of joints c is not in the log. The log has grip, a, b, finger; .* has a, c"):
         read_log(written(tmp_path, text), fake_robot(("a", "c"), 2, 2))
-    with pytest.raises(LogError, match=r'If a joint stood still .*"fixed" in a copy of the model'):
+    with pytest.raises(LogError, match=r"If a joint stood still .*--lock NAME=VALUE"):
         read_log(written(tmp_path, text), fake_robot(("a", "b", "grasp"), 3, 3))
     with pytest.raises(LogError, match=r"^(?!.*stood still).*The log has grip"):  # names of another robot
         read_log(written(tmp_path, text), fake_robot(("x", "y"), 2, 2))

@@ -129,8 +129,8 @@ MUTANTS = (
     Mutant(
         "weights of a loop's independent joints by place",
         "information/accumulation.py",
-        "weights = weights[:, choose(spec.robot).independent]",
-        "weights = weights[:, : len(choose(spec.robot).independent)]",
+        "weights = weights[:, choose_independent(spec.robot).independent]",
+        "weights = weights[:, : len(choose_independent(spec.robot).independent)]",
         ROWS,
     ),
     Mutant(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from steelyard.app.redraw import drawn
 from steelyard.app.signature import describe
@@ -10,8 +11,9 @@ from steelyard.errors import FitError, choices
 from steelyard.fit import validate
 from steelyard.job import Job
 from steelyard.job_options import options_of
-from steelyard.model import load, read_known, read_side, save, side_path, write_side
-from steelyard.pipeline import Progress, Result, job_of, run, side_of
+from steelyard.model import Robot, load, locked, read_known, read_side, save, side_path, write_side
+from steelyard.pipeline import Progress, Result, job_of, run, several, side_of
+from steelyard.prepare import lock_words
 from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, render, staged, summary, write
 from steelyard.storage import require_folder
 from steelyard.terms import TERMS
@@ -20,8 +22,8 @@ SUFFIX = "_identified"
 
 
 def identify(
-    model: str | Path,
-    logs: str | Path | Sequence[str | Path],
+    model: str | Path | Robot,
+    logs: Any,
     *,
     out: str | Path | None = None,
     progress: Progress | None = None,
@@ -30,8 +32,8 @@ def identify(
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     Args:
-        model: path of a URDF or MJCF file; input files are never changed.
-        logs: path of a log or several.
+        model: path of a URDF or MJCF file, or a Robot; input files are never changed.
+        logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
             `report.md` and `curves.npz` (to draw it again), which appear together or not at all; None writes nothing.
         progress: called with a stage and the share done, 0 to 1.
@@ -54,7 +56,9 @@ def identify(
     """
     if unknown := sorted(set(options) - set(options_of(Job))):
         raise TypeError(f"identify() has no option {choices(unknown)}; there are {choices(options_of(Job))}.")
-    return carry_out(job_of(model, logs, **options), out=out, progress=progress).result
+    job = job_of(model, logs, **options)
+    robot = model if isinstance(model, Robot) else None
+    return carry_out(job, robot=robot, logs=several(logs), out=out, progress=progress).result
 
 
 describe(identify)
@@ -68,11 +72,21 @@ class Outcome:
     summary: dict
 
 
-def carry_out(job: Job, *, out=None, progress: Progress | None = None) -> Outcome:
-    """Run a job and write its files to `out`, if given. Raises SteelyardError; `out` is then as it was before."""
+def carry_out(
+    job: Job,
+    *,
+    robot: Robot | None = None,
+    logs: Sequence | None = None,
+    out=None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Run a job and write its files to `out`, if given. Raises SteelyardError; `out` is then as it was before.
+
+    robot, logs: as of `run`.
+    """
     if out is not None:
         require_folder(out)  # before the work, not after
-    result = run(job, progress=progress)
+    result = run(job, robot=robot, logs=logs, progress=progress)
     if not result.estimate.status.usable:
         causes = "".join(f" {fault.message}" for fault in result.diagnosis.faults)
         raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.{causes}")
@@ -97,7 +111,7 @@ def require_explained(result: Result) -> None:
 
 def _write(result: Result, stage: Path, out) -> dict:
     """Write model, summary and report to the folder `stage`, which will become `out`. Returns the summary."""
-    model = Path(result.job.model)
+    model = Path(result.job.model if result.prior.source else f"{result.prior.name}.urdf")
     saved = save(result.robot, stage / f"{model.stem}{SUFFIX}{model.suffix}")
     models = [file.relative_to(stage).as_posix() for file in saved.files]
     in_model = load(saved.path, folders=_folders(result)).loop_names if result.robot.loops else ()
@@ -126,6 +140,7 @@ def _unwritten(result: Result, path: Path):
     if side is not None and any(read_known(side, result.prior).words()):
         yield f"What {side.name} knows of links is not written again; --side reads it for another model, too."
     written = load(path, floating=result.job.floating, gravity=result.job.gravity, folders=_folders(result))
+    written = locked(written, lock_words(result.job.lock, written))
     rotors, side = result.job.rotors, side_path(path)
     if side.exists():
         written = read_side(side, written)

@@ -68,6 +68,7 @@ def robot_view(summary: dict, folder, folders=()) -> str:
     if not path.is_file() or digest(path) != source["sha256"]:
         return ""
     told = {key: summary["job"][key] for key in ("floating", "gravity", "side", "rotors")}
+    told["lock"] = tuple(summary["job"].get("lock", ()))
     job = Job(str(path), (), folders=tuple(map(str, folders)), **told)
     try:
         return embed(load_with_side(job), estimate=folder)

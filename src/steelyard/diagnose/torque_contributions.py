@@ -10,9 +10,9 @@ from steelyard.dynamics import (
     effect_column,
     extra_torque,
     inverse_dynamics,
-    of_tree,
     on_independent_joints,
     regressor,
+    tree_state_of,
     unstated_torque,
     with_motors,
 )
@@ -96,7 +96,7 @@ def contributions(model: Estimate | Robot, log: Log, *, rotors: bool = False) ->
         gravity=np.concatenate([inverse_dynamics(rest, q[s], 0 * v[s], 0 * a[s]) for s in chunks]),
         effects=effects,
     )
-    return found if not robot.loops else _felt(found, of_tree(robot, q, v, a))
+    return found if not robot.loops else _felt(found, tree_state_of(robot, q, v, a))
 
 
 def _felt(found: Contributions, at: State) -> Contributions:

@@ -17,16 +17,16 @@ from steelyard.dynamics.balances import (
     sensor_frame,
     wrench_regressor,
 )
-from steelyard.dynamics.closed_loop.assembly import Choice, choose
+from steelyard.dynamics.closed_loop.assembly import Choice, choose_independent
 from steelyard.dynamics.closed_loop.projection import columns, on_independent_joints, with_motors
 from steelyard.dynamics.closed_loop.states import (
     State,
     accelerations,
-    explore,
-    of_tree,
-    on_branch,
+    closed_configurations,
+    random_closed_states,
     require_regular,
     transmission,
+    tree_state_of,
 )
 from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, engine_for, inverse_dynamics_derivatives
 from steelyard.dynamics.effects import (
@@ -37,22 +37,22 @@ from steelyard.dynamics.effects import (
     shared_directions,
     unstated_torque,
 )
-from steelyard.dynamics.kernel_choice import pays
+from steelyard.dynamics.kernel_choice import kernel_pays
 from steelyard.dynamics.kernel_plans import fixed_poses, fused_plan
 from steelyard.dynamics.kinematics import FRAME_FIELDS, Motion, body_motion, joint_motion, motion, samples_last, tree
 from steelyard.dynamics.newton_euler import (
     body_regressor,
     body_wrench_regressors,
     coordinate_map,
-    geared_rows,
     inverse_dynamics,
     projected,
     projected_blocks,
     regressor,
     regressor_rows,
+    regressor_rows_with_rotors,
     row_blocks,
 )
-from steelyard.dynamics.rotors import geared
+from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.dynamics.stacks import cross, times
 from steelyard.lazy import lazy
 
@@ -76,7 +76,8 @@ __all__ = [
     "body_motion",
     "body_regressor",
     "body_wrench_regressors",
-    "choose",
+    "choose_independent",
+    "closed_configurations",
     "closed_loop",
     "columns",
     "coordinate_map",
@@ -85,32 +86,29 @@ __all__ = [
     "energy_regressor",
     "energy_rows",
     "engine_for",
-    "explore",
     "extra_rows",
     "extra_torque",
     "fixed_poses",
     "friction_torque",
     "fused_plan",
-    "geared",
-    "geared_rows",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "joint_motion",
     "kernel_choice",
+    "kernel_pays",
     "link_wrench_rows",
     "momentum_blocks",
     "momentum_drift_regressor",
     "momentum_regressor",
     "motion",
-    "of_tree",
-    "on_branch",
     "on_independent_joints",
-    "pays",
     "power_regressor",
     "projected",
     "projected_blocks",
+    "random_closed_states",
     "regressor",
     "regressor_rows",
+    "regressor_rows_with_rotors",
     "require_regular",
     "row_blocks",
     "samples_last",
@@ -119,7 +117,9 @@ __all__ = [
     "times",
     "transmission",
     "tree",
+    "tree_state_of",
     "unstated_torque",
     "with_motors",
+    "with_rotor_bodies",
     "wrench_regressor",
 ]

@@ -197,7 +197,7 @@ def engine_for(robot: Robot, count: int) -> str:
 
 
 def _pays(robot: Robot, count: int, seconds: float) -> bool:
-    return kernel_choice.pays(count * robot.nj * seconds, KERNEL, "add_derivatives")
+    return kernel_choice.kernel_pays(count * robot.nj * seconds, KERNEL, "add_derivatives")
 
 
 def _by_numba(robot: Robot, q, v, a, *, twists: bool):

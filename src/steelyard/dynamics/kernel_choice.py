@@ -11,7 +11,7 @@ LOADED, CACHED, COLD = 0.005, 2.0, 60.0
 MOST_THREADS = 16
 
 
-def pays(work: float, module: str, function: str) -> bool:
+def kernel_pays(work: float, module: str, function: str) -> bool:
     """Whether a job gains by a kernel, its compilation included.
 
     Args:

@@ -16,7 +16,7 @@ from array_api_compat import array_namespace
 
 from steelyard import spatial
 from steelyard.dynamics.kinematics import Motion, body_motion, motion, samples_last, tree
-from steelyard.dynamics.rotors import geared
+from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.dynamics.stacks import cross, times
 from steelyard.model import Robot
 
@@ -46,7 +46,7 @@ def inverse_dynamics(robot: Robot, q, v, a, *, rotors: bool = False):
         >>> sy.inverse_dynamics(robot, still, still, still)  # the third joint carries 0.75 kg
         array([0.    , 0.    , 7.3575, 0.    ])
     """
-    robot = geared(robot).robot if rotors else robot
+    robot = with_rotor_bodies(robot).robot if rotors else robot
     xp, batch, q, v, a = samples_last(robot, q, v, a)
     state = motion(robot, q, v, a)
     force, torque = _body_wrenches(robot, xp, state, q.dtype)
@@ -135,7 +135,7 @@ def regressor_rows(robot: Robot, q, v, a):
     return dense_rows(xp, robot, row_blocks(robot, q, v, a))
 
 
-def geared_rows(robot: Robot, q, v, a):
+def regressor_rows_with_rotors(robot: Robot, q, v, a):
     """Regressor of links and rotors, samples last.
 
     Args:
@@ -148,7 +148,7 @@ def geared_rows(robot: Robot, q, v, a):
         (nv, 10 (nb + nr), n).
     """
     xp = array_namespace(q, v, a)
-    whole = geared(robot)
+    whole = with_rotor_bodies(robot)
     rows = regressor_rows(whole.robot, q, v, a)
     return xp.moveaxis(xp.tensordot(xp.asarray(whole.mixing.T, dtype=q.dtype), rows, axes=((1,), (1,))), 0, 1)
 

@@ -16,7 +16,7 @@ from steelyard.model import WORLD, Joint, Robot, Rotor, revolute_subspace
 
 
 @dataclass(frozen=True, eq=False)
-class Geared:
+class RobotWithRotors:
     """A robot with its rotors as bodies.
 
     robot: the tree with a body more per rotor, same q and v. order (nb + nr,): its bodies in the order links, rotors.
@@ -29,7 +29,7 @@ class Geared:
 
 
 @lru_cache(maxsize=64)
-def geared(robot: Robot) -> Geared:
+def with_rotor_bodies(robot: Robot) -> RobotWithRotors:
     """The robot with its rotors as bodies, each before the bodies its carrier carries, so that subtrees stay slices.
 
     Raises ModelError for a rotor on a joint of several degrees, or a joint or carrier that the robot does not have.
@@ -74,7 +74,7 @@ def geared(robot: Robot) -> Geared:
         source=None,
     )
     places_of = np.array([order[key] for key in range(len(order))], dtype=int)
-    return Geared(whole, places_of, _mixing(robot, places_of))
+    return RobotWithRotors(whole, places_of, _mixing(robot, places_of))
 
 
 def _mixing(robot: Robot, order) -> np.ndarray:

@@ -6,12 +6,12 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.dynamics import (
-    choose,
+    choose_independent,
     extra_torque,
     friction_torque,
     inverse_dynamics,
-    of_tree,
     on_independent_joints,
+    tree_state_of,
     unstated_torque,
     with_motors,
 )
@@ -111,7 +111,7 @@ def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Vali
     )
     if not robot.loops:
         return Validation(log.t, predicted, tau, robot.dof_names, log.weights)
-    choice = choose(robot)
+    choice = choose_independent(robot)
     weights = None if log.weights is None else log.weights[:, choice.independent]
     return Validation(log.t, predicted, tau[:, choice.independent], choice.names, weights)
 
@@ -135,7 +135,7 @@ def predict(model: Estimate | Robot, q, v, a, *, direction=None, rotors: bool = 
     robot = model.require_robot() if isinstance(model, Estimate) else model
     if not robot.loops:
         return tau
-    return on_independent_joints(of_tree(with_motors(robot), q, v, a), tau[..., None])[..., 0]
+    return on_independent_joints(tree_state_of(with_motors(robot), q, v, a), tau[..., None])[..., 0]
 
 
 def _of_tree(model: Estimate | Robot, q, v, a, direction, rotors: bool):

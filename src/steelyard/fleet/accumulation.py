@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import storage
-from steelyard.dynamics import pays, with_motors
+from steelyard.dynamics import kernel_pays, with_motors
 from steelyard.errors import LogError, OptionError, SteelyardError
 from steelyard.fleet import cache
 from steelyard.fleet.evidence import Evidence
@@ -246,7 +246,7 @@ def _failure(partition: Partition, error: BaseException, attempts: int) -> Failu
 def _engine(robot: Robot, left: Sequence[Partition], workers: int) -> str:
     """The engine that the share of one worker is worth: each log alone might look too short for the kernel."""
     samples = sum(partition.bytes for partition in left) / (8 * (1 + 2 * robot.nv)) / workers
-    compiled = not robot.loops and pays(samples * SAMPLE_SECONDS * robot.nb * 10, KERNEL, "add_samples")
+    compiled = not robot.loops and kernel_pays(samples * SAMPLE_SECONDS * robot.nb * 10, KERNEL, "add_samples")
     return "numba" if compiled else "auto"
 
 

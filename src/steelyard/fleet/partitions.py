@@ -147,16 +147,15 @@ def partition_sums(job: Job, robot: Robot, partition: Partition, engine: str = "
 
 def _usable(job: Job, robot: Robot, partition: Partition):
     """The log of a partition, ready to be summed; findings, samples read."""
+    said = {"channels": job.channels} | job.corrections.reading
     with storage.local_copy(partition.run.log) as path:
         if partition.rows is None:
-            log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
+            log = read_log(path, robot, **said)
             ready = prepare(log, robot, **job.preparation)
             return ready.log, ready.findings, len(log)
         first, end = partition.rows
         margin = min(first, MARGIN)
-        log = read_log(
-            path, robot, channels=job.channels, units=job.corrections.units, rows=(first - margin, end + MARGIN)
-        )
+        log = read_log(path, robot, **said, rows=(first - margin, end + MARGIN))
     own = log.t[margin : margin + end - first]
     ready = prepare(log, robot, **job.preparation)
     log = ready.log

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from steelyard.dynamics import Choice, accelerations, choose, on_branch, require_regular, transmission
+from steelyard.dynamics import (
+    Choice,
+    accelerations,
+    choose_independent,
+    closed_configurations,
+    require_regular,
+    transmission,
+)
 from steelyard.errors import LogError, LoopError, choices
 from steelyard.log import Log
 from steelyard.model import Robot
@@ -27,7 +34,7 @@ def on_tree(robot: Robot, log: Log) -> Log:
         LogError: other columns.
         LoopError: the loops cannot follow.
     """
-    choice = choose(robot)
+    choice = choose_independent(robot)
     wide, columns = _columns(robot, choice, log)
     q, v = log.require("q", "v")
     v = v[:, columns]
@@ -41,7 +48,7 @@ def on_tree(robot: Robot, log: Log) -> Log:
     for start in range(0, len(log), BLOCK):
         s = slice(start, start + BLOCK)
         try:
-            here = on_branch(robot, choice, given[s], last)
+            here = closed_configurations(robot, choice, given[s], last)
             held = transmission(robot, choice, here)
             require_regular(robot, choice, held)
         except LoopError as error:

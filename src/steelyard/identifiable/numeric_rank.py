@@ -12,13 +12,13 @@ import numpy as np
 from steelyard.dynamics import (
     Choice,
     body_regressor,
-    choose,
+    choose_independent,
     columns,
     effect_column,
-    explore,
     extra_rows,
-    geared_rows,
+    random_closed_states,
     regressor_rows,
+    regressor_rows_with_rotors,
 )
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.basis import Basis, from_dependence, from_null_space, rescaled
@@ -153,9 +153,11 @@ def closed_basis(
 
     scale (p,): unit of each column; order (p,): place in the order of preference.
     """
-    choice = choose(robot)
+    choice = choose_independent(robot)
     rows = sensor_rows(robot, choice, sensors)
-    at = explore(robot, choice, 3 * layout.size // len(rows) + EXTRA_STATES, seed=LOOPS_SEED, dynamic=dynamic)
+    at = random_closed_states(
+        robot, choice, 3 * layout.size // len(rows) + EXTRA_STATES, seed=LOOPS_SEED, dynamic=dynamic
+    )
     stacked = columns(robot, layout, at)[:, rows].reshape(-1, layout.size) * scale
     return numeric_basis(stacked, scale, order)
 
@@ -202,7 +204,7 @@ def _stacked(robot: Robot, layout: ParameterLayout, columns) -> np.ndarray:
     count = (len(columns) + len(layout.extras)) // robot.nv + 20
     q, v, a = _robot_states(robot, count)
     full = np.zeros((robot.nv, layout.size, count))
-    full[:, layout.inertial] = (geared_rows if layout.rotor_names else regressor_rows)(robot, q, v, a)
+    full[:, layout.inertial] = (regressor_rows_with_rotors if layout.rotor_names else regressor_rows)(robot, q, v, a)
     for dof in layout.dofs:
         for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
             full[dof, column] = effect_column(term, v[dof], a[dof])

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics import columns, effect_column, of_tree, regressor_rows, with_motors
+from steelyard.dynamics import columns, effect_column, regressor_rows, tree_state_of, with_motors
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiable.basis import Basis
 from steelyard.identifiable.loop_completion import on_tree
@@ -144,7 +144,7 @@ def from_gram(gram, basis: Basis, layout: ParameterLayout, samples: int) -> Exci
 
 def _gram(robot: Robot, layout: ParameterLayout, basis: Basis, q, v, a):
     if robot.loops:
-        rows = columns(robot, layout, of_tree(robot, q.T, v.T, a.T))[..., basis.columns].reshape(-1, basis.count)
+        rows = columns(robot, layout, tree_state_of(robot, q.T, v.T, a.T))[..., basis.columns].reshape(-1, basis.count)
         return rows.T @ rows
     full = np.zeros((robot.nv, layout.size, q.shape[1]))
     full[:, layout.inertial] = regressor_rows(robot, q, v, a)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.dynamics import choose, with_motors
+from steelyard.dynamics import choose_independent, with_motors
 from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
 from steelyard.identifiable import Basis, on_tree, regression_basis
 from steelyard.information.engines import CHUNK, ENGINES, Sums
@@ -122,7 +122,7 @@ class Collector:
         if weights is not None and tuple(spec.kinds) != ("joints",):
             raise LogError(f"log {log.name!r} has masked torques, which go with rows of joints alone.")
         if spec.robot.loops and weights is not None:
-            weights = weights[:, choose(spec.robot).independent]
+            weights = weights[:, choose_independent(spec.robot).independent]
         self.complete = False
         if self.joints is not None:
             self.joints.add(*channels, weights)

@@ -113,4 +113,4 @@ ENGINES: dict[str, type[Engine]] = {"numpy": Chunked, "numba": Fused, "jax": Dev
 def chosen(robot: Robot, rows, count: int) -> str:
     """Engine for a job of `count` samples, by its work under NumPy and what starting the kernel costs."""
     work = count * (SAMPLE_SECONDS * robot.nb + ENTRY_SECONDS * sum(len(row.places) ** 2 for row in rows))
-    return "numba" if kernel_choice.pays(work, KERNEL, "add_samples") else "numpy"
+    return "numba" if kernel_choice.kernel_pays(work, KERNEL, "add_samples") else "numpy"

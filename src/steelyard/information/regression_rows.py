@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from array_api_compat import array_namespace
 
-from steelyard.dynamics import effect_column, extra_rows, geared, row_blocks, shared_directions, tree
+from steelyard.dynamics import effect_column, extra_rows, row_blocks, shared_directions, tree, with_rotor_bodies
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.information.gram import Squares, factors_of_rows
 from steelyard.log import Log
@@ -294,7 +294,7 @@ def raw_columns(robot: Robot, layout: ParameterLayout, kept) -> Raw:
     """
     if not layout.rotor_names:
         return Raw(robot, layout, kept)
-    whole = geared(robot)
+    whole = with_rotor_bodies(robot)
     everything = np.eye(layout.size)
     everything[layout.inertial, layout.inertial] = whole.mixing
     needed = np.flatnonzero(everything[:, kept].any(axis=1))

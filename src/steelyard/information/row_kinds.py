@@ -9,15 +9,15 @@ import numpy as np
 
 from steelyard.dynamics import (
     base_wrench_rows,
-    choose,
+    choose_independent,
     columns,
     energy_rows,
     link_wrench_rows,
     momentum_blocks,
     motion,
-    of_tree,
     on_independent_joints,
     sensor_frame,
+    tree_state_of,
 )
 from steelyard.errors import OptionError, choices
 from steelyard.information.regression_rows import chunk_rows, effect_values, known_torque
@@ -91,7 +91,7 @@ def groups_of(robot: Robot, kind: str) -> tuple[str, ...]:
         The names.
     """
     if kind == "joints":
-        return robot.dof_names if not robot.loops else choose(robot).names
+        return robot.dof_names if not robot.loops else choose_independent(robot).names
     if kind == "momentum":
         return tuple(f"momentum({name})" for name in robot.dof_names)
     return (kind,) if kind in OF_JOINTS else tuple(f"{kind}.{axis}" for axis in AXES)
@@ -126,7 +126,7 @@ def joint_rows(spec, chunk) -> Pieces:
 def independent_rows(spec, chunk) -> Pieces:
     """Torque of every independent joint of a robot with closed loops; forces of passive joints are felt there."""
     q, v, a, tau, direction = chunk
-    at = of_tree(spec.robot, q.T, v.T, a.T)
+    at = tree_state_of(spec.robot, q.T, v.T, a.T)
     left = tau - known_torque(spec.robot, spec.layout, v, a, direction)
     target = on_independent_joints(at, left.T[..., None])[..., 0]
     rows = columns(spec.robot, spec.layout, at, direction=direction.T, coulomb_width=spec.coulomb_width)

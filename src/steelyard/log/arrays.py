@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import NAME_WORDS, SI, WORDS, WRENCH_WORD, factor, is_si
 from steelyard.log.raw_channels import Channel, Raw, Request
+from steelyard.log.recorders import expanded, recognised
 
 LIMIT = 2**31
 """Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
@@ -39,7 +40,8 @@ def build(arrays: Arrays, request: Request) -> Raw:
     """Channels of a file of arrays. Raises LogError when it lacks `t` or `q`, listing what it has."""
     keys = arrays.keys
     lower = _by_word(keys)
-    notes: list[str] = []
+    program = recognised(keys, request)
+    request, notes = program.request, [*program.notes]
     used: dict[str, list[str]] = {key: _keys(key, keys, lower, request, notes) for key in SI}
     used = {key: found for key, found in used.items() if found}
     for key, what in (("t", "time"), ("q", "joint positions")):
@@ -76,7 +78,7 @@ def build(arrays: Arrays, request: Request) -> Raw:
             f"{arrays.path}: {len(names)} names in {named!r}, but columns are {widths}. Give one name a column, or "
             "for a robot with joints of several freedoms (a free base) leave the names out: its order is taken."
         )
-    return Raw(time[:, 0], channels, (*stored, *notes), wrenches, bandwidth)
+    return Raw(time[:, 0], channels, (*stored, *notes), wrenches, bandwidth, program.base)
 
 
 def _by_word(keys) -> dict[str, str]:
@@ -106,7 +108,7 @@ def _bandwidth(arrays: Arrays) -> float | None:
 def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list[str]:
     """Keys of the arrays that make a channel: as asked for, by its own name, or by one synonym."""
     if channel in request.channels:
-        wanted = request.channels[channel]
+        wanted = expanded(request.channels[channel], keys)
         found = [] if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
         lost = [key for key in found if key not in keys]
         if lost:

@@ -12,7 +12,7 @@ from steelyard.log.free_base import free_base
 from steelyard.log.log import Log
 from steelyard.log.masks import saturation
 from steelyard.log.motion_checks import limits, time_unit, velocity, wraps
-from steelyard.log.raw_channels import FIXED, RobotNames
+from steelyard.log.raw_channels import RobotNames
 from steelyard.log.stamps import GAP, gaps, repeats, wandering
 
 SLOWEST = 25.0
@@ -180,7 +180,7 @@ def torque(log: Log, *, free: int = 0) -> Iterator[Finding]:
             "zero_torque_joint",
             f"Torque of {log.labels[free + j]} is zero in every sample: a fit takes that for a joint that nothing "
             f"drives, or leaves it out where the motion says otherwise. If the joint stood still, such as that of a "
-            f"gripper, {FIXED}.",
+            "gripper, lock it: --lock JOINT=VALUE.",
         )
     yield from saturation(log)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
+from steelyard.log.bare_table import channels_of_columns
 from steelyard.log.csv_header import Head, has_commas, head_of, is_mixed, is_number, with_comma
 from steelyard.log.raw_channels import Raw, Request
 from steelyard.log.table_columns import layout
@@ -58,13 +59,23 @@ def decoded(path: Path, use: Callable[[Head], Table]) -> Table:
 
 
 def _read(head: Head, request: Request) -> Raw:
+    told: tuple[str, ...] = ()
     try:
+        if head.bare and not request.channels and request.known:
+            request = _explained(head, request)
+            told = (f"no header: {', '.join(request.channels)} as the numbers themselves show",)
         plan = layout(head.headers, request)
     except LogError as error:
         raise LogError(f"{head.path}: {error}") from error
     columns, notes = numbers(head, plan.indices)
-    raw = replace(plan, notes=(*head.notes, *plan.notes, *notes)).build(columns)
+    raw = replace(plan, notes=(*head.notes, *told, *plan.notes, *notes)).build(columns)
     return replace(raw, bandwidth=head.bandwidth)
+
+
+def _explained(head: Head, request: Request) -> Request:
+    """The request with the channels of a table that has no header."""
+    columns, _ = numbers(head, list(range(len(head.headers))))
+    return replace(request, channels=channels_of_columns(np.stack(columns, axis=1), request.known))
 
 
 def numbers(head: Head, used: list[int]) -> tuple[list[NDArray[np.float64]], list[str]]:

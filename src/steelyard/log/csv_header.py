@@ -25,7 +25,8 @@ BANDWIDTH = re.compile(
 @dataclass(frozen=True)
 class Head:
     """How a table is to be read. delimiter: None is white space; skip: lines before the first one of numbers.
-    bandwidth: Hz of torques, where a comment says it, as `write_csv` does."""
+    bandwidth: Hz of torques, where a comment says it, as `write_csv` does. bare: whether there is no header, and the
+    headers only count."""
 
     path: Path
     encoding: str
@@ -34,6 +35,7 @@ class Head:
     skip: int
     notes: tuple[str, ...] = ()
     bandwidth: float | None = None
+    bare: bool = False
 
     def lines(self):
         """The file, line by line, ends of lines as they are."""
@@ -89,7 +91,7 @@ def _bare(path: Path, encoding: str, comment: str | None, text: str, number: int
     delimiter = delimiter_of(text)
     named = [str(i) for i in range(len(cells_of(text, delimiter)))]
     headers = named if comment is None else cells_of(comment, delimiter_of(comment))
-    return Head(path, encoding, headers, delimiter, number)
+    return Head(path, encoding, headers, delimiter, number, bare=comment is None)
 
 
 def _chosen(path: Path, encoding: str, above: _Above, text: str, number: int) -> Head:

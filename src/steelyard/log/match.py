@@ -4,13 +4,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from steelyard.errors import LogError, choices
+from steelyard.errors import LogError, UnrecordedJoints, choices
+from steelyard.log.free_base import OWN, convention_of, from_convention
 from steelyard.log.log import Log
-from steelyard.log.raw_channels import FIXED, HOW, Channel, Raw, RobotNames
+from steelyard.log.raw_channels import HOW, Channel, Raw, RobotNames
 
 
-def to_log(raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None, name: str) -> Log:
-    """Name, select and order the columns. `joint_names` names the file's columns, over any names it has.
+def to_log(
+    raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None, name: str, base: str | None = None
+) -> Log:
+    """Name, select and order the columns. `joint_names` names the file's columns, over any names it has; base is the
+    convention of its free base, over any that it is known to have.
 
     Raises LogError listing both sets of names when the file lacks a joint of the robot.
     """
@@ -30,7 +34,11 @@ def to_log(raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None
             values.flags.writeable = False  # made by a reader for this log alone, so it need not be copied
     v, a, tau = others
     joints = {"q": q, "v": v, "a": a, "tau": tau, "joint_names": names}
-    return Log(t=raw.t, **joints, wrenches=raw.wrenches, bandwidth=raw.bandwidth, name=name, notes=tuple(notes))
+    log = Log(t=raw.t, **joints, wrenches=raw.wrenches, bandwidth=raw.bandwidth, name=name, notes=tuple(notes))
+    if base is None and getattr(robot, "floating", True) and log.nq == log.nv + 1:
+        base = raw.base
+    convention = OWN if base is None else convention_of(base)
+    return log if convention == OWN else from_convention(log, convention)
 
 
 def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str]) -> Channel:
@@ -89,6 +97,7 @@ def _matched(
     names, nq, nv = _expected(channels, robot, notes)
     per_freedom = len(names) == nv  # otherwise a joint has several columns, and only their order can be used
     matched: dict[str, Channel] = {}
+    in_order: list[str] = []
     reported: set[str] = set()
     for key, channel in _respelled(channels, names, notes).items():
         width = nq if key == "q" else nv
@@ -101,13 +110,28 @@ def _matched(
             continue
         if found != width:
             hint = f" {STILL}" if found < width and per_freedom else "" if per_freedom else f" {SEVERAL}"
-            raise LogError(
+            message = (
                 f"{key} has {found} columns without usable joint names, the robot needs {width} "
                 f"({choices(names)}); name the columns, or choose them with {HOW}.{hint}"
             )
-        notes.append(f"{key}: columns taken in the order of the robot's joints")
+            if series := _series(names, found) if per_freedom else ():
+                raise UnrecordedJoints(message, tuple(name for name in names if name not in series))
+            raise LogError(message)
+        in_order.append(key)
         matched[key] = Channel(channel.values)
+    if in_order:
+        notes.append(f"{', '.join(in_order)}: columns taken in the order of the robot's joints")
     return matched, names if per_freedom else ()
+
+
+def _series(names: Sequence[str], count: int) -> tuple[str, ...]:
+    """The joints that unnamed columns can only mean: as many as there are, counted one by one behind a common name, as
+    in arm_joint1 .. arm_joint7, and no other joint shares that name."""
+    by_stem: dict[str, list[str]] = {}
+    for name in names:
+        by_stem.setdefault(re.sub(r"\d+$", "", name), []).append(name)
+    fitting = [group for group in by_stem.values() if len(group) == count and _in_count(group) == group]
+    return tuple(fitting[0]) if len(fitting) == 1 and count > 1 else ()
 
 
 def _by_freedom(key: str, held: Sequence[str], robot: RobotNames, notes: list[str]) -> list[int]:
@@ -131,7 +155,7 @@ def _by_freedom(key: str, held: Sequence[str], robot: RobotNames, notes: list[st
     return [held.index(places[place]) if place in places else next(rest) for place in range(len(held))]
 
 
-STILL = f"If a joint stood still and was not recorded, such as that of a gripper, {FIXED}."
+STILL = "If a joint stood still and was not recorded, such as that of a gripper, lock it: --lock NAME=VALUE."
 SEVERAL = (
     "A joint with several freedoms has as many columns, without names: a free base has its position and quaternion "
     "x y z w in q, its twist in v, and in tau the wrench on it from outside, zeros in flight."
@@ -189,10 +213,11 @@ def _by_name(key, channel: Channel, names, robot, notes: list[str], reported: se
     if missing:
         held = channel.names or ()
         fewer = f" {STILL}" if set(held) & set(names) else ""
-        raise LogError(
+        message = (
             f"{key} of joints {choices(missing)} is not in the log. The log has {choices(held)}; the robot has "
             f"{choices(names)}.{fewer} Rename columns, or list those of each channel in the robot's order: {HOW}"
         )
+        raise UnrecordedJoints(message, tuple(missing)) if fewer else LogError(message)
     extra = [name for name in channel.names or () if name not in names and name not in reported]
     reported.update(extra)
     mimic = [name for name in extra if name in getattr(robot, "mimic_names", ())]

@@ -12,8 +12,6 @@ from steelyard.log.channels import SI
 
 HOW = """--channels '{"t": "column", "q": ["column", ...], "tau": [...]}', in Python channels={"t": "column", ...}"""
 """How to say which column is which, for the end of a message."""
-FIXED = """make it type="fixed" in a copy of the model (MJCF: leave out the <joint>)"""
-"""What to do about a joint that stood still and was not measured."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +57,8 @@ class Raw:
     """(n, 6) by link, SI."""
     bandwidth: float | None = None
     """Cutoff that tau was filtered at, Hz, where the file says it."""
+    base: str | None = None
+    """Convention of a free base, where it is known; None for Steelyard's own."""
 
 
 class RobotNames(Protocol):

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import LogError, choices
-from steelyard.log import csv, hdf5, lerobot, mat, npz, parquet
+from steelyard.errors import LogError, UnrecordedJoints, choices
+from steelyard.log import csv, hdf5, in_memory, lerobot, mat, npz, parquet
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
 from steelyard.log.raw_channels import Raw, Request, RobotNames
@@ -30,27 +30,30 @@ READERS: dict[str, Callable[[Path, Request], Raw]] = {
 
 
 def read_log(
-    path: str | Path,
+    path: str | Path | Mapping[str, Any] | Any,
     robot: RobotNames | None = None,
     *,
     channels: Mapping[str, Any] | None = None,
     joint_names: Sequence[str] | None = None,
     units: Mapping[str, str] | None = None,
     rows: tuple[int, int] | None = None,
+    base: str | None = None,
 ) -> Log:
     """Read a log.
 
     Args:
-        path: of a file, or the folder of a recording or data set.
+        path: of a file, or the folder of a recording or data set; or what is in memory: arrays by name, a data frame.
         robot: puts the columns in the order of its joints (`robot.joint_names`, `nq`, `nv` are used) and insists on all
             of them; joints it does not have are left out and noted.
         channels: which column (CSV, Parquet), array (NPZ, MAT, HDF5) or field of a message (`TOPIC.field.path`) is
-            which, such as `{"t": "stamp", "q": ["a", "b"], "tau": [4, 5]}`; others are inferred from their names, None
-            leaves one out.
+            which, such as `{"t": "stamp", "q": ["a", "b"], "tau": "moment_*"}`; others are inferred from their names,
+            None leaves one out.
         joint_names: names of the file's joints in its order, when it has none or wrong ones.
         units: units that the file does not state, such as `{"q": "deg", "v": "deg/s"}`.
         rows: the first sample and the one after the last to read, of Parquet tables, whose other row groups stay
             unread.
+        base: convention of a free base, such as `mujoco` or `wxyz,world,body`; None: that of the program which wrote
+            the file where it is recognised, else Steelyard's own.
 
     Returns:
         A Log in SI units whose `notes` say everything that was inferred, converted or left out.
@@ -58,6 +61,10 @@ def read_log(
     Raises:
         LogError: the file cannot be read or does not hold what is needed.
     """
+    known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
+    request = Request(channels or {}, units or {}, known, rows)
+    if not isinstance(path, str | Path):
+        return to_log(in_memory.read(path, request), robot, joint_names, "log", base)
     path = Path(path)
     if not path.exists():
         raise LogError(f"There is no log at {path}. Give the path of a file, or of the folder of a ROS 2 bag.")
@@ -69,10 +76,11 @@ def read_log(
         )
     if rows is not None and reader is not parquet.read:
         raise LogError(f"{path}: rows= reads parts of Parquet tables; this format is read as a whole. Convert it first")
-    known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
-    raw = reader(path, Request(channels or {}, units or {}, known, rows))
+    raw = reader(path, request)
     try:
-        return to_log(raw, robot, joint_names, path.stem)
+        return to_log(raw, robot, joint_names, path.stem, base)
+    except UnrecordedJoints as error:
+        raise UnrecordedJoints(f"{path}: {error}", error.joints) from error
     except LogError as error:
         raise LogError(f"{path}: {error}") from error
 

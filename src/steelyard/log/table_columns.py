@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import CHANNEL_OF, MEASURED, SI, UNIT_ENDS, WORDS, factor, is_si
 from steelyard.log.raw_channels import HOW, Channel, Raw, Request
+from steelyard.log.recorders import expanded, recognised
 
 _UNIT = re.compile(r"^(?P<name>.*?)\s*[\[(]\s*(?P<unit>[^\[\]()]*[^\[\]()\d\s][^\[\]()]*)[\])]$")
 _TIME = re.compile(rf"^({'|'.join(map(re.escape, WORDS['t']))})_(?P<unit>s|sec|ms|us|ns)$", re.IGNORECASE)
@@ -41,6 +42,7 @@ class Layout:
     columns: tuple[Column, ...]
     names: Mapping[str, tuple[str, ...] | None]
     notes: tuple[str, ...]
+    base: str | None = None
 
     @property
     def indices(self) -> list[int]:
@@ -51,7 +53,8 @@ class Layout:
         groups = {key: [i for i, column in enumerate(self.columns) if column.channel == key] for key in SI}
         filled = {key: self._filled(data, group) for key, group in groups.items() if group}
         time = filled.pop("t")[:, 0]
-        return Raw(time, {key: Channel(x, self.names[key]) for key, x in filled.items()}, self.notes)
+        channels = {key: Channel(x, self.names[key]) for key, x in filled.items()}
+        return Raw(time, channels, self.notes, base=self.base)
 
     def _filled(self, data: Sequence[NDArray[Any]], group: list[int]) -> NDArray[np.float64]:
         result = np.empty((len(data[group[0]]), len(group)))
@@ -66,6 +69,8 @@ class Layout:
 def layout(headers: Sequence[str], request: Request) -> Layout:
     """Assign the columns of a table. Raises LogError naming the columns found when time or positions are not among
     them, when two columns claim the same place, or when a unit is unknown."""
+    program = recognised([split_unit(header)[0] for header in headers], request)
+    request = program.request
     stated, named = _understood([split_unit(header) for header in headers], request.known)
     chosen: list[tuple[int, str, str]] = []
     for key, wanted in request.channels.items():
@@ -82,7 +87,7 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
     for key in SI:
         group, names[key] = _ordered([column for column in columns if column.channel == key], request)
         ordered += group
-    return Layout(tuple(ordered), names, tuple(_notes(ordered, headers, request)))
+    return Layout(tuple(ordered), names, (*program.notes, *_notes(ordered, headers, request)), program.base)
 
 
 def split_unit(header: str) -> tuple[str, str | None]:
@@ -177,6 +182,7 @@ def _explicit(key, wanted, headers, stated, named, known) -> list[tuple[int, str
     joint -> column. A list is in the order of the robot where none of its names is a joint of the robot."""
     if wanted is None:
         return []
+    wanted = expanded(wanted, headers)
     if isinstance(wanted, Mapping):
         return [(_find(key, column, headers, stated), str(joint)) for joint, column in wanted.items()]
     wanted = list(wanted) if isinstance(wanted, list | tuple) else [wanted]

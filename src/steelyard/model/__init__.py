@@ -27,6 +27,7 @@ from steelyard.model.joint import (
     screw,
     twist_pose_coefficients,
 )
+from steelyard.model.locking import locked, resting_position
 from steelyard.model.loops import LOOP_KINDS
 from steelyard.model.meshes import Piece
 from steelyard.model.mjcf_compile import captured_warnings, compile_file
@@ -77,6 +78,7 @@ __all__ = [
     "from_mujoco",
     "library",
     "load",
+    "locked",
     "mjcf_text",
     "models_in",
     "multi_dof_pose",
@@ -87,6 +89,7 @@ __all__ = [
     "read_side",
     "read_sketch",
     "rest_poses",
+    "resting_position",
     "revolute_subspace",
     "save",
     "screw",

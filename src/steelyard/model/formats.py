@@ -4,13 +4,16 @@ A new format is a module with the functions of its record, and a line in `FORMAT
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from numpy.typing import ArrayLike
 
 from steelyard.errors import ModelError
 from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, urdf, urdf_geometry, urdf_write
 from steelyard.model.changes import Draft
+from steelyard.model.locking import locked
 from steelyard.model.meshes import Piece
 from steelyard.model.references import allowed_folders, is_inside
 from steelyard.model.robot import Robot, Source
@@ -92,7 +95,9 @@ REMEDIES = {
 """What to do about other files of robots."""
 
 
-def load(path, *, floating: bool | None = None, gravity=None, folders=()) -> Robot:
+def load(
+    path, *, floating: bool | None = None, gravity=None, folders=(), lock: Mapping[str, ArrayLike] | None = None
+) -> Robot:
     """Read a robot from a URDF (`.urdf`) or MJCF (`.xml`) file.
 
     Args:
@@ -100,6 +105,7 @@ def load(path, *, floating: bool | None = None, gravity=None, folders=()) -> Rob
         floating: None as the file says, True puts a free base under a fixed base, False welds free bases in place.
         gravity: (3,) in the world, m/s^2; None takes the file's (MJCF) or `[0, 0, -9.81]`.
         folders: whose files the model may name beside those of its own folder and package; others are never opened.
+        lock: joint -> rad or m at which it stands still, such as the fingers of a gripper that was not recorded.
 
     Raises:
         ModelError: names the file, the element, what was found and what to do.
@@ -116,7 +122,8 @@ def load(path, *, floating: bool | None = None, gravity=None, folders=()) -> Rob
     if suffix in GENERAL:  # the root element tells; the format of that suffix refuses what nobody knows
         tag = parse(path).tag
         format = next((each for each in FORMATS if tag in each.roots), format)
-    return format.load(path, floating=floating, gravity=gravity, folders=allowed_folders(path, folders))
+    robot = format.load(path, floating=floating, gravity=gravity, folders=allowed_folders(path, folders))
+    return locked(robot, lock or {})
 
 
 def read_sketch(path, *, meshes: bool = True, folders=()) -> Sketch:

@@ -1,6 +1,7 @@
 """The robot: a tree of joints and the bodies they carry, frozen; parents first, so that a subtree is a slice."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -21,11 +22,13 @@ class Source:
     """The file a robot was read from; `save` edits a copy of it.
 
     format: "urdf" or "mjcf". folders: in which files that it names may lie, its own and those that the user named.
+    locked: joints of the file that the robot does not have, because they stand still, and where, rad or m.
     """
 
     path: Path
     format: str
     folders: tuple[Path, ...] = ()
+    locked: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

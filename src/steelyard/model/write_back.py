@@ -16,7 +16,7 @@ from steelyard.errors import ModelError, choices
 from steelyard.model.changes import Draft
 from steelyard.model.compare import structure_difference, value_difference
 from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, load
-from steelyard.model.robot import Robot
+from steelyard.model.robot import Robot, Source
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def save(robot: Robot, path) -> SaveReport:
         for name, content in trial.files:
             temporary.append(name)
             name.write_bytes(content)
-        _verify(trial, floating, path, robot.source.folders if reference is not None and robot.source else ())
+        _verify(trial, floating, path, robot.source if reference is not None else None)
         for (name, tried), (target, content) in zip(trial.files, final.files, strict=True):
             if content != tried:  # names of included files
                 name.write_bytes(content)
@@ -112,7 +112,9 @@ def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:
     problem = None
     for floating in (None, robot.floating):
         try:
-            reference = load(robot.source.path, floating=floating, folders=robot.source.folders)
+            reference = load(
+                robot.source.path, floating=floating, folders=robot.source.folders, lock=robot.source.locked
+            )
         except ModelError:
             if floating is None:  # a body that flies is read with a free base alone
                 continue
@@ -127,11 +129,12 @@ def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:
     )
 
 
-def _verify(trial: Draft, floating: bool | None, path: Path, folders):
+def _verify(trial: Draft, floating: bool | None, path: Path, source: Source | None):
     """Raise ModelError unless the written file reads back as it has to."""
     written = trial.files[-1][0]
     try:
-        found = load(written, floating=floating, folders=folders)
+        folders, lock = (source.folders, source.locked) if source else ((), None)
+        found = load(written, floating=floating, folders=folders, lock=lock)
     except ModelError as error:
         problem = str(error).replace(str(written), str(path))
     else:

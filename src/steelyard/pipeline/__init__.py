@@ -6,13 +6,13 @@ from steelyard.pipeline.identification import (
     Result,
     knowledge_of,
     load_with_side,
-    prepared_file,
+    recorded,
     run,
     side_of,
     weights_of,
 )
 from steelyard.pipeline.inspection import Inspection, inspect
-from steelyard.pipeline.python_job import job_of
+from steelyard.pipeline.python_job import job_of, several
 
 __all__ = [
     "Inspection",
@@ -23,8 +23,9 @@ __all__ = [
     "job_of",
     "knowledge_of",
     "load_with_side",
-    "prepared_file",
+    "recorded",
     "run",
+    "several",
     "side_of",
     "weights_of",
 ]

@@ -1,7 +1,7 @@
 """The whole job: model and logs in; verified model, validation and files out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
@@ -30,19 +30,24 @@ from steelyard.fit import (
 )
 from steelyard.information import accumulate, accumulate_blocks, reversal_weights
 from steelyard.job import Job
-from steelyard.log import READERS, Finding, Log, checks, joined, order_of, read_log, split_blocks
-from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, read_known, read_side, side_path
+from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split_blocks
+from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.recording_costs import costs
-from steelyard.prepare import Prepared, load_word, prepare, settled, spectral_cutoff
+from steelyard.prepare import Prepared, load_word, lock_words, locks_of, prepare, read_logs, settled, spectral_cutoff
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
 
-def load_with_side(job: Job) -> Robot:
-    """The given model, with the rotors and loops of its side file where the job uses it."""
-    robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
+def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
+    """The nominal robot, with the rotors and loops of its side file where the job uses it, and locked joints.
+
+    robot: instead of that of the job's model file.
+    """
+    if robot is None:
+        robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
     side = side_of(job)
-    return robot if side is None else read_side(side, robot)
+    robot = robot if side is None else read_side(side, robot)
+    return locked(robot, lock_words(job.lock, robot))
 
 
 def side_of(job: Job) -> Path | None:
@@ -97,28 +102,32 @@ class Result:
     health: tuple[Inspection, ...]
 
 
-def run(job: Job, *, progress: Progress | None = None) -> Result:
-    """From files to a fit with intervals, validated. Writes nothing. Raises SteelyardError with a remedy."""
+def run(
+    job: Job, *, robot: Robot | None = None, logs: Sequence | None = None, progress: Progress | None = None
+) -> Result:
+    """From files to a fit with intervals, validated. Writes nothing. Raises SteelyardError with a remedy.
+
+    robot, logs: in the place of the files that the job names.
+    """
     report = progress or (lambda stage, share: None)
     report("reading the model", 0.0)
     require_model_first(job)
-    robot = with_motors(load_with_side(job))
-    known, said = knowledge_of(job, robot)
+    whole = with_motors(load_with_side(job, robot))
+    knowledge_of(job, whole)  # refuses, as the next lines do, what the robot does not have before any log is read
     options = job.columns
-    layout_of(robot, **options)  # refuses what the robot does not have before any log is read
+    layout_of(whole, **options)
     order_of(job.smoother, None)
     require_filtered(job)
     require_acceptable(job.accept)
-    read = []
-    for k, path in enumerate(job.logs):
-        report(f"reading {Path(path).name}", (k + 0.2) / len(job.logs) * 0.6)
-        read.append(prepared_file(job, robot, path))
+    robot, job, found = recorded(job, whole, logs, progress=lambda stage, share: report(stage, 0.05 + 0.5 * share))
+    known, said = knowledge_of(job, robot)
+    read = [prepare(log, robot, **job.preparation) for log in found]
     findings = [finding for each in read for finding in each.findings]
     looked = tuple(health_of(each) for each in read)
     require_motion([each.raw for each in read], job)
     read, more = _settled(job, robot, read)
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
-    whole = [each.log for each in read]
+    entire = [each.log for each in read]
     train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
     report("accumulating information", 0.65)
     if "sample_weights" in (weighed := weights_of(job, robot)):
@@ -134,7 +143,7 @@ def run(job: Job, *, progress: Progress | None = None) -> Result:
     report("fitting", 0.75)
     estimate = consistent_within_geometry(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
     report("looking for faults", 0.8)
-    diagnosis = diagnose(estimate, whole)
+    diagnosis = diagnose(estimate, entire)
     require_no_fatal(diagnosis.faults, job.accept)
     lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(estimate, read)
     report("finding intervals", 0.85)
@@ -177,9 +186,45 @@ def _distinct(paths: Sequence[str]) -> list[str]:
     return [path if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
 
 
+def recorded(
+    job: Job, robot: Robot, logs: Sequence | None = None, progress: Progress | None = None
+) -> tuple[Robot, Job, list[Log]]:
+    """The robot as the logs of a job show it, the job that says so in words, and the logs as they were read.
+
+    logs: in the place of the files that the job names.
+    """
+    sources = job.logs if logs is None else logs
+    robot, read = read_logs(sources, robot, channels=job.channels, corrections=job.corrections, progress=progress)
+    kept = _once(read)
+    for k, log in enumerate(read):
+        first = next(i for i in kept if _same(read[i], log))
+        if first != k:
+            note = f"{job.logs[k]} is the same recording as {job.logs[first]} and is not counted again"
+            read[first] = read[first].noted(note)
+    job = replace(job, lock=locks_of(robot), logs=tuple(job.logs[k] for k in kept))
+    return robot, job, [read[k] for k in kept]
+
+
+def _once(logs: list[Log]) -> list[int]:
+    """Numbers of logs that repeat none before them."""
+    kept: list[int] = []
+    for k, log in enumerate(logs):
+        if not any(_same(logs[i], log) for i in kept):
+            kept.append(k)
+    return kept
+
+
+def _same(one: Log, other: Log) -> bool:
+    """Whether two logs are one recording: the same samples at the same times after their start."""
+    if one is other:
+        return True
+    pairs = ((one.t - one.t[:1], other.t - other.t[:1]), (one.q, other.q), (one.tau, other.tau))
+    return all(a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
+
+
 def prepared_file(job: Job, robot: Robot, path) -> Prepared:
     """A log file of a job, as the job uses it. Raises LogError for one that cannot be used."""
-    log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
+    _, (log,) = read_logs([path], robot, channels=job.channels, corrections=job.corrections)
     return prepare(log, robot, **job.preparation)
 
 

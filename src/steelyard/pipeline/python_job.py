@@ -1,13 +1,15 @@
 """A `Job` from what Python gives: paths, names alone instead of lists, and tables instead of words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import OptionError, choices
 from steelyard.fit import fixed_words, mass_words, tied_words
-from steelyard.job import Corrections, Job, corrections_from
+from steelyard.job import Corrections, Job, corrections_from, in_memory, is_in_memory
 from steelyard.job_options import options_of
+from steelyard.log import Log
+from steelyard.model import Robot
 from steelyard.terms import text_of
 
 
@@ -15,8 +17,8 @@ def job_of(model, logs=(), **options) -> Job:
     """A Job of options as `identify` takes them.
 
     Args:
-        model: path of the robot model.
-        logs: path of a log, or several.
+        model: path of the robot model, or a Robot.
+        logs: a log or several, each a path or what `read_log` takes; what is in memory has a name in `<>`.
         options: fields of a `Job`; words may be given alone, in lists, or as the tables that `identify` describes.
 
     Raises:
@@ -28,7 +30,30 @@ def job_of(model, logs=(), **options) -> Job:
     told: dict[str, Any] = {
         name: _READ[name](value) if name in _READ else _plain(name, value) for name, value in options.items()
     }
-    return Job(model=str(model), logs=_words(logs), **told)
+    return Job(model=_model_word(model), logs=_log_words(several(logs)), **told)
+
+
+def several(logs) -> tuple:
+    """Logs as a tuple: of one path, Log, table of arrays or data frame, or of several."""
+    return tuple(logs) if isinstance(logs, Sequence) and not isinstance(logs, str) else (logs,)
+
+
+def _model_word(model) -> str:
+    """The file of a robot, or its name in <> where it has none."""
+    if not isinstance(model, Robot):
+        return str(model)
+    return in_memory(model.name) if model.source is None else str(model.source.path)
+
+
+def _log_words(logs: Sequence) -> tuple[str, ...]:
+    words = [
+        str(log) if isinstance(log, str | Path) else in_memory(log.name if isinstance(log, Log) else "log")
+        for log in logs
+    ]
+    return tuple(
+        in_memory(f"{word[1:-1]} {k + 1}") if is_in_memory(word) and words.count(word) > 1 else word
+        for k, word in enumerate(words)
+    )
 
 
 def _plain(name: str, value):

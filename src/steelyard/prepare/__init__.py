@@ -11,6 +11,7 @@ from steelyard.prepare.prepared import (
     spectral_cutoff,
     with_motion,
 )
+from steelyard.prepare.reading import lock_words, locks_of, read_logs
 from steelyard.prepare.undo import corrected
 
 __all__ = [
@@ -22,8 +23,11 @@ __all__ = [
     "corrections_from",
     "filterable",
     "load_word",
+    "lock_words",
+    "locks_of",
     "prepare",
     "prepare_to_look",
+    "read_logs",
     "settled",
     "spectral_cutoff",
     "unclipped",

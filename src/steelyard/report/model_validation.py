@@ -11,7 +11,8 @@ from steelyard.errors import OptionError, choices
 from steelyard.fit import Validation, validate
 from steelyard.log import Finding, Log, joined
 from steelyard.model import MODEL_SUFFIXES, Robot
-from steelyard.pipeline import Job, load_with_side, prepared_file
+from steelyard.pipeline import Job, load_with_side, recorded
+from steelyard.prepare import prepare
 from steelyard.report.document import Sheet, sheet
 from steelyard.report.first_screen import LARGE, SAME
 from steelyard.report.labels import dof_units
@@ -95,13 +96,16 @@ def validate_models(model, logs: Sequence, *, against=None, **options) -> ModelV
     options: of a `Job`: how logs are read and filtered, gravity, base. Raises SteelyardError.
     """
     names = [str(each) for each in (model, against) if each is not None]
-    subjects = [_subject(each, logs, options) for each in names]
-    job, robot, _ = subjects[0]
+    first, *others = names
+    job, robot, unstated = _subject(first, logs, options)
+    robot, job, recordings = recorded(job, robot)
+    options = options | {"lock": job.lock}
+    subjects = [(job, robot, unstated), *(_subject(each, logs, options) for each in others)]
     if job.corrections.automatic_delay:
         raise OptionError("--delay auto takes a fit, which is not made here: give each delay, as identify notes it.")
     if any(other.dof_names != robot.dof_names for _, other, _ in subjects[1:]):
         raise OptionError(f"{against} has other joints than {model}: {choices(subjects[1][1].dof_names)}.")
-    ready = [prepared_file(job, robot, path) for path in job.logs]
+    ready = [prepare(log, robot, **job.preparation) for log in recordings]
     log = joined([each.log for each in ready], name="all logs")
     validations = [_validated(other, log, unstated) for _, other, unstated in subjects]
     units = {name: unit["tau"] for name, unit in zip(robot.dof_names, dof_units(robot), strict=True)}
@@ -126,7 +130,7 @@ def _subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot, dict[str,
         raise OptionError(
             f"{path} holds no identification of a robot without rotors and couplings. Give the model file itself."
         )
-    job = replace(job, model=str(Path(path) / own[0]))
+    job = replace(job, model=str(Path(path) / own[0]), lock=job.lock or tuple(summary["job"].get("lock", ())))
     robot = load_with_side(job)
     found = {
         term: np.array([each.get(term, {"identified": 0.0})["identified"] for each in summary["joints"]])

@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from steelyard.job import is_in_memory
 from steelyard.pipeline import Job, side_of
 from steelyard.report.document import Part, Section, Sheet, sheet
 from steelyard.report.numbers import size
@@ -46,13 +47,10 @@ def provenance(inputs: Iterable[tuple[str, str | Path]]) -> dict:
 
 
 def inputs_of(job: Job) -> list[tuple[str, str | Path]]:
-    """Role and path of the files that an identification reads."""
+    """Role and path of the files that an identification reads; what was given in memory is not among them."""
     beside = (("side file", side_of(job)), ("gravity model", job.corrections.gravity_model))
-    return [
-        ("model", job.model),
-        *((role, path) for role, path in beside if path is not None),
-        *(("log", path) for path in job.logs),
-    ]
+    named = (("model", job.model), *beside, *(("log", path) for path in job.logs))
+    return [(role, path) for role, path in named if path is not None and not is_in_memory(str(path))]
 
 
 def digest(path) -> str:

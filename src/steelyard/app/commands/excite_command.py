@@ -152,7 +152,7 @@ def excite(
         job = options.job()
 
         def read(path, robot):
-            log = read_log(path, robot, channels=job.channels, units=job.corrections.units)
+            log = read_log(path, robot, channels=job.channels, **job.corrections.reading)
             return prepared_for_design(log, robot, job.corrections)
 
         require_outputs(preview, movie)

@@ -32,13 +32,18 @@ def inspect(
     """Say what a log holds, how good it is, and what to do about what is wrong with it."""
     with refusals():
         from steelyard.log import read_log
-        from steelyard.model import load
+        from steelyard.model import load, locked
         from steelyard.pipeline import inspect as look
-        from steelyard.prepare import corrected
+        from steelyard.prepare import corrected, lock_words, read_logs
 
         job = options.job()
-        robot = None if model is None else load(model, gravity=job.gravity, folders=job.folders)
-        read = read_log(log, robot, channels=job.channels, units=job.corrections.units)
+        if model is None:
+            robot = None
+            read = read_log(log, channels=job.channels, **job.corrections.reading)
+        else:
+            robot = load(model, gravity=job.gravity, folders=job.folders)
+            robot = locked(robot, lock_words(job.lock, robot))
+            robot, (read,) = read_logs([log], robot, channels=job.channels, corrections=job.corrections)
         read = corrected(robot, read, job.corrections)
         found = look(read, robot)
         if html is not None:

@@ -138,7 +138,7 @@ def assembled(robot: Robot) -> Assembly:
 
 
 @lru_cache(maxsize=64)
-def choose(robot: Robot, actuated: tuple[str, ...] | None = None) -> Choice:
+def choose_independent(robot: Robot, actuated: tuple[str, ...] | None = None) -> Choice:
     """Independent coordinates by joint name; None takes the robot's own motors, or a choice that suits its loops.
 
     Joints of a free base are always independent. Raises OptionError for unknown joints, LoopError that suggests a valid

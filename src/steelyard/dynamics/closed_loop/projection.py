@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics.closed_loop.assembly import choose, moved
+from steelyard.dynamics.closed_loop.assembly import choose_independent, moved
 from steelyard.dynamics.closed_loop.constraint import jacobian_rate, placed
 from steelyard.dynamics.closed_loop.states import State, named, rate, state
 from steelyard.dynamics.derivatives import inverse_dynamics_derivatives as tree_derivatives
@@ -63,14 +63,14 @@ def on_independent_joints(at: State, rows):
     Returns:
         (n, ni, k).
     """
-    return np.swapaxes(at.held.gamma, 1, 2) @ rows
+    return np.swapaxes(at.transmission.gamma, 1, 2) @ rows
 
 
 def gamma(robot: Robot, q, *, actuated=None, start=None):
     """Gamma (..., nv, ni): `v = Gamma v_independent`, with q as in `closed_loop.inverse_dynamics`."""
     still = np.zeros(robot.nv)
     at = state(robot, q, still, still, actuated=actuated, start=start)
-    return at.held.gamma.reshape(*at.batch, *at.held.gamma.shape[1:])
+    return at.transmission.gamma.reshape(*at.batch, *at.transmission.gamma.shape[1:])
 
 
 def tree_state(robot: Robot, q, v, a, *, actuated=None, start=None):
@@ -84,7 +84,7 @@ def tree_state(robot: Robot, q, v, a, *, actuated=None, start=None):
 
 def independent(robot: Robot, *, actuated=None) -> tuple[str, ...]:
     """Names of the independent coordinates, in the order of torques and of narrow q, v and a."""
-    return choose(robot, named(actuated)).names
+    return choose_independent(robot, named(actuated)).names
 
 
 @lru_cache(maxsize=32)
@@ -95,7 +95,7 @@ def with_motors(robot: Robot) -> Robot:
     """
     if not robot.loops:
         return robot
-    names = choose(robot).names
+    names = choose_independent(robot).names
     return robot if robot.actuated else robot.with_actuated(name for name in names if name in robot.joint_names)
 
 
@@ -144,7 +144,7 @@ def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, actuated=None, start=
     Passive joints follow: the derivatives are along the closed loops.
     """
     at = state(robot, q, v, a, actuated=actuated, start=start)
-    G = at.held.gamma
+    G = at.transmission.gamma
     dv_dq, da_dq, da_dv, turning = _of_motion(robot, at)
     tree = tree_derivatives(robot, at.q, at.v, at.a)
     by_q, by_v, by_a = tree.dtau_dq, tree.dtau_dv, tree.dtau_da
@@ -162,16 +162,16 @@ def _of_motion(robot: Robot, at: State):
 
     With K v = 0 differentiated once and K a + K' v = 0 differentiated again, at the loops' own motions.
     """
-    held, choice, ni = at.held, at.choice, len(at.choice.independent)
-    G = held.gamma
+    transmission, choice, ni = at.transmission, at.choice, len(at.choice.independent)
+    G = transmission.gamma
 
     def along(u, v, acceleration=None):
-        return rate(robot, choice, held, u, v, acceleration)
+        return rate(robot, choice, transmission, u, v, acceleration)
 
     v, a = (np.repeat(x[..., None], ni, axis=2) for x in (at.v, at.a))
     dv = along(G, v)
     curved = np.zeros_like(dv)
-    curved[:, choice.dependent] = -held.passive @ _second_rate(robot, at)
+    curved[:, choice.dependent] = -transmission.passive @ _second_rate(robot, at)
     da_dq = along(G, a) + along(dv, v) + along(v, dv) + curved
     da_dv = along(G, v) + along(v, G)
     pairs = along(np.repeat(G, ni, axis=2), np.tile(G, (1, 1, ni)))
@@ -182,6 +182,6 @@ def _second_rate(robot: Robot, at: State):
     """Change (n, m, ni) of K' v, v held, as each independent coordinate carries the loops along."""
     columns = []
     for k in range(len(at.choice.independent)):
-        there = placed(robot, moved(robot, at.q, 1j * STEP * at.held.gamma[:, :, k]))
+        there = placed(robot, moved(robot, at.q, 1j * STEP * at.transmission.gamma[:, :, k]))
         columns.append(jacobian_rate(robot, there, at.v[..., None], at.v[..., None])[..., 0].imag / STEP)
     return np.stack(columns, axis=-1)

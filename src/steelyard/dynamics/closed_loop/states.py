@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from steelyard.dynamics.closed_loop.assembly import CLOSED, Choice, choose, close, moved
+from steelyard.dynamics.closed_loop.assembly import CLOSED, Choice, choose_independent, close, moved
 from steelyard.dynamics.closed_loop.constraint import Placed, constants, jacobian, jacobian_rate, placed
 from steelyard.errors import LoopError, OptionError, SingularConfigurationError
 from steelyard.model import Robot
@@ -53,12 +53,12 @@ class State:
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
-    held: Transmission
+    transmission: Transmission
 
 
 def state(robot: Robot, q, v, a, *, actuated=None, start=None) -> State:
     """State of the tree; arguments as of `closed_loop.inverse_dynamics`."""
-    choice = choose(robot, named(actuated))
+    choice = choose_independent(robot, named(actuated))
     q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))
     widths = {"q": (robot.nq, len(choice.positions)), "v": (robot.nv, len(choice.independent))}
     widths["a"] = widths["v"]
@@ -71,14 +71,14 @@ def state(robot: Robot, q, v, a, *, actuated=None, start=None) -> State:
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
     q, v, a = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(prod(batch), x.shape[-1]) for x in (q, v, a))
     v, a = (x if x.shape[1] == len(choice.independent) else x[:, choice.independent] for x in (v, a))
-    q = on_branch(robot, choice, q, start)
-    held = transmission(robot, choice, q)
-    require_regular(robot, choice, held)
-    v = (held.gamma @ v[..., None])[..., 0]
-    return State(batch, choice, q, v, accelerations(robot, choice, held, v, a), held)
+    q = closed_configurations(robot, choice, q, start)
+    here = transmission(robot, choice, q)
+    require_regular(robot, choice, here)
+    v = (here.gamma @ v[..., None])[..., 0]
+    return State(batch, choice, q, v, accelerations(robot, choice, here, v, a), here)
 
 
-def of_tree(robot: Robot, q, v, a) -> State:
+def tree_state_of(robot: Robot, q, v, a) -> State:
     """State of the whole tree whose loops are known to be closed.
 
     Args:
@@ -90,11 +90,11 @@ def of_tree(robot: Robot, q, v, a) -> State:
     Returns:
         The State.
     """
-    choice = choose(robot)
+    choice = choose_independent(robot)
     return State((len(q),), choice, q, v, a, transmission(robot, choice, q))
 
 
-def explore(robot: Robot, choice: Choice, count: int, *, seed: int, dynamic: bool = True) -> State:
+def random_closed_states(robot: Robot, choice: Choice, count: int, *, seed: int, dynamic: bool = True) -> State:
     """Random states whose independent joints are within their limits, as far as the loops let them.
 
     Args:
@@ -117,13 +117,13 @@ def explore(robot: Robot, choice: Choice, count: int, *, seed: int, dynamic: boo
     upper = np.minimum(np.where(np.isfinite(robot.upper), robot.upper, np.inf)[choice.straight], middle + reach)
     target[:, choice.straight] = rng.uniform(np.minimum(lower, upper), upper, size=(count, len(choice.straight)))
     q, _ = follow(robot, choice, start, target, clearance=CLEAR * choice.clearance)
-    held = transmission(robot, choice, q)
+    here = transmission(robot, choice, q)
     v, a = (rng.normal(size=(count, len(choice.independent))) * dynamic for _ in range(2))
-    v = (held.gamma @ v[..., None])[..., 0]
-    return State((count,), choice, q, v, accelerations(robot, choice, held, v, a), held)
+    v = (here.gamma @ v[..., None])[..., 0]
+    return State((count,), choice, q, v, accelerations(robot, choice, here, v, a), here)
 
 
-def on_branch(robot: Robot, choice: Choice, q, start=None):
+def closed_configurations(robot: Robot, choice: Choice, q, start=None):
     """Configurations in which the loops are closed.
 
     Args:
@@ -177,12 +177,12 @@ def follow(robot: Robot, choice: Choice, start, target, *, clearance: float):
         taken = np.minimum(step[live] / length[live], 1 - share[live])
         along = np.zeros((len(live), robot.nv))
         along[:, choice.straight_coordinates] = way[live] * taken[:, None]
-        held = transmission(robot, choice, q[live])
-        along = (held.gamma @ along[:, choice.independent, None])[..., 0]
+        here = transmission(robot, choice, q[live])
+        along = (here.gamma @ along[:, choice.independent, None])[..., 0]
         guess = moved(robot, q[live], along)
         trial, size = close(robot, guess, choice.dependent)
         correction = np.linalg.norm(trial - guess, axis=1) / np.linalg.norm(along / sizes, axis=1)
-        good = (size < CLOSED) & (correction < CORRECTION) & (held.clearance > clearance)
+        good = (size < CLOSED) & (correction < CORRECTION) & (here.clearance > clearance)
         q[live[good]] = trial[good]
         share[live[good]] += taken[good]
         share[share > 1 - 1e-12] = 1.0
@@ -194,14 +194,14 @@ def follow(robot: Robot, choice: Choice, start, target, *, clearance: float):
 
 def _unreached(robot: Robot, choice: Choice, sample: int, wanted, stopped, share: float) -> LoopError:
     """What to say of a sample that following a branch did not reach."""
-    held = transmission(robot, choice, stopped[None])
-    stretched = held.clearance[0] < STRETCHED * choice.clearance
+    here = transmission(robot, choice, stopped[None])
+    stretched = here.clearance[0] < STRETCHED * choice.clearance
     there = (
-        f"There passive joint '{loosest(robot, choice, held, 0)}' is no longer held (smallest singular value "
-        f"{held.clearance[0]:.1e} of the largest, {choice.clearance:.1e} where it was assembled): the linkage is "
+        f"There passive joint '{loosest(robot, choice, here, 0)}' is no longer held (smallest singular value "
+        f"{here.clearance[0]:.1e} of the largest, {choice.clearance:.1e} where it was assembled): the linkage is "
         "stretched out or folded."
         if stretched
-        else f"The smallest singular value there is {held.clearance[0]:.1e} of the largest."
+        else f"The smallest singular value there is {here.clearance[0]:.1e} of the largest."
     )
     kind = SingularConfigurationError if stretched else LoopError
     return kind(
@@ -251,58 +251,59 @@ def transmission(robot: Robot, choice: Choice, q) -> Transmission:
     return Transmission(at, K, gamma, passive, clearance, Vt[:, -1])
 
 
-def require_regular(robot: Robot, choice: Choice, held: Transmission):
+def require_regular(robot: Robot, choice: Choice, transmission: Transmission):
     """Refuse configurations at which the dependent coordinates are not determined.
 
     Args:
         robot: the robot.
         choice: of independent coordinates.
-        held: the transmission at these configurations.
+        transmission: the transmission at these configurations.
 
     Raises:
         SingularConfigurationError: at one of them at least.
     """
-    if not held.clearance.size or held.clearance.min() > SINGULAR:
+    if not transmission.clearance.size or transmission.clearance.min() > SINGULAR:
         return
-    worst = int(np.argmin(held.clearance))
+    worst = int(np.argmin(transmission.clearance))
+    smallest = transmission.clearance[worst]
     raise SingularConfigurationError(
         f"Robot '{robot.name}' is at a singular configuration (sample {worst}): with {', '.join(choice.names)} held, "
-        f"passive joint '{loosest(robot, choice, held, worst)}' can still move (smallest singular value "
-        f"{held.clearance[worst]:.1e} of the largest; {choice.clearance:.1e} where it was assembled, {SINGULAR:.0e} is "
+        f"passive joint '{loosest(robot, choice, transmission, worst)}' can still move (smallest singular value "
+        f"{smallest:.1e} of the largest; {choice.clearance:.1e} where it was assembled, {SINGULAR:.0e} is "
         "the limit). Leave such samples out, or choose other independent joints."
     )
 
 
-def loosest(robot: Robot, choice: Choice, held: Transmission, sample: int) -> str:
+def loosest(robot: Robot, choice: Choice, transmission: Transmission, sample: int) -> str:
     """Name of the passive coordinate that moves most where the passive joints are least held."""
-    return robot.dof_names[choice.dependent[int(np.argmax(np.abs(held.loose[sample])))]]
+    return robot.dof_names[choice.dependent[int(np.argmax(np.abs(transmission.loose[sample])))]]
 
 
-def rate(robot: Robot, choice: Choice, held: Transmission, u, v, acceleration=None):
+def rate(robot: Robot, choice: Choice, transmission: Transmission, u, v, acceleration=None):
     """Dependent part (n, nv, k) of `-passive (K' v + K acceleration)`, with K' the change of K along u."""
-    terms = jacobian_rate(robot, held.at, u, v)
+    terms = jacobian_rate(robot, transmission.at, u, v)
     if acceleration is not None:
-        terms = terms + held.K @ acceleration
+        terms = terms + transmission.K @ acceleration
     out = np.zeros((*terms.shape[:1], robot.nv, terms.shape[2]))
-    out[:, choice.dependent] = -held.passive @ terms
+    out[:, choice.dependent] = -transmission.passive @ terms
     return out
 
 
-def accelerations(robot: Robot, choice: Choice, held: Transmission, v, a):
+def accelerations(robot: Robot, choice: Choice, transmission: Transmission, v, a):
     """Accelerations of all joints of closed loops.
 
     Args:
         robot: the robot.
         choice: of independent coordinates.
-        held: the transmission at these configurations.
+        transmission: the transmission at these configurations.
         v: (n, nv) velocities that keep the loops closed.
         a: (n, ni) accelerations of the independent coordinates.
 
     Returns:
         (n, nv).
     """
-    bias = rate(robot, choice, held, v[..., None], v[..., None])
-    return (held.gamma @ a[..., None] + bias)[..., 0]
+    bias = rate(robot, choice, transmission, v[..., None], v[..., None])
+    return (transmission.gamma @ a[..., None] + bias)[..., 0]
 
 
 def named(actuated) -> tuple[str, ...] | None:

@@ -1,0 +1,138 @@
+"""Names that known programs give to their signals, so that their files are read as they are.
+
+A program is one `Recorder`. It is recognised by names that no other program writes; words that anyone may use for a
+channel are in `channels`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+
+from steelyard.log.raw_channels import Request
+
+_INDEX = re.compile(r"^(?P<stem>.*?)(?:\[(?P<inside>\d+)\]|[_.]?(?P<behind>\d+))$")
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """What a program writes.
+
+    channels: names of each channel, the first that a file has is taken. marks: the program is meant by a file that has
+    all of these. base: convention of a free base. remarks: by name of a signal, what to know when it is used.
+    """
+
+    name: str
+    channels: Mapping[str, Sequence[str]]
+    marks: Sequence[str]
+    base: str | None = None
+    remarks: Mapping[str, str] = field(default_factory=dict)
+
+
+RECORDERS = (
+    Recorder(
+        "MuJoCo",
+        {"t": ("time", "t"), "q": ("qpos",), "v": ("qvel",), "a": ("qacc",), "tau": ("qfrc_actuator",)},
+        marks=("qpos",),
+        base="mujoco",
+    ),
+    Recorder(
+        "libfranka",
+        {"t": ("time", "t", "timestamp"), "q": ("q",), "v": ("dq",), "tau": ("tau_J",)},
+        marks=("q", "tau_J"),
+    ),
+    Recorder(
+        "UR RTDE",
+        {"t": ("timestamp", "time"), "q": ("actual_q",), "v": ("actual_qd",), "tau": ("target_moment",)},
+        marks=("actual_q",),
+        remarks={
+            "target_moment": "what the controller's own model computes, not a measurement; actual_current (with "
+            "--drive-gains) is measured"
+        },
+    ),
+    Recorder(
+        "LeRobot",
+        {
+            "t": ("timestamp",),
+            "q": ("observation.state",),
+            "v": ("observation.velocity",),
+            "tau": ("observation.effort",),
+        },
+        marks=("observation.state",),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A request with the channels of the program that wrote a file, the convention of its free base, and a note."""
+
+    request: Request
+    base: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def recognised(names: Sequence[str], request: Request) -> Recognised:
+    """The program that wrote these names; the request as it was where none is known.
+
+    names: of arrays, or of columns, which are those of one signal where they differ in a number at their end alone.
+    What the request says of a channel counts more, and nothing is said where it says everything.
+    """
+    signals = _signals(names)
+    for recorder in RECORDERS:
+        if not all(mark in signals for mark in recorder.marks):
+            continue
+        found = {
+            key: next((name for name in meant if name in signals), None) for key, meant in recorder.channels.items()
+        }
+        used = {key: name for key, name in found.items() if name is not None and key not in request.channels}
+        if not used:
+            return Recognised(request, recorder.base)
+        channels = {key: signals[name] if len(signals[name]) > 1 else signals[name][0] for key, name in used.items()}
+        words = [f"{key} from {name}" for key, name in used.items()]
+        words += [f"{name} is {recorder.remarks[name]}" for name in used.values() if name in recorder.remarks]
+        note = f"recognised as written by {recorder.name}: {'; '.join(words)}"
+        return Recognised(replace(request, channels={**channels, **request.channels}), recorder.base, (note,))
+    return Recognised(request)
+
+
+def _signals(names: Sequence[str]) -> dict[str, list[str]]:
+    """Names by signal: each by itself, and those that differ in their index alone in its order."""
+    found: dict[str, list[str]] = {name: [name] for name in names}
+    numbered: dict[str, list[tuple[int, str]]] = {}
+    for name in names:
+        if match := _INDEX.match(name):
+            number = match["inside"] or match["behind"]
+            numbered.setdefault(match["stem"], []).append((int(number), name))
+    for stem, group in numbered.items():
+        numbers = sorted(number for number, _ in group)
+        if stem not in found and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            found[stem] = [name for _, name in sorted(group)]
+    return found
+
+
+def matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """Names that fit a pattern with `*` or `?`, numbers in them counted as numbers."""
+    found = [name for name in names if fnmatchcase(name, pattern)]
+    return sorted(found, key=_counted)
+
+
+def expanded(wanted, names: Sequence[str]):
+    """What a request says of a channel, with patterns replaced by the names that they fit."""
+    if isinstance(wanted, str):
+        return matching(wanted, names) if _is_pattern(wanted, names) else wanted
+    if isinstance(wanted, Sequence):
+        return [name for each in wanted for name in _several(each, names)]
+    return wanted
+
+
+def _several(each, names: Sequence[str]) -> list:
+    return matching(each, names) if isinstance(each, str) and _is_pattern(each, names) else [each]
+
+
+def _is_pattern(text: str, names: Sequence[str]) -> bool:
+    return text not in names and any(sign in text for sign in "*?")
+
+
+def _counted(name: str) -> list[str | int]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
