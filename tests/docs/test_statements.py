@@ -11,7 +11,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.check import RULES
-from steelyard.check.part_geometry import THIN
+from steelyard.check.thresholds import THRESHOLDS as CHECK
 from steelyard.diagnose import FATAL
 from steelyard.excite import Limits
 from steelyard.excite.thresholds import THRESHOLDS as EXCITE
@@ -105,7 +105,7 @@ def test_numbers_of_the_pages_on_checks_and_motions():
     assert f"more than {LARGE // 2**20} MB" in check
     assert (ENDLESS, ENDLESS_EFFORT) == (1000, 10**6)
     assert "from 1000 rad or m (per second) on and efforts from 10^6 N m or N on" in text("docs/conventions.md")
-    assert THIN == 1e-3
+    assert CHECK.thin == 1e-3
 
 
 def test_numbers_of_the_page_on_logs():

@@ -187,9 +187,9 @@ MUTANTS = (
     ),
     Mutant(
         "outside by more than half the diagonal",
-        "check/rules_shape.py",
-        "OUTSIDE = 0.15",
-        "OUTSIDE = 0.5",
+        "check/thresholds.py",
+        "outside: float = 0.15",
+        "outside: float = 0.5",
         ("check/test_rare_geometry.py", "check/test_corpus.py", "check/test_weigh.py"),
     ),
     Mutant(
@@ -216,15 +216,15 @@ MUTANTS = (
     Mutant(
         "triangle inequality by twice the rounding of a gram",
         "check/rules_tensor.py",
-        "if a > ROUNDING * c and a + b - c < -ROUNDING * c:",
-        "if a > ROUNDING * c and a + b - c < -1e-2 * c:",
+        "if a > THRESHOLDS.rounding * c and a + b - c < -THRESHOLDS.rounding * c:",
+        "if a > THRESHOLDS.rounding * c and a + b - c < -1e-2 * c:",
         ("check/test_rare_geometry.py", "check/test_corpus.py", "check/test_weigh.py"),
     ),
     Mutant(
         "a negative moment that is small passes",
         "check/rules_tensor.py",
-        "if high > 0 and low <= ROUNDING * high:",
-        "if high > 0 and low <= -ROUNDING * high:",
+        "if high > 0 and low <= THRESHOLDS.rounding * high:",
+        "if high > 0 and low <= -THRESHOLDS.rounding * high:",
         ("check/test_rare_geometry.py", "check/test_corpus.py", "check/test_weigh.py"),
     ),
     Mutant(
@@ -293,8 +293,8 @@ MUTANTS = (
     Mutant(
         "ball of water of twice the density",
         "check/inertial_repair.py",
-        "radius = (3 * inertial.mass / (4 * np.pi * WATER)) ** (1 / 3)",
-        "radius = (3 * inertial.mass / (8 * np.pi * WATER)) ** (1 / 3)",
+        "radius = (3 * inertial.mass / (4 * np.pi * THRESHOLDS.water)) ** (1 / 3)",
+        "radius = (3 * inertial.mass / (8 * np.pi * THRESHOLDS.water)) ** (1 / 3)",
         ("check/test_rare_geometry.py", "check/test_corpus.py", "check/test_weigh.py"),
     ),
     Mutant(

@@ -1,10 +1,9 @@
 """The model linter: what is wrong with a URDF or MJCF file, where, why, and how to repair it."""
 
-from steelyard.check.catalog import RULES
+from steelyard.check.catalog import RULES, run
 from steelyard.check.command_line import check_models
-from steelyard.check.findings import Finding, Findings
-from steelyard.check.linter import run
 from steelyard.check.repaired_copy import Repair, repair
+from steelyard.check.rule import Finding, Findings
 
 __all__ = [
     "RULES",

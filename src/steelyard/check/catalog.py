@@ -1,6 +1,7 @@
-"""All rules, in the order of their codes."""
+"""All rules, in the order of their codes, and checks of sketched models by them."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from steelyard.check import (
     rules_files,
@@ -11,9 +12,9 @@ from steelyard.check import (
     rules_structure,
     rules_tensor,
 )
-from steelyard.check.findings import Finding
-from steelyard.check.rule import Rule
-from steelyard.errors import OptionError, choices
+from steelyard.check.rule import Finding, Findings, Rule
+from steelyard.errors import ModelError, OptionError, choices
+from steelyard.model import Sketch, models_in, read_sketch
 
 FAMILIES = (rules_mass, rules_tensor, rules_shape, rules_plausible, rules_mirror, rules_structure, rules_files)
 RULES: tuple[Rule, ...] = tuple(
@@ -48,3 +49,32 @@ def repairable(what) -> Callable[[Finding], bool]:
         return lambda finding: finding.severity == "error"
     codes = {rule.code for rule in selected(() if what == ALL else (what,) if isinstance(what, str) else what)}
     return lambda finding: finding.code in codes
+
+
+def run(path, *, select=(), ignore=(), meshes: bool = True, folders=()) -> Findings:
+    """Check a URDF or MJCF file, or every model of a folder.
+
+    select, ignore: rule codes or beginnings of codes ("SY2"). meshes: whether mesh files are read; without them, rules
+    on geometry see primitive shapes only. folders: whose files models may name beside those of their own folder and
+    package. Raises ModelError for a file that cannot be read at all or is no model (for a
+    folder: when no file of it can), OptionError for an unknown code.
+    """
+    rules = selected(select, ignore)
+    whole = Findings((), ())
+    models = models_in(path)
+    for model in models:
+        try:
+            whole = whole.merged(look(read_sketch(model, meshes=meshes, folders=folders), rules))
+        except ModelError as error:
+            if len(models) == 1:
+                raise
+            whole = whole.merged(Findings((), (), (str(error),)))
+    if not whole.files:
+        raise ModelError(whole.notes[0])
+    return whole
+
+
+def look(sketch: Sketch, rules: tuple[Rule, ...]) -> Findings:
+    """Findings of rules on one sketch, in line order."""
+    found: list[Finding] = [finding for rule in rules for finding in rule.findings(sketch)]
+    return Findings(tuple(sorted(set(found))), (Path(sketch.path),), sketch.notes)

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from steelyard.check import render as formats
-from steelyard.check.catalog import ALL, BY_CODE, ERRORS, selected
-from steelyard.check.findings import Findings
-from steelyard.check.linter import look
+from steelyard.check.catalog import ALL, BY_CODE, ERRORS, look, selected
 from steelyard.check.repaired_copy import Repair, repair
+from steelyard.check.rule import Findings
 from steelyard.errors import OptionError, SteelyardError, choices
 from steelyard.model import models_in, read_sketch
 

@@ -5,18 +5,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.check.findings import Finding
-from steelyard.check.part_geometry import WATER, PartGeometry, geometry_of
-from steelyard.check.rule import Rule
+from steelyard.check.part_geometry import PartGeometry, geometry_of
+from steelyard.check.rule import Finding, Rule
 from steelyard.check.rules_shape import other_axes, wrong_point
 from steelyard.check.shaped_inertials import (
-    GROWTH,
     ShapedInertial,
     com_in_millimetres,
     in_grams,
     tensor_in_grams,
     tensor_in_millimetres,
 )
+from steelyard.check.thresholds import THRESHOLDS
 from steelyard.inertia import (
     Bounds,
     Consistent,
@@ -28,8 +27,6 @@ from steelyard.inertia import (
 )
 from steelyard.model import Inertial, Sketch
 
-ROUNDS = 3  # one fault can hide another: units first, then thickness
-THICKNESS = 1e-4  # squared: a repaired body is at least about one percent of its size thick
 STATED = ("SY104", "SY105")
 FROM_SOLID = {"SY301", "SY303", "SY404"}
 TO_PROJECT = {"SY201", "SY203", "SY204", "SY302"}
@@ -55,7 +52,7 @@ def repair_inertials(
     """
     rules = tuple(rule for rule in rules if rule.repairs)
     changes: dict[int, Change] = {}
-    for _ in range(ROUNDS):
+    for _ in range(THRESHOLDS.rounds):
         asked: dict[int, set[str]] = {}
         for finding in (f for rule in rules for f in rule.findings(sketch) if wanted(f)):
             index = _part_of(sketch, finding)
@@ -107,7 +104,7 @@ def _repaired(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, st
     if inertial is None or not inertial.mass > 0:
         if geometry is None or geometry.solid is None:
             return None
-        return _filled(sketch, index, geometry.solid, f"geometry filled with water ({WATER:g} kg/m^3)")
+        return _filled(sketch, index, geometry.solid, f"geometry filled with water ({THRESHOLDS.water:g} kg/m^3)")
     if inertial.usable:
         w = None if geometry is None else ShapedInertial(index, part, inertial, geometry)
         converted = _converted(inertial, w, codes)
@@ -154,7 +151,7 @@ def _filled(sketch: Sketch, index: int, theta, how: str) -> tuple[Inertial, str]
 
 def _ball(inertial: Inertial) -> tuple[Inertial, str]:
     """A ball of water around the stated centre of mass, when nothing else is known."""
-    radius = (3 * inertial.mass / (4 * np.pi * WATER)) ** (1 / 3)
+    radius = (3 * inertial.mass / (4 * np.pi * THRESHOLDS.water)) ** (1 / 3)
     com = inertial.com if np.isfinite(inertial.com).all() else np.zeros(3)
     R = inertial.rotation if np.isfinite(inertial.rotation).all() else np.eye(3)
     tensor = 0.4 * inertial.mass * radius**2 * np.eye(3)
@@ -170,11 +167,11 @@ def _nearest(inertial: Inertial, geometry: PartGeometry | None) -> tuple[Inertia
     lower, upper = np.full(10, -np.inf), np.full(10, np.inf)
     lower[:4] = upper[:4] = theta[:4]
     inside = None
-    ellipsoid = None if geometry is None or geometry.outside(c) > 0 else geometry.ellipsoid(GROWTH)
+    ellipsoid = None if geometry is None or geometry.outside(c) > 0 else geometry.ellipsoid(THRESHOLDS.growth)
     if ellipsoid is not None:
         inside = EllipsoidRealizable(Ellipsoid(R.T @ (ellipsoid.center - c), R.T @ ellipsoid.Q @ R))
     first = inside or Consistent(length=float(size))
-    projected = Intersection((first, Bounds(lower, upper))).project(theta, eps=THICKNESS)
+    projected = Intersection((first, Bounds(lower, upper))).project(theta, eps=THRESHOLDS.thickness)
     _, _, tensor = to_com_inertia(projected)
     how = "nearest consistent inertia" + (" within the geometry" if inside else "")
     return replace(inertial, tensor=tensor), how

@@ -6,12 +6,10 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
+from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, corners, mesh, mesh_checks, minimum_volume_ellipsoid
 from steelyard.model import Shape, Sketch
-
-THIN = 1e-3  # m; geometry thinner than this is a picture, not a body
-WATER = 1000.0  # kg/m^3
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +31,7 @@ class PartGeometry:
     def hull(self) -> ConvexHull | None:
         """Convex hull, None where the geometry spans no volume."""
         hull = _hull(self.points)
-        return None if hull is None or self.thickness < THIN else hull
+        return None if hull is None or self.thickness < THRESHOLDS.thin else hull
 
     @cached_property
     def thickness(self) -> float:
@@ -106,7 +104,7 @@ def _hull(points: np.ndarray) -> ConvexHull | None:
 def _solid(shape: Shape) -> np.ndarray | None:
     """Parameters (10,) of one shape filled with water: of the mesh where it is closed, else of its hull."""
     if shape.faces is not None and mesh_checks.is_closed(shape.faces, len(shape.vertices)):
-        theta = mesh.parameters(shape.vertices, shape.faces, density=WATER, check=False)
+        theta = mesh.parameters(shape.vertices, shape.faces, density=THRESHOLDS.water, check=False)
         if theta[0] > 0:
             return theta
     hull = _hull(shape.vertices)
@@ -116,4 +114,4 @@ def _solid(shape: Shape) -> np.ndarray | None:
     a, b, c = (hull.points[faces[:, i]] for i in range(3))
     inward = (np.cross(b - a, c - a) * hull.equations[:, :3]).sum(axis=1) < 0
     faces[inward] = faces[inward][:, ::-1]
-    return mesh.parameters(hull.points, faces, density=WATER, check=False)
+    return mesh.parameters(hull.points, faces, density=THRESHOLDS.water, check=False)

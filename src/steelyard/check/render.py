@@ -10,8 +10,8 @@ from urllib.parse import quote
 import numpy as np
 
 from steelyard.check.catalog import BY_CODE, RULES
-from steelyard.check.findings import Finding, Findings
 from steelyard.check.repaired_copy import Repair
+from steelyard.check.rule import Finding, Findings
 from steelyard.model import Inertial, package_named
 
 NAMED = 3  # files of a line

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import storage
-from steelyard.check.catalog import BY_CODE, ERRORS, repairable, selected
-from steelyard.check.findings import Findings
+from steelyard.check.catalog import BY_CODE, ERRORS, look, repairable, selected
 from steelyard.check.inertial_repair import Change, repair_inertials
-from steelyard.check.linter import look
+from steelyard.check.rule import Findings
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
 from steelyard.model import Inertial, Robot, Sketch, allowed_folders, edit_inertials, load, read_sketch

@@ -6,9 +6,8 @@ import numpy as np
 
 from steelyard.check.part_geometry import geometry_of
 from steelyard.check.rule import Hit, reported, rule
+from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model import Sketch
-
-LARGEST = 20.0  # m: a link this large is a mesh in millimetres
 
 
 @rule("SY601", "missing-file", "warning")
@@ -77,7 +76,7 @@ def mesh_scale(sketch: Sketch) -> Iterator[Hit]:
     """
     for index, part in enumerate(sketch.parts):
         geometry = geometry_of(sketch, index) if part.shapes and part.moves else None
-        if geometry is not None and np.ptp(geometry.points, axis=0).max() > LARGEST:
+        if geometry is not None and np.ptp(geometry.points, axis=0).max() > THRESHOLDS.largest:
             size = " x ".join(f"{x:.3g}" for x in np.ptp(geometry.points, axis=0))
             message = f"{sketch.word} '{part.name}' has geometry of {size} m; a mesh in millimetres?"
             yield Hit(part.shapes[0].place, message, 'Add scale="0.001 0.001 0.001", or export in metres.')

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from steelyard.check.rule import Hit, reported, rule
+from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model import Sketch
-
-LEAST = 1e-5  # kg: lighter than a grain of rice is a placeholder
 
 
 @rule(
@@ -33,7 +32,7 @@ def missing_inertial(sketch: Sketch) -> Iterator[Hit]:
             f.place.element.startswith(part.place.element) for f in sketch.faults
         ):
             continue
-        leaf = sketch.subtree_mass[carrier] <= LEAST
+        leaf = sketch.subtree_mass[carrier] <= THRESHOLDS.least
         message = f"{sketch.word} '{part.name}' moves, but neither it nor anything fixed to it has an inertial."
         drawn = any(sketch.parts[i].shapes or sketch.parts[i].partial for i in members)
         yield Hit(part.place, message, "Add an <inertial>.", "error" if leaf else "warning" if drawn else "info")
@@ -51,7 +50,7 @@ def zero_mass(sketch: Sketch) -> Iterator[Hit]:
     for _, part, inertial in sketch.stated():
         carrier = sketch.carrier[sketch.parts_by_name[part.name]]
         if inertial.mass == 0 and sketch.parts[carrier].moves and sketch.cluster_mass[carrier] == 0:
-            leaf = sketch.subtree_mass[carrier] <= LEAST
+            leaf = sketch.subtree_mass[carrier] <= THRESHOLDS.least
             message = f"{sketch.word} '{part.name}' moves, and its mass is stated as 0."
             yield Hit(inertial.place, message, "State its mass in kg.", "error" if leaf else "warning")
 
@@ -109,7 +108,7 @@ def massless_leaf(sketch: Sketch) -> Iterator[Hit]:
     """
     for carrier, mass in sketch.subtree_mass.items():
         part = sketch.parts[carrier]
-        if part.moves and 0 < mass < LEAST:
+        if part.moves and 0 < mass < THRESHOLDS.least:
             message = f"{sketch.word} '{part.name}' and all beyond it weigh {mass:.3g} kg."
             place = part.inertial.place if part.inertial else part.place
             yield Hit(place, message, "State its true mass, or fix it to its parent.")

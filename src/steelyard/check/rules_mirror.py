@@ -6,10 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.check.rule import Hit, rule
+from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model import Inertial, Sketch
 
-MASS_APART, MOMENTS_APART = 0.05, 0.15  # relative differences of what should be alike
-FLIPPED = 0.1  # change of a tensor by mirroring, of its largest component, that is worth judging
 # how names tell left from right; each pair as it stands between separators or at an end of the name
 SIDES = (
     ("left", "right"),
@@ -62,9 +61,9 @@ def sides_differ(sketch: Sketch) -> Iterator[Hit]:
         masses = abs(a.mass - b.mass) / max(a.mass, b.mass)
         scale = max(np.abs(a.moments).max(), np.abs(b.moments).max())
         moments = np.abs(a.moments - b.moments).max() / scale if scale > 0 else 0.0
-        if masses > MASS_APART or moments > MOMENTS_APART:
+        if masses > THRESHOLDS.mass_apart or moments > THRESHOLDS.moments_apart:
             names = f"{sketch.word}s '{sketch.parts[left].name}' and '{sketch.parts[right].name}'"
-            if masses > MASS_APART:
+            if masses > THRESHOLDS.mass_apart:
                 message = f"{names} have masses {a.mass:g} and {b.mass:g} kg."
             else:
                 message = f"{names} have principal moments that differ by {100 * moments:.2g} %."
@@ -95,7 +94,7 @@ def mirror_signs(sketch: Sketch) -> Iterator[Hit]:
         flips = np.abs(a.tensor_in_part - S @ a.tensor_in_part @ S).max() / size  # what mirroring should change
         copied = np.abs(a.tensor_in_part - b.tensor_in_part).max() / size
         mirrored = np.abs(S @ a.tensor_in_part @ S - b.tensor_in_part).max() / size
-        if flips > FLIPPED and copied < 0.1 * flips and mirrored > 0.5 * flips:
+        if flips > THRESHOLDS.flipped and copied < 0.1 * flips and mirrored > 0.5 * flips:
             names = f"{sketch.word}s '{sketch.parts[left].name}' and '{sketch.parts[right].name}'"
             message = f"{names}: centres of mass are mirrored in {'xyz'[axis]}, products of inertia are not."
             yield Hit(b.place, message, f"Negate the products of inertia of {'xyz'[axis]} on the side that is wrong.")

@@ -7,9 +7,6 @@ import numpy as np
 
 from steelyard.check.rule import Hit, rule
 from steelyard.check.shaped_inertials import (
-    DENSE,
-    LIGHT,
-    SOLID,
     com_in_millimetres,
     in_grams,
     is_placeholder,
@@ -17,6 +14,7 @@ from steelyard.check.shaped_inertials import (
     tensor_in_grams,
     tensor_in_millimetres,
 )
+from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model import Sketch
 
 
@@ -32,8 +30,8 @@ def density(sketch: Sketch) -> Iterator[Hit]:
     """
     for w in shaped_inertials(sketch):
         whole = sketch.cluster_mass[sketch.carrier[w.index]]
-        dense = w.density > DENSE and w.geometry.thickness > SOLID and not in_grams(w)
-        if dense or whole / w.volume < LIGHT:
+        dense = w.density > THRESHOLDS.dense and w.geometry.thickness > THRESHOLDS.solid and not in_grams(w)
+        if dense or whole / w.volume < THRESHOLDS.light:
             message = f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg in a hull of {w.volume:.3g} m^3"
             yield Hit(
                 w.inertial.place, f"{message}: {w.density:.3g} kg/m^3.", "Check the mass and the scale of the mesh."

@@ -8,13 +8,9 @@ import numpy as np
 from steelyard.check.part_geometry import geometry_of
 from steelyard.check.rule import Hit, rule
 from steelyard.check.shaped_inertials import ShapedInertial, is_placeholder, shaped_inertials, unit_error
+from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model import Sketch
 
-OUTSIDE = 0.15  # of the hull's diagonal that a centre of mass may lie outside
-OUTSIDE_LEAST = 0.01  # m
-EXCESS = 0.25  # of second moments beyond what fits; drawings are rough
-CONCENTRATED = 1e-3  # of the squared radius of gyration of the filled geometry
-ALIKE, UNLIKE = 0.15, 0.4  # relative difference of tensors that fit, and that do not
 FROM_GEOMETRY = "Recomputed from the geometry, filled evenly, at the stated mass."
 
 
@@ -32,7 +28,7 @@ def com_outside(sketch: Sketch) -> Iterator[Hit]:
     Remedy: Express the centre of mass in the link's frame, in metres.
     """
     for w in shaped_inertials(sketch):
-        if w.outside > max(OUTSIDE * w.geometry.diagonal, OUTSIDE_LEAST):
+        if w.outside > max(THRESHOLDS.outside * w.geometry.diagonal, THRESHOLDS.outside_least):
             message = (
                 f"{sketch.word} '{w.name}': centre of mass ({_vector(w.inertial.com)}) m is {w.outside:.3g} m outside "
                 f"its geometry, which has a diagonal of {w.geometry.diagonal:.3g} m."
@@ -58,7 +54,7 @@ def too_spread(sketch: Sketch) -> Iterator[Hit]:
     """
     for w in shaped_inertials(sketch):
         explained = unit_error(w) or is_placeholder(w.inertial) or wrong_point(w) is not None
-        if w.excess > EXCESS and not explained:
+        if w.excess > THRESHOLDS.excess and not explained:
             message = (
                 f"{sketch.word} '{w.name}': its second moments are {1 + w.excess:.3g} times what mass inside its "
                 "geometry can have."
@@ -77,7 +73,7 @@ def too_concentrated(sketch: Sketch) -> Iterator[Hit]:
     Remedy: Check units; replace a placeholder by the tensor from CAD.
     """
     for w in shaped_inertials(sketch):
-        if 0 < w.gyration < CONCENTRATED:
+        if 0 < w.gyration < THRESHOLDS.concentrated:
             message = (
                 f"{sketch.word} '{w.name}': its inertia is {w.gyration:.2g} times that of its geometry filled "
                 f"evenly with {w.inertial.mass:g} kg."
@@ -144,11 +140,11 @@ def other_axes(w: ShapedInertial) -> tuple[str, np.ndarray] | None:
         return None
     given = w.inertial.tensor_in_part
     target = solid * w.gyration
-    if difference(given, target) < UNLIKE:
+    if difference(given, target) < THRESHOLDS.unlike:
         return None
     fits = [(difference(turned, target), how, turned) for how, turned in _turned(given)]
     best = min(fits, key=lambda fit: fit[0])
-    return (best[1], best[2]) if best[0] < ALIKE else None
+    return (best[1], best[2]) if best[0] < THRESHOLDS.alike else None
 
 
 def _turned(tensor: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
@@ -176,7 +172,12 @@ def wrong_point(w: ShapedInertial) -> np.ndarray | None:
     moments = np.linalg.eigvalsh(moved)
     if moments[0] <= 0 or moments[0] + moments[1] < moments[2]:
         return None
-    return moved if difference(w.inertial.tensor_in_part, solid) > UNLIKE and difference(moved, solid) < ALIKE else None
+    return (
+        moved
+        if difference(w.inertial.tensor_in_part, solid) > THRESHOLDS.unlike
+        and difference(moved, solid) < THRESHOLDS.alike
+        else None
+    )
 
 
 def _vector(values) -> str:

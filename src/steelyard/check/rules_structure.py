@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.check.rule import Hit, reported, rule
+from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model import Sketch
 
-RATIO = 1000.0  # of masses along a chain; iterative solvers of contact suffer from ten on, all of them from here
 DRIVEN = ("revolute", "prismatic")
 SINGLE = ("hinge", "slide", *DRIVEN)
 
@@ -27,7 +27,7 @@ def mass_ratio(sketch: Sketch) -> Iterator[Hit]:
         if not part.moves or not mass > 0:
             continue
         carried = sketch.subtree_mass[carrier] - mass
-        if carried > RATIO * mass:
+        if carried > THRESHOLDS.ratio * mass:
             message = f"{sketch.word} '{part.name}' of {mass:.3g} kg carries {carried:.3g} kg."
             place = part.inertial.place if part.inertial else part.place
             yield Hit(place, message, "Fix it to its neighbour, or give it its real mass.")

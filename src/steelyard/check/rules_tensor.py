@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.check.rule import Hit, reported, rule
+from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model import Inertial, Sketch
 
-ROUNDING = 1e-9  # relative; below it a violation is rounding of decimals
-FLAT = 1e-7  # smallest over largest second moment of a body with a thickness: 0.03 % of its length
 NEAREST = "Nearest consistent inertia with the stated mass and centre of mass, inside the geometry where it is known."
 
 
@@ -30,7 +29,7 @@ def not_positive(sketch: Sketch) -> Iterator[Hit]:
     """
     for name, inertial in _physical(sketch):
         low, high = inertial.moments[0], np.abs(inertial.moments).max()
-        if high > 0 and low <= ROUNDING * high:
+        if high > 0 and low <= THRESHOLDS.rounding * high:
             message = f"{sketch.word} '{name}' has principal moments {_three(inertial.moments)} kg m^2."
             yield Hit(inertial.place, message, "All three must be positive; check the products of inertia.")
 
@@ -72,7 +71,7 @@ def triangle_inequality(sketch: Sketch) -> Iterator[Hit]:
     """
     for name, inertial in _physical(sketch):
         a, b, c = inertial.moments
-        if a > ROUNDING * c and a + b - c < -ROUNDING * c:
+        if a > THRESHOLDS.rounding * c and a + b - c < -THRESHOLDS.rounding * c:
             message = f"{sketch.word} '{name}': largest principal moment {c:.6g} exceeds {a:.6g} + {b:.6g} kg m^2"
             percent = 100 * (c - a - b) / (a + b)
             yield Hit(
@@ -93,8 +92,8 @@ def no_thickness(sketch: Sketch) -> Iterator[Hit]:
     for name, inertial in _physical(sketch):
         low, _, high = inertial.spread
         a, b, c = inertial.moments
-        violates = a <= ROUNDING * c or a + b - c < -ROUNDING * c
-        if inertial.mass > 0 and not violates and low < FLAT * high:
+        violates = a <= THRESHOLDS.rounding * c or a + b - c < -THRESHOLDS.rounding * c
+        if inertial.mass > 0 and not violates and low < THRESHOLDS.flat * high:
             message = f"{sketch.word} '{name}' is flat: second moments {_three(inertial.spread)} kg m^2."
             yield Hit(inertial.place, message, "Give it the thickness the part has.")
 

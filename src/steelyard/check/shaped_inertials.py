@@ -6,11 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.check.part_geometry import PartGeometry, geometry_of
+from steelyard.check.thresholds import THRESHOLDS
 from steelyard.inertia import to_com_inertia
 from steelyard.model import Inertial, Part, Sketch
-
-NEAR = 0.1  # of the geometry's diagonal between centres of mass that are alike
-GROWTH = 1.1  # geometry is drawn smaller than the part by cables, screws and covers
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ class ShapedInertial:
     def centred(self) -> bool:
         """Whether the centre of mass is about where the filled geometry has it: then tensors can be compared."""
         return self._solid is not None and bool(
-            np.linalg.norm(self.inertial.com - self._solid[0]) < NEAR * self.geometry.diagonal
+            np.linalg.norm(self.inertial.com - self._solid[0]) < THRESHOLDS.near * self.geometry.diagonal
         )
 
     @property
@@ -77,7 +75,7 @@ class ShapedInertial:
         d = self.inertial.com - com
         spread = [0.5 * np.trace(I) * np.eye(3) - I for I in (self.inertial.tensor_in_part, tensor)]
         spread[0] = spread[0] + self.inertial.mass * np.outer(d, d)
-        return bool(np.linalg.eigvalsh(GROWTH**2 * spread[1] - spread[0])[0] >= 0)
+        return bool(np.linalg.eigvalsh(THRESHOLDS.growth**2 * spread[1] - spread[0])[0] >= 0)
 
     @cached_property
     def excess(self) -> float:
@@ -87,7 +85,7 @@ class ShapedInertial:
         """
         if self._like_solid:
             return -1.0
-        ellipsoid = self.geometry.ellipsoid(GROWTH)
+        ellipsoid = self.geometry.ellipsoid(THRESHOLDS.growth)
         if ellipsoid is None:
             return -1.0
         T = ellipsoid.to_ball
@@ -113,12 +111,6 @@ def shaped_inertials(sketch: Sketch) -> tuple[ShapedInertial, ...]:
     return sketch.memo["shaped_inertials"]
 
 
-DENSE, LIGHT = 23000.0, 1.0  # kg/m^3: osmium; expanded foam has ten, a hull is often mostly air
-FAR = 10.0  # m: radius of gyration or centre of mass of a part, beyond which it must be in millimetres
-MILLION, THOUSAND = (3e5, 3e6), (4e2, 2.5e3)  # ranges in which a factor is taken for 1e6 or 1e3
-SOLID = 5e-3  # m: geometry thinner than this has no volume to speak of
-
-
 def _within(value: float, limits: tuple[float, float]) -> bool:
     return limits[0] < value < limits[1]
 
@@ -128,28 +120,32 @@ def tensor_in_millimetres(inertial: Inertial, w: ShapedInertial | None) -> bool:
     if is_placeholder(inertial):
         return False
     if w is not None and np.isfinite(w.gyration):
-        return _within(w.gyration, MILLION)
-    return bool(np.trace(inertial.tensor) / 2 / inertial.mass > FAR**2)
+        return _within(w.gyration, THRESHOLDS.million)
+    return bool(np.trace(inertial.tensor) / 2 / inertial.mass > THRESHOLDS.far**2)
 
 
 def com_in_millimetres(inertial: Inertial, w: ShapedInertial | None) -> bool:
     """Whether the centre of mass is in mm."""
     if w is not None:
         return (
-            w.outside > FAR * w.geometry.diagonal
+            w.outside > THRESHOLDS.far * w.geometry.diagonal
             and w.geometry.outside(inertial.com / 1000) < 0.1 * w.geometry.diagonal
         )
-    return bool(np.linalg.norm(inertial.com) > FAR)
+    return bool(np.linalg.norm(inertial.com) > THRESHOLDS.far)
 
 
 def in_grams(w: ShapedInertial) -> bool:
     """Whether the mass is in grams."""
-    return w.density > 5 * DENSE and w.geometry.thickness > SOLID and LIGHT < w.density / 1000 < DENSE
+    return (
+        w.density > 5 * THRESHOLDS.dense
+        and w.geometry.thickness > THRESHOLDS.solid
+        and THRESHOLDS.light < w.density / 1000 < THRESHOLDS.dense
+    )
 
 
 def tensor_in_grams(w: ShapedInertial) -> bool:
     """Whether the tensor is in g m^2 while the mass is in kg."""
-    return _within(w.gyration, THOUSAND) and not is_placeholder(w.inertial)
+    return _within(w.gyration, THRESHOLDS.thousand) and not is_placeholder(w.inertial)
 
 
 def is_placeholder(inertial: Inertial) -> bool:

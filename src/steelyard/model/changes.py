@@ -67,6 +67,25 @@ def com_form(theta):
     return mass, com, np.where(np.abs(inertia) > noise, inertia, 0.0)
 
 
+OPEN = 1e9  # a limit that stands for none in a file that needs one
+
+
+def property_of(robot: Robot, index: int, field: str, *, format: str | None) -> np.ndarray:
+    """Values (nv,) of a property of a joint by index; a mimic joint has its own.
+
+    Raises ModelError for a joint of several degrees with different ones, where the format holds one value a joint.
+    """
+    joint = robot.joints[index]
+    if joint.mimics is not None:
+        return np.array([getattr(joint, field)])
+    values = getattr(robot, field)[robot.v_slices[index]]
+    if format is not None and np.ptp(values) > 0:
+        raise ModelError(
+            f"Joint '{joint.name}' has {field} {values.tolist()}; {format} holds one value a joint. Make them equal."
+        )
+    return values
+
+
 def require_consistent(name: str, theta):
     """Raise ModelError for a body whose pseudo-inertia is not positive definite. theta: (10,)."""
     if np.isfinite(theta).all() and theta[0] > 0:

@@ -214,6 +214,11 @@ def screw(joint: Joint):
     return w, np.where(np.abs(anchor) > 1e-15, anchor, 0.0), float(w @ v)
 
 
+def is_helical(joint: Joint) -> bool:
+    """Whether a joint of one degree turns and advances at once."""
+    return joint.nv == 1 and abs(screw(joint)[2]) > 1e-12
+
+
 def ball_anchor(Phi):
     """Point (3,) that a spherical joint turns about, skew in the linear rows of its Phi."""
     return array_namespace(Phi).stack([Phi[2, 1], Phi[0, 2], Phi[1, 0]])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.errors import ModelError
-from steelyard.model.references import Relocation, is_inside, remedy
+from steelyard.model.references import ASSET_FOLDERS, Relocation, is_inside, remedy
 from steelyard.model.xml_edit import Document, Edit, Element, NewElement, assign, insert, read
 
 WRAPPERS = ("frame",)
@@ -137,7 +137,6 @@ def _body(files: Files, node: Node, parent: int | None) -> Body:
     return Body(node, parent, inertials[0][0] if inertials else None, tuple(joints))
 
 
-FOLDERS = ("meshdir", "texturedir", "assetdir")
 FOLDER_OF = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp": "meshdir", "texture": "texturedir"}
 
 
@@ -162,7 +161,7 @@ def relocate(files: Files, edited: set[Document], target: Path):
                 stays = os.path.normpath(element.attributes["file"]) == os.path.normpath(text)
                 change(document, element, "file", None if stays else text)
             elif element.tag == "compiler":
-                for name in FOLDERS:
+                for name in ASSET_FOLDERS:
                     change(document, element, name, mover.moved(element.attributes.get(name)))
             elif element.tag == "model":
                 change(document, element, "file", beside.moved(element.attributes.get("file")))
@@ -181,7 +180,9 @@ def _written(files: Files, edited: set[Document], mover: Relocation) -> set[Docu
     owner = {e: document for document in files.documents.values() for e in document.root.walk()}
     if not mover.stays:
         for element, document in owner.items():
-            moves = element.tag == "compiler" and any(mover.moved(element.attributes.get(name)) for name in FOLDERS)
+            moves = element.tag == "compiler" and any(
+                mover.moved(element.attributes.get(name)) for name in ASSET_FOLDERS
+            )
             lost = element.tag == "include" and not (document.path.parent / element.attributes["file"]).is_file()
             if moves or lost:
                 written.add(document)

@@ -15,10 +15,9 @@ from pathlib import Path
 from lxml import etree
 
 from steelyard.errors import ModelError
-from steelyard.model.references import is_inside, remedy
+from steelyard.model.references import ASSET_FOLDERS, is_inside, remedy
 from steelyard.model.xml import parse, where
 
-ASSET_FOLDERS = ("meshdir", "texturedir", "assetdir")
 PARTS = ("include", "model")  # elements that name further XML files
 MOST_PLACES = 100_000  # looked at in about 9 s of a busy core; the largest of 63 models of dm_control has 728
 # MuJoCo takes every file for UTF-8: in an encoding that is no superset of ASCII it would see other elements

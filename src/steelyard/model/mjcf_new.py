@@ -7,14 +7,12 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_quaternion
-from steelyard.model.changes import Draft, require_consistent
+from steelyard.model.changes import OPEN, Draft, property_of, require_consistent
 from steelyard.model.compare import PROPERTIES
-from steelyard.model.joint import Joint, ball_anchor, screw
+from steelyard.model.joint import Joint, ball_anchor, is_helical, screw
 from steelyard.model.mjcf_write import new_inertial
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.xml_edit import NewElement, new_file, number_text
-
-OPEN = 1e9
 
 
 def new_model(robot: Robot, target: Path) -> Draft:
@@ -71,7 +69,7 @@ def _expressible(robot: Robot) -> Robot:
     """The robot in MuJoCo's joints: a planar joint is three, a mimic joint moves on its own, one property a joint."""
     joints, parents, last = [], [], {WORLD: WORLD}
     values = {field: [] for field in PROPERTIES}
-    for index, (joint, at) in enumerate(zip(robot.joints, robot.v_slices, strict=True)):
+    for index, joint in enumerate(robot.joints):
         parent = last[int(robot.parents[index])]
         _require_expressible(joint, parent, inner=index not in robot.body_joints)
         for piece in _pieces(joint):
@@ -80,12 +78,7 @@ def _expressible(robot: Robot) -> Robot:
             parent = len(joints) - 1
         last[index] = parent
         for field, rows in values.items():
-            own = getattr(robot, field)[at] if joint.mimics is None else np.array([getattr(joint, field)])
-            if not joint.features.pieces and np.ptp(own) > 0:
-                raise ModelError(
-                    f"Joint '{joint.name}' has {field} {own.tolist()}; MJCF holds one value a joint. Make them equal."
-                )
-            rows += own.tolist()
+            rows += property_of(robot, index, field, format=None if joint.features.pieces else "MJCF").tolist()
     arrays = {field: np.array(rows) for field, rows in values.items()}
     body_joints = np.array([last[int(j)] for j in robot.body_joints])
     return replace(robot, joints=tuple(joints), parents=np.array(parents), body_joints=body_joints, links=(), **arrays)
@@ -93,7 +86,7 @@ def _expressible(robot: Robot) -> Robot:
 
 def _require_expressible(joint: Joint, parent: int, *, inner: bool):
     moved = not np.allclose(joint.rotation, np.eye(3), atol=1e-12) or np.any(joint.position)
-    if joint.nv == 1 and abs(screw(joint)[2]) > 1e-12:
+    if is_helical(joint):
         raise ModelError(
             f"Joint '{joint.name}' is helical; MJCF has no helical joints, so this robot cannot be written as MJCF."
         )

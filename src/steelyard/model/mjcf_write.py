@@ -145,15 +145,21 @@ def edited_copy(robot: Robot, reference: Robot, target: Path) -> Draft:
         changed += _read_inertials(files, edits)
     if changes.links or changes.joints:
         changed += _settle(files, edits, settings, changes, joints)
-    places, moves, lines = relocate(files, set(edits), target)
-    written = [(path, apply(document, edits.get(document, []) + moves[document])) for document, path in places.items()]
+    written, lines = _written(files, edits, target)
     return Draft(
-        files=(*written[1:], written[0]),
+        files=written,
         expected=changes.expected,
         changed=(*changed, *lines),
         notes=(*changes.notes, *(left_behind(reference.source.folders, target) if lines else ())),
         suspects=_influences(files),
     )
+
+
+def _written(files: Files, edits: dict[Document, list[Edit]], target: Path):
+    """Path and content of each file of a copy, the model last, and one line for each changed path in it."""
+    places, moves, lines = relocate(files, set(edits), target)
+    main, *others = [(path, apply(each, edits.get(each, []) + moves[each])) for each, path in places.items()]
+    return (*others, main), lines
 
 
 def _require_matched(
@@ -280,9 +286,7 @@ def edit_inertials(
     for index, inertial in inertials.items():
         owner, made = _stated(listed[sketch.parts[index].name], inertial)
         edits.setdefault(owner, []).extend(made)
-    places, moves, _ = relocate(files, set(edits), target)
-    written = [(path, apply(document, edits.get(document, []) + moves[document])) for document, path in places.items()]
-    return [*written[1:], written[0]]
+    return list(_written(files, edits, target)[0])
 
 
 def _stated(body: Body, inertial: Inertial) -> tuple[Document, list[Edit]]:

@@ -17,6 +17,7 @@ from steelyard.errors import ModelError
 MARKERS = ("package.xml", ".git", "pyproject.toml", "setup.py", "manifest.xml")
 SCHEMES = ("package://", "model://")
 INSTALLED = frozenset({"site-packages", "dist-packages"})  # of Python: what is in them is nobody's secret
+ASSET_FOLDERS = ("meshdir", "texturedir", "assetdir")  # attributes of MuJoCo's <compiler> that name folders
 HOMES = (*INSTALLED, "share")
 
 

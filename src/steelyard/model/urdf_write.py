@@ -8,9 +8,9 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import from_vector, transform
 from steelyard.model.assemble import DEFAULT_GRAVITY
-from steelyard.model.changes import Draft, com_form, find_changes, require_consistent
-from steelyard.model.joint import Joint, revolute_subspace, screw
-from steelyard.model.references import Relocation, left_behind
+from steelyard.model.changes import OPEN, Draft, com_form, find_changes, property_of, require_consistent
+from steelyard.model.joint import Joint, is_helical, revolute_subspace, screw
+from steelyard.model.references import ASSET_FOLDERS, Relocation, left_behind
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.sketch import Inertial, Place, Sketch
 from steelyard.model.urdf import ATTRIBUTES, TENSOR
@@ -99,7 +99,7 @@ def moved_files(document: Document, mover: Relocation) -> tuple[list[Edit], list
     """Relative mesh and texture files, and MuJoCo's folders, seen from the new folder."""
     edits, renamed = [], []
     for element in document.root.walk():
-        names = {"mesh": ("filename",), "texture": ("filename",), "compiler": ("meshdir", "texturedir", "assetdir")}
+        names = {"mesh": ("filename",), "texture": ("filename",), "compiler": ASSET_FOLDERS}
         for name in names.get(element.tag, ()):
             new = mover.moved(element.attributes.get(name))
             if new is not None:
@@ -144,9 +144,6 @@ def _inertial(document: Document, link: Element, theta, inertial: Inertial) -> l
     for name, value in zip(TENSOR, inertial.tensor[np.triu_indices(3)], strict=True):
         edits += set_numbers(document, tensor, name, [value], default=(0.0,))
     return edits
-
-
-OPEN = 1e9
 
 
 def new_model(robot: Robot, target: Path) -> Draft:
@@ -213,9 +210,8 @@ def _expressible(robot: Robot) -> tuple[Robot, list[str]]:
 
 
 def _require_expressible(joint: Joint):
-    helical = joint.nv == 1 and abs(screw(joint)[2]) > 1e-12
-    if joint.features.urdf is None or helical:
-        kind = "helical" if helical else joint.features.title
+    if joint.features.urdf is None or is_helical(joint):
+        kind = "helical" if is_helical(joint) else joint.features.title
         raise ModelError(
             f"Joint '{joint.name}' is {kind}, which URDF cannot say. Save the robot as MJCF (.xml), or model the joint "
             "as three hinges."
@@ -282,16 +278,8 @@ def _new_limit(joint: Joint, kind: str, bounds) -> list[NewElement]:
 
 
 def _new_dynamics(robot: Robot, index: int) -> list[NewElement]:
-    joint, at = robot.joints[index], robot.v_slices[index]
-    pair = {}
-    for field, name in ATTRIBUTES.items():
-        values = getattr(robot, field)[at] if joint.mimics is None else np.array([getattr(joint, field)])
-        if np.ptp(values) > 0:
-            raise ModelError(
-                f"Joint '{joint.name}' has {field} {values.tolist()}; URDF holds one value a joint. Make them equal."
-            )
-        if values[0]:
-            pair[name] = number_text([values[0]])
+    values = {name: property_of(robot, index, field, format="URDF")[0] for field, name in ATTRIBUTES.items()}
+    pair = {name: number_text([value]) for name, value in values.items() if value}
     return [NewElement("dynamics", pair)] if pair else []
 
 

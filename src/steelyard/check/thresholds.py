@@ -1,0 +1,64 @@
+"""Thresholds of the linter, each with where it comes from."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What counts as impossible, implausible, alike or rounding, and how far repairs go."""
+
+    thin: float = 1e-3
+    """m: geometry thinner than this is a picture, not a body."""
+    water: float = 1000.0
+    """kg/m^3: density of a body of which nothing else is known."""
+    solid: float = 5e-3
+    """m: geometry thinner than this has no volume to speak of."""
+    dense: float = 23000.0
+    """kg/m^3: osmium."""
+    light: float = 1.0
+    """kg/m^3: expanded foam has ten; a hull is often mostly air."""
+    far: float = 10.0
+    """m: radius of gyration or centre of mass of a part, beyond which it must be in millimetres."""
+    million: tuple[float, float] = (3e5, 3e6)
+    """Range in which a factor is taken for 1e6."""
+    thousand: tuple[float, float] = (4e2, 2.5e3)
+    """Range in which a factor is taken for 1e3."""
+    near: float = 0.1
+    """Of the geometry's diagonal between centres of mass that are alike."""
+    growth: float = 1.1
+    """Geometry is drawn smaller than the part by cables, screws and covers."""
+    largest: float = 20.0
+    """m: a link this large is a mesh in millimetres."""
+    least: float = 1e-5
+    """kg: lighter than a grain of rice is a placeholder."""
+    mass_apart: float = 0.05
+    """Relative difference of masses of two sides that should be alike."""
+    moments_apart: float = 0.15
+    """Relative difference of their moments of inertia."""
+    flipped: float = 0.1
+    """Change of a tensor by mirroring, of its largest component, that is worth judging."""
+    outside: float = 0.15
+    """Of the hull's diagonal that a centre of mass may lie outside."""
+    outside_least: float = 0.01
+    """m that it may lie outside of any hull."""
+    excess: float = 0.25
+    """Of second moments beyond what fits; drawings are rough."""
+    concentrated: float = 1e-3
+    """Of the squared radius of gyration of the filled geometry."""
+    alike: float = 0.15
+    """Relative difference of tensors that fit."""
+    unlike: float = 0.4
+    """Relative difference of tensors that do not fit."""
+    ratio: float = 1000.0
+    """Of masses along a chain; iterative solvers of contact suffer from ten on, all of them from here."""
+    rounding: float = 1e-9
+    """Relative; below it a violation is rounding of decimals."""
+    flat: float = 1e-7
+    """Smallest over largest second moment of a body with a thickness: 0.03 % of its length."""
+    thickness: float = 1e-4
+    """Squared: a repaired body is at least about one percent of its size thick."""
+    rounds: int = 3
+    """Of repairs: one fault can hide another, units first, then thickness."""
+
+
+THRESHOLDS = Thresholds()
