@@ -3,29 +3,21 @@
 import numpy as np
 from numba import njit, prange
 
-from steelyard.payload.central_path import ACCEPTED, BOUNDARY, CENTERED, CONVERGED, POLISH, STEPS
-from steelyard.payload.small_matrices import OPTIONS, cholesky, congruence, eigen, invert, matrix, product, solve
+from steelyard.payload.central_path import ACCEPTED, BOUNDARY, CENTERED, POLISH, STEPS
+from steelyard.payload.small_matrices import (
+    OPTIONS,
+    cholesky,
+    eigen,
+    hessian,
+    matrix,
+    newton,
+    product,
+    residual_at,
+    solve,
+)
 
 SHORTER = 0.8  # from one trial of a step's length to the next
 TRIALS = 60
-
-
-@njit(**OPTIONS)
-def _hessian(gram, X, row, column, H):
-    for i in range(10):
-        for j in range(i + 1):
-            H[i, j] = gram[i, j] + congruence(X, row[i], column[i], row[j], column[j])
-            H[j, i] = H[i, j]
-
-
-@njit(**OPTIONS)
-def _residual(gram, pull, w, X, row, column, out):
-    """pull - gram w + triangle(X): minus the gradient where X is the inverse of W."""
-    for i in range(10):
-        total = pull[i] + np.sqrt(1.0 if row[i] == column[i] else 2.0) * X[row[i], column[i]]
-        for j in range(10):
-            total -= gram[i, j] * w[j]
-        out[i] = total
 
 
 @njit(**OPTIONS)
@@ -107,7 +99,7 @@ def _central_point(gram, pull, w, row, column, H, K, work):
     values, point, residual = np.empty(4), np.empty(4), np.empty(10)
     M[:, :] = 0.0
     matrix(w, row, column, W)
-    _residual(gram, pull, w, M, row, column, residual)
+    residual_at(gram, pull, w, M, row, column, residual)
     S[:, :] = 0.0
     for i in range(4):
         S[i, i] = max(1.0, np.sqrt(np.sum(residual * residual)))
@@ -130,11 +122,11 @@ def _central_point(gram, pull, w, row, column, H, K, work):
             return distance
         _scale(L, axes, point, scaling, back)
         product(scaling, True, scaling, M)
-        _hessian(gram, M, row, column, H)
+        hessian(gram, M, row, column, H)
         if not cholesky(H, K, 10):
             return np.inf
         M[:, :] = 0.0
-        _residual(gram, pull, w, M, row, column, residual)
+        residual_at(gram, pull, w, M, row, column, residual)
         target[:, :] = 0.0
         for i in range(4):
             target[i, i] = 1.0 / point[i]
@@ -164,43 +156,6 @@ def _central_point(gram, pull, w, row, column, H, K, work):
     return distance
 
 
-@njit(**OPTIONS)
-def _polished(gram, pull, w, row, column, H, K, work):
-    """Newton steps from close by; H and its factor K are left at the last point."""
-    W, X, L = work[0], work[1], work[2]
-    step, trial = np.empty(10), np.empty(10)
-    for turn in range(POLISH + 1):
-        matrix(w, row, column, W)
-        if not cholesky(W, L, 4):
-            return False
-        invert(L, X)
-        _hessian(gram, X, row, column, H)
-        if not cholesky(H, K, 10):
-            return False
-        if turn == POLISH:
-            return True
-        _residual(gram, pull, w, X, row, column, step)
-        decrement = 0.0
-        for i in range(10):
-            trial[i] = step[i]
-        solve(K, step, 10)
-        size = 0.0
-        for i in range(10):
-            decrement += step[i] * trial[i]
-            for j in range(10):
-                size += w[i] * gram[i, j] * w[j]
-        for i in range(10):
-            trial[i] = w[i] + step[i]
-        if not decrement < np.inf:
-            return False
-        matrix(trial, row, column, W)
-        if not cholesky(W, L, 4) or decrement < CONVERGED * max(1.0, size):
-            return True
-        for i in range(10):
-            w[i] = trial[i]
-    return True
-
-
 def solve_all(grams, pulls) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Minimise `1/2 w^T gram w - pull . w - log det W` for each problem.
 
@@ -223,7 +178,7 @@ def _solve(grams, pulls, row, column, solutions, spreads):
         for i in range(10):
             w[i] = 1.0 if row[i] == column[i] else 0.0
         distance = _central_point(grams[k], pulls[k], w, row, column, H, K, work)
-        if distance < ACCEPTED and _polished(grams[k], pulls[k], w, row, column, H, K, work):
+        if distance < ACCEPTED and newton(grams[k], pulls[k], w, row, column, H, K, POLISH, 0.0):
             converged[k] = True
             for j in range(10):
                 for i in range(10):

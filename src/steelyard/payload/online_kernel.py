@@ -11,10 +11,9 @@ and two damped Newton steps a sample follow its minimum; log det keeps W positiv
 import numpy as np
 from numba import njit
 
-from steelyard.payload.small_matrices import OPTIONS, cholesky, congruence, invert, matrix, solve
+from steelyard.payload.small_matrices import OPTIONS, cholesky, newton, solve
 
 NEWTON_STEPS = 2
-HALVINGS = 40
 TYPICAL, LEARNING = 40.0, 100.0  # largest surprise that teaches what is usual, and samples that it takes
 SAME = 0.1  # m: a first moment moved by less than this times the empty mass is the same payload
 YOUNG, YOUNG_STEPS = 5, 12  # samples after a fresh start that take more Newton steps
@@ -78,50 +77,20 @@ def _times_basis(Y, basis, out):
 
 
 @njit(**OPTIONS)
-def _newton(G, h, Q, w, mass, kappa, row, column, H, L, steps):
-    """Damped Newton steps towards the minimum; H and its factor L are left at the last point. True if they are."""
-    W, X, C, gradient, step, trial = (
-        np.empty((4, 4)),
-        np.empty((4, 4)),
-        np.zeros((4, 4)),
-        np.empty(10),
-        np.empty(10),
-        np.empty(10),
-    )
-    root = np.sqrt(0.5)
-    for turn in range(steps + 1):
-        matrix(w, row, column, W)
-        if not cholesky(W, C, 4):
-            return False
-        invert(C, X)
-        for i in range(10):
-            r, c = row[i], column[i]
-            total = -h[i]
-            for j in range(10):
-                H[i, j] = G[i, j] + Q[i, j] / (mass * mass) + 0.5 * kappa * congruence(X, r, c, row[j], column[j])
-                f = mass if row[j] == column[j] else 0.0
-                total += G[i, j] * w[j] + Q[i, j] * (w[j] - f) / (mass * mass)
-            barrier = (1.0 / mass if r == c else 0.0) - (X[r, c] if r == c else 2 * root * X[r, c])
-            gradient[i] = total + 0.5 * kappa * barrier
-        if not cholesky(H, L, 10):
-            return False
-        if turn == steps:
-            return True
-        for i in range(10):
-            step[i] = -gradient[i]
-        solve(L, step, 10)
-        length = 1.0
-        for _ in range(HALVINGS):
-            for i in range(10):
-                trial[i] = w[i] + length * step[i]
-            matrix(trial, row, column, W)
-            for i in range(4):
-                W[i, i] -= LEAST * mass
-            if cholesky(W, C, 4):
-                for i in range(10):
-                    w[i] = w[i] + (length if length == 1.0 else 0.9 * length) * step[i]
-                break
-            length *= 0.5
+def _follow(G, h, Q, w, mass, kappa, row, column, H, L, steps):
+    """Newton steps towards the minimum; H and its factor L are left at the last point. True if they are."""
+    half = 0.5 * kappa  # the barrier's share of half the cost, which `newton` takes as one
+    gram, pull = np.empty((10, 10)), np.empty(10)
+    for i in range(10):
+        pull[i] = h[i] / half - (1.0 / mass if row[i] == column[i] else 0.0)
+        for j in range(10):
+            near = Q[i, j] / (mass * mass * half)
+            gram[i, j] = G[i, j] / half + near
+            pull[i] += near * mass if row[j] == column[j] else 0.0
+    if not newton(gram, pull, w, row, column, H, L, steps, LEAST * mass):
+        return False
+    H *= half
+    L *= np.sqrt(half)
     return True
 
 
@@ -251,7 +220,7 @@ def advance(
         if state[AGE] == 0:
             _start(w, held, row, column)
         steps = YOUNG_STEPS if state[AGE] < YOUNG else NEWTON_STEPS
-        if not _newton(G, h, Q, w, held, config[KAPPA], row, column, H, L, steps):
+        if not _follow(G, h, Q, w, held, config[KAPPA], row, column, H, L, steps):
             _start(w, held, row, column)
         for i in range(10):
             total = 0.0

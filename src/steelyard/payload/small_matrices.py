@@ -1,4 +1,5 @@
-"""Small symmetric matrices inside Numba kernels: no allocation, no library calls. Importing imports Numba.
+"""Small symmetric matrices inside Numba kernels, without library calls, and Newton steps over them. Importing imports
+Numba.
 
 `row`, `column` (10,) say which entries of a 4 by 4 matrix its triangle lists (`cones.triangle`). Kernels that call
 these are cached by their own file: Numba does not see changes made here until its cache is cleared.
@@ -7,7 +8,10 @@ these are cached by their own file: Numba does not see changes made here until i
 import numpy as np
 from numba import njit
 
+from steelyard.payload.central_path import CONVERGED
+
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+HALVINGS = 40  # of a Newton step
 SWEEPS, DIAGONAL = 20, 1e-32  # of the Jacobi iteration; off-diagonal squares relative to the diagonal that end it
 
 
@@ -118,3 +122,67 @@ def eigen(A, values, axes):
                     axes[k, p], axes[k, q] = c * x - s * y, s * x + c * y
     for i in range(4):
         values[i] = A[i, i]
+
+
+@njit(**OPTIONS)
+def hessian(gram, X, row, column, H):
+    """H of `1/2 w^T gram w - pull . w - log det W` where X is the inverse of W."""
+    for i in range(10):
+        for j in range(i + 1):
+            H[i, j] = gram[i, j] + congruence(X, row[i], column[i], row[j], column[j])
+            H[j, i] = H[i, j]
+
+
+@njit(**OPTIONS)
+def residual_at(gram, pull, w, X, row, column, out):
+    """pull - gram w + triangle(X): minus the gradient where X is the inverse of W."""
+    for i in range(10):
+        total = pull[i] + np.sqrt(1.0 if row[i] == column[i] else 2.0) * X[row[i], column[i]]
+        for j in range(10):
+            total -= gram[i, j] * w[j]
+        out[i] = total
+
+
+@njit(**OPTIONS)
+def newton(gram, pull, w, row, column, H, L, steps, margin):
+    """Damped Newton steps to the minimum of `1/2 w^T gram w - pull . w - log det W`, eigenvalues of W above a margin.
+
+    w (10,) goes in place; H and its factor L (10, 10) are left at the last point. False where they are not.
+    """
+    W, X, C = np.empty((4, 4)), np.empty((4, 4)), np.zeros((4, 4))
+    step, slope, trial = np.empty(10), np.empty(10), np.empty(10)
+    for turn in range(steps + 1):
+        matrix(w, row, column, W)
+        if not cholesky(W, C, 4):
+            return False
+        invert(C, X)
+        hessian(gram, X, row, column, H)
+        if not cholesky(H, L, 10):
+            return False
+        if turn == steps:
+            return True
+        residual_at(gram, pull, w, X, row, column, slope)
+        step[:] = slope
+        solve(L, step, 10)
+        decrement, size = 0.0, 0.0
+        for i in range(10):
+            decrement += step[i] * slope[i]
+            for j in range(10):
+                size += w[i] * gram[i, j] * w[j]
+        if not decrement < np.inf:
+            return False
+        if decrement < CONVERGED * max(1.0, size):
+            return True
+        length = 1.0
+        for _ in range(HALVINGS):
+            for i in range(10):
+                trial[i] = w[i] + length * step[i]
+            matrix(trial, row, column, W)
+            for i in range(4):
+                W[i, i] -= margin
+            if cholesky(W, C, 4):
+                for i in range(10):
+                    w[i] = w[i] + (length if length == 1.0 else 0.9 * length) * step[i]
+                break
+            length *= 0.5
+    return True
