@@ -270,12 +270,12 @@ def _joint(reader: Reader, element: Element, part: int | None, joints) -> Sketch
     stated = _limits(reader, limit, f"{label} > limit", given)
     placed = None
     if kind:
-        properties = _properties(reader, element, label)
-        placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), np.eye(3), np.zeros(3))
-        if KINDS[kind].has_axis:
-            placed = replace(placed, **properties)
-        if placed.nv == 1:
-            placed = replace(placed, **_mimicked(reader, element, label), **_bounds(stated, given))
+        fields = _properties(reader, element, label)
+        if not KINDS[kind].has_axis:
+            fields = {}
+        if KINDS[kind].nq == 1:
+            fields |= _mimicked(reader, element, label) | _bounds(stated, given)
+        placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), np.eye(3), np.zeros(3), **fields)
     return SketchJoint(
         name,
         reader.place(element, label),
