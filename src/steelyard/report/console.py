@@ -9,6 +9,7 @@ from rich.text import Text
 
 from steelyard.report.certificates import active_constraints
 from steelyard.report.document import Cell, Sheet, View
+from steelyard.report.model_validation import ModelValidation
 from steelyard.report.numbers import number, percent
 from steelyard.report.torques import error_sheet
 
@@ -38,6 +39,12 @@ def view_overview(view: View) -> Group:
         if not sheet.folded:
             lines += [Text(), rich_table(sheet)]
     return Group(*lines, *_files(view.summary))
+
+
+def validation_overview(found: ModelValidation) -> Group:
+    """What `steelyard validate` prints."""
+    words = [Text(f"- {each.message}") for each in found.findings]
+    return Group(Text(found.headline, style="bold"), *words, Text(), rich_table(found.table()))
 
 
 def verdict_lines(verdict: dict) -> Iterator[Text]:

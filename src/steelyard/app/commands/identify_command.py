@@ -1,5 +1,6 @@
 """`steelyard identify`: model and logs in, identified model and report out; `steelyard demo`: the same on a robot."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 from steelyard.app.commands.fleet_command import ask, show_fleet
 from steelyard.app.options import IdentifyOptions, Json, Model, Quiet, WorkOptions
-from steelyard.app.terminal import DONE, FINDINGS, console, progress_bar, refusals, show_json, subcommand
+from steelyard.app.terminal import console, finish, progress_bar, refusals, subcommand
 from steelyard.errors import OptionError
 
 
@@ -68,7 +69,7 @@ def demo(
     as_json: Json = False,
     quiet: Quiet = False,
 ):
-    """Identify a PUMA 560 whose given model is wrong, from a motion recorded in MuJoCo."""
+    """Identify a PUMA 560 whose nominal model is wrong, from a motion recorded in MuJoCo."""
     with refusals(), progress_bar(silent=quiet or as_json) as progress:
         from steelyard.app.demo_job import demo as run_demo
 
@@ -82,13 +83,10 @@ def demo(
 
 def show_summary(found: dict, *, as_json: bool, quiet: bool, links: bool = True):
     """Print the summary of an identification, and end with the exit status it deserves."""
-    if as_json:
-        show_json(found)
-    elif not quiet:
-        from steelyard.report import overview
+    from steelyard.report import overview
 
-        console().print(overview(found, links=links))
-    raise typer.Exit(FINDINGS if found["verdict"]["reasons"] else DONE)
+    shown = partial(overview, found, links=links)
+    finish(found, shown, as_json=as_json, quiet=quiet, findings=found["verdict"]["reasons"])
 
 
 def require_one_source(logs: list[Path] | None, many: str | None, work: WorkOptions) -> None:
