@@ -307,7 +307,7 @@ def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
     return np.full(3, np.nan)
 
 
-def _properties(reader: Reader, joint: Element, label: str) -> dict[str, float]:
+def _properties(reader: Reader, joint: Element, label: str) -> dict[str, Any]:
     """Fields of a joint that `<dynamics>` states."""
     dynamics = joint.find("dynamics")
     if dynamics is None:
@@ -339,7 +339,7 @@ def _limits(reader: Reader, limit: Element | None, label: str, given: str | None
     }
 
 
-def _bounds(stated: dict[str, float], given: str | None) -> dict[str, float]:
+def _bounds(stated: dict[str, float], given: str | None) -> dict[str, Any]:
     """Limits of a `Joint`, infinite where the file states none.
 
     A bound that is missing is 0, as the format says. A range without width, and a speed or an effort of nothing, are
