@@ -69,7 +69,7 @@ def demo(
     as_json: Json = False,
     quiet: Quiet = False,
 ):
-    """Identify a PUMA 560 whose given model is wrong, from a motion recorded in MuJoCo."""
+    """Identify a PUMA 560 whose nominal model is wrong, from a motion recorded in MuJoCo."""
     with refusals(), progress_bar(silent=quiet or as_json) as progress:
         from steelyard.app.demo_job import demo as run_demo
 
