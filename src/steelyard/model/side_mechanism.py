@@ -18,10 +18,10 @@ def rest_poses(robot: Robot):
     """World poses of all joint frames at zero coordinates.
 
     Args:
-        robot: the robot.
+        robot: with the joints, parents before children.
 
     Returns:
-        R (nj, 3, 3), p (nj, 3) in m.
+        Rotations (nj, 3, 3) and positions (nj, 3), m.
     """
     R, p = np.zeros((robot.nj, 3, 3)), np.zeros((robot.nj, 3))
     for i, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
