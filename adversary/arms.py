@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 ARM, LEG, FLYER = "arm", "leg", "flyer"
-WRONG = 0.4  # spread of the logarithm of masses and lengths of the given model around the true ones
+WRONG = 0.4  # spread of the logarithm of masses and lengths of the nominal model around the true ones
 
 
 @dataclass(frozen=True, eq=False)

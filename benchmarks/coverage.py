@@ -1,6 +1,6 @@
 """How often nominal 95 % intervals hold the truth: 500 simulated repetitions of a PUMA 560's motion, torque noise 2 %.
 
-Noise is white or correlated between neighbouring samples (AR(1), 250 Hz); the given model is wrong by tens of percent.
+Noise is white or correlated between neighbouring samples (AR(1), 250 Hz); the model is wrong by tens of percent.
 `base`: every base parameter; `full`: parameters of the constrained fit that are labelled data-determined. `naive` takes
 samples as independent, `percentile` is the plain bootstrap of constrained fits for the same parameters as `full`.
 """

@@ -42,7 +42,7 @@ KEPT = 100  # Hz: samples of a filtered log that are used; all would say the sam
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """An arm, the given model of it, and the motion to judge by."""
+    """An arm, the nominal model of it, and the motion to judge by."""
 
     truth: sy.Robot
     given: sy.Robot

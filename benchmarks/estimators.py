@@ -1,6 +1,6 @@
 """Held-out torque error, in per cent, of every estimator on simulated logs with one fault each and on measured logs.
 
-Simulated: a PUMA 560 whose given model is 30 % too heavy and knows no friction; errors are against exact torques of
+Simulated: a PUMA 560 whose nominal model is 30 % too heavy and knows no friction; errors are against exact torques of
 another motion. Measured: blocked cross-validation (three blocks; KUKA: three runs), errors against filtered torques.
 `python -m benchmarks.estimators` writes the table into `docs/how_to_choose.md`; measured logs that are absent are left
 out. No reference was logged there: motion filtered at half the cutoff stands for it.

@@ -1,11 +1,11 @@
 """Mistakes made with logs of simulated arms: what `inspect` names, and torque error of the identified model on a motion
 of its own, from the clean log, from the log with the mistake, and with the option that the finding gives.
 
-The given model is wrong by tens of percent (`demo.mistaken`). Fatal mistakes are accepted to see what they cost. Errors
-with an option are RMS over draws of the noise, clean ones over the same; beside them stands what the log still tells
-(`fault_bounds`), as far as a mistake loses something. A robot whose zero is off reads the motion that judges it alike;
-`at true positions` is the same model for a robot that was put right. `python -m benchmarks.faults` prints the table of
-docs/evidence/log_faults.md.
+The nominal model is wrong by tens of percent (`demo.mistaken`). Fatal mistakes are accepted to see what they cost.
+Errors with an option are RMS over draws of the noise, clean ones over the same; beside them stands what the log still
+tells (`fault_bounds`), as far as a mistake loses something. A robot whose zero is off reads the motion that judges it
+alike; `at true positions` is the same model for a robot that was put right. `python -m benchmarks.faults` prints the
+table of docs/evidence/log_faults.md.
 """
 
 import re
@@ -142,7 +142,7 @@ def _column(x, joint: int, column) -> np.ndarray:
 
 
 class Bench:
-    """One arm: truth, given model, clean log, and a motion to judge by."""
+    """One arm: truth, nominal model, clean log, and a motion to judge by."""
 
     def __init__(self, name: str, folder: Path):
         self.truth, self.folder = arm(name, folder), folder

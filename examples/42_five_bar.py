@@ -47,7 +47,7 @@ def main():
     wrong = robot.with_inertias(robot.inertias * np.array([[1.5], [0.6], [1.3], [0.7]]))
     estimate = sy.fit.consistent(sy.accumulate(wrong, log, friction=()))
     before, after = sy.validate(wrong, log).relative_error, sy.validate(estimate, log).relative_error
-    print(f"torque error from the given model {before:.1%}, identified from two motors {after:.1%}")
+    print(f"torque error from the nominal model {before:.1%}, identified from two motors {after:.1%}")
 
     try:
         sy.closed_loop.independent(robot, actuated=["joint1"])

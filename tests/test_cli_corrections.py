@@ -40,7 +40,7 @@ def clipped(tau):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """True arm, a given model of it, and logs with mistakes."""
+    """True arm, a nominal model of it, and logs with mistakes."""
     folder = tmp_path_factory.mktemp("corrections")
     truth, given = write_model(folder / "truth.urdf"), write_model(folder / "arm.urdf", mass=3.2, forearm=2.5)
     loaded = folder / "loaded.urdf"
@@ -76,7 +76,7 @@ def test_drive_gains_with_a_known_load(folder):
 
 def test_drive_gains_by_the_given_model(folder):
     found = identified(folder / "arm.urdf", folder / "amperes.csv", "--drive-gains")
-    assert "given model's masses" in noted(found, "Drive gains") and error(found) < 0.05
+    assert "nominal model's masses" in noted(found, "Drive gains") and error(found) < 0.05
 
 
 def test_a_load_without_gains_or_without_a_number_is_refused(folder):

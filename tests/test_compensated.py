@@ -46,7 +46,7 @@ def test_gravity_of_the_model_that_a_controller_uses(tmp_path):
         np.testing.assert_allclose(found.tau, tau, atol=1e-10)
         assert str(used) in found.notes[-1]
     other = corrected(given, recorded, Corrections(gravity_compensated=True))
-    assert np.abs(other.tau - tau).max() > 2  # the given model is another
+    assert np.abs(other.tau - tau).max() > 2  # the nominal model is another
 
 
 def test_joints_are_met_by_name(tmp_path):

@@ -23,7 +23,7 @@ def done(tmp_path_factory):
 def test_it_ends_well_and_says_so(done):
     folder, result = done
     assert result.exit_code == 0, result.output
-    for words in ("true", "given", "identified", "Identifiable combinations", "Better: held-out torque error"):
+    for words in ("true", "nominal", "identified", "Identifiable combinations", "Better: held-out torque error"):
         assert words in result.stdout
     written = {path.name for path in folder.iterdir()}
     assert written == {

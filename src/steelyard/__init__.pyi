@@ -147,7 +147,7 @@ def identify(
         folders: Folder outside the model's own whose files it may name. See other files.
         validation: Share of every log held out. At its end, in blocks; the first moments of it, which share a filter or
             slow errors with what was fitted, are in neither part.
-        weight: Weight of the given model as prior. It decides what the data leaves open.
+        weight: Weight of the nominal model as prior. It decides what the data leaves open.
         reversal_weight: Weight of samples where a joint stands still; 1: as any other.
         regularizer: Distance to the prior: pullback, entropic or euclidean.
         within: Where mass can be: inside the geometry of its link, or anywhere (consistent). `geometry` holds the mass

@@ -95,12 +95,12 @@ class Corrections:
         commands=READS,
     )
     gravity_compensated: bool = option(
-        False, "Torques lack gravity: add that of the given model.", scope=LOG, commands=READS
+        False, "Torques lack gravity: add that of the nominal model.", scope=LOG, commands=READS
     )
     gravity_model: str | None = option(
         None,
         "Torques lack the gravity of this model, the controller's: add it.",
-        more="Its joints are met by name; gravity points as in the given model.",
+        more="Its joints are met by name; gravity points as in the nominal model.",
         metavar="MODEL",
         scope=LOG,
         commands=READS,
@@ -300,7 +300,7 @@ class Job:
     )
     weight: float = option(
         1.0,
-        "Weight of the given model as prior.",
+        "Weight of the nominal model as prior.",
         more="It decides what the data leaves open.",
         metavar="W",
         commands=FITS,

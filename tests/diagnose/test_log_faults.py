@@ -89,7 +89,7 @@ def test_gravity_taken_off_the_torques(name):
 
 @pytest.mark.parametrize(("name", "share"), [("panda", 0.9), ("ur10", 0.8), ("ur10", 1.2)])
 def test_gravity_of_a_third_model_taken_off_the_torques(name, share):
-    """Neither the given model's nor all of it: only that model undoes it, and the given one's would mislead."""
+    """Neither the nominal model's nor all of it: only that model undoes it, and the given one's would mislead."""
     robot, log = arm(name), recorded(name)
     still = np.zeros_like(log.q)
     held = sy.inverse_dynamics(robot.with_inertias(share * robot.inertias), log.q, still, still)
@@ -103,7 +103,7 @@ def test_gravity_of_a_third_model_taken_off_the_torques(name, share):
     ("name", "common_error", "error", "worst"), [("panda", 0.02, 0.005, 0.1), ("puma560", 0.1, 0.01, 0.3)]
 )
 def test_motor_currents(name, common_error, error, worst):
-    """Gains relative to each other come from the motion, their common factor from the given model. One wrist shows
+    """Gains relative to each other come from the motion, their common factor from the nominal model. One wrist shows
     little but friction and noise: the last joint's scatters by 4 % (Panda)."""
     log = recorded(name)
     gains = np.geomspace(5.0, 40.0, log.nv)

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from steelyard.model import Joint, multi_dof_pose, planar_subspace, revolute_subspace, twist_pose_coefficients
+from steelyard.model import (
+    KINDS,
+    Joint,
+    displaced,
+    multi_dof_pose,
+    planar_subspace,
+    revolute_subspace,
+    twist_pose_coefficients,
+)
 from steelyard.model.joint import prismatic_subspace, spherical_subspace
 from steelyard.spatial import skew
 
@@ -83,3 +91,25 @@ def test_a_plane_has_its_normal_on_the_right_side(normal):
     expected = placed(TURN, PLACE) @ placed(np.eye(3), q[0] * x + q[1] * y) @ pose(np.r_[0, 0, 0, q[2] * turn])
     np.testing.assert_allclose(R, expected[:3, :3], atol=1e-8)
     np.testing.assert_allclose(p, expected[:3, 3], atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_velocities_of_every_kind_are_twists_in_child_axes(kind):
+    """Displaced by a small motion, the child has moved by the exponential of its twist."""
+    features = KINDS[kind]
+    joint = Joint(kind, kind, features.subspace(AXIS, ANCHOR), TURN, PLACE)
+    assert (joint.nq, joint.nv) == (features.nq, joint.subspace.shape[1])
+    rng = np.random.default_rng(3)
+    q, v = rng.normal(size=joint.nq), rng.normal(size=joint.nv)
+    if features.quaternion:
+        q[-4:] /= np.linalg.norm(q[-4:])
+
+    def at(q):
+        if joint.nv > 1:
+            return placed(*multi_dof_pose(joint, q))
+        terms = np.array([1.0, q[0], np.sin(q[0]), np.cos(q[0])])
+        return placed(*(np.tensordot(terms, x, 1) for x in twist_pose_coefficients(joint)))
+
+    step = 1e-5
+    moved = np.linalg.inv(at(q)) @ at(displaced(joint, q, step * v))
+    np.testing.assert_allclose(moved, pose(step * joint.subspace @ v), atol=1e-8)

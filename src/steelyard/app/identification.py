@@ -125,7 +125,7 @@ def _write(result: Result, stage: Path, out) -> dict:
 
 
 def _folders(result: Result) -> tuple[Path, ...]:
-    """Folders of the files that the given model names, and a copy of it."""
+    """Folders of the files that the nominal model names, and a copy of it."""
     return () if result.prior.source is None else result.prior.source.folders
 
 

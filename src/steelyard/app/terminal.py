@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -87,6 +87,26 @@ def show_json(found: dict) -> None:
     except UnicodeEncodeError:
         text = json.dumps(found, indent=1)
     typer.echo(text)
+
+
+def finish(
+    found: dict, shown: Callable[[], Any], *, as_json: bool = False, quiet: bool = False, findings: object = False
+) -> NoReturn:
+    """Print what a subcommand found, and end with the exit status it deserves.
+
+    Args:
+        found: of which the JSON is made.
+        shown: called for what people read: text, or what Rich prints.
+        as_json: print JSON instead.
+        quiet: print nothing but that.
+        findings: true for status 1.
+    """
+    if as_json:
+        show_json(found)
+    elif not quiet:
+        text = shown()
+        typer.echo(text) if isinstance(text, str) else console().print(text)
+    raise typer.Exit(FINDINGS if findings else DONE)
 
 
 def console() -> "Console":

@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.calibration.axis_errors import AxisDirections, axis_columns
 from steelyard.dynamics import effect_column, regressor
 from steelyard.identifiable import regression_basis
-from steelyard.model import Robot
+from steelyard.model import Robot, rest_poses
 from steelyard.spatial import adjoint
 from steelyard.terms import ParameterLayout
 
@@ -118,7 +118,7 @@ def _moves_of_the_base(robot: Robot, directions: AxisDirections, hidden) -> np.n
     """Combinations (d, b) among the hidden ones that move every axis as one body, by a shift or about gravity."""
     down = robot.gravity / (np.linalg.norm(robot.gravity) or 1.0)
     moves = np.column_stack([np.eye(6)[:, :3], np.concatenate([np.zeros(3), down])])
-    R, p = _frames_at_zero(robot)
+    R, p = rest_poses(robot)
     eta = np.linalg.inv(adjoint(R, p)) @ moves  # (nj, 6, 4) in child axes
     bodily = [np.linalg.pinv(directions.vectors[rows].T) @ eta[j] for j, rows in _rows_of_joints(directions)]
     z = np.concatenate(bodily) / directions.deviation[:, None]
@@ -130,12 +130,3 @@ def _moves_of_the_base(robot: Robot, directions: AxisDirections, hidden) -> np.n
 
 def _rows_of_joints(directions: AxisDirections):
     return [(j, np.flatnonzero(directions.joint == j)) for j in dict.fromkeys(directions.joint.tolist())]
-
-
-def _frames_at_zero(robot: Robot):
-    """World poses of all joints' children at zero displacement: R (nj, 3, 3), p (nj, 3)."""
-    R, p = np.zeros((robot.nj, 3, 3)), np.zeros((robot.nj, 3))
-    for j, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
-        above, base = (np.eye(3), np.zeros(3)) if parent < 0 else (R[parent], p[parent])
-        R[j], p[j] = above @ joint.rotation, base + above @ joint.position
-    return R, p

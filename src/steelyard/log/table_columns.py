@@ -124,14 +124,14 @@ def _understood(stated: list[tuple[str, str | None]], known: Iterable[str]):
     bare = [_undecorated(name, unit) for name, unit in stated]
     readings = [(each, _read_as(each, style)) for each in (stated, bare) for style in (_prefixed, _suffixed)]
 
-    def worth(reading):
+    def score(reading):
         found = [hit for hit in reading[1] if hit]
         joints = {joint for key, joint in found if key != "t"}
         if reading[0] is bare and (len(set(found)) < len(found) or ("" in joints and len(joints) > 1)):
             return (-1,)  # two signals became one, or one lost its name: the words told them apart
         return sum(joint in expected for _, joint in found), len(found), len({key for key, _ in found}), -len(joints)
 
-    return max(readings, key=worth)  # the first of equals: as it is written, prefix
+    return max(readings, key=score)  # the first of equals: as it is written, prefix
 
 
 def _read_as(stated, style) -> list[tuple[str, str] | None]:

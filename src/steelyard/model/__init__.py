@@ -38,6 +38,7 @@ from steelyard.model.robot import WORLD, Link, Robot, Source, with_moved_axes
 from steelyard.model.rotor import Rotor
 from steelyard.model.side import read_known, read_side, side_path, write_side
 from steelyard.model.side_known import Known
+from steelyard.model.side_mechanism import rest_poses
 from steelyard.model.sketch import Inertial, Part, Place, Shape, Sketch
 from steelyard.model.write_back import format_of, save
 
@@ -87,6 +88,7 @@ __all__ = [
     "read_known",
     "read_side",
     "read_sketch",
+    "rest_poses",
     "resting_position",
     "revolute_subspace",
     "save",

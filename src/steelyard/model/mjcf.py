@@ -1,5 +1,6 @@
 """MJCF reading through MuJoCo's own compiler, so that every default means what MuJoCo means."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,11 +32,18 @@ def loops(m, robot: Robot) -> tuple[Loop, ...]:
 
 def actuated_joints(m, robot: Robot) -> tuple[str, ...]:
     """Joints that an actuator of the file drives directly, in the order of the robot's joints."""
+    driven = {joint_name(m, joint) for _, joint in direct_drives(m)}
+    return tuple(name for name in robot.joint_names if name in driven)
+
+
+def direct_drives(m) -> Iterator[tuple[int, int]]:
+    """Actuators that drive a joint directly, with that joint."""
     import mujoco
 
     direct = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-    driven = {joint_name(m, int(m.actuator_trnid[k, 0])) for k in range(m.nu) if int(m.actuator_trntype[k]) in direct}
-    return tuple(name for name in robot.joint_names if name in driven)
+    for actuator in range(m.nu):
+        if int(m.actuator_trntype[actuator]) in direct:
+            yield actuator, int(m.actuator_trnid[actuator, 0])
 
 
 def _loop(m, robot: Robot, k: int) -> Loop:

@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import solids
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.mjcf import body_name, compiled_rotation, joint_type
+from steelyard.model.mjcf import body_name, compiled_rotation, direct_drives, joint_name, joint_type
 from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
 from steelyard.model.sketch import FILE_RULES, Fault, Inertial, Part, Place, Reader, Shape, Sketch, SketchJoint
@@ -112,7 +112,7 @@ def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[Ske
     found = []
     for joint in range(m.njnt):
         body = int(m.jnt_bodyid[joint])
-        name = m.joint(joint).name or f"{parts[body - 1].name}_joint{joint - m.body_jntadr[body]}"
+        name = joint_name(m, joint)
         place = places.get(name, replace(parts[body - 1].place, element=f"joint '{name}'"))
         kind = joint_type(m, joint)
         limits = {}
@@ -135,13 +135,8 @@ def _actuated(m) -> tuple[dict[int, float], dict[int, float]]:
 
     gears: dict[int, float] = {}
     forces: dict[int, float] = {}
-    for actuator in range(m.nu):
-        if mujoco.mjtTrn(m.actuator_trntype[actuator]) not in (
-            mujoco.mjtTrn.mjTRN_JOINT,
-            mujoco.mjtTrn.mjTRN_JOINTINPARENT,
-        ):
-            continue
-        joint, gear = int(m.actuator_trnid[actuator, 0]), abs(float(m.actuator_gear[actuator, 0]))
+    for actuator, joint in direct_drives(m):
+        gear = abs(float(m.actuator_gear[actuator, 0]))
         gears[joint] = max(gear, gears.get(joint, 0.0))
         if m.actuator_forcelimited[actuator]:
             forces[joint] = max(forces.get(joint, 0.0), gear * float(m.actuator_forcerange[actuator, 1]))

@@ -270,12 +270,12 @@ def _joint(reader: Reader, element: Element, part: int | None, joints) -> Sketch
     stated = _limits(reader, limit, f"{label} > limit", given)
     placed = None
     if kind:
-        properties = _properties(reader, element, label)
-        placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), np.eye(3), np.zeros(3))
-        if KINDS[kind].has_axis:
-            placed = replace(placed, **properties)
-        if placed.nv == 1:
-            placed = replace(placed, **_mimicked(reader, element, label), **_bounds(stated, given))
+        fields = _properties(reader, element, label)
+        if not KINDS[kind].has_axis:
+            fields = {}
+        if KINDS[kind].nq == 1:
+            fields |= _mimicked(reader, element, label) | _bounds(stated, given)
+        placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), np.eye(3), np.zeros(3), **fields)
     return SketchJoint(
         name,
         reader.place(element, label),
@@ -307,7 +307,7 @@ def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
     return np.full(3, np.nan)
 
 
-def _properties(reader: Reader, joint: Element, label: str) -> dict[str, float]:
+def _properties(reader: Reader, joint: Element, label: str) -> dict[str, Any]:
     """Fields of a joint that `<dynamics>` states."""
     dynamics = joint.find("dynamics")
     if dynamics is None:
@@ -339,7 +339,7 @@ def _limits(reader: Reader, limit: Element | None, label: str, given: str | None
     }
 
 
-def _bounds(stated: dict[str, float], given: str | None) -> dict[str, float]:
+def _bounds(stated: dict[str, float], given: str | None) -> dict[str, Any]:
     """Limits of a `Joint`, infinite where the file states none.
 
     A bound that is missing is 0, as the format says. A range without width, and a speed or an effort of nothing, are

@@ -18,7 +18,7 @@ from steelyard.log import Finding, fatal
 from steelyard.payload.gravity_strength import Strength, refutation
 from steelyard.payload.motion_consistency import streamed
 from steelyard.payload.motion_signals import roughness
-from steelyard.payload.outlying_stretches import adds_up, spans, strays
+from steelyard.payload.outlying_stretches import has_outlying_window, outlying_samples, stretches_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import plain_fit, solve
@@ -236,20 +236,20 @@ def _adds_up(log, theta, offset, noise) -> bool:
     """Whether residuals of a stream, each within noise, add up to more than noise does."""
     if not streamed(log) or not (noise > 0).all():
         return False
-    return adds_up(unexplained_wrench(log, theta, offset) / np.repeat(noise, 3))
+    return has_outlying_window(unexplained_wrench(log, theta, offset) / np.repeat(noise, 3))
 
 
 def _stretches(log, bias, noise, single=True):
     """Stretches of time in which the wrench is another one."""
-    stray = strays(log, bias, single=single)
-    if not stray.any():
+    outlying = outlying_samples(log, bias, single=single)
+    if not outlying.any():
         return None
-    theta, offset = plain_fit(log[~stray], bias)
-    left = misfit_share(log[~stray], theta, offset, noise=noise)
+    theta, offset = plain_fit(log[~outlying], bias)
+    left = misfit_share(log[~outlying], theta, offset, noise=noise)
     moves = abs(plain_fit(log, bias)[0][0] / theta[0] - 1) if theta[0] else 0.0
-    expected = (wrench_regressor(log[stray]) @ theta)[:, :3]
-    felt = np.sum(expected * (log.wrench[stray, :3] - offset[:3])) / max(float(np.sum(expected**2)), 1e-24)
-    stretches = spans(stray)
+    expected = (wrench_regressor(log[outlying]) @ theta)[:, :3]
+    felt = np.sum(expected * (log.wrench[outlying, :3] - offset[:3])) / max(float(np.sum(expected**2)), 1e-24)
+    stretches = stretches_of(outlying)
     longest = sorted(sorted(stretches, key=lambda span: span[0] - span[1])[:3])
     times = ", ".join(f"{log.t[first]:.4g} to {log.t[last]:.4g} s" for first, last in longest)
     more = f" and {len(stretches) - 3} more stretches" if len(stretches) > 3 else ""
@@ -257,7 +257,8 @@ def _stretches(log, bias, noise, single=True):
         "nothing is held there: was it dropped, or not yet picked up" if abs(felt) < GONE else "did something touch it"
     )
     words = (
-        f"in {100 * np.mean(stray):.2g} % of the samples (t = {times}{more}) the wrench is not this payload's; {what}? "
+        f"in {100 * np.mean(outlying):.2g} % of the samples (t = {times}{more}) the wrench is not this payload's; "
+        f"{what}? "
         "Leave them out."
     )
     return Cause(words, left, moves)

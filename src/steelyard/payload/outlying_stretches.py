@@ -1,7 +1,7 @@
 """Stretches of time that the payload of the other samples does not explain: a contact, a drop, a late pick-up.
 
-Least trimmed squares believe the samples that fit best. A sample strays where its own residual is too large for them,
-and a stretch of a stream where its residuals, each within noise, add up.
+Least trimmed squares believe the samples that fit best. A sample is an outlier where its own residual is too large for
+them, and a stretch of a stream where its residuals, each within noise, add up.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ KEPT = 0.6  # of the samples, which trimmed least squares believe
 TRIMMED = (
     0.627  # mean square of the smallest 60 % of normal samples of six components (chi-square of 8 at their quantile)
 )
-JOINED = 5  # samples between strays that belong to one stretch
+JOINED = 5  # samples between outliers that belong to one stretch
 FEWEST = 6  # samples that a fit of a part needs
 SHORTEST = 4  # samples of a window whose residuals are added
 ENDS = 20  # samples at either end of a stream, where motion filters err most
@@ -27,7 +27,7 @@ MEDIAN = 5.348  # of chi-square of six degrees of freedom
 LOOKED_FOR = 40.0  # the same sum without trimming, from which stretches are looked for: right logs come to no more
 
 
-def strays(log: WrenchLog, bias: bool = False, *, single: bool = True) -> np.ndarray:
+def outlying_samples(log: WrenchLog, bias: bool = False, *, single: bool = True) -> np.ndarray:
     """(n,) whether samples belong to stretches that the payload of the others does not explain; none where that would
     be most of them, or the log is too short to tell. bias: a constant wrench is fitted beside; single: whether one
     sample can be enough, as it is at the ends of smoothed motion."""
@@ -38,24 +38,24 @@ def strays(log: WrenchLog, bias: bool = False, *, single: bool = True) -> np.nda
     starts = [np.arange(n), *(np.arange(k * third, (k + 1) * third) for k in range(3))]
     tried = [_trimmed(log, bias, start) for start in starts]
     residual = min(tried, key=lambda each: each[0])[1]
-    stray = single & (np.sum(residual**2, axis=1) > THRESHOLDS.stray)
+    outlying = single & (np.sum(residual**2, axis=1) > THRESHOLDS.outlier)
     if streamed(log):
-        stray |= _windows(residual)
-    if not stray.any() or np.mean(stray) > 1 - KEPT:
+        outlying |= _windows(residual)
+    if not outlying.any() or np.mean(outlying) > 1 - KEPT:
         return none
-    for first, last in spans(stray):
-        stray[first : last + 1] = True
-    return stray
+    for first, last in stretches_of(outlying):
+        outlying[first : last + 1] = True
+    return outlying
 
 
-def adds_up(residual) -> bool:
+def has_outlying_window(residual) -> bool:
     """Whether some window of residuals (n, 6) of a stream, in deviations, is worth the search for stretches."""
     return any(ratio.max() > LOOKED_FOR for _, ratio in _sums(residual))
 
 
-def spans(stray) -> list[tuple[int, int]]:
-    """First and last sample of stretches of strays."""
-    at = np.flatnonzero(stray)
+def stretches_of(outlying) -> list[tuple[int, int]]:
+    """First and last sample of stretches of outliers."""
+    at = np.flatnonzero(outlying)
     edges = np.flatnonzero(np.diff(at) > JOINED)
     return [(int(part[0]), int(part[-1])) for part in np.split(at, edges + 1)]
 
@@ -78,16 +78,16 @@ def _trimmed(log, bias, start):
 def _windows(residual) -> np.ndarray:
     """(n,) samples of windows whose residuals add up: the worst one, and so on beside those taken."""
     total = _total(residual)
-    stray, sums = np.zeros(len(residual), dtype=bool), list(_sums(residual))
+    outlying, sums = np.zeros(len(residual), dtype=bool), list(_sums(residual))
     while sums:
         size, ratio = max(sums, key=lambda each: each[1].max())
         if ratio.max() < THRESHOLDS.stretch:
             break
         first, last = _edges(total, int(ratio.argmax()) + ENDS, size)
-        stray[first:last] = True
+        outlying[first:last] = True
         for size_of, ratio_of in sums:
             ratio_of[max(0, first - size_of + 1 - ENDS) : max(0, last - ENDS)] = 0.0
-    return stray
+    return outlying
 
 
 def _edges(total, first: int, size: int) -> tuple[int, int]:

@@ -52,7 +52,7 @@ class Thresholds:
     """The same of angular velocity, where they leave up to 0.10."""
     gravity_refuted: float = 16.0
     """Squared deviations that refute a strength of gravity; right logs come to 12."""
-    stray: float = 36.0
+    outlier: float = 36.0
     """Squared residual of six components, in deviations, of a sample that is not this payload's: 3e-6 of normal
     samples."""
     stretch: float = 80.0

@@ -80,14 +80,14 @@ def load_word(word: str) -> tuple[str, float, str]:
 
 
 def _gains(robot: Robot, logs: Sequence[Log], loads, columns: Mapping) -> tuple[np.ndarray, list[str]]:
-    """(nv,) N m per unit of the drives, and notes. Without loads the given model says the common scale."""
+    """(nv,) N m per unit of the drives, and notes. Without loads the nominal model says the common scale."""
     info = accumulate(robot, logs, **columns)
     if loads:
         found = drive_gains(info, loads=[Load(accumulate(robot, log, **columns), link, kg) for link, kg, log in loads])
         source = "the scale is that of the known loads"
     else:
         found = gains_by_model(info)
-        source = "their common scale is that of the given model's masses; give --load to have it measured"
+        source = "their common scale is that of the nominal model's masses; give --load to have it measured"
     text = ", ".join(f"{name} {gain:.4g}" for name, gain in zip(found.joint_names, found.gains, strict=True))
     guessed = [name for name, x in zip(found.joint_names, found.deviation, strict=True) if not np.isfinite(x)]
     notes = [f"Drive gains, N m per unit: {text}; {source}."]

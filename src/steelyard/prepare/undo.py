@@ -46,7 +46,9 @@ def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:
     late = delays_of(log, [word for word in corrections.delay if word != AUTO])
     log = shifted(log, late) if late.any() else log
     if corrections.gravity_compensated and corrections.gravity_model is not None:
-        raise OptionError("Either the given model's gravity was taken off the torques or another's: name one of them.")
+        raise OptionError(
+            "Either the nominal model's gravity was taken off the torques or another's: name one of them."
+        )
     if corrections.gravity_compensated:
         if robot is None:
             raise OptionError("Adding gravity to torques takes the model of the robot.")
@@ -169,9 +171,9 @@ def _require_positions(log: Log, word: str) -> None:
 
 
 def with_gravity(robot: Robot, log: Log) -> Log:
-    """The log with the gravity torque of the given model added, which its controller had taken off. It remembers which
-    torques were clipped before. Raises OptionError for a robot without gravity."""
-    return _added(log, _gravity(robot, log.q, "the given model"), "the given model")
+    """The log with the gravity torque of the nominal model added, which its controller had taken off. It remembers
+    which torques were clipped before. Raises OptionError for a robot without gravity."""
+    return _added(log, _gravity(robot, log.q, "the nominal model"), "the nominal model")
 
 
 def with_gravity_of(path: str, robot: Robot | None, log: Log) -> Log:

@@ -25,7 +25,7 @@ from steelyard.report.torques import error_quantiles
 from steelyard.report.vector import save
 
 if TYPE_CHECKING:
-    from steelyard.report.console import overview, rich_table, view_overview
+    from steelyard.report.console import overview, rich_table, validation_overview, view_overview
     from steelyard.report.log_health import health_overview, write_health_page
     from steelyard.report.truth import truth_tables
 
@@ -37,6 +37,7 @@ __getattr__ = lazy(
         "overview": "console",
         "rich_table": "console",
         "truth_tables": "truth",
+        "validation_overview": "console",
         "view_overview": "console",
         "write_health_page": "log_health",
     },
@@ -96,6 +97,7 @@ __all__ = [
     "text",
     "truth_tables",
     "validate_models",
+    "validation_overview",
     "view_of",
     "view_overview",
     "write",

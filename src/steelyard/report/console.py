@@ -11,6 +11,7 @@ from rich.text import Text
 
 from steelyard.report.certificates import active_constraints
 from steelyard.report.document import Cell, Sheet, View
+from steelyard.report.model_validation import ModelValidation
 from steelyard.report.numbers import DASH, number, percent, plural, plus_minus, unit
 from steelyard.report.torques import error_sheet
 from steelyard.terms import TERMS
@@ -45,6 +46,12 @@ def view_overview(view: View) -> Group:
         if not sheet.folded:
             lines += [Text(), rich_table(sheet)]
     return Group(*lines, *_files(view.summary))
+
+
+def validation_overview(found: ModelValidation) -> Group:
+    """What `steelyard validate` prints."""
+    words = [Text(f"- {each.message}") for each in found.findings]
+    return Group(Text(found.headline, style="bold"), *words, Text(), rich_table(found.table()))
 
 
 def verdict_lines(verdict: dict) -> Iterator[Text]:

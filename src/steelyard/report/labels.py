@@ -15,8 +15,8 @@ ROTARY, LINEAR = (
 
 KNOWLEDGE = {
     "data": "determined by the data on its own",
-    "combination": "the data determines a combination it is part of; the split within it follows from the given model",
-    "model": "no motion of this robot shows it; the value follows from the given model",
+    "combination": "the data determines a combination with it; the split within follows from the nominal model",
+    "model": "no motion of this robot shows it; the value follows from the nominal model",
 }
 
 

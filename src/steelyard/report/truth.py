@@ -34,7 +34,7 @@ def link_table(truth: Robot, result: Result) -> Table:
         table.add_column(Text(column), justify="right")
     estimate = result.estimate
     known = knowledge(estimate.basis)
-    models = {"true": truth.inertias, "given": result.prior.inertias, "identified": estimate.theta}
+    models = {"true": truth.inertias, "nominal": result.prior.inertias, "identified": estimate.theta}
     for i, name in enumerate(estimate.layout.body_names):
         marks = np.array(known[estimate.layout.body(i)])[[0, 1, 2, 3, 4, 6, 9]]
         for model, theta in models.items():
@@ -60,19 +60,19 @@ def _diagonal(inertia) -> list:
 def combination_table(truth: Robot, result: Result) -> Table:
     """Identifiable combinations: what the log determines, to be compared with the truth."""
     estimate, layout, basis = result.estimate, result.estimate.layout, result.estimate.basis
-    true, given = (basis.regroup(model_parameters(robot, layout)) for robot in (truth, result.prior))
+    true, nominal = (basis.regroup(model_parameters(robot, layout)) for robot in (truth, result.prior))
     deviation = result.uncertainty.base.deviation
     units = column_units(result.prior, layout)
     rows = [
         (
             layout.names[column],
-            *(number(_cleared(each[k], deviation[k])) for each in (true, given, estimate.base)),
+            *(number(_cleared(each[k], deviation[k])) for each in (true, nominal, estimate.base)),
             number(float(deviation[k])),
             unit(units[column]),
         )
         for k, column in enumerate(basis.columns)
     ]
-    columns = ("combination", "text"), "true", "given", "identified", "± std. dev.", ("unit", "text")
+    columns = ("combination", "text"), "true", "nominal", "identified", "± std. dev.", ("unit", "text")
     return rich_table(sheet("Identifiable combinations", "named after their leading parameter", columns, rows))
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from steelyard.app.options import FleetOptions, Json, Model, Quiet, WorkOptions
-from steelyard.app.terminal import DONE, FINDINGS, console, progress_bar, refusals, show_json, subcommand
+from steelyard.app.terminal import finish, progress_bar, refusals, subcommand
 from steelyard.job import Job
 
 FALSE_ALARM = 0.05
@@ -65,8 +65,4 @@ def show_fleet(found: dict, *, as_json: bool, quiet: bool):
     """Print a summary, and end with the exit status it deserves."""
     from steelyard.fleet import has_findings, overview
 
-    if as_json:
-        show_json(found)
-    elif not quiet:
-        console().print(overview(found))
-    raise typer.Exit(FINDINGS if has_findings(found) else DONE)
+    finish(found, lambda: overview(found), as_json=as_json, quiet=quiet, findings=has_findings(found))

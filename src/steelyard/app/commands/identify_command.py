@@ -1,5 +1,6 @@
 """`steelyard identify`: model and logs in, identified model and report out; `steelyard demo`: the same on a robot."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 from steelyard.app.commands.fleet_command import ask, show_fleet
 from steelyard.app.options import IdentifyOptions, Json, Model, Quiet, Strict, WorkOptions
-from steelyard.app.terminal import DONE, FINDINGS, console, progress_bar, refusals, show_json, subcommand
+from steelyard.app.terminal import console, finish, progress_bar, refusals, subcommand
 from steelyard.errors import OptionError
 
 
@@ -69,7 +70,7 @@ def demo(
     as_json: Json = False,
     quiet: Quiet = False,
 ):
-    """Identify a PUMA 560 whose given model is wrong, from a motion recorded in MuJoCo."""
+    """Identify a PUMA 560 whose nominal model is wrong, from a motion recorded in MuJoCo."""
     with refusals(), progress_bar(silent=quiet or as_json) as progress:
         from steelyard.app.demo_job import demo as run_demo
 
@@ -83,14 +84,12 @@ def demo(
 
 def show_summary(found: dict, *, as_json: bool, quiet: bool, links: bool = True, strict: bool = False):
     """Print the summary of an identification, and end with the exit status it deserves."""
-    if as_json:
-        show_json(found)
-    elif not quiet:
-        from steelyard.report import overview
+    from steelyard.report import overview
 
-        console().print(overview(found, links=links))
+    shown = partial(overview, found, links=links)
     verdict = found["verdict"]
-    raise typer.Exit(FINDINGS if verdict["level"] == "keep" or (strict and verdict["reasons"]) else DONE)
+    findings = verdict["level"] == "keep" or (strict and verdict["reasons"])
+    finish(found, shown, as_json=as_json, quiet=quiet, findings=findings)
 
 
 def require_one_source(logs: list[Path] | None, many: str | None, work: WorkOptions) -> None:

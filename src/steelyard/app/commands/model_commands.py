@@ -16,7 +16,7 @@ from steelyard.app.options import (
     friction_of,
     words,
 )
-from steelyard.app.terminal import DONE, FINDINGS, console, refusals, show_json, subcommand
+from steelyard.app.terminal import DONE, console, finish, refusals, subcommand
 from steelyard.errors import OptionError
 
 
@@ -150,18 +150,16 @@ def convert(
                 "--floating, --fixed and --gravity, or choose the other format."
             )
         written = save(robot, out)
-    if as_json:
-        files = [str(path) for path in written.files]
-        show_json({"files": files, "changed": list(written.changed), "notes": [*robot.notes, *written.notes]})
-    elif not quiet:
-        mass = float(robot.inertias[:, 0].sum())
-        typer.echo(f"Wrote {out}: {robot.nb} bodies, {robot.nv} degrees of freedom, {mass:.6g} kg that move.")
-        notes = (*robot.notes, *written.notes)
-        less = ", but for what follows" if notes else ""
-        typer.echo(f"Read back, it is the same robot in kinematics, inertias and joint properties{less}.")
-        for note in notes:
-            typer.echo(f"- {note}")
-    raise typer.Exit(DONE)
+    notes = [*robot.notes, *written.notes]
+    mass = float(robot.inertias[:, 0].sum())
+    less = ", but for what follows" if notes else ""
+    lines = [
+        f"Wrote {out}: {robot.nb} bodies, {robot.nv} degrees of freedom, {mass:.6g} kg that move.",
+        f"Read back, it is the same robot in kinematics, inertias and joint properties{less}.",
+        *(f"- {note}" for note in notes),
+    ]
+    found = {"files": [str(path) for path in written.files], "changed": list(written.changed), "notes": notes}
+    finish(found, lambda: "\n".join(lines), as_json=as_json, quiet=quiet)
 
 
 @subcommand(
@@ -190,11 +188,7 @@ def mesh(
             found.draw(draw)
     for text in found.warnings:
         typer.echo(f"warning: {text}", err=True)
-    if as_json:
-        show_json(found.as_dict())
-    else:
-        typer.echo(found.as_text())
-    raise typer.Exit(FINDINGS if found.warnings else DONE)
+    finish(found.as_dict(), found.as_text, as_json=as_json, findings=found.warnings)
 
 
 @subcommand(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from steelyard.app.options import FolderOptions, Json, words
-from steelyard.app.terminal import DONE, FINDINGS, refusals, show_json, subcommand
+from steelyard.app.terminal import finish, refusals, subcommand
 
 
 @subcommand(
@@ -103,8 +103,7 @@ def payload(
             write_payload(outcome, request, exported, out)
     left_out = [f"! not exported: {found.status.value}"] if formats and not exported else []
     texts = [f"# {name}\n{text}" for name, text in exported.items()]
-    if as_json:
-        show_json(found.as_dict() | {"export": "\n\n".join(texts)})
-    else:
-        typer.echo("\n\n".join([found.summary(), *left_out, *texts]))
-    raise typer.Exit(DONE if found.status.usable and not found.findings and not left_out else FINDINGS)
+    told = found.as_dict() | {"export": "\n\n".join(texts)}
+    shown = "\n\n".join([found.summary(), *left_out, *texts])
+    findings = not found.status.usable or found.findings or left_out
+    finish(told, lambda: shown, as_json=as_json, findings=findings)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from steelyard.app.options import InspectOptions, Json, Quiet, ValidateOptions
-from steelyard.app.terminal import DONE, FINDINGS, console, refusals, show_json, subcommand
+from steelyard.app.terminal import finish, refusals, subcommand
 
 
 @subcommand(
@@ -50,15 +50,10 @@ def inspect(
             from steelyard.report import write_health_page
 
             write_health_page(found, read, html, inputs=[log] if model is None else [log, model])
-    if as_json:
-        from steelyard.report import jsonable
+        from steelyard.report import health_overview, jsonable
 
-        show_json(jsonable(found.as_json()))
-    else:
-        from steelyard.report import health_overview
-
-        console().print(health_overview(found))
-    raise typer.Exit(FINDINGS if found.findings or found.faults else DONE)
+        told = jsonable(found.as_json())
+    finish(told, lambda: health_overview(found), as_json=as_json, findings=found.findings or found.faults)
 
 
 @subcommand(
@@ -83,17 +78,9 @@ def validate(
         from steelyard.report import validate_models
 
         found = validate_models(model, logs, against=against, **options.of_job())
-    if as_json:
-        show_json(found.as_json())
-    else:
-        from rich.console import Group
-        from rich.text import Text
+        from steelyard.report import validation_overview
 
-        from steelyard.report import rich_table
-
-        words = [Text(f"- {each.message}") for each in found.findings]
-        console().print(Group(Text(found.headline, style="bold"), *words, Text(), rich_table(found.table())))
-    raise typer.Exit(DONE if found.good else FINDINGS)
+    finish(found.as_json(), lambda: validation_overview(found), as_json=as_json, findings=not found.good)
 
 
 @subcommand(
@@ -118,10 +105,6 @@ def report(
         from steelyard.app.redraw import again
 
         view = again(results, out)
-    if as_json:
-        show_json(view.summary)
-    elif not quiet:
         from steelyard.report import view_overview
 
-        console().print(view_overview(view))
-    raise typer.Exit(DONE)
+    finish(view.summary, lambda: view_overview(view), as_json=as_json, quiet=quiet)

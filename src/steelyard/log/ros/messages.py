@@ -45,7 +45,7 @@ class Recording:
     """Those wanted, by their number in the present part."""
     known: set[int] = field(default_factory=set)
     """Numbers of all topics of the present part."""
-    strays: int = 0
+    undeclared: int = 0
     """Messages of no topic that the part declares."""
     notes: list[str] = field(default_factory=list)
     """What was damaged."""
@@ -71,16 +71,16 @@ class Recording:
         self.seen += count
         topic = self.kept.get(number)
         if topic is None and number not in self.known:
-            self.strays += count
+            self.undeclared += count
         return topic
 
     def begin(self) -> None:
         """A new part: topics are numbered anew."""
-        self.kept, self.known, self.strays = {}, set(), 0
+        self.kept, self.known, self.undeclared = {}, set(), 0
 
     def end(self) -> None:
-        if self.strays:
-            self.damaged(f"has {self.strays} messages of topics that it does not declare; they were left out")
+        if self.undeclared:
+            self.damaged(f"has {self.undeclared} messages of topics that it does not declare; they were left out")
 
     def damaged(self, what: str) -> None:
         """Note, once each, that something could not be read."""

@@ -9,7 +9,7 @@ from steelyard.log.ros import bag1, bag2, mcap
 from steelyard.log.ros.grid import on_one_grid
 from steelyard.log.ros.messages import Recording
 from steelyard.log.ros.streams import streams
-from steelyard.log.ros.topics import asked_of, parts_of, wanted
+from steelyard.log.ros.topics import is_needed, parts_of, requested_fields
 
 
 def read_mcap(path: Path, request: Request) -> Raw:
@@ -28,8 +28,8 @@ def read_bag2(path: Path, request: Request) -> Raw:
 
 
 def _read(path: Path, request: Request, scan: Callable[[Path, Recording], None]) -> Raw:
-    asked = list(asked_of(request))
-    recording = Recording(path, lambda topic: wanted(topic, asked))
+    requested = list(requested_fields(request))
+    recording = Recording(path, lambda topic: is_needed(topic, requested))
     try:
         scan(path, recording)
         found = [stream for topic in recording.topics.values() for stream in streams(topic, recording)]

@@ -29,7 +29,7 @@ class Part:
     names: tuple[str, ...] | None
 
 
-def asked_of(request: Request) -> Iterator[str]:
+def requested_fields(request: Request) -> Iterator[str]:
     """Every `TOPIC.field.path` of `channels=`."""
     for key, wanted in request.channels.items():
         items = (
@@ -41,9 +41,9 @@ def asked_of(request: Request) -> Iterator[str]:
             yield item
 
 
-def wanted(topic: Topic, asked: Iterable[str]) -> bool:
+def is_needed(topic: Topic, requested: Iterable[str]) -> bool:
     """Whether messages of a topic could be needed."""
-    if short(topic.kind) in (JOINT_STATE, WRENCH) or any(_path_in(topic.name, item) is not None for item in asked):
+    if short(topic.kind) in (JOINT_STATE, WRENCH) or any(_path_in(topic.name, item) is not None for item in requested):
         return True
     try:
         said = {path.rsplit(".", 1)[-1].lower() for path, _ in leaves(short(topic.kind), definitions_of(topic))}
