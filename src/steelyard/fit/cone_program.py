@@ -97,7 +97,8 @@ def consistent(
         weight=weight,
         noise=noise,
     )
-    return _estimate(*reweighed(program))
+    program, solution = reweighed(program)
+    return _estimate(program, solution)
 
 
 def solve(program: Program) -> Estimate:
@@ -204,6 +205,7 @@ def _estimate(program: Program, solution: Solution) -> Estimate:
     parameters = _onto_bounds(known, program.parameters(solution.w))
     rows = Rows(known)
     depths = rows.depths(rows.slack(parameters, solution.aux))
+    covariance = _covariance(program, solution)
     certificate = _certificate(program, parameters, depths, solution.gap)
     weakest = weak_directions(program.problem, info.layout, info.basis)
     lost = scale_is_lost(program.problem.R, info, program.ratios, parameters, program.directions)
@@ -212,7 +214,7 @@ def _estimate(program: Program, solution: Solution) -> Estimate:
         info,
         f"physically consistent least squares ({knowledge.regularizer.name} prior, weight {knowledge.weight:g})",
         parameters,
-        _covariance(program, solution),
+        covariance,
         noise=program.noise,
         status=status if certificate.duality_gap < THRESHOLDS.accurate else Status.INACCURATE,
         physical=certificate.smallest_eigenvalue > 0,

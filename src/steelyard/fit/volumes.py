@@ -124,11 +124,11 @@ def body_constraints(layout: ParameterLayout, theta0, volumes: Volumes) -> list[
         body_set = as_set(volumes.sets[name], name) if name in volumes.sets else None
         definite, rest = (True, None) if body_set is None else _set_rows(body_set, theta[0])
         if definite:
-            label = f"{name} {CAN_EXIST}"
-            made.append(_on_body(layout, i, _near_prior(theta), label, definite=True))
+            rows, label = _near_prior(theta), f"{name} {CAN_EXIST}"
         else:  # no mass at all would satisfy such a set
             rows = cones.rows(np.eye(10)[:1] / theta[0], [("nonnegative", 1)], np.array([-THRESHOLDS.eigenvalue]))
-            made.append(_on_body(layout, i, rows, f"mass of {name} is positive"))
+            label = f"mass of {name} is positive"
+        made.append(_on_body(layout, i, rows, label, definite=definite))
         if rest is not None:
             what = "inside its geometry" if name in volumes.geometric else f"in its {type(body_set).__name__}"
             made.append(_on_body(layout, i, rest, f"{name} is {what}"))
