@@ -20,6 +20,7 @@ class FaultRecord:
     severity: `fatal` where masses identified in spite of it would be meaningless; checks of logs are milder where they
     are not sure. meaning: one sentence. remedy: what to do; `{joint}` stands for the joint that it concerns. option: of
     the command line, that undoes it; empty where none does. acceptable: whether `--accept CODE` goes on in spite of it.
+    biases: whether parameters identified in spite of it are other than the robot's.
     """
 
     code: str
@@ -29,10 +30,13 @@ class FaultRecord:
     remedy: str
     option: str = ""
     acceptable: bool = False
+    biases: bool = False
 
 
-def _diagnosis(code: str, severity: Severity, meaning: str, remedy: str, option: str = "") -> FaultRecord:
-    return FaultRecord(code, "diagnosis", severity, meaning, remedy, option, acceptable=severity == "fatal")
+def _diagnosis(
+    code: str, severity: Severity, meaning: str, remedy: str, option: str = "", biases: bool = True
+) -> FaultRecord:
+    return FaultRecord(code, "diagnosis", severity, meaning, remedy, option, severity == "fatal", biases)
 
 
 RECORDS = (
@@ -168,12 +172,14 @@ RECORDS = (
         "The torque error of a joint is larger at standstill and reversals than elsewhere.",
         "Leave slow samples out (identify --reversal-weight 0), or record a motion that turns less often.",
         "--reversal-weight 0",
+        biases=False,
     ),
     _diagnosis(
         "record_longer",
         "warning",
         "Torques are clipped or samples few, so that the log does not show what a longer one would.",
         "Record so many times as long as the finding says, at 500 Hz, or at a speed that reaches no limit.",
+        biases=False,
     ),
     _diagnosis(
         "model_class",
@@ -181,6 +187,7 @@ RECORDS = (
         "Rigid links with this friction leave much of the torque, and the residual is no noise.",
         "Look for what the model lacks (gravity compensator, coupled joints, elastic gears, other kinematics) or "
         "for a mistake in the log that has no name here.",
+        biases=False,
     ),
     _diagnosis(
         "not_physical",

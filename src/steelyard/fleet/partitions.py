@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from pathlib import Path
 
@@ -147,15 +147,15 @@ def partition_sums(job: Job, robot: Robot, partition: Partition, engine: str = "
 
 def _usable(job: Job, robot: Robot, partition: Partition):
     """The log of a partition, ready to be summed; findings, samples read."""
-    said = {"channels": job.channels} | job.corrections.reading
+    reading = partial(read_log, channels=job.channels, **job.corrections.reading)
     with storage.local_copy(partition.run.log) as path:
         if partition.rows is None:
-            log = read_log(path, robot, **said)
+            log = reading(path, robot)
             ready = prepare(log, robot, **job.preparation)
             return ready.log, ready.findings, len(log)
         first, end = partition.rows
         margin = min(first, MARGIN)
-        log = read_log(path, robot, **said, rows=(first - margin, end + MARGIN))
+        log = reading(path, robot, rows=(first - margin, end + MARGIN))
     own = log.t[margin : margin + end - first]
     ready = prepare(log, robot, **job.preparation)
     log = ready.log

@@ -23,7 +23,7 @@ from steelyard.log import (
 )
 from steelyard.model import Robot
 from steelyard.pipeline.recording_costs import costs
-from steelyard.prepare import Prepared, filterable, prepare_to_look
+from steelyard.prepare import Prepared, filterable, prepare
 
 #: Third difference of white noise of unit variance has this standard deviation: 1 + 9 + 9 + 1 under the root.
 _THIRD = np.sqrt(20.0)
@@ -160,7 +160,7 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
     Never refuses a log for its content: what cannot be computed is left out and said in the notes. Raises LogError for
     a log of fewer than two samples.
     """
-    found = prepare_to_look(log, robot)
+    found = prepare(log, robot, refuse=False)
     notes = list(found.notes)
     shown = _against(robot, found, notes) if robot is not None and log.tau is not None and found.filtered else {}
     seen = health(log, findings=found.findings, ready=found.filtered, cutoff=found.cutoff)

@@ -7,7 +7,6 @@ from steelyard.prepare.prepared import (
     Prepared,
     filterable,
     prepare,
-    prepare_to_look,
     spectral_cutoff,
     with_motion,
 )
@@ -26,7 +25,6 @@ __all__ = [
     "lock_words",
     "locks_of",
     "prepare",
-    "prepare_to_look",
     "read_logs",
     "settled",
     "spectral_cutoff",

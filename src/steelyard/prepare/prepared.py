@@ -87,6 +87,7 @@ def prepare(
     smoother: str = BUTTERWORTH,
     coupling=(),
     accept: tuple[str, ...] = (),
+    refuse: bool = True,
 ) -> Prepared:
     """Make a log ready for fits of a robot.
 
@@ -99,6 +100,7 @@ def prepare(
         smoother: "butterworth", "kalman" or "savgol".
         coupling: groups of joints with a common motor, whose direction of motion is theirs together.
         accept: codes of fatal findings in spite of which to go on.
+        refuse: whether a log that cannot be used is refused; otherwise it comes back as far as it could be prepared.
 
     Returns:
         The log with v and a, and everything that was done and found on the way.
@@ -107,35 +109,27 @@ def prepare(
         LogError: for a log without torques, or with a fatal finding that is not accepted.
         OptionError: for corrections or cutoffs that do not go with the log.
     """
-    if log.tau is None:
+    if log.tau is None and refuse:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
     raw = corrected(robot, log, corrections)
-    findings = checks.require_usable(raw, robot, accept=accept)
+    findings = checks.require_usable(raw, robot, accept=accept) if refuse else tuple(checks.check(raw, robot))
+    if not refuse and not filterable(findings):
+        return Prepared(raw, None, raw, findings, None, None)
     repaired = tuple(code for code in REPAIRED if any(finding.code == code for finding in findings))
     if repaired:
         raw = filters.restamp(raw)
     own = cutoff_for(raw, cutoff, smoother=smoother)
     band = torque_cutoff_for(raw, cutoff, torque_cutoff)
     refilter = partial(with_motion, cutoff=own, torque_cutoff=band, smoother=smoother, coupling=coupling)
-    filtered = refilter(raw)
+    try:
+        filtered = refilter(raw)
+    except LogError as error:
+        if refuse:
+            raise
+        return Prepared(raw, None, raw, findings, own, band, notes=(f"motion not analysed: {error}",))
     ready = Prepared(raw, filtered, filtered, findings, own, band, refilter, repaired=repaired)
     fitted = ready.clear if corrections.saturation else filtered
     return replace(ready, log=on_tree(robot, fitted) if robot is not None and robot.loops else fitted)
-
-
-def prepare_to_look(log: Log, robot: Robot | None = None) -> Prepared:
-    """The same of a log that nothing is refused for, at the cutoff that its spectrum asks for and with the samples that
-    were recorded: what cannot be done is said in the notes. log: with mistakes undone."""
-    findings = tuple(checks.check(log, robot))
-    cutoff = spectral_cutoff(log, findings)
-    if cutoff is None:
-        return Prepared(log, None, log, findings, None, None)
-    band = torque_cutoff_for(log)
-    try:
-        filtered = filters.differentiate(log, cutoff=cutoff, torque_cutoff=band)
-    except LogError as error:
-        return Prepared(log, None, log, findings, cutoff, band, notes=(f"motion not analysed: {error}",))
-    return Prepared(log, filtered, filtered, findings, cutoff, band)
 
 
 def spectral_cutoff(log: Log, findings: Iterable[Finding]) -> float | None:

@@ -84,11 +84,13 @@ def demo(
 
 def show_summary(found: dict, *, as_json: bool, quiet: bool, links: bool = True, strict: bool = False):
     """Print the summary of an identification, and end with the exit status it deserves."""
+    from steelyard.diagnose import CATALOGUE
     from steelyard.report import overview
 
     shown = partial(overview, found, links=links)
     verdict = found["verdict"]
-    findings = verdict["level"] == "keep" or (strict and verdict["reasons"])
+    biased = any(CATALOGUE[finding["code"]].biases for finding in found["findings"])
+    findings = verdict["level"] == "keep" or biased or (strict and verdict["reasons"])
     finish(found, shown, as_json=as_json, quiet=quiet, findings=findings)
 
 
