@@ -2,6 +2,7 @@
 
 from steelyard.job import Job
 from steelyard.pipeline.identification import (
+    VISIBLE,
     Progress,
     Result,
     knowledge_of,
@@ -15,6 +16,7 @@ from steelyard.pipeline.inspection import Inspection, inspect
 from steelyard.pipeline.python_job import job_of, several
 
 __all__ = [
+    "VISIBLE",
     "Inspection",
     "Job",
     "Progress",

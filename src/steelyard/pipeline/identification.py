@@ -77,6 +77,7 @@ def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
 
 
 Progress = Callable[[str, float], None]
+VISIBLE = 0.005  # torque error over torque below which no drive tells: logs of simulations show mistakes below it
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +172,7 @@ def run(
         held_out=held,
         diagnosis=diagnosis,
         generalization=reach,
-        findings=(*findings, *lost, *diagnosis.faults),
+        findings=(*findings, *lost, *_noticeable(diagnosis.faults, max(after.relative_error, reach.fitted))),
         notes=(*notes, *intervals.explain(), *diagnosis.hints),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
@@ -261,6 +262,12 @@ def _settled(job: Job, robot: Robot, read: list[Prepared]) -> tuple[list[Prepare
 def _correlation_time(diagnosis: Diagnosis) -> float:
     """s after which the residual of no joint is like itself any more: twice its integrated autocorrelation."""
     return max((2 * each.time_constant for each in diagnosis.residuals), default=0.0)
+
+
+def _noticeable(faults: tuple[Fault, ...], left: float) -> tuple[Fault, ...]:
+    """Faults whose undoing a user would notice: options that mend a log take no more off than it leaves. left: torque
+    error over torque. The others are in the diagnosis."""
+    return tuple(fault for fault in faults if left > VISIBLE or fault.severity == "fatal" or not fault.options)
 
 
 def _losses(estimate: Estimate, read: list[Prepared]) -> tuple[Fault, ...]:

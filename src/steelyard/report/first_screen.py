@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from steelyard.diagnose import Fault
 from steelyard.fit import Generalization, Prediction, Status
 from steelyard.log import Finding
-from steelyard.pipeline import Result
+from steelyard.pipeline import VISIBLE, Result
 from steelyard.report.numbers import number, percent, plural, share, times
 
 SAME = 0.02  # relative change of the error that counts as none, and change of a joint's error as a share of its torque
@@ -18,9 +18,8 @@ LARGE = 0.25  # held-out error over torque above which something beside inertia 
 MOST = 0.5  # held-out error over torque from which on more than noise and friction is missing: a model of another robot
 NOTHING = 1.0  # held-out error over torque that a model without any mass and friction has
 # Error of a part of the data over that expected, and expected error of other motion over the held-out one: see
-# docs/evidence/adversary/verdicts.md for what clean jobs and others have. Below VISIBLE of the torque, no drive tells.
+# docs/evidence/adversary/verdicts.md for what clean jobs and others have.
 TWICE = 2.0
-VISIBLE = 0.005
 
 
 @dataclass(frozen=True)
