@@ -102,6 +102,13 @@ def test_refused(panda, logs):
         identify_from_torques(panda, sy.accumulate(panda, logs[0]), frame=FRAME)
 
 
+def test_an_empty_hand_weighs_nothing_within_its_interval(panda):
+    for seed in range(4):
+        found = identify_from_torques(panda, recorded(panda, 0 * THETA, 30 + seed), frame=FRAME)
+        assert found.status in (Status.FAINT, Status.NOT_EXPLAINED) and not found.status.usable
+        assert abs(found.mass) < 4 * np.sqrt(found.covariance[0, 0]) and abs(found.mass) < 0.1
+
+
 @pytest.mark.parametrize("fault", ["base leans by 20 degrees", "torque sign of a joint"])
 def test_torques_that_no_payload_explains_are_no_result(panda, logs, fault):
     """The model's own error is more than the payload: a mass comes out, but not as a result."""

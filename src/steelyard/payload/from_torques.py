@@ -22,6 +22,8 @@ from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.terms import COULOMB_WIDTH
 
+ZERO = 2.0  # standard deviations within which a mass is none: an empty hand, in 95 of 100 logs
+ARM = 0.1  # share of the torque that an arm's own model may leave, for an empty hand to be one
 STEPS = 5
 
 
@@ -77,8 +79,12 @@ def identify_from_torques(
         empty = without if isinstance(without, Information) else carried_information(arm, without)
         _, apparent, *other = _weighed(_own_columns(arm, empty, columns), empty, to_body)
         theta, (G, b) = theta - apparent, _less(G, b, *other)
+    why = f"joint torques of {arm.name}, its own model frozen and taken off"
+    mass, spread = float(theta[0]), np.linalg.pinv(G, hermitian=True)
+    meets = noise**2 @ loaded.counts < ARM**2 * float(np.sum(loaded.energy))
+    if meets and abs(mass) < ZERO * np.sqrt(spread[0, 0]):
+        return Payload(theta, spread, "ols", Status.FAINT, noise, samples=loaded.n, why=why)
     A, b = _factor(G, b)
-    mass = float(theta[0])
     if not mass > 0:
         raise FitError(
             f"the torques give a payload of {mass:.4g} kg. Is anything held? Is the arm's model identified with the "
@@ -97,7 +103,7 @@ def identify_from_torques(
         status=Status.OK,
         noise=noise,
         samples=loaded.n,
-        why=f"joint torques of {arm.name}, its own model frozen and taken off",
+        why=why,
     )
     if left <= THRESHOLDS.torques_unexplained:
         return replace(found, status=status_of(found, moving=True))
