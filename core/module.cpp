@@ -1,0 +1,9 @@
+// The Python module steelyard._core. Each part binds itself.
+#include <nanobind/nanobind.h>
+
+#include "dynamics.hpp"
+
+NB_MODULE(_core, m) {
+    m.doc() = "Compiled loops over samples. The library's other modules call it; it checks shapes and indices.";
+    steelyard::bind_dynamics(m);
+}

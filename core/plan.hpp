@@ -1,0 +1,49 @@
+// A robot as flat arrays. What the arrays mean and how they are made: `dynamics/native_plans.py`, which has the same
+// names. The bindings check every index before a kernel sees a plan.
+#pragma once
+
+#include <cstdint>
+
+namespace steelyard {
+
+using Index = std::int64_t;
+
+struct Tree {
+    Index nq, nv, nj, nt, nb, fixed;  // positions, velocities, joints, degrees, bodies, joints of several degrees
+    const Index *above, *scalar, *other, *scalar_q;  // joints
+    const double *scalar_ratio, *scalar_offset, *scalar_R, *scalar_p;
+    const Index *degree_start, *subtree_end, *coordinate;  // degrees
+    const double *subspace, *ratio, *gravity;
+    const Index* body_joint;
+};
+
+struct Rows {
+    const Index *start, *degree, *body, *parameter, *place, *again;  // products of a degree's axis and a body's wrench
+    const double* ratio;
+    const std::uint8_t* needed;  // (nb, 10)
+    const Index *bodies_end, *effect_start, *effect, *padded, *gram_start;
+    Index largest;  // of padded
+};
+
+struct Links {
+    const double *mount_R, *mount_p, *behind_mass;  // joints
+    const double *mass, *first, *second;            // bodies
+};
+
+// Samples by rows, as a log holds them. fixed: (tree.fixed, 12, n).
+struct Samples {
+    const double *q, *v, *a, *fixed;
+    Index n;
+};
+
+// (n, nv), (ne, n), and (n, nv) or null.
+struct RowData {
+    const double *tau, *effects, *roots;
+};
+
+// Changes before torques: (n, nv, nv), and (n, nj, 6, nv) or null.
+struct Derivatives {
+    double *dq, *dv, *da, *twists;
+};
+
+}  // namespace steelyard
