@@ -22,10 +22,10 @@ import numpy as np
 import steelyard as sy
 from benchmarks.faults import arm
 from steelyard.app.demo_job import mistaken
-from steelyard.dynamics.kernel_choice import threads
 from steelyard.information import reversal_weights
 from steelyard.log import BUTTERWORTH, filters
 from steelyard.log.smoothers import SMOOTHERS
+from steelyard.native import threads
 from steelyard.simulate import rich_motion
 from steelyard.terms import COULOMB_WIDTH
 

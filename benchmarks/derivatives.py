@@ -11,7 +11,7 @@ import numpy as np
 import steelyard as sy
 from benchmarks.regressor import example
 from benchmarks.timing import interleaved
-from steelyard.dynamics import kernel_choice
+from steelyard import native
 
 SAMPLES = 1024
 ROBOTS = {"panda": False, "xarm7": False, "go2": True, "g1_29dof_rev_1_0": True}
@@ -19,7 +19,7 @@ ROBOTS = {"panda": False, "xarm7": False, "go2": True, "g1_29dof_rev_1_0": True}
 
 def run():
     """A row for two arms, a quadruped and a humanoid."""
-    with mock.patch.object(kernel_choice, "threads", lambda: 1):
+    with mock.patch.object(native, "threads", lambda: 1):
         return {name: time_robot(name, floating) for name, floating in ROBOTS.items()}
 
 
@@ -40,8 +40,8 @@ def time_robot(name, floating):
 
     jobs = {
         "inverse dynamics us": lambda: sy.inverse_dynamics(robot, q, v, a),
-        "q, v, a us": lambda: derivatives("numba", False),
-        "all us": lambda: derivatives("numba", True),
+        "q, v, a us": lambda: derivatives("native", False),
+        "all us": lambda: derivatives("native", True),
         "all NumPy us": lambda: derivatives("numpy", True),
         "Pinocchio us": lambda: [pin.computeRNEADerivatives(model, data, *state) for _ in range(SAMPLES)],
     }

@@ -55,7 +55,7 @@ def use(path: Path, robot) -> None:
     """What every identification does with a log."""
     log = sy.read_log(path, robot)
     checks.require_usable(log, robot)
-    sy.accumulate(robot, log, engine="numba")
+    sy.accumulate(robot, log, engine="native")
 
 
 def messages(folder: Path) -> dict[str, dict]:

@@ -17,9 +17,9 @@ import numpy as np
 import steelyard as sy
 from benchmarks.peers import found
 from benchmarks.timing import interleaved
-from steelyard.dynamics import fused_plan, row_blocks
-from steelyard.dynamics.kernel_choice import threads
+from steelyard.dynamics import row_blocks, sum_plan
 from steelyard.information import CHUNK
+from steelyard.native import threads
 
 SAMPLES, PEER_SAMPLES, LOOP_CHUNK = 128 * CHUNK, 512, 64
 ROBOTS = {"panda": False, "go2": True, "g1_29dof_rev_1_0": True, "talos_reduced": True}
@@ -45,7 +45,7 @@ def time_robot(name: str, floating: bool, peak: float) -> dict:
     jobs = {
         "regressor": (lambda: [row_blocks(robot, *chunk) for chunk in chunks], len(short)),
         "sums NumPy": (lambda: sy.accumulate(robot, short, friction=(), engine="numpy"), len(short)),
-        "sums kernel": (lambda: sy.accumulate(robot, log, friction=(), engine="numba"), len(log)),
+        "sums kernel": (lambda: sy.accumulate(robot, log, friction=(), engine="native"), len(log)),
     }
     if importlib.util.find_spec("jax") is not None:
         jobs["sums JAX"] = (lambda: sy.accumulate(robot, short, friction=(), engine="jax"), len(short))
@@ -88,9 +88,9 @@ def loop_with_gram(sample) -> np.ndarray:
 
 def operations(robot, info) -> float:
     """Multiplications and additions a sample in rows and lower triangles, as few as there can be."""
-    plan, own = fused_plan(robot, info.columns, [()] * robot.nv)
-    widths = np.array([len(columns) + 1 for columns in own])
-    return float(np.sum(widths * (widths + 1)) + np.sum(np.where(plan.entries.parameter < 4, 12, 6)))
+    plan = sum_plan(robot, info.columns, [()] * robot.nv)
+    widths = np.array([len(columns) + 1 for columns in plan.own])
+    return float(np.sum(widths * (widths + 1)) + np.sum(np.where(plan.parameters < 4, 12, 6)))
 
 
 def dgemm_peak(size: int = 1000, repeats: int = 10) -> float:

@@ -9,7 +9,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from steelyard.dynamics.kernel_choice import threads
+from steelyard.native import threads
 
 FOLDER = Path(__file__).parent
 SHARED = ("__init__", "run", "peers", "peer_cases", "timing", "real_logs", "fault_bounds")  # no benchmarks

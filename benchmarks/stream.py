@@ -41,9 +41,9 @@ def run(gigabytes: float = 1.0):
         if done > 0.2 or gigabytes <= 0.2:
             peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
-    sy.accumulate(robot, logs(robot, 0.02, lambda done: None), engine="numba")  # its compiler takes memory, too, once
+    sy.accumulate(robot, logs(robot, 0.02, lambda done: None), engine="native")  # its compiler takes memory, too, once
     start = time.perf_counter()
-    info = sy.accumulate(robot, logs(robot, gigabytes, note), engine="numba")
+    info = sy.accumulate(robot, logs(robot, gigabytes, note), engine="native")
     seconds = time.perf_counter() - start
     return {"GB": gigabytes, "samples": info.n, "seconds": seconds, "MB of growth": peaks[-1] - peaks[0]}
 

@@ -9,7 +9,7 @@ import sys
 from benchmarks.regressor import example
 
 SAMPLES = 1_000_000
-ENGINES = ("numpy", "numba")
+ENGINES = ("numpy", "native")
 PROGRAM = """
 import sys
 import numpy as np

@@ -219,11 +219,12 @@ void bind_dynamics(nb::module_& m) {
         "tree"_a, "start"_a, "degree"_a, "body"_a, "parameter"_a, "place"_a, "again"_a, "ratio"_a, "needed"_a,
         "bodies_end"_a, "effect_start"_a, "effect"_a, "padded"_a, "gram_start"_a);
     m.def("add_samples", add_samples, "tree"_a, "rows"_a, "q"_a, "fixed"_a, "v"_a, "a"_a, "tau"_a, "effects"_a,
-          "roots"_a.none(), "gram"_a, "instructions"_a = "");
-    m.def("torques", torques, "tree"_a, "links"_a, "q"_a, "fixed"_a, "v"_a, "a"_a, "tau"_a, "instructions"_a = "");
-    m.def("derivatives", derivatives, "tree"_a, "links"_a, "q"_a, "fixed"_a, "v"_a, "a"_a, "dq"_a, "dv"_a, "da"_a,
-          "twists"_a.none(), "instructions"_a = "");
-    m.def("sines_and_cosines", sines_and_cosines, "x"_a, "sine"_a, "cosine"_a, "instructions"_a = "");
+          "roots"_a.none(), "gram"_a.noconvert(), "instructions"_a = "");
+    m.def("torques", torques, "tree"_a, "links"_a, "q"_a, "fixed"_a, "v"_a, "a"_a, "tau"_a.noconvert(), "instructions"_a = "");
+    m.def("derivatives", derivatives, "tree"_a, "links"_a, "q"_a, "fixed"_a, "v"_a, "a"_a, "dq"_a.noconvert(), "dv"_a.noconvert(),
+          "da"_a.noconvert(),
+          "twists"_a.none().noconvert(), "instructions"_a = "");
+    m.def("sines_and_cosines", sines_and_cosines, "x"_a, "sine"_a.noconvert(), "cosine"_a.noconvert(), "instructions"_a = "");
     m.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const char* const* name = available_kernels(); *name; ++name) names.emplace_back(*name);

@@ -163,9 +163,9 @@ def test_the_kernel_agrees(name, floating):
     robot = load(urdf(name), floating=floating or None)
     robot = robot.with_joint_properties(armature=np.arange(robot.nv) / 10)
     state = random_state(robot, np.random.default_rng(0), (2, 600))
-    plain, fused = (inverse_dynamics_derivatives(robot, *state, engine=engine) for engine in ("numpy", "numba"))
+    plain, fused = (inverse_dynamics_derivatives(robot, *state, engine=engine) for engine in ("numpy", "native"))
     for key in ("dtau_dq", "dtau_dv", "dtau_da", "dtau_djoint", "dtau_dtwist"):
         assert getattr(fused, key).shape == getattr(plain, key).shape
         close(getattr(fused, key), getattr(plain, key), 1e-12)
-    with pytest.raises(OptionError, match="engine is one of auto, numpy, numba"):
+    with pytest.raises(OptionError, match="engine is one of auto, numpy, native"):
         inverse_dynamics_derivatives(robot, *state, engine="cuda")

@@ -25,7 +25,7 @@ def test_engines_agree_on_example_robots(floating):
         except ModelError:
             continue
         log = random_log(robot, rng, samples=40, torque=lambda *s, robot=robot: inverse_dynamics(robot, *s))
-        engines = ["numba"]
+        engines = ["native"]
         if path.stem in COMPILED and importlib.util.find_spec("jax") is not None:
             engines.append("jax")
         expected = accumulate(robot, log, armature=True, engine="numpy")

@@ -10,7 +10,7 @@ from problems import random_log, with_friction
 from robots import urdf
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import LogError, OptionError
-from steelyard.information import accumulate, engines
+from steelyard.information import accumulate
 from steelyard.information import engine_jax as device
 from steelyard.log import Log, filters
 from steelyard.model import load
@@ -79,7 +79,7 @@ def test_jax_arrays_stay_on_the_device_and_choose_the_engine(arm):
     expected = accumulate(robot, log, engine="numpy")
     assert_same(accumulate(robot, there), expected)
     assert_same(accumulate(robot, (there[:600], there[600:])), expected)
-    for engine in ("numpy", "numba"):
+    for engine in ("numpy", "native"):
         np.testing.assert_allclose(accumulate(robot, there, engine=engine).gram, expected.gram, rtol=1e-11, atol=1e-9)
     again = accumulate(robot, there) + accumulate(robot, log, engine="numpy")
     assert again.engine == "mixed"
@@ -122,7 +122,7 @@ def test_without_jax_or_float64(arm, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jax" else found(name))
     with pytest.raises(OptionError, match=r"steelyard\[gpu\]"):
         accumulate(robot, log, engine="jax")
-    assert engines.chosen(robot, [], 10) == "numpy"
+    assert accumulate(robot, log).engine == "native"
 
 
 def test_on_a_gpu(arm):

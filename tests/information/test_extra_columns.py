@@ -140,7 +140,7 @@ def test_direction_of_a_shared_motor_passes_the_filter(arm):
 
     options = {"coupling": (f"{names[4]}-0.5*{names[5]}",), "columns": "all"}
     plain = sy.accumulate(arm, sy.filters.differentiate(raw, cutoff=5.0), **options)
-    info, fused = (sy.accumulate(arm, log, engine=engine, **options) for engine in ("numpy", "numba"))
+    info, fused = (sy.accumulate(arm, log, engine=engine, **options) for engine in ("numpy", "native"))
     place = info.layout.names.index(f"{names[4]}-{names[5]}.coulomb")
     assert info.G[place, place] == pytest.approx(1.25 * expected @ expected)
     assert abs(plain.G[place, place] / info.G[place, place] - 1) > 0.01

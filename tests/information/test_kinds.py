@@ -246,7 +246,7 @@ def test_refusals(arm, log):
     with pytest.raises(OptionError, match="go with rows of joints"):
         sy.accumulate(arm, log, rows=("joints", "base"), springs=arm.joint_names[:1])
     with pytest.raises(OptionError, match="Gram matrices of joint torques only"):
-        sy.accumulate(arm, log, rows="power", engine="numba")
+        sy.accumulate(arm, log, rows="power", engine="native")
     with pytest.raises(LogError, match="has no tau"):
         sy.accumulate(arm, log.replace(tau=None), rows="power")
     with pytest.raises(LogError, match="higher cutoff or a longer log"):

@@ -21,7 +21,7 @@ from steelyard.model import Rotor, force_from_mujoco, mjcf_text, to_mujoco
 from steelyard.terms import layout_of
 
 MAKERS = {"puma": sy.library.puma560, "scara": sy.library.scara, "leg": sy.library.cheetah3_leg}
-ENGINES = ("numpy", "numba")
+ENGINES = ("numpy", "native")
 
 
 def unbalanced(robot, rng):
@@ -160,7 +160,7 @@ def test_engines_agree_and_base_columns_are_lossless(name, floating, balanced):
         for field in ("gram", "moment", "energy"):
             one, other = getattr(ours, field), getattr(fused, field)
             np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * np.abs(one).max(), err_msg=field)
-        assert fused.engine == "numba"
+        assert fused.engine == "native"
     base, full = infos["numpy"]["base"], infos["numpy"]["all"]
     K = base.basis.regrouping
     size = np.sqrt(np.diag(full.G))

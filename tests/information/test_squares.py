@@ -71,7 +71,7 @@ def test_only_what_a_joint_feels_is_kept(tmp_path):
     np.testing.assert_array_equal((info + back).gram, (info + info).gram)
 
 
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("engine", ["numpy", "native"])
 def test_a_column_that_never_moved_stays_in_its_place(engine):
     """A joint at rest has zero columns of friction: the pattern is that of the robot, so that sums of logs agree."""
     robot = library.puma560()

@@ -14,7 +14,7 @@ from payload_logs import swing
 from problems import random_log
 from small_fleets import individuals, write_fleet
 from small_runs import write_case
-from steelyard.dynamics import kernel_choice
+from steelyard import native
 
 WORK = """
 import json, sys
@@ -42,10 +42,10 @@ found = calibrate(robot, log, tilt=np.radians(2), shift=0.0, iterations=2)
 np.save("calibration.npy", np.concatenate([found.values, found.estimate.parameters]))
 """
 WAYS = {
-    "one thread": {"OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "PYTHONHASHSEED": "1"},
-    "two threads": {"OPENBLAS_NUM_THREADS": "2", "NUMBA_NUM_THREADS": "2", "PYTHONHASHSEED": "2"},
-    "four threads, no kernel kept": {"OPENBLAS_NUM_THREADS": "4", "PYTHONHASHSEED": "3", "NUMBA_CACHE_DIR": "{}"},
-    "one thread again, kernels kept": {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "4", "NUMBA_CACHE_DIR": "{}"},
+    "one thread": {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "1"},
+    "two threads": {"OPENBLAS_NUM_THREADS": "2", "PYTHONHASHSEED": "2"},
+    "four threads": {"OPENBLAS_NUM_THREADS": "4", "PYTHONHASHSEED": "3"},
+    "one thread again": {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "4"},
 }
 TOLD = ("provenance", "out", "command", "created", "work")  # when, where and for how long
 ROUNDING = 1e-9  # share of the largest number of a calibration
@@ -54,7 +54,7 @@ ROUNDING = 1e-9  # share of the largest number of a calibration
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Folder of each way; held-out samples are more than the 10 000 numbers from which BLAS adds in threads."""
-    case, cache = (tmp_path_factory.mktemp(name) for name in ("case", "cache"))
+    case = tmp_path_factory.mktemp("case")
     write_case(case, samples=4500)
     write_fleet(case / "fleet", individuals(2, 1), samples=200)
     held = swing(duration=6.0)
@@ -64,7 +64,7 @@ def made(tmp_path_factory):
     folders = {}
     for name, way in WAYS.items():
         folders[name] = tmp_path_factory.mktemp("way")
-        env = {**os.environ, **{key: value.format(cache) for key, value in way.items()}}
+        env = {**os.environ, **way}
         subprocess.run([sys.executable, "-W", "ignore", "-c", WORK, str(case)], cwd=folders[name], env=env, check=True)
     return folders
 
@@ -99,15 +99,15 @@ def test_files_are_the_same_bytes(made, file):
     assert len(first) > 100 and all(other == first for other in others)
 
 
-def test_sums_of_the_kernel_are_the_same_bits_on_any_number_of_threads_and_when_compiled(monkeypatch):
+def test_sums_of_the_core_are_the_same_bits_on_any_number_of_threads(monkeypatch):
     robot = sy.library.puma560()
     log = random_log(
         robot, np.random.default_rng(0), samples=9000, torque=lambda *state: sy.inverse_dynamics(robot, *state)
     )
     found = []
-    for threads in (1, 3, 2):  # the first compiles or loads the kernel
-        monkeypatch.setattr(kernel_choice, "threads", lambda threads=threads: threads)
-        found.append(sy.accumulate(robot, log, engine="numba"))
+    for threads in (1, 3, 2):
+        monkeypatch.setattr(native, "threads", lambda threads=threads: threads)
+        found.append(sy.accumulate(robot, log, engine="native"))
     assert all(np.array_equal(found[0].gram, other.gram) for other in found[1:])
     plain = sy.accumulate(robot, log, engine="numpy")
     np.testing.assert_allclose(found[0].gram, plain.gram, rtol=1e-12, atol=1e-12 * np.abs(plain.gram).max())
@@ -118,6 +118,6 @@ def test_a_calibration_is_the_same_to_rounding(made):
     number of them, digits of rounding between numbers."""
     found = {name: np.load(folder / "calibration.npy") for name, folder in made.items()}
     first = found["one thread"]
-    np.testing.assert_array_equal(found["one thread again, kernels kept"], first)
+    np.testing.assert_array_equal(found["one thread again"], first)
     for other in found.values():
         np.testing.assert_allclose(other, first, rtol=0, atol=ROUNDING * np.abs(first).max())

@@ -29,7 +29,7 @@ CLAIMS = (
         "information",
         "a million samples of an arm in the memory of the inputs and 50 MB",
         ("information/test_streaming.py",),
-        (Figure("growth", "streaming", ("panda, numpy", "panda, numba"), "growth MB", "MB", most=50),),
+        (Figure("growth", "streaming", ("panda, numpy", "panda, native"), "growth MB", "MB", most=50),),
         ("docs/information.md",),
     ),
     Claim(

@@ -7,7 +7,7 @@ from math import factorial, radians
 
 import numpy as np
 
-from steelyard.dynamics import engine_for, inverse_dynamics_derivatives
+from steelyard.dynamics import inverse_dynamics_derivatives
 from steelyard.errors import OptionError, choices
 from steelyard.information import CHUNK, channels_of, chunk_rows, direction_of, require_tree, rows_of, weights_of
 from steelyard.model import Robot, screw
@@ -97,9 +97,6 @@ def _word(e) -> str:
     return "xyz"[int(np.argmax(e))] if e.max() > 1 - 1e-6 else "[" + " ".join(f"{x:.2f}" for x in e) + "]"
 
 
-STEPS = 8  # sums over the same logs that a calibration usually needs
-
-
 @dataclass(frozen=True, eq=False)
 class AxisSums:
     """Weighted sums over samples for all columns Y (p) and axis directions J (d): `inertial = Y^T Y`, `cross = Y^T J`,
@@ -127,14 +124,13 @@ def axis_sums(
     r, size = layout.size, layout.size + directions.count + 1
     rows, rates = rows_of(robot, layout, np.arange(r)), directions.rates(z)
     gram = np.zeros((size, size))
-    engine = engine_for(robot, STEPS * sum(len(log) for log in logs))
     for log in logs:
         q, v, a, tau = channels_of(robot, log, ("q", "v", "a", "tau"))
         signs = direction_of(log, width, layout)
         counted = weights_of(sample_weights, log)
         for start in range(0, len(q), CHUNK):
             part = [x[start : start + CHUNK] for x in (q, v, a, tau, signs)]
-            J = axis_columns(robot, rates, *part[:3], engine=engine)
+            J = axis_columns(robot, rates, *part[:3])
             chunk = tuple(np.ascontiguousarray(x.T) for x in part)
             for dof, (block, torque) in enumerate(chunk_rows(robot, layout, width, rows, chunk)):
                 columns = np.concatenate([block, J[:, dof].T, torque[None]])
@@ -144,7 +140,7 @@ def axis_sums(
     return AxisSums(gram[:r, :r], gram[:r, r:-1], gram[r:-1, r:-1], gram[r:-1, -1])
 
 
-def axis_columns(robot: Robot, rates, q, v, a, *, engine: str = "auto") -> np.ndarray:
+def axis_columns(robot: Robot, rates, q, v, a) -> np.ndarray:
     """(n, nv, d) torque per prior standard deviation of each direction."""
-    by_joint = inverse_dynamics_derivatives(robot, q, v, a, engine=engine).dtau_djoint
+    by_joint = inverse_dynamics_derivatives(robot, q, v, a).dtau_djoint
     return by_joint.reshape(len(q), robot.nv, -1) @ rates.reshape(6 * robot.nj, -1)

@@ -1,8 +1,6 @@
 """Functions of a Robot and its motion, with leading batch axes."""
 
-from typing import TYPE_CHECKING
-
-from steelyard.dynamics import closed_loop, kernel_choice
+from steelyard.dynamics import closed_loop
 from steelyard.dynamics.balances import (
     SensorFrame,
     base_wrench_regressor,
@@ -28,7 +26,7 @@ from steelyard.dynamics.closed_loop.states import (
     transmission,
     tree_state_of,
 )
-from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, engine_for, inverse_dynamics_derivatives
+from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
 from steelyard.dynamics.effects import (
     effect_column,
     extra_rows,
@@ -37,9 +35,8 @@ from steelyard.dynamics.effects import (
     shared_directions,
     unstated_torque,
 )
-from steelyard.dynamics.kernel_choice import kernel_pays
-from steelyard.dynamics.kernel_plans import fixed_poses, fused_plan
 from steelyard.dynamics.kinematics import FRAME_FIELDS, Motion, body_motion, joint_motion, motion, samples_last, tree
+from steelyard.dynamics.native_plans import fixed_poses, sum_plan
 from steelyard.dynamics.newton_euler import (
     body_regressor,
     body_wrench_regressors,
@@ -54,13 +51,6 @@ from steelyard.dynamics.newton_euler import (
 )
 from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.dynamics.stacks import cross, times
-from steelyard.lazy import lazy
-
-if TYPE_CHECKING:
-    from steelyard.dynamics.kernel import add_samples
-
-# Loaded on first use: they bring heavy libraries.
-__getattr__ = lazy(__name__, {"add_samples": "kernel"})
 
 __all__ = [
     "FRAME_FIELDS",
@@ -70,7 +60,6 @@ __all__ = [
     "SensorFrame",
     "State",
     "accelerations",
-    "add_samples",
     "base_wrench_regressor",
     "base_wrench_rows",
     "body_motion",
@@ -85,17 +74,13 @@ __all__ = [
     "effect_column",
     "energy_regressor",
     "energy_rows",
-    "engine_for",
     "extra_rows",
     "extra_torque",
     "fixed_poses",
     "friction_torque",
-    "fused_plan",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "joint_motion",
-    "kernel_choice",
-    "kernel_pays",
     "link_wrench_rows",
     "momentum_blocks",
     "momentum_drift_regressor",
@@ -114,6 +99,7 @@ __all__ = [
     "samples_last",
     "sensor_frame",
     "shared_directions",
+    "sum_plan",
     "times",
     "transmission",
     "tree",

@@ -9,19 +9,18 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from steelyard.dynamics import derivative_rows, kernel_choice
+from steelyard import native
+from steelyard.dynamics import derivative_rows
 from steelyard.dynamics.derivative_rows import LinkDerivatives, link_columns, of_links
 from steelyard.dynamics.displacements import two_passes
 from steelyard.dynamics.gradients import Gradient, torque_gradient
-from steelyard.dynamics.kernel_plans import derivative_plan, fixed_poses
 from steelyard.dynamics.kinematics import samples_last
+from steelyard.dynamics.native_plans import fixed_poses, native_links, native_tree
 from steelyard.dynamics.newton_euler import regressor
 from steelyard.errors import OptionError, choices
 from steelyard.model import Robot
 
-ENGINES = ("auto", "numpy", "numba")
-KERNEL = "steelyard.dynamics.derivative_kernel"
-DEGREE_SECONDS, TWIST_SECONDS = 2e-6, 5e-6  # under NumPy, a sample and joint
+ENGINES = ("auto", "numpy", "native")
 SHARE = 512  # samples that a thread takes at a time
 CHUNK = 256  # samples a pass: the working arrays of an arm stay in the second-level cache
 
@@ -69,8 +68,8 @@ class InverseDynamicsDerivatives:
     @cached_property
     def dtau_djoint(self):
         """(..., nv, nj, 6) the same, one entry a joint of `robot.joints`."""
-        if self._fused(TWIST_SECONDS):
-            return self._all_fused[3]
+        if self._compiled:
+            return self._all_compiled[3]
         return self._collected(derivative_rows.of_twists)[0]
 
     @cached_property
@@ -105,26 +104,24 @@ class InverseDynamicsDerivatives:
 
     @cached_property
     def _degrees(self):
-        if self._fused(DEGREE_SECONDS):
-            whole = "_all_fused" in self.__dict__
-            return self._all_fused[:3] if whole else self._by_kernel(twists=False)
+        if self._compiled:
+            whole = "_all_compiled" in self.__dict__
+            return self._all_compiled[:3] if whole else self._by_core(twists=False)
         return self._collected(derivative_rows.of_degrees)
 
     @cached_property
-    def _all_fused(self):
-        return self._by_kernel(twists=True)
+    def _all_compiled(self):
+        return self._by_core(twists=True)
 
-    def _by_kernel(self, *, twists: bool):
+    def _by_core(self, *, twists: bool):
         _, batch, q, v, a = samples_last(self.robot, self.q, self.v, self.a)
-        parts = _by_numba(self.robot, q.T, v.T, a.T, twists=twists)
+        parts = _by_core(self.robot, q.T, v.T, a.T, twists=twists)
         return tuple(x.reshape(*batch, *x.shape[1:]) for x in parts)
 
-    def _fused(self, seconds: float) -> bool:
-        """Whether the Numba kernel takes a group that costs `seconds` a sample and joint under NumPy."""
-        if self.engine == "numpy" or not is_numpy_array(self.q):
-            return False
-        count = prod(np.broadcast_shapes(self.q.shape[:-1], self.v.shape[:-1], self.a.shape[:-1]))
-        return self.engine == "numba" or _pays(self.robot, count, seconds)
+    @property
+    def _compiled(self) -> bool:
+        """Whether the compiled core takes derivatives by positions, velocities, accelerations and twists."""
+        return self.engine != "numpy" and is_numpy_array(self.q) and native.core() is not None
 
     def _collected(self, function):
         """Arrays that a function of a Pass returns, samples first, for all states."""
@@ -151,8 +148,8 @@ def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, engine: str = "auto")
         q: (..., nq) positions, rad or m.
         v: (..., nv) velocities, rad/s or m/s.
         a: (..., nv) accelerations, rad/s^2 or m/s^2.
-        engine: "numpy", "numba" (a compiled kernel for those with respect to positions, velocities, accelerations and
-            twists) or "auto", which takes the kernel where it pays; they agree to rounding.
+        engine: "numpy", "native" (the compiled core, for those with respect to positions, velocities, accelerations and
+            twists) or "auto", which takes the core where it is installed; they agree to rounding.
 
     Returns:
         InverseDynamicsDerivatives, whose groups are computed when they are first asked for. NumPy in, NumPy out; JAX
@@ -173,6 +170,8 @@ def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, engine: str = "auto")
     """
     if engine not in ENGINES:
         raise OptionError(f"engine is one of {choices(ENGINES)}; got {engine!r}.")
+    if engine == "native":
+        native.require_core()
     samples_last(robot, q, v, a)  # refuses wrong widths at once
     return InverseDynamicsDerivatives(robot, q, v, a, engine)
 
@@ -183,48 +182,24 @@ def _joint_of_coordinate(robot: Robot) -> np.ndarray:
     return np.repeat(own, [robot.joints[j].nv for j in own])
 
 
-def engine_for(robot: Robot, count: int) -> str:
-    """Engine for the twists of many states, however many calls they are spread over.
-
-    Args:
-        robot: the robot.
-        count: of states.
-
-    Returns:
-        "numpy" or "numba".
-    """
-    return "numba" if _pays(robot, count, TWIST_SECONDS) else "numpy"
-
-
-def _pays(robot: Robot, count: int, seconds: float) -> bool:
-    return kernel_choice.kernel_pays(count * robot.nj * seconds, KERNEL, "add_derivatives")
-
-
-def _by_numba(robot: Robot, q, v, a, *, twists: bool):
+def _by_core(robot: Robot, q, v, a, *, twists: bool):
     """dtau/dq, dv, da (n, nv, nv), and where asked dtau/deta (n, nv, nj, 6). q (n, nq), v, a (n, nv)."""
-    by_q, by_v, M = (np.zeros((len(q), robot.nv, robot.nv)) for _ in range(3))
-    eta = np.zeros((len(q), robot.nj, 6, robot.nv)) if twists else np.zeros((0, 0, 0, 0))
-    _run_kernel(robot, q, v, a, by_q, by_v, M, eta)
+    n, core = len(q), native.core()
+    by_q, by_v, M = np.empty((3, n, robot.nv, robot.nv))
+    eta = np.empty((n, robot.nj, 6, robot.nv)) if twists else None
+    tree, links = native_tree(robot), native_links(robot)
+
+    def share(start: int):
+        part = slice(start, start + SHARE)
+        q_part, v_part, a_part = (np.ascontiguousarray(x[part], dtype=float) for x in (q, v, a))
+        outs = by_q[part], by_v[part], M[part], None if eta is None else eta[part]
+        core.derivatives(tree, links, q_part, fixed_poses(robot, q_part), v_part, a_part, *outs)
+
+    if n <= SHARE:
+        share(0)
+    else:
+        with ThreadPoolExecutor(native.threads()) as pool:
+            list(pool.map(share, range(0, n, SHARE)))
     M[:, range(robot.nv), range(robot.nv)] += robot.armature
     degrees = by_q.mT, by_v.mT, M
-    return (*degrees, np.moveaxis(eta, -1, 1)) if twists else degrees
-
-
-def _run_kernel(robot: Robot, q, v, a, *outs):
-    """Add to the outs, samples shared among threads."""
-    from steelyard.dynamics.derivative_kernel import add_derivatives
-
-    plan = derivative_plan(robot)
-
-    def share(start: int, stop: int):
-        part = slice(start, stop)
-        q_part, v_part, a_part = (np.array(x[part], dtype=float, order="C") for x in (q, v, a))
-        parts = (x[part] if x.size else x for x in outs)
-        add_derivatives(plan, q_part, fixed_poses(robot, q_part), v_part, a_part, *parts)
-
-    first = 0 if add_derivatives.signatures else min(1, len(q))
-    if first:  # compiled by a first sample, before threads share it
-        share(0, 1)
-    edges = [*range(first, len(q), SHARE), len(q)]
-    with ThreadPoolExecutor(kernel_choice.threads()) as pool:
-        list(pool.map(share, edges[:-1], edges[1:]))
+    return degrees if eta is None else (*degrees, np.moveaxis(eta, -1, 1))

@@ -12,10 +12,11 @@ they cost half.
 """
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_numpy_array
 
-from steelyard import spatial
+from steelyard import native, spatial
 from steelyard.dynamics.kinematics import Motion, body_motion, motion, samples_last, tree
+from steelyard.dynamics.native_plans import fixed_poses, native_links, native_tree
 from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.dynamics.stacks import cross, times
 from steelyard.model import Robot
@@ -48,6 +49,21 @@ def inverse_dynamics(robot: Robot, q, v, a, *, rotors: bool = False):
     """
     robot = with_rotor_bodies(robot).robot if rotors else robot
     xp, batch, q, v, a = samples_last(robot, q, v, a)
+    plain = all(is_numpy_array(x) and x.dtype == np.float64 for x in (q, v, a))
+    tau = _by_core(robot, q.T, v.T, a.T) if plain and native.core() else _by_arrays(xp, robot, q, v, a).T
+    return xp.reshape(tau, (*batch, robot.nv))
+
+
+def _by_core(robot: Robot, q, v, a) -> np.ndarray:
+    """(n, nv) by the compiled core."""
+    q, v, a = (np.ascontiguousarray(x) for x in (q, v, a))
+    tau = np.empty(v.shape)
+    native.core().torques(native_tree(robot), native_links(robot), q, fixed_poses(robot, q), v, a, tau)
+    return tau + robot.armature * a
+
+
+def _by_arrays(xp, robot: Robot, q, v, a):
+    """(nv, n) by whole arrays, samples last."""
     state = motion(robot, q, v, a)
     force, torque = _body_wrenches(robot, xp, state, q.dtype)
     constants = tree(robot)
@@ -57,8 +73,7 @@ def inverse_dynamics(robot: Robot, q, v, a, *, rotors: bool = False):
     below = xp.reshape(behind @ xp.reshape(wrench, (robot.nb, 6 * n)), (behind.shape[0], 6, n))
     per_degree = xp.sum(state.axes * below, axis=1)
     tau = xp.asarray(coordinate_map(robot), dtype=q.dtype) @ per_degree
-    tau = tau + xp.asarray(robot.armature, dtype=q.dtype)[:, None] * a
-    return xp.reshape(tau.T, (*batch, robot.nv))
+    return tau + xp.asarray(robot.armature, dtype=q.dtype)[:, None] * a
 
 
 def _body_wrenches(robot, xp, state, dtype):

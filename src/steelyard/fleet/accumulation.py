@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from steelyard import storage
-from steelyard.dynamics import kernel_pays, with_motors
+from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, SteelyardError
 from steelyard.fleet import cache
 from steelyard.fleet.evidence import Evidence
 from steelyard.fleet.executor import WorkerPool
 from steelyard.fleet.partitions import PIECE, Head, Part, Partition, Samples, partition_sums, partitions, total_of
 from steelyard.fleet.runs import Run, runs_of
-from steelyard.information import KERNEL, SAMPLE_SECONDS, Information
+from steelyard.information import Information
 from steelyard.job import Job
 from steelyard.model import Robot
 from steelyard.pipeline import Progress, job_of, load_with_side
@@ -197,8 +197,7 @@ def _computed(pool: WorkerPool, job: Job, robot: Robot, work: list[Partition], k
         if not _from_cache(partition, robot, keep, done, failures):
             left.append(partition)
         report("looking for finished work", 0.05 * (k + 1) / len(work))
-    engine = _engine(robot, left, pool.count)
-    tasks = [(job, robot, partition, engine, keep) for partition in left]
+    tasks = [(job, robot, partition, keep) for partition in left]
     for count, (place, result, attempts) in enumerate(pool.results(sum_partition, tasks, retries=retries)):
         partition = left[place]
         if isinstance(result, BaseException):
@@ -227,9 +226,9 @@ def _from_cache(partition: Partition, robot: Robot, keep, done, failures) -> boo
     return True
 
 
-def sum_partition(job: Job, robot: Robot, partition: Partition, engine: str, keep) -> tuple[Head, Part | str]:
+def sum_partition(job: Job, robot: Robot, partition: Partition, keep) -> tuple[Head, Part | str]:
     """The work of a partition on whatever worker; its sums are written where they are kept, or returned."""
-    part = partition_sums(job, robot, partition, engine)
+    part = partition_sums(job, robot, partition)
     if keep is None:
         return part.head, part
     path = cache.part_path(keep, partition.key)
@@ -241,13 +240,6 @@ def _failure(partition: Partition, error: BaseException, attempts: int) -> Failu
     refused = isinstance(error, SteelyardError)
     reason = str(error) if refused else f"{type(error).__name__}: {str(error)[:300]}"
     return Failure(partition.run, partition.rows, REFUSED if refused else FAILED, reason, attempts)
-
-
-def _engine(robot: Robot, left: Sequence[Partition], workers: int) -> str:
-    """The engine that the share of one worker is worth: each log alone might look too short for the kernel."""
-    samples = sum(partition.bytes for partition in left) / (8 * (1 + 2 * robot.nv)) / workers
-    compiled = not robot.loops and kernel_pays(samples * SAMPLE_SECONDS * robot.nb * 10, KERNEL, "add_samples")
-    return "numba" if compiled else "auto"
 
 
 def _totals(pool: WorkerPool, robot: Robot, parts: list[tuple[Head, Part | str]], retries: int):

@@ -121,13 +121,13 @@ class Part:
     held: Information
 
 
-def partition_sums(job: Job, robot: Robot, partition: Partition, engine: str = "auto") -> Part:
+def partition_sums(job: Job, robot: Robot, partition: Partition) -> Part:
     """Sums of a partition. Raises SteelyardError for a log that cannot be used, OSError where reading fails."""
     start = time.perf_counter()
     log, findings, read = _usable(job, robot, partition)
     options = job.columns | weights_of(job, robot)
     kept, held = split_blocks(log, validation=job.validation)
-    blocks = accumulate_blocks(robot, kept, count=BLOCKS, engine=engine, **options)
+    blocks = accumulate_blocks(robot, kept, count=BLOCKS, **options)
     total = reduce(add, blocks)
     evidence, fitness = evidence_of(blocks, total)
     if fitness.unexplained > UNEXPLAINED:
@@ -142,7 +142,7 @@ def partition_sums(job: Job, robot: Robot, partition: Partition, engine: str = "
         tuple(finding.message for finding in findings),
         time.perf_counter() - start,
     )
-    return Part(head, total, accumulate(robot, held, engine=engine, **options))
+    return Part(head, total, accumulate(robot, held, **options))
 
 
 def _usable(job: Job, robot: Robot, partition: Partition):

@@ -2,7 +2,7 @@
 
 from steelyard.information.accumulation import accumulate
 from steelyard.information.blocks import accumulate_blocks
-from steelyard.information.engines import CHUNK, KERNEL, SAMPLE_SECONDS
+from steelyard.information.engines import CHUNK
 from steelyard.information.files import (
     is_information,
     load_information,
@@ -33,9 +33,7 @@ __all__ = [
     "BASE",
     "CHUNK",
     "DRIFT",
-    "KERNEL",
     "NAMES",
-    "SAMPLE_SECONDS",
     "WRENCH",
     "Information",
     "Row",

@@ -86,17 +86,15 @@ class RegressionSpec:
 
 
 class Collector:
-    """Sums over logs of all rows of a regression. before: samples that were summed elsewhere.
+    """Sums over logs of all rows of a regression.
 
     independent: samples whose noise is. complete: whether the sums hold whole logs only.
     """
 
-    def __init__(self, spec: RegressionSpec, before: int = 0):
+    def __init__(self, spec: RegressionSpec):
         self.spec, self.count, self.independent, self.complete = spec, 0, 0.0, True
         fast = "joints" in spec.kinds and spec.sums == "gram" and not spec.robot.loops
-        self.joints = (
-            Sums(spec.robot, spec.layout, spec.kept, spec.coulomb_width, spec.engine, before) if fast else None
-        )
+        self.joints = Sums(spec.robot, spec.layout, spec.kept, spec.coulomb_width, spec.engine) if fast else None
         make = Triangles if spec.sums == "qr" else Grams
         k = len(spec.raw.columns)
         self.others: dict[str, Grams | Triangles] = {
@@ -242,9 +240,9 @@ def accumulate(
         sample_weights: of the squared residuals of rows of joints, (n,) or (n, nv), finite and not negative, times
             `log.weights`; for several logs a function of each log that returns them. A weight of 2 counts a sample
             twice, so `info.counts` are sums of weights.
-        engine: "numpy", "numba" (fused kernel, one thread a core), "jax" (in float64 on JAX's device) or "auto", which
-            takes JAX for logs of JAX arrays and the kernel where it pays; they agree to rounding, and the result names
-            the one used. Only Gram matrices of joint torques have a choice.
+        engine: "native" (the compiled core, one thread a processor core), "numpy", "jax" (in float64 on JAX's device)
+            or "auto", which takes JAX for logs of JAX arrays and the core where it is installed; they agree to
+            rounding, and the result names the one used. Only Gram matrices of joint torques have a choice.
 
     Returns:
         The Information, which adds to others of the same columns. The share of samples whose noise is independent
@@ -311,14 +309,13 @@ def _check_weights(sample_weights, kinds: Iterable[str], *, several: bool):
 
 
 def _streamed(spec: RegressionSpec, logs: Iterable[Log]) -> Information:
-    done, seen, read, collector = None, 0, 0, Collector(spec)
+    done, read, collector = None, 0, Collector(spec)
     try:
         for log in logs:
             collector.add(log)
             read += 1
             if collector.count >= CHECKPOINT:
-                seen += collector.count
-                done, collector = _together(done, collector), Collector(spec, seen)
+                done, collector = _together(done, collector), Collector(spec)
     except (Exception, KeyboardInterrupt) as error:  # whatever the caller's iterator raises, and Ctrl-C
         usable = collector.complete and collector.count > 0
         raise StreamInterrupted(read, _together(done, collector) if usable else done, error) from error

@@ -11,9 +11,7 @@ from steelyard.dynamics import with_motors
 from steelyard.errors import OptionError
 from steelyard.identifiable import regression_basis
 from steelyard.information.accumulation import accumulate
-from steelyard.information.engines import chosen
 from steelyard.information.model_discrepancy import discrepancies
-from steelyard.information.regression_rows import raw_columns, rows_of
 from steelyard.information.row_kinds import WEAK, kinds_of
 from steelyard.information.sums import Information
 from steelyard.job import FRICTION
@@ -60,10 +58,9 @@ def accumulate_blocks(
     windows = set(kinds_of(robot, options.get("rows", "joints"))) <= set(WEAK)
     blocks = []
     for each in [log] if isinstance(log, Log) else log:
-        usual, fitting = _plan(robot, each, **options)
-        same = usual if engine == "auto" else engine
-        edges = np.linspace(0, len(each), min(count or fitting, len(each)) + 1).astype(int)
-        own = [accumulate(robot, each[i:j], engine=same, **options) for i, j in pairwise(edges)]
+        fitting = count or _fitting(robot, each, options)
+        edges = np.linspace(0, len(each), min(fitting, len(each)) + 1).astype(int)
+        own = [accumulate(robot, each[i:j], engine=engine, **options) for i, j in pairwise(edges)]
         if not windows:  # a short block cannot tell how many of its samples are independent: its steps may vary
             own = [replace(block, independence=independence_of([each])) for block in own]
         blocks += _with_discrepancies(own, each, edges, options)
@@ -84,14 +81,9 @@ def _with_discrepancies(blocks: list[Information], log: Log, edges, options: dic
     return [replace(block, discrepancy=each) for block, each in zip(blocks, found, strict=True)]
 
 
-def _plan(robot, log: Log, *, rows="joints", sums="gram", **options) -> tuple[str, int]:
-    """The engine that a whole log is worth (each block alone might look too short), and how many blocks it has."""
+def _fitting(robot, log: Log, options: dict) -> int:
+    """How many blocks suit a log."""
     robot = with_motors(robot)
     columns = {name: options[name] for name in COLUMNS if name in options}
-    layout = layout_of(robot, **{"friction": FRICTION, **columns})
-    kept = regression_basis(robot, layout).columns
-    blocks = int(np.clip(min(len(log) / SHORTEST, ENTRIES / (robot.nv * len(kept) ** 2)), FEWEST, MOST))
-    if rows != "joints" or sums != "gram" or is_jax_array(log.v) or robot.loops:
-        return "auto", blocks
-    raw = raw_columns(robot, layout, kept)
-    return chosen(raw.robot, rows_of(raw.robot, raw.layout, raw.columns), len(log)), blocks
+    kept = regression_basis(robot, layout_of(robot, **{"friction": FRICTION, **columns})).columns
+    return int(np.clip(min(len(log) / SHORTEST, ENTRIES / (robot.nv * len(kept) ** 2)), FEWEST, MOST))

@@ -101,6 +101,6 @@ def _jax():
     if not exact:
         raise OptionError(
             f"JAX's device '{jax.default_backend()}' does not compute in float64, and sums of squares in float32 lose "
-            "the parameters. Use engine='numpy' or 'numba', or another device (jax.default_device)."
+            "the parameters. Use engine='native' or 'numpy', or another device (jax.default_device)."
         )
     return jax

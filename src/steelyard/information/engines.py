@@ -1,21 +1,19 @@
-"""Ways to the same sums: NumPy, the fused Numba kernel for jobs large enough to pay for starting it, JAX for JAX."""
+"""Ways to the same sums: the compiled core, NumPy where that is missing, JAX for JAX."""
 
 from typing import Protocol
 
 import numpy as np
 from array_api_compat import is_jax_array
 
-from steelyard.dynamics import kernel_choice
 from steelyard.information.engine_jax import Device
-from steelyard.information.engine_numba import Fused
+from steelyard.information.engine_native import Native
 from steelyard.information.gram import Grams
 from steelyard.information.regression_rows import chunk_rows, raw_columns, rows_of
 from steelyard.model import Robot
+from steelyard.native import core
 from steelyard.terms import TERMS, ParameterLayout, stated_values
 
 CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
-KERNEL = "steelyard.dynamics.kernel"
-SAMPLE_SECONDS, ENTRY_SECONDS = 2e-7, 1e-10  # cost under NumPy of a sample, for each body and each entry of Grams
 
 
 class Engine(Protocol):
@@ -53,9 +51,9 @@ class Chunked:
 
 
 class Sums:
-    """Sums over samples of one job, by whichever engine each log of it is worth. before: samples of the job so far."""
+    """Sums over samples of one job, by the engine asked for, or by the one that suits each log."""
 
-    def __init__(self, robot: Robot, layout: ParameterLayout, kept, coulomb_width: float, engine: str, before: int = 0):
+    def __init__(self, robot: Robot, layout: ParameterLayout, kept, coulomb_width: float, engine: str):
         self.raw = raw_columns(robot, layout, kept)
         self.robot, self.layout, self.kept = self.raw.robot, self.raw.layout, self.raw.columns
         self.coulomb_width = coulomb_width
@@ -63,7 +61,7 @@ class Sums:
         stated = (value for term, value in stated_values(robot).items() if TERMS[term].directed)
         self.directed = self.layout.directed or any(map(np.any, stated))
         self.grams = Grams(robot.nv, len(self.kept))
-        self.count, self.counts, self.before = 0, np.zeros(robot.nv), before
+        self.count, self.counts = 0, np.zeros(robot.nv)
         self._requested = engine
         self._engines: dict[str, Engine] = {}
 
@@ -82,7 +80,7 @@ class Sums:
             return
         name = self._requested
         if name == "auto":
-            name = "jax" if is_jax_array(v) else chosen(self.robot, self.rows, self.before + self.count + n)
+            name = "jax" if is_jax_array(v) else "native" if core() else "numpy"
         if name not in self._engines:
             self._engines[name] = ENGINES[name](self)
         self._engines[name].add(q, v, a, tau, direction, weights)
@@ -107,10 +105,4 @@ class Sums:
 
 
 # Of rows of joint torques. A further one is a module with a class like these, and its name here.
-ENGINES: dict[str, type[Engine]] = {"numpy": Chunked, "numba": Fused, "jax": Device}
-
-
-def chosen(robot: Robot, rows, count: int) -> str:
-    """Engine for a job of `count` samples, by its work under NumPy and what starting the kernel costs."""
-    work = count * (SAMPLE_SECONDS * robot.nb + ENTRY_SECONDS * sum(len(row.places) ** 2 for row in rows))
-    return "numba" if kernel_choice.kernel_pays(work, KERNEL, "add_samples") else "numpy"
+ENGINES: dict[str, type[Engine]] = {"numpy": Chunked, "native": Native, "jax": Device}

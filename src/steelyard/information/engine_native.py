@@ -1,56 +1,48 @@
-"""The sums by the fused Numba kernel: one pass over the samples, one set of sums a thread."""
+"""The sums by the compiled core: one pass over the samples, one set of sums a thread."""
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics import fixed_poses, fused_plan, kernel_choice
+from steelyard import native
+from steelyard.dynamics import fixed_poses, sum_plan
 from steelyard.information.gram import Grams
 from steelyard.information.regression_rows import effect_values, known_torque
 
-FUSED_CHUNK = 2048  # samples a task of the kernel, which has smaller blocks of its own
+TASK = 2048  # samples a task of the core, which has smaller blocks of its own
 
 
-class Fused:
-    """Sums of the fused kernel, one set a share of the samples. Shares depend on their number alone, so that sums have
+class Native:
+    """Sums of the core, one set a share of the samples. Shares depend on their number alone, so that sums have
     the same bits on any number of threads."""
 
     def __init__(self, sums):
-        self.sums = sums
+        self.core, self.sums = native.require_core(), sums
         start = np.cumsum([0, *(len(row.terms) + len(row.extras) for row in sums.rows)])
         effects = [range(start[dof], start[dof + 1]) for dof in range(len(sums.rows))]
         bodies = sums.kept[sums.kept < sums.layout.inertial.stop]
-        self.plan, self.own = fused_plan(sums.robot, bodies, effects)
+        self.plan = sum_plan(sums.robot, bodies, effects)
         self.grams: list[np.ndarray] = []
-
-    @cached_property
-    def _kernel(self):
-        from steelyard.dynamics import add_samples
-
-        return add_samples
 
     def add(self, *channels):
         channels = (*(np.asarray(x, dtype=float) for x in channels[:4]), *channels[4:])
         n = len(channels[0])
-        count = min(kernel_choice.MOST_THREADS, -(-n // FUSED_CHUNK))
+        count = min(native.MOST_THREADS, -(-n // TASK))
         self.grams += [self._empty() for _ in range(count - len(self.grams))]
         edges = np.linspace(0, n, count + 1).astype(int)
         jobs = list(zip(self.grams, edges[:-1], edges[1:], strict=False))
         if count == 1:
             self._share(channels, *jobs[0])
             return
-        if not self._kernel.signatures:  # compiled by a first sample that does not count, before threads share it
-            self._share(channels, self._empty(), 0, 1)
-        with ThreadPoolExecutor(min(count, kernel_choice.threads())) as pool:
+        with ThreadPoolExecutor(min(count, native.threads())) as pool:
             list(pool.map(lambda job: self._share(channels, *job), jobs))
 
     def _empty(self) -> np.ndarray:
         return np.zeros(self.plan.gram_start[-1])
 
     def _share(self, channels, gram, begin, end):
-        for start in range(begin, end, FUSED_CHUNK):
-            self._chunk(gram, *self.sums.part(channels, start, min(start + FUSED_CHUNK, end)))
+        for start in range(begin, end, TASK):
+            self._chunk(gram, *self.sums.part(channels, start, min(start + TASK, end)))
 
     def _chunk(self, gram, q, v, a, tau, direction, roots):
         sums = self.sums
@@ -60,18 +52,17 @@ class Fused:
         rows = [row for each in values for row in each]
         effects = np.stack(rows) if rows else np.zeros((0, len(q)))
         poses = fixed_poses(robot, q)
-        roots = np.zeros((0, robot.nv)) if roots is None else roots
-        q, v, a, tau, roots = (np.array(x, order="C") for x in (q, v, a, tau, roots))
-        self._kernel(self.plan, q, poses, v, a, tau, effects, roots, gram)
+        q, v, a, tau, roots = (None if x is None else np.ascontiguousarray(x) for x in (q, v, a, tau, roots))
+        self.core.add_samples(self.plan.tree, self.plan.rows, q, poses, v, a, tau, effects, roots, gram)
 
     def unload(self, grams: Grams):
-        """Add what the kernel has in lower triangles, in an order and with a padding of its own."""
+        """Add what the core has in lower triangles, in an order and with a padding of its own."""
         if not self.grams:
             return
         flat = np.sum(self.grams, axis=0)
         place = np.full(self.sums.layout.size, -1)
         place[self.sums.kept] = np.arange(len(self.sums.kept))
-        for dof, (own, row) in enumerate(zip(self.own, self.sums.rows, strict=True)):
+        for dof, (own, row) in enumerate(zip(self.plan.own, self.sums.rows, strict=True)):
             size = self.plan.padded[dof]
             lower = np.tril(flat[self.plan.gram_start[dof] : self.plan.gram_start[dof + 1]].reshape(size, size))
             square = lower + np.tril(lower, -1).T
