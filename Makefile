@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test check bench adversary mutants conformance peers claims docs fuzz package clean
+.PHONY: demo test check sanitize bench adversary mutants conformance peers claims docs fuzz package clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
 
-$(VENV)/.run: pyproject.toml
+# the compiled core is part of the installation: what it is made of makes it anew
+$(VENV)/.run: pyproject.toml $(wildcard core/*.cpp core/*.hpp core/CMakeLists.txt)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
@@ -29,6 +30,11 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
+
+# The core with address and undefined-behaviour sanitizers, through the tests that use it most.
+sanitize: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check cmake nanobind ninja
+	$(BIN)/python tools/sanitized.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
@@ -74,10 +80,10 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
 	$(BIN)/python -m fuzz.run $(FUZZ_TARGETS) --seconds $(FUZZ_SECONDS)
 
-# Wheel and source archive, then the README in empty environments of every supported Python that is found.
+# Source archive, and a wheel for every supported Python that is found; the README in empty environments of each.
 package: $(VENV)/.dev
 	rm -rf dist
-	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --sdist --outdir dist .
 	$(BIN)/python tools/try_wheel.py
 
 clean:

@@ -1,7 +1,8 @@
-"""Install the built wheel in empty environments and run the README there.
+"""Build a wheel for every supported Python that is found, install it in an empty environment, run the README there.
 
-`make package` builds wheel and source archive and runs this for every supported Python that is found. Nothing of the
-checkout but README.md is used: each environment is new, and its working folder is a temporary one.
+`make package` makes the source archive and runs this. Nothing of the checkout but README.md is used: each environment is
+new, its working folder a temporary one. Wheels are installed with the compiler hidden. At last the source archive is
+installed that way, too: it has to work, slower, and to say so.
 """
 
 import os
@@ -40,9 +41,32 @@ def runs(python: str, version: str) -> bool:
     return done.stdout.strip() == version
 
 
+NO_COMPILER = {"CC": "/nowhere/cc", "CXX": "/nowhere/c++"}
+SLOW = """
+import warnings, numpy as np, steelyard as sy
+robot = sy.library.puma560()
+with warnings.catch_warnings(record=True) as caught:
+    sy.inverse_dynamics(robot, *np.zeros((3, 2, 6)))
+assert "no C++ compiler" in str(caught[0].message), caught
+"""
+
+
 def run(folder: Path, *words: str | Path) -> None:
-    """A command in a folder. Raises CalledProcessError, its errors shown."""
-    subprocess.run([str(word) for word in words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    """A command in a folder, where no compiler is found. Raises CalledProcessError, its errors shown."""
+    command = [str(word) for word in words]
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=os.environ | NO_COMPILER)
+
+
+def built(python: str, archive: Path) -> Path:
+    """The wheel that a Python makes of the source archive, beside it."""
+    before = set(archive.parent.glob("*.whl"))
+    with tempfile.TemporaryDirectory() as folder:
+        command = [python, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        subprocess.run([*command, "--wheel-dir", folder, str(archive)], check=True)
+        (wheel,) = Path(folder).glob("*.whl")
+        shutil.copy(wheel, archive.parent)
+    (made,) = set(archive.parent.glob("*.whl")) - before
+    return made
 
 
 def installed(python: str, wheel: str, folder: Path) -> Path:
@@ -69,17 +93,23 @@ def try_readme(binaries: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    (wheel,) = (ROOT / "dist").glob("*.whl")
+    (archive,) = (ROOT / "dist").glob("*.tar.gz")
     found = interpreters()
-    tries = [(version, "") for version in found] + [(next(iter(found)), f"[{extra}]") for extra in EXTRAS]
-    for version, extra in tries:
+    first = next(iter(found))
+    wheels = {version: str(built(python, archive)) for version, python in found.items()}
+    tries = [(version, wheel) for version, wheel in wheels.items()]
+    tries += [(first, f"{wheels[first]}[{extra}]") for extra in EXTRAS]
+    for version, what in tries:
         start = time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
-            binaries = installed(found[version], f"{wheel}{extra}", Path(folder))
-            if not extra:
+            binaries = installed(found[version], what, Path(folder))
+            if what == wheels[version]:
                 try_readme(binaries, Path(folder))
-        what = "installed" if extra else "installed, README runs"
-        print(f"Python {version}: {wheel.name}{extra} {what}, {time.perf_counter() - start:.0f} s")
+        print(f"Python {version}: {Path(what).name} works, {time.perf_counter() - start:.0f} s")
+    with tempfile.TemporaryDirectory() as folder:
+        binaries = installed(found[first], str(archive), Path(folder))
+        run(Path(folder), binaries / "python", "-c", SLOW)
+    print(f"Python {first}: {archive.name} without a compiler works and says that it is slower")
 
 
 if __name__ == "__main__":
