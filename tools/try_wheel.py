@@ -1,7 +1,7 @@
 """Build a wheel for every supported Python that is found, install it in an empty environment, run the README there.
 
-`make package` makes the source archive and runs this. Nothing of the checkout but README.md is used: each environment is
-new, its working folder a temporary one. Wheels are installed with the compiler hidden. At last the source archive is
+`make package` makes the source archive and runs this. Nothing of the checkout but README.md is used: each environment
+is new, its working folder a temporary one. Wheels are installed with the compiler hidden. At last the source archive is
 installed that way, too: it has to work, slower, and to say so.
 """
 
@@ -97,7 +97,7 @@ def main() -> None:
     found = interpreters()
     first = next(iter(found))
     wheels = {version: str(built(python, archive)) for version, python in found.items()}
-    tries = [(version, wheel) for version, wheel in wheels.items()]
+    tries = list(wheels.items())
     tries += [(first, f"{wheels[first]}[{extra}]") for extra in EXTRAS]
     for version, what in tries:
         start = time.perf_counter()
