@@ -27,7 +27,7 @@ STUDIES = (
     "stream",
 )
 PEERS = (
-    *("numpy", "scipy", "numba", "jax", "clarabel", "mujoco", "pin", "mujoco-sysid", "idyntree", "trimesh"),
+    *("numpy", "scipy", "jax", "clarabel", "mujoco", "pin", "mujoco-sysid", "idyntree", "trimesh"),
     *("pyarrow", "rosbags", "mcap-ros2-support"),
 )
 

@@ -60,6 +60,7 @@ NAVIGATION = {
         "evidence/adversary/README",
         "evidence/inspect/README",
         "evidence/log_faults",
+        "evidence/native_core",
         "evidence/cutoffs",
         "evidence/check_findings",
         "evidence/fuzzing",

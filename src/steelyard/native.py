@@ -1,9 +1,13 @@
 """The compiled core, where the installation has it."""
 
 import os
+import threading
 import warnings
+from collections.abc import Callable, Iterable
 from functools import cache
+from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from steelyard.errors import OptionError
 
@@ -14,7 +18,7 @@ MOST_THREADS = 16
 def core() -> ModuleType | None:
     """The module of compiled loops, or None with a warning, once, where it was not built."""
     try:
-        from steelyard import _core
+        return import_module("steelyard._core")
     except ImportError:
         warnings.warn(
             "steelyard was installed without its compiled core, because no C++ compiler was found: results are the "
@@ -23,7 +27,6 @@ def core() -> ModuleType | None:
             stacklevel=2,
         )
         return None
-    return _core
 
 
 def require_core() -> ModuleType:
@@ -38,3 +41,31 @@ def threads() -> int:
     """Threads of a loop over samples: as many as cores may be used."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MOST_THREADS)
+
+
+def for_each(job: Callable[[Any], object], items: Iterable):
+    """Call `job(item)` for every item, on as many threads as cores may be used; raises the first error.
+
+    The threads of `concurrent.futures` load the logging library, which costs more than a short log's sums.
+    """
+    work, errors, lock = iter(list(items)), [], threading.Lock()
+
+    def take():
+        while not errors:
+            with lock:
+                item = next(work, lock)
+            if item is lock:
+                return
+            try:
+                job(item)
+            except BaseException as error:
+                errors.append(error)
+
+    others = [threading.Thread(target=take) for _ in range(threads() - 1)]
+    for each in others:
+        each.start()
+    take()
+    for each in others:
+        each.join()
+    if errors:
+        raise errors[0]

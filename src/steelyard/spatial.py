@@ -5,7 +5,8 @@ All functions take leading batch axes and any array-API namespace (NumPy, JAX).
 """
 
 import numpy as np
-from array_api_compat import array_namespace
+
+from steelyard.namespaces import array_namespace
 
 
 def skew(u):

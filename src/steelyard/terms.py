@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from array_api_compat import array_namespace
-
 from steelyard.errors import OptionError, choices
+from steelyard.namespaces import array_namespace
 
 # Half-width of standstill, rad/s or m/s, of Coulomb friction `tanh(v / width)`: near zero speed the sign of a measured
 # speed is noise. Blocked cross-validation on real logs (Panda, UR10, TX40) is flat between 0.02 and 0.1.

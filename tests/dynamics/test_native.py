@@ -84,7 +84,8 @@ def test_instruction_sets_agree(monkeypatch, instructions, samples):
     log = random_log(robot, rng, samples=samples, torque=lambda *s: inverse_dynamics(robot, *s))
     expected = accumulate(robot, log, engine="numpy"), inverse_dynamics(robot, log.q, log.v, log.a)
     plain = inverse_dynamics_derivatives(robot, log.q, log.v, log.a, engine="numpy")
-    monkeypatch.setattr(native, "core", lambda: OneSet(instructions))
+    for name in ("core", "require_core"):
+        monkeypatch.setattr(native, name, lambda: OneSet(instructions))
     assert_near(accumulate(robot, log, engine="native").gram, expected[0].gram)
     assert_near(inverse_dynamics(robot, log.q, log.v, log.a), expected[1])
     found = inverse_dynamics_derivatives(robot, log.q, log.v, log.a, engine="native")
@@ -113,7 +114,6 @@ def test_without_the_core(monkeypatch):
     log = random_log(robot, np.random.default_rng(2), samples=50, torque=lambda *s: inverse_dynamics(robot, *s))
     whole = accumulate(robot, log), inverse_dynamics(robot, log.q, log.v, log.a)
     monkeypatch.setitem(sys.modules, "steelyard._core", None)
-    monkeypatch.delattr("steelyard._core")
     native.core.cache_clear()
     try:
         with pytest.warns(RuntimeWarning, match="no C\\+\\+ compiler was found"):
@@ -125,6 +125,20 @@ def test_without_the_core(monkeypatch):
             accumulate(robot, log, engine="native")
     finally:
         native.core.cache_clear()
+
+
+def test_errors_of_threads_are_raised():
+    done = []
+
+    def job(item):
+        if item == 3:
+            raise ValueError("item 3")
+        done.append(item)
+
+    native.for_each(job, range(3))
+    assert sorted(done) == [0, 1, 2]
+    with pytest.raises(ValueError, match="item 3"):
+        native.for_each(job, range(50))
 
 
 def samples_of(plan, n=5):

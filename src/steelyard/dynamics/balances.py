@@ -6,13 +6,13 @@ Arguments as of `regressor`; NumPy in, NumPy out; JAX in, JAX out. Raise OptionE
 from dataclasses import dataclass, replace
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from steelyard.dynamics.kinematics import Motion, motion, samples_last, tree
 from steelyard.dynamics.newton_euler import body_wrench_regressors, dense_rows, projected_blocks, regressor
 from steelyard.dynamics.stacks import cross, times, transpose_times
 from steelyard.errors import OptionError, choices
 from steelyard.model import WORLD, Robot
+from steelyard.namespaces import array_namespace
 
 ENERGIES = ("kinetic", "potential", "total")
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from steelyard.dynamics.displacements import (
     Changes,
@@ -27,6 +26,7 @@ from steelyard.dynamics.kinematics import tree
 from steelyard.dynamics.newton_euler import coordinate_map
 from steelyard.dynamics.stacks import force_cross
 from steelyard.model import Robot
+from steelyard.namespaces import array_namespace
 from steelyard.spatial import crm
 
 

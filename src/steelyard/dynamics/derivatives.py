@@ -1,13 +1,11 @@
 """Derivatives of inverse dynamics with respect to everything in it (paper D, sections 2 and 5; `theory.md` 4)."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
 
 from steelyard import native
 from steelyard.dynamics import derivative_rows
@@ -19,6 +17,7 @@ from steelyard.dynamics.native_plans import fixed_poses, native_links, native_tr
 from steelyard.dynamics.newton_euler import regressor
 from steelyard.errors import OptionError, choices
 from steelyard.model import Robot
+from steelyard.namespaces import array_namespace, is_numpy_array
 
 ENGINES = ("auto", "numpy", "native")
 SHARE = 512  # samples that a thread takes at a time
@@ -184,7 +183,7 @@ def _joint_of_coordinate(robot: Robot) -> np.ndarray:
 
 def _by_core(robot: Robot, q, v, a, *, twists: bool):
     """dtau/dq, dv, da (n, nv, nv), and where asked dtau/deta (n, nv, nj, 6). q (n, nq), v, a (n, nv)."""
-    n, core = len(q), native.core()
+    n, core = len(q), native.require_core()
     by_q, by_v, M = np.empty((3, n, robot.nv, robot.nv))
     eta = np.empty((n, robot.nj, 6, robot.nv)) if twists else None
     tree, links = native_tree(robot), native_links(robot)
@@ -198,8 +197,7 @@ def _by_core(robot: Robot, q, v, a, *, twists: bool):
     if n <= SHARE:
         share(0)
     else:
-        with ThreadPoolExecutor(native.threads()) as pool:
-            list(pool.map(share, range(0, n, SHARE)))
+        native.for_each(share, range(0, n, SHARE))
     M[:, range(robot.nv), range(robot.nv)] += robot.armature
     degrees = by_q.mT, by_v.mT, M
     return degrees if eta is None else (*degrees, np.moveaxis(eta, -1, 1))

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from steelyard.dynamics.kinematics import Motion, joint_motion, tree
 from steelyard.dynamics.stacks import congruence, cross, motion_cross, outer, product, skew_times, times
 from steelyard.inertia import pseudo
 from steelyard.model import WORLD, Robot
+from steelyard.namespaces import array_namespace
 
 
 @dataclass(frozen=True, eq=False)

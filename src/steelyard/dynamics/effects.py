@@ -5,10 +5,10 @@ faster than the filter lets it, and so must the column: a filtered log carries i
 """
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from steelyard.errors import OptionError
 from steelyard.model import Robot
+from steelyard.namespaces import array_namespace
 from steelyard.terms import COULOMB_WIDTH, Extra, ParameterLayout, term_of
 
 

@@ -12,7 +12,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from steelyard.dynamics.displacements import Pass, behind, mounts, of_joints, resisted, two_passes
 from steelyard.dynamics.kinematics import motion, path_sum, samples_last, tree
@@ -21,6 +20,7 @@ from steelyard.dynamics.stacks import cross, force_cross, transpose_times
 from steelyard.errors import ModelError, OptionError
 from steelyard.inertia import Part, PartGradient, combine, pull_back
 from steelyard.model import WORLD, Robot
+from steelyard.namespaces import array_namespace
 from steelyard.spatial import adjoint
 
 

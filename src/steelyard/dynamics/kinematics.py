@@ -12,11 +12,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from steelyard.dynamics.stacks import cross, motion_cross, times, transpose_times
 from steelyard.errors import OptionError
 from steelyard.model import WORLD, Robot, multi_dof_pose, twist_pose_coefficients
+from steelyard.namespaces import array_namespace
 
 
 @dataclass(frozen=True, eq=False)

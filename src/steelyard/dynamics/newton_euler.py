@@ -12,7 +12,6 @@ they cost half.
 """
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
 
 from steelyard import native, spatial
 from steelyard.dynamics.kinematics import Motion, body_motion, motion, samples_last, tree
@@ -20,6 +19,7 @@ from steelyard.dynamics.native_plans import fixed_poses, native_links, native_tr
 from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.dynamics.stacks import cross, times
 from steelyard.model import Robot
+from steelyard.namespaces import array_namespace, is_numpy_array
 
 
 def inverse_dynamics(robot: Robot, q, v, a, *, rotors: bool = False):
@@ -58,7 +58,7 @@ def _by_core(robot: Robot, q, v, a) -> np.ndarray:
     """(n, nv) by the compiled core."""
     q, v, a = (np.ascontiguousarray(x) for x in (q, v, a))
     tau = np.empty(v.shape)
-    native.core().torques(native_tree(robot), native_links(robot), q, fixed_poses(robot, q), v, a, tau)
+    native.require_core().torques(native_tree(robot), native_links(robot), q, fixed_poses(robot, q), v, a, tau)
     return tau + robot.armature * a
 
 

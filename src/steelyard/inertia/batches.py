@@ -5,10 +5,11 @@ import math
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
+from array_api_compat import is_array_api_obj
 
 from steelyard.errors import InertiaError
 from steelyard.inertia import pseudo
+from steelyard.namespaces import array_namespace, is_numpy_array
 
 BODIES_PER_BLOCK = 2048  # ten doubles in, a hundred out: about 2 MB a block; 1024 to 4096 are equally fast
 

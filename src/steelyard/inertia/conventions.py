@@ -9,12 +9,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from steelyard.errors import InertiaError, OptionError, choices
 from steelyard.inertia import batches, conventions, parameters, rotation
 from steelyard.inertia.principal import principal_axes
 from steelyard.inertia.realizability import is_consistent
+from steelyard.namespaces import array_namespace
 from steelyard.spatial import rotation_from_quaternion, rotation_from_rpy
 
 ORDERS = {

@@ -5,9 +5,8 @@ a fit, `entropic` is convex in theta and a barrier for consistency, `pullback` i
 theta0, `riemannian` is the geodesic length between two bodies (symmetric, but not convex in theta).
 """
 
-from array_api_compat import array_namespace
-
 from steelyard.inertia import batches, log_cholesky, pseudo
+from steelyard.namespaces import array_namespace
 
 
 def entropic(theta, theta0):

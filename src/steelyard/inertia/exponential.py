@@ -6,10 +6,10 @@ inertia matrix: `[xx, xy, yy, xz, yz, zz, x1, y1, z1, 11]` with the pseudo-inert
 """
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from steelyard.inertia import batches, pseudo
 from steelyard.inertia.batches import in_blocks
+from steelyard.namespaces import array_namespace
 
 _PAIRS = tuple((row, column) for column in range(4) for row in range(column + 1))
 

@@ -5,10 +5,9 @@ and one-to-one: every `phi` in R^10 is one consistent body, and there is no sing
 `det(d theta / d phi) = 32 exp(20 alpha + 2 d1 + 3 d2 + 4 d3)`. `t` is the centre of mass, `e^(2 alpha)` the mass.
 """
 
-from array_api_compat import array_namespace
-
 from steelyard.inertia import batches, pseudo
 from steelyard.inertia.batches import in_blocks
+from steelyard.namespaces import array_namespace
 
 NAMES = ("alpha", "d1", "d2", "d3", "s12", "s23", "s13", "t1", "t2", "t3")
 

@@ -4,10 +4,9 @@
 **origin** of the body frame, in body axes (paper A). Functions take leading batch axes and any array-API namespace.
 """
 
-from array_api_compat import array_namespace
-
 from steelyard.errors import InertiaError
 from steelyard.inertia import batches, pseudo
+from steelyard.namespaces import array_namespace
 from steelyard.spatial import skew
 
 NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")

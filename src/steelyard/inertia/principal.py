@@ -14,10 +14,10 @@ alone; about the origin, `L > 0` would not make the body consistent. Readable, b
 import itertools
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from steelyard.inertia import batches, parameters, pseudo, rotation
 from steelyard.inertia.batches import in_blocks
+from steelyard.namespaces import array_namespace
 from steelyard.spatial import skew
 
 NAMES = ("m", "hx", "hy", "hz", "beta_x", "beta_y", "beta_z", "Lx", "Ly", "Lz")

@@ -4,7 +4,7 @@
 bodies that can exist. Index order of the 4x4 matrix is `[x, y, z, 1]`.
 """
 
-from array_api_compat import array_namespace
+from steelyard.namespaces import array_namespace
 
 
 def to_matrix(theta):

@@ -2,8 +2,7 @@
 
 import math
 
-from array_api_compat import array_namespace
-
+from steelyard.namespaces import array_namespace
 from steelyard.spatial import skew
 
 

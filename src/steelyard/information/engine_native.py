@@ -1,7 +1,5 @@
 """The sums by the compiled core: one pass over the samples, one set of sums a thread."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from steelyard import native
@@ -34,8 +32,7 @@ class Native:
         if count == 1:
             self._share(channels, *jobs[0])
             return
-        with ThreadPoolExecutor(min(count, native.threads())) as pool:
-            list(pool.map(lambda job: self._share(channels, *job), jobs))
+        native.for_each(lambda job: self._share(channels, *job), jobs)
 
     def _empty(self) -> np.ndarray:
         return np.zeros(self.plan.gram_start[-1])

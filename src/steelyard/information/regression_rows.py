@@ -6,13 +6,13 @@ Rotors are bodies of a larger tree, some of them averaged: `Raw` says which colu
 from dataclasses import dataclass, replace
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from steelyard.dynamics import effect_column, extra_rows, row_blocks, shared_directions, tree, with_rotor_bodies
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.information.gram import Squares, factors_of_rows
 from steelyard.log import Log
 from steelyard.model import Robot
+from steelyard.namespaces import array_namespace
 from steelyard.terms import ParameterLayout, motor_of, stated_values
 
 

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from steelyard.errors import ModelError, choices
+from steelyard.namespaces import array_namespace
 from steelyard.spatial import cross, rotate, rotation_from_quaternion, skew
 
 # rad or m, their rates, N m or N: limits from these on say "none". They are beyond any joint (150 turns; 1 km;
