@@ -5,6 +5,7 @@ LANGUAGES = {
     "xml": "fragments of model files; tests/check runs each rule on whole ones",
     "yaml": "settings of services that need a network",
     "csv": "rows of a table; tests/fleet reads tables",
+    "cpp": "plays a file on a robot; tests/excite reads the file",
 }
 PROGRAMS = {
     "pip": "needs a network; `make package` installs the wheel in empty environments",
@@ -21,6 +22,7 @@ EXCERPTS: dict[tuple[str, str], str] = {
     ("docs/evidence/inspect/panda.md", "$ steelyard inspect panda_unisa_30Hz.npz"): LOGS_OF_OTHERS,
     ("docs/evidence/inspect/tx40.md", "$ steelyard inspect tx40_100Hz.npz"): LOGS_OF_OTHERS,
     ("docs/evidence/inspect/ur10.md", "$ steelyard inspect ur10_unisa_125Hz.npz"): LOGS_OF_OTHERS,
+    ("docs/excitation.md", "import json, rclpy"): "needs ROS 2 and a robot; tests/excite reads the file",
     ("docs/information.md", "import jax"): "compiles for seconds; tests/information/test_device.py runs it",
     ("docs/logs.md", 'sy.read_log("run.mcap", robot, channels='): "messages of one robot's own: tests/log",
     (

@@ -74,9 +74,13 @@ class Supplies:
         return sy.accumulate(self.robot(), self.log(), armature=True)
 
 
+SOLID = '</inertial><collision><geometry><sphere radius="0.06"/></geometry></collision>'
+
+
 def model(supplies, path, **wrong):
     write_model(path, **wrong)
-    path.write_text(path.read_text("utf-8").replace("</robot>", FLANGE), "utf-8")
+    text = path.read_text("utf-8").replace("</robot>", FLANGE)
+    path.write_text(text.replace("</inertial>", SOLID, 3), "utf-8")  # links have geometry, as real models do
 
 
 def npz(supplies, path):

@@ -3,18 +3,24 @@
 from steelyard.excite.feasibility import Margin
 from steelyard.excite.limits import Limits
 from steelyard.excite.motion_design import design
-from steelyard.excite.motion_files import design_files, prepared_for_design, write
+from steelyard.excite.motion_files import design_files, prepared_for_design
+from steelyard.excite.motion_formats import write, write_all
 from steelyard.excite.planned_motion import Design
+from steelyard.excite.profiles import PROFILES, Profile, profile_for
 from steelyard.excite.static_poses import PoseSet, poses
 
 __all__ = [
+    "PROFILES",
     "Design",
     "Limits",
     "Margin",
     "PoseSet",
+    "Profile",
     "design",
     "design_files",
     "poses",
     "prepared_for_design",
+    "profile_for",
     "write",
+    "write_all",
 ]

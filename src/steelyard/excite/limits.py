@@ -292,3 +292,33 @@ def require_strength(robot: Robot, bounds: Bounds, q):
             f"off, does not hold the robot in any of {len(held)} poses: at best {needed:.3g} is needed. Correct "
             "masses, gravity or effort limits."
         )
+
+
+def by_joint(robot: Robot, text: str, option: str) -> np.ndarray:
+    """Numbers of an option: one for all, or `JOINT=NUMBER` with commas, joints by name or pattern.
+
+    Args:
+        robot: whose joints are named.
+        text: the option.
+        option: its name, for messages.
+
+    Returns:
+        (nv,), NaN for joints that are not named.
+
+    Raises:
+        OptionError: words that are no numbers, and joints that the robot does not have.
+    """
+    found = np.full(robot.nv, np.nan)
+    for word in filter(None, (word.strip() for word in text.split(","))):
+        name, _, number = word.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            raise OptionError(
+                f"{option}={text}: '{word}' is neither a number nor JOINT=NUMBER, such as {robot.dof_names[0]}=1.5."
+            ) from None
+        named = set(_matching(robot, [name or "*"], option))
+        for joint, at in zip(robot.joints, robot.v_slices, strict=True):
+            if joint.name in named:
+                found[at] = value
+    return found

@@ -1,8 +1,8 @@
 """Joint motions that are linear in their coefficients: `q(t) = values(t) @ coefficients`, with derivatives.
 
-Both kinds start and stop at rest. A Fourier series runs along its own closed path: its phase starts and stops smoothly,
-so the path, and with it positions and clearances, is the same as without ramps. A B-spline holds its first and its
-last three control points together, which makes velocity and acceleration zero there.
+Both kinds come back to where they start, and velocity, acceleration and jerk are zero at both ends. A Fourier series
+runs along its own closed path: its phase starts and stops smoothly, so the path, and with it positions and clearances,
+is the same as without ramps. A B-spline holds its first and its last four control points together, all in one place.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from steelyard.errors import OptionError
 PERIODS = (1, 2, 3)  # tried by default
 ORDERS = 4  # position, velocity, acceleration, jerk
 DEGREE = 5  # of splines: jerk is continuous
-HELD = 3  # control points together at each end
+HELD = 4  # control points together at each end: no velocity, acceleration and jerk there
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Fourier:
 
 @dataclass(frozen=True)
 class Spline:
-    """Quintic B-spline of `points` free control points, equally spaced; start and stop at rest in poses of their own.
+    """Quintic B-spline of `points` free control points, equally spaced; it ends where it starts, in the first.
 
     duration: s.
     """
@@ -119,17 +119,17 @@ class Spline:
 
     @property
     def samples(self) -> int:
-        return 16 * (self.points + DEGREE - 1)
+        return 16 * (self.points + DEGREE)
 
     def values(self, t) -> np.ndarray:
         """t (n,) s. Returns (4, n, size): positions, velocities, accelerations and jerks per coefficient."""
         from scipy.interpolate import BSpline
 
-        count = self.points + 2 * (HELD - 1)
+        count = self.points + 1 + 2 * (HELD - 1)
         inner = np.linspace(0, self.duration, count - DEGREE + 1)
         knots = np.concatenate([np.zeros(DEGREE), inner, np.full(DEGREE, self.duration)])
         held = np.zeros((count, self.points))
-        held[np.arange(count), np.clip(np.arange(count) - (HELD - 1), 0, self.points - 1)] = 1.0
+        held[np.arange(count), np.clip(np.arange(count) - (HELD - 1), 0, self.points) % self.points] = 1.0
         curve = BSpline(knots, held, DEGREE)
         at = np.clip(np.asarray(t, dtype=float), 0.0, self.duration)
         return np.stack([curve(at, nu=order) for order in range(ORDERS)])

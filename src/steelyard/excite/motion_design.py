@@ -6,16 +6,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.excite.collisions import Scene, scene_notes, scene_within
+from steelyard.excite.collisions import scene_notes, scene_within
 from steelyard.excite.design_goal import Aim, goal_of
 from steelyard.excite.feasibility import SHAPE_SHARE, Feasible, best_feasible, pursue_target
 from steelyard.excite.ground_support import support_of
+from steelyard.excite.home import start_pose
 from steelyard.excite.limits import Bounds, Limits, bounds_of, random_states, require_strength
 from steelyard.excite.motion_curves import candidate_curves
 from steelyard.excite.motion_problem import Problem
 from steelyard.excite.optimality import Goal
 from steelyard.excite.optimise import Progress, condition_of, first_runs
 from steelyard.excite.planned_motion import Design, warm_start
+from steelyard.excite.profiles import Profile
 from steelyard.information import Information
 from steelyard.log import Log
 from steelyard.model import Robot
@@ -36,6 +38,7 @@ def design(
     points: int = 12,
     ramp: float = 1.0,
     start=None,
+    profile: Profile | None = None,
     locked=(),
     moved=None,
     rest=None,
@@ -69,7 +72,10 @@ def design(
         basis: "fourier" or "spline".
         harmonics, periods, ramp: of a Fourier motion; the best of 1 to 3 periods by default; ramp in s.
         points: control points of a spline.
-        start: (nv,) first pose, rad or m; free by default.
+        start: (nv,) first and last pose, rad or m; "home", and NaN for one joint, for that of the first pose that is
+            free among the model's keyframes, the profile's home, the middle of the ranges and zero; by default any.
+        profile: of the robot's make (`profile_for`): states limits that `limits` does not, and holds other joints, such
+            as a gripper's, still where neither `locked` nor `moved` says what moves.
         locked: joints that stay still, by name or pattern (`left_*`).
         moved: joints that alone move, likewise; all by default.
         rest: (nv,) or (nq,) where joints stay that do not move, rad or m; neutral by default.
@@ -105,7 +111,11 @@ def design(
         >>> made.condition < made.condition_before and all(margin.satisfied for margin in made.margins)
         True
     """
-    limits = Limits() if limits is None else limits
+    limits, others = Limits() if limits is None else limits, ()
+    if profile is not None:
+        limits = profile.fill(robot, limits)
+        others = () if locked or moved else profile.others(robot)
+        locked = (*locked, *others)
     _require_choices(basis, starts, workers, time_limit)
     clock = _Clock(time.monotonic(), np.inf if time_limit is None else time_limit)
     bounds = bounds_of(robot, limits, locked=locked, moved=moved, rest=rest)
@@ -114,7 +124,7 @@ def design(
     aim = Aim(criterion, focus, rows, friction, armature, noise, noise_share, rate, after, weight)
     curves = candidate_curves(duration, basis, harmonics, periods, points, ramp)
     curves, coefficients = warm_start(warm, robot, bounds, curves)
-    problem = _problem(robot, limits, bounds, aim, curves[0], start)
+    problem, said = _problem(robot, limits, bounds, aim, curves[0], start, profile)
     runs = first_runs(problem, curves, seed=seed, count=starts, warm=coefficients, deadline=clock.after(OPENING_SHARE))
     before = condition_of(replace(runs[0], z=runs[0].first))
     best = best_feasible(runs[:starts], workers=workers, progress=progress, seconds=clock.left)
@@ -123,7 +133,11 @@ def design(
         notes = (*notes, f"The time limit of {clock.seconds:g} s was reached; a longer one may find a better motion.")
     if progress is not None:
         progress("designed", 1.0)
-    return _design(best, problem.goal, before, (*scene_notes(robot, problem.scene, limits), *best.notes, *notes))
+    if profile is not None:
+        still = f"; {', '.join(others)} stay still" if others else ""
+        said = (f"Limits of the {profile.title}, where they are lower than the model's{still}.", *said)
+    notes = (*said, *scene_notes(robot, problem.scene, limits), *best.notes, *notes)
+    return replace(_design(best, problem.goal, before, notes), make=profile and profile.name)
 
 
 @dataclass(frozen=True)
@@ -151,40 +165,17 @@ def _require_choices(basis: str, starts: int, workers: int, time_limit: float | 
         )
 
 
-def _problem(robot: Robot, limits: Limits, bounds: Bounds, aim: Aim, curve, start) -> Problem:
-    """What is optimised. Raises OptionError for what no motion can do: reveal, hold, stand or start there."""
+def _problem(robot: Robot, limits: Limits, bounds: Bounds, aim: Aim, curve, start, profile):
+    """What is optimised, and what to say of its start. Raises OptionError for what no motion can do: reveal, hold,
+    stand or start there."""
     states = random_states(robot, bounds)
     require_strength(robot, bounds, states[0])
     goal = goal_of(robot, states, aim)
     scene = scene_within(robot, bounds, limits, states[0].T)
-    pose = None if start is None else _start_pose(robot, bounds, scene if limits.collisions else None, start)
+    pose, said = start_pose(robot, bounds, scene if limits.collisions else None, start, profile)
     support = support_of(robot, bounds, limits.feet, margin=limits.balance) if limits.feet else None
     colliding = limits.collisions or limits.floor is not None
-    return Problem(robot, goal, curve, bounds, scene, limits.cartesian_speed, pose, colliding, support)
-
-
-def _start_pose(robot: Robot, bounds: Bounds, scene: Scene | None, start) -> np.ndarray:
-    """(nv,) pose to start from. Raises OptionError for one outside of the bounds or in collision."""
-    start = np.asarray(start, dtype=float)
-    if start.shape != (robot.nv,) or not np.isfinite(start).all():
-        raise OptionError(f"start is a pose of {robot.nv} finite positions, {robot.dof_names}; got {start}.")
-    for i in bounds.moving:
-        if not bounds.lower[i] <= start[i] <= bounds.upper[i]:
-            raise OptionError(
-                f"The start pose puts joint '{robot.dof_names[i]}' at {start[i]:g}; limits and margin allow "
-                f"[{bounds.lower[i]:g}, {bounds.upper[i]:g}]. Move it inside, or take a smaller margin."
-            )
-    if scene is None:
-        return start
-    found = scene.contacts(bounds.positions(start[:, None]).T)
-    if len(found.sample):
-        k = int(np.argmin(found.room))
-        raise OptionError(
-            f"In the start pose {scene.name(found.first[k])} and {scene.name(found.second[k])} "
-            f"miss {-found.room[k] * 1000:.0f} mm of the room that they need. Start elsewhere, leave start out, or "
-            "lower clearance or floor in Limits."
-        )
-    return start
+    return Problem(robot, goal, curve, bounds, scene, limits.cartesian_speed, pose, colliding, support), said
 
 
 def _design(best: Feasible, goal: Goal, condition_before: float, notes) -> Design:
@@ -205,6 +196,7 @@ def _design(best: Feasible, goal: Goal, condition_before: float, notes) -> Desig
         margins=best.margins,
         gram=gram,
         noise=problem.noise(coefficients),
+        moving=tuple(problem.bounds.moving.tolist()),
         condition_before=condition_before,
         condition=goal.condition(gram),
         history=best.run.history,

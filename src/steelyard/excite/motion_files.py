@@ -1,9 +1,5 @@
-"""From files to files: a model, earlier logs and an old motion in, a design out.
+"""From files to files: a model, earlier logs and an old motion in, a design out."""
 
-A design is written as CSV, NPZ, a ROS JointTrajectory in YAML or MuJoCo keyframes. A file appears whole or not at all.
-"""
-
-import io
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -11,17 +7,21 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.errors import OptionError
-from steelyard.excite.limits import Limits
+from steelyard.excite.home import HOME
+from steelyard.excite.hulls import solids_of
+from steelyard.excite.limits import Limits, by_joint
 from steelyard.excite.measured_axes import measured_kinds
 from steelyard.excite.motion_design import design
+from steelyard.excite.motion_formats import format_of, write, write_all
 from steelyard.excite.planned_motion import Design
+from steelyard.excite.profiles import profile_for
 from steelyard.information import Information, accumulate, is_information, load_information
-from steelyard.log import Log, read_log, write_csv, write_npz
-from steelyard.model import Robot, load, to_mujoco
+from steelyard.log import Log, read_log
+from steelyard.model import Robot, load
 from steelyard.prepare import NOTHING, Corrections, prepare
 
-FORMATS = {".csv": "CSV", ".npz": "NPZ", ".yaml": "ROS JointTrajectory", ".xml": "MuJoCo keyframes"}
-RATES = {".csv": 1000.0, ".npz": 1000.0, ".yaml": 100.0, ".xml": 50.0}  # Hz
+UNSEEN = "Collisions were not looked at: keep the space around the robot clear."
+PER_JOINT = ("velocity", "acceleration", "jerk")  # limits that name joints, or are one number for all
 
 
 def design_files(
@@ -29,6 +29,8 @@ def design_files(
     *,
     out: Iterable[Path] = (),
     limits: Mapping,
+    profile: str | None = None,
+    home: str | None = None,
     after: Iterable[Path] = (),
     warm: Path | None = None,
     explain: bool = False,
@@ -43,8 +45,11 @@ def design_files(
 
     Args:
         model: path of the model.
-        out: files to write.
-        limits: fields of `Limits`.
+        out: files to write, each in the format of its suffix, and folders, for every format that fits the robot.
+        limits: fields of `Limits`; rates as words, one number or JOINT=NUMBER with commas.
+        profile: of the robot's make, as of `profile_for`.
+        home: JOINT=POSITION with commas, where the motion starts and ends; as `start` of `design` for joints that it
+            does not name.
         after: earlier logs and saved Information.
         warm: a log to start from.
         explain: whether the text is the whole description of the design.
@@ -61,19 +66,31 @@ def design_files(
         SteelyardError: before anything is written.
     """
     for path in out:
-        if path.suffix.lower() not in (*FORMATS, ".yml"):
-            raise OptionError(
-                f"--out {path}: a motion is written to {', '.join(FORMATS)}; choose one of these suffixes."
-            )
+        if path.suffix:
+            format_of(path)
         storage.require_folder(path.parent)  # before the work, not after
     robot = load(model, floating=False if held else None, gravity=gravity, folders=folders)
     terms = {name: options[name] for name in ("friction", "armature")}
     terms["rows"] = measured_kinds(robot, options["rows"])
+    looked = limits.get("collisions", Limits.collisions)
+    if looked:
+        _require_geometry(robot)
+    stated = dict(limits)
+    for name in PER_JOINT:
+        if stated.get(name) is not None:
+            stated[name] = np.nan_to_num(by_joint(robot, stated[name], name), nan=np.inf)
+    make = profile_for(robot, profile)
+    start = HOME if home is None else by_joint(robot, home, "home")
     known = earlier_information(robot, after, terms, read)
     first = None if warm is None else read_log(warm, robot)
-    made = design(robot, limits=Limits(**limits), after=known, warm=first, **options)
-    written = [write(made, path) for path in out]
-    lines = [made.explain() if explain else _summary(made), *(f"Wrote {path}." for path in written), *show(made)]
+    made = design(robot, limits=Limits(**stated), start=start, profile=make, after=known, warm=first, **options)
+    written = [each for path in out for each in ([write(made, path)] if path.suffix else write_all(made, path))]
+    lines = [
+        made.explain() if explain else _summary(made),
+        *([] if looked else [UNSEEN]),
+        *(f"Wrote {path}." for path in written),
+        *show(made),
+    ]
     target = options.get("target")
     return "\n".join(lines), target is not None and made.condition > target
 
@@ -108,6 +125,15 @@ def prepared_for_design(log: Log, robot: Robot, corrections: Corrections = NOTHI
     return prepare(log, robot, corrections=corrections, cutoff=0.0 if recorded else None).log
 
 
+def _require_geometry(robot: Robot) -> None:
+    """Raise OptionError for a robot with bodies that move and no geometry to keep apart."""
+    if not solids_of(robot)[0]:
+        raise OptionError(
+            f"Robot '{robot.name}' has no geometry that could be read, so nothing would keep a motion from collisions. "
+            "Name the folder of its meshes (--folder DIR), or clear the space around it and say so (--no-geometry)."
+        )
+
+
 def _summary(made: Design) -> str:
     tightest = made.margins[0]
     return "\n".join(
@@ -118,84 +144,3 @@ def _summary(made: Design) -> str:
             *made.notes,
         ]
     )
-
-
-def write(design: Design, path, *, rate: float | None = None) -> Path:
-    """Write a design in the format of its suffix.
-
-    Args:
-        design: the motion.
-        path: .csv or .npz (logs with t, q, v, a and the predicted torques), .yaml (`trajectory_msgs/JointTrajectory`,
-            joints of one degree only) or .xml (an MJCF with one keyframe a sample, to be included in a model with the
-            same joints).
-        rate: Hz of the samples; 1000, 100 for YAML and 50 for keyframes by default.
-
-    Returns:
-        The path.
-
-    Raises:
-        OptionError: another suffix, or a file that cannot be written.
-    """
-    path = Path(path)
-    suffix = {".yml": ".yaml"}.get(path.suffix.lower(), path.suffix.lower())
-    if suffix not in FORMATS:
-        raise OptionError(
-            f"'{path}': a motion is written to {', '.join(f'{s} ({name})' for s, name in FORMATS.items())}; choose one."
-        )
-    if rate is not None and not rate > 0:
-        raise OptionError(f"rate is a positive number of Hz; got {rate}.")
-    rate = RATES[suffix] if rate is None else rate
-    try:
-        with storage.folders_above(path):
-            if suffix == ".csv":
-                return write_csv(design.log(rate), path)
-            if suffix == ".npz":
-                return write_npz(design.log(rate), path)
-            text = _ros(design, rate) if suffix == ".yaml" else _keyframes(design, rate)
-            storage.write_bytes(path, text.encode())
-    except OSError as error:
-        raise OptionError(f"Motion {path} cannot be written: {error.strerror or error}.") from error
-    return path
-
-
-def _samples(design: Design, rate: float):
-    t = np.append(np.arange(int(np.ceil(design.duration * rate - 1e-9))) / rate, design.duration)
-    return t, *design.evaluate(t)
-
-
-def _ros(design: Design, rate: float) -> str:
-    import json
-
-    def row(x) -> str:
-        return "[" + ", ".join(f"{value:.9g}" for value in x) + "]"
-
-    out = io.StringIO()
-    single = design.robot.scalar_positions  # place in v: place in q
-    names = ", ".join(json.dumps(design.robot.dof_names[i]) for i in single)
-    out.write(f"joint_names: [{names}]\npoints:\n")
-    for t, q, v, a in zip(*_samples(design, rate), strict=True):
-        nanoseconds = round(t * 1e9)
-        out.write(f"- positions: {row(q[list(single.values())])}\n")
-        out.write(f"  velocities: {row(v[list(single)])}\n  accelerations: {row(a[list(single)])}\n")
-        seconds, rest = divmod(nanoseconds, 10**9)
-        out.write(f"  time_from_start: {{sec: {seconds}, nanosec: {rest}}}\n")
-    return out.getvalue()
-
-
-def _keyframes(design: Design, rate: float) -> str:
-    import mujoco
-
-    from steelyard.model import mjcf_text
-
-    m = mujoco.MjModel.from_xml_string(mjcf_text(design.robot))
-    t, q, v, a = _samples(design, rate)
-    qpos, qvel, _ = to_mujoco(m, design.robot, q, v, a)
-
-    def row(x) -> str:
-        return " ".join(f"{value:.9g}" for value in x)
-
-    keys = (
-        f'    <key name="t{k:05d}" time="{t[k]:.9g}" qpos="{row(qpos[k])}" qvel="{row(qvel[k])}"/>\n'
-        for k in range(len(t))
-    )
-    return "<mujoco>\n  <keyframe>\n" + "".join(keys) + "  </keyframe>\n</mujoco>\n"

@@ -31,9 +31,11 @@ class Design(Trajectory):
     margins: use of every limit at 1 kHz, the tightest first.
     gram: (r, r) information of the motion in base columns, weighted by the noise.
     noise: (rows,) standard deviation of each measured row along the motion, N m (N).
+    moving: coordinates of v that move.
     condition_before, condition: condition number of the regressor with unit columns, of the best random start and of
         the design.
     history: cost after each round of the optimiser.
+    make: name of the robot's profile.
     notes: what a reader has to know of the result.
     """
 
@@ -44,9 +46,11 @@ class Design(Trajectory):
     margins: tuple[Margin, ...]
     gram: np.ndarray
     noise: np.ndarray
+    moving: tuple[int, ...]
     condition_before: float
     condition: float
     history: tuple[float, ...] = ()
+    make: str | None = None
     notes: tuple[str, ...] = ()
 
     @property

@@ -17,7 +17,7 @@ from steelyard.log.raw_channels import Request
 from steelyard.log.table_columns import layout
 
 
-def write_csv(log: Log, path: str | Path) -> Path:
+def write_csv(log: Log, path: str | Path, comment: str = "") -> Path:
     """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT` (`q1, q2, ...` without names), 17 digits, in SI units.
 
     A comment above them keeps the bandwidth of filtered torques; notes are not kept.
@@ -25,6 +25,7 @@ def write_csv(log: Log, path: str | Path) -> Path:
     Args:
         log: without wrenches.
         path: of the file.
+        comment: a line above the table.
 
     Returns:
         The path.
@@ -33,13 +34,14 @@ def write_csv(log: Log, path: str | Path) -> Path:
         raise LogError(f"log {log.name!r} has wrenches of {choices(log.wrenches)}; write an .npz file, which has room")
     present = [key for key in SI if getattr(log, key) is not None]
     header = io.StringIO()
-    comment = "" if log.bandwidth is None else f"# bandwidth {log.bandwidth:.17f} Hz\n"
+    above = f"# {comment}\n" if comment else ""
+    above += "" if log.bandwidth is None else f"# bandwidth {log.bandwidth:.17f} Hz\n"
     csv.writer(header, lineterminator="\n").writerow(title for key in present for title in _titles(log, key))
     _require_readable(log, header.getvalue(), present)
     table = np.column_stack([getattr(log, key) for key in present])
 
     def write(file: BinaryIO) -> None:
-        file.write((comment + header.getvalue()).encode())
+        file.write((above + header.getvalue()).encode())
         np.savetxt(file, table, fmt="%.17g", delimiter=",")
 
     return _written(path, ".csv", write)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.errors import ModelError
@@ -30,8 +31,8 @@ class Format:
     the root element, that of a whole model first; section: an element that a whole model has below it, if any.
     load: the strict reader. sketch: the tolerant one, of a document. pieces: geometry of all links. surroundings:
     solids that hang on the world itself, such as tables and floors, as arguments of a geom in a specification of
-    MuJoCo, and a name. edit: an edited copy of a robot's file; new: a new file of a robot; edit_inertials: a copy of a
-    sketched file with other inertials.
+    MuJoCo, and a name. keyframes: named poses of a robot, (nq,) each. edit: an edited copy of a robot's file; new: a
+    new file of a robot; edit_inertials: a copy of a sketched file with other inertials.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Format:
     pieces: Callable[[Path, tuple[Path, ...]], Iterator[Piece]]
     section: str | None = None
     surroundings: Callable[[Path, tuple[Path, ...]], list[dict]] | None = None
+    keyframes: Callable[[Robot], dict[str, np.ndarray]] | None = None
     edit: Callable[[Robot, Robot, Path], Draft] | None = None
     new: Callable[[Robot, Path], Draft] | None = None
     edit_inertials: Callable[..., list[tuple[Path, bytes]]] | None = None
@@ -78,6 +80,7 @@ FORMATS = (
         sketch=sketch_mjcf.sketch,
         pieces=sketch_mjcf.pieces,
         surroundings=sketch_mjcf.surroundings,
+        keyframes=sketch_mjcf.keyframes,
         edit=mjcf_write.edited_copy,
         new=mjcf_new.new_model,
         edit_inertials=mjcf_write.edit_inertials,
@@ -189,6 +192,20 @@ def surroundings(robot: Robot) -> list[dict]:
     source = robot.source
     known = None if source is None else BY_NAME[source.format].surroundings
     return [] if known is None or source is None or not source.path.exists() else known(source.path, source.folders)
+
+
+def keyframes(robot: Robot) -> dict[str, np.ndarray]:
+    """Poses that a robot's file names, such as an MJCF's keyframes.
+
+    Args:
+        robot: the Robot; one without a file, or of a format that has none, has no keyframes.
+
+    Returns:
+        Positions (nq,) of the robot by name.
+    """
+    source = robot.source
+    known = None if source is None else BY_NAME[source.format].keyframes
+    return {} if known is None or source is None or not source.path.exists() else known(robot)
 
 
 def models_in(path) -> list[Path]:

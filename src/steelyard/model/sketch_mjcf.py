@@ -17,6 +17,8 @@ from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.mjcf import body_name, compiled_rotation, direct_drives, joint_name, joint_type
 from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
+from steelyard.model.mujoco_state import from_mujoco
+from steelyard.model.robot import Robot
 from steelyard.model.sketch import FILE_RULES, Fault, Inertial, Part, Place, Reader, Shape, Sketch, SketchJoint
 from steelyard.model.xml_edit import Document
 from steelyard.spatial import rotation_from_quaternion
@@ -372,3 +374,14 @@ def surroundings(path: Path, folders: tuple[Path, ...]) -> list[dict]:
         elif kind != mujoco.mjtGeom.mjGEOM_HFIELD:
             found.append(place | {"name": name, "type": kind, "size": m.geom_size[g].copy()})
     return found
+
+
+def keyframes(robot: Robot) -> dict[str, np.ndarray]:
+    """Positions (nq,) of a robot in the keyframes of its file, by name; none where its joints have no names there."""
+    assert robot.source is not None
+    m, _ = compile_file(robot.source.path, robot.source.folders)
+    if not set(robot.joint_names) <= {m.joint(i).name for i in range(m.njnt)}:
+        return {}
+    still = np.zeros((m.nkey, m.nv))
+    q, _, _ = from_mujoco(m, robot, m.key_qpos, still, still)
+    return {m.key(k).name or str(k): q[k] for k in range(m.nkey)}

@@ -9,6 +9,8 @@ import typer
 from steelyard.app.options import ALL_FRICTION, ExciteOptions, Friction, Model, Quiet, friction_of, words
 from steelyard.app.terminal import DONE, FINDINGS, progress_bar, refusals, subcommand
 
+EACH = "one number, or JOINT=NUMBER with commas"
+
 
 @dataclass(frozen=True)
 class MotionOptions:
@@ -34,16 +36,26 @@ class LimitOptions:
 
     speed: Annotated[float, typer.Option(metavar="SHARE", help="Share of the velocity limits to use.")] = 1.0
     margin: Annotated[float, typer.Option(metavar="SHARE", help="Share of every limit that stays unused.")] = 0.05
-    acceleration: Annotated[
-        float | None, typer.Option(metavar="A", help="Limit, rad/s^2 or m/s^2. [default: 5/s times the velocity limit]")
+    velocity: Annotated[
+        str | None,
+        typer.Option(metavar="V", help=f"Limit, rad/s or m/s; {EACH}. [default: the lower of model, profile]"),
     ] = None
-    jerk: Annotated[float | None, typer.Option(metavar="J", help="Limit, rad/s^3 or m/s^3. [default: none]")] = None
+    acceleration: Annotated[
+        str | None,
+        typer.Option(metavar="A", help="Likewise, rad/s^2 or m/s^2. [default: profile, or 5/s times velocity]"),
+    ] = None
+    jerk: Annotated[
+        str | None, typer.Option(metavar="J", help="Likewise, rad/s^3 or m/s^3. [default: the profile's, or none]")
+    ] = None
     cartesian_speed: Annotated[
         float | None, typer.Option(metavar="M/S", help="Limit for every corner of every body.")
     ] = None
     clearance: Annotated[float, typer.Option(metavar="M", help="Distance that bodies keep from each other.")] = 0.02
     collisions: Annotated[
-        bool, typer.Option("--collisions/--no-collisions", help="Whether collisions are avoided.")
+        bool,
+        typer.Option(
+            "--collisions/--no-collisions", " /--no-geometry", help="Whether collisions are avoided, by geometry."
+        ),
     ] = True
     floor: Annotated[float | None, typer.Option(metavar="Z", help="Height that everything stays above, m.")] = None
     feet: Annotated[
@@ -104,7 +116,7 @@ class SearchOptions:
 
 @subcommand(
     "Design a motion that shows the parameters.",
-    "steelyard excite arm.urdf --duration 10 --speed 0.5 -o traj.csv",
+    "steelyard excite arm.urdf --duration 10 --speed 0.5 -o motion",
     "steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain",
     "steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif",
     "steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz",
@@ -115,10 +127,26 @@ def excite(
     *,
     out: Annotated[
         list[Path] | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write .csv, .npz, .yaml (ROS) or .xml (MuJoCo); repeatable."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write .csv, .npz, .yaml or .json (ROS), .script (UR), .xml "
+            "(MuJoCo), .libfranka.csv, or a folder with all of them; repeatable.",
+        ),
     ] = None,
     motion: MotionOptions,
     limits: LimitOptions,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Make of the robot: panda, fr3, ur10e, ..., none. [default: recognised]"),
+    ] = None,
+    home: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POSE", help="JOINT=POSITION with commas, where it starts and ends. [default: a usual one]"
+        ),
+    ] = None,
     held: Annotated[
         bool, typer.Option("--held", help="Hold a free base where the model has it: hung, on a stand.")
     ] = False,
@@ -160,6 +188,8 @@ def excite(
             model,
             out=out or (),
             limits=limits.of_limits(),
+            profile=profile,
+            home=home,
             after=after or (),
             explain=explain,
             held=held,
