@@ -10,6 +10,7 @@ from steelyard import check
 from steelyard.check.catalog import RULES
 from steelyard.check.pages import pages
 from steelyard.errors import ModelError, OptionError
+from steelyard.model import WAYS
 
 BROKEN = URDF.replace('<mass value="2"/>', '<mass value="-2"/>').replace('name="hand"', 'name="h&lt;|b&gt;"', 1)
 BROKEN = BROKEN.replace('link="hand"', 'link="h&lt;|b&gt;"')
@@ -158,12 +159,12 @@ def test_files_of_a_package_that_is_not_there_are_one_line(model, capsys):
     assert check.check_models([path]) == 1
     package, folder, single, count = capsys.readouterr().out.splitlines()
     assert package == (
-        f"{path}:{first}: SY604 info 4 files of package 'arm_description' were not checked, because it is not "
-        f"beside the model: base.stl, upper.stl, fore.stl and 1 more (lines {first} to {first + 8}). Check the model "
-        "where its packages are installed, or put them beside it."
+        f"{path}:{first}: SY604 info 4 files of package 'arm_description' were not checked, because it is "
+        "neither beside the model nor installed: base.stl, upper.stl, fore.stl and 1 more (lines "
+        f"{first} to {first + 8}). {WAYS}"
     )
     assert "SY601 warning 2 files in 'meshes' do not exist: a.stl, b.stl (lines" in folder
-    assert "SY604 info Mesh package 'hand_description' is not beside the model" in single
+    assert "SY604 info Mesh package 'hand_description' is neither beside the model nor installed" in single
     assert count == "1 model checked: 2 warnings, 6 notes."
     check.check_models([path], format="markdown")
     assert capsys.readouterr().out.count("| SY60") == 3

@@ -88,12 +88,13 @@ def test_mistakes_are_explained(arm, within, message):
 def test_a_long_list_of_gaps_stays_readable(tmp_path):
     """One reason for all links of a package that is elsewhere, of others a few: the note must not fill the page."""
     path = tmp_path / "kinova.urdf"
-    path.write_text(urdf("kinova").read_text())
+    path.write_text(urdf("kinova").read_text().replace("package://example-robot-data/", "package://elsewhere/"))
     robot = load(path)
     (note,) = volumes("geometry", robot).notes
     assert note.startswith(f"Not bounded by geometry, physically consistent only: {FREE}, ")
-    assert note.endswith(f", {robot.body_names[5]} (package 'example-robot-data' is not beside the model).")
-    path.write_text(path.read_text().replace("package://example-robot-data/robots/", ""))
+    missing = "package 'elsewhere' is neither beside the model nor installed"
+    assert note.endswith(f", {robot.body_names[5]} ({missing}).")
+    path.write_text(path.read_text().replace("package://elsewhere/robots/", ""))
     (note,) = volumes("geometry", load(path)).notes
     assert note.count("does not exist") == 4
     assert f"and 2 more: {robot.body_names[4]}, {robot.body_names[5]}." in note

@@ -21,7 +21,7 @@ WORDS = {
     "SY603": "are outside the model's package and were not opened",
     "SY604": "were not checked, because they could not be looked for",
 }
-NOT_BESIDE = "were not checked, because it is not beside the model"
+NOT_FOUND = "were not checked, because it is neither beside the model nor installed"
 
 
 def group_by_file(findings: Iterable[Finding]) -> list[Finding]:
@@ -54,7 +54,7 @@ def _together(group: list[Finding]) -> Finding:
     absent = first.code == "SY604" and package_named(first.file)
     return replace(
         first,
-        message=f"{len(files)} files {_home(first.file)} {NOT_BESIDE if absent else WORDS[first.code]}: "
+        message=f"{len(files)} files {_home(first.file)} {NOT_FOUND if absent else WORDS[first.code]}: "
         f"{named}{more} (lines {first.line} to {group[-1].line}).",
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.check.part_geometry import geometry_of
 from steelyard.check.rule import Hit, reported, rule
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model import Sketch
+from steelyard.model import WAYS, Sketch
 
 
 @rule("SY601", "missing-file", "warning")
@@ -55,13 +55,14 @@ def outside_package(sketch: Sketch) -> Iterator[Hit]:
 def unchecked_file(sketch: Sketch) -> Iterator[Hit]:
     """A file could not be looked for.
 
-    Why: Its package is not beside the model, it has a network address, or its format needs a further package. Rules on
-    the geometry of the link were skipped.
+    Why: Its package is neither beside the model nor installed, it has a network address, or its format needs a further
+    package. Rules on the geometry of the link were skipped.
     Example:
-        <mesh filename="package://ur_description/meshes/base.stl"/>  with no such folder around the model
-    Remedy: Check the model where its packages are installed, or put them beside it.
+        <mesh filename="package://ur_description/meshes/base.stl"/>  with no such package installed
+    Remedy: Install the package (ROS packages are found through ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, those of pip
+    such as example-robot-data as they are), put it beside the model, or name its folder: --folder DIR.
     """
-    yield from reported(sketch, "SY604", "Check the model where its packages are installed, or put them beside it.")
+    yield from reported(sketch, "SY604", WAYS)
 
 
 @rule("SY605", "mesh-scale", "warning")

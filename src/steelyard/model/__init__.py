@@ -34,6 +34,7 @@ from steelyard.model.meshes import Piece
 from steelyard.model.mjcf_compile import captured_warnings, compile_file
 from steelyard.model.mjcf_new import mjcf_text
 from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
+from steelyard.model.packages import WAYS
 from steelyard.model.references import allowed_folders, package_named
 from steelyard.model.robot import WORLD, Link, Robot, Source, with_moved_axes
 from steelyard.model.rotor import Rotor
@@ -53,6 +54,7 @@ __all__ = [
     "LOOP_KINDS",
     "MODEL_SUFFIXES",
     "NOTHING",
+    "WAYS",
     "WORLD",
     "Inertial",
     "Joint",

@@ -1,7 +1,7 @@
 """Files a model names: where they are, and whether they may be opened.
 
 A model from elsewhere should not make programs open files of the user's. So a path is followed inside the model's own
-folder, inside the package that this folder is a part of, inside packages installed for Python, and inside folders that
+folder, inside the package that this folder is a part of, inside packages that are installed, and inside folders that
 the user names; nowhere else. Links are resolved first, so neither `..` nor a symbolic link leads out; a file outside is
 reported and never opened.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from steelyard.errors import ModelError
+from steelyard.model.packages import declared_name, installed
 
 MARKERS = ("package.xml", ".git", "pyproject.toml", "setup.py", "manifest.xml")
 SCHEMES = ("package://", "model://")
@@ -116,7 +117,7 @@ def resolve(text: str, starts: list[Path], folders: tuple[Path, ...]) -> Resolve
 
 
 def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Resolved:
-    """A file of a package that lies around the model or in one of the folders.
+    """A file of a package: one that lies around the model or in one of the folders, else one that is installed.
 
     A folder of that name counts where it is a package, holds the model, or lies in one of the folders: in "/", any
     folder of the computer would be one.
@@ -125,23 +126,36 @@ def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Reso
     here = Path(os.path.realpath(start))
     if not name:
         return Resolved(None, "missing", f"'{text[:120]}' names no package before its third slash.")
-    user = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111
-    beside = [home for above in (here, *here.parents, *folders) for home in (above, above / name) if home.name == name]
-    homes = [
-        home
-        for home in dict.fromkeys(beside)
-        if home.is_dir()
-        and not user.is_relative_to(home)
-        and (_is_package(home) or is_inside(folders, home) or _around(home, here))
-    ]
+    homes = [*_around_model(name, folders, here), *installed(name)]
     for home in homes:
-        found = _inside(home / rest, (Path(os.path.realpath(home)), *folders), text)
+        found = _inside(home / rest, (Path(os.path.realpath(home)), *folders, *_built_from(home, rest)), text)
         if found.problem != "missing" or home in folders:
             return found
     if homes:
         return Resolved(None, "missing", f"'{text[:120]}' is not in package '{name}'.")
-    cause = f"package '{name[:80]}' is not beside the model"
+    cause = f"package '{name[:80]}' is neither beside the model nor installed"
     return Resolved(None, "unchecked", f"{cause}, so '{text[:120]}' was not checked.", cause)
+
+
+def _around_model(name: str, folders: tuple[Path, ...], here: Path) -> list[Path]:
+    """Folders around the model that are the package of this name."""
+    user = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111
+    above = (here, *here.parents, *folders)
+    beside = [home for each in above for home in (each, each / name) if home.name == name]
+    renamed = [each for each in above if each.name != name and declared_name(each) == name]
+    return [
+        home
+        for home in dict.fromkeys((*beside, *renamed))
+        if home.is_dir()
+        and not user.is_relative_to(home)
+        and (_is_package(home) or is_inside(folders, home) or _around(home, here))
+    ]
+
+
+def _built_from(home: Path, rest: str) -> tuple[Path, ...]:
+    """The source folder of a package whose install is links to it, as colcon's --symlink-install makes."""
+    source = package_of(Path(os.path.realpath(home / rest)).parent)
+    return (source,) if declared_name(source) == home.name == declared_name(home) else ()
 
 
 def _around(home: Path, here: Path) -> bool:
