@@ -35,6 +35,7 @@ from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split
 from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.recording_costs import costs
+from steelyard.pipeline.tried_corrections import noticeable, tried
 from steelyard.prepare import Prepared, load_word, lock_words, locks_of, prepare, read_logs, settled, spectral_cutoff
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
@@ -78,7 +79,6 @@ def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
 
 
 Progress = Callable[[str, float], None]
-VISIBLE = 0.005  # torque error over torque below which no drive tells: logs of simulations show mistakes below it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,12 +170,23 @@ def run(
     test = [split_blocks(each.judged, validation=job.validation, gap=each.memory + apart)[1] for each in read]
     held = joined(test, name="held-out samples")
     before, after = validate(robot, held, rotors=job.rotors), validate(estimate, held)
+
+    def judged(logs: Sequence[Log]) -> Validation:
+        """Of a fit like this one to the training part of other logs, on their held-out part."""
+        halves = [split_blocks(log, validation=job.validation) for log in logs]
+        sums = reduce(add, [accumulate(robot, half, **job.columns) for half, _ in halves])
+        again = consistent_within_geometry(sums, weight=job.weight, regularizer=job.regularizer, **known)
+        return validate(again, joined([rest for _, rest in halves], name="held-out samples"))
+
     reach = generalization(
         estimate,
         by_log,
         reduce(add, [accumulate(robot, each, **job.columns) for each in test]),  # samples alike, as the error above
         weight=job.weight,
         other_motion=ordinary_use(robot, train, **job.columns),
+    )
+    worth, unworthy = tried(
+        robot, entire, noticeable(diagnosis.faults, max(after.relative_error, reach.fitted)), judged
     )
     result = Result(
         job=job,
@@ -188,8 +199,8 @@ def run(
         held_out=held,
         diagnosis=diagnosis,
         generalization=reach,
-        findings=(*findings, *lost, *_noticeable(diagnosis.faults, max(after.relative_error, reach.fitted))),
-        notes=(*notes, *intervals.explain(), *diagnosis.hints),
+        findings=(*findings, *lost, *worth),
+        notes=(*notes, *intervals.explain(), *diagnosis.hints, *unworthy),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
     )
@@ -278,12 +289,6 @@ def _settled(job: Job, robot: Robot, read: list[Prepared]) -> tuple[list[Prepare
 def _correlation_time(diagnosis: Diagnosis) -> float:
     """s after which the residual of no joint is like itself any more: twice its integrated autocorrelation."""
     return max((2 * each.time_constant for each in diagnosis.residuals), default=0.0)
-
-
-def _noticeable(faults: tuple[Fault, ...], left: float) -> tuple[Fault, ...]:
-    """Faults whose undoing a user would notice: options that mend a log take no more off than it leaves. left: torque
-    error over torque. The others are in the diagnosis."""
-    return tuple(fault for fault in faults if left > VISIBLE or fault.severity == "fatal" or not fault.options)
 
 
 def _losses(estimate: Estimate, read: list[Prepared]) -> tuple[Fault, ...]:
