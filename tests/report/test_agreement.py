@@ -22,9 +22,15 @@ def plain(text: str) -> str:
 
 
 def test_tables_are_the_same_everywhere(view, html, text):
-    """Cell by cell: every table of the page and of Markdown holds the words of the view, in order."""
-    drawn = markup.fromstring(html).xpath("//table")
+    """Cell by cell: every table of the page and of Markdown holds the words of the view, in order; those of the first
+    printed page stand on it alone."""
+    page = markup.fromstring(html)
+    assert len(page.xpath("//div[@class='paper']//table")) == len(view.printed) == 3
+    drawn = page.xpath("//table[not(ancestor::div[@class='paper'])]")
     assert len(drawn) == len(sheets(view)) > 8
+    for table, sheet in zip(page.xpath("//div[@class='paper']//table"), view.printed, strict=True):
+        said = [plain(each.text_content()) for each in table.xpath(".//tbody//th|.//tbody//td")]
+        assert said == [plain(cell.text + cell.was + cell.note) for row in sheet.rows for cell in row]
     lines = text.splitlines()
     for table, sheet in zip(drawn, sheets(view), strict=True):
         rows = table.xpath(".//tbody/tr")

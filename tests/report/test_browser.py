@@ -143,7 +143,7 @@ def test_printing_opens_and_draws_everything(browser, pages):
     assert visit.page.evaluate("[...document.querySelectorAll('details')].every((each) => each.open)")
 
 
-@pytest.mark.parametrize("width", [390, 1600])
+@pytest.mark.parametrize("width", [390, 1000, 1600])
 def test_real_reports_are_drawn_in_silence(browser, real_reports, width):
     """Of the demo, of a payload, and of the Panda's measured log where it is."""
     for path in real_reports:
@@ -160,7 +160,8 @@ def real_reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("real")
     demo(folder / "demo")
     log = swing(test_object("tee").theta, noise=(0.05, 0.002, 0.01, 0.05))
-    np.savez(folder / "held.npz", t=log.t, wrench=log.wrench, rotation=log.rotation)
+    kept = ("t", "wrench", "rotation", "twist", "acceleration")
+    np.savez(folder / "held.npz", **{name: getattr(log, name) for name in kept})
     request = Request(folder / "held.npz")
     write_payload(identify_files(request), request, {}, folder / "payload")
     if (measured := SHARED_DATA / "panda_unisa_30Hz.npz").is_file():

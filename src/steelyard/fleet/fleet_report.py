@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from html import escape
 from math import isfinite
 from pathlib import Path
 
@@ -18,12 +19,25 @@ from steelyard.fleet.fleet_study import Study
 from steelyard.fleet.fleet_summary import summary
 from steelyard.information import save_information
 from steelyard.model import save
-from steelyard.report import Part, Section, Sheet, View, number, page, percent, rich_table, share, sheet, size, staged
+from steelyard.report import (
+    Part,
+    Section,
+    Sheet,
+    View,
+    number,
+    page,
+    percent,
+    rich_table,
+    share,
+    sheet,
+    size,
+    staged,
+)
 
 MODELS = "models"
 SUMMARY, REPORT, SUMS = "fleet.json", "fleet.html", "information.npz"
 MOST = 20  # rows of a table on the terminal; the page and fleet.json have all
-WIDTH, HEIGHT, LEFT, PAD = 460, 150, 8, 14  # of a drawing on the page
+WIDTH, HEIGHT, LEFT, PAD, TOP, BOTTOM = 460, 190, 56, 14, 26, 34  # of a drawing on the page
 TEXT, WRAP = "text", "wrap"  # kinds of columns
 
 
@@ -115,7 +129,8 @@ def errors(found: dict) -> str:
     if held["own"] is None:
         return "No robot could be fitted on its own."
     given, fleet, own = (percent(held[name]) for name in ("given", "fleet", "own"))
-    return f"Held-out torque error, median robot: {given} as given, {fleet} with the fleet's model, {own} with its own."
+    models = f"{given} with the nominal model, {fleet} with the fleet's, {own} with its own"
+    return f"Held-out torque error of the median robot: {models}."
 
 
 def _samples(found: dict) -> str:
@@ -171,7 +186,7 @@ def _changes(found: dict) -> Iterator[Part]:
         told = change["course"]
         yield Part(
             text=f"{robot['name']}: {change['words']}. {since} {change['first']['when']} ({change['first']['log']})"
-            f"{until}, seen at {change['seen']['when']}; by chance anywhere in the fleet: "
+            f"{until}, seen at {change['seen']['when']}; p-value over the whole fleet: "
             f"{number(change['probability'])}.{rivals}"
             + (f" Drawn: {told['parameter']} [{told['unit']}] with two deviations." if told else ""),
             sheet=_amount_sheet(robot, change) if change["kind"] != "other" else None,
@@ -201,7 +216,7 @@ def change_sheet(found: dict) -> Sheet:
     return sheet(
         "Changes",
         f"probability of any false one in all of this: at most {found['false_alarm']:g}.",
-        [(title, WRAP) for title in ("Robot", "What", "From", "Shape", "Or else", "By chance")],
+        [(title, WRAP) for title in ("Robot", "What", "From", "Shape", "Alternative", "p-value")],
         [
             (
                 robot["name"],
@@ -222,7 +237,7 @@ def outlier_sheet(found: dict) -> Sheet:
     return sheet(
         "Robots unlike the others",
         "how, and what else it may be.",
-        (("Robot", TEXT), ("How", WRAP), ("Or", WRAP), "By chance"),
+        (("Robot", TEXT), ("How", WRAP), ("Alternative", WRAP), "p-value"),
         [(name, out["words"], ", ".join(out["or"]), f"{out['probability']:.1g}") for name, out in rows],
     )
 
@@ -233,8 +248,8 @@ def motion_sheet(found: dict) -> Sheet:
     rows += [(name, 1.0, ("no usable run",)) for name in found["silent"]]
     return sheet(
         "Robots that need a new motion",
-        "how much is open, and what is least known.",
-        (("Robot", TEXT), "Open", ("Least known", WRAP)),
+        "how much is unknown, and what is least known.",
+        (("Robot", TEXT), "Unknown share", ("Least known", WRAP)),
         [(name, percent(unknown), ", ".join(weakest)) for name, unknown, weakest in sorted(rows, key=lambda r: -r[1])],
     )
 
@@ -254,13 +269,13 @@ def robot_sheet(found: dict) -> Sheet:
         for robot in found["robots"]
     ]
     rows += [(name, "0", "–", "100 % (new motion)", "no usable run", *"–––") for name in found["silent"]]
-    errors = ("Error as given", "With the fleet's model", "With its own")
+    errors = ("Error: nominal", "fleet's model", "own model")
     return sheet(
         "Robots",
-        "Open: of all combinations that a usual run tells and robots differ in, the largest share of the difference "
-        "that this robot's runs leave open; above a half it needs a new motion. Errors: of torques held out, over the "
-        "torque.",
-        (("Robot", TEXT), "Runs", ("As it is since", TEXT), "Open", ("Least known", WRAP), *errors),
+        "Unknown share: of all combinations that a usual run determines and robots differ in, the largest share of the "
+        "difference that this robot's runs leave unknown; above a half it needs a new motion. Errors: RMS on held-out "
+        "samples over RMS torque.",
+        (("Robot", TEXT), "Runs", ("Unchanged since", TEXT), "Unknown share", ("Least known", WRAP), *errors),
         rows,
     )
 
@@ -271,10 +286,10 @@ def population_sheet(found: dict) -> Sheet:
     rows = [(each["name"], *(number(each[key]) for key in keys), each["unit"]) for each in found["population"]]
     return sheet(
         "Population",
-        "Mean of all robots but outliers, its deviation, and how far robots, and runs of one robot, lie apart.",
-        (("Name", TEXT), "Mean", "Deviation of the mean", "Between robots", "Between runs", ("Unit", TEXT)),
+        "Mean of all robots but outliers, its standard error, and standard deviations between robots and between runs.",
+        (("Name", TEXT), "Mean", "Standard error", "SD between robots", "SD between runs", ("Unit", TEXT)),
         rows,
-        folded=f"{len(rows)} identifiable combinations: mean, spread between robots, spread between runs of one robot",
+        folded=f"{len(rows)} identifiable combinations: mean and standard deviations",
     )
 
 
@@ -308,15 +323,26 @@ def course(drawn: dict, first: int) -> str:
     low, high = min(v - d for _, v, d in known), max(v + d for _, v, d in known)
     room, count = max(high - low, 1e-12), max(len(drawn["values"]) - 1, 1)
     x = lambda k: PAD + LEFT + k * (WIDTH - LEFT - 2 * PAD) / count  # noqa: E731
-    y = lambda v: HEIGHT - PAD - (v - low) / room * (HEIGHT - 2 * PAD)  # noqa: E731
+    y = lambda v: HEIGHT - BOTTOM - (v - low) / room * (HEIGHT - TOP - BOTTOM)  # noqa: E731
     marks = [
         f'<line x1="{x(k):.1f}" x2="{x(k):.1f}" y1="{y(v - d):.1f}" y2="{y(v + d):.1f}" class="bar"/>'
         f'<circle cx="{x(k):.1f}" cy="{y(v):.1f}" r="4" class="{"after" if k >= first else "before"}"/>'
         for k, v, d in known
     ]
+    for value in (low, (low + high) / 2, high):
+        marks.append(
+            f'<line x1="{LEFT}" x2="{WIDTH - PAD}" y1="{y(value):.1f}" y2="{y(value):.1f}" class="grid"/>'
+            f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" class="tick end">{number(value)}</text>'
+        )
+    runs = len(drawn["values"])
+    for k in sorted({0, runs // 2, runs - 1}):
+        marks.append(f'<text x="{x(k):.1f}" y="{HEIGHT - 16}" class="tick middle">{k + 1}</text>')
+    marks.append(f'<text x="{(LEFT + WIDTH) / 2:.1f}" y="{HEIGHT - 3}" class="tick middle">run</text>')
+    title = escape(f"{drawn['parameter']} [{drawn['unit']}]")
+    marks.append(f'<text x="4" y="12" class="tick">{title}, ± 2 standard deviations</text>')
     edge = (x(first) + x(max(first - 1, 0))) / 2
-    marks.append(f'<line x1="{edge:.1f}" x2="{edge:.1f}" y1="{PAD / 2}" y2="{HEIGHT - PAD / 2}" class="edge"/>')
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="Run by run">{"".join(marks)}</svg>'
+    marks.append(f'<line x1="{edge:.1f}" x2="{edge:.1f}" y1="{TOP - 6}" y2="{HEIGHT - BOTTOM + 4}" class="edge"/>')
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title} run by run">{"".join(marks)}</svg>'
 
 
 def _told(value, deviation) -> bool:

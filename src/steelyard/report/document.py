@@ -120,7 +120,8 @@ class Figure:
 @dataclass(frozen=True, eq=False, repr=False)
 class View(Card):
     """summary: behind it; its `verdict` with its answers comes first. figures: for Plotly, by the keys that the
-    sections name. robot: HTML of its 3D view, empty without; files: that have the same numbers, in words."""
+    sections name. robot: HTML of its 3D view, empty without; files: that have the same numbers, in words; printed:
+    tables of the first page on paper."""
 
     summary: dict
     title: str
@@ -131,6 +132,7 @@ class View(Card):
     footer: str
     robot: str = ""
     files: str = "summary.json and report.md"
+    printed: tuple[Sheet, ...] = ()
 
 
 def drawn_figures(record, sections: Sequence[Section], known: Mapping[str, Figure]) -> dict[tuple[str, int], dict]:

@@ -3,9 +3,11 @@
 from steelyard.report import figures
 from steelyard.report.document import Figure, View, drawn_figures, footer
 from steelyard.report.identification_summary import CHAPTERS
+from steelyard.report.key_tables import key_tables
 from steelyard.report.numbers import plural
 from steelyard.report.provenance import repeat_section
 from steelyard.report.record import Record
+from steelyard.report.torques import error_sheet
 
 FIGURES = {
     "errors": Figure(figures.errors),
@@ -34,4 +36,5 @@ def view_of(record: Record, *, robot: str = "") -> View:
         figures=drawn_figures(record, sections, FIGURES),
         footer=footer(found),
         robot=robot,
+        printed=(error_sheet(found), *key_tables(found)),
     )
