@@ -32,8 +32,11 @@ class Finding:
     remedy: str
     file: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.code} {self.severity} {self.message} {self.remedy}"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Findings:
     """All findings of one or more model files, in file and line order.
 
@@ -43,6 +46,13 @@ class Findings:
     items: tuple[Finding, ...]
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{code} x{n}" for code, n in sorted(Counter(each.code for each in self.items).items()))
+        models = f"{len(self.files)} model{'s' * (len(self.files) != 1)}"
+        return f"<Findings: {models}, {'ok' if self.ok else 'not ok'}, {counted(self.counts) or 'nothing found'}" + (
+            f": {found}>" if found else ">"
+        )
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.items)
@@ -61,6 +71,16 @@ class Findings:
         """The distinct codes found, sorted."""
         return tuple(sorted({finding.code for finding in self.items}))
 
+    @property
+    def worst(self) -> str | None:
+        """The worst severity found; None where nothing is."""
+        return next((severity for severity, n in self.counts.items() if n), None)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing but notes was found, as status 0 of the command says."""
+        return not self.failed()
+
     def failed(self, *, strict: bool = False) -> bool:
         """Whether a check fails: any error or warning, with `strict` any finding at all."""
         return any(strict or finding.severity != "info" for finding in self.items)
@@ -68,6 +88,12 @@ class Findings:
     def merged(self, other: "Findings") -> "Findings":
         """Findings of both, those of `self` first."""
         return Findings(self.items + other.items, self.files + other.files, self.notes + other.notes)
+
+
+def counted(counts: dict[str, int]) -> str:
+    """Findings by severity in words, those that are there."""
+    words = {"error": "errors", "warning": "warnings", "info": "notes"}
+    return ", ".join(f"{n} {words[s] if n != 1 else words[s][:-1]}" for s, n in counts.items() if n)
 
 
 @dataclass(frozen=True)
