@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from small_runs import JOINTS, motion, torques, write_case, write_log, write_model
 from steelyard.app import DONE, FINDINGS, REFUSED, app
 
-FILES = {"arm_identified.urdf", "summary.json", "report.html", "report.md", "curves.npz"}
+FILES = {"arm_identified.urdf", "summary.json", "report.html", "report.md", "curves.npz", "job.toml"}
 
 
 def run(*words):

@@ -34,6 +34,7 @@ def test_it_ends_well_and_says_so(done):
         "report.html",
         "report.md",
         "curves.npz",
+        "job.toml",
     }
 
 

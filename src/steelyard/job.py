@@ -104,6 +104,7 @@ class Corrections:
         metavar="MODEL",
         scope=LOG,
         commands=READS,
+        path=True,
     )
     even_stamps: bool = option(
         False, "Samples were taken at even times.", more="Whatever their stamps say.", scope=LOG, commands=READS

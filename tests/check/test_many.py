@@ -177,7 +177,7 @@ def test_from_python(models):
     assert sy.check(models / "none.urdf").ok
     found = sy.check(models)
     assert not found.ok and found.worst == "error" and len(found) == 3
-    assert repr(found) == "<Findings: 3 models, not ok, 3 errors: SY103 x3>"
+    assert repr(found) == "not ok: 3 errors in 3 models\n  rules: SY103 x3"
     assert str(next(iter(found))).startswith(f"{models / 'one.urdf'}:6: SY103 error link 'arm' has mass -2 kg.")
     assert found.items == sy.check.run(models).items
     (models / "none.urdf").write_text(INFO)

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from steelyard.app.commands import COMMANDS
-from steelyard.app.endings import endings
-from steelyard.app.terminal import DONE, FINDINGS, REFUSED, examples
+from steelyard.app.endings import DONE, FINDINGS, REFUSED, endings
+from steelyard.app.terminal import examples
 
 __all__ = ["DONE", "FINDINGS", "REFUSED", "app", "main"]
 

@@ -1,6 +1,6 @@
-"""How the program ends where the world outside ends it: signals, and a standard output that takes no more.
+"""How the program ends: exit statuses, refusals, signals, and a standard output that takes no more.
 
-Exit statuses are those of shells: 128 and the number of the signal.
+Where the world outside ends it, the status is that of shells: 128 and the number of the signal.
 """
 
 import errno
@@ -12,12 +12,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from steelyard.app.terminal import REFUSED
+import typer
 
+from steelyard.errors import SteelyardError
+
+DONE, FINDINGS, REFUSED = 0, 1, 2
 SIGNALS = ("SIGTERM", "SIGHUP")  # a Ctrl-C already is an exception
 READER_GONE = 141  # 128 + SIGPIPE
 STOPPED = (129, 130, 143)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """One readable message and exit status 2 for input that cannot be used. Other exceptions are faults: they pass."""
+    try:
+        yield
+    except SteelyardError as error:
+        typer.echo(f"steelyard: {error}", err=True)
+        raise typer.Exit(REFUSED) from error
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from steelyard.app.job_file import NAME, job_text, repeatable
 from steelyard.app.redraw import drawn
 from steelyard.app.signature import describe
 from steelyard.errors import FitError, choices
@@ -117,7 +118,11 @@ def _write(result: Result, stage: Path, out) -> dict:
     in_model = load(saved.path, folders=_folders(result)).loop_names if result.robot.loops else ()
     if result.job.rotors or set(result.robot.loop_names) - set(in_model):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
-    found = summary(result, out=out, files=[*models, *FILES], notes=[*saved.notes, *_unwritten(result, saved.path)])
+    files = [*models, *FILES]
+    if repeatable(result.job):
+        (stage / NAME).write_text(job_text(result.job, Path(out)), "utf-8")
+        files.append(NAME)
+    found = summary(result, out=out, files=files, notes=[*saved.notes, *_unwritten(result, saved.path)])
     record = Record(found, curves(result))
     write(record, stage)
     render(drawn(record, stage, result.job.folders), stage)

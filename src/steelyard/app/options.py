@@ -53,7 +53,8 @@ class JobOptions:
             if each.type is not Corrections
         }
         if self._corrections:
-            given = {name: self.words[name] for name in self._corrections}
+            words = {name: self.words[name] for name in self._corrections}
+            given = {name: str(value) if isinstance(value, Path) else value for name, value in words.items()}
             found["corrections"] = corrections_of(found["channels"], **given)
         return found
 

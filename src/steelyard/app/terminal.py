@@ -1,4 +1,4 @@
-"""What every subcommand does with the terminal: exit statuses, refusals, progress, tables."""
+"""What every subcommand does with the terminal: help, progress, tables."""
 
 import json
 import re
@@ -9,33 +9,38 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from steelyard.app.endings import DONE, FINDINGS
+from steelyard.app.help_screens import Subcommand, configurable
 from steelyard.app.options import grouped
-from steelyard.errors import SteelyardError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-DONE, FINDINGS, REFUSED = 0, 1, 2
+FEW = 3  # examples that a short help shows
 NARROW = 76  # characters of an example, which help indents by two
 
 
 def examples(*commands: str, status: str = "") -> str:
     """The text below a help: commands as they can be copied, those too long for a line broken before an option, and
     what the exit status says."""
-    copied = ("\b\n" + " \\\n    ".join(_broken(command)) for command in commands)
-    return "\n\n".join(["Examples:", *copied, *([f"Exit status: {status}"] if status else [])])
+    copied = "\n".join(" \\\n    ".join(_broken(command)) for command in commands)
+    return "\n\n".join([f"\b\nExamples:\n{copied}", *([f"Exit status: {status}"] if status else [])])
 
 
-def subcommand(short_help: str, *examples_of_use: str, status: str = ""):
+def subcommand(short_help: str, *examples_of_use: str, status: str = "", common: str = ""):
     """Mark a function as a subcommand of its own name, and make its groups of options one option each.
 
-    short_help: its line in the list of subcommands; examples_of_use, status: what stands below its help.
+    short_help: its line in the list of subcommands; examples_of_use, status: what stands below its help. common: the
+    options that `--help` shows, where they are not all; `--help-all` shows the others and all examples.
     """
 
     def mark(function: Callable[..., None]) -> Callable[..., None]:
-        command = grouped(function)
-        epilog = examples(*examples_of_use, status=status) if examples_of_use else None
-        command.told = {"name": function.__name__, "short_help": short_help, "epilog": epilog}  # type: ignore[attr-defined]
+        command = configurable(grouped(function)) if common else grouped(function)
+        few = examples_of_use[:FEW] if common else examples_of_use
+        below = tuple(examples(*some, status=status) if some else "" for some in (few, examples_of_use))
+        about = {"common": tuple(common.split()), "below": below}
+        kind = type("Command", (Subcommand,), about)
+        command.told = {"name": function.__name__, "short_help": short_help, "cls": kind}  # type: ignore[attr-defined]
         return command
 
     return mark
@@ -51,16 +56,6 @@ def _broken(command: str) -> Iterator[str]:
         else:
             line = f"{line} {option}"
     yield line
-
-
-@contextmanager
-def refusals() -> Iterator[None]:
-    """One readable message and exit status 2 for input that cannot be used. Other exceptions are faults: they pass."""
-    try:
-        yield
-    except SteelyardError as error:
-        typer.echo(f"steelyard: {error}", err=True)
-        raise typer.Exit(REFUSED) from error
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.cards import Card
 from steelyard.model import Place, Sketch
 
 SEVERITIES = ("error", "warning", "info")
@@ -37,7 +38,7 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class Findings:
+class Findings(Card):
     """All findings of one or more model files, in file and line order.
 
     files: the models that were checked. notes: what could not be checked and why (not findings).
@@ -47,12 +48,14 @@ class Findings:
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        found = ", ".join(f"{code} x{n}" for code, n in sorted(Counter(each.code for each in self.items).items()))
+    def _title(self) -> str:
+        found = counted(self.counts) or "nothing found"
         models = f"{len(self.files)} model{'s' * (len(self.files) != 1)}"
-        return f"<Findings: {models}, {'ok' if self.ok else 'not ok'}, {counted(self.counts) or 'nothing found'}" + (
-            f": {found}>" if found else ">"
-        )
+        return f"{'ok' if self.ok else 'not ok'}: {found} in {models}"
+
+    def _rows(self):
+        seen = Counter(each.code for each in self.items)
+        return {"rules": ", ".join(f"{code} x{n}" for code, n in sorted(seen.items())), "notes": self.notes or None}
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.items)

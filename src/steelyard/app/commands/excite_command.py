@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from steelyard.app.endings import DONE, FINDINGS, refusals
 from steelyard.app.options import ALL_FRICTION, ExciteOptions, Friction, Model, Quiet, friction_of, words
-from steelyard.app.terminal import DONE, FINDINGS, progress_bar, refusals, subcommand
+from steelyard.app.terminal import progress_bar, subcommand
 
 EACH = "one number, or JOINT=NUMBER with commas"
 
@@ -121,6 +122,7 @@ class SearchOptions:
     "steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif",
     "steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz",
     'steelyard excite humanoid.xml --held --move "*arm*" --feet left_foot,right_foot -o traj.csv',
+    common="--out --duration --speed --lock --held --floor --after --focus --preview --explain",
 )
 def excite(
     model: Model,

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from steelyard.app.endings import refusals
 from steelyard.app.options import FleetOptions, Json, Model, Quiet, WorkOptions
-from steelyard.app.terminal import finish, progress_bar, refusals, subcommand
+from steelyard.app.terminal import finish, progress_bar, subcommand
 from steelyard.job import Job
 
 FALSE_ALARM = 0.05
@@ -18,6 +19,7 @@ FALSE_ALARM = 0.05
     "steelyard fleet arm.urdf robots.csv -o result --scheduler local --workers 8 --keep work",
     "steelyard fleet arm.urdf s3://plant/runs.toml -o result --scheduler tcp://head:8786 --keep s3://plant/work",
     status="0 nothing to look at; 1 changes, outliers, robots that need a motion or failed logs; 2 refused.",
+    common="--out --keep --scheduler --workers --cutoff --friction --lock --channels --unit --json",
 )
 def fleet(
     model: Model,

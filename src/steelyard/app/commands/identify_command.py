@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from steelyard.app.commands.fleet_command import ask, show_fleet
+from steelyard.app.endings import refusals
 from steelyard.app.options import IdentifyOptions, Json, Model, Quiet, Strict, WorkOptions
-from steelyard.app.terminal import console, finish, progress_bar, refusals, subcommand
+from steelyard.app.terminal import console, finish, progress_bar, subcommand
 from steelyard.errors import OptionError
 
 
@@ -23,6 +24,7 @@ from steelyard.errors import OptionError
     "steelyard identify arm.urdf run.csv -o result --unit q=deg --scale tau:joint3=-1 --delay auto",
     "steelyard identify arm.urdf run.csv --json | jq .verdict",
     "steelyard identify arm.urdf --logs 'week1/**/*.parquet' --scheduler local --keep work -o result",
+    common="--out --logs --floating --cutoff --friction --lock --mass --channels --unit --json",
 )
 def identify(
     model: Model,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from steelyard.app.endings import DONE, refusals
 from steelyard.app.options import (
     AnalyzeOptions,
     ConvertOptions,
@@ -16,7 +17,7 @@ from steelyard.app.options import (
     friction_of,
     words,
 )
-from steelyard.app.terminal import DONE, console, finish, progress_bar, refusals, subcommand
+from steelyard.app.terminal import console, finish, progress_bar, subcommand
 from steelyard.errors import OptionError
 
 

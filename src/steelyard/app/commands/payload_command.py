@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from steelyard.app.endings import refusals
 from steelyard.app.options import FolderOptions, Json, words
-from steelyard.app.terminal import finish, refusals, subcommand
+from steelyard.app.terminal import finish, subcommand
 
 
 @subcommand(
@@ -15,6 +16,7 @@ from steelyard.app.terminal import finish, refusals, subcommand
     "steelyard payload held.csv --arm arm.urdf --frame flange --hand empty.csv --export franka,ur",
     "steelyard payload joints.csv --torques --arm arm_identified.urdf --frame flange --json",
     status="0 done; 1 done, but look at the status and findings first; 2 refused.",
+    common="--out --shape --arm --frame --torques --hand --bias --gravity --export --json",
 )
 def payload(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Wrench log, or joint log with --torques: .npz or .csv.")],

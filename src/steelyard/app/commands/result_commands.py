@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from steelyard.app.endings import refusals
 from steelyard.app.options import InspectOptions, Json, Quiet, ValidateOptions
-from steelyard.app.terminal import finish, refusals, subcommand
+from steelyard.app.terminal import finish, subcommand
 
 
 @subcommand(
@@ -16,6 +17,7 @@ from steelyard.app.terminal import finish, refusals, subcommand
     "steelyard inspect run.parquet --model arm.urdf --json",
     r"""steelyard inspect run.h5 --channels '{"q": "arm/angles"}'""",
     status="0 healthy; 1 findings; 2 refused.",
+    common="--model --html --lock --channels --unit --order --scale --delay --json",
 )
 def inspect(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A log in any format, or the folder of a ROS 2 bag.")],
@@ -62,6 +64,7 @@ def inspect(
     "steelyard validate result run3.csv --against arm.urdf",
     "steelyard validate arm.urdf run3.csv --unit q=deg --json",
     status="0 done; 1 findings in the log, an error above 25 %, or no better than the other model; 2 refused.",
+    common="--against --cutoff --lock --channels --unit --order --scale --json",
 )
 def validate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, or a folder that identify wrote.")],
