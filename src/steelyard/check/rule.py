@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.cards import Card
 from steelyard.model import Place, Sketch
 
 SEVERITIES = ("error", "warning", "info")
@@ -33,8 +34,8 @@ class Finding:
     file: str = ""
 
 
-@dataclass(frozen=True)
-class Findings:
+@dataclass(frozen=True, repr=False)
+class Findings(Card):
     """All findings of one or more model files, in file and line order.
 
     files: the models that were checked. notes: what could not be checked and why (not findings).
