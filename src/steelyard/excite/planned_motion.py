@@ -19,7 +19,7 @@ from steelyard.simulate import Trajectory
 LISTED = 6  # entries of a list in a description
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Design(Trajectory):
     """A motion and what it promises; `sy.simulate.record(robot, design)` drives it.
 
@@ -52,6 +52,18 @@ class Design(Trajectory):
     history: tuple[float, ...] = ()
     make: str | None = None
     notes: tuple[str, ...] = ()
+
+    def _title(self) -> str:
+        return f"Design('{self.robot.name}', {self.duration:.4g} s)"
+
+    def _rows(self):
+        return {
+            "condition number": f"{self.condition:.4g} (best random start {self.condition_before:.4g})",
+            "moving joints": len(self.moving),
+            "tightest limit": self.margins[0] if self.margins else None,
+            "profile": self.make,
+            "notes": self.notes or None,
+        }
 
     @property
     def start(self) -> np.ndarray:
@@ -148,7 +160,7 @@ def _active_limits(design: Design):
 
 
 def _uncertainty(design: Design):
-    names, ratio = _deviation_ratios(design)
+    names, ratio = deviation_ratios(design)
     order = np.argsort(ratio)
     best = ", ".join(f"{names[i]} ({ratio[i]:.1e})" for i in order[:LISTED])
     worst = ", ".join(f"{names[i]} ({ratio[i]:.2g})" for i in order[::-1][:LISTED])
@@ -161,7 +173,7 @@ def _uncertainty(design: Design):
     )
 
 
-def _deviation_ratios(design: Design) -> tuple[list[str], np.ndarray]:
+def deviation_ratios(design: Design) -> tuple[list[str], np.ndarray]:
     """Names of what is wanted, base parameters where that is everything, and deviations after over before."""
     goal = design.goal
     if len(goal.wanted) < goal.layout.size:

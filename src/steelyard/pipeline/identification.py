@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.diagnose import ACCEPTABLE, Diagnosis, Fault, diagnose
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
@@ -80,8 +81,8 @@ def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
 Progress = Callable[[str, float], None]
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Card):
     """Outcome of a run: Estimate and Uncertainty, torque errors on the held-out samples before and after, notices.
 
     findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded.
@@ -101,6 +102,21 @@ class Result:
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
     health: tuple[Inspection, ...]
+
+    def _title(self) -> str:
+        return f"Identification of '{self.prior.name}' from {len(self.log_names)} log(s)"
+
+    def _rows(self):
+        before, after = (f"{100 * each.relative_error:.3g} %" for each in (self.before, self.after))
+        return {
+            "torque error on held-out samples": f"{after} (nominal model {before})",
+            "status": self.estimate.status.value,
+            "masses, kg": self.estimate._rows()["masses, kg"],
+            "faults": [fault.code for fault in self.diagnosis.faults] or "none found",
+            "findings in logs": [finding.code for finding in self.findings] or None,
+            "notes": f"{len(self.notes)}, see .notes" if self.notes else None,
+            "more": ".robot, .estimate, .uncertainty, .diagnosis; sy.save(result.robot, PATH)",
+        }
 
 
 def run(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steelyard.cards import Card
 from steelyard.diagnose import Fault, case_of, delays, diagnose, position_offsets
 from steelyard.errors import FitError
 from steelyard.fit import Validation, consistent, validate
@@ -112,8 +113,8 @@ NOISY = 0.04  # RMS of noise in an acceleration over its motion, at the cutoff t
 SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
 
 
-@dataclass(frozen=True)
-class Motion:
+@dataclass(frozen=True, repr=False)
+class Motion(Card):
     """How a joint moved. span: rad or m. speed, acceleration: RMS of the filtered motion. moving: share of the time
     above 0.01 rad/s or m/s. reversals: changes of direction. tenths: RMS speed in each tenth of the log, over
     `speed`."""
@@ -127,8 +128,8 @@ class Motion:
     tenths: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Card):
     """name, samples, duration [s], rate [Hz], jitter (spread of the steps over their median), gaps (start, length), s.
 
     cutoff: Hz that the spectrum asks for, torque_cutoff: Hz of torques beside it; None when they cannot be told. With a
