@@ -70,4 +70,4 @@ def _read(x: np.ndarray, cubics: np.ndarray, t: np.ndarray, derivative: int) -> 
     """(m, k) of a spline or its derivative at t (m,)."""
     piece = np.clip(np.searchsorted(x, t, side="right") - 1, 0, len(x) - 2)
     past, powers = (t - x[piece])[:, None], np.polynomial.polynomial.polyder(cubics, derivative)
-    return sum(power[piece] * past**k for k, power in enumerate(powers))
+    return np.add.reduce([power[piece] * past**k for k, power in enumerate(powers)])

@@ -31,7 +31,7 @@ class UniformSpline:
         coefficients = np.diff(self.coefficients, n=derivative, axis=0) / self.h**derivative
         first, share = _places(t, self.h, len(coefficients) - degree)
         values = b_splines(share, degree)
-        return sum(values[:, [j]] * coefficients[first + j] for j in range(degree + 1))
+        return np.add.reduce([values[:, [j]] * coefficients[first + j] for j in range(degree + 1)])
 
 
 def smooth(t: NDArray[np.float64], x: NDArray[np.float64], cutoff: float, order: int) -> UniformSpline:
