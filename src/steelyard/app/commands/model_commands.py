@@ -17,7 +17,7 @@ from steelyard.app.options import (
     friction_of,
     words,
 )
-from steelyard.app.terminal import console, finish, subcommand
+from steelyard.app.terminal import console, finish, progress_bar, subcommand
 from steelyard.errors import OptionError
 
 
@@ -25,6 +25,7 @@ from steelyard.errors import OptionError
     "Say what an experiment can reveal.",
     "steelyard analyze arm.urdf",
     "steelyard analyze quadruped.urdf --floating --explain all",
+    "steelyard analyze panda.urdf --lock panda_finger_joint1=0.02 --expressions",
     "steelyard analyze arm.urdf --motors --friction viscous,coulomb,offset --format markdown",
 )
 def analyze(
@@ -40,6 +41,9 @@ def analyze(
     locked: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that never move, with commas.")] = "",
     friction: Friction = "none",
     armature: Annotated[bool, typer.Option("--armature", help="Count the motors' reflected inertia too.")] = False,
+    expressions: Annotated[
+        bool, typer.Option("--expressions", help="Write out the base parameters: what is known of sums.")
+    ] = False,
     explain: Annotated[
         str, typer.Option(metavar="LINKS", help="Explain links in words: names with commas, or all.")
     ] = "",
@@ -54,7 +58,8 @@ def analyze(
         from steelyard.identifiable import analyze_report
         from steelyard.log import read_log
         from steelyard.model import load, read_side, side_path
-        from steelyard.prepare import with_motion
+        from steelyard.model import locked as lock
+        from steelyard.prepare import lock_words, with_motion
 
         if floating and planar:
             raise OptionError("The base is either --floating or --planar.")
@@ -62,10 +67,12 @@ def analyze(
         robot = load(model, gravity=job.gravity, folders=job.folders)
         side = side_path(model) if job.side is None else Path(job.side)
         robot = read_side(side, robot) if side.exists() or motors else robot
+        robot = lock(robot, lock_words(job.lock, robot))
         text = analyze_report(
             robot,
             format=format,
             width=screen.width if (screen := console()).is_terminal else None,
+            expressions=expressions,
             explain="all" if explain == "all" else words(explain),
             log=None if log is None else with_motion(read_log(log, robot)),
             base="floating" if floating else "planar" if planar else None,
@@ -83,13 +90,15 @@ def analyze(
 @subcommand(
     "Find and repair wrong models.",
     "steelyard check robot.urdf",
+    "steelyard check models/ --summary",
+    "steelyard check models/ --baseline known.json",
     "steelyard check models/ --select SY1,SY2 --format sarif > models.sarif",
     "steelyard check robot.urdf --fix robot_fixed.urdf",
     "steelyard check robot.urdf --fix=SY304 -o robot_fixed.urdf",
     status="0 clean; 1 findings (with --fix: those that remain); 2 a model could not be checked.",
 )
 def check(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF or MJCF files, or folders of them.")],
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF or MJCF files, folders, patterns.")],
     *,
     fix: Annotated[
         str | None,
@@ -106,21 +115,36 @@ def check(
     select: Annotated[str, typer.Option(metavar="CODES", help="Only these rules: codes or beginnings, commas.")] = "",
     ignore: Annotated[str, typer.Option(metavar="CODES", help="Not these rules.")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Let findings of severity info fail too.")] = False,
+    details: Annotated[bool, typer.Option("--details", help="Every finding of several models, not a table.")] = False,
+    summary: Annotated[bool, typer.Option("--summary", help="Count the findings of each rule.")] = False,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Known findings: only others are shown and count.")
+    ] = None,
+    write_baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the findings of now as known; they do not count.")
+    ] = None,
+    as_json: Json = False,
     options: FolderOptions,
 ):
     """Find wrong inertias, units, limits and paths in robot models, and repair them."""
     from steelyard.check import check_models
 
-    code = check_models(
-        models,
-        fix=fix,
-        out=out,
-        format=format,
-        select=words(select),
-        ignore=words(ignore),
-        strict=strict,
-        folders=options.job().folders,
-    )
+    with progress_bar(silent=len(models) == 1 and not models[0].is_dir()) as progress:
+        code = check_models(
+            models,
+            fix=fix,
+            out=out,
+            format="json" if as_json else format,
+            select=words(select),
+            ignore=words(ignore),
+            strict=strict,
+            folders=options.job().folders,
+            details=details,
+            summary=summary,
+            baseline=baseline,
+            write_baseline=write_baseline,
+            progress=progress,
+        )
     raise typer.Exit(code)
 
 
