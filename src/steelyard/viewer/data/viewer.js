@@ -85,7 +85,7 @@ class Viewer {
       ["ellipsoids", "Inertia ellipsoids", masses, true],
       ["centers", "Centres of mass", masses, true],
       ["regions", "Where the centre of mass can be (95 %)", regions, regions],
-      ["given", identified ? "Masses of the given model" : "Masses of the model", !identified, identified],
+      ["given", identified ? "Masses of the nominal model" : "Masses of the model", !identified, identified],
       ["identified", "Masses as identified", identified, identified],
       ["grid", "Ground grid", true, true],
     ];
