@@ -14,6 +14,7 @@ from steelyard.fit import validate
 from steelyard.job import Job
 from steelyard.job_options import options_of
 from steelyard.model import Robot, load, locked, read_known, read_side, save, side_path, write_side
+from steelyard.native import one_blas_thread
 from steelyard.pipeline import Progress, Result, job_of, run, several, side_of
 from steelyard.prepare import lock_words
 from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, render, staged, summary, write
@@ -21,6 +22,10 @@ from steelyard.storage import require_folder
 from steelyard.terms import TERMS
 
 SUFFIX = "_identified"
+
+WEIGH = (
+    "Torques did not ask for that: state what is known, such as --mass LINK=KG for a body with all that is fixed to it."
+)
 
 
 def identify(
@@ -88,7 +93,12 @@ def carry_out(
     """
     if out is not None:
         require_folder(out)  # before the work, not after
-    result = run(job, robot=robot, logs=logs, progress=progress)
+    with one_blas_thread():
+        return _carried_out(run(job, robot=robot, logs=logs, progress=progress), job, out)
+
+
+def _carried_out(result: Result, job: Job, out) -> Outcome:
+    """A result that explains its logs, and its files in `out`, if given."""
     if not result.estimate.status.usable:
         causes = "".join(f" {fault.message}" for fault in result.diagnosis.faults)
         raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.{causes}")
@@ -123,7 +133,8 @@ def _write(result: Result, stage: Path, out) -> dict:
     if repeatable(result.job):
         (stage / NAME).write_text(job_text(result.job, Path(out)), "utf-8")
         files.append(NAME)
-    found = summary(result, out=out, files=files, notes=[*saved.notes, *_unwritten(result, saved.path)])
+    notes = [*(note for note in saved.notes if note not in saved.rescaled), *_unwritten(result, saved.path)]
+    found = summary(result, out=out, files=files, notes=notes, written=[f"{line} {WEIGH}" for line in saved.rescaled])
     record = Record(found, curves(result))
     write(record, stage)
     render(drawn(record, stage, result.job.folders), stage)
