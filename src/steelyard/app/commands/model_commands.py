@@ -37,7 +37,7 @@ def analyze(
     sensors: Annotated[
         str, typer.Option(metavar="NAMES", help="joints, base, or joint and link names with commas.")
     ] = "joints",
-    locked: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that never move, with commas.")] = "",
+    never: Annotated[str, typer.Option("--locked", metavar="JOINTS", help="Joints that never move, with commas.")] = "",
     friction: Friction = "none",
     armature: Annotated[bool, typer.Option("--armature", help="Count the motors' reflected inertia too.")] = False,
     explain: Annotated[
@@ -52,9 +52,8 @@ def analyze(
     """Say which inertial parameters an experiment can reveal, from the kinematics alone."""
     with refusals():
         from steelyard.identifiable import analyze_report
-        from steelyard.log import read_log
-        from steelyard.model import load, read_side, side_path
-        from steelyard.prepare import with_motion
+        from steelyard.model import load, locked, read_side, side_path
+        from steelyard.prepare import lock_words, read_undone, with_motion
 
         if floating and planar:
             raise OptionError("The base is either --floating or --planar.")
@@ -62,18 +61,19 @@ def analyze(
         robot = load(model, gravity=job.gravity, folders=job.folders)
         side = side_path(model) if job.side is None else Path(job.side)
         robot = read_side(side, robot) if side.exists() or motors else robot
+        robot = locked(robot, lock_words(job.lock, robot))
         text = analyze_report(
             robot,
             format=format,
             width=screen.width if (screen := console()).is_terminal else None,
             explain="all" if explain == "all" else words(explain),
-            log=None if log is None else with_motion(read_log(log, robot)),
+            log=None if log is None else with_motion(read_undone(log, robot)),
             base="floating" if floating else "planar" if planar else None,
             motion="static" if static else "dynamic",
             sensors=sensors if sensors in ("joints", "base") else words(sensors),
             motors=motors,
             coupling=job.coupling,
-            locked=words(locked),
+            locked=words(never),
             friction=friction_of(friction),
             armature=armature,
         )

@@ -1,0 +1,226 @@
+"""Corrections that make a log fit its robot, found on its first part and proven on its last.
+
+A diagnosis names one mistake at a time. Where several hide each other (a sign, columns that are exchanged, degrees), a
+beam search over them looks for the few that explain the torques of the first part best. What either finds is kept only
+where the log is then without gross mistakes, and where each correction, taken back alone, makes the torque error of the
+last part larger.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from steelyard.errors import SteelyardError
+from steelyard.fit import consistent, validate
+from steelyard.information import accumulate
+from steelyard.job import NOTHING, Corrections, corrections_from
+from steelyard.log import Log, split_blocks
+from steelyard.model import Robot
+from steelyard.pipeline.inspection import Inspection, inspect
+from steelyard.prepare import prepare
+
+FIRST = 0.5  # share of the log on which corrections are chosen; the rest proves them
+REAL = 0.05  # share of the held-out torque error that a correction must take off
+GROSS = ("model_class", "limits")  # warnings that may hide several mistakes at once
+ROUNDS = 4  # corrections that are found one after the other
+BEAM, DEPTH, MANY = 3, 4, 1500  # states kept, mistakes at once, samples that a search looks at
+ALIKE = 1.3  # ratio of errors below which two explanations are equally good
+TURN = np.pi / 180
+Reader = Callable[[Corrections], Log]
+
+
+@dataclass(frozen=True)
+class Repair:
+    """corrections: all, those that were there before included; why: what proved a correction, by its word; notes: on
+    what was found and is not proven."""
+
+    corrections: Corrections
+    why: dict[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def repair(read: Reader, robot: Robot, start: Corrections = NOTHING) -> Repair:
+    """Corrections of a log.
+
+    Args:
+        read: the log with given corrections made.
+        robot: whose it is, as its file says.
+        start: corrections that are there already, and stay.
+
+    Returns:
+        The Repair, without new corrections where none is proven.
+    """
+    first = partial(_part, read, 0)
+    found, notes = start, []
+    for begin in (lambda: start, lambda: _searched(first(start), start, robot, notes)):
+        found = _diagnosed(first, begin(), robot)
+        if not _gross(inspect(first(found), robot)):
+            break
+    else:
+        return Repair(start, {}, (*notes, "no corrections explain this log: nothing was written for it to be undone"))
+    return _proven(partial(_part, read, 1), first, robot, start, found, notes)
+
+
+def _part(read: Reader, which: int, corrections: Corrections) -> Log:
+    return split_blocks(read(corrections), validation=1 - FIRST)[which]
+
+
+def _gross(seen: Inspection) -> bool:
+    told = (*seen.findings, *seen.faults)
+    return any(each.severity == "fatal" or each.code in GROSS for each in told)
+
+
+def _diagnosed(first: Reader, start: Corrections, robot: Robot) -> Corrections:
+    """What diagnoses of the first part ask for, one after the other, the gravest first."""
+    found = start
+    for _ in range(ROUNDS):
+        seen = inspect(first(found), robot)
+        told = sorted((*seen.findings, *seen.faults), key=lambda each: each.severity != "fatal")
+        asked = next((each for told_one in told if (each := _asked(told_one.options)) is not None), None)
+        if asked is None or found.joined(asked) == found:
+            return found
+        found = found.joined(asked)
+    return found
+
+
+def _asked(options: Sequence[str]) -> Corrections | None:
+    """The correction that options of the command line ask for, None for options that are none."""
+    name = options[0].removeprefix("--").replace("-", "_") if options else ""
+    if name not in {each.name for each in fields(Corrections)}:
+        return None
+    return corrections_from({name: list(options[1:]) or True})
+
+
+def _error(robot: Robot, fitted: Log, judged: Log) -> tuple[float, float]:
+    """Relative torque error on one log of a fit to another, and of the nominal model."""
+    estimate = consistent(accumulate(robot, fitted, armature=True))
+    return tuple(validate(model, judged).relative_error for model in (estimate, robot))  # type: ignore[return-value]
+
+
+def _clear(log: Log, robot: Robot) -> Log:
+    ready = prepare(log, robot, refuse=False)
+    return ready.log if ready.filtered is None else ready.clear
+
+
+def _proven(last: Reader, first: Reader, robot: Robot, start: Corrections, found: Corrections, notes) -> Repair:
+    """Of new corrections those that the last part of the log needs."""
+    why: dict[str, str] = {}
+    while True:
+        new = list(_words(start, found))
+        whole = _held_out(first, last, robot, found)
+        for name, word in new:
+            without = _held_out(first, last, robot, _without(found, name, word))
+            better = [a <= (1 - REAL) * b for a, b in zip(whole, without, strict=True)]
+            if better[0] or (better[1] and whole[0] <= (1 + REAL) * without[0]):
+                model, k = ("", 0) if better[0] else (" of the nominal model", 1)
+                why[word] = f"Torque error{model} on the part held out: {whole[k]:.2%}, without it {without[k]:.2%}."
+                continue
+            notes.append(f"not written: {name} {word}, which takes nothing off the torque error on the part held out")
+            found, why = _without(found, name, word), {}
+            break
+        else:
+            return Repair(found, why, tuple(notes))
+
+
+def _words(start: Corrections, found: Corrections) -> Iterator[tuple[str, str]]:
+    """Name and word of each correction that is new."""
+    for each in fields(Corrections):
+        old, now = getattr(start, each.name), getattr(found, each.name)
+        if isinstance(now, tuple):
+            yield from ((each.name, word) for word in now[len(old) :])
+        elif now != old:
+            yield each.name, each.name if now is True else str(now)
+
+
+def _without(found: Corrections, name: str, word: str) -> Corrections:
+    value = getattr(found, name)
+    rest = tuple(each for each in value if each != word) if isinstance(value, tuple) else getattr(NOTHING, name)
+    return replace(found, **{name: rest})
+
+
+def _held_out(first: Reader, last: Reader, robot: Robot, corrections: Corrections) -> tuple[float, float]:
+    try:
+        return _error(robot, *(_clear(part(corrections), robot) for part in (first, last)))
+    except SteelyardError:  # such a log cannot be fitted at all
+        return np.inf, np.inf
+
+
+@dataclass(frozen=True)
+class _State:
+    """Columns of positions and of torques that joints take, their signs, and whether positions are in degrees."""
+
+    q: tuple[int, ...]
+    tau: tuple[int, ...]
+    turned_q: frozenset[int] = frozenset()
+    turned_tau: frozenset[int] = frozenset()
+    degrees: bool = False
+
+    def of(self, log: Log) -> Log:
+        """A filtered log with this undone."""
+        signs = [np.where([j in turned for j in range(log.nv)], -1.0, 1.0) for turned in (self.turned_q, self.turned_tau)]
+        motion = signs[0] * (TURN if self.degrees else 1.0)
+        parts = {key: getattr(log, key)[:, self.q] * motion for key in "qva"}
+        return log.replace(**parts, tau=log.require("tau")[0][:, self.tau] * signs[1])
+
+    def next(self, *, reorder: bool) -> Iterator["_State"]:
+        """States with one mistake more."""
+        yield replace(self, degrees=not self.degrees)
+        dofs = range(len(self.q))
+        for j in dofs:
+            q, tau = self.turned_q ^ {j}, self.turned_tau ^ {j}
+            yield from (replace(self, turned_q=q), replace(self, turned_tau=tau), replace(self, turned_q=q, turned_tau=tau))
+        for i, j in combinations(dofs, 2) if reorder else ():
+            q, tau = (tuple(order[{i: j, j: i}.get(k, k)] for k in dofs) for order in (self.q, self.tau))
+            yield from (replace(self, q=q, tau=tau), replace(self, tau=tau), replace(self, q=q))
+
+    def corrections(self, labels: Sequence[str]) -> Corrections:
+        """The words that say the same."""
+        belongs = [",".join(labels[order.index(k)] for k in range(len(labels))) for order in (self.q, self.tau)]
+        plain = ",".join(labels)
+        orders = [f"{channel}:{names}" for channel, names in zip(("q", "tau"), belongs, strict=True) if names != plain]
+        order = belongs[:1] if len(orders) == 2 and belongs[0] == belongs[1] else orders
+        both = self.turned_q & self.turned_tau
+        turned = (("", both), ("q:", self.turned_q - both), ("tau:", self.turned_tau - both))
+        scale = [f"{channel}{labels[j]}=-1" for channel, own in turned for j in sorted(own)]
+        return Corrections(order=tuple(order), scale=tuple(scale), unit=("q=deg",) * self.degrees)
+
+
+def _searched(log: Log, start: Corrections, robot: Robot, notes: list[str]) -> Corrections:
+    """The few mistakes at once that explain the torques of a log best; none where two explain them alike."""
+    ready = prepare(log, robot, refuse=False)
+    if ready.filtered is None or log.nq != log.nv or log.tau is None or robot.loops:
+        return start
+    seen = ready.clear[:: max(1, len(ready.clear) // MANY)]
+    reorder = not (start.scale or start.offset or start.delay or start.unwrap)  # words whose joints would be others
+    none = _State(tuple(range(log.nv)), tuple(range(log.nv)))
+    known = {none: _score(none, seen, robot)}
+    beam = [none]
+    for _ in range(DEPTH):
+        for state in [each for one in beam for each in one.next(reorder=reorder)]:
+            if state not in known:
+                known[state] = _score(state, seen, robot)
+        beam = sorted(known, key=known.__getitem__)[:BEAM]
+    best, second = beam[:2]
+    if known[second] < ALIKE * known[best]:
+        two = " or ".join(" ".join(word for _, word in _words(NOTHING, each.corrections(log.labels))) for each in beam[:2])
+        notes.append(f"several corrections explain this log alike: {two}")
+        return start
+    return start.joined(best.corrections(log.labels))
+
+
+def _score(state: _State, log: Log, robot: Robot) -> float:
+    """Relative torque error of a fit, and a tenth of what the nominal model's torques lack in likeness, which decides
+    between mirror images."""
+    try:
+        mended = state.of(log)
+        fitted, _ = _error(robot, mended, mended)
+        found = validate(robot, mended)
+    except SteelyardError:
+        return np.inf
+    likeness = np.sum(found.predicted * found.measured) / (
+        np.linalg.norm(found.predicted) * np.linalg.norm(found.measured) + np.finfo(float).tiny
+    )
+    return fitted + 0.1 * (1 - max(float(likeness), 0.0))
