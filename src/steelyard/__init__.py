@@ -17,14 +17,18 @@ _HOMES = {
     "calibrate": "calibration",
     "check": "check",
     "closed_loop": "dynamics.closed_loop",
+    "Design": "excite",
     "diagnose": "diagnose",
+    "Diagnosis": "diagnose",
     "energy_regressor": "dynamics",
     "errors": "errors",
+    "Estimate": "fit",
     "excite": "excite",
     "filters": "log.filters",
     "fit": "fit",
     "fleet": "fleet",
     "identifiability": "identifiable",
+    "Identifiability": "identifiable",
     "identify": "app.identification",
     "inertia": "inertia",
     "Information": "information",
@@ -37,10 +41,12 @@ _HOMES = {
     "momentum_drift_regressor": "dynamics",
     "momentum_regressor": "dynamics",
     "payload": "payload",
+    "Payload": "payload",
     "plot": "plot",
     "power_regressor": "dynamics",
     "read_log": "log",
     "regressor": "dynamics",
+    "Result": "pipeline",
     "reversal_weights": "information",
     "Robot": "model",
     "save": "model",
@@ -48,8 +54,10 @@ _HOMES = {
     "simulate": "simulate",
     "split_blocks": "log",
     "SteelyardError": "errors",
+    "Uncertainty": "fit",
     "UserColumn": "terms",
     "validate": "fit",
+    "Validation": "fit",
     "view": "viewer",
     "wrench_regressor": "dynamics",
     "WrenchLog": "payload",
@@ -65,4 +73,4 @@ def __getattr__(name: str):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

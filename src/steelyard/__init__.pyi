@@ -6,6 +6,7 @@ from typing import Any
 
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
 from steelyard.calibration import calibrate
+from steelyard.diagnose import Diagnosis
 from steelyard.dynamics import (
     base_wrench_regressor,
     body_regressor,
@@ -20,8 +21,9 @@ from steelyard.dynamics import (
     wrench_regressor,
 )
 from steelyard.errors import SteelyardError
-from steelyard.fit import Tied, validate
-from steelyard.identifiable import identifiability
+from steelyard.excite import Design
+from steelyard.fit import Estimate, Tied, Uncertainty, Validation, validate
+from steelyard.identifiable import Identifiability, identifiability
 from steelyard.information import (
     Information,
     accumulate,
@@ -33,18 +35,26 @@ from steelyard.information import (
 from steelyard.job import NOTHING, Corrections
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
 from steelyard.model import Robot, library, load, save
-from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload import Payload, WrenchLog
 from steelyard.pipeline import Progress, Result
 from steelyard.terms import UserColumn
 from steelyard.viewer import view
 
 __version__: str
 __all__ = [
+    "Design",
+    "Diagnosis",
+    "Estimate",
+    "Identifiability",
     "Information",
     "Log",
+    "Payload",
+    "Result",
     "Robot",
     "SteelyardError",
+    "Uncertainty",
     "UserColumn",
+    "Validation",
     "WrenchLog",
     "accumulate",
     "accumulate_blocks",

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.cards import Card
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.fit import Estimate
 from steelyard.log import Log
@@ -41,16 +42,16 @@ class Sensors:
 PERFECT = Sensors(encoder_resolution=0.0, torque_noise=0.0, rate=1.0 / STEP)
 
 
-@dataclass(frozen=True, eq=False)
-class Trajectory:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory(Card):
     """A smooth joint motion. evaluate(t (n,)) returns q, v, a, each (n, nv). duration: s."""
 
     evaluate: Callable
     duration: float
 
 
-@dataclass(frozen=True, eq=False)
-class Recording:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recording(Card):
     """A recorded log and the truth beside it.
 
     log: as the sensors saw it (v and a only from perfect sensors). truth: exact q, v, a and torque at the same times.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from steelyard.cards import Card
 from steelyard.errors import OptionError, choices
 from steelyard.namespaces import array_namespace
 
@@ -140,8 +141,8 @@ class Extra:
     nonnegative: bool = False
 
 
-@dataclass(frozen=True)
-class ParameterLayout:
+@dataclass(frozen=True, repr=False)
+class ParameterLayout(Card):
     """Columns of a regression.
 
     body_names: one block of ten each. dof_names, dofs: name and index in v of the degrees that friction and armature

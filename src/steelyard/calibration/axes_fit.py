@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from steelyard.calibration.axis_errors import SHIFT, TILT, AxisDirections, axis_directions, axis_sums
 from steelyard.calibration.visibility import AxisVisibility, axis_visibility
+from steelyard.cards import Card
 from steelyard.errors import OptionError
 from steelyard.fit import Estimate, Status, consistent, prior_precision, weak_directions, whiten
 from steelyard.identifiable import from_null_space
@@ -31,8 +32,8 @@ HALVINGS = 8
 MEASURED = 0.5  # of its prior deviation: below it a direction was decided by the log
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration:
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(Card):
     """Joint axes and inertial parameters fitted together.
 
     robot: the model with corrected axes and identified values. estimate: the fit of inertial parameters and friction
@@ -53,6 +54,15 @@ class Calibration:
     rms: np.ndarray
     iterations: int
     converged: bool
+
+    def _rows(self):
+        before, after = (float((x**2).mean() ** 0.5) for x in (self.rms_before, self.rms))
+        return {
+            "torque residual": f"{after:.4g} (with the model's axes {before:.4g})",
+            "largest correction": f"{abs(self.eta).max():.3g} rad or m",
+            "converged": self.converged,
+            "estimate": self.estimate,
+        }
 
     @property
     def values(self) -> np.ndarray:

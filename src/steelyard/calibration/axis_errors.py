@@ -7,6 +7,7 @@ from math import factorial, radians
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.dynamics import inverse_dynamics_derivatives
 from steelyard.errors import OptionError, choices
 from steelyard.information import CHUNK, channels_of, chunk_rows, direction_of, require_tree, rows_of, weights_of
@@ -18,8 +19,8 @@ TILT, SHIFT = radians(3.0), 0.01  # standard deviations before any log: rad, m
 TERMS = 8  # of the series of the exponential's derivative: exact to rounding for axes within a radian
 
 
-@dataclass(frozen=True, eq=False)
-class AxisDirections:
+@dataclass(frozen=True, eq=False, repr=False)
+class AxisDirections(Card):
     """Directions of axis errors, d of them: two tilts and two shifts of a revolute joint, two tilts of a prismatic one.
 
     Its own motion is no error: a revolute axis turned about itself or shifted along itself stays the same, and so does

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.calibration.axis_errors import AxisDirections, axis_columns
+from steelyard.cards import Card
 from steelyard.dynamics import effect_column, regressor
 from steelyard.identifiable import regression_basis
 from steelyard.model import Robot, rest_poses
@@ -16,8 +17,8 @@ SHARE = 1e-6  # of a unit direction
 REACH = 3.0  # rad or m: range of joints without limits
 
 
-@dataclass(frozen=True, eq=False)
-class AxisVisibility:
+@dataclass(frozen=True, eq=False, repr=False)
+class AxisVisibility(Card):
     """Directions of axis errors that torques show, beside unknown inertial parameters and friction.
 
     names (d,); hidden: (d, k) orthonormal combinations, in prior standard deviations, that change no torque once the

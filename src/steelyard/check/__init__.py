@@ -1,9 +1,23 @@
 """The model linter: what is wrong with a URDF or MJCF file, where, why, and how to repair it."""
 
+import sys
+from types import ModuleType
+
 from steelyard.check.catalog import RULES, run
 from steelyard.check.command_line import check_models
 from steelyard.check.repaired_copy import Repair, repair
 from steelyard.check.rule import Finding, Findings
+
+
+class _Callable(ModuleType):
+    """`steelyard.check(path)` is `steelyard.check.run(path)`."""
+
+    def __call__(self, path, **options) -> Findings:
+        """Findings of a model, or of every model of a folder or pattern; options: of `run`."""
+        return run(path, **options)
+
+
+sys.modules[__name__].__class__ = _Callable
 
 __all__ = [
     "RULES",

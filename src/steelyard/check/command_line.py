@@ -1,13 +1,18 @@
 """`steelyard check`: models in, findings out, an exit code for CI."""
 
+import glob
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.check import render as formats
+from steelyard.check.baseline import Baseline, read_baseline
+from steelyard.check.baseline import write_baseline as write
 from steelyard.check.catalog import ALL, BY_CODE, ERRORS, look, selected
-from steelyard.check.repaired_copy import Repair, repair
+from steelyard.check.overview import Checked
+from steelyard.check.repaired_copy import repair
 from steelyard.check.rule import Findings
 from steelyard.errors import OptionError, SteelyardError, choices
 from steelyard.model import models_in, read_sketch
@@ -25,48 +30,101 @@ def check_models(
     ignore=(),
     strict: bool = False,
     folders=(),
+    details: bool = False,
+    summary: bool = False,
+    baseline=None,
+    write_baseline=None,
+    progress: Callable[[str, float], None] | None = None,
 ) -> int:
     """Check models and print what is wrong; returns the exit code.
 
-    paths: model files and folders of models. fix: file for the repaired copy of the one model, or a folder for the
-    copies of several, with errors repaired; or what is repaired ("errors", "all", or rule codes with commas), and
-    then out: that file or folder. format: text, json, sarif or markdown, on standard output; colours only on a
-    terminal. select, ignore: rule codes or their beginnings. folders: as of `run`. strict: findings of severity info
-    fail too.
+    paths: model files, folders of models, and patterns such as "models/*.urdf". fix: file for the repaired copy of the
+    one model, or a folder for the copies of several, with errors repaired; or what is repaired ("errors", "all", or
+    rule codes with commas), and then out: that file or folder. format: text, json, sarif or markdown, on standard
+    output; colours only on a terminal. Text is a table of several models, and the findings of one; details: the
+    findings of several too. summary: a row a rule instead. select, ignore: rule codes or their beginnings. folders: as
+    of `run`. strict: findings of severity info fail too. baseline: file of known findings, which are left out;
+    write_baseline: file to which those of now are written, and 0 is returned for them. progress:
+    called with the name of a model and the share of models before it.
     Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked:
     the reason is one line on standard error, and the other models are checked all the same.
     """
     errors: list[str] = []
-    found, remaining, repairs = Findings((), ()), Findings((), ()), []
+    models: list[Checked] = []
+    remaining, repairs, gone = Findings((), ()), [], []
+    known: Baseline | None = None
     try:
         if format not in formats.FORMATS:
             raise OptionError(f"format '{format}' is unknown; expected one of {choices(formats.FORMATS)}.")
         rules = selected(select, ignore)
         what, copies = _repair_of(fix, out)
+        known = None if baseline is None else read_baseline(Path(baseline))
         given = [Path(path) for path in paths]
         if not given:
             raise OptionError("no model was given; name a .urdf or MJCF .xml file, or a folder.")
-        models = _models(given, errors)
-        for model, base in models:
+        named = _models(given, errors)
+        for count, (model, base) in enumerate(named):
+            if progress is not None:
+                progress(model.name, count / len(named))
             try:
-                findings = look(read_sketch(model, folders=folders), rules)
-                found = found.merged(findings)
+                sketch = read_sketch(model, folders=folders)
+                findings = look(sketch, rules)
+                models.append(Checked(model, len(sketch.parts), findings))
                 if copies is not None:
-                    target = _target(model, base, copies, len(models))
+                    target = _target(model, base, copies, len(named))
                     repairs.append(repair(model, target, fix=what, select=select, ignore=ignore, folders=folders))
                     findings = repairs[-1].remaining
                 remaining = remaining.merged(findings)
             except SteelyardError as error:
                 errors.append(str(error))
+                if not models or models[-1].path != model:
+                    models.append(Checked(model, 0, Findings((), ()), str(error)))
+        if write_baseline is not None:
+            write(Path(write_baseline), _whole(models))
     except OptionError as error:
         errors.append(str(error))
-    if found.files or format != "text":
-        sys.stdout.write(_rendered(format if format in formats.FORMATS else "text", found, repairs, errors))
+    if known is not None and models:
+        gone = known.fixed(_whole(models), selected(select, ignore))
+        models = [replace(each, findings=known.new(each.findings)) for each in models]
+        remaining = known.new(remaining)
+    found = _whole(models)
+    failed = write_baseline is None and remaining.failed(strict=strict)
+    status = REFUSED if errors else FOUND if failed else CLEAN
+    if format == "json":
+        sys.stdout.write(formats.to_json(found, repairs, errors, models=models, fixed=gone, status=status))
+    elif format == "sarif":
+        sys.stdout.write(formats.sarif(found, errors))
+    elif format == "markdown":
+        sys.stdout.write(formats.markdown(found, repairs))
+    elif found.files:
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        rows = models if summary or (len(models) > 1 and not details and known is None) else ()
+        sys.stdout.write(formats.text(found, repairs, models=rows, by_rule=summary, colour=colour))
+        sys.stdout.write(_hints(rows, known, gone))
     for error in errors:
         sys.stderr.write(f"steelyard: {' '.join(error.split())}\n")
-    if errors:
-        return REFUSED
-    return FOUND if remaining.failed(strict=strict) else CLEAN
+    return status
+
+
+def _whole(models: Iterable[Checked]) -> Findings:
+    """Findings of all models that could be checked."""
+    whole = Findings((), ())
+    for each in models:
+        whole = whole.merged(each.findings)
+    return whole
+
+
+def _hints(rows: Sequence[Checked], known: Baseline | None, gone: Sequence[str]) -> str:
+    """What a reader can do next, below a table, and what of a baseline is gone."""
+    lines = []
+    if any(each.findings for each in rows):
+        lines.append("Every finding, with line and remedy: --details, or name one model.")
+    if known is not None:
+        lines.append(f"Known findings of {known.path} are left out: {known.known.total()}.")
+        if gone:
+            lines.append("Of them, fixed since (write it anew with --write-baseline):")
+        lines += [f"  {each}" for each in gone]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _repair_of(fix, out) -> tuple[str | tuple[str, ...], Path | None]:
@@ -84,14 +142,22 @@ def _repair_of(fix, out) -> tuple[str | tuple[str, ...], Path | None]:
 
 
 def _models(given: Sequence[Path], errors: list[str]) -> list[tuple[Path, Path]]:
-    """Models with the folder each was found from."""
-    models = []
+    """Models, each once, with the folder each was found from."""
+    models: dict[str, tuple[Path, Path]] = {}
     for path in given:
         try:
-            models += [(model, path if path.is_dir() else path.parent) for model in models_in(path)]
+            for model in models_in(path):
+                models.setdefault(os.path.realpath(model), (model, _base(path)))
         except SteelyardError as error:
             errors.append(str(error))
-    return models
+    return list(models.values())
+
+
+def _base(path: Path) -> Path:
+    """The folder of a model file, of a pattern what comes before its first wild card, and a folder itself."""
+    if path.is_dir():
+        return path
+    return next((folder for folder in path.parents if not glob.has_magic(str(folder))), path.parent)
 
 
 def _target(model: Path, base: Path, fix: Path, count: int) -> Path:
@@ -99,13 +165,3 @@ def _target(model: Path, base: Path, fix: Path, count: int) -> Path:
     if count == 1 and fix.suffix and not os.path.isdir(fix):  # noqa: PTH112  False for names that cannot be
         return fix
     return fix / model.relative_to(base)
-
-
-def _rendered(format: str, found: Findings, repairs: Sequence[Repair], errors: Sequence[str]) -> str:
-    if format == "json":
-        return formats.to_json(found, repairs, errors)
-    if format == "sarif":
-        return formats.sarif(found, errors)
-    if format == "markdown":
-        return formats.markdown(found, repairs)
-    return formats.text(found, repairs, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))

@@ -1,63 +1,21 @@
-"""Findings as text, JSON, SARIF 2.1.0 and Markdown; for people, files with one cause are one line."""
+"""Findings as text, JSON, SARIF 2.1.0 and Markdown."""
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from collections.abc import Sequence
+from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
 
 from steelyard.check.catalog import BY_CODE, RULES
+from steelyard.check.merged import merged
+from steelyard.check.overview import Checked
+from steelyard.check.overview import summary as by_code
+from steelyard.check.overview import table as by_model
 from steelyard.check.repaired_copy import Repair
-from steelyard.check.rule import Finding, Findings
-from steelyard.model import Inertial, package_named
-
-NAMED = 3  # files of a line
-WORDS = {
-    "SY601": "do not exist",
-    "SY602": "cannot be read",
-    "SY603": "are outside the model's package and were not opened",
-    "SY604": "were not checked, because they could not be looked for",
-}
-NOT_FOUND = "were not checked, because it is neither beside the model nor installed"
-
-
-def group_by_file(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, those of one rule about files of one package or folder as one, in the line of the first."""
-    groups: dict[tuple, list[Finding]] = {}
-    for number, each in enumerate(findings):
-        alone = not each.file or each.code not in WORDS
-        groups.setdefault((number,) if alone else (each.path, each.code, each.severity, _home(each.file)), []).append(
-            each
-        )
-    return [_together(group) for group in groups.values()]
-
-
-def _home(file: str) -> str:
-    """Where a file is, in words."""
-    package = package_named(file)
-    if package:
-        return f"of package '{package}'"
-    if package is not None:
-        return "whose address names no package"
-    return f"in '{PurePosixPath(file).parent}'"
-
-
-def _together(group: list[Finding]) -> Finding:
-    first, files = group[0], list(dict.fromkeys(each.file for each in group))
-    if len(files) == 1:
-        return first
-    named = ", ".join(PurePosixPath(file).name for file in files[:NAMED])
-    more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
-    absent = first.code == "SY604" and package_named(first.file)
-    return replace(
-        first,
-        message=f"{len(files)} files {_home(first.file)} {NOT_FOUND if absent else WORDS[first.code]}: "
-        f"{named}{more} (lines {first.line} to {group[-1].line}).",
-    )
-
+from steelyard.check.rule import Finding, Findings, counted
+from steelyard.model import Inertial
 
 FORMATS = ("text", "json", "sarif", "markdown")
 COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
@@ -65,8 +23,13 @@ LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def text(findings: Findings, repairs: Sequence[Repair] = (), *, colour: bool = False) -> str:
-    """Lines `file:line: CODE message`, repairs, and a count; ANSI colours when asked for."""
+def text(
+    findings: Findings, repairs: Sequence[Repair] = (), *, models: Sequence[Checked] = (), by_rule=False, colour=False
+) -> str:
+    """Lines `file:line: CODE message`, repairs, and a count; ANSI colours when asked for.
+
+    models: shown as a table instead of the lines, a row a model. by_rule: a row a rule instead.
+    """
     import io
 
     from rich.console import Console
@@ -76,17 +39,23 @@ def text(findings: Findings, repairs: Sequence[Repair] = (), *, colour: bool = F
     console = Console(
         file=stream, force_terminal=colour, no_color=not colour, color_system="standard" if colour else None
     )
-    for f in group_by_file(findings):
+
+    def show(line: Text | str):
+        console.print(line if isinstance(line, Text) else Text(line), soft_wrap=True, highlight=False)
+
+    for row in (by_model if not by_rule else by_code)(models) if models else ():
+        show(row)
+    for f in () if models else merged(findings):
         line = Text(f"{f.path}:{f.line}: ")
         line.append(f"{f.code} {f.severity}", style=COLOURS[f.severity])
         line.append(f" {f.message} {f.remedy}")
-        console.print(line, soft_wrap=True, highlight=False)
-    for note in findings.notes:
-        console.print(Text(f"note: {note}"), soft_wrap=True, highlight=False)
+        show(line)
+    for note in () if models else findings.notes:
+        show(f"note: {note}")
     for each in repairs:
         for line in repair_lines(each):
-            console.print(Text(line), soft_wrap=True, highlight=False)
-    console.print(Text(count_line(findings)), soft_wrap=True, highlight=False)
+            show(line)
+    show(count_line(findings))
     return stream.getvalue()
 
 
@@ -95,9 +64,7 @@ def count_line(findings: Findings) -> str:
     files = f"{len(findings.files)} model{'s' * (len(findings.files) != 1)} checked"
     if not findings.items:
         return f"{files}: nothing found."
-    words = {"error": "errors", "warning": "warnings", "info": "notes"}
-    counted = [f"{n} {words[s] if n != 1 else words[s][:-1]}" for s, n in findings.counts.items() if n]
-    return f"{files}: {', '.join(counted)}."
+    return f"{files}: {counted(findings.counts)}."
 
 
 def repair_lines(repair: Repair) -> list[str]:
@@ -138,8 +105,22 @@ def _rows(before: Inertial | None, after: Inertial) -> list[tuple[str, str, str]
     ]
 
 
-def to_json(findings: Findings, repairs: Sequence[Repair] = (), errors: Sequence[str] = ()) -> str:
-    """One JSON object, `schema` 1. Numbers that are not finite are null."""
+LEVEL = ("good", "care", "refused")  # of the exit statuses
+
+
+def to_json(
+    findings: Findings,
+    repairs: Sequence[Repair] = (),
+    errors: Sequence[str] = (),
+    *,
+    models: Sequence[Checked] = (),
+    fixed: Sequence[str] = (),
+    status: int = 0,
+) -> str:
+    """One JSON object, `schema` 1. Numbers that are not finite are null.
+
+    models: each by itself. fixed: findings of a baseline that are gone. status: exit status of the command.
+    """
     items = [
         {
             "code": f.code,
@@ -156,6 +137,11 @@ def to_json(findings: Findings, repairs: Sequence[Repair] = (), errors: Sequence
     ]
     document = {
         "schema": 1,
+        "schema_version": 1,
+        "status": status,
+        "verdict": {"level": LEVEL[status]},
+        "models": [_model_object(each) for each in models],
+        "fixed": list(fixed),
         "files": [str(path) for path in findings.files],
         "counts": findings.counts,
         "findings": items,
@@ -164,6 +150,17 @@ def to_json(findings: Findings, repairs: Sequence[Repair] = (), errors: Sequence
         "repairs": [_repair_object(each) for each in repairs],
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _model_object(model: Checked) -> dict:
+    return {
+        "path": str(model.path),
+        "bodies": model.bodies,
+        "counts": model.findings.counts,
+        "worst": model.worst,
+        "repair": model.repair,
+        "problem": model.problem or None,
+    }
 
 
 def _repair_object(repair: Repair) -> dict:
@@ -258,7 +255,7 @@ def markdown(findings: Findings, repairs: Sequence[Repair] = ()) -> str:
     """A table a model, for a pull request or a page."""
     lines = []
     grouped: dict[str, list[Finding]] = defaultdict(list)
-    for finding in group_by_file(findings):
+    for finding in merged(findings):
         grouped[finding.path].append(finding)
     for path, items in grouped.items():
         lines += [f"### {_cell(path)}", "", "| line | code | severity | finding | remedy |", "|---:|---|---|---|---|"]

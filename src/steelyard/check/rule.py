@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.cards import Card
 from steelyard.model import Place, Sketch
 
 SEVERITIES = ("error", "warning", "info")
@@ -32,9 +33,12 @@ class Finding:
     remedy: str
     file: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.code} {self.severity} {self.message} {self.remedy}"
 
-@dataclass(frozen=True)
-class Findings:
+
+@dataclass(frozen=True, repr=False)
+class Findings(Card):
     """All findings of one or more model files, in file and line order.
 
     files: the models that were checked. notes: what could not be checked and why (not findings).
@@ -43,6 +47,15 @@ class Findings:
     items: tuple[Finding, ...]
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
+
+    def _title(self) -> str:
+        found = counted(self.counts) or "nothing found"
+        models = f"{len(self.files)} model{'s' * (len(self.files) != 1)}"
+        return f"{'ok' if self.ok else 'not ok'}: {found} in {models}"
+
+    def _rows(self):
+        seen = Counter(each.code for each in self.items)
+        return {"rules": ", ".join(f"{code} x{n}" for code, n in sorted(seen.items())), "notes": self.notes or None}
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.items)
@@ -61,6 +74,16 @@ class Findings:
         """The distinct codes found, sorted."""
         return tuple(sorted({finding.code for finding in self.items}))
 
+    @property
+    def worst(self) -> str | None:
+        """The worst severity found; None where nothing is."""
+        return next((severity for severity, n in self.counts.items() if n), None)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing but notes was found, as status 0 of the command says."""
+        return not self.failed()
+
     def failed(self, *, strict: bool = False) -> bool:
         """Whether a check fails: any error or warning, with `strict` any finding at all."""
         return any(strict or finding.severity != "info" for finding in self.items)
@@ -68,6 +91,12 @@ class Findings:
     def merged(self, other: "Findings") -> "Findings":
         """Findings of both, those of `self` first."""
         return Findings(self.items + other.items, self.files + other.files, self.notes + other.notes)
+
+
+def counted(counts: dict[str, int]) -> str:
+    """Findings by severity in words, those that are there."""
+    words = {"error": "errors", "warning": "warnings", "info": "notes"}
+    return ", ".join(f"{n} {words[s] if n != 1 else words[s][:-1]}" for s, n in counts.items() if n)
 
 
 @dataclass(frozen=True)

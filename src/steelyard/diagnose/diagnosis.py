@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from steelyard.cards import Card
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
 from steelyard.diagnose.hypotheses import gravity_compensated, motor_current, nominal_model
 from steelyard.diagnose.joint_residuals import JointResidual, analyse
@@ -14,8 +15,8 @@ from steelyard.fit import Estimate
 from steelyard.log import Log
 
 
-@dataclass(frozen=True, eq=False)
-class Diagnosis:
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis(Card):
     """faults: by name, in the order of what they explain. residuals: of each degree, once these are undone.
 
     contributions: to the torque that the estimate predicts. Both are those of up to 1500 samples, spread over all logs.
@@ -24,6 +25,12 @@ class Diagnosis:
     faults: tuple[Fault, ...]
     residuals: tuple[JointResidual, ...]
     contributions: Contributions
+
+    def _title(self) -> str:
+        return f"Diagnosis({len(self.faults)} faults)" if self.faults else "Diagnosis(no faults found)"
+
+    def _rows(self):
+        return {fault.code: fault.message for fault in self.faults} | {"hints": self.hints or None}
 
     @property
     def hints(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.fit import Estimate, validate
 from steelyard.log import Log
 from steelyard.model import Robot
@@ -41,8 +42,8 @@ class Dependence:
         return self.share > VISIBLE and self.p_value < CERTAIN
 
 
-@dataclass(frozen=True)
-class JointResidual:
+@dataclass(frozen=True, repr=False)
+class JointResidual(Card):
     """Residual of one degree of freedom.
 
     rms: N m or N; relative: over the RMS torque. time_constant: its integrated autocorrelation, s.

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.dynamics import (
     State,
     effect_column,
@@ -28,8 +29,8 @@ _INERTIA_FIRST = sorted(TERMS.values(), key=lambda term: not term.inertial)
 EFFECTS = ("gravity", "motion", "rotors", *(term.name for term in _INERTIA_FIRST), "extras")
 
 
-@dataclass(frozen=True, eq=False)
-class Contributions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Contributions(Card):
     """Parts of predicted torques, N m or N; they add up to the prediction.
 
     links: (n, nv, nb) of each body, gravity and motion together; gravity: (n, nv) of all bodies at rest in each pose.

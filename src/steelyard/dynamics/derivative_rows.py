@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.dynamics.displacements import (
     Changes,
     Pass,
@@ -109,8 +110,8 @@ def _masks(robot: Robot, joint, changed) -> tuple[np.ndarray, np.ndarray]:
     return behind(robot, joint, changed), before
 
 
-@dataclass(frozen=True, eq=False)
-class LinkDerivatives:
+@dataclass(frozen=True, eq=False, repr=False)
+class LinkDerivatives(Card):
     """With respect to `lambda = [eta of every joint of the tree | q | v | a]`, p = 6 nj + 3 nv columns.
 
     dV (P of the paper), dA (Q), dF (R): (..., nb, 6, p), in the axes and at the origin of each body: its twist, its

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import native
+from steelyard.cards import Card
 from steelyard.dynamics import derivative_rows
 from steelyard.dynamics.derivative_rows import LinkDerivatives, link_columns, of_links
 from steelyard.dynamics.displacements import two_passes
@@ -24,8 +25,8 @@ SHARE = 512  # samples that a thread takes at a time
 CHUNK = 256  # samples a pass: the working arrays of an arm stay in the second-level cache
 
 
-@dataclass(frozen=True, eq=False)
-class InverseDynamicsDerivatives:
+@dataclass(frozen=True, eq=False, repr=False)
+class InverseDynamicsDerivatives(Card):
     """Derivatives of the joint torques tau (..., nv) of a robot at states (...); rows are torques.
 
     Each group is computed when it is first asked for. Positions of joints with several degrees change in their tangent

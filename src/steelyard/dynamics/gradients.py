@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.dynamics.displacements import Pass, behind, mounts, of_joints, resisted, two_passes
 from steelyard.dynamics.kinematics import motion, path_sum, samples_last, tree
 from steelyard.dynamics.newton_euler import body_wrench_regressors, coordinate_map
@@ -24,8 +25,8 @@ from steelyard.namespaces import array_namespace
 from steelyard.spatial import adjoint
 
 
-@dataclass(frozen=True, eq=False)
-class Gradient:
+@dataclass(frozen=True, eq=False, repr=False)
+class Gradient(Card):
     """Gradient of `sum_k w_k tau_k` at states (...).
 
     q, v, a: (..., nv). twist, placement: (..., nj, 6), one entry a joint of `robot.joints`, as `dtau_djoint` and

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.cards import Card
 from steelyard.errors import OptionError
 from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.information import require_tree
@@ -15,8 +16,8 @@ from steelyard.model import ENDLESS_EFFORT, Joint, Robot, endless
 STATES = 300  # random states that give typical torques and pairs that always touch
 
 
-@dataclass(frozen=True, eq=False)
-class Limits:
+@dataclass(frozen=True, eq=False, repr=False)
+class Limits(Card):
     """Limits of a motion; joint limits are those of the model by default, else each a number or (nv,).
 
     margin: share of every limit that stays unused.

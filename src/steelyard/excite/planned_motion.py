@@ -19,7 +19,7 @@ from steelyard.simulate import Trajectory
 LISTED = 6  # entries of a list in a description
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Design(Trajectory):
     """A motion and what it promises; `sy.simulate.record(robot, design)` drives it.
 
@@ -52,6 +52,18 @@ class Design(Trajectory):
     history: tuple[float, ...] = ()
     make: str | None = None
     notes: tuple[str, ...] = ()
+
+    def _title(self) -> str:
+        return f"Design('{self.robot.name}', {self.duration:.4g} s)"
+
+    def _rows(self):
+        return {
+            "condition number": f"{self.condition:.4g} (best random start {self.condition_before:.4g})",
+            "moving joints": len(self.moving),
+            "tightest limit": self.margins[0] if self.margins else None,
+            "profile": self.make,
+            "notes": self.notes or None,
+        }
 
     @property
     def start(self) -> np.ndarray:

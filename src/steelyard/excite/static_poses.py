@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import OptionError
 from steelyard.excite.collisions import scene_notes, scene_within
 from steelyard.excite.design_goal import Aim, goal_of
@@ -16,8 +17,8 @@ CANDIDATES = 400
 SWEEPS = 5  # times that every pose of the set is exchanged for a better one
 
 
-@dataclass(frozen=True, eq=False)
-class PoseSet:
+@dataclass(frozen=True, eq=False, repr=False)
+class PoseSet(Card):
     """Poses to hold at rest.
 
     poses: (k, nq) rad or m, the most telling first.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
 from steelyard.fit.thresholds import THRESHOLDS
@@ -17,8 +18,8 @@ from steelyard.information import Information
 ROUNDING = 1e-9  # of an estimate: a smaller deviation is no noise, and differences of its size mean nothing
 
 
-@dataclass(frozen=True, eq=False)
-class Repeatability:
+@dataclass(frozen=True, eq=False, repr=False)
+class Repeatability(Card):
     """Base parameters run by run.
 
     runs (l,), names (r,). estimates, deviations: (l, r), NaN where a run does not show a parameter. pooled: (r,) mean

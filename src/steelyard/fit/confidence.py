@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
 from steelyard.fit.estimate import Estimate
@@ -26,8 +27,8 @@ NONNEGATIVE = (0, 4, 6, 9)  # mass and moments of inertia among the ten of a bod
 DRAWS, FEWEST_DRAWS, LARGE = 200, 30, 100  # bootstrapped fits, and parameters from which there are fewer of them
 
 
-@dataclass(frozen=True, eq=False)
-class Uncertainty:
+@dataclass(frozen=True, eq=False, repr=False)
+class Uncertainty(Card):
     """How sure an Estimate is.
 
     parameters, base: Intervals of all p parameters and of the r base parameters. covariance: (r, r) of the base
@@ -50,6 +51,15 @@ class Uncertainty:
     inflation: float
     lacking: tuple[tuple[str, str], ...]
     centers: np.ndarray
+
+    def _rows(self):
+        return {
+            "parameters": self.parameters,
+            "base parameters": self.base,
+            "bootstrap": f"{len(self.draws)} fits over {self.blocks} blocks",
+            "wider than independent samples": f"{self.inflation:.3g} times",
+            "model lacks": [f"{joint}: {what}" for joint, what in self.lacking] or None,
+        }
 
     def explain(self) -> tuple[str, ...]:
         """What the torques show beyond the model, in a sentence; nothing where they show nothing."""

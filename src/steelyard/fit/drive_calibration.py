@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.thresholds import THRESHOLDS
@@ -28,8 +29,8 @@ REMEDY = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Load:
+@dataclass(frozen=True, eq=False, repr=False)
+class Load(Card):
     """A log of currents recorded with a load fixed to a body.
 
     info: its Information. body: name of the body. theta: the load's mass in kg, or all its inertial parameters (10,)

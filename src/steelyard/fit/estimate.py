@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import FitError
 from steelyard.identifiable import Basis
 from steelyard.inertia import pseudo
@@ -33,8 +34,8 @@ class Status(Enum):
         return self is not Status.INACCURATE
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Card):
     """Proof of a constrained solution, each figure checked on the result and not taken from the solver's word.
 
     duality_gap: relative to the cost, above the best of all parameters that keep 1e-10 clear of every bound (1e-7 at
@@ -47,8 +48,8 @@ class Certificate:
     smallest_slack: float
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Card):
     """Identified parameters of a robot, how they were obtained and how sure they are.
 
     Attributes:
@@ -92,6 +93,22 @@ class Estimate:
     fixed: tuple[int, ...] = ()
     lower_bounds: np.ndarray | None = None
     notes: tuple[str, ...] = field(default=())
+
+    def _title(self) -> str:
+        return f"Estimate({self.method})"
+
+    def _rows(self):
+        masses = dict(zip(self.layout.body_names, (f"{m:.4g}" for m in self.theta[:, 0]), strict=False))
+        return {
+            "status": self.status.value,
+            "samples": f"{self.samples:.6g}",
+            "parameters": f"{self.layout.size}, of which {len(self.basis.columns)} combinations are determined",
+            "masses, kg": masses or None,
+            "physical": self.physical,
+            "active constraints": self.binding or None,
+            "barely shown": self.weakest or None,
+            "notes": self.notes or None,
+        }
 
     @property
     def theta(self) -> np.ndarray:

@@ -5,6 +5,7 @@ from enum import Enum
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.fit.block_scores import Sandwich
 from steelyard.fit.model_discrepancy import ModelDiscrepancy
 from steelyard.fit.posterior import Posterior
@@ -21,8 +22,8 @@ class Source(Enum):
     GIVEN = "given"
 
 
-@dataclass(frozen=True, eq=False)
-class Intervals:
+@dataclass(frozen=True, eq=False, repr=False)
+class Intervals(Card):
     """Two-sided intervals of c named parameters, and what determines each.
 
     Attributes:

@@ -13,6 +13,7 @@ from operator import add
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import FitError
 from steelyard.fit.block_scores import independent_blocks, sandwich
 from steelyard.fit.estimate import Estimate
@@ -40,8 +41,8 @@ class Prediction:
         return self.met / self.expected
 
 
-@dataclass(frozen=True)
-class Generalization:
+@dataclass(frozen=True, repr=False)
+class Generalization(Card):
     """fitted: error of the estimate on its own samples, over their torque. held_out: the samples held out, predicted by
     the fit to the others. parts: each log from the other logs, or each stretch of a single one from its rest.
     other_motion: expected error of motion of all joints in their range. None, and no parts, where there are too few

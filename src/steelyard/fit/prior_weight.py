@@ -7,6 +7,7 @@ from operator import add
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import OptionError, choices
 from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Estimate
@@ -19,8 +20,8 @@ METHODS = ("cv", "lcurve")
 WEIGHTS = tuple(10.0**k for k in range(-4, 5))
 
 
-@dataclass(frozen=True, eq=False)
-class WeightChoice:
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightChoice(Card):
     """A weight of the prior and what it was chosen from.
 
     weights: (k,) tried, ascending. held_out: (f, k) RMS residual of each fold, in units of the joints' noise, by fits

@@ -5,13 +5,14 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.confidence import Uncertainty
 from steelyard.information import CHUNK, chunk_rows, raw_columns, rows_of
 
 
-@dataclass(frozen=True, eq=False)
-class TorqueBand:
+@dataclass(frozen=True, eq=False, repr=False)
+class TorqueBand(Card):
     """Predicted torques and what they may be off by, each (..., nv) in N m or N.
 
     parameter: standard deviation that uncertain parameters cause; noise: (nv,) of the residuals of the fit. deviation
@@ -36,8 +37,8 @@ class TorqueBand:
         return self.torque + self.quantile * self.deviation
 
 
-@dataclass(frozen=True, eq=False)
-class TorquePredictor:
+@dataclass(frozen=True, eq=False, repr=False)
+class TorquePredictor(Card):
     """Torque bands for states of the robot that was identified, one at a time or many.
 
     level: probability that a new measurement, filtered as the log was, lies in its band.

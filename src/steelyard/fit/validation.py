@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.dynamics import (
     choose_independent,
     extra_torque,
@@ -25,8 +26,8 @@ from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 CHUNK = 4096
 
 
-@dataclass(frozen=True, eq=False)
-class Validation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Validation(Card):
     """Torque prediction of a model on a log.
 
     Attributes:
@@ -41,6 +42,15 @@ class Validation:
     measured: np.ndarray
     joint_names: tuple[str, ...]
     weights: np.ndarray | None = None
+
+    def _title(self) -> str:
+        return f"Validation(torque error {100 * self.relative_error:.3g} %, {len(self.t)} samples)"
+
+    def _rows(self):
+        return {name: f"{rms:.4g} ({100 * share:.3g} %)" for name, rms, share in self._joints()}
+
+    def _joints(self):
+        return zip(self.joint_names, self.rms, self.relative, strict=True)
 
     @property
     def error(self) -> np.ndarray:

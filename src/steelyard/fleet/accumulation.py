@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import storage
+from steelyard.cards import Card
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, SteelyardError
 from steelyard.fleet import cache
@@ -38,8 +39,8 @@ class Failure:
     attempts: int
 
 
-@dataclass(frozen=True, eq=False)
-class RunSums:
+@dataclass(frozen=True, eq=False, repr=False)
+class RunSums(Card):
     """What a fleet knows of a run: evidence of its base parameters in memory, its sums here or where they are cache."""
 
     run: Run
@@ -67,8 +68,8 @@ class RunSums:
         return total_of([part.held for part in self.load()])
 
 
-@dataclass(frozen=True, eq=False)
-class Accumulation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Accumulation(Card):
     """Sums of a fleet.
 
     runs: those with samples in the sums, by robot and time. fitted, held: Information of all samples to fit, and of all

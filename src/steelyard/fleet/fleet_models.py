@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import FitError
 from steelyard.fit import Estimate, consistent, model_parameters, weigh_by_noise
 from steelyard.fleet.accumulation import RunSums
@@ -30,8 +31,8 @@ class Fit:
     refusal: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Fits:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fits(Card):
     """common: of the fleet without outliers; members: of each robot, as it is now, by name."""
 
     common: Estimate

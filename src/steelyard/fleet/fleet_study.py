@@ -6,6 +6,7 @@ from operator import add
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import OptionError
 from steelyard.fleet.accumulation import Accumulation, RunSums
 from steelyard.fleet.causes import Cause, causes_of
@@ -20,8 +21,8 @@ TELLING = 4.0  # variance between robots over that of a usual run, from which su
 WEAKEST = 3  # combinations that are named for a robot to be excited
 
 
-@dataclass(frozen=True, eq=False)
-class Member:
+@dataclass(frozen=True, eq=False, repr=False)
+class Member(Card):
     """A robot of the fleet.
 
     runs: of it, in order of time; alarms: changes between them; since: place of the first run since the last change,
@@ -50,8 +51,8 @@ class Member:
         return self.unknown > UNKNOWN
 
 
-@dataclass(frozen=True, eq=False)
-class Study:
+@dataclass(frozen=True, eq=False, repr=False)
+class Study(Card):
     """Answers about a fleet.
 
     members: by name. population: what its robots have in common, places of outliers are those of members. run_spread:

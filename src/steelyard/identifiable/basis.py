@@ -9,11 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.identifiable.thresholds import THRESHOLDS
 
 
-@dataclass(frozen=True, eq=False)
-class Basis:
+@dataclass(frozen=True, eq=False, repr=False)
+class Basis(Card):
     """Identifiable combinations of p parameters.
 
     columns: (r,) the base columns, ascending. regrouping: (r, p), identity on the base columns: `Y theta = Y[:,

@@ -15,6 +15,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from steelyard.cards import Card
+
 BLOCK = 256  # rows kept for the next triangularisation, at least
 
 
@@ -48,8 +50,8 @@ class Pattern:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Squares:
+@dataclass(frozen=True, eq=False, repr=False)
+class Squares(Card):
     """Matrices (g, k, k) that are zero outside of a pattern. flat: (m,) numbers of all blocks, one after the other."""
 
     pattern: Pattern

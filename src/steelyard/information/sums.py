@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.identifiable import Basis, from_null_space
 from steelyard.information.gram import Squares, factors_of_rows, merged_factors, selected_factors
@@ -21,8 +22,8 @@ KINDS = ("gram", "qr")
 MOST_SAMPLES = 2**53
 
 
-@dataclass(frozen=True, eq=False)
-class Information:
+@dataclass(frozen=True, eq=False, repr=False)
+class Information(Card):
     """Sums over samples of a regression `y theta = tau`, per row group.
 
     Attributes:
@@ -59,6 +60,18 @@ class Information:
     engine: str = "numpy"
     factors: np.ndarray | None = None
     discrepancy: Discrepancy | None = None
+
+    def _title(self) -> str:
+        return f"Information({self.n:.6g} samples, {len(self.columns)} columns, {len(self.group_names)} row groups)"
+
+    def _rows(self):
+        return {
+            "row groups": self.group_names,
+            "base parameters": f"{self.basis.count} of {self.layout.size}",
+            "robot": self.robot.name if self.robot is not None else "none: raw regression",
+            "independent samples": f"{100 * self.independence:.3g} %",
+            "summed by": self.engine,
+        }
 
     @property
     def kind(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from array_api_compat import is_jax_array
 from numpy.typing import ArrayLike, NDArray
 
+from steelyard.cards import Card
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI, factor, is_si
 
@@ -16,8 +17,8 @@ _DOF = ("v", "a", "tau")
 _BESIDE = ("direction", "shared_direction", "weights", "clipped")  # what filters and masks say of samples
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Log:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Log(Card):
     """Time series of joint positions, and of what else was recorded. Arrays are float64, read-only and finite or not
     (`checks` decides whether they can be used); a caller's own arrays are never changed. JAX arrays (n, columns) stay
     JAX arrays of their own precision, on their device.
@@ -60,6 +61,21 @@ class Log:
     """Given: units of arrays that are not SI, such as `{"q": "deg", "t": "ms"}`; they are converted. Kept: SI."""
     notes: tuple[str, ...] = ()
     """Everything that was converted, assumed, ignored or done to the data, in order."""
+
+    def _title(self) -> str:
+        span = float(self.t[-1] - self.t[0]) if len(self.t) > 1 else 0.0
+        rate = f" at {(len(self.t) - 1) / span:.4g} Hz" if span > 0 else ""
+        return f"Log('{self.name}', {len(self.t)} samples{rate}, {span:.4g} s)"
+
+    def _rows(self):
+        channels = [name for name in ("q", "v", "a", "tau") if getattr(self, name) is not None]
+        return {
+            "joints": self.joint_names or f"{self.nq}, without names",
+            "channels": " ".join(channels),
+            "wrenches": ", ".join(self.wrenches),
+            "filtered at": f"{self.bandwidth:.4g} Hz" if self.bandwidth else None,
+            "notes": self.notes or None,
+        }
 
     def __post_init__(self):
         put = lambda key, value: object.__setattr__(self, key, value)  # noqa: E731

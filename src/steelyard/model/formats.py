@@ -6,11 +6,13 @@ A new format is a module with the functions of its record, and a line in `FORMAT
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from glob import has_magic
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard import storage
 from steelyard.errors import ModelError
 from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, urdf, urdf_geometry, urdf_write
 from steelyard.model.changes import Draft
@@ -209,30 +211,47 @@ def keyframes(robot: Robot) -> dict[str, np.ndarray]:
 
 
 def models_in(path) -> list[Path]:
-    """The model files a path stands for: itself, or for a folder every model in it.
+    """The model files a path stands for: itself, for a folder every model in it, and for a pattern what it matches.
 
     Hidden files, links out of the folder, parts of models and XML files that are no models are left out.
 
     Args:
-        path: of a file or folder.
+        path: of a file or folder, or a pattern such as "models/*.urdf" (`**` for any depth).
 
     Returns:
         Paths of the files.
 
     Raises:
-        ModelError: a folder without models.
+        ModelError: a folder without models, and a pattern that matches nothing.
     """
     path = Path(path)
+    if has_magic(str(path)) and not os.path.lexists(path):
+        matched = [Path(each) for each in storage.find(str(path))]
+        suffixes = (*MODEL_SUFFIXES, *GENERAL)
+        models = [each for each in matched if each.suffix in suffixes and not each.is_dir() and _may_be_model(each)]
+        models += [model for each in matched if each.is_dir() for model in _in_folder(each)]
+        if not models:
+            raise ModelError(f"Pattern {path} matches no model: {' and '.join(f'no {f.files}' for f in FORMATS)} file.")
+        return list(dict.fromkeys(models))
     if not path.is_dir():
         return [path]
+    models = _in_folder(path)
+    if not models:
+        raise ModelError(f"Folder {path} holds {' and '.join(f'no {each.files}' for each in FORMATS)} file.")
+    return models
+
+
+def _in_folder(path: Path) -> list[Path]:
     suffixes = dict.fromkeys((*MODEL_SUFFIXES, *GENERAL))
     found = [each for suffix in suffixes for each in sorted(path.rglob(f"*{suffix}"))]
     inside = (Path(os.path.realpath(path)),)
     found = [each for each in found if each.is_file() and not each.name.startswith(".") and is_inside(inside, each)]
-    models = [each for each in found if each.suffix not in GENERAL or _is_model(each)]
-    if not models:
-        raise ModelError(f"Folder {path} holds {' and '.join(f'no {each.files}' for each in FORMATS)} file.")
-    return models
+    return [each for each in found if _may_be_model(each)]
+
+
+def _may_be_model(path: Path) -> bool:
+    """Whether a file is a model, by its suffix or, where that does not tell, by its root."""
+    return path.suffix not in GENERAL or _is_model(path)
 
 
 def _is_model(path: Path) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import ModelError, choices
 from steelyard.namespaces import array_namespace
 from steelyard.spatial import cross, rotate, rotation_from_quaternion, skew
@@ -27,8 +28,8 @@ ENDLESS, ENDLESS_EFFORT = 1e3, 1e6
 SHORTEST = 1e-9  # length of an axis that has a direction
 
 
-@dataclass(frozen=True, eq=False)
-class Joint:
+@dataclass(frozen=True, eq=False, repr=False)
+class Joint(Card):
     """One joint between a parent frame and a child frame.
 
     subspace: Phi (6, nv) in child axes. rotation, position: pose of the child in the parent at zero. Its coordinate

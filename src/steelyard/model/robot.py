@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import from_vector, left_jacobian
 from steelyard.model.joint import Joint
@@ -31,8 +32,8 @@ class Source:
     locked: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class Link:
+@dataclass(frozen=True, eq=False, repr=False)
+class Link(Card):
     """A rigid part as the model file names it, riding on a body (or on the world).
 
     body: index of its body, WORLD when it cannot move. rotation, position: its pose in the body frame. theta: (10,)

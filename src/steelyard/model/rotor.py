@@ -5,11 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.inertia import from_origin_inertia, rotational_inertia
 
 
-@dataclass(frozen=True, eq=False)
-class Rotor:
+@dataclass(frozen=True, eq=False, repr=False)
+class Rotor(Card):
     """A rotor driven by a joint.
 
     joint: name of the joint whose speed, times `gear_ratio`, is the rotor's speed about `axis`. carrier: name of the

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import FitError, InertiaError, OptionError, choices
 from steelyard.inertia import cones, parameters, pseudo
 from steelyard.payload.central_path import (
@@ -43,8 +44,8 @@ def entropic_fit(A, b, prior, *, weight: float = 1.0) -> tuple[np.ndarray, np.nd
     return basis @ w, 2 / weight * basis @ np.linalg.solve(hessian, basis.T)
 
 
-@dataclass(frozen=True, eq=False)
-class EntropicFits:
+@dataclass(frozen=True, eq=False, repr=False)
+class EntropicFits(Card):
     """theta (N, 10), covariance (N, 10, 10) and which problems converged (N,); NaN where not."""
 
     theta: np.ndarray

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import is_consistent, parameters, pseudo, riemannian
 from steelyard.payload.thresholds import THRESHOLDS
@@ -69,8 +70,8 @@ FINDINGS = {
 """Meaning and remedy of every code of a payload's findings."""
 
 
-@dataclass(frozen=True, eq=False)
-class Payload:
+@dataclass(frozen=True, eq=False, repr=False)
+class Payload(Card):
     """An identified payload.
 
     theta: (10,) parameters in the sensor frame, kg, kg m and kg m^2.
@@ -96,6 +97,20 @@ class Payload:
     why: str = ""
     findings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def _title(self) -> str:
+        return f"Payload({self.mass:.4g} kg, {self.status.name.lower().replace('_', ' ')})"
+
+    def _rows(self):
+        return {
+            "status": self.status.value,
+            "centre of mass, m": self.com,
+            "method": self.method,
+            "samples": self.samples,
+            "residual": self.noise,
+            "findings": self.findings or None,
+            "notes": self.notes or None,
+        }
 
     @property
     def mass(self) -> float:
@@ -196,8 +211,8 @@ class Payload:
         }
 
 
-@dataclass(frozen=True)
-class Errors:
+@dataclass(frozen=True, repr=False)
+class Errors(Card):
     """Errors of one estimate in per cent, and its geodesic distance from the truth (unitless; inf if inconsistent)."""
 
     mass: float

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.dynamics import friction_torque, inverse_dynamics, regressor
 from steelyard.errors import OptionError
 from steelyard.inertia import parameters
@@ -27,8 +28,8 @@ UNITS = ("N", "N", "N", "N m", "N m", "N m")
 CHUNK = 4096
 
 
-@dataclass(frozen=True, eq=False)
-class Signals:
+@dataclass(frozen=True, eq=False, repr=False)
+class Signals(Card):
     """t: (n,) s. measured, explained: (n, k) of the channels, what is not the payload's taken off."""
 
     t: np.ndarray
@@ -88,8 +89,8 @@ class Request:
     folder: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome(Card):
     """What was found, and what was measured beside what that explains."""
 
     payload: Payload

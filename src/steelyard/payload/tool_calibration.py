@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.errors import FitError, LogError
 from steelyard.payload.motion_consistency import with_motion
 from steelyard.payload.thresholds import THRESHOLDS
@@ -16,8 +17,8 @@ CONVERGED = 1e-10  # rad, last turn of gravity
 DETERMINED = 1e-7  # smallest singular value, relative to the largest, of what must be told apart
 
 
-@dataclass(frozen=True, eq=False)
-class Tool:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tool(Card):
     """An empty hand.
 
     theta: (10,) of the gripper in the sensor frame.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.cards import Card
 from steelyard.errors import LogError
 from steelyard.spatial import cross, rotate, rotation_from_quaternion
 
@@ -20,8 +21,8 @@ ROUNDED = 1e-2  # a quaternion or rotation this far from unit is rounding, and i
 RATED = 1e-6  # below this it is not even worth a note
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class WrenchLog:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class WrenchLog(Card):
     """Time series of a wrist sensor. Arrays are float64, read-only and finite.
 
     Raises LogError naming what does not fit: shapes, numbers that are not finite, rotations that are none, time that
@@ -51,6 +52,12 @@ class WrenchLog:
     """(n, 3) sensor origin in the world, m; only the motion filter needs it."""
     name: str = "wrench log"
     notes: tuple[str, ...] = ()
+
+    def _title(self) -> str:
+        return f"WrenchLog({len(self.t)} samples, {float(self.t[-1] - self.t[0]) if len(self.t) else 0:.4g} s)"
+
+    def _rows(self):
+        return {"motion": "recorded" if self.moving else "none: poses at rest", "gravity": self.gravity}
 
     def __post_init__(self):
         n, notes = np.size(self.t), []

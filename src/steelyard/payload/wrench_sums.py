@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.dynamics import body_regressor
 from steelyard.errors import LogError, OptionError
 from steelyard.payload.wrench_log import WrenchLog
@@ -142,8 +143,8 @@ LENGTH = 0.1  # m, that makes masses, moments and inertias comparable
 GROUPS = {"mass": (0,), "centre of mass": (1, 2, 3), "inertia": tuple(range(4, 10))}
 
 
-@dataclass(frozen=True)
-class Observability:
+@dataclass(frozen=True, repr=False)
+class Observability(Card):
     """rank: identifiable combinations of the ten parameters; known: groups wholly determined; text: in words."""
 
     rank: int

@@ -2,7 +2,6 @@
 
 from steelyard.job import Job
 from steelyard.pipeline.identification import (
-    VISIBLE,
     Progress,
     Result,
     knowledge_of,
@@ -14,6 +13,7 @@ from steelyard.pipeline.identification import (
 )
 from steelyard.pipeline.inspection import Inspection, inspect
 from steelyard.pipeline.python_job import job_of, several
+from steelyard.pipeline.tried_corrections import VISIBLE
 
 __all__ = [
     "VISIBLE",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.diagnose import ACCEPTABLE, Diagnosis, Fault, diagnose
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
@@ -34,6 +35,7 @@ from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split
 from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.recording_costs import costs
+from steelyard.pipeline.tried_corrections import noticeable, tried
 from steelyard.prepare import Prepared, load_word, lock_words, locks_of, prepare, read_logs, settled, spectral_cutoff
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
@@ -77,11 +79,10 @@ def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
 
 
 Progress = Callable[[str, float], None]
-VISIBLE = 0.005  # torque error over torque below which no drive tells: logs of simulations show mistakes below it
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Card):
     """Outcome of a run: Estimate and Uncertainty, torque errors on the held-out samples before and after, notices.
 
     findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded.
@@ -101,6 +102,21 @@ class Result:
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
     health: tuple[Inspection, ...]
+
+    def _title(self) -> str:
+        return f"Identification of '{self.prior.name}' from {len(self.log_names)} log(s)"
+
+    def _rows(self):
+        before, after = (f"{100 * each.relative_error:.3g} %" for each in (self.before, self.after))
+        return {
+            "torque error on held-out samples": f"{after} (nominal model {before})",
+            "status": self.estimate.status.value,
+            "masses, kg": self.estimate._rows()["masses, kg"],
+            "faults": [fault.code for fault in self.diagnosis.faults] or "none found",
+            "findings in logs": [finding.code for finding in self.findings] or None,
+            "notes": f"{len(self.notes)}, see .notes" if self.notes else None,
+            "more": ".robot, .estimate, .uncertainty, .diagnosis; sy.save(result.robot, PATH)",
+        }
 
 
 def run(
@@ -154,12 +170,23 @@ def run(
     test = [split_blocks(each.judged, validation=job.validation, gap=each.memory + apart)[1] for each in read]
     held = joined(test, name="held-out samples")
     before, after = validate(robot, held, rotors=job.rotors), validate(estimate, held)
+
+    def judged(logs: Sequence[Log]) -> Validation:
+        """Of a fit like this one to the training part of other logs, on their held-out part."""
+        halves = [split_blocks(log, validation=job.validation) for log in logs]
+        sums = reduce(add, [accumulate(robot, half, **job.columns) for half, _ in halves])
+        again = consistent_within_geometry(sums, weight=job.weight, regularizer=job.regularizer, **known)
+        return validate(again, joined([rest for _, rest in halves], name="held-out samples"))
+
     reach = generalization(
         estimate,
         by_log,
         reduce(add, [accumulate(robot, each, **job.columns) for each in test]),  # samples alike, as the error above
         weight=job.weight,
         other_motion=ordinary_use(robot, train, **job.columns),
+    )
+    worth, unworthy = tried(
+        robot, entire, noticeable(diagnosis.faults, max(after.relative_error, reach.fitted)), judged
     )
     result = Result(
         job=job,
@@ -172,8 +199,8 @@ def run(
         held_out=held,
         diagnosis=diagnosis,
         generalization=reach,
-        findings=(*findings, *lost, *_noticeable(diagnosis.faults, max(after.relative_error, reach.fitted))),
-        notes=(*notes, *intervals.explain(), *diagnosis.hints),
+        findings=(*findings, *lost, *worth),
+        notes=(*notes, *intervals.explain(), *diagnosis.hints, *unworthy),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
     )
@@ -262,12 +289,6 @@ def _settled(job: Job, robot: Robot, read: list[Prepared]) -> tuple[list[Prepare
 def _correlation_time(diagnosis: Diagnosis) -> float:
     """s after which the residual of no joint is like itself any more: twice its integrated autocorrelation."""
     return max((2 * each.time_constant for each in diagnosis.residuals), default=0.0)
-
-
-def _noticeable(faults: tuple[Fault, ...], left: float) -> tuple[Fault, ...]:
-    """Faults whose undoing a user would notice: options that mend a log take no more off than it leaves. left: torque
-    error over torque. The others are in the diagnosis."""
-    return tuple(fault for fault in faults if left > VISIBLE or fault.severity == "fatal" or not fault.options)
 
 
 def _losses(estimate: Estimate, read: list[Prepared]) -> tuple[Fault, ...]:

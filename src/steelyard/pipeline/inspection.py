@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steelyard.cards import Card
 from steelyard.diagnose import Fault, case_of, delays, diagnose, position_offsets
 from steelyard.errors import FitError
-from steelyard.fit import consistent
+from steelyard.fit import Validation, consistent, validate
 from steelyard.information import accumulate
 from steelyard.log import (
     Finding,
@@ -17,12 +19,15 @@ from steelyard.log import (
     acceleration_noise,
     gaps,
     highest_cutoff,
+    joined,
     quantum,
     segments,
+    split_blocks,
     torque_cutoff_for,
 )
 from steelyard.model import Robot
 from steelyard.pipeline.recording_costs import costs
+from steelyard.pipeline.tried_corrections import noticeable, tried
 from steelyard.prepare import Prepared, filterable, prepare
 
 #: Third difference of white noise of unit variance has this standard deviation: 1 + 9 + 9 + 1 under the root.
@@ -108,8 +113,8 @@ NOISY = 0.04  # RMS of noise in an acceleration over its motion, at the cutoff t
 SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
 
 
-@dataclass(frozen=True)
-class Motion:
+@dataclass(frozen=True, repr=False)
+class Motion(Card):
     """How a joint moved. span: rad or m. speed, acceleration: RMS of the filtered motion. moving: share of the time
     above 0.01 rad/s or m/s. reversals: changes of direction. tenths: RMS speed in each tenth of the log, over
     `speed`."""
@@ -123,8 +128,8 @@ class Motion:
     tenths: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Card):
     """name, samples, duration [s], rate [Hz], jitter (spread of the steps over their median), gaps (start, length), s.
 
     cutoff: Hz that the spectrum asks for, torque_cutoff: Hz of torques beside it; None when they cannot be told. With a
@@ -229,6 +234,8 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         case = case_of(estimate, [found.clear])
         faults = diagnose(estimate, found.clear, case=case).faults
         late = delays(case).by_name(robot.dof_names)
+        faults, unworthy = tried(robot, [found.clear], noticeable(faults, case.relative_error), partial(_judged, robot))
+        notes.extend(unworthy)
         if not any(fault.severity == "fatal" for fault in faults):
             faults = (*faults, *costs(estimate, found))
     except FitError as error:
@@ -237,6 +244,13 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
     meaningless = any(fault.severity == "fatal" for fault in faults)
     off = {} if meaningless else position_offsets(case).by_name(robot.dof_names)
     return {"delays": late, "zeros": off, "faults": faults}
+
+
+def _judged(robot: Robot, logs: Sequence[Log]) -> Validation:
+    """Of a fit to the first part of logs, on their last part."""
+    halves = [split_blocks(log) for log in logs]
+    fitted = consistent(accumulate(robot, [half for half, _ in halves], armature=True))
+    return validate(fitted, joined([rest for _, rest in halves], name="held-out samples"))
 
 
 def _resolution(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
+from steelyard.cards import Card
 from steelyard.errors import LogError
 from steelyard.identifiable import on_tree
 from steelyard.job import NOTHING, Corrections
@@ -30,8 +31,8 @@ REPAIRED = ("repeated_sample",)  # findings that new stamps undo
 UNUSABLE = ("not_finite", "time_order", "time_duplicate", "few_samples", "no_velocity")  # no filter takes such logs
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared(Card):
     """A log as fits use it, and what was done to it.
 
     raw: as recorded, with mistakes undone and stamps made even. filtered: the same with v and a, None where it cannot

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from steelyard.cards import Card
 from steelyard.pipeline import Result
 from steelyard.report.numbers import DASH
 
@@ -116,8 +117,8 @@ class Figure:
     curve: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class View:
+@dataclass(frozen=True, eq=False, repr=False)
+class View(Card):
     """summary: behind it; its `verdict` with its answers comes first. figures: for Plotly, by the keys that the
     sections name. robot: HTML of its 3D view, empty without; files: that have the same numbers, in words."""
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.cards import Card
 from steelyard.errors import OptionError, choices
 from steelyard.pipeline import Result
 from steelyard.report.document import View
@@ -19,8 +20,8 @@ FILES = (SUMMARY, PAGE, TEXT, CURVES)
 COMPARISON_FILES = (SUMMARY, PAGE, TEXT)
 
 
-@dataclass(frozen=True, eq=False)
-class Record:
+@dataclass(frozen=True, eq=False, repr=False)
+class Record(Card):
     """summary: see docs/command_line.md. curves: signals of the figures, thinned."""
 
     summary: dict

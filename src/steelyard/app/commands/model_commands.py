@@ -17,7 +17,7 @@ from steelyard.app.options import (
     friction_of,
     words,
 )
-from steelyard.app.terminal import console, finish, subcommand
+from steelyard.app.terminal import console, finish, progress_bar, subcommand
 from steelyard.errors import OptionError
 
 
@@ -83,13 +83,15 @@ def analyze(
 @subcommand(
     "Find and repair wrong models.",
     "steelyard check robot.urdf",
+    "steelyard check models/ --summary",
+    "steelyard check models/ --baseline known.json",
     "steelyard check models/ --select SY1,SY2 --format sarif > models.sarif",
     "steelyard check robot.urdf --fix robot_fixed.urdf",
     "steelyard check robot.urdf --fix=SY304 -o robot_fixed.urdf",
     status="0 clean; 1 findings (with --fix: those that remain); 2 a model could not be checked.",
 )
 def check(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF or MJCF files, or folders of them.")],
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF or MJCF files, folders, patterns.")],
     *,
     fix: Annotated[
         str | None,
@@ -106,21 +108,36 @@ def check(
     select: Annotated[str, typer.Option(metavar="CODES", help="Only these rules: codes or beginnings, commas.")] = "",
     ignore: Annotated[str, typer.Option(metavar="CODES", help="Not these rules.")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Let findings of severity info fail too.")] = False,
+    details: Annotated[bool, typer.Option("--details", help="Every finding of several models, not a table.")] = False,
+    summary: Annotated[bool, typer.Option("--summary", help="Count the findings of each rule.")] = False,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Known findings: only others are shown and count.")
+    ] = None,
+    write_baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the findings of now as known; they do not count.")
+    ] = None,
+    as_json: Json = False,
     options: FolderOptions,
 ):
     """Find wrong inertias, units, limits and paths in robot models, and repair them."""
     from steelyard.check import check_models
 
-    code = check_models(
-        models,
-        fix=fix,
-        out=out,
-        format=format,
-        select=words(select),
-        ignore=words(ignore),
-        strict=strict,
-        folders=options.job().folders,
-    )
+    with progress_bar(silent=len(models) == 1 and not models[0].is_dir()) as progress:
+        code = check_models(
+            models,
+            fix=fix,
+            out=out,
+            format="json" if as_json else format,
+            select=words(select),
+            ignore=words(ignore),
+            strict=strict,
+            folders=options.job().folders,
+            details=details,
+            summary=summary,
+            baseline=baseline,
+            write_baseline=write_baseline,
+            progress=progress,
+        )
     raise typer.Exit(code)
 
 

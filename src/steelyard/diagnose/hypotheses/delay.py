@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, promise, scatter, widened
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.hypothesis import Hypothesis, Test, free_hypothesis, surprise
@@ -31,8 +32,8 @@ LESS = 0.8  # share of the residual energy that is left, below which delays are 
 COMMON = 1.3  # times what the delay of one joint wins, a common one must win
 
 
-@dataclass(frozen=True, eq=False)
-class Delays:
+@dataclass(frozen=True, eq=False, repr=False)
+class Delays(Card):
     """By which torques come late, s, and their covariance, s^2.
 
     delay (nv,), covariance (nv, nv): NaN for degrees without a motor, and where friction explains any delay. lasting:

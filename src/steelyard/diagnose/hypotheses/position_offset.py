@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, scatter
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis, surprise
@@ -28,8 +29,8 @@ TINY = 1e-300
 SMALL = 3.0  # standard deviations, within which the first step is right enough
 
 
-@dataclass(frozen=True, eq=False)
-class PositionOffsets:
+@dataclass(frozen=True, eq=False, repr=False)
+class PositionOffsets(Card):
     """By which positions come short of what the torques say, to be added to them: rad or m, and their covariance.
 
     offset (nv,), covariance (nv, nv): NaN where torques do not show it, as of a first joint about the vertical, of the
