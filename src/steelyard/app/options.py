@@ -173,9 +173,8 @@ def corrections_of(channels: dict | None, **given) -> Corrections:
 
     Words of both are joined.
     """
-    words = {name: tuple(value or ()) if isinstance(value, list | tuple) else value for name, value in given.items()}
     table = corrections_from((channels or {}).pop("corrections", {}))
-    return table.joined(Corrections(**{name: value for name, value in words.items() if value is not None}))
+    return table.joined(corrections_from({name: value for name, value in given.items() if value is not None}))
 
 
 def channels_of(text: str | None) -> dict | None:

@@ -1,6 +1,6 @@
 """The side file of a log, `run.csv.steelyard.toml`: what the log has wrong, undone by whatever reads it.
 
-It has the words of a channel file: channels by their names, and the table `[corrections]`. The log itself stays as it is.
+It has the words of a channel file: channels by their names, and the table `[corrections]`. The log stays as it is.
 """
 
 import json
@@ -31,6 +31,16 @@ class LogSide:
     channels: Mapping[str, Any]
     corrections: Corrections = NOTHING
 
+    def __post_init__(self):
+        given = [each.name for each in fields(Corrections) if self._states(each.name)]
+        if wrong := [name for name in given if name not in OF_A_LOG]:
+            raise OptionError(f"{choices(wrong)} belongs to a fit: give it on the command line.")
+        if self.corrections.automatic_delay:
+            raise OptionError("delay auto takes a fit: give it on the command line, or each delay in s here.")
+
+    def _states(self, name: str) -> bool:
+        return getattr(self.corrections, name) != getattr(NOTHING, name)
+
     @property
     def said(self) -> str:
         """The corrections in one line."""
@@ -58,24 +68,13 @@ def log_side(log: str | Path) -> LogSide:
     try:
         told = tomllib.loads(path.read_text("utf-8"))
         table = told.pop(TABLE, {})
-        found = corrections_from(table)
-        require_of_a_log(found)
+        return LogSide(path, told, corrections_from(table))
+    except OptionError as error:
+        raise OptionError(f"{path}: {error}") from error
     except OSError as error:
         raise OptionError(f"{path} cannot be read: {error.strerror}. Mend or remove it.") from error
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{path}: {error}. Expected TOML with [{TABLE}] and lines as scale = [...].") from error
-    except OptionError as error:
-        raise OptionError(f"{path}: {error}") from error
-    return LogSide(path, told, found)
-
-
-def require_of_a_log(corrections: Corrections) -> None:
-    """Raise OptionError for corrections that no log has by itself."""
-    given = [each.name for each in fields(corrections) if getattr(corrections, each.name) != each.default]
-    if wrong := [name for name in given if name not in OF_A_LOG]:
-        raise OptionError(f"{choices(wrong)} belongs to a fit: give it on the command line.")
-    if corrections.automatic_delay:
-        raise OptionError("delay auto takes a fit: give it on the command line, or each delay in s here.")
 
 
 def read_recorded(
@@ -85,6 +84,7 @@ def read_recorded(
     channels: Mapping[str, Any] | None = None,
     corrections: Corrections = NOTHING,
     rows: tuple[int, int] | None = None,
+    beside: LogSide | None = None,
 ) -> tuple[Log, LogSide]:
     """A log as recorded, and what its side file says, which `undone` does. Channels and units are of the reading.
 
@@ -94,8 +94,10 @@ def read_recorded(
         channels: as of `read_log`; they count more than the side file's.
         corrections: those that will be made besides; what they say of reading counts more, too.
         rows: as of `read_log`.
+        beside: what to take for the side file, in the place of the one that is there.
     """
-    beside = log_side(path) if isinstance(path, str | Path) else LogSide(Path(), {})
+    if beside is None:
+        beside = log_side(path) if isinstance(path, str | Path) else LogSide(Path(), {})
     if corrections.base is not None:  # it says of the same log what its base is
         beside = replace(beside, corrections=replace(beside.corrections, base=None))
     both = beside.corrections.joined(corrections)
@@ -131,7 +133,6 @@ def write_log_side(beside: LogSide, why: Mapping[str, str] | None = None) -> Non
 
     beside: its path and content. why: the reason of a correction by its word, such as `tau:joint3=-1`.
     """
-    require_of_a_log(beside.corrections)
     lines = ["# What the log beside this file has wrong. Every command that reads the log undoes it."]
     lines += [f"{name} = {_toml(value)}" for name, value in beside.channels.items()]
     lines += ["", f"[{TABLE}]"]

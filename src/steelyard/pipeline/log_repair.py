@@ -6,10 +6,10 @@ where the log is then without gross mistakes, and where each correction, taken b
 last part larger.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +20,13 @@ from steelyard.job import NOTHING, Corrections, corrections_from
 from steelyard.log import Log, split_blocks
 from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, inspect
-from steelyard.prepare import prepare
+from steelyard.pipeline.mistakes_at_once import searched
+from steelyard.prepare import log_side, prepare, read_logs, read_undone, write_log_side
 
 FIRST = 0.5  # share of the log on which corrections are chosen; the rest proves them
 REAL = 0.05  # share of the held-out torque error that a correction must take off
 GROSS = ("model_class", "limits")  # warnings that may hide several mistakes at once
 ROUNDS = 4  # corrections that are found one after the other
-BEAM, DEPTH, MANY = 3, 4, 1500  # states kept, mistakes at once, samples that a search looks at
-ALIKE = 1.3  # ratio of errors below which two explanations are equally good
-TURN = np.pi / 180
 Reader = Callable[[Corrections], Log]
 
 
@@ -40,6 +38,38 @@ class Repair:
     corrections: Corrections
     why: dict[str, str]
     notes: tuple[str, ...] = ()
+
+
+def fix_log(
+    path, robot: Robot, *, channels: Mapping[str, Any] | None = None, given: Corrections = NOTHING
+) -> tuple[Robot, list[str]]:
+    """Write the side file of a log with what is proven to be wrong with it; the log stays as it is.
+
+    Args:
+        path: of the log.
+        robot: whose it is.
+        channels: as of `read_log`; written, too.
+        given: corrections that are known, written as well.
+
+    Returns:
+        The robot as the log shows it, and lines on what was written and what was not.
+    """
+    before = log_side(path)
+    start = before.corrections.joined(given)
+    write_of = replace(before, channels={**before.channels, **(channels or {})}, corrections=start)
+    robot, _ = read_logs([path], robot, channels=channels, corrections=given)
+
+    def read(corrections: Corrections) -> Log:
+        return read_undone(path, robot, beside=replace(write_of, corrections=corrections))
+
+    found = repair(read, robot, start)
+    lines = list(found.notes)
+    after = replace(write_of, corrections=found.corrections)
+    if after == before:
+        return robot, [*lines, f"{before.path.name}: nothing more to undo, not written"]
+    write_log_side(after, found.why)
+    lines.append(f"{before.path.name}: written, {after.said}")
+    return robot, lines + ([f"it replaces what undid {before.said}"] if before.said else [])
 
 
 def repair(read: Reader, robot: Robot, start: Corrections = NOTHING) -> Repair:
@@ -55,7 +85,7 @@ def repair(read: Reader, robot: Robot, start: Corrections = NOTHING) -> Repair:
     """
     first = partial(_part, read, 0)
     found, notes = start, []
-    for begin in (lambda: start, lambda: _searched(first(start), start, robot, notes)):
+    for begin in (lambda: start, lambda: searched(first(start), start, robot, notes)):
         found = _diagnosed(first, begin(), robot)
         if not _gross(inspect(first(found), robot)):
             break
@@ -146,81 +176,3 @@ def _held_out(first: Reader, last: Reader, robot: Robot, corrections: Correction
         return _error(robot, *(_clear(part(corrections), robot) for part in (first, last)))
     except SteelyardError:  # such a log cannot be fitted at all
         return np.inf, np.inf
-
-
-@dataclass(frozen=True)
-class _State:
-    """Columns of positions and of torques that joints take, their signs, and whether positions are in degrees."""
-
-    q: tuple[int, ...]
-    tau: tuple[int, ...]
-    turned_q: frozenset[int] = frozenset()
-    turned_tau: frozenset[int] = frozenset()
-    degrees: bool = False
-
-    def of(self, log: Log) -> Log:
-        """A filtered log with this undone."""
-        signs = [np.where([j in turned for j in range(log.nv)], -1.0, 1.0) for turned in (self.turned_q, self.turned_tau)]
-        motion = signs[0] * (TURN if self.degrees else 1.0)
-        parts = {key: getattr(log, key)[:, self.q] * motion for key in "qva"}
-        return log.replace(**parts, tau=log.require("tau")[0][:, self.tau] * signs[1])
-
-    def next(self, *, reorder: bool) -> Iterator["_State"]:
-        """States with one mistake more."""
-        yield replace(self, degrees=not self.degrees)
-        dofs = range(len(self.q))
-        for j in dofs:
-            q, tau = self.turned_q ^ {j}, self.turned_tau ^ {j}
-            yield from (replace(self, turned_q=q), replace(self, turned_tau=tau), replace(self, turned_q=q, turned_tau=tau))
-        for i, j in combinations(dofs, 2) if reorder else ():
-            q, tau = (tuple(order[{i: j, j: i}.get(k, k)] for k in dofs) for order in (self.q, self.tau))
-            yield from (replace(self, q=q, tau=tau), replace(self, tau=tau), replace(self, q=q))
-
-    def corrections(self, labels: Sequence[str]) -> Corrections:
-        """The words that say the same."""
-        belongs = [",".join(labels[order.index(k)] for k in range(len(labels))) for order in (self.q, self.tau)]
-        plain = ",".join(labels)
-        orders = [f"{channel}:{names}" for channel, names in zip(("q", "tau"), belongs, strict=True) if names != plain]
-        order = belongs[:1] if len(orders) == 2 and belongs[0] == belongs[1] else orders
-        both = self.turned_q & self.turned_tau
-        turned = (("", both), ("q:", self.turned_q - both), ("tau:", self.turned_tau - both))
-        scale = [f"{channel}{labels[j]}=-1" for channel, own in turned for j in sorted(own)]
-        return Corrections(order=tuple(order), scale=tuple(scale), unit=("q=deg",) * self.degrees)
-
-
-def _searched(log: Log, start: Corrections, robot: Robot, notes: list[str]) -> Corrections:
-    """The few mistakes at once that explain the torques of a log best; none where two explain them alike."""
-    ready = prepare(log, robot, refuse=False)
-    if ready.filtered is None or log.nq != log.nv or log.tau is None or robot.loops:
-        return start
-    seen = ready.clear[:: max(1, len(ready.clear) // MANY)]
-    reorder = not (start.scale or start.offset or start.delay or start.unwrap)  # words whose joints would be others
-    none = _State(tuple(range(log.nv)), tuple(range(log.nv)))
-    known = {none: _score(none, seen, robot)}
-    beam = [none]
-    for _ in range(DEPTH):
-        for state in [each for one in beam for each in one.next(reorder=reorder)]:
-            if state not in known:
-                known[state] = _score(state, seen, robot)
-        beam = sorted(known, key=known.__getitem__)[:BEAM]
-    best, second = beam[:2]
-    if known[second] < ALIKE * known[best]:
-        two = " or ".join(" ".join(word for _, word in _words(NOTHING, each.corrections(log.labels))) for each in beam[:2])
-        notes.append(f"several corrections explain this log alike: {two}")
-        return start
-    return start.joined(best.corrections(log.labels))
-
-
-def _score(state: _State, log: Log, robot: Robot) -> float:
-    """Relative torque error of a fit, and a tenth of what the nominal model's torques lack in likeness, which decides
-    between mirror images."""
-    try:
-        mended = state.of(log)
-        fitted, _ = _error(robot, mended, mended)
-        found = validate(robot, mended)
-    except SteelyardError:
-        return np.inf
-    likeness = np.sum(found.predicted * found.measured) / (
-        np.linalg.norm(found.predicted) * np.linalg.norm(found.measured) + np.finfo(float).tiny
-    )
-    return fitted + 0.1 * (1 - max(float(likeness), 0.0))
