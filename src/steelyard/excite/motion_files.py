@@ -1,6 +1,7 @@
 """From files to files: a model, earlier logs and an old motion in, a design out."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,14 @@ from steelyard.excite.motion_design import design
 from steelyard.excite.motion_formats import format_of, write, write_all
 from steelyard.excite.planned_motion import Design
 from steelyard.excite.profiles import profile_for
+from steelyard.excite.promise import simulated
 from steelyard.information import Information, accumulate, is_information, load_information
 from steelyard.log import Log, read_log
 from steelyard.model import Robot, load
 from steelyard.prepare import NOTHING, Corrections, prepare
 
 UNSEEN = "Collisions were not looked at: keep the space around the robot clear."
+FILTERED = 20.0  # Hz, independent samples of a log whose torques were filtered at 10 Hz: saved sums do not say theirs
 PER_JOINT = ("velocity", "acceleration", "jerk")  # limits that name joints, or are one number for all
 
 
@@ -60,7 +63,7 @@ def design_files(
         options: of `design`.
 
     Returns:
-        The text to show, and whether a target was missed.
+        The text to show, and whether a target was missed or a simulation did not show what the motion promises.
 
     Raises:
         SteelyardError: before anything is written.
@@ -81,18 +84,24 @@ def design_files(
             stated[name] = np.nan_to_num(by_joint(robot, stated[name], name), nan=np.inf)
     make = profile_for(robot, profile)
     start = HOME if home is None else by_joint(robot, home, "home")
+    read = cache(read or _prepared)
     known = earlier_information(robot, after, terms, read)
+    if known is not None:
+        options["rate"] = _effective_rate([read(path, robot) for path in after if not is_information(path)])
     first = None if warm is None else read_log(warm, robot)
     made = design(robot, limits=Limits(**stated), start=start, profile=make, after=known, warm=first, **options)
+    promise = None if known is None else simulated(made)
     written = [each for path in out for each in ([write(made, path)] if path.suffix else write_all(made, path))]
     lines = [
         made.explain() if explain else _summary(made),
         *([] if looked else [UNSEEN]),
+        *([] if promise is None else [promise.explain()]),
         *(f"Wrote {path}." for path in written),
         *show(made),
     ]
     target = options.get("target")
-    return "\n".join(lines), target is not None and made.condition > target
+    missed = (target is not None and made.condition > target) or (promise is not None and not promise.kept)
+    return "\n".join(lines), missed
 
 
 def earlier_information(robot: Robot, paths: Iterable[Path], terms, read=None) -> Information | None:
@@ -104,6 +113,13 @@ def earlier_information(robot: Robot, paths: Iterable[Path], terms, read=None) -
     if logs:
         saved.append(accumulate(robot, logs, **terms))
     return sum(saved[1:], saved[0]) if saved else None
+
+
+def _effective_rate(logs: list[Log]) -> float:
+    """Independent samples a second that the next log will have, as the earlier ones, Hz."""
+    if not logs:
+        return FILTERED
+    return sum(log.effective_samples for log in logs) / sum(log.duration for log in logs)
 
 
 def _prepared(path: Path, robot: Robot) -> Log:

@@ -160,7 +160,7 @@ def _active_limits(design: Design):
 
 
 def _uncertainty(design: Design):
-    names, ratio = _deviation_ratios(design)
+    names, ratio = deviation_ratios(design)
     order = np.argsort(ratio)
     best = ", ".join(f"{names[i]} ({ratio[i]:.1e})" for i in order[:LISTED])
     worst = ", ".join(f"{names[i]} ({ratio[i]:.2g})" for i in order[::-1][:LISTED])
@@ -173,7 +173,7 @@ def _uncertainty(design: Design):
     )
 
 
-def _deviation_ratios(design: Design) -> tuple[list[str], np.ndarray]:
+def deviation_ratios(design: Design) -> tuple[list[str], np.ndarray]:
     """Names of what is wanted, base parameters where that is everything, and deviations after over before."""
     goal = design.goal
     if len(goal.wanted) < goal.layout.size:

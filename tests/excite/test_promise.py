@@ -1,0 +1,83 @@
+"""Motions designed after a log keep what they promise, by identifications that know nothing of the design."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import steelyard as sy
+from steelyard.app import app
+from steelyard.excite import Limits, design, prepared_for_design, simulated
+from steelyard.log import write_csv
+from steelyard.simulate import Sensors, Trajectory, record, rich_motion
+
+PUMA = sy.library.puma560()
+
+
+@pytest.fixture(scope="module")
+def known():
+    """A log with little motion, its Information, and the independent samples that it has a second."""
+    rich = rich_motion(PUMA, duration=10.0, seed=1)
+    middle = rich.evaluate(np.zeros(1))[0][0]
+
+    def little(t):
+        q, v, a = rich.evaluate(t)
+        return middle + 0.3 * (q - middle), 0.3 * v, 0.3 * a
+
+    raw = record(PUMA, Trajectory(little, 10.0), sensors=Sensors(torque_noise=0.02)).log
+    log = prepared_for_design(raw, PUMA)
+    return SimpleNamespace(raw=raw, info=sy.accumulate(PUMA, log), rate=log.effective_samples / log.duration)
+
+
+def next_motion(known, **options):
+    options = {"rate": known.rate, "limits": Limits(speed=0.5, collisions=False)} | options
+    return design(PUMA, 8.0, harmonics=3, periods=1, after=known.info, **options)
+
+
+def test_errors_of_identifications_from_both_logs_are_those_promised(known):
+    made = next_motion(known)
+    promise = simulated(made)
+    assert promise.kept and 0.6 < promise.ratio < 1.6
+    truth = sy.accumulate(PUMA, record(PUMA, made, sensors=Sensors(torque_noise=0.0)).truth)
+    theta = np.linalg.lstsq(truth.base.G, truth.base.b, rcond=None)[0]
+    deviation, over = np.sqrt(np.diag(made.covariance)), []
+    for seed in range(3):
+        log = record(PUMA, made, sensors=Sensors(torque_noise=0.0)).log
+        noise = made.goal.noise * np.sqrt(log.rate / known.rate)
+        log = log.replace(tau=log.tau + np.random.default_rng(seed).normal(size=log.tau.shape) * noise)
+        both = known.info + sy.accumulate(PUMA, prepared_for_design(log, PUMA))
+        over.append((sy.fit.consistent(both).base - theta) / deviation)
+    assert 0.5 < np.sqrt(np.mean(np.square(over))) < 2.0
+
+
+def test_a_motion_that_counts_filtered_samples_as_independent_breaks_its_promise(known):
+    promise = simulated(next_motion(known, rate=10 * known.rate))
+    assert not promise.kept and promise.explain().startswith("Not recommended: simulated and identified, errors are ")
+
+
+def test_what_no_motion_within_the_limits_shows_is_said_with_what_would_help(known):
+    crawling = Limits(speed=0.02, acceleration=0.05, collisions=False)
+    promise = simulated(next_motion(known, limits=crawling, focus=["link6.Izz"]))
+    assert not promise.kept and not promise.shown
+    assert "no motion within these limits shows" in promise.explain() and "--fix" in promise.explain()
+
+
+def test_the_command_says_what_a_simulation_made_of_the_next_motion(known, tmp_path):
+    log = write_csv(known.raw, tmp_path / "run.csv")
+    words = [
+        "excite",
+        str(PUMA.source.path),
+        "--after",
+        str(log),
+        "--no-geometry",
+        "--harmonics",
+        "2",
+        "--duration",
+        "8",
+    ]
+    done = CliRunner().invoke(app, [*words, "--speed", "0.5"], catch_exceptions=False)
+    assert done.exit_code == 0 and "Simulated and identified with the earlier logs, errors are" in done.output
+    slow = ["--speed", "0.02", "--acceleration", "0.05", "--focus", "link6.Izz"]
+    done = CliRunner().invoke(app, [*words, *slow], catch_exceptions=False)
+    assert done.exit_code == 1 and "Not recommended: no motion within these limits shows" in done.output
