@@ -5,8 +5,6 @@ from dataclasses import fields
 from html import escape
 from typing import Any
 
-import numpy as np
-
 WIDTH, LINES, MEMBERS = 72, 12, 4  # characters of a value, lines, members of a sequence that are shown
 
 
@@ -48,6 +46,8 @@ def short(value: Any) -> str:
 def _words(value: Any) -> str:
     if isinstance(value, str):
         return value
+    import numpy as np  # here: help and completion do without
+
     if isinstance(value, np.ndarray):
         return f"array of shape {value.shape}" if value.size > MEMBERS else np.array2string(value, precision=4)
     if isinstance(value, float):

@@ -3,11 +3,11 @@
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 
 def is_numpy_array(x: Any) -> bool:
     """Whether x is an array or a scalar of NumPy."""
+    import numpy as np  # here: help and completion do without
+
     return isinstance(x, np.ndarray | np.generic)
 
 
@@ -17,6 +17,8 @@ def array_namespace(*arrays: Any) -> ModuleType:
     NumPy follows the standard itself since 2.1; array-api-compat, which serves the others, would load parts of NumPy
     that cost a tenth of a second at start. Raises TypeError for what is no array, and for arrays of several libraries.
     """
+    import numpy as np
+
     if arrays and all(isinstance(x, np.ndarray | np.generic) for x in arrays):
         return np
     from array_api_compat import array_namespace as namespace

@@ -4,6 +4,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -41,6 +42,17 @@ def threads() -> int:
     """Threads of a loop over samples: as many as cores may be used."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MOST_THREADS)
+
+
+def one_blas_thread() -> AbstractContextManager:
+    """A context in which BLAS, asked for small matrices only, leaves its threads alone: they wait for each other, at
+    three times the processor time."""
+    if os.environ.get("OPENBLAS_NUM_THREADS") == "1":
+        return nullcontext()
+    import scipy.linalg  # noqa: F401  # brings a BLAS of its own, which must be there to be limited
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")
 
 
 def for_each(job: Callable[[Any], object], items: Iterable):

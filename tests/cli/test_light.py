@@ -3,12 +3,16 @@
 import subprocess
 import sys
 
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import steelyard as sy
 from steelyard.fit.prior import REGULARIZERS
 from steelyard.fit.volumes import GEOMETRY, WORDS
 from steelyard.job import Job
 from steelyard.job_options import options_of
 from steelyard.log import BUTTERWORTH
 from steelyard.log.smoothers import SMOOTHERS
+from steelyard.native import one_blas_thread
 
 HEAVY = (
     "numpy",
@@ -20,19 +24,21 @@ HEAVY = (
     "steelyard.prepare.undo",
     "steelyard.model",
 )
-PROGRAM = f"""
+PROGRAM = """
 import sys
 from steelyard.app import main
 sys.argv[0] = "steelyard"
 try:
     main()
 finally:
-    print("loaded:", *(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)
+    print("loaded:", *(name for name in HEAVY if name in sys.modules), file=sys.stderr)
 """
 
 
-def asked(*words):
-    done = subprocess.run([sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, check=False)
+def asked(*words, heavy=HEAVY):
+    done = subprocess.run(
+        [sys.executable, "-c", f"HEAVY = {heavy}{PROGRAM}", *words], capture_output=True, text=True, check=False
+    )
     return done.stdout, done.stderr
 
 
@@ -40,6 +46,8 @@ def test_help_loads_nothing_heavy():
     shown, loaded = asked("--help")
     assert "identify" in shown and loaded == "loaded:\n"
     shown, loaded = asked("identify", "--help")
+    assert "--coupling" in shown and loaded == "loaded:\n"
+    shown, loaded = asked("identify", "--help-all")
     assert "--coupling" in shown and "0.1" in shown and loaded == "loaded:\n"
 
 
@@ -48,7 +56,7 @@ def test_completion_loads_nothing_heavy(monkeypatch):
     monkeypatch.setenv("COMP_WORDS", "steelyard identify --co")
     monkeypatch.setenv("COMP_CWORD", "2")
     shown, loaded = asked()
-    assert shown.split() == ["--coupling"] and loaded == "loaded:\n"
+    assert set(shown.split()) == {"--coupling", "--config"} and loaded == "loaded:\n"
     monkeypatch.setenv("COMP_WORDS", "steelyard in")
     monkeypatch.setenv("COMP_CWORD", "1")
     assert asked()[0].split() == ["inspect"]
@@ -64,3 +72,33 @@ def test_defaults_are_words_that_their_users_know():
     choices = {name: how.choices for name, (_, how) in options_of(Job).items() if how.choices}
     assert set(choices["smoother"]) == set(SMOOTHERS) and set(choices["within"]) == set(WORDS)
     assert set(choices["regularizer"]) == set(REGULARIZERS)
+
+
+HEAVIEST = (  # a tenth of a second or more each, which a plain job has no use for
+    *("scipy.interpolate", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.stats"),
+    *("h5py", "jsonschema", "mujoco", "rosbags", "trimesh", "urllib.request"),
+)
+
+
+def test_identify_and_check_leave_libraries_that_they_do_not_need(tmp_path):
+    robot = sy.library.scara()
+    model, log = tmp_path / "scara.urdf", tmp_path / "run.csv"
+    sy.save(robot, model)
+    sy.write_csv(sy.simulate.record(robot, duration=3.0).log, log)
+    for words in (("check", str(model)), ("identify", str(model), str(log), "--out", str(tmp_path / "out"))):
+        _, loaded = asked(*words, heavy=HEAVIEST)
+        assert loaded.splitlines()[-1] == "loaded:", words
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_an_identification_has_one_thread_of_blas(monkeypatch):
+    """They wait for each other over small matrices; afterwards the caller has them back."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+
+    def most():
+        return max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+
+    with threadpool_limits(2, user_api="blas"):
+        with one_blas_thread():
+            assert most() == 1
+        assert most() == 2

@@ -13,6 +13,7 @@ from steelyard.fit import validate
 from steelyard.job import Job
 from steelyard.job_options import options_of
 from steelyard.model import Robot, load, locked, read_known, read_side, save, side_path, write_side
+from steelyard.native import one_blas_thread
 from steelyard.pipeline import Progress, Result, job_of, run, several, side_of
 from steelyard.prepare import lock_words
 from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, render, staged, summary, write
@@ -87,7 +88,12 @@ def carry_out(
     """
     if out is not None:
         require_folder(out)  # before the work, not after
-    result = run(job, robot=robot, logs=logs, progress=progress)
+    with one_blas_thread():
+        return _carried_out(run(job, robot=robot, logs=logs, progress=progress), job, out)
+
+
+def _carried_out(result: Result, job: Job, out) -> Outcome:
+    """A result that explains its logs, and its files in `out`, if given."""
     if not result.estimate.status.usable:
         causes = "".join(f" {fault.message}" for fault in result.diagnosis.faults)
         raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.{causes}")

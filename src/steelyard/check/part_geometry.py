@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, corners, mesh, mesh_checks, minimum_volume_ellipsoid
 from steelyard.model import Shape, Sketch
+
+if TYPE_CHECKING:
+    from scipy.spatial import ConvexHull
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +31,7 @@ class PartGeometry:
         return np.concatenate([corners(shape.vertices) for shape in self.all])
 
     @cached_property
-    def hull(self) -> ConvexHull | None:
+    def hull(self) -> "ConvexHull | None":
         """Convex hull, None where the geometry spans no volume."""
         hull = _hull(self.points)
         return None if hull is None or self.thickness < THRESHOLDS.thin else hull
@@ -94,7 +97,9 @@ def _moved(shape: Shape, R, p) -> Shape:
     return Shape(shape.place, shape.role, shape.vertices @ R.T + p, shape.faces, shape.source)
 
 
-def _hull(points: np.ndarray) -> ConvexHull | None:
+def _hull(points: np.ndarray) -> "ConvexHull | None":
+    from scipy.spatial import ConvexHull, QhullError
+
     try:
         return ConvexHull(points)
     except (QhullError, ValueError):

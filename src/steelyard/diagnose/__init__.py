@@ -1,7 +1,7 @@
 """What is wrong, by name: torque contributions, residuals and tests for the common mistakes of models and logs."""
 
 from steelyard.diagnose.added_columns import lasting
-from steelyard.diagnose.case import Case, Curves, case_of, thinned, thinning
+from steelyard.diagnose.case import Case, case_of, thinned, thinning
 from steelyard.diagnose.diagnosis import Diagnosis, diagnose
 from steelyard.diagnose.faults import ACCEPTABLE, CATALOGUE, FATAL, FaultRecord
 from steelyard.diagnose.fisher_information import expected_error, information_loss
@@ -11,6 +11,7 @@ from steelyard.diagnose.joint_residuals import JointResidual, residuals
 from steelyard.diagnose.named_fault import Fault, fault
 from steelyard.diagnose.regression import Regression
 from steelyard.diagnose.torque_contributions import EFFECTS, Contributions, contributions
+from steelyard.diagnose.torque_curves import Curves
 
 __all__ = [
     "ACCEPTABLE",

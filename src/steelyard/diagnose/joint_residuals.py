@@ -114,14 +114,14 @@ def _joint(name: str, error, torque, quantities, step: float) -> JointResidual:
 
 def _near_reversals(error, speed, lags: float) -> float | None:
     """RMS error where the joint hardly moves over that elsewhere; None where it is not significant."""
-    from scipy.stats import f as fisher
+    from scipy.special import fdtrc
 
     near = np.abs(speed) < REVERSAL * np.sqrt(np.mean(speed**2))
     counts = near.sum() / lags, (~near).sum() / lags
     if min(counts) < 1 or not np.any(error[~near]):
         return None
     ratio = np.mean(error[near] ** 2) / np.mean(error[~near] ** 2)
-    return float(np.sqrt(ratio)) if fisher.sf(ratio, *counts) < CERTAIN else None
+    return float(np.sqrt(ratio)) if fdtrc(*counts, ratio) < CERTAIN else None
 
 
 def autocorrelation(x) -> np.ndarray:
@@ -143,7 +143,7 @@ def memory(correlation) -> float:
 
 def dependence(error, x, correlation=None) -> Dependence:
     """Dependence of a residual on a quantity, both (n,). correlation: autocorrelation of the residual, if known."""
-    from scipy.stats import f as fisher
+    from scipy.special import fdtrc
 
     correlation = autocorrelation(error) if correlation is None else correlation
     effective = len(error) / memory(correlation * autocorrelation(x))
@@ -158,6 +158,4 @@ def dependence(error, x, correlation=None) -> Dependence:
     share = float(counts @ means**2 / len(error) / total)
     ratio = (share / (count - 1)) / (max(1 - share, 1e-12) / (effective - count))
     expected = (count - 1) / (effective - 1)
-    return Dependence(
-        max(0.0, (share - expected) / (1 - expected)), float(fisher.sf(ratio, count - 1, effective - count))
-    )
+    return Dependence(max(0.0, (share - expected) / (1 - expected)), float(fdtrc(count - 1, effective - count, ratio)))

@@ -252,9 +252,8 @@ def _motion(spectrum: NDArray, floor: NDArray) -> NDArray:
     the noise of fewer than one in ten billion (5 times of one in a million, which one log in a hundred has somewhere),
     and a bump at a high frequency that is none of the motion's would raise the cutoff two- to threefold.
     """
-    from scipy.ndimage import uniform_filter1d
-
-    smoothed = uniform_filter1d(spectrum, SMOOTHED, axis=0)
+    ends = np.pad(spectrum, ((SMOOTHED // 2, SMOOTHED // 2), (0, 0)), mode="symmetric")
+    smoothed = np.lib.stride_tricks.sliding_window_view(ends, SMOOTHED, axis=0).mean(axis=-1)
     return np.where(smoothed > ABOVE * floor, np.maximum(spectrum - floor, 0.0), 0.0)
 
 

@@ -81,22 +81,28 @@ __all__ = ["clipped_sides", "masked", "outliers", "reversals", "saturated", "sta
 
 REACH = 0.5  # periods of the cutoff on either side that a low-pass filter mixes with a sample
 SPIKE = 8.0  # deviations from the median of its neighbours that make a sample an outlier
-AROUND = np.array([1, 1, 1, 0, 1, 1, 1])[:, None]  # samples that the median is taken of
+AROUND = 3  # samples on either side that the median is taken of
 SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
 
 
 def outliers(log: Log, *, spike: float = SPIKE) -> NDArray[np.bool_]:
     """(n, nv) True for single torques far from their neighbours: beyond `spike` robust deviations from the median
     of the three on either side. Noise of any level is none, as it sets the deviation."""
-    from scipy.ndimage import median_filter
-
     (tau,) = log.require("tau")
     result = np.zeros(tau.shape, dtype=bool)
     for part in segments(log.t):
-        far = np.abs(tau[part] - median_filter(tau[part], footprint=AROUND, mode="nearest"))
+        far = np.abs(tau[part] - _median_around(tau[part]))
         usual = 1.4826 * np.median(far, axis=0)
         result[part] = far > spike * np.maximum(usual, 1e-12 * np.abs(tau[part]).max(axis=0))
     return result
+
+
+def _median_around(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, k) median of the neighbours of each sample (n, k), the upper one of two; ends are repeated."""
+    n = len(x)
+    near = np.pad(x, ((AROUND, AROUND), (0, 0)), mode="edge")
+    others = np.stack([near[i : i + n] for i in range(2 * AROUND + 1) if i != AROUND])
+    return np.partition(others, AROUND, axis=0)[AROUND]
 
 
 def standstill(log: Log, *, slow: float = SLOW) -> NDArray[np.bool_]:

@@ -7,40 +7,74 @@ splines and the optimal discretization of the Wiener filter", 2005). Irregular s
 free instead of mirrored, and velocity and acceleration are derivatives of one curve.
 """
 
-from math import comb
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from scipy.interpolate import BSpline
 
 KNOTS_PER_PERIOD = 16
 """Knots in one period of the cutoff frequency: the response is within 1e-5 of the exact one at the cutoff. What is
 faster hardly passes, so the number of knots does not grow with the sampling rate."""
 
 
-def smooth(t: NDArray[np.float64], x: NDArray[np.float64], cutoff: float, order: int) -> "BSpline":
+@dataclass(frozen=True, eq=False)
+class UniformSpline:
+    """A spline over intervals of one length h [s] from 0 on: coefficients (intervals + degree, k) of B-splines."""
+
+    h: float
+    degree: int
+    coefficients: NDArray[np.float64]
+
+    def __call__(self, t: NDArray[np.float64], derivative: int = 0) -> NDArray[np.float64]:
+        """(n, k) values at times (n,), s, or those of a derivative."""
+        degree = self.degree - derivative
+        coefficients = np.diff(self.coefficients, n=derivative, axis=0) / self.h**derivative
+        first, share = _places(t, self.h, len(coefficients) - degree)
+        values = b_splines(share, degree)
+        return np.add.reduce([values[:, [j]] * coefficients[first + j] for j in range(degree + 1)])
+
+
+def smooth(t: NDArray[np.float64], x: NDArray[np.float64], cutoff: float, order: int) -> UniformSpline:
     """Spline through noisy samples. t: (n,) increasing, s; x: (n, k); cutoff: frequency of -3 dB, Hz, below half the
     median sampling rate; order m >= 1, with n > m. Returns a spline of `t - t[0]` with values (k,)."""
-    from scipy.interpolate import BSpline
     from scipy.linalg import solveh_banded
 
     t = t - t[0]  # epoch time stamps would cost digits
     degree = max(order + 1, 5)  # acceleration stays smooth, and the penalty stays finite
     intervals = max(int(np.ceil(t[-1] * cutoff * KNOTS_PER_PERIOD)), 1)
     h = t[-1] / intervals
-    knots = h * np.arange(-degree, intervals + degree + 1)
-    basis = BSpline.design_matrix(t, knots, degree, extrapolate=True)
-    weights = _time_per_sample(t)
-    penalty = _roughness(knots, degree, order, h) * strength(cutoff, order, float(np.median(np.diff(t))))
-    normal = basis.T @ basis.multiply(weights[:, None]) + penalty
-    bands = np.zeros((degree + 1, normal.shape[0]))
-    for k in range(degree + 1):
-        bands[degree - k, k:] = normal.diagonal(k)
-    coefficients = solveh_banded(bands, basis.T @ (weights[:, None] * x), overwrite_ab=True)
-    return BSpline(knots, coefficients, degree, extrapolate=True)
+    size = intervals + degree
+    first, share = _places(t, h, intervals)
+    values = b_splines(share, degree)
+    weighted = values * _time_per_sample(t)[:, None]
+    penalty = _roughness(h, degree, order) * strength(cutoff, order, float(np.median(np.diff(t))))
+    bands = np.zeros((degree + 1, size))  # row degree - k: diagonal k of the normal matrix
+    right = np.zeros((size, x.shape[1]))
+    for i in range(degree + 1):
+        for k in range(degree + 1 - i):
+            own = np.bincount(first, weighted[:, i] * values[:, i + k], minlength=intervals) + penalty[i, i + k]
+            bands[degree - k, i + k : i + k + intervals] += own
+        for column, own in zip(right.T, (weighted[:, [i]] * x).T, strict=True):
+            column[i : i + intervals] += np.bincount(first, own, minlength=intervals)
+    return UniformSpline(h, degree, solveh_banded(bands, right, overwrite_ab=True))
+
+
+def b_splines(share: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
+    """(n, degree + 1) B-splines on knots of distance one that are not zero, in order (Cox and de Boor). share: (n,) of
+    the way through an interval, 0 to 1."""
+    values = np.ones((len(share), 1))
+    for d in range(1, degree + 1):
+        j, rise = np.arange(d + 1), np.zeros((len(share), 1))
+        lower, upper = np.hstack([rise, values]), np.hstack([values, rise])
+        values = ((share[:, None] + (d - j)) * lower + ((1 + j) - share[:, None]) * upper) / d
+    return values
+
+
+def _places(t: NDArray[np.float64], h: float, intervals: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """(n,) the interval of each time, and the share of the way through it."""
+    passed = t / h
+    first = np.clip(passed.astype(np.intp), 0, intervals - 1)
+    return first, passed - first
 
 
 def _time_per_sample(t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -55,17 +89,9 @@ def strength(cutoff: float, order: int, step: float) -> float:
     return float((np.sqrt(2) - 1) * np.sum(np.abs(folds) ** (-2.0 * order)))
 
 
-def _roughness(knots: NDArray[np.float64], degree: int, order: int, h: float) -> Any:
-    """Matrix of `int (d^m s / dt^m)^2 dt` in the spline's coefficients, by exact Gauss quadrature; sparse, banded."""
-    import scipy.sparse as sp
-    from scipy.interpolate import BSpline
-
-    intervals = len(knots) - 2 * degree - 1
+def _roughness(h: float, degree: int, order: int) -> NDArray[np.float64]:
+    """(degree + 1, degree + 1) matrix of `int (d^m s / dt^m)^2 dt` over an interval in the coefficients that count
+    there, the same for all, by exact Gauss quadrature."""
     nodes, weights = np.polynomial.legendre.leggauss(degree - order + 1)
-    points = (h * (np.arange(intervals)[:, None] + (nodes + 1) / 2)).ravel()
-    size = intervals + degree
-    derivative = sp.csr_array((size - order, size))
-    for k in range(order + 1):
-        derivative += (-1) ** (order - k) * comb(order, k) / h**order * sp.eye_array(size - order, size, k=k)
-    values = BSpline.design_matrix(points, knots[order:-order], degree - order, extrapolate=True) @ derivative
-    return values.T @ (sp.diags_array(np.tile(weights * h / 2, intervals)) @ values)
+    rates = b_splines((nodes + 1) / 2, degree - order) @ np.diff(np.eye(degree + 1), n=order, axis=0) / h**order
+    return rates.T @ (weights[:, None] * h / 2 * rates)

@@ -8,9 +8,9 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import escape  # that of xml.sax loads a client of HTTP
 from pathlib import Path
 from xml.parsers import expat
-from xml.sax.saxutils import escape
 
 from steelyard.errors import ModelError
 from steelyard.model.xml import parse_bytes, read_bytes
@@ -255,7 +255,7 @@ def _quote(document: Document, element: Element) -> str:
 
 
 def _quoted(value: str, quote: str) -> str:
-    return quote + escape(value, {quote: "&quot;" if quote == '"' else "&apos;"}) + quote
+    return quote + escape(value, quote=False).replace(quote, "&quot;" if quote == '"' else "&apos;") + quote
 
 
 def _indent(document: Document, element: Element) -> str | None:

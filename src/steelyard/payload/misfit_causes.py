@@ -216,7 +216,7 @@ def _best_turn(x, y):
 def _depends_on_pose(log, theta, offset) -> bool:
     """Whether residuals of poses at rest go with how the sensor is turned, as those of wrong frames, gravity or a hose
     do and noise does not: an F test of a constant and the rotation's entries. So it is assumed of too few poses."""
-    from scipy.stats import f as f_distribution
+    from scipy.special import fdtrc
 
     X = np.column_stack([np.ones(len(log)), log.rotation.reshape(-1, 9)])
     u, s, _ = np.linalg.svd(X, full_matrices=False)
@@ -229,7 +229,7 @@ def _depends_on_pose(log, theta, offset) -> bool:
     inside = float(np.sum((along.T @ residual) ** 2))
     degrees = 6 * rank - 4, 6 * free  # gravity shows four parameters, which are fitted
     ratio = (inside / degrees[0]) / max((float(np.sum(residual**2)) - inside) / degrees[1], 1e-300)
-    return bool(f_distribution.sf(ratio, *degrees) < THRESHOLDS.chance)
+    return bool(fdtrc(*degrees, ratio) < THRESHOLDS.chance)
 
 
 def _adds_up(log, theta, offset, noise) -> bool:

@@ -67,7 +67,8 @@ def _motion(case: Case, source: np.ndarray) -> dict:
 
 def _by_torque(case: Case) -> np.ndarray | None:
     """Assignment of torque channels to joints by what each joint's own rows leave of each channel."""
-    from scipy.optimize import linear_sum_assignment
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
     energy = case.information.energy
     if not energy.all():
@@ -79,6 +80,7 @@ def _by_torque(case: Case) -> np.ndarray | None:
         U, s, _ = np.linalg.svd(rows[:, size > 0] / size[size > 0], full_matrices=False)
         inside = U[:, s > RANK * s[0]].T @ case.target.T
         left[dof] = np.log(np.maximum(1 - np.sum(inside**2, axis=0) / energy, 1e-14))
-    joints, source = linear_sum_assignment(left)
+    weights = left - left.min() + 1.0  # no zeros, which a sparse matrix takes for no match at all
+    joints, source = min_weight_full_bipartite_matching(csr_array(weights))
     won = 0.5 * (np.trace(left) - left[joints, source].sum())
     return source if won > LEAST else None

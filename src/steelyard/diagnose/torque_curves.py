@@ -1,0 +1,73 @@
+"""Torques of logs between their samples: cubic splines, and their derivatives."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.log import Log, segments
+
+SHORTEST = 4  # samples between two gaps; fewer make no curve and stay as they are
+
+
+class Curves:
+    """Torques of logs between their samples, read at every `step`-th stamp or some time after it."""
+
+    def __init__(self, logs: Sequence[Log], step: int):
+        self._pieces = []
+        for log in logs:
+            (tau,) = log.require("tau")
+            chosen = np.arange(0, len(log), step)
+            for part in segments(log.t):
+                stamps = log.t[chosen[(chosen >= part.start) & (chosen < part.stop)]]
+                knots, values = log.t[part], tau[part]
+                if len(knots) < SHORTEST:
+                    knots, values = knots[0] + np.array([0.0, 1.0]), np.tile(values.mean(axis=0), (2, 1))
+                self._pieces.append((knots, _cubics(knots, values), stamps))
+
+    def at(self, delay, *, columns=None, derivative: int = 0) -> np.ndarray:
+        """Torques `delay` (nv,) s after the stamps, or their derivative: (n, nv). Held at the ends of a stretch.
+
+        columns: (nv,) of the logs, in order by default.
+        """
+        delay = np.asarray(delay, dtype=float)
+        columns = np.arange(len(delay)) if columns is None else columns
+        result = [np.empty((len(stamps), len(delay))) for *_, stamps in self._pieces]
+        for values, (knots, cubics, stamps) in zip(result, self._pieces, strict=True):
+            for late in np.unique(delay):
+                where = delay == late
+                t = np.clip(stamps + late, knots[0], knots[-1])
+                values[:, where] = _read(knots, cubics[..., columns[where]], t, derivative)
+        return np.concatenate(result)
+
+
+def _cubics(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """(4, n - 1, k) coefficients, the constant first, of the cubic spline through values y (n, k) at x (n,), in the
+    distance from the last knot. It has no corner in the third derivative next to its ends ("not a knot"); two values
+    are joined by a line.
+
+    The interpolating splines of SciPy are the same and load half of it.
+    """
+    from scipy.linalg import solve_banded
+
+    step = np.diff(x)[:, None]
+    slope = np.diff(y, axis=0) / step
+    if len(x) == 2:
+        rate = np.repeat(slope, 2, axis=0)
+    else:
+        bands, right = np.zeros((3, len(x))), np.empty_like(y)
+        h = step[:, 0]
+        bands[1, 1:-1], bands[0, 2:], bands[2, :-2] = 2 * (h[:-1] + h[1:]), h[:-1], h[1:]
+        right[1:-1] = 3 * (step[1:] * slope[:-1] + step[:-1] * slope[1:])
+        for end, (near, next_, d) in enumerate(((0, 1, x[2] - x[0]), (-1, -2, x[-1] - x[-3]))):
+            bands[1, near], bands[2 * end, next_] = h[next_], d
+            right[near] = ((h[near] + 2 * d) * h[next_] * slope[near] + h[near] ** 2 * slope[next_]) / d
+        rate = solve_banded((1, 1), bands, right)
+    bend = (rate[:-1] + rate[1:] - 2 * slope) / step
+    return np.stack([y[:-1], rate[:-1], (slope - rate[:-1]) / step - bend, bend / step])
+
+
+def _read(x: np.ndarray, cubics: np.ndarray, t: np.ndarray, derivative: int) -> np.ndarray:
+    """(m, k) of a spline or its derivative at t (m,)."""
+    piece = np.clip(np.searchsorted(x, t, side="right") - 1, 0, len(x) - 2)
+    past, powers = (t - x[piece])[:, None], np.polynomial.polynomial.polyder(cubics, derivative)
+    return np.add.reduce([power[piece] * past**k for k, power in enumerate(powers)])
