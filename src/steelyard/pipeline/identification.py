@@ -34,8 +34,7 @@ from steelyard.job import Job
 from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split_blocks
 from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
 from steelyard.pipeline.inspection import Inspection, health
-from steelyard.pipeline.next_motion import narrowing
-from steelyard.pipeline.recording_costs import costs
+from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.tried_corrections import noticeable, tried
 from steelyard.prepare import Prepared, load_word, lock_words, locks_of, prepare, read_logs, settled, spectral_cutoff
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
