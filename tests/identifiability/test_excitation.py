@@ -144,3 +144,36 @@ def test_report_escapes_names():
     assert "<x>" not in analyze_report(robot, format="html")
     assert r"a\<b>\|\_c" in analyze_report(robot, format="markdown")
     assert r"a<b>|\_c" in analyze_report(robot, format="latex")
+
+
+def test_a_report_opens_with_what_there_is_what_shows_and_what_would_show_more():
+    """The gain that is promised is the one that the changed experiment has; other promises fail here."""
+    robot = library.puma560()
+    first, second, third = analyze_report(robot, expressions=False).splitlines()[:3]
+    assert "60 parameters" in first and "6 moving links" in first
+    assert "36 independent values: 19 parameters by themselves, 32 more only in sums" in second
+    assert third.startswith("9 have no effect") and "(of link1)" in third
+    more = identifiability(robot, base="floating").count - identifiability(robot).count
+    assert f"letting the base move freely with its wrench measured would show most: {more} more values" in third
+    assert identifiability(robot, sensors=("joints", "base")).count - 36 <= more
+    third = analyze_report(robot, motion="static").splitlines()[2]
+    assert "moving instead of standing still would show most: 26 more values" in third
+    assert "would show more." in analyze_report(robot, base="floating").splitlines()[2]
+    document = json.loads(analyze_report(robot, format="json"))
+    assert document["opening"][:2] == [first, second]
+
+
+def test_the_command_keeps_expressions_for_who_asks_and_locks_joints(tmp_path):
+    from typer.testing import CliRunner
+
+    from robots import urdf
+    from steelyard.app import app
+
+    def told(*words):
+        done = CliRunner().invoke(app, ["analyze", str(urdf("panda")), *words])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    short, whole = (told("--lock", "panda_finger_joint1=0.02", *more) for more in ([], ["--expressions"]))
+    assert "Base parameters" not in short and whole.startswith(short.rstrip())
+    assert "7 moving links" in short and "9 moving links" in told()

@@ -44,3 +44,25 @@ def test_bodies_without_thickness_are_not_written(robot, tmp_path, flat):
     for name in ("damping", "frictionloss"):
         with pytest.raises(ModelError, match=f"has {name}"):
             sy.save(robot.with_joint_properties(**{name: np.array([-0.1])}), tmp_path / "out.urdf")
+
+
+def test_masses_of_fixed_links_that_had_to_change_are_told(tmp_path):
+    """A gripper that stood still, on a hand that came out lighter than it: which links, and from what to what."""
+    from robots import urdf
+
+    robot = sy.load(urdf("panda"), lock={"panda_finger_joint1": 0.02})
+    light = robot.inertias.copy()
+    light[-1] *= 0.44
+    report = sy.save(robot.with_inertias(light), tmp_path / "light.urdf")
+    (line,) = report.rescaled
+    assert line in report.notes
+    assert "panda_hand 0.73 -> 0.3212 kg" in line and "(1.496 -> 0.658 kg with them)" in line
+    written = {link.name: link.theta[0] for link in sy.load(report.path).links}
+    assert written["panda_hand"] == pytest.approx(0.3212)
+    # with room for the gripper, it stays as it is
+    heavy = robot.inertias.copy()
+    heavy[-1] *= 1.2
+    report = sy.save(robot.with_inertias(heavy), tmp_path / "heavy.urdf")
+    assert report.rescaled == ()
+    written = {link.name: link.theta[0] for link in sy.load(report.path).links}
+    assert (written["panda_hand"], written["panda_link7"]) == pytest.approx((0.73, 1.2 * robot.inertias[-1, 0] - 0.76))

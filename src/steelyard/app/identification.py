@@ -22,6 +22,10 @@ from steelyard.terms import TERMS
 
 SUFFIX = "_identified"
 
+WEIGH = (
+    "Torques did not ask for that: state what is known, such as --mass LINK=KG for a body with all that is fixed to it."
+)
+
 
 def identify(
     model: str | Path | Robot,
@@ -128,7 +132,8 @@ def _write(result: Result, stage: Path, out) -> dict:
     if repeatable(result.job):
         (stage / NAME).write_text(job_text(result.job, Path(out)), "utf-8")
         files.append(NAME)
-    found = summary(result, out=out, files=files, notes=[*saved.notes, *_unwritten(result, saved.path)])
+    notes = [*(note for note in saved.notes if note not in saved.rescaled), *_unwritten(result, saved.path)]
+    found = summary(result, out=out, files=files, notes=notes, written=[f"{line} {WEIGH}" for line in saved.rescaled])
     record = Record(found, curves(result))
     write(record, stage)
     render(drawn(record, stage, result.job.folders), stage)

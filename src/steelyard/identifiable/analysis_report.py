@@ -10,7 +10,9 @@ from html import escape
 import numpy as np
 
 from steelyard.errors import OptionError, choices
+from steelyard.identifiable.opening import opening
 from steelyard.identifiable.practical import Excitation, excitation
+from steelyard.identifiable.status_table import LATEX_SPECIAL, bare
 from steelyard.identifiable.structural import Identifiability, identifiability, regression_basis
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
@@ -32,7 +34,7 @@ def analyze_report(
     width: int | None = None,
     **options,
 ) -> str:
-    """Table, base parameters, explanations of some links and the excitation of a log.
+    """Three sentences, table, base parameters, explanations of some links and the excitation of a log.
 
     Args:
         robot: the robot.
@@ -60,8 +62,10 @@ def analyze_report(
     terms = {"friction": result.setup.friction, "armature": result.setup.armature}
     motors = tuple(coupled_motors(result, coupling)) if coupling else ()
     data = None if log is None else excitation(log, robot, **terms)
+    sentences = opening(result, identifiability)
     if format == "json":
-        return json.dumps(document(result, links=links, motors=motors, data=data), indent=1, ensure_ascii=False)
+        found = {"opening": list(sentences)} | document(result, links=links, motors=motors, data=data)
+        return json.dumps(found, indent=1, ensure_ascii=False)
     sums = [_folded(line, width, sum=True) for line in result.expressions()] if expressions else []
     sections = [("Base parameters", sums)] if expressions else []
     for link in links:
@@ -74,7 +78,19 @@ def analyze_report(
     table = result.table(format).splitlines()
     if format == "text":
         table = [line if ROW.match(line) else _folded(line, width, sum=bool(BODIES.match(line))) for line in table]
-    return "\n\n".join(["\n".join(table), *(_section(title, lines, format) for title, lines in sections)])
+    first = [_paragraph(sentences, width, format), "\n".join(table)]
+    return "\n\n".join([*first, *(_section(title, lines, format) for title, lines in sections)])
+
+
+def _paragraph(sentences: Iterable[str], width: int | None, format: str) -> str:
+    """The opening, a line a sentence."""
+    if format == "html":
+        return f"<p>{'<br>'.join(map(escape, sentences))}</p>"
+    if format == "latex":
+        return "\n".join(sentences).translate(LATEX_SPECIAL)
+    if format == "markdown":
+        return "  \n".join(bare(each) for each in sentences)
+    return "\n".join(_folded(each, width) for each in sentences)
 
 
 def _section(title: str, lines: list[str], format: str) -> str:

@@ -41,7 +41,7 @@ def explain(result: Analysis, link: str, analyse: Again) -> str:
     bodies = result.mechanism.layout.body_names
     if link not in bodies:
         raise OptionError(f"Robot '{result.robot.name}' has no moving link '{link}'. Its links: {choices(bodies)}.")
-    again = partial(_again, analyse, result)
+    again = partial(changed, analyse, result)
     lines = [*_motion(result, link), *_known(result, link)]
     return "\n".join([*lines, *_transfers(result, link, again), *_changes(result, link, again)])
 
@@ -113,15 +113,15 @@ def _own_transfers(link: str, again: Again) -> int | None:
 
 
 def _changes(result: Analysis, link: str, again: Again) -> list[str]:
-    gains = [_gain(result, link, change, tried) for change, tried in _candidates(result, link, again)]
+    gains = [_gain(result, link, change, tried) for change, tried in candidates(result, again, link)]
     gains = sorted((g for g in gains if any(g.size)), key=lambda g: g.size, reverse=True)
     if not gains:
         return ["No other base, mounting, sensor or freed joint would reveal more of it."]
     return ["What would reveal more:", *(f"  {_sentence(gain)}" for gain in gains)]
 
 
-def _candidates(result: Analysis, link: str, again: Again):
-    """(words, result of the changed experiment)."""
+def candidates(result: Analysis, again: Again, link: str | None = None):
+    """(words, result of the changed experiment). link: one for which it can be changed, too."""
     setup, robot = result.setup, result.robot
     sensors = set(setup.sensors)
     if setup.motion == "static":
@@ -145,7 +145,7 @@ def _candidates(result: Analysis, link: str, again: Again):
         if "base" not in sensors:
             yield "a wrench sensor under the robot", again(sensors=(*setup.sensors, "base"))
     wrist = f"wrench:{link}"
-    if wrist not in sensors and link in robot.body_names:
+    if link is not None and wrist not in sensors and link in robot.body_names:
         yield f"a wrench sensor in front of {link}", again(sensors=(*setup.sensors, wrist))
 
 
@@ -154,7 +154,7 @@ def _free_base(result: Analysis) -> bool:
     return result.robot.floating if base is None else isinstance(base, str) and base == "floating"
 
 
-def _again(analyse: Again, result: Analysis, *, robot=None, **changed) -> Analysis:
+def changed(analyse: Again, result: Analysis, *, robot=None, **other) -> Analysis:
     """The same analysis with some options changed."""
     setup = result.setup
     options = {
@@ -167,7 +167,7 @@ def _again(analyse: Again, result: Analysis, *, robot=None, **changed) -> Analys
         "armature": setup.armature,
         "tolerance": setup.tolerance,
     }
-    return analyse(robot or result.robot, **(options | changed))
+    return analyse(robot or result.robot, **(options | other))
 
 
 def _gain(before: Analysis, link: str, change: str, after: Analysis) -> Gain:

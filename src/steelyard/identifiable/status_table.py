@@ -108,16 +108,16 @@ def _text(table: Grid) -> str:
 
 
 def _markdown(table: Grid) -> str:
-    lines = [f"**{_bare(table.title)}**", ""]
+    lines = [f"**{bare(table.title)}**", ""]
     for _, bodies, rows in _parts(table):
-        lines += ["| | " + " | ".join(map(_bare, bodies)) + " |", "|---" * (len(bodies) + 1) + "|"]
+        lines += ["| | " + " | ".join(map(bare, bodies)) + " |", "|---" * (len(bodies) + 1) + "|"]
         lines += [f"| {label} | " + " | ".join(cells) + " |" for label, cells in rows]
         lines.append("")
     lines.append("; ".join(f"{sign} {meaning}" for sign, meaning in table.legend))
-    return "\n".join([*lines, *(["", *map(_bare, table.notes)] if table.notes else [])])
+    return "\n".join([*lines, *(["", *map(bare, table.notes)] if table.notes else [])])
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     for special in "\\|*_<`":
         text = text.replace(special, "\\" + special)
     return text

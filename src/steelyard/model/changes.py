@@ -26,12 +26,14 @@ class Changes:
     """What to write.
 
     links: index of a link -> (10,) its inertial parameters in its own frame. joints: joint name -> property -> value.
-    expected: the robot the edited file has to read back as. notes: what followed or cannot be written.
+    expected: the robot the edited file has to read back as. rescaled: links that could not keep their inertials within
+    the new one of their body, one line a body. notes: these, and what cannot be written.
     """
 
     links: dict[int, np.ndarray]
     joints: dict[str, dict[str, float]]
     expected: Robot
+    rescaled: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -45,19 +47,19 @@ def find_changes(
     joint properties.
     """
     inertials: dict[int, np.ndarray] = {}
-    notes = []
+    rescaled: list[str] = []
     for body in range(robot.nb):
         if not (relative_difference(robot.inertias[body], reference.inertias[body]) <= SAME):
             require_consistent(robot.body_names[body], robot.inertias[body])
-            parts, note = _divide(robot.inertias[body], body, reference, hosts)
+            parts, lines = _divide(robot.inertias[body], body, reference, hosts)
             inertials |= parts
-            notes += note
+            rescaled += lines
     joints, arrays, missing = _joint_changes(robot, reference, format, writable)
     links = tuple(
         replace(link, theta=inertials[i], has_inertial=True) if i in inertials else link
         for i, link in enumerate(reference.links)
     )
-    return Changes(inertials, joints, replace(robot, links=links, **arrays), (*notes, *missing))
+    return Changes(inertials, joints, replace(robot, links=links, **arrays), tuple(rescaled), (*rescaled, *missing))
 
 
 def com_form(theta):
@@ -103,7 +105,7 @@ def require_consistent(name: str, theta):
 
 
 def _divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.ndarray], list[str]]:
-    """Inertials of the links of one body whose inertia became theta, and a note where fixed links had to follow."""
+    """Inertials of the links of one body whose inertia became theta, and a line where fixed links had to follow."""
     links = reference.links
     riders = [i for i, link in enumerate(links) if link.body == body]
     receiver = _receiver(reference, body, riders, hosts)
@@ -111,11 +113,13 @@ def _divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.nda
     changed, notes = {}, []
     if (largest := _largest_share(_total(fixed.values()), theta)) > 1 - MARGIN:
         changed, how = _follow(fixed, reference.inertias[body], theta, largest)
-        fixed = {i: replace(link, theta=changed[i]) for i, link in fixed.items()}
+        masses = [f"{link.name} {link.theta[0]:.4g} -> {changed[i][0]:.4g} kg" for i, link in fixed.items()]
         notes.append(
-            f"Body '{reference.body_names[body]}': the links fixed to '{links[receiver].name}' "
-            f"({choices(link.name for link in fixed.values())}) cannot keep their inertials within its new one; {how}."
+            f"Links fixed to '{links[receiver].name}' cannot keep their inertials within the new one of body "
+            f"'{reference.body_names[body]}' ({reference.inertias[body][0]:.4g} -> {theta[0]:.4g} kg with them): "
+            f"{choices(masses)}; {how}."
         )
+        fixed = {i: replace(link, theta=changed[i]) for i, link in fixed.items()}
     R, p = links[receiver].rotation, links[receiver].position
     changed[receiver] = transform(theta - _total(fixed.values()), R.T, -R.T @ p)
     return changed, notes
@@ -211,7 +215,8 @@ class Draft:
     """files: path and content, the model last, files it includes first. expected: the robot they have to read back as.
 
     changed: one line for each element that differs from the source. notes: what was not or not directly written.
-    suspects: settings of the file that may make it read back differently, for the message if it does.
+    suspects: settings of the file that may make it read back differently, for the message if it does. rescaled: as of
+    `Changes`.
     """
 
     files: tuple[tuple[Path, bytes], ...]
@@ -219,3 +224,4 @@ class Draft:
     changed: tuple[str, ...]
     notes: tuple[str, ...]
     suspects: tuple[str, ...] = ()
+    rescaled: tuple[str, ...] = ()

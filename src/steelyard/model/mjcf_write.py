@@ -150,6 +150,7 @@ def edited_copy(robot: Robot, reference: Robot, target: Path) -> Draft:
         files=written,
         expected=changes.expected,
         changed=(*changed, *lines),
+        rescaled=changes.rescaled,
         notes=(*changes.notes, *(left_behind(reference.source.folders, target) if lines else ())),
         suspects=_influences(files),
     )

@@ -57,6 +57,7 @@ def edited_copy(robot: Robot, reference: Robot, target) -> Draft:
         files=((target, apply(document, edits + moved)),),
         expected=changes.expected,
         changed=(*changed, *renamed),
+        rescaled=changes.rescaled,
         notes=(*changes.notes, *(left_behind(reference.source.folders, target) if renamed else ())),
     )
 

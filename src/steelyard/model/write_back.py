@@ -24,13 +24,15 @@ class SaveReport:
     """What was written.
 
     path: the model file. changed: the elements that differ from the source, one line each. notes: what followed, was
-    converted or has no place in the format. files: every file written, the model last.
+    converted or has no place in the format. files: every file written, the model last. rescaled: of the notes those on
+    links that could not keep their inertials, with their masses before and after.
     """
 
     path: Path
     changed: tuple[str, ...]
     notes: tuple[str, ...]
     files: tuple[Path, ...]
+    rescaled: tuple[str, ...] = ()
 
 
 def save(robot: Robot, path) -> SaveReport:
@@ -72,7 +74,7 @@ def save(robot: Robot, path) -> SaveReport:
                 name.write_bytes(content)
             name.replace(target)
     notes = (*final.notes, *_notes(robot, reference))
-    return SaveReport(path, final.changed, notes, tuple(target for target, _ in final.files))
+    return SaveReport(path, final.changed, notes, tuple(target for target, _ in final.files), final.rescaled)
 
 
 def format_of(robot: Robot, path: Path) -> str:

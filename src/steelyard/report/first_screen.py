@@ -40,17 +40,20 @@ ADVICE = {
 }
 
 
-def numbers(result: Result, found: Mapping) -> dict:
-    """The key `verdict` of the summary. found: its other keys."""
-    judged = verdict(result)
+def numbers(result: Result, found: Mapping, written: Sequence[str] = ()) -> dict:
+    """The key `verdict` of the summary. found: its other keys. written: as of `verdict`."""
+    judged = verdict(result, written)
     return vars(judged) | {"answers": _answers(judged, found)}
 
 
-def verdict(result: Result) -> Verdict:
-    """Verdict on a run. Certificates hold already: a fit that fails its own check is an error, not a result."""
+def verdict(result: Result, written: Sequence[str] = ()) -> Verdict:
+    """Verdict on a run. Certificates hold already: a fit that fails its own check is an error, not a result.
+
+    written: what the written model has that nobody asked for, such as other masses of a gripper that stood still.
+    """
     before, after = result.before.relative_error, result.after.relative_error
     improved = after < (1 - SAME) * before
-    reasons = tuple(_reasons(result, improved))
+    reasons = (*written, *_reasons(result, improved))
     usable = improved and _explains(result) and not _lost(result)
     level = "good" if not reasons else "care" if usable else "keep"
     return Verdict(level, _headline(result, improved), ADVICE[level], reasons)

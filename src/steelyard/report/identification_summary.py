@@ -32,7 +32,9 @@ KIND = "identification"
 CHAPTERS = (TORQUES, UNKNOWN, LINKS, FRICTION, PARAMETERS, RESIDUALS, LOGS, CERTIFICATES)
 
 
-def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = ()) -> dict:
+def summary(
+    result: Result, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = (), written: Sequence[str] = ()
+) -> dict:
     """Summary of a run, free of NaN and infinity (null instead).
 
     Args:
@@ -40,6 +42,7 @@ def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Seque
         out: folder the files were written to.
         files: their names in it.
         notes: of writing them.
+        written: of these, what changed in them that nobody asked for; reasons of the verdict.
 
     Returns:
         Plain values, as the schema of kind `identification` says.
@@ -52,7 +55,7 @@ def summary(result: Result, *, out=None, files: Sequence[str] = (), notes: Seque
     notes = [*result.notes, *result.estimate.notes, *notes]
     return stamped(
         KIND,
-        {"verdict": first_screen.numbers(result, found), **found, "notes": notes},
+        {"verdict": first_screen.numbers(result, found, written), **found, "notes": notes},
         job=result.job.as_json(),
         command=repeat_command(result.job, out),
         out=out,

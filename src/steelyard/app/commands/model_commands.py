@@ -25,6 +25,7 @@ from steelyard.errors import OptionError
     "Say what an experiment can reveal.",
     "steelyard analyze arm.urdf",
     "steelyard analyze quadruped.urdf --floating --explain all",
+    "steelyard analyze panda.urdf --lock panda_finger_joint1=0.02 --expressions",
     "steelyard analyze arm.urdf --motors --friction viscous,coulomb,offset --format markdown",
 )
 def analyze(
@@ -40,6 +41,9 @@ def analyze(
     locked: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that never move, with commas.")] = "",
     friction: Friction = "none",
     armature: Annotated[bool, typer.Option("--armature", help="Count the motors' reflected inertia too.")] = False,
+    expressions: Annotated[
+        bool, typer.Option("--expressions", help="Write out the base parameters: what is known of sums.")
+    ] = False,
     explain: Annotated[
         str, typer.Option(metavar="LINKS", help="Explain links in words: names with commas, or all.")
     ] = "",
@@ -54,7 +58,8 @@ def analyze(
         from steelyard.identifiable import analyze_report
         from steelyard.log import read_log
         from steelyard.model import load, read_side, side_path
-        from steelyard.prepare import with_motion
+        from steelyard.model import locked as lock
+        from steelyard.prepare import lock_words, with_motion
 
         if floating and planar:
             raise OptionError("The base is either --floating or --planar.")
@@ -62,10 +67,12 @@ def analyze(
         robot = load(model, gravity=job.gravity, folders=job.folders)
         side = side_path(model) if job.side is None else Path(job.side)
         robot = read_side(side, robot) if side.exists() or motors else robot
+        robot = lock(robot, lock_words(job.lock, robot))
         text = analyze_report(
             robot,
             format=format,
             width=screen.width if (screen := console()).is_terminal else None,
+            expressions=expressions,
             explain="all" if explain == "all" else words(explain),
             log=None if log is None else with_motion(read_log(log, robot)),
             base="floating" if floating else "planar" if planar else None,
