@@ -132,14 +132,16 @@ def _descend(model: Posterior, free, start, first: float, last: float) -> np.nda
         gap = y[:, bounded] - model.lower[bounded - cut]
         rise = np.einsum("nbij,kij->nbk", inverse, basis).reshape(len(x), cut) @ S[:cut] + (1 / gap) @ S[bounded]
         gradient = x - free[active] - m[:, None] * rise
-        move = -np.linalg.solve(_hessian(S, m, inverse, gap, basis, bounded), gradient[..., None])[..., 0]
-        decrement = np.sqrt(np.maximum(-np.sum(move * gradient, axis=1), 0.0) / m)
+        hessian = _hessian(S, m, inverse, gap, basis, bounded)
+        newton, tangent = np.moveaxis(np.linalg.solve(hessian, np.stack([gradient, rise], axis=-1)), -1, 0)
+        close = np.sum(newton * gradient, axis=1) < CLOSE**2 * m
+        aim = np.where(close, np.maximum(m * SHRINK, last), m)
+        move = (aim - m)[:, None] * tangent - newton  # on along the central path, where it is reached
         change = move @ S.T
         relative = _relative(inverse, _matrices(change[:, :cut], basis), change[:, bounded], gap)
-        length = _length(np.sum(move * (x - free[active]), axis=1), np.sum(move**2, axis=1), m, relative)
+        length = _length(np.sum(move * (x - free[active]), axis=1), np.sum(move**2, axis=1), aim, relative)
         z[active] = x + length[:, None] * move
-        close = decrement < CLOSE
-        mu[active] = np.where(close, np.maximum(m * SHRINK, last), m)
+        mu[active] = aim
         active = active[~(close & (m <= last))]
         if not len(active):
             break

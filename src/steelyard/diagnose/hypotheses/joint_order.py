@@ -6,12 +6,14 @@ files commonly have (alphabetical, from the tool) are tried.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from steelyard.diagnose.case import RANK, Case
 from steelyard.diagnose.hypothesis import Trial, trial
+from steelyard.diagnose.regression import Regression
 
 LEAST = 0.1  # nats a sample, of all joints, by which another order of the torques must be better to first order
 
@@ -24,14 +26,15 @@ def trials(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
     identity = np.arange(case.robot.nv)
     torques = _by_torque(case)
     if torques is not None:
-        yield _trial(case, torques, "tau")
+        yield _trial(case, torques, "tau", case.regression)
     orders = [_exchanged(identity, pair) for pair in combinations(sorted(dofs), 2)]
     names = np.array(case.robot.dof_names)
     orders += [np.argsort(np.argsort(names)), np.argsort(names), identity[::-1]]
     distinct = {tuple(order): order for order in orders if not np.array_equal(order, identity)}
     for order in distinct.values():
+        regression = _moved(case, order)  # costs most, and serves both
         for channel in (None, "q"):
-            yield _trial(case, order, channel)
+            yield _trial(case, order, channel, regression)
 
 
 def _exchanged(identity: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
@@ -40,12 +43,12 @@ def _exchanged(identity: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
     return order
 
 
-def _trial(case: Case, source: np.ndarray, channel: str | None) -> Trial:
-    """source: (nv,) column in which the signal of each joint is."""
+def _trial(case: Case, source: np.ndarray, channel: str | None, regression: Regression) -> Trial:
+    """source: (nv,) column in which the signal of each joint is. regression: with its positions there, if they are."""
     names = case.robot.dof_names
     moved = {None: "positions and torques", "q": "positions", "tau": "torques"}[channel]
-    changes = {} if channel == "tau" else _motion(case, source)
-    changed = case.undone("joint_order", order=case.order if channel == "q" else case.order[source], **changes)
+    changed = case.undone("joint_order", order=case.order if channel == "q" else case.order[source])
+    changed = replace(changed, regression=regression)
     belongs = [names[i] for i in np.argsort(source)]
     others = [f"{names[i]} in that of {names[j]}" for i, j in enumerate(source) if i != j]
     return trial(
@@ -56,13 +59,14 @@ def _trial(case: Case, source: np.ndarray, channel: str | None) -> Trial:
     )
 
 
-def _motion(case: Case, source: np.ndarray) -> dict:
+def _moved(case: Case, source: np.ndarray) -> Regression:
+    """The regression with the positions of joints read from other columns."""
     regression, places = case.regression, case.robot.scalar_positions
     q, nv = regression.q.copy(), case.robot.nv
     q[:, [places[dof] for dof in range(nv)]] = regression.q[:, [places[dof] for dof in source]]
     direction = regression.direction.copy()
     direction[:, :nv] = regression.direction[:, source]
-    return {"q": q, "v": regression.v[:, source], "a": regression.a[:, source], "direction": direction}
+    return replace(regression, q=q, v=regression.v[:, source], a=regression.a[:, source], direction=direction)
 
 
 def _by_torque(case: Case) -> np.ndarray | None:
