@@ -116,6 +116,12 @@ class Corrections:
         scope=LOG,
     )
 
+    def joined(self, other: "Corrections") -> "Corrections":
+        """These and others: words of both, flags of either, of a single word the other's."""
+        pairs = {each.name: (getattr(self, each.name), getattr(other, each.name)) for each in fields(self)}
+        both = {name: a + b if isinstance(a, tuple) else b or a for name, (a, b) in pairs.items()}
+        return Corrections(**both)
+
     @property
     def units(self) -> dict[str, str]:
         """Units by channel, for `read_log`."""

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.fit import Estimate
@@ -124,6 +125,7 @@ def record(
     of the model (damping, frictionloss) acts, smoothed around standstill like the columns of `accumulate`; armature
     too. Raises ModelError when the motion cannot be tracked.
     """
+    require_type(Robot, robot=robot)
     sensors = Sensors() if sensors is None else sensors
     trajectory = trajectory or rich_motion(robot, duration=duration, seed=seed)
     every = round(1.0 / (sensors.rate * STEP))

@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.app.job_file import NAME, job_text, repeatable
 from steelyard.app.redraw import drawn
 from steelyard.app.signature import describe
+from steelyard.arguments import unknown_option
 from steelyard.errors import FitError, choices
 from steelyard.fit import validate
 from steelyard.job import Job
@@ -61,7 +62,7 @@ def identify(
         True
     """
     if unknown := sorted(set(options) - set(options_of(Job))):
-        raise TypeError(f"identify() has no option {choices(unknown)}; there are {choices(options_of(Job))}.")
+        raise TypeError(unknown_option("identify()", unknown, options_of(Job)))
     job = job_of(model, logs, **options)
     robot = model if isinstance(model, Robot) else None
     return carry_out(job, robot=robot, logs=several(logs), out=out, progress=progress).result

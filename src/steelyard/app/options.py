@@ -3,7 +3,7 @@
 import json
 import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import Field, dataclass, is_dataclass, replace
+from dataclasses import Field, dataclass, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -174,12 +174,7 @@ def corrections_of(channels: dict | None, **given) -> Corrections:
     Words of both are joined.
     """
     table = corrections_from((channels or {}).pop("corrections", {}))
-    return replace(table, **{name: _both(getattr(table, name), value) for name, value in given.items()})
-
-
-def _both(stated, given):
-    """What a file and the command line say of one correction: words of both, of a path the command line's."""
-    return stated + tuple(given or ()) if isinstance(stated, tuple) else given or stated
+    return table.joined(corrections_from({name: value for name, value in given.items() if value is not None}))
 
 
 def channels_of(text: str | None) -> dict | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.arguments import require_each, require_type
 from steelyard.calibration.axis_errors import SHIFT, TILT, AxisDirections, axis_directions, axis_sums
 from steelyard.calibration.visibility import AxisVisibility, axis_visibility
 from steelyard.cards import Card
@@ -151,6 +152,8 @@ def calibrate(
         >>> bool(np.degrees(np.abs(found.values)).max() < 0.5)
         True
     """
+    require_type(Robot, robot=robot)
+    require_each(Log, log=log)
     if iterations < 1:
         raise OptionError(f"iterations is a positive number of steps; got {iterations!r}.")
     logs = (log,) if isinstance(log, Log) else tuple(log)

@@ -1,8 +1,10 @@
 """All rules, in the order of their codes, and checks of sketched models by them."""
 
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 
+from steelyard.arguments import require_type
 from steelyard.check import (
     rules_files,
     rules_mass,
@@ -59,6 +61,7 @@ def run(path, *, select=(), ignore=(), meshes: bool = True, folders=()) -> Findi
     package. Raises ModelError for a file that cannot be read at all or is no model (for a
     folder: when no file of it can), OptionError for an unknown code.
     """
+    require_type(str | PathLike, path=path)
     rules = selected(select, ignore)
     whole = Findings((), ())
     models = models_in(path)

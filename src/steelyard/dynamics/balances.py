@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from steelyard.arguments import as_array
 from steelyard.dynamics.kinematics import Motion, motion, samples_last, tree
 from steelyard.dynamics.newton_euler import body_wrench_regressors, dense_rows, projected_blocks, regressor
 from steelyard.dynamics.stacks import cross, times, transpose_times
@@ -89,8 +90,8 @@ def power_regressor(robot: Robot, q, v, a):
     Returns:
         (..., 10 nb) in W per unit of each parameter.
     """
-    xp = array_namespace(q, v, a)
-    return xp.sum(v[..., None] * regressor(robot, q, v, a), axis=-2)
+    Y = regressor(robot, q, v, a)
+    return array_namespace(Y).sum(as_array("v", v)[..., None] * Y, axis=-2)
 
 
 def base_wrench_regressor(robot: Robot, q, v, a):

@@ -6,6 +6,7 @@ faster than the filter lets it, and so must the column: a filtered log carries i
 
 import numpy as np
 
+from steelyard.arguments import as_array
 from steelyard.errors import OptionError
 from steelyard.model import Robot
 from steelyard.namespaces import array_namespace
@@ -46,6 +47,7 @@ def friction_torque(robot, v, *, direction=None, coulomb_width: float = COULOMB_
     Returns:
         (..., nv).
     """
+    v = as_array("v", v)
     xp = array_namespace(v)
     damping, loss = (xp.asarray(x, dtype=v.dtype) for x in (robot.damping, robot.frictionloss))
     return damping * v + loss * effect_column("coulomb", v, v, direction=direction, coulomb_width=coulomb_width)

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.arguments import as_array, require_type
 from steelyard.dynamics.stacks import cross, motion_cross, times, transpose_times
-from steelyard.errors import OptionError
+from steelyard.errors import OptionError, choices
 from steelyard.model import WORLD, Robot, multi_dof_pose, twist_pose_coefficients
 from steelyard.namespaces import array_namespace
 
@@ -118,14 +119,21 @@ def samples_last(robot: Robot, q, v, a):
     Returns:
         xp, batch shape, q (nq, n), v (nv, n), a (nv, n).
     """
+    require_type(Robot, robot=robot)
+    q, v, a = (as_array(name, value) for name, value in (("q", q), ("v", v), ("a", a)))
     xp = array_namespace(q, v, a)
     for name, array, width in (("q", q, robot.nq), ("v", v, robot.nv), ("a", a, robot.nv)):
         if array.ndim == 0 or array.shape[-1] != width:
             raise OptionError(
                 f"{name} has shape {tuple(array.shape)}; robot '{robot.name}' needs (..., {width}), joints ordered "
                 f"{', '.join(robot.joint_names[:12])}{', ...' if len(robot.joint_names) > 12 else ''}."
+                + (" Rows are samples: pass the transpose." if array.ndim == 2 and array.shape[0] == width else "")
             )
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
+    leading = [tuple(x.shape[:-1]) for x in (q, v, a)]
+    try:
+        batch = np.broadcast_shapes(*leading)
+    except ValueError as error:
+        raise OptionError(f"q, v and a need the same samples; found batches of {choices(leading)}.") from error
     count = prod(batch)
     flat = (xp.reshape(xp.broadcast_to(x, (*batch, x.shape[-1])), (count, x.shape[-1])).T for x in (q, v, a))
     return xp, batch, *flat

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from steelyard.arguments import require_type
 from steelyard.errors import OptionError
 from steelyard.excite.collisions import scene_notes, scene_within
 from steelyard.excite.design_goal import Aim, goal_of
@@ -111,6 +112,7 @@ def design(
         >>> made.condition < made.condition_before and all(margin.satisfied for margin in made.margins)
         True
     """
+    require_type(Robot, robot=robot)
     limits, others = Limits() if limits is None else limits, ()
     if profile is not None:
         limits = profile.fill(robot, limits)

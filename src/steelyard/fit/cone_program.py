@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from steelyard.arguments import require_type
 from steelyard.errors import FitError
 from steelyard.fit.cone_solver import PROVEN, Solution, minimum
 from steelyard.fit.constraints import Rows
@@ -85,6 +86,7 @@ def consistent(
         >>> estimate.physical, estimate.certificate.duality_gap < 1e-6
         (True, True)
     """
+    require_type(Information, info=info)
     program = build(
         info,
         prior=prior,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
@@ -118,6 +119,8 @@ def uncertainty(
     """
     from scipy.special import stdtrit
 
+    require_type(Estimate, estimate=estimate)
+    require_type(Sequence, blocks=blocks)
     if not 0 < level < 1:
         raise OptionError(f"level={level}: the probability of an interval lies between 0 and 1.")
     draws = affordable(estimate.layout.size) if draws is None else draws

@@ -1,5 +1,6 @@
 """Weighted least squares on base parameters: unbiased for clean regressors, no physical constraints."""
 
+from steelyard.arguments import require_type
 from steelyard.fit.estimate import Estimate, Status, estimate_of
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.whitening import (
@@ -37,6 +38,7 @@ def least_squares(info: Information, *, noise=None) -> Estimate:
         >>> bool(np.allclose(estimate.base, beta)), estimate.physical
         (True, False)
     """
+    require_type(Information, info=info)
     require_enough_samples(info)
     weighted, noise = weigh_by_noise(info, known_noise(info, noise))
     problem = whiten(weighted)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.arguments import as_array
 from steelyard.errors import FitError, choices
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import cones, from_com_inertia, pseudo
@@ -87,7 +88,7 @@ def consistent_prior(prior, robot: Robot | None, body_count: int) -> tuple[np.nd
         theta = np.concatenate([np.reshape(theta, (-1, 10)), [rotor.theta for rotor in stated]])
     if theta is None:
         raise FitError("A physically consistent fit needs a prior: a Robot, or inertial parameters (nb, 10).")
-    theta = np.asarray(theta, dtype=float)
+    theta = as_array("prior", theta)
     if theta.size != 10 * body_count or not np.isfinite(theta).all():
         raise FitError(f"The prior needs shape ({body_count}, 10) with finite numbers; got {theta.shape}.")
     theta = theta.reshape(body_count, 10)

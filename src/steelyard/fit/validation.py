@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.arguments import as_array, require_type
 from steelyard.cards import Card
 from steelyard.dynamics import (
     choose_independent,
@@ -18,7 +19,7 @@ from steelyard.dynamics import (
 )
 from steelyard.fit.estimate import Estimate
 from steelyard.identifiable import on_tree
-from steelyard.information import direction_of
+from steelyard.information import channels_of, direction_of
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
@@ -95,7 +96,7 @@ def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Vali
         A Validation with predicted and measured torques and their errors.
 
     Raises:
-        LogError: the log lacks v, a or tau.
+        LogError: the log lacks v, a or tau, has values that are not finite, or other joints or another order of them.
 
     Example:
         >>> import numpy as np, steelyard as sy
@@ -106,12 +107,14 @@ def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Vali
         >>> bool(sy.validate(robot, log).relative_error < 1e-9)
         True
     """
+    require_type(Estimate | Robot, model=model)
+    require_type(Log, log=log)
     robot = model.require_robot() if isinstance(model, Estimate) else model
     log.require("q", "v", "a", "tau")
     if robot.loops:
         robot = with_motors(robot)
         log = on_tree(robot, log)
-    q, v, a, tau = log.require("q", "v", "a", "tau")
+    q, v, a, tau = channels_of(robot, log, ("q", "v", "a", "tau"))
     width = model.coulomb_width if isinstance(model, Estimate) else COULOMB_WIDTH
     layout = model.layout if isinstance(model, Estimate) else ParameterLayout(())
     direction = direction_of(log, width, layout)
@@ -141,6 +144,8 @@ def predict(model: Estimate | Robot, q, v, a, *, direction=None, rotors: bool = 
     Returns:
         (n, nv) in N m or N; with closed loops (n, ni) of the independent joints.
     """
+    require_type(Estimate | Robot, model=model)
+    q, v, a = (as_array(name, value) for name, value in (("q", q), ("v", v), ("a", a)))
     tau = _of_tree(model, q, v, a, direction, rotors)
     robot = model.require_robot() if isinstance(model, Estimate) else model
     if not robot.loops:

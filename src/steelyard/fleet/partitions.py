@@ -18,10 +18,10 @@ from steelyard.fleet.evidence import Evidence, Fitness, evidence_of
 from steelyard.fleet.runs import Run
 from steelyard.information import Information, accumulate, accumulate_blocks
 from steelyard.job import Job
-from steelyard.log import length, read_log, split_blocks
+from steelyard.log import length, split_blocks
 from steelyard.model import Robot, fingerprint
 from steelyard.pipeline import side_of, weights_of
-from steelyard.prepare import prepare
+from steelyard.prepare import log_side_path, prepare, read_undone
 from steelyard.report import installed_version
 
 FORMAT = "steelyard run 1.0"
@@ -54,7 +54,7 @@ def partitions(runs: Iterable[Run], job: Job, robot: Robot, *, piece: int = PIEC
             size, stamp = 0, "missing"
         cuts = _cuts(run.log, piece)
         for rows in cuts:
-            identity = [common, _name(run.log), size, stamp, rows]
+            identity = [common, _name(run.log), size, stamp, rows, _beside(run.log)]
             key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
             found.append(Partition(run, rows, key, size // len(cuts)))
     return found
@@ -76,6 +76,12 @@ def _cuts(log: str, piece: int) -> list[tuple[int, int] | None]:
 
 def _name(log: str) -> str:
     return log if storage.is_url(log) else str(Path(log).absolute())
+
+
+def _beside(log: str) -> str | None:
+    """What decides how a log of this machine is read, and lies beside it."""
+    path = None if storage.is_url(log) else log_side_path(log)
+    return path.read_text("utf-8", errors="replace") if path is not None and path.is_file() else None
 
 
 def _common(job: Job, robot: Robot) -> str:
@@ -147,7 +153,7 @@ def partition_sums(job: Job, robot: Robot, partition: Partition) -> Part:
 
 def _usable(job: Job, robot: Robot, partition: Partition):
     """The log of a partition, ready to be summed; findings, samples read."""
-    reading = partial(read_log, channels=job.channels, **job.corrections.reading)
+    reading = partial(read_undone, channels=job.channels, corrections=job.corrections)
     with storage.local_copy(partition.run.log) as path:
         if partition.rows is None:
             log = reading(path, robot)

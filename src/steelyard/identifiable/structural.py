@@ -5,6 +5,7 @@ from functools import cache, lru_cache, partial
 
 import numpy as np
 
+from steelyard.arguments import require_type
 from steelyard.dynamics import closed_loop
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.identifiable.analysis import Analysis, Setup
@@ -89,6 +90,7 @@ def identifiability(
         >>> idn.count, idn.size, idn.base_names[0]
         (36, 60, 'link1.Izz')
     """
+    require_type(Robot, robot=robot)
     _check(robot, motion, motors)
     terms = layout_of(robot, friction=friction, armature=armature).terms
     shown = tuple(term for term in terms if term in friction_terms())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.arguments import require_each, require_type
 from steelyard.dynamics import choose_independent, with_motors
 from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
 from steelyard.identifiable import Basis, on_tree, regression_basis
@@ -262,6 +263,8 @@ def accumulate(
         >>> info.n, len(info.columns)
         (200, 40)
     """
+    require_type(Robot, robot=robot)
+    require_each(Log, log=log)
     _check_names(columns, engine, sums)
     robot = with_motors(robot)
     kinds = kinds_of(robot, rows)

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from array_api_compat import is_jax_array
 
+from steelyard.arguments import require_each, require_type
 from steelyard.dynamics import with_motors
 from steelyard.errors import OptionError
 from steelyard.identifiable import regression_basis
@@ -51,6 +52,8 @@ def accumulate_blocks(
     Raises:
         OptionError: fewer than two blocks, and what `accumulate` raises.
     """
+    require_type(Robot, robot=robot)
+    require_each(Log, log=log)
     if "extra" in options:
         options["extra"] = tuple(options["extra"])  # used for every block
     if count is not None and (not isinstance(count, int | np.integer) or count < 2):

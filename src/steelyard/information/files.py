@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import storage
+from steelyard.arguments import require_type
 from steelyard.errors import FitError, LogError, OptionError
 from steelyard.identifiable import Basis
 from steelyard.information.gram import Squares
@@ -42,6 +43,7 @@ def save_information(info: Information, path) -> Path | str:
         >>> sy.load_information(path).n
         3
     """
+    require_type(Information, info=info)
     about, arrays = packed(info)
     storage.write_bytes(path, npz_bytes({"format": FORMAT} | about, arrays))
     return str(path) if storage.is_url(path) else Path(path)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.arguments import require_type
 from steelyard.errors import FitError, LogError, OptionError
 from steelyard.information.engines import CHUNK
 from steelyard.information.gram import Squares
@@ -149,6 +150,8 @@ def reversal_weights(
     Raises:
         OptionError: a weight outside [0, 1].
     """
+    require_type(Robot, robot=robot)
+    require_type(Log, log=log)
     if not 0 <= weight <= 1:
         raise OptionError(f"The weight of samples near standstill lies between 0 and 1; got {weight!r}.")
     v = np.asarray(log.require("v")[0], dtype=float)

@@ -6,10 +6,12 @@ and the equation still holds after it ("parallel filtering"; Gautier 1997).
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steelyard.arguments import require_type
 from steelyard.errors import LogError, OptionError
 from steelyard.log import checks
 from steelyard.log.automatic_cutoff import cutoff_for, torque_cutoff_for
@@ -82,6 +84,8 @@ def differentiate(
     (nq != nv) the log must have v, and q stays as measured. Raises LogError for data that cannot be filtered (see
     `checks`), a cutoff of half the sampling rate or more, or when no stretch is long enough.
     """
+    require_type(Log, log=log)
+    require_type(Real | None, cutoff=cutoff, torque_cutoff=torque_cutoff)
     _require_filterable(log)
     order = order_of(smoother, order)
     torque_cutoff = torque_cutoff_for(log, cutoff, torque_cutoff)

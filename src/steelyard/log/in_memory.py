@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.arguments import found
 from steelyard.errors import LogError
 from steelyard.log.arrays import build
 from steelyard.log.raw_channels import Raw, Request
@@ -38,11 +39,16 @@ def read(source: Any, request: Request) -> Raw:
 
     Raises LogError.
     """
-    if not is_frame(source):
+    if isinstance(source, Mapping):
         source = {str(key): value for key, value in source.items() if value is not None}
         if any(np.ndim(value) == 2 for value in source.values()):
             return build(_Named(source), request)
-    headings = getattr(source, "column_names", None) or (source.columns if is_frame(source) else source)
+    elif not is_frame(source):
+        raise LogError(
+            f"A log is a path, a Log, a data frame, or arrays by name such as {{'t': t, 'q': q, 'tau': tau}}; found "
+            f"{found(source)}."
+        )
+    headings = getattr(source, "column_names", None) or getattr(source, "columns", source)
     names = [str(name) for name in headings]
     plan = layout(names, request)
     return plan.build([_column(source, names[index]) for index in plan.indices])

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import LogError, UnrecordedJoints, choices
+from steelyard.arguments import found
+from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.log import csv, hdf5, in_memory, lerobot, mat, npz, parquet
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
@@ -61,6 +62,8 @@ def read_log(
     Raises:
         LogError: the file cannot be read or does not hold what is needed.
     """
+    if robot is not None and not hasattr(robot, "joint_names"):
+        raise OptionError(f"robot is a Robot; found {found(robot)}. steelyard.load(path) makes one.")
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
     request = Request(channels or {}, units or {}, known, rows)
     if not isinstance(path, str | Path):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from steelyard.arguments import require_type
 from steelyard.errors import LogError, OptionError
 from steelyard.log.log import Log, independence_of
 
@@ -29,6 +30,7 @@ def split_blocks(log: Log, validation: float = 0.3, *, blocks: int = 1, gap: flo
         OptionError: a fraction outside (0, 1).
         LogError: a part would be empty.
     """
+    require_type(Log, log=log)
     if not 0 < validation < 1:
         raise OptionError(f"validation={validation}: the held-out fraction lies between 0 and 1")
     held, between = np.zeros((2, len(log)), dtype=bool)

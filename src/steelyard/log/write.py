@@ -9,6 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from steelyard import storage
+from steelyard.arguments import require_type
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI, WRENCH_WORD
 from steelyard.log.csv_header import parse_header
@@ -30,6 +31,7 @@ def write_csv(log: Log, path: str | Path, comment: str = "") -> Path:
     Returns:
         The path.
     """
+    require_type(Log, log=log)
     if log.wrenches:
         raise LogError(f"log {log.name!r} has wrenches of {choices(log.wrenches)}; write an .npz file, which has room")
     present = [key for key in SI if getattr(log, key) is not None]
@@ -60,6 +62,7 @@ def write_npz(log: Log, path: str | Path) -> Path:
     Raises:
         LogError: the file cannot be written.
     """
+    require_type(Log, log=log)
     arrays = {key: value for key in SI if (value := getattr(log, key)) is not None}
     arrays |= {WRENCH_WORD + link: wrench for link, wrench in log.wrenches.items()}
     for key in ("joint_names", "notes"):

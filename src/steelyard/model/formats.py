@@ -7,13 +7,15 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from glob import has_magic
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard import storage
-from steelyard.errors import ModelError
+from steelyard.arguments import require_type
+from steelyard.errors import ModelError, choices
 from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, urdf, urdf_geometry, urdf_write
 from steelyard.model.changes import Draft
 from steelyard.model.locking import locked
@@ -115,7 +117,13 @@ def load(
     Raises:
         ModelError: names the file, the element, what was found and what to do.
     """
+    require_type(str | PathLike, path=path)
     path = Path(path)
+    if path.is_dir():
+        inside = sorted(each.name for each in path.iterdir() if each.suffix.lower() in BY_SUFFIX)
+        raise ModelError(
+            f"{path} is a folder; give a model file" + (f", such as {choices(inside)}." if inside else ".")
+        )
     suffix = path.suffix.lower()
     if suffix not in BY_SUFFIX:
         readable = " and ".join(each.files for each in FORMATS)

@@ -7,11 +7,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
 from steelyard import storage
+from steelyard.arguments import require_type
 from steelyard.errors import ModelError, choices
 from steelyard.model.changes import Draft
 from steelyard.model.compare import structure_difference, value_difference
@@ -53,6 +55,8 @@ def save(robot: Robot, path) -> SaveReport:
         ModelError: with nothing written, for a physically inconsistent body, an input file as target, a source file
             that no longer describes the robot, and a result that does not read back as the robot.
     """
+    require_type(Robot, robot=robot)
+    require_type(str | PathLike, path=path)
     path = Path(path).absolute()
     format = format_of(robot, path)
     reference, floating = _reference(robot, format)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.arguments import require_type
 from steelyard.errors import InertiaError, LogError, OptionError
 from steelyard.inertia import is_consistent
 from steelyard.payload.gravity_strength import strength_of
@@ -76,6 +77,7 @@ def identify(
         >>> bool(np.isclose(found.mass, test_object("hammer").theta[0])), found.method, found.status.name
         (True, 'geo', 'OK')
     """
+    require_type(WrenchLog, log=log)
     settings = Settings(points, c1, weight, seed)
     wanted = method_named(method)
     _require_options(wanted, shape, noise, points)

@@ -9,7 +9,7 @@ from steelyard.cards import Card
 from steelyard.dynamics import friction_torque, inverse_dynamics, regressor
 from steelyard.errors import OptionError
 from steelyard.inertia import parameters
-from steelyard.log import Log, filters, read_log
+from steelyard.log import Log, filters
 from steelyard.model import Robot, load
 from steelyard.payload.arm_sensor import frame_of
 from steelyard.payload.from_torques import identify_from_torques
@@ -20,6 +20,7 @@ from steelyard.payload.tool_calibration import calibrate
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_reader import read_wrench_log
 from steelyard.payload.wrench_sums import wrench_regressor
+from steelyard.prepare import read_undone
 from steelyard.spatial import rotation_from_rpy
 
 CHANNELS = ("fx", "fy", "fz", "nx", "ny", "nz")
@@ -148,11 +149,11 @@ def _from_torques(request: Request) -> Outcome:
     if request.method != "auto":
         raise OptionError("--torques chooses its method by the shape alone; leave --method out")
     arm = load(request.arm, gravity=request.gravity, folders=request.folder)
-    log = read_log(request.log, arm)
+    log = read_undone(request.log, arm)
     filtered = filters.differentiate(log, cutoff=request.cutoff)
     empty = None
     if request.hand is not None:
-        empty = filters.differentiate(read_log(request.hand, arm), cutoff=request.cutoff)
+        empty = filters.differentiate(read_undone(request.hand, arm), cutoff=request.cutoff)
     found = identify_from_torques(
         arm,
         filtered,

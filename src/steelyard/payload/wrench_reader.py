@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.log import WORDS, Head, decoded, factor, members, numbers, read_log, split_unit
+from steelyard.log import WORDS, Head, decoded, factor, members, numbers, split_unit
 from steelyard.model import Robot
 from steelyard.payload.arm_sensor import carried_log
 from steelyard.payload.motion_consistency import streamed
 from steelyard.payload.motion_signals import filter_motion
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
+from steelyard.prepare import read_undone
 
 # Our name first, then what others write. Three-vectors and columns are joined in the order given.
 ARRAYS = {
@@ -155,7 +156,7 @@ def _table(path, robot) -> dict[str, np.ndarray]:
     if robot is None or "wrench" not in found:
         return found
     try:
-        log = read_log(path, robot)
+        log = read_undone(path, robot)
     except LogError:
         if "quaternion" in found:  # poses will do
             return found

@@ -12,6 +12,7 @@ from steelyard.pipeline.identification import (
     weights_of,
 )
 from steelyard.pipeline.inspection import Inspection, inspect
+from steelyard.pipeline.log_repair import fix_log
 from steelyard.pipeline.python_job import job_of, several
 from steelyard.pipeline.tried_corrections import VISIBLE
 
@@ -21,6 +22,7 @@ __all__ = [
     "Job",
     "Progress",
     "Result",
+    "fix_log",
     "inspect",
     "job_of",
     "knowledge_of",

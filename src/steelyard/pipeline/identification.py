@@ -34,7 +34,7 @@ from steelyard.job import Job
 from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split_blocks
 from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
 from steelyard.pipeline.inspection import Inspection, health
-from steelyard.pipeline.recording_costs import costs
+from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.tried_corrections import noticeable, tried
 from steelyard.prepare import Prepared, load_word, lock_words, locks_of, prepare, read_logs, settled, spectral_cutoff
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
@@ -85,7 +85,8 @@ Progress = Callable[[str, float], None]
 class Result(Card):
     """Outcome of a run: Estimate and Uncertainty, torque errors on the held-out samples before and after, notices.
 
-    findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded.
+    findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded. narrowing: (r,)
+    standard deviations of the base parameters after another motion as long, over those now; None where not known.
     """
 
     job: Job
@@ -102,6 +103,7 @@ class Result(Card):
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
     health: tuple[Inspection, ...]
+    narrowing: np.ndarray | None = None
 
     def _title(self) -> str:
         return f"Identification of '{self.prior.name}' from {len(self.log_names)} log(s)"
@@ -201,6 +203,7 @@ def run(
         generalization=reach,
         findings=(*findings, *lost, *worth),
         notes=(*notes, *intervals.explain(), *diagnosis.hints, *unworthy),
+        narrowing=narrowing(robot, intervals, sum(log.effective_samples for log in train), job.columns),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
     )

@@ -1,10 +1,12 @@
 """A `Job` from what Python gives: paths, names alone instead of lists, and tables instead of words."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import OptionError, choices
+from steelyard.arguments import require_type, unknown_option
+from steelyard.errors import OptionError
 from steelyard.fit import fixed_words, mass_words, tied_words
 from steelyard.job import Corrections, Job, corrections_from, in_memory, is_in_memory
 from steelyard.job_options import options_of
@@ -24,9 +26,12 @@ def job_of(model, logs=(), **options) -> Job:
     Raises:
         OptionError: for an option that a Job does not have, or corrections that cannot be read.
     """
+    if isinstance(model, Log):
+        raise OptionError("The first argument is a Log: the model comes first, then the logs.")
+    require_type(Robot | str | PathLike, model=model)
     known = options_of(Job)
     if unknown := sorted(set(options) - set(known)):
-        raise OptionError(f"A job has no option {choices(unknown)}; there are {choices(known)}.")
+        raise OptionError(unknown_option("A job", unknown, known))
     told: dict[str, Any] = {
         name: _READ[name](value) if name in _READ else _plain(name, value) for name, value in options.items()
     }

@@ -1,4 +1,4 @@
-"""What slow logging and clipped torques cost, and how to record again: no option gives back what a log never held."""
+"""What logs lack, which no option gives back, and what recording again would bring."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,14 +18,20 @@ from steelyard.diagnose import (
     thinned,
     thinning,
 )
-from steelyard.fit import Estimate
+from steelyard.errors import OptionError
+from steelyard.fit import Estimate, Uncertainty
+from steelyard.information import accumulate
 from steelyard.log import USUAL, Log, clipped_sides, masked, saturated
+from steelyard.model import Robot
 from steelyard.prepare import Prepared
+from steelyard.simulate import rich_motion
 
 CODE = "record_longer"
 LITTLE = 1.05  # ratio of errors below which nothing is said
 SPEEDS = np.arange(0.95, 0.09, -0.05)  # tried, over that of the log, the slowest last
 OVER = 1e-3  # share of a joint's torques beyond its limit that counts as none
+NEXT_DURATION, NEXT_RATE = 10.0, 100.0  # s, Hz of the motion that stands for all that could be recorded next
+NEXT_SEED = 1
 STEADY = 1e-6  # of the torque: clipped torques that differ by more had something added, and tell no limit
 
 
@@ -138,3 +144,29 @@ def _limits(raw: Log) -> tuple[NDArray, NDArray] | None:
                 return None
             limits[-1][j] = clipped[0]
     return limits[0], limits[1]
+
+
+def narrowing(robot: Robot, found: Uncertainty, samples: float, columns) -> np.ndarray | None:
+    """(r,) standard deviations of the base parameters after another motion, over those now.
+
+    The motion is a random one that uses position and velocity limits of all joints; it is as noisy as the logs.
+
+    robot: as fitted. found: how sure the fit is. samples: independent ones of the motion. columns: options of
+    `accumulate` of the fit. None for robots whose joints cannot all be moved so: free bases, balls, loops.
+    """
+    if robot.loops:
+        return None
+    try:
+        motion = rich_motion(robot, duration=NEXT_DURATION, seed=NEXT_SEED)
+    except OptionError:
+        return None
+    t = np.arange(round(NEXT_DURATION * NEXT_RATE)) / NEXT_RATE
+    q, v, a = motion.evaluate(t)
+    still = np.zeros((len(t), robot.nv))
+    info = accumulate(robot, Log(t=t, q=q, v=v, a=a, tau=still, joint_names=robot.dof_names), **columns).base
+    if len(info.counts) != len(found.noise) or info.n == 0:
+        return None
+    gained = info.weighted(1 / np.maximum(found.noise * found.inflation, 1e-300) ** 2).G * samples / info.n
+    after = np.linalg.solve(np.eye(len(gained)) + found.covariance @ gained, found.covariance)
+    now = found.base.deviation
+    return np.sqrt(np.maximum(np.diag(after), 0.0)) / np.where(now > 0, now, np.inf)

@@ -2,6 +2,7 @@
 
 from steelyard.job import NOTHING, Corrections, corrections_from
 from steelyard.prepare.clipped import Clipped, unclipped
+from steelyard.prepare.log_side import LogSide, log_side, log_side_path, read_undone, write_log_side
 from steelyard.prepare.mistakes_by_fit import load_word, settled
 from steelyard.prepare.prepared import (
     Prepared,
@@ -17,6 +18,7 @@ __all__ = [
     "NOTHING",
     "Clipped",
     "Corrections",
+    "LogSide",
     "Prepared",
     "corrected",
     "corrections_from",
@@ -24,10 +26,14 @@ __all__ = [
     "load_word",
     "lock_words",
     "locks_of",
+    "log_side",
+    "log_side_path",
     "prepare",
     "read_logs",
+    "read_undone",
     "settled",
     "spectral_cutoff",
     "unclipped",
     "with_motion",
+    "write_log_side",
 ]

@@ -10,8 +10,9 @@ import numpy as np
 
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.job import NOTHING, Corrections
-from steelyard.log import Log, read_log
+from steelyard.log import Log
 from steelyard.model import Robot, locked, resting_position
+from steelyard.prepare.log_side import read_recorded, undone
 
 POSE, TWIST = 7, 6  # columns of a free base in q and in v
 STANDS = 5e-3  # m, or part of a quaternion, within which a base that something holds stays: noise of a pose estimate
@@ -36,12 +37,13 @@ def read_logs(
         progress: called with a stage and the share of files read.
 
     Returns:
-        The robot, with joints locked that no log has recorded or whose free base stands, and its logs as they are.
+        The robot, with joints locked that no log has recorded or whose free base stands, and its logs as they are, but
+        for what their side files undo.
 
     Raises:
         LogError: as `read_log`, and for a joint between others that was not recorded.
     """
-    sources, logs = list(sources), []
+    sources, logs, beside = list(sources), [], {}
     while len(logs) < len(sources):
         source = sources[len(logs)]
         if progress:
@@ -51,15 +53,15 @@ def read_logs(
             if isinstance(source, Log):
                 log = in_order(source, robot)
             else:
-                log = read_log(source, robot, channels=channels, **corrections.reading)
+                log, beside[len(logs)] = read_recorded(source, robot, channels=channels, corrections=corrections)
         except UnrecordedJoints as error:
             robot, logs = without_unrecorded(robot, error), []  # logs that were read have other columns
             continue
         logs.append(log)
     if logs and all(base_stands(robot, log) for log in logs):
         held = _with_held_base(robot, logs[0])
-        return held, [_without_base(held, log) for log in logs]
-    return robot, logs
+        robot, logs = held, [_without_base(held, log) for log in logs]
+    return robot, [undone(robot, log, beside[k]) if k in beside else log for k, log in enumerate(logs)]
 
 
 def in_order(log: Log, robot: Robot) -> Log:

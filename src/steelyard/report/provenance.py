@@ -10,6 +10,7 @@ from typing import Any
 
 from steelyard.job import is_in_memory
 from steelyard.pipeline import Job, side_of
+from steelyard.prepare import log_side_path
 from steelyard.report.document import Part, Section, Sheet, sheet
 from steelyard.report.numbers import size
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
@@ -49,7 +50,9 @@ def provenance(inputs: Iterable[tuple[str, str | Path]]) -> dict:
 def inputs_of(job: Job) -> list[tuple[str, str | Path]]:
     """Role and path of the files that an identification reads; what was given in memory is not among them."""
     beside = (("side file", side_of(job)), ("gravity model", job.corrections.gravity_model))
-    named = (("model", job.model), *beside, *(("log", path) for path in job.logs))
+    found = [log_side_path(path) for path in job.logs if not is_in_memory(path)]
+    corrections = (("corrections of a log", path) for path in found if path.is_file())
+    named = (("model", job.model), *beside, *(("log", path) for path in job.logs), *corrections)
     return [(role, path) for role, path in named if path is not None and not is_in_memory(str(path))]
 
 

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from steelyard.inertia import NAMES
 from steelyard.job import Job
@@ -11,14 +12,25 @@ from steelyard.report.document import Chapter, Part
 from steelyard.report.numbers import plural
 
 SHOWN = 6  # links or names in a command or a sentence
+HALF = 0.5  # of an interval that a motion must leave at most to be recommended for it
 
 
 def _numbers(result: Result, found: dict) -> dict:
-    return {"unknown": unknowns(result.job, found["bodies"], found["parameters"], found["base_parameters"])}
+    shares = result.narrowing
+    narrowed = None if shares is None else dict(zip(result.uncertainty.base.names, shares.tolist(), strict=True))
+    return {"unknown": unknowns(result.job, found["bodies"], found["parameters"], found["base_parameters"], narrowed)}
 
 
-def unknowns(job: Job, bodies: Sequence[Mapping], parameters: Sequence[Mapping], base: Sequence[Mapping]) -> list[dict]:
+def unknowns(
+    job: Job,
+    bodies: Sequence[Mapping],
+    parameters: Sequence[Mapping],
+    base: Sequence[Mapping],
+    narrowed: Mapping[str, float] | None = None,
+) -> list[dict]:
     """Entries with kind, names, why, remedy and command, as far as there are any; all lists as in the summary.
+
+    narrowed: interval of each combination after another motion over that now, as far as it could be foretold.
 
     weak: combinations that some motion shows but this one hardly. combined: parameters that show only in sums with
     others. unseen: parameters without effect on any torque of this robot.
@@ -28,7 +40,7 @@ def unknowns(job: Job, bodies: Sequence[Mapping], parameters: Sequence[Mapping],
     given = {each["name"] for each in parameters if each["label"] == "given"}
     combined = [name for name, mark in known.items() if mark == "combination" and name not in given]
     unseen = [name for name, mark in known.items() if mark == "model" and name not in given]
-    kinds = ((_weak, weak), (_combined, combined), (_unseen, unseen))
+    kinds = ((partial(_weak, narrowed=narrowed), weak), (_combined, combined), (_unseen, unseen))
     return [entry(job, names) for entry, names in kinds if names]
 
 
@@ -36,8 +48,30 @@ def _marks(body: Mapping):
     return [(f"{body['name']}.{name}", mark) for name, mark in zip(NAMES, body["knowledge"], strict=True)]
 
 
-def _weak(job: Job, names: list[str]) -> dict:
-    focus = list(dict.fromkeys(name.rpartition(".")[0] if _of_body(name) else name for name in names))
+def _weak(job: Job, names: list[str], narrowed: Mapping[str, float] | None) -> dict:
+    shown = [name for name in names if narrowed is None or narrowed.get(name, 0.0) < HALF]
+    others = [name for name in names if name not in shown]
+    why = (
+        f"{plural(len(names), 'combination')} hardly showed in the recorded motion, so the nominal model has a large "
+        "say in the value. Their intervals are wide."
+    )
+    links = _links([name for name in others if _of_body(name)])[:1]
+    keep = "keep what you trust (--fix)" + "".join(
+        f" or weigh a link (--mass {shlex.quote(link)}=KG)" for link in links
+    )
+    if not shown:
+        remedy = f"No motion of this robot is expected to halve them: {keep}. What another sensor would show:"
+        return {"kind": "weak", "names": names, "why": why, "remedy": remedy, "command": _analyze(job, names)}
+    remedy = "Record a motion made for them, and identify from both logs."
+    if narrowed is not None:
+        widest = max(narrowed.get(name, 0.0) for name in shown)
+        which = "them" if not others else f"{len(shown)} of them"
+        remedy += (
+            f" Motion as long as the logs, in all of the limits, is expected to leave {widest:.0%} of {which} or less."
+        )
+    if others:
+        remedy += f" Of {', '.join(others[:SHOWN])} no motion is expected to halve the interval: {keep}."
+    focus = list(dict.fromkeys(name.rpartition(".")[0] if _of_body(name) else name for name in shown))
     focus = focus[:SHOWN]
     armature = ["--armature"] if any(name.endswith(".armature") for name in focus) else []
     options = [
@@ -51,9 +85,8 @@ def _weak(job: Job, names: list[str]) -> dict:
     return {
         "kind": "weak",
         "names": names,
-        "why": f"{plural(len(names), 'combination')} hardly showed in the recorded motion, so the nominal model has a "
-        "large say in the value. Their intervals are wide.",
-        "remedy": "Record a motion made for them, and identify from both logs.",
+        "why": why,
+        "remedy": remedy,
         "command": shlex.join(["steelyard", "excite", job.model, "--after", job.logs[0], *options]),
     }
 

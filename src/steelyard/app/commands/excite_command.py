@@ -171,7 +171,7 @@ def excite(
     """Design a motion that shows a robot's parameters within its limits."""
     with refusals(), progress_bar(silent=quiet) as progress:
         from steelyard.excite import design_files, prepared_for_design
-        from steelyard.log import read_log
+        from steelyard.prepare import read_undone
         from steelyard.viewer import motion_of, require_outputs, written
 
         def show(made):
@@ -182,7 +182,7 @@ def excite(
         job = options.job()
 
         def read(path, robot):
-            log = read_log(path, robot, channels=job.channels, **job.corrections.reading)
+            log = read_undone(path, robot, channels=job.channels, corrections=job.corrections)
             return prepared_for_design(log, robot, job.corrections)
 
         require_outputs(preview, movie)

@@ -56,10 +56,9 @@ def analyze(
     """Say which inertial parameters an experiment can reveal, from the kinematics alone."""
     with refusals():
         from steelyard.identifiable import analyze_report
-        from steelyard.log import read_log
         from steelyard.model import load, read_side, side_path
         from steelyard.model import locked as lock
-        from steelyard.prepare import lock_words, with_motion
+        from steelyard.prepare import lock_words, read_undone, with_motion
 
         if floating and planar:
             raise OptionError("The base is either --floating or --planar.")
@@ -74,7 +73,7 @@ def analyze(
             width=screen.width if (screen := console()).is_terminal else None,
             expressions=expressions,
             explain="all" if explain == "all" else words(explain),
-            log=None if log is None else with_motion(read_log(log, robot)),
+            log=None if log is None else with_motion(read_undone(log, robot)),
             base="floating" if floating else "planar" if planar else None,
             motion="static" if static else "dynamic",
             sensors=sensors if sensors in ("joints", "base") else words(sensors),

@@ -1,5 +1,6 @@
 """Subcommands about logs and results: inspect, validate, report."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,16 +9,19 @@ import typer
 from steelyard.app.endings import refusals
 from steelyard.app.options import InspectOptions, Json, Quiet, ValidateOptions
 from steelyard.app.terminal import finish, subcommand
+from steelyard.errors import OptionError
+from steelyard.job import NOTHING
 
 
 @subcommand(
     "Say how good a log is.",
     "steelyard inspect run.mcap",
     "steelyard inspect run.csv --model arm.urdf --html health.html",
+    "steelyard inspect run.csv --model arm.urdf --fix",
     "steelyard inspect run.parquet --model arm.urdf --json",
     r"""steelyard inspect run.h5 --channels '{"q": "arm/angles"}'""",
     status="0 healthy; 1 findings; 2 refused.",
-    common="--model --html --lock --channels --unit --order --scale --delay --json",
+    common="--model --fix --html --lock --channels --unit --order --scale --delay --json",
 )
 def inspect(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A log in any format, or the folder of a ROS 2 bag.")],
@@ -25,6 +29,10 @@ def inspect(
         Path | None, typer.Option(metavar="MODEL", help="Compare with a robot model: delays, wrong signs, units, ...")
     ] = None,
     *,
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Write what undoes mistakes that --model shows into LOG.steelyard.toml."),
+    ] = False,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page of its own too, with figures.")
     ] = None,
@@ -33,18 +41,25 @@ def inspect(
 ):
     """Say what a log holds, how good it is, and what to do about what is wrong with it."""
     with refusals():
-        from steelyard.log import read_log
         from steelyard.model import load, locked
         from steelyard.pipeline import inspect as look
-        from steelyard.prepare import corrected, lock_words, read_logs
+        from steelyard.prepare import corrected, lock_words, read_logs, read_undone
 
         job = options.job()
+        if fix and model is None:
+            raise OptionError("--fix undoes what a comparison with the robot shows: give --model MODEL.")
         if model is None:
             robot = None
-            read = read_log(log, channels=job.channels, **job.corrections.reading)
+            read = read_undone(log, channels=job.channels, corrections=job.corrections)
         else:
             robot = load(model, gravity=job.gravity, folders=job.folders)
             robot = locked(robot, lock_words(job.lock, robot))
+            if fix:
+                from steelyard.pipeline import fix_log
+
+                robot, lines = fix_log(log, robot, channels=job.channels, given=job.corrections)
+                typer.echo("\n".join(f"steelyard: {line}" for line in lines), err=True)
+                job = replace(job, corrections=NOTHING)  # they are in the side file now
             robot, (read,) = read_logs([log], robot, channels=job.channels, corrections=job.corrections)
         read = corrected(robot, read, job.corrections)
         found = look(read, robot)
