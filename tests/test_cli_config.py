@@ -115,3 +115,24 @@ def test_jobs_of_memory_have_no_file(tmp_path):
     sy.identify(robot, log, out=tmp_path / "out")
     assert not (tmp_path / "out" / NAME).exists()
     assert np.isfinite(json.loads((tmp_path / "out" / "summary.json").read_text())["job"]["weight"])
+
+
+def test_the_folder_of_a_result_is_a_model(case, tmp_path):
+    """In every command that takes a model."""
+    stored = next((case / "first").glob("*_identified.urdf"))
+    for words in (("analyze", "--json"), ("convert", tmp_path / "arm.xml", "--json"), ("check", "--json")):
+        of_folder, of_file = (run(words[0], model, *words[1:]).stdout for model in (case / "first", stored))
+        assert of_folder == of_file, words
+    looked = run("inspect", case / "run.csv", "--model", case / "first", "--json")
+    assert json.loads(looked.stdout)["verdict"]["level"] == ("good" if looked.exit_code == 0 else "care")
+    (tmp_path / "summary.json").write_text("[]")
+    refused = run("analyze", tmp_path)
+    assert refused.exit_code == 2 and "is no result with a model in it" in refused.stderr
+
+
+def test_a_pattern_of_tables_names_logs(case, tmp_path):
+    (tmp_path / "logs").mkdir()
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / "logs" / name).write_bytes((case / "run.csv").read_bytes())
+    done = run("identify", case / "arm.urdf", "--logs", tmp_path / "logs" / "*.csv", "--unit", "q=rad", "--json")
+    assert done.exit_code != 2 and json.loads(done.stdout)["runs"] == 2

@@ -15,7 +15,33 @@ from steelyard.errors import OptionError
 from steelyard.job import FRICTION, Corrections, Job, corrections_from
 from steelyard.job_options import NONE, Option, flag, options_of
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Robot model: .urdf or MJCF .xml.")]
+
+def model_in(path: Path | None) -> Path | None:
+    """A model file as it is; of the folder of a result, the model that was written there."""
+    from steelyard.app.endings import refusals
+
+    if path is None or not (path / SUMMARY).is_file():
+        return path
+    with refusals():
+        return path / _written_model(path)
+
+
+def _written_model(folder: Path) -> str:
+    """Name of the model of a result. Raises OptionError where there is none."""
+    from steelyard.model import MODEL_SUFFIXES
+
+    try:
+        files = json.loads((folder / SUMMARY).read_text("utf-8")).get("files", [])
+        return next(name for name in files if str(name).endswith(MODEL_SUFFIXES))
+    except (OSError, ValueError, AttributeError, TypeError, StopIteration) as error:
+        raise OptionError(f"{folder} is no result with a model in it; give the model file itself.") from error
+
+
+SUMMARY = "summary.json"
+Model = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", callback=model_in, help="Robot model (.urdf, MJCF .xml) or a result."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 on anything to look at first.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]

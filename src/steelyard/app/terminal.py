@@ -16,6 +16,7 @@ from steelyard.app.options import grouped
 if TYPE_CHECKING:
     from rich.console import Console
 
+SCHEMA_VERSION = 1  # of the JSON of subcommands that write no summary
 FEW = 3  # examples that a short help shows
 NARROW = 76  # characters of an example, which help indents by two
 
@@ -61,6 +62,9 @@ def _broken(command: str) -> Iterator[str]:
 @contextmanager
 def progress_bar(*, silent: bool):
     """A progress callback: a bar on a terminal, nothing elsewhere."""
+    if not silent and sys.stderr.isatty():  # at once: loading what draws the bar takes a while
+        sys.stderr.write("starting ...\r")
+        sys.stderr.flush()
     from rich.console import Console
 
     screen = Console(stderr=True)
@@ -82,6 +86,11 @@ def show_json(found: dict) -> None:
     except UnicodeEncodeError:
         text = json.dumps(found, indent=1)
     typer.echo(text)
+
+
+def judged(found: dict, *, findings: bool) -> dict:
+    """What a subcommand found, with the version of its keys and a verdict that agrees with the exit status."""
+    return {"schema_version": SCHEMA_VERSION, "verdict": {"level": "care" if findings else "good"}, **found}
 
 
 def finish(

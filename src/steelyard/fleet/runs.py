@@ -64,14 +64,15 @@ def _row(each) -> Run | dict:
 
 
 def _of_path(source: str) -> list[dict]:
+    is_file = not storage.is_url(source) and Path(source).is_file()
+    if ("*" in source or "?" in source) and not is_file:
+        return [{"log": path} for path in storage.find(source) if _is_log(path)]
     suffix = source.rpartition(".")[2].lower()
     if suffix == "toml":
         return _relative(_toml(source), source)
     if suffix == "csv" and (rows := _csv(source)) is not None:
         return _relative(rows, source)
-    if "*" in source or "?" in source:
-        return [{"log": path} for path in storage.find(source) if _is_log(path)]
-    if not storage.is_url(source) and Path(source).is_file():
+    if is_file:
         return [{"log": source}]
     return _folder(source)
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from steelyard.app.endings import refusals
-from steelyard.app.options import InspectOptions, Json, Quiet, ValidateOptions
-from steelyard.app.terminal import finish, subcommand
+from steelyard.app.options import InspectOptions, Json, Quiet, ValidateOptions, model_in
+from steelyard.app.terminal import finish, judged, subcommand
 from steelyard.errors import OptionError
 from steelyard.job import NOTHING
 
@@ -26,7 +26,10 @@ from steelyard.job import NOTHING
 def inspect(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A log in any format, or the folder of a ROS 2 bag.")],
     model: Annotated[
-        Path | None, typer.Option(metavar="MODEL", help="Compare with a robot model: delays, wrong signs, units, ...")
+        Path | None,
+        typer.Option(
+            metavar="MODEL", callback=model_in, help="Compare with a robot model: delays, wrong signs, units, ..."
+        ),
     ] = None,
     *,
     fix: Annotated[
@@ -69,7 +72,7 @@ def inspect(
             write_health_page(found, read, html, inputs=[log] if model is None else [log, model])
         from steelyard.report import health_overview, jsonable
 
-        told = jsonable(found.as_json())
+        told = judged(jsonable(found.as_json()), findings=bool(found.findings or found.faults))
     finish(told, lambda: health_overview(found), as_json=as_json, findings=found.findings or found.faults)
 
 
@@ -98,7 +101,8 @@ def validate(
         found = validate_models(model, logs, against=against, **options.of_job())
         from steelyard.report import validation_overview
 
-    finish(found.as_json(), lambda: validation_overview(found), as_json=as_json, findings=not found.good)
+    told = judged(found.as_json(), findings=not found.good)
+    finish(told, lambda: validation_overview(found), as_json=as_json, findings=not found.good)
 
 
 @subcommand(
