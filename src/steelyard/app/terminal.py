@@ -88,25 +88,21 @@ def show_json(found: dict) -> None:
     typer.echo(text)
 
 
-def judged(found: dict, *, findings: bool) -> dict:
-    """What a subcommand found, with the version of its keys and a verdict that agrees with the exit status."""
-    return {"schema_version": SCHEMA_VERSION, "verdict": {"level": "care" if findings else "good"}, **found}
-
-
 def finish(
     found: dict, shown: Callable[[], Any], *, as_json: bool = False, quiet: bool = False, findings: object = False
 ) -> NoReturn:
     """Print what a subcommand found, and end with the exit status it deserves.
 
     Args:
-        found: of which the JSON is made.
+        found: of which the JSON is made; version and verdict are added where it has none of its own.
         shown: called for what people read: text, or what Rich prints.
         as_json: print JSON instead.
         quiet: print nothing but that.
         findings: true for status 1.
     """
     if as_json:
-        show_json(found)
+        level = "care" if findings else "good"
+        show_json({"schema_version": SCHEMA_VERSION, "verdict": {"level": level}, **found})
     elif not quiet:
         text = shown()
         typer.echo(text) if isinstance(text, str) else console().print(text)

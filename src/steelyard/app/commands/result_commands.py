@@ -8,7 +8,7 @@ import typer
 
 from steelyard.app.endings import refusals
 from steelyard.app.options import InspectOptions, Json, Quiet, ValidateOptions, model_in
-from steelyard.app.terminal import finish, judged, subcommand
+from steelyard.app.terminal import finish, subcommand
 from steelyard.errors import OptionError
 from steelyard.job import NOTHING
 
@@ -72,7 +72,7 @@ def inspect(
             write_health_page(found, read, html, inputs=[log] if model is None else [log, model])
         from steelyard.report import health_overview, jsonable
 
-        told = judged(jsonable(found.as_json()), findings=bool(found.findings or found.faults))
+        told = jsonable(found.as_json())
     finish(told, lambda: health_overview(found), as_json=as_json, findings=found.findings or found.faults)
 
 
@@ -101,8 +101,7 @@ def validate(
         found = validate_models(model, logs, against=against, **options.of_job())
         from steelyard.report import validation_overview
 
-    told = judged(found.as_json(), findings=not found.good)
-    finish(told, lambda: validation_overview(found), as_json=as_json, findings=not found.good)
+    finish(found.as_json(), lambda: validation_overview(found), as_json=as_json, findings=not found.good)
 
 
 @subcommand(
