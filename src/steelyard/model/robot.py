@@ -213,9 +213,6 @@ class Robot:
             raise ModelError(
                 f"Robot '{self.name}' has {self.nb} bodies, so inertias have shape ({self.nb}, 10); got {theta.shape}."
             )
-        if not np.isfinite(theta).all():
-            bad = [self.body_names[k] for k in np.flatnonzero(~np.isfinite(theta.reshape(-1, 10)).all(1))]
-            raise ModelError(f"Inertias of robot '{self.name}' are finite numbers; not so: {choices(bad)}.")
         return replace(self, inertias=theta.reshape(self.nb, 10))
 
     def with_rotor_inertias(self, theta) -> "Robot":
