@@ -64,7 +64,7 @@ def paper_job() -> dict:
     """Three links, three rotors, 10,000 samples, from arrays to certified parameters."""
     each = leg_problem(samples=10_000)
 
-    def ours(engine: str = "numba"):
+    def ours(engine: str = "native"):
         return fit.consistent(accumulate(each.robot, each.log, rotors=True, engine=engine), within=each.within)
 
     fit_alone = median_ms(lambda: fit.consistent(each.info, within=each.within))

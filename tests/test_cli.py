@@ -259,7 +259,7 @@ def test_python_dash_m_and_no_heavy_import_for_help():
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     imported = {line.split("|")[-1].strip() for line in done.stderr.splitlines()}
     assert "Usage" in done.stdout and "steelyard.app" in imported
-    assert not imported & {"mujoco", "trimesh", "plotly", "clarabel", "jax", "numba", "jinja2"}
+    assert not imported & {"mujoco", "trimesh", "plotly", "clarabel", "jax", "jinja2"}
 
 
 def test_progress_is_on_standard_error_only(case, monkeypatch):

@@ -129,4 +129,4 @@ def test_the_side_file_knows(case, tmp_path):
     assert "side file" in [each["role"] for each in found["provenance"]["inputs"]]
     assert found["rotors"] == []
     assert "knows of links is not written again" in said
-    assert not list((tmp_path / "out").glob("*.toml"))
+    assert not list((tmp_path / "out").glob("*.steelyard.toml"))

@@ -120,22 +120,15 @@ class Copy:
         return {"killed": killed, "wide": wide and not killed, "seconds": round(time.monotonic() - began, 1)}
 
     def _with(self, mutant: Mutant, tests: tuple[str, ...], limit: float) -> str:
-        """First test that fails with the mistake. Machine code on disk may hold what is mutated: it is put away."""
-        path, kernels = self.tree / mutant.path, self.tree.with_suffix(".kernels")
+        """First test that fails with the mistake."""
+        path = self.tree / mutant.path
         right, times = path.read_text(encoding="utf-8"), path.stat()
-        compiled = "numba import" in right
-        if compiled:
-            _move_kernels(self.tree, kernels)
         path.write_text(mutant.applied(right), encoding="utf-8")
         try:
             return self._first_failure(tests, limit)
         finally:
             path.write_text(right, encoding="utf-8")
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-            if compiled:
-                for file in self.tree.rglob("*.nb?"):
-                    file.unlink()
-                _move_kernels(kernels, self.tree)
 
     def _without(self, tests: tuple[str, ...]) -> float:
         """Seconds of tests of which none may fail; kept over runs."""
@@ -176,13 +169,6 @@ class Copy:
             return ""
         failed = [line.split()[1] for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
         return failed[0] if failed else f"exit {process.returncode}: {said.strip()[-200:]}"
-
-
-def _move_kernels(start: Path, end: Path) -> None:
-    for file in start.rglob("*.nb?"):
-        target = end / file.relative_to(start)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(file, target)
 
 
 def _read() -> dict[str, dict]:

@@ -5,8 +5,8 @@ import pytest
 
 from payload_logs import static, swing
 from steelyard.errors import LogError, OptionError
-from steelyard.log import covariances, filter_vector
-from steelyard.payload import MotionNoise, PoseTracker, filter_motion, tune
+from steelyard.log import covariances, filter_vector, kalman_kernel
+from steelyard.payload import MotionNoise, PoseTracker, filter_motion, rotation_filter, tune
 from steelyard.payload.motion_signals import _smoothed, roughness, roughness_of_steps, smooth_motion
 from steelyard.payload.rotation_filter import filter_rotation
 from steelyard.payload.tray_experiment import measured, test_object, wrist_motion
@@ -163,3 +163,36 @@ def test_roughness_is_the_noise_of_smooth_signals():
     noisy = 1 - 3 * t + 2 * t**2 * [1.0, -1.0, 5.0] + 1e-4 * np.random.default_rng(0).normal(size=(4000, 3))
     assert roughness(noisy) == pytest.approx(1e-4, rel=0.05)
     assert roughness_of_steps(np.diff(noisy, axis=0)) == pytest.approx(1e-4, rel=0.05)
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_the_core_and_python_agree(monkeypatch, smooth):
+    """Covariances, vectors, rotations and the tracker, to rounding, with uneven stamps."""
+    rng = np.random.default_rng(3)
+    t = np.cumsum(rng.uniform(0.005, 0.02, 80))
+    measured_, spun = rng.normal(size=(80, 4)), np.array(swing().rotation[:80])
+    plan = covariances(t, 0.3, 2.0, smooth)
+    values = filter_vector(t, measured_, plan[0], plan[1], smooth, np.ones(4), np.zeros(4))
+    turned = filter_rotation(t, spun, plan[0], plan[1], smooth)
+    for module in (kalman_kernel, rotation_filter):
+        monkeypatch.setattr(module, "core", lambda: None)
+    for found, expected in zip(covariances(t, 0.3, 2.0, smooth), plan, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    again = filter_vector(t, measured_, plan[0], plan[1], smooth, np.ones(4), np.zeros(4))
+    for found, expected in zip(again, values, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+    for found, expected in zip(filter_rotation(t, spun, plan[0], plan[1], smooth), turned, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-10)
+
+
+def test_the_tracker_of_the_core_and_of_python_agree():
+    rng = np.random.default_rng(4)
+    states = [
+        [np.eye(3), *rng.normal(size=(2, 3)), rng.normal(size=(3, 3)), np.array([np.eye(3)] * 2)] for _ in range(1)
+    ]
+    one, other = states[0], [np.array(x) for x in states[0]]
+    seen = (0.01, np.array(swing().rotation[3]), rng.normal(size=3), np.array([0.1, 0.2]), np.array([3.0, 4.0]))
+    rotation_filter.track(*seen, *one)
+    rotation_filter.track_in_python(*seen, *other)
+    for found, expected in zip(one, other, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)

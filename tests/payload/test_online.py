@@ -6,8 +6,9 @@ import pytest
 from payload_logs import THETA, static, swing
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters, pseudo
-from steelyard.payload import OnlineEstimator, Status, calibrate, errors
+from steelyard.payload import OnlineEstimator, Status, calibrate, errors, online_kernel
 from steelyard.payload.entropic import entropic_fit
+from steelyard.payload.tool_calibration import Tool
 from steelyard.payload.tray_experiment import recorded, test_object, wrist_motion
 from steelyard.payload.wrench_problem import make_problem, mass_of
 from steelyard.payload.wrench_sums import accumulate, wrench_regressor
@@ -37,6 +38,19 @@ def test_regressor_of_the_kernel():
         )
         np.testing.assert_allclose(Y, expected[k], atol=1e-12)
         np.testing.assert_allclose(felt, expected[k, :3, 0], atol=1e-12)
+
+
+def test_the_core_and_python_agree(monkeypatch):
+    """Every sample of a stream with a tool, a pick-up and a drop, to rounding."""
+    own, both = 0.3 * HAMMER.theta, 1.3 * HAMMER.theta
+    log, _ = stream([(0.0, 1.0, own), (1.0, 3.0, both), (3.0, 4.0, own)], duration=4.0)
+    tool = Tool(own, np.zeros(6), np.array([0, 0, -9.81]), np.array(NOISE))
+    compiled, plain = (OnlineEstimator(shape=HAMMER.solid, memory=500, tool=tool) for _ in range(2))
+    expected = compiled.update_many(log)
+    monkeypatch.setattr(online_kernel, "core", lambda: None)
+    np.testing.assert_allclose(plain.update_many(log), expected, rtol=0, atol=1e-8)
+    assert [each.kind for each in plain.changes] == [each.kind for each in compiled.changes] != []
+    np.testing.assert_allclose(plain.covariance, compiled.covariance, rtol=1e-8, atol=1e-12)
 
 
 def test_it_arrives_where_the_offline_fit_is():

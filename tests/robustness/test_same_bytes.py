@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 case, words = Path(sys.argv[1]), [
     "identify {}/arm.urdf {}/run.csv --validation 0.9 -q -o identify",
     "payload {}/held.npz -o payload",
-    "excite {}/arm.urdf --duration 3 --harmonics 1 -q -o motion.csv",
+    "excite {}/arm.urdf --duration 3 --harmonics 1 --no-geometry -q -o motion.csv",
     "fleet {}/arm.urdf {}/fleet/robots.csv -q -o fleet",
     "inspect {}/run.csv --html health.html",
     "view {}/arm.urdf --no-open -q -o view.html",

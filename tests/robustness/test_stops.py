@@ -26,7 +26,7 @@ COMMANDS = {
     "fleet again": "fleet {case}/arm.urdf {case}/fleet/robots.csv -q -o {out}/old",
     "report": "report {case}/result -q -o {out}/new",
     "comparison": "report {case}/result {case}/later -q -o {out}/old",
-    "excite": "excite {case}/arm.urdf --duration 3 --harmonics 1 --time 0.1 -q -o {out}/m.csv "
+    "excite": "excite {case}/arm.urdf --duration 3 --harmonics 1 --time 0.1 --no-geometry -q -o {out}/m.csv "
     "--preview {out}/new/m.html",
     "inspect": "inspect {case}/run.csv --html {out}/old/page.html",
     "view": "view {case}/arm.urdf --no-open -q -o {out}/new/page.html",

@@ -75,7 +75,7 @@ CLAIMS = (
         "10,000 payload problems a second",
         ("payload/test_batch.py",),
         (
-            Figure("a second", "batch", ("batch (numba)",), "problems / s", least=1e4),
+            Figure("a second", "batch", ("batch (native)",), "problems / s", least=1e4),
             Figure("times a cone solver in a loop", "batch", ("cone solver in a loop",), "time, batch = 1"),
         ),
     ),

@@ -1,8 +1,5 @@
 """Logs: read them, check them, filter them, split them, write them."""
 
-from typing import TYPE_CHECKING
-
-from steelyard.lazy import lazy
 from steelyard.log import checks, filters
 from steelyard.log.automatic_cutoff import (
     acceleration_noise,
@@ -18,6 +15,15 @@ from steelyard.log.csv import decoded, numbers
 from steelyard.log.csv_header import Head
 from steelyard.log.findings import Finding, fatal
 from steelyard.log.free_base import convention_of, from_convention
+from steelyard.log.kalman_kernel import (
+    ACCELERATION_SPREAD,
+    RATE_SPREAD,
+    covariances,
+    filter_vector,
+    predict,
+    times,
+    update,
+)
 from steelyard.log.log import Log, independence_of
 from steelyard.log.masks import clipped_sides, masked, saturated
 from steelyard.log.motion_checks import full_turns
@@ -30,38 +36,10 @@ from steelyard.log.stamps import GAP, even_stamps, gaps, segments
 from steelyard.log.table_columns import split_unit
 from steelyard.log.write import write_csv, write_npz
 
-if TYPE_CHECKING:
-    from steelyard.log.kalman_kernel import (
-        ACCELERATION_SPREAD,
-        OPTIONS,
-        RATE_SPREAD,
-        covariances,
-        filter_vector,
-        predict,
-        times,
-        update,
-    )
-
-# Loaded on first use: they bring heavy libraries.
-__getattr__ = lazy(
-    __name__,
-    {
-        "covariances": "kalman_kernel",
-        "filter_vector": "kalman_kernel",
-        "OPTIONS": "kalman_kernel",
-        "predict": "kalman_kernel",
-        "times": "kalman_kernel",
-        "update": "kalman_kernel",
-        "ACCELERATION_SPREAD": "kalman_kernel",
-        "RATE_SPREAD": "kalman_kernel",
-    },
-)
-
 __all__ = [
     "ACCELERATION_SPREAD",
     "BUTTERWORTH",
     "GAP",
-    "OPTIONS",
     "RATE_SPREAD",
     "READERS",
     "USUAL",

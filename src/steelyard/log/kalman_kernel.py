@@ -1,17 +1,16 @@
-"""Numba kernels of a Kalman filter and its Rauch-Tung-Striebel smoother. Importing this module imports Numba.
+"""A Kalman filter and its Rauch-Tung-Striebel smoother, by the compiled core or, where that is missing, in Python.
 
 State per axis: value, rate, acceleration; the acceleration is a random walk (white jerk). All axes have the same
 noise and agility, so one 3x3 covariance a sample serves all of them.
 """
 
 import numpy as np
-from numba import njit
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+from steelyard.native import core, require_core
+
 RATE_SPREAD, ACCELERATION_SPREAD = 10.0, 100.0  # of the first state, 1/s and 1/s^2 of the value's unit
 
 
-@njit(**OPTIONS)
 def times(A, B, out):
     """out = A B, 3 by 3, written out: a library call costs more than it does, in time and in compilation."""
     for i in range(3):
@@ -19,7 +18,6 @@ def times(A, B, out):
             out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
 
 
-@njit(**OPTIONS)
 def times_transposed(A, B, out):
     """out = A B^T."""
     for i in range(3):
@@ -27,12 +25,10 @@ def times_transposed(A, B, out):
             out[i, j] = A[i, 0] * B[j, 0] + A[i, 1] * B[j, 1] + A[i, 2] * B[j, 2]
 
 
-@njit(**OPTIONS)
 def _transition(dt, F):
     F[0, 1], F[1, 2], F[0, 2] = dt, dt, 0.5 * dt * dt
 
 
-@njit(**OPTIONS)
 def predict(P, dt, q, F, half, out):
     """Covariance after dt: `F P F^T + Q` of a triple integrator driven by white jerk of density q."""
     _transition(dt, F)
@@ -50,7 +46,6 @@ def predict(P, dt, q, F, half, out):
     out[2, 2] += q * dt
 
 
-@njit(**OPTIONS)
 def update(P, sigma, gain, out):
     """Gain (3,) and covariance after a measurement of the value. Returns the innovation variance."""
     S = P[0, 0] + sigma * sigma
@@ -62,7 +57,6 @@ def update(P, sigma, gain, out):
     return S
 
 
-@njit(**OPTIONS)
 def _smoother_gain(P, predicted, dt, F, half, inverse, out):
     """`P F^T predicted^-1`."""
     a, b, c, d, e, f = (
@@ -85,11 +79,20 @@ def _smoother_gain(P, predicted, dt, F, half, inverse, out):
     times(half, inverse, out)
 
 
-@njit(**OPTIONS)
 def covariances(t, sigma, q, smooth, rate_spread=RATE_SPREAD, acceleration_spread=ACCELERATION_SPREAD):
     """Everything that does not depend on the measurements: gains (n, 3), smoother gains (n, 3, 3), innovation variances
     (n,), and covariances (n, 3, 3) of the error of [value, rate, acceleration] on each axis. t: (n,); sigma: standard
     deviation of a measured value; q: density of the jerk; spreads: what the first rate and acceleration may be."""
+    if core() is None:
+        return covariances_in_python(t, sigma, q, smooth, rate_spread, acceleration_spread)
+    n = t.size
+    gains, back, S, P = np.empty((n, 3)), np.empty((n, 3, 3)), np.empty(n), np.empty((n, 3, 3))
+    require_core().covariances(t, sigma, q, smooth, rate_spread, acceleration_spread, gains, back, S, P)
+    return gains, back, S, P
+
+
+def covariances_in_python(t, sigma, q, smooth, rate_spread, acceleration_spread):
+    """`covariances`, sample by sample."""
     n = t.size
     gains, back, S = np.zeros((n, 3)), np.zeros((n, 3, 3)), np.ones(n)
     P, predicted = np.zeros((n, 3, 3)), np.zeros((n, 3, 3))
@@ -112,10 +115,19 @@ def covariances(t, sigma, q, smooth, rate_spread=RATE_SPREAD, acceleration_sprea
     return gains, back, S, P
 
 
-@njit(**OPTIONS)
 def filter_vector(t, measured, gains, back, smooth, rate, acceleration):
     """Value, rate and acceleration (n, m), and squared innovations (n,), summed over the m columns of measured (n, m).
     gains, back: from `covariances`; rate, acceleration: of the first state, (m,)."""
+    if core() is None:
+        return filter_vector_in_python(t, measured, gains, back, smooth, rate, acceleration)
+    x, innovations = np.empty((3, *measured.shape)), np.empty(t.size)
+    x[0, :1], x[1, :1], x[2, :1] = measured[:1], rate, acceleration
+    require_core().filter_vector(t, measured, gains, back, smooth, x, innovations)
+    return x[0], x[1], x[2], innovations
+
+
+def filter_vector_in_python(t, measured, gains, back, smooth, rate, acceleration):
+    """`filter_vector`, sample by sample."""
     n = t.size
     m = measured.shape[1]
     x, xp, innovations = np.zeros((3, n, m)), np.zeros((3, n, m)), np.zeros(n)

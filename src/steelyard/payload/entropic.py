@@ -4,7 +4,7 @@ Minimises `||A theta - b||^2 + weight * d(J || J0)`, `d = tr(J0^-1 J) - log det(
 keeps J > 0. In coordinates that make the prior the identity, primal-dual steps with the scaling of Nesterov and Todd
 and Mehrotra's predictor and corrector follow the central path to the asked weight (plain Newton steps crawl along the
 curved boundary when the data is stiff), and Newton steps give the last digits. `central_path` has the steps for NumPy
-and JAX; `entropic_kernel` is the same entry by entry, for thousands of fits.
+and JAX; the compiled core has them entry by entry, for thousands of fits.
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from steelyard import native
 from steelyard.cards import Card
 from steelyard.errors import FitError, InertiaError, OptionError, choices
 from steelyard.inertia import cones, parameters, pseudo
 from steelyard.payload.central_path import (
     ACCEPTED,
+    BOUNDARY,
     CENTERED,
     CONVERGED,
     POLISH,
@@ -28,6 +30,9 @@ from steelyard.payload.central_path import (
 )
 from steelyard.payload.payload_estimate import DENSITY, FARTHEST
 
+SHORTER, TRIALS = 0.8, 60  # from one trial of a step's length to the next, and how many
+NEWTON = (CONVERGED, 40)  # and halvings of a step
+PIECE = 256  # problems that a thread takes at a time
 CHUNK = 4096  # problems at a time on a device: they wait for the slowest among them
 
 
@@ -53,7 +58,7 @@ class EntropicFits(Card):
     converged: np.ndarray
 
 
-def entropic_fits(gram, moment, prior, *, weight=1.0, engine: str = "numba") -> EntropicFits:
+def entropic_fits(gram, moment, prior, *, weight=1.0, engine: str = "native") -> EntropicFits:
     """Minimise `theta^T gram theta - 2 moment . theta + weight d(J || J0)` for N problems.
 
     Such problems are payloads of a fleet, bootstrap samples or sliding windows.
@@ -63,7 +68,8 @@ def entropic_fits(gram, moment, prior, *, weight=1.0, engine: str = "numba") -> 
         moment: (N, 10) sums `A^T b`.
         prior: (10,) or (N, 10), physically consistent.
         weight: number or (N,).
-        engine: "numba", on all cores, or "jax", on JAX's default device (for a GPU: on a CPU it is far slower).
+        engine: "native", the compiled core on all processor cores (NumPy, one by one, where that is missing), or "jax",
+            on JAX's default device (for a GPU: on a CPU it is far slower).
 
     Returns:
         Parameters, covariances as of `entropic_fit`, and whether each problem converged.
@@ -83,12 +89,10 @@ def entropic_fits(gram, moment, prior, *, weight=1.0, engine: str = "numba") -> 
     pulls = (moment[:, None] @ basis / half)[:, 0] - cones.triangle(np.eye(4))
     if engine == "jax":
         solutions, spreads, converged = _on_device(grams, pulls)
-    elif engine == "numba":
-        from steelyard.payload.entropic_kernel import solve_all
-
-        solutions, spreads, converged = solve_all(grams, pulls)
+    elif engine == "native":
+        solutions, spreads, converged = _by_core(grams, pulls) if native.core() else _one_by_one(grams, pulls)
     else:
-        raise OptionError(f"engine is {choices(('numba', 'jax'))}; got {engine!r}.")
+        raise OptionError(f"engine is {choices(('native', 'jax'))}; got {engine!r}.")
     solutions[~converged] = np.nan
     spreads[~converged] = np.nan
     theta = (basis @ solutions[..., None])[..., 0]
@@ -130,6 +134,34 @@ def _polished(gram, pull, w):
         if step @ hessian @ step < CONVERGED * max(1.0, float(w @ gram @ w)):
             break
     return w, gram + cones.congruence_matrix(np.linalg.inv(cones.from_triangle(w, 4)))
+
+
+def _by_core(grams, pulls) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Solutions (N, 10), inverse Hessians (N, 10, 10) and which converged (N,), pieces over threads."""
+    core, rules = (
+        native.require_core(),
+        np.array([STEPS, POLISH, TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER, *NEWTON]),
+    )
+    solutions, spreads, converged = np.empty_like(pulls), np.empty_like(grams), np.empty(len(pulls), dtype=bool)
+
+    def fit(start: int):
+        part = slice(start, start + PIECE)
+        core.entropic(grams[part], pulls[part], rules, solutions[part], spreads[part], converged[part])
+
+    native.for_each(fit, range(0, len(pulls), PIECE))
+    return solutions, spreads, converged
+
+
+def _one_by_one(grams, pulls) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same by NumPy."""
+    solutions, spreads, converged = np.empty_like(pulls), np.empty_like(grams), np.zeros(len(pulls), dtype=bool)
+    for k, (gram, pull) in enumerate(zip(grams, pulls, strict=True)):
+        try:
+            w, hessian = _polished(gram, pull, _central_point(gram, pull))
+        except (FitError, np.linalg.LinAlgError):
+            continue
+        solutions[k], spreads[k], converged[k] = w, np.linalg.inv(hessian), True
+    return solutions, spreads, converged
 
 
 def _on_device(grams, pulls) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

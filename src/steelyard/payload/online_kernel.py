@@ -1,4 +1,4 @@
-"""Numba kernel of the online estimator: one pass a sample, no memory but a few small arrays. Importing imports Numba.
+"""The online estimator, sample by sample: by the compiled core or, where that is missing, in Python.
 
 Coordinates: `J = L W L^T` with `J1 = L L^T` the reference body of 1 kg, `w` the ten numbers of W in the order of
 `cones.triangle`; then the prior at mass m is `W = m 1` for every shape. The running cost is
@@ -9,9 +9,10 @@ and two damped Newton steps a sample follow its minimum; log det keeps W positiv
 """
 
 import numpy as np
-from numba import njit
 
-from steelyard.payload.small_matrices import OPTIONS, cholesky, newton, solve
+from steelyard.native import core, require_core
+from steelyard.payload.central_path import CONVERGED
+from steelyard.payload.small_matrices import HALVINGS, cholesky, newton, solve
 
 NEWTON_STEPS = 2
 TYPICAL, LEARNING = 40.0, 100.0  # largest surprise that teaches what is usual, and samples that it takes
@@ -21,6 +22,11 @@ WILD = 30.0  # surprise (chi-square of 6) beyond which a sample counts less
 ONSET_SHARE = 0.3  # of the threshold, below which a change is not believed to have begun
 LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
 
+RULES = np.array(  # behind the configuration, for the core
+    [NEWTON_STEPS, TYPICAL, LEARNING, SAME, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS],
+    dtype=float,
+)
+
 # entries of the scalar state
 FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL = range(10)
 HELD_MOMENT, BEFORE_MOMENT = 10, 13  # first moments, three numbers each
@@ -29,7 +35,6 @@ ENERGY, TRUSTED, STATE_SIZE = 16, 17, 18  # sums of whitened wrenches squared, a
 FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY = range(8)
 
 
-@njit(**OPTIONS)
 def rows_of(R, twist, acceleration, gravity, Y):
     """Body regressor (6, 10) of one sample, and the acceleration that its mass feels (3,)."""
     wx, wy, wz = twist[3], twist[4], twist[5]
@@ -54,9 +59,11 @@ def rows_of(R, twist, acceleration, gravity, Y):
     return d
 
 
-@njit(**OPTIONS)
 def without_tool(R, wrench, twist, acceleration, gravity, theta, bias):
     """Take a tool's own wrench and bias off samples (n, 6), in place."""
+    if core() is not None:
+        require_core().without_tool(R, wrench, twist, acceleration, gravity, theta, bias)
+        return
     Y = np.empty((6, 10))
     for k in range(len(wrench)):
         rows_of(R[k], twist[k], acceleration[k], gravity, Y)
@@ -66,7 +73,6 @@ def without_tool(R, wrench, twist, acceleration, gravity, theta, bias):
                 wrench[k, i] -= Y[i, j] * theta[j]
 
 
-@njit(**OPTIONS)
 def _times_basis(Y, basis, out):
     for i in range(6):
         for j in range(10):
@@ -76,7 +82,6 @@ def _times_basis(Y, basis, out):
             out[i, j] = total
 
 
-@njit(**OPTIONS)
 def _follow(G, h, Q, w, mass, kappa, row, column, H, L, steps):
     """Newton steps towards the minimum; H and its factor L are left at the last point. True if they are."""
     half = 0.5 * kappa  # the barrier's share of half the cost, which `newton` takes as one
@@ -87,14 +92,13 @@ def _follow(G, h, Q, w, mass, kappa, row, column, H, L, steps):
             near = Q[i, j] / (mass * mass * half)
             gram[i, j] = G[i, j] / half + near
             pull[i] += near * mass if row[j] == column[j] else 0.0
-    if not newton(gram, pull, w, row, column, H, L, steps, LEAST * mass):
+    found, factor = np.empty((10, 10)), np.zeros((10, 10))
+    if not newton(gram, pull, w, row, column, found, factor, steps, LEAST * mass):
         return False
-    H *= half
-    L *= np.sqrt(half)
+    H[:], L[:] = half * found, np.sqrt(half) * factor
     return True
 
 
-@njit(**OPTIONS)
 def _surprise(rows, w, r, L, ready, S):
     """How unlikely a whitened sample r (6,) is, as a chi-square of 6: innovation over its own variance."""
     e, solved = np.empty(6), np.empty((6, 10))
@@ -126,7 +130,6 @@ def _surprise(rows, w, r, L, ready, S):
     return total
 
 
-@njit(**OPTIONS)
 def _watch(level, t, config, state, G, h):
     """Has the payload changed? Sums up how surprising samples are; at an alarm, sums of the new payload begin."""
     excess = level / state[USUAL] - 1.0 - config[DRIFT] if state[AGE] > config[SETTLE] else 0.0
@@ -142,7 +145,6 @@ def _watch(level, t, config, state, G, h):
         state[FELT] = state[PULLED] = state[COUNT] = state[AGE] = state[ALARM] = state[ENERGY] = state[TRUSTED] = 0.0
 
 
-@njit(**OPTIONS)
 def _add(rows, r, felt, wrench, trust, forget, state, G, h):
     """Add a sample to the sums, in which a wild one counts little and old ones are forgotten."""
     strength = force = 0.0
@@ -168,14 +170,12 @@ def _add(rows, r, felt, wrench, trust, forget, state, G, h):
             G[i, j] = forget * G[i, j] + trust * total
 
 
-@njit(**OPTIONS)
 def _start(w, mass, row, column):
     """The body from which Newton's steps start: a multiple of the unit."""
     for i in range(10):
         w[i] = mass if row[i] == column[i] else 0.0
 
 
-@njit(**OPTIONS)
 def _change(mass, theta, config, state):
     """What has happened to the payload, now that the new sums have settled: a kind of `advance`, 0 for nothing."""
     was, now = state[BEFORE] > config[EMPTY], mass > config[EMPTY]
@@ -191,7 +191,6 @@ def _change(mass, theta, config, state):
     return kind
 
 
-@njit(**OPTIONS)
 def advance(
     t, R, wrench, twist, acceleration, gravity, basis, Q, row, column, config, state, G, h, w, H, L, thetas, events
 ):
@@ -199,6 +198,16 @@ def advance(
 
     Returns the number of events. Kinds: 1 picked up, 2 swapped, 3 dropped.
     """
+    signals, sums = (t, R, wrench, twist, acceleration, gravity, basis, Q), (state, G, h, w, H, L, thetas, events)
+    if core() is None:
+        return advance_in_python(*signals, row, column, config, *sums)
+    return require_core().advance(*signals, np.concatenate([config, RULES]), *sums)
+
+
+def advance_in_python(
+    t, R, wrench, twist, acceleration, gravity, basis, Q, row, column, config, state, G, h, w, H, L, thetas, events
+):
+    """`advance`, sample by sample."""
     n, count = t.size, 0
     Y, rows, S, r = np.empty((6, 10)), np.empty((6, 10)), np.empty((6, 6)), np.empty(6)
     for k in range(n):

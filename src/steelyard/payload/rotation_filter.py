@@ -1,15 +1,14 @@
-"""Numba kernels of the Kalman filter of rotations and its smoother. Importing this module imports Numba.
+"""The Kalman filter of rotations and its smoother, by the compiled core or, where that is missing, in Python.
 
 The error state lives in body axes and is small between samples, so the covariances are those of `log.kalman_kernel`.
 """
 
 import numpy as np
-from numba import njit
 
-from steelyard.log import OPTIONS, predict, times, update
+from steelyard.log import predict, times, update
+from steelyard.native import core, require_core
 
 
-@njit(**OPTIONS)
 def _exp(u, out):
     """Rotation of a rotation vector u (3,), by Rodrigues' formula."""
     x, y, z = u[0], u[1], u[2]
@@ -24,7 +23,6 @@ def _exp(u, out):
     out[2, 0], out[2, 1], out[2, 2] = c * x * z - s * y, c * y * z + s * x, 1 - c * (x * x + y * y)
 
 
-@njit(**OPTIONS)
 def _log(A, B, out):
     """Rotation vector of `A^T B` for rotations less than half a turn apart."""
     trace = 0.0
@@ -44,10 +42,19 @@ def _log(A, B, out):
         out[i] *= scale
 
 
-@njit(**OPTIONS)
 def filter_rotation(t, measured, gains, back, smooth):
     """Rotation (n, 3, 3), angular velocity and acceleration (n, 3) in body axes, and squared innovations (n,).
     measured: (n, 3, 3); gains, back: from `covariances`."""
+    if core() is None:
+        return filter_rotation_in_python(t, measured, gains, back, smooth)
+    n = t.size
+    R, w, al, innovations = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 3)), np.empty(n)
+    require_core().filter_rotation(t, measured, gains, back, smooth, R, w, al, innovations)
+    return R, w, al, innovations
+
+
+def filter_rotation_in_python(t, measured, gains, back, smooth):
+    """`filter_rotation`, sample by sample."""
     n = t.size
     R, w, al = np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n, 3))
     Rp, wp, ap = np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n, 3))
@@ -83,10 +90,17 @@ def filter_rotation(t, measured, gains, back, smooth):
     return R, w, al, innovations
 
 
-@njit(**OPTIONS)
 def track(dt, R_measured, p_measured, sigma, q, R, w, al, x, P):
     """One step of both filters, in place. sigma, q: (2,) of position and rotation; R (3, 3), w, al (3,) rotation and
     its rates; x (3, 3) position, velocity, acceleration; P (2, 3, 3) their covariances."""
+    if core() is None:
+        track_in_python(dt, R_measured, p_measured, sigma, q, R, w, al, x, P)
+    else:
+        require_core().track(dt, R_measured, p_measured, sigma, q, R, w, al, x, P)
+
+
+def track_in_python(dt, R_measured, p_measured, sigma, q, R, w, al, x, P):
+    """`track`, step by step."""
     F, half, predicted, turn, turned = (
         np.eye(3),
         np.empty((3, 3)),

@@ -1,21 +1,16 @@
-"""Small symmetric matrices inside Numba kernels, without library calls, and Newton steps over them. Importing imports
-Numba.
+"""Newton steps over small symmetric matrices, entry by entry: what the online estimator does without the core.
 
-`row`, `column` (10,) say which entries of a 4 by 4 matrix its triangle lists (`cones.triangle`). Kernels that call
-these are cached by their own file: Numba does not see changes made here until its cache is cleared.
+`row`, `column` (10,) say which entries of a 4 by 4 matrix its triangle lists (`cones.triangle`).
 """
 
 import numpy as np
-from numba import njit
 
 from steelyard.payload.central_path import CONVERGED
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 HALVINGS = 40  # of a Newton step
 SWEEPS, DIAGONAL = 20, 1e-32  # of the Jacobi iteration; off-diagonal squares relative to the diagonal that end it
 
 
-@njit(**OPTIONS)
 def cholesky(A, L, n):
     """Lower factor of the leading (n, n) block; False when it is not positive definite."""
     for i in range(n):
@@ -32,7 +27,6 @@ def cholesky(A, L, n):
     return True
 
 
-@njit(**OPTIONS)
 def solve(L, x, n):
     """x <- (L L^T)^-1 x."""
     for i in range(n):
@@ -45,7 +39,6 @@ def solve(L, x, n):
         x[i] /= L[i, i]
 
 
-@njit(**OPTIONS)
 def matrix(w, row, column, W):
     """W (4, 4) of its triangle w (10,), whose entries stand at (row, column); off-diagonals carry sqrt(2)."""
     for k in range(10):
@@ -54,7 +47,6 @@ def matrix(w, row, column, W):
         W[column[k], row[k]] = value
 
 
-@njit(**OPTIONS)
 def invert(L, X):
     """X = (L L^T)^-1, 4 by 4."""
     for j in range(4):
@@ -70,7 +62,6 @@ def invert(L, X):
             X[i, j] /= L[i, i]
 
 
-@njit(**OPTIONS)
 def congruence(X, r, c, s, t):
     """Entry of the matrix of `w -> triangle(X W X)`, X symmetric, between the triangle's entries (r, c) and (s, t)."""
     if r == c and s == t:
@@ -82,7 +73,6 @@ def congruence(X, r, c, s, t):
     return X[r, s] * X[c, t] + X[r, t] * X[c, s]
 
 
-@njit(**OPTIONS)
 def product(A, turned, B, out):
     """out = A B of 4 by 4 matrices, or A^T B where `turned`."""
     for i in range(4):
@@ -93,7 +83,6 @@ def product(A, turned, B, out):
             out[i, j] = total
 
 
-@njit(**OPTIONS)
 def eigen(A, values, axes):
     """Eigenvalues (4,) and axes (columns) of a symmetric A (4, 4) by Jacobi rotations; A becomes diagonal."""
     for i in range(4):
@@ -124,7 +113,6 @@ def eigen(A, values, axes):
         values[i] = A[i, i]
 
 
-@njit(**OPTIONS)
 def hessian(gram, X, row, column, H):
     """H of `1/2 w^T gram w - pull . w - log det W` where X is the inverse of W."""
     for i in range(10):
@@ -133,7 +121,6 @@ def hessian(gram, X, row, column, H):
             H[j, i] = H[i, j]
 
 
-@njit(**OPTIONS)
 def residual_at(gram, pull, w, X, row, column, out):
     """pull - gram w + triangle(X): minus the gradient where X is the inverse of W."""
     for i in range(10):
@@ -143,7 +130,6 @@ def residual_at(gram, pull, w, X, row, column, out):
         out[i] = total
 
 
-@njit(**OPTIONS)
 def newton(gram, pull, w, row, column, H, L, steps, margin):
     """Damped Newton steps to the minimum of `1/2 w^T gram w - pull . w - log det W`, eigenvalues of W above a margin.
 

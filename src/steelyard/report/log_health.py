@@ -1,6 +1,5 @@
 """The health of a log, as `steelyard inspect` shows it: a page, and tables of the terminal with the same numbers."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -99,18 +98,6 @@ def sheets(summary: dict) -> Iterator[Sheet]:
         yield signal_sheet(summary)
 
 
-def _merged(found: list[dict]) -> list[str]:
-    """Messages of findings, the first of each kind with the number of others like it."""
-    counts = Counter(each["code"] for each in found)
-    first = {each["code"]: each["message"] for each in reversed(found)}
-    codes = dict.fromkeys(each["code"] for each in found)
-    more = {
-        code: f" ({plural(counts[code] - 1, 'finding')} more of this kind)" if counts[code] > 1 else ""
-        for code in codes
-    }
-    return [first[code] + more[code] for code in codes]
-
-
 def _verdict(summary: dict) -> dict:
     """In the form of an identification's: level, headline, advice, reasons and answers."""
     found = [*summary["findings"], *summary["faults"]]
@@ -126,7 +113,7 @@ def _verdict(summary: dict) -> dict:
         "level": level,
         "headline": headline,
         "advice": "Each says what to do about it." if found else "It may be used.",
-        "reasons": _merged([*fatal, *(each for each in found if each not in fatal)]),
+        "reasons": [each["message"] for each in (*fatal, *(each for each in found if each not in fatal))],
         "answers": [
             _answer(
                 "How long?",

@@ -1,0 +1,160 @@
+// Bindings of filters and of fits of one body.
+#include "estimation.hpp"
+
+#include "arrays.hpp"
+#include "kalman.hpp"
+#include "payload_stream.hpp"
+
+namespace steelyard {
+namespace {
+
+using nb::literals::operator""_a;
+using Out = Array<double>;
+
+Three* threes(double* x) { return reinterpret_cast<Three*>(x); }
+const Three* threes(const double* x) { return reinterpret_cast<const Three*>(x); }
+template <int N>
+auto rows_of(double* x) {
+    return reinterpret_cast<double(*)[N]>(x);
+}
+template <int N>
+auto rows_of(const double* x) {
+    return reinterpret_cast<const double(*)[N]>(x);
+}
+
+Count samples(const Numbers& t) { return static_cast<Count>(t.size()); }
+
+void bound_covariances(Numbers t, double sigma, double q, bool smooth, double rate_spread, double acceleration_spread,
+                       Out gains, Out back, Out S, Out P) {
+    const Count n = samples(t);
+    const double* times = checked(t, "t", {n});
+    auto* g = rows_of<3>(checked(gains, "gains", {n, 3}));
+    Three *b = threes(checked(back, "back", {n, 3, 3})), *p = threes(checked(P, "P", {n, 3, 3}));
+    double* variance = checked(S, "S", {n});
+    const Space predicted(sizeof(Three) * n);
+    nb::gil_scoped_release release;
+    covariances(times, n, sigma, q, smooth, rate_spread, acceleration_spread, g, b, variance, p,
+                static_cast<Three*>(predicted.data()));
+}
+
+void bound_filter_vector(Numbers t, Numbers measured, Numbers gains, Numbers back, bool smooth, Out x,
+                         Out innovations) {
+    const Count n = samples(t);
+    if (measured.ndim() != 2) throw std::invalid_argument("measured must have shape (n, m)");
+    const auto m = static_cast<Count>(measured.shape(1));
+    const double *times = checked(t, "t", {n}), *y = checked(measured, "measured", {n, m});
+    const auto* g = rows_of<3>(checked(gains, "gains", {n, 3}));
+    const Three* b = threes(checked(back, "back", {n, 3, 3}));
+    double *state = checked(x, "x", {3, n, m}), *found = checked(innovations, "innovations", {n});
+    const Space scratch(sizeof(double) * 3 * n * m);
+    nb::gil_scoped_release release;
+    filter_vector(times, n, m, y, g, b, smooth, state, static_cast<double*>(scratch.data()), found);
+}
+
+void bound_filter_rotation(Numbers t, Numbers measured, Numbers gains, Numbers back, bool smooth, Out R, Out w, Out al,
+                           Out innovations) {
+    const Count n = samples(t);
+    const double* times = checked(t, "t", {n});
+    const Three* y = threes(checked(measured, "measured", {n, 3, 3}));
+    const auto* g = rows_of<3>(checked(gains, "gains", {n, 3}));
+    const Three* b = threes(checked(back, "back", {n, 3, 3}));
+    const RotationState found{threes(checked(R, "R", {n, 3, 3})), rows_of<3>(checked(w, "w", {n, 3})),
+                              rows_of<3>(checked(al, "al", {n, 3}))};
+    double* squares = checked(innovations, "innovations", {n});
+    const Space scratch(sizeof(double) * 15 * n);
+    auto* room = static_cast<double*>(scratch.data());
+    const RotationState predicted{threes(room), rows_of<3>(room + 9 * n), rows_of<3>(room + 12 * n)};
+    nb::gil_scoped_release release;
+    filter_rotation(times, n, y, g, b, smooth, found, predicted, squares);
+}
+
+void bound_track(double dt, Numbers R_measured, Numbers p_measured, Numbers sigma, Numbers q, Out R, Out w, Out al,
+                 Out x, Out P) {
+    track(dt, *threes(checked(R_measured, "R_measured", {3, 3})), checked(p_measured, "p_measured", {3}),
+          checked(sigma, "sigma", {2}), checked(q, "q", {2}), *threes(checked(R, "R", {3, 3})), checked(w, "w", {3}),
+          checked(al, "al", {3}), *threes(checked(x, "x", {3, 3})), threes(checked(P, "P", {2, 3, 3})));
+}
+
+void bound_entropic(Numbers grams, Numbers pulls, Numbers rules, Out solutions, Out spreads, Array<bool> converged) {
+    const auto n = static_cast<std::int64_t>(pulls.size() / 10);
+    const auto* gram = reinterpret_cast<const Ten*>(checked(grams, "grams", {n, 10, 10}));
+    const auto* pull = rows_of<10>(checked(pulls, "pulls", {n, 10}));
+    const double* r = checked(rules, "rules", {9});
+    const PathRules path{static_cast<int>(r[0]), static_cast<int>(r[1]), static_cast<int>(r[2]), r[3], r[4], r[5],
+                         r[6], {r[7], static_cast<int>(r[8])}};
+    auto* w = rows_of<10>(checked(solutions, "solutions", {n, 10}));
+    auto* spread = reinterpret_cast<Ten*>(checked(spreads, "spreads", {n, 10, 10}));
+    bool* done = checked(converged, "converged", {n});
+    nb::gil_scoped_release release;
+    for (std::int64_t k = 0; k < n; ++k) done[k] = entropic(gram[k], pull[k], w[k], spread[k], path);
+}
+
+StreamSamples stream_samples(const Numbers& t, const Numbers& R, const double* wrench, const Numbers& twist,
+                             const Numbers& acceleration) {
+    const Count n = samples(t);
+    return {checked(t, "t", {n}),
+            reinterpret_cast<const double(*)[3][3]>(checked(R, "R", {n, 3, 3})),
+            rows_of<6>(wrench),
+            rows_of<6>(checked(twist, "twist", {n, 6})),
+            rows_of<6>(checked(acceleration, "acceleration", {n, 6})),
+            n};
+}
+
+std::int64_t bound_advance(Numbers t, Numbers R, Numbers wrench, Numbers twist, Numbers acceleration, Numbers gravity,
+                           Numbers basis, Numbers Q, Numbers config, Out state, Out G, Out h, Out w, Out H, Out L,
+                           Out thetas, Out events) {
+    const Count n = samples(t);
+    const StreamSamples x =
+        stream_samples(t, R, checked(wrench, "wrench", {n, 6}), twist, acceleration);
+    const Stream s{checked(gravity, "gravity", {3}), checked(basis, "basis", {10, 10}), checked(Q, "Q", {10, 10}),
+                   checked(config, "config", {CONFIG_SIZE}), checked(state, "state", {STATE_SIZE}),
+                   checked(G, "G", {10, 10}), checked(h, "h", {10}), checked(w, "w", {10}),
+                   checked(H, "H", {10, 10}), checked(L, "L", {10, 10})};
+    auto* found = rows_of<10>(checked(thetas, "thetas", {n, 10}));
+    auto* told = rows_of<4>(checked(events, "events", {n, 4}));
+    nb::gil_scoped_release release;
+    return advance(s, x, found, told);
+}
+
+// Takes a tool's own wrench and bias off samples, in place.
+void bound_without_tool(Numbers R, Out wrench, Numbers twist, Numbers acceleration, Numbers gravity, Numbers theta,
+                        Numbers bias) {
+    const auto n = static_cast<Count>(wrench.size() / 6);
+    const auto* rotation = reinterpret_cast<const double(*)[3][3]>(checked(R, "R", {n, 3, 3}));
+    auto* f = rows_of<6>(checked(wrench, "wrench", {n, 6}));
+    const auto* V = rows_of<6>(checked(twist, "twist", {n, 6}));
+    const auto* A = rows_of<6>(checked(acceleration, "acceleration", {n, 6}));
+    const double *g = checked(gravity, "gravity", {3}), *own = checked(theta, "theta", {10}),
+                 *constant = checked(bias, "bias", {6});
+    for (Count k = 0; k < n; ++k) {
+        Rows Y;
+        double felt[3];
+        body_rows(rotation[k], V[k], A[k], g, Y, felt);
+        for (int i = 0; i < 6; ++i) {
+            f[k][i] -= constant[i];
+            for (int j = 0; j < 10; ++j) f[k][i] -= Y[i][j] * own[j];
+        }
+    }
+}
+
+}  // namespace
+
+void bind_estimation(nb::module_& m) {
+    m.def("covariances", bound_covariances, "t"_a, "sigma"_a, "q"_a, "smooth"_a, "rate_spread"_a,
+          "acceleration_spread"_a, "gains"_a.noconvert(), "back"_a.noconvert(), "S"_a.noconvert(), "P"_a.noconvert());
+    m.def("filter_vector", bound_filter_vector, "t"_a, "measured"_a, "gains"_a, "back"_a, "smooth"_a,
+          "x"_a.noconvert(), "innovations"_a.noconvert());
+    m.def("filter_rotation", bound_filter_rotation, "t"_a, "measured"_a, "gains"_a, "back"_a, "smooth"_a,
+          "R"_a.noconvert(), "w"_a.noconvert(), "al"_a.noconvert(), "innovations"_a.noconvert());
+    m.def("track", bound_track, "dt"_a, "R_measured"_a, "p_measured"_a, "sigma"_a, "q"_a, "R"_a.noconvert(),
+          "w"_a.noconvert(), "al"_a.noconvert(), "x"_a.noconvert(), "P"_a.noconvert());
+    m.def("entropic", bound_entropic, "grams"_a, "pulls"_a, "rules"_a, "solutions"_a.noconvert(),
+          "spreads"_a.noconvert(), "converged"_a.noconvert());
+    m.def("advance", bound_advance, "t"_a, "R"_a, "wrench"_a, "twist"_a, "acceleration"_a, "gravity"_a, "basis"_a,
+          "Q"_a, "config"_a, "state"_a.noconvert(), "G"_a.noconvert(), "h"_a.noconvert(), "w"_a.noconvert(),
+          "H"_a.noconvert(), "L"_a.noconvert(), "thetas"_a.noconvert(), "events"_a.noconvert());
+    m.def("without_tool", bound_without_tool, "R"_a, "wrench"_a.noconvert(), "twist"_a, "acceleration"_a, "gravity"_a,
+          "theta"_a, "bias"_a);
+}
+
+}  // namespace steelyard
