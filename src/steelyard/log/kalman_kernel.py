@@ -12,7 +12,13 @@ RATE_SPREAD, ACCELERATION_SPREAD = 10.0, 100.0  # of the first state, 1/s and 1/
 
 
 def times(A, B, out):
-    """out = A B, 3 by 3, written out: a library call costs more than it does, in time and in compilation."""
+    """Product of two matrices, written out.
+
+    Args:
+        A: (3, 3).
+        B: (3, 3).
+        out: (3, 3), overwritten with `A B`.
+    """
     for i in range(3):
         for j in range(3):
             out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
@@ -30,7 +36,16 @@ def _transition(dt, F):
 
 
 def predict(P, dt, q, F, half, out):
-    """Covariance after dt: `F P F^T + Q` of a triple integrator driven by white jerk of density q."""
+    """Covariance after a step of a triple integrator driven by white jerk: `F P F^T + Q`.
+
+    Args:
+        P: (3, 3) covariance before.
+        dt: the step, s.
+        q: density of the jerk.
+        F: (3, 3) unit matrix, overwritten with the transition.
+        half: (3, 3) of scratch.
+        out: (3, 3), overwritten with the covariance after.
+    """
     _transition(dt, F)
     times(F, P, half)
     times_transposed(half, F, out)
@@ -47,7 +62,17 @@ def predict(P, dt, q, F, half, out):
 
 
 def update(P, sigma, gain, out):
-    """Gain (3,) and covariance after a measurement of the value. Returns the innovation variance."""
+    """Gain and covariance after a measurement of the value.
+
+    Args:
+        P: (3, 3) covariance before.
+        sigma: standard deviation of the measurement.
+        gain: (3,), overwritten.
+        out: (3, 3), overwritten with the covariance after.
+
+    Returns:
+        The innovation variance.
+    """
     S = P[0, 0] + sigma * sigma
     for i in range(3):
         gain[i] = P[i, 0] / S
@@ -80,9 +105,20 @@ def _smoother_gain(P, predicted, dt, F, half, inverse, out):
 
 
 def covariances(t, sigma, q, smooth, rate_spread=RATE_SPREAD, acceleration_spread=ACCELERATION_SPREAD):
-    """Everything that does not depend on the measurements: gains (n, 3), smoother gains (n, 3, 3), innovation variances
-    (n,), and covariances (n, 3, 3) of the error of [value, rate, acceleration] on each axis. t: (n,); sigma: standard
-    deviation of a measured value; q: density of the jerk; spreads: what the first rate and acceleration may be."""
+    """Everything that does not depend on the measurements.
+
+    Args:
+        t: (n,) stamps, s.
+        sigma: standard deviation of a measured value.
+        q: density of the jerk.
+        smooth: whether the smoother's gains are wanted.
+        rate_spread: standard deviation of what the first rate may be.
+        acceleration_spread: the same of the first acceleration.
+
+    Returns:
+        Gains (n, 3), smoother gains (n, 3, 3), innovation variances (n,), and covariances (n, 3, 3) of the error of
+        [value, rate, acceleration] on each axis.
+    """
     if core() is None:
         return covariances_in_python(t, sigma, q, smooth, rate_spread, acceleration_spread)
     n = t.size
@@ -116,8 +152,20 @@ def covariances_in_python(t, sigma, q, smooth, rate_spread, acceleration_spread)
 
 
 def filter_vector(t, measured, gains, back, smooth, rate, acceleration):
-    """Value, rate and acceleration (n, m), and squared innovations (n,), summed over the m columns of measured (n, m).
-    gains, back: from `covariances`; rate, acceleration: of the first state, (m,)."""
+    """Value, rate and acceleration of measured columns.
+
+    Args:
+        t: (n,) stamps, s.
+        measured: (n, m).
+        gains: (n, 3) of `covariances`.
+        back: (n, 3, 3) of `covariances`.
+        smooth: whether the smoother runs, too.
+        rate: (m,) of the first state.
+        acceleration: (m,) of the first state.
+
+    Returns:
+        Value, rate and acceleration (n, m), and squared innovations (n,), summed over the columns.
+    """
     if core() is None:
         return filter_vector_in_python(t, measured, gains, back, smooth, rate, acceleration)
     x, innovations = np.empty((3, *measured.shape)), np.empty(t.size)
