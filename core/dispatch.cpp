@@ -1,5 +1,7 @@
 // Which of the compiled instruction sets this processor has.
 #include <cstring>
+#include <stdexcept>
+#include <string>
 
 #include "kernels.hpp"
 
@@ -45,10 +47,10 @@ const Choice& choice() {
 
 }  // namespace
 
-const Kernels* kernels_for(const char* name) {
+const Kernels& kernels_of(const char* instructions) {
     for (const Kernels* table : choice().tables)
-        if (table && (!*name || !std::strcmp(table->name, name))) return table;
-    return nullptr;
+        if (table && (!*instructions || !std::strcmp(table->name, instructions))) return *table;
+    throw std::invalid_argument(std::string("instruction set '") + instructions + "' is not available here");
 }
 
 const char* const* available_kernels() { return choice().names; }

@@ -13,12 +13,6 @@ namespace {
 
 using nb::literals::operator""_a;
 
-const Kernels& table(const std::string& instructions) {
-    const Kernels* found = kernels_for(instructions.c_str());
-    if (!found) throw std::invalid_argument("instruction set '" + instructions + "' is not available here");
-    return *found;
-}
-
 // The arrays of a plan stay alive with it.
 class OwnedTree {
    public:
@@ -162,7 +156,7 @@ void add_samples(const OwnedTree& owner, const OwnedRows& owned, Numbers q, Numb
     const RowData data{checked(tau, "tau", {x.n, tree.nv}), checked(effects, "effects", {owned.effects(), x.n}),
                        roots ? checked(*roots, "roots", {x.n, tree.nv}) : nullptr};
     double* out = checked(gram, "gram", {rows.gram_start[tree.nv]});
-    const Kernels& kernels = table(instructions);
+    const Kernels& kernels = kernels_of(instructions.c_str());
     const Space space(kernels.sum_space(tree, rows));
     nb::gil_scoped_release release;
     kernels.add_samples(tree, rows, x, data, space.data(), out);
@@ -174,7 +168,7 @@ void torques(const OwnedTree& owner, const OwnedLinks& links, Numbers q, Numbers
     const Links& own = links.of(tree);
     const Samples x = samples_of(tree, q, v, a, fixed);
     double* out = checked(tau, "tau", {x.n, tree.nv});
-    const Kernels& kernels = table(instructions);
+    const Kernels& kernels = kernels_of(instructions.c_str());
     const Space space(kernels.torque_space(tree));
     nb::gil_scoped_release release;
     kernels.torques(tree, own, x, space.data(), out);
@@ -189,7 +183,7 @@ void derivatives(const OwnedTree& owner, const OwnedLinks& links, Numbers q, Num
     const Derivatives out{checked(dq, "dq", {x.n, tree.nv, tree.nv}), checked(dv, "dv", {x.n, tree.nv, tree.nv}),
                           checked(da, "da", {x.n, tree.nv, tree.nv}),
                           twists ? checked(*twists, "twists", {x.n, tree.nj, 6, tree.nv}) : nullptr};
-    const Kernels& kernels = table(instructions);
+    const Kernels& kernels = kernels_of(instructions.c_str());
     const Space space(kernels.derivative_space(tree));
     nb::gil_scoped_release release;
     kernels.derivatives(tree, own, x, space.data(), out);
@@ -197,7 +191,7 @@ void derivatives(const OwnedTree& owner, const OwnedLinks& links, Numbers q, Num
 
 void sines_and_cosines(Numbers x, Array<double> sine, Array<double> cosine, const std::string& instructions) {
     const auto n = static_cast<Index>(x.size());
-    table(instructions).sines_and_cosines(checked(x, "x", {n}), n, checked(sine, "sine", {n}),
+    kernels_of(instructions.c_str()).sines_and_cosines(checked(x, "x", {n}), n, checked(sine, "sine", {n}),
                                           checked(cosine, "cosine", {n}));
 }
 

@@ -1,8 +1,11 @@
-// Bindings of filters and of fits of one body.
+// Bindings of filters and of fits.
 #include "estimation.hpp"
+
+#include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
 #include "kalman.hpp"
+#include "kernels.hpp"
 #include "payload_stream.hpp"
 
 namespace steelyard {
@@ -89,6 +92,26 @@ void bound_entropic(Numbers grams, Numbers pulls, Numbers rules, Out solutions, 
     for (std::int64_t k = 0; k < n; ++k) done[k] = entropic(gram[k], pull[k], w[k], spread[k], path);
 }
 
+void bound_constrained_fits(Numbers S, Count bodies, Indices bounded, Numbers lower, Numbers rules, Numbers free,
+                      double first, double last, Out z, Array<bool> arrived,
+                      const std::string& instructions) {
+    if (S.ndim() != 2 || S.shape(0) % 8 || bodies < 0 || 10 * bodies > static_cast<Index>(S.shape(0)))
+        throw std::invalid_argument("S must be square, of a multiple of 8 rows, ten of them a body");
+    const auto size = static_cast<Index>(S.shape(0)), n = static_cast<Index>(arrived.size()),
+               bounds = static_cast<Index>(bounded.size());
+    const ConstrainedFit fit{size, bodies, bounds, checked(S, "S", {size, size}),
+                             within(bounded, "bounded", bounds, 10 * bodies, size), checked(lower, "lower", {bounds})};
+    const double* r = checked(rules, "rules", {6});
+    const FitRules own{r[0], r[1], r[2], r[3], static_cast<int>(r[4]), static_cast<int>(r[5])};
+    const double* target = checked(free, "free", {n, size});
+    double* found = checked(z, "z", {n, size});
+    bool* done = checked(arrived, "arrived", {n});
+    const Kernels& kernels = kernels_of(instructions.c_str());
+    const Space space(kernels.fit_space(fit));
+    nb::gil_scoped_release release;
+    kernels.constrained(fit, own, target, n, first, last, space.data(), found, done);
+}
+
 StreamSamples stream_samples(const Numbers& t, const Numbers& R, const double* wrench, const Numbers& twist,
                              const Numbers& acceleration) {
     const Count n = samples(t);
@@ -127,7 +150,7 @@ void bound_without_tool(Numbers R, Out wrench, Numbers twist, Numbers accelerati
     const double *g = checked(gravity, "gravity", {3}), *own = checked(theta, "theta", {10}),
                  *constant = checked(bias, "bias", {6});
     for (Count k = 0; k < n; ++k) {
-        Rows Y;
+        BodyRows Y;
         double felt[3];
         body_rows(rotation[k], V[k], A[k], g, Y, felt);
         for (int i = 0; i < 6; ++i) {
@@ -150,6 +173,8 @@ void bind_estimation(nb::module_& m) {
           "w"_a.noconvert(), "al"_a.noconvert(), "x"_a.noconvert(), "P"_a.noconvert());
     m.def("entropic", bound_entropic, "grams"_a, "pulls"_a, "rules"_a, "solutions"_a.noconvert(),
           "spreads"_a.noconvert(), "converged"_a.noconvert());
+    m.def("constrained_fits", bound_constrained_fits, "S"_a, "bodies"_a, "bounded"_a, "lower"_a, "rules"_a, "free"_a,
+          "first"_a, "last"_a, "z"_a.noconvert(), "arrived"_a.noconvert(), "instructions"_a = "");
     m.def("advance", bound_advance, "t"_a, "R"_a, "wrench"_a, "twist"_a, "acceleration"_a, "gravity"_a, "basis"_a,
           "Q"_a, "config"_a, "state"_a.noconvert(), "G"_a.noconvert(), "h"_a.noconvert(), "w"_a.noconvert(),
           "H"_a.noconvert(), "L"_a.noconvert(), "thetas"_a.noconvert(), "events"_a.noconvert());

@@ -1,6 +1,7 @@
 // Compiled once for each instruction set, as STEELYARD_ISA.
 #include "kernels.hpp"
 
+#include "constrained_fits.hpp"
 #include "derivatives.hpp"
 #include "sums.hpp"
 #include "torques.hpp"
@@ -38,6 +39,14 @@ struct Scratch {
         return {motion(tree), array<Composite>(tree.nj + 1), array<Change>(tree.nt), array<Pack>(square),
                 array<Pack>(square), array<Pack>(square), array<Pack>(6 * tree.nv)};
     }
+
+    FitSpace fits(const ConstrainedFit& fit) {
+        const Index groups = (fit.bodies + LANES - 1) / LANES, rest = (fit.bounds + LANES - 1) / LANES, n = fit.size;
+        const auto vector = [&] { return array<double>(n); };
+        return {array<double>((10 * fit.bodies + fit.bounds) * n), array<double>(n * n),
+                vector(), vector(), vector(), vector(), vector(), vector(),
+                array<Pack>(4 * groups + rest), array<Bodies>(groups)};
+    }
 };
 
 std::size_t sum_space(const Tree& tree, const Rows& rows) {
@@ -58,6 +67,12 @@ std::size_t derivative_space(const Tree& tree) {
     return s.used;
 }
 
+std::size_t fit_space(const ConstrainedFit& fit) {
+    Scratch s{nullptr};
+    s.fits(fit);
+    return s.used;
+}
+
 void run_sums(const Tree& tree, const Rows& rows, const Samples& x, const RowData& data, void* space, double* gram) {
     Scratch s{static_cast<char*>(space)};
     add_samples(tree, rows, x, data, s.sums(tree, rows), gram);
@@ -71,6 +86,14 @@ void run_torques(const Tree& tree, const Links& links, const Samples& x, void* s
 void run_derivatives(const Tree& tree, const Links& links, const Samples& x, void* space, const Derivatives& out) {
     Scratch s{static_cast<char*>(space)};
     derivatives(tree, links, x, s.derivatives(tree), out);
+}
+
+void run_fits(const ConstrainedFit& fit, const FitRules& rules, const double* free, Index n, double first, double last,
+              void* space, double* z, bool* arrived) {
+    Scratch s{static_cast<char*>(space)};
+    const FitSpace room = s.fits(fit);
+    for (Index i = 0; i < n; ++i)
+        arrived[i] = follow(fit, rules, free + i * fit.size, first, last, room, z + i * fit.size);
 }
 
 void sines_and_cosines(const double* x, Index n, double* sine, double* cosine) {
@@ -88,6 +111,7 @@ void sines_and_cosines(const double* x, Index n, double* sine, double* cosine) {
 #define STEELYARD_TEXT(x) STEELYARD_TEXT_(x)
 extern const Kernels KERNELS = {STEELYARD_TEXT(STEELYARD_ISA), sum_space,       torque_space,
                                 derivative_space,             run_sums,        run_torques,
-                                run_derivatives,              sines_and_cosines};
+                                run_derivatives,              fit_space,       run_fits,
+                                sines_and_cosines};
 
 }  // namespace steelyard::STEELYARD_ISA

@@ -17,11 +17,15 @@ struct Kernels {
     void (*add_samples)(const Tree&, const Rows&, const Samples&, const RowData&, void* space, double* gram);
     void (*torques)(const Tree&, const Links&, const Samples&, void* space, double* tau);
     void (*derivatives)(const Tree&, const Links&, const Samples&, void* space, const Derivatives&);
+    std::size_t (*fit_space)(const ConstrainedFit&);
+    // n fits nearest to free (n, size), from and into z (n, size), along the central path from mu first to last
+    void (*constrained)(const ConstrainedFit&, const FitRules&, const double* free, Index n, double first, double last,
+                        void* space, double* z, bool* arrived);
     void (*sines_and_cosines)(const double* x, Index n, double* sine, double* cosine);
 };
 
-// The best table for this processor, or the one named; null for a name that is unknown or not available here.
-const Kernels* kernels_for(const char* name);
+// The best table for this processor, or the one named. Throws std::invalid_argument where there is none.
+const Kernels& kernels_of(const char* instructions);
 // Names of all tables that run here, best first, ending in null.
 const char* const* available_kernels();
 

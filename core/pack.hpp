@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstring>
 
 #include "plan.hpp"
 
@@ -35,6 +36,15 @@ STEELYARD_INLINE Pack gather(const double* x, Index stride, int count) {
     for (int lane = 0; lane < LANES; ++lane) out[lane] = x[(lane < count ? lane : count - 1) * stride];
     return out;
 }
+
+// A whole pack of consecutive numbers, wherever they lie.
+STEELYARD_INLINE Pack read(const double* x) {
+    Pack out;
+    std::memcpy(&out, x, sizeof out);
+    return out;
+}
+
+STEELYARD_INLINE void write(double* x, const Pack& pack) { std::memcpy(x, &pack, sizeof pack); }
 
 STEELYARD_INLINE double sum(const Pack& x) {
     double out = 0;

@@ -11,10 +11,10 @@ enum State { FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, 
 enum Config { FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY, NEWTON_STEPS, TYPICAL, LEARNING, SAME,
               YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS, CONFIG_SIZE };
 
-using Rows = double[6][10];
+using BodyRows = double[6][10];
 
 // Body regressor of one sample, and the acceleration that its mass feels.
-inline void body_rows(const double (&R)[3][3], const double* V, const double* A, const double* gravity, Rows& Y,
+inline void body_rows(const double (&R)[3][3], const double* V, const double* A, const double* gravity, BodyRows& Y,
                       double* d) {
     const double x = V[3], y = V[4], z = V[5], a = A[3], b = A[4], c = A[5];
     for (int i = 0; i < 3; ++i) {
@@ -25,7 +25,7 @@ inline void body_rows(const double (&R)[3][3], const double* V, const double* A,
     d[1] += z * V[0] - x * V[2];
     d[2] += x * V[1] - y * V[0];
     const double xx = x * x, yy = y * y, zz = z * z, xy = x * y, xz = x * z, yz = y * z;
-    const Rows made = {{d[0], -(yy + zz), xy - c, xz + b},
+    const BodyRows made = {{d[0], -(yy + zz), xy - c, xz + b},
                        {d[1], xy + c, -(xx + zz), yz - a},
                        {d[2], xz - b, yz + a, -(xx + yy)},
                        {0, 0, d[2], -d[1], a, b - xz, -yz, c + xy, yy - zz, yz},
@@ -64,7 +64,7 @@ inline bool follow(const Stream& s, double mass, int steps) {
 }
 
 // How unlikely a whitened sample is, as a chi-square of 6: innovation over its own variance.
-inline double surprise(const Stream& s, const Rows& rows, const double* r, bool ready) {
+inline double surprise(const Stream& s, const BodyRows& rows, const double* r, bool ready) {
     Square<6> S, C;
     Ten L;
     double e[6], solved[10];
@@ -108,7 +108,7 @@ inline void watch(const Stream& s, double level, double t) {
 }
 
 // Adds a sample to the sums, in which a wild one counts little and old ones are forgotten.
-inline void add_sample(const Stream& s, const Rows& rows, const double* r, const double* felt, const double* wrench,
+inline void add_sample(const Stream& s, const BodyRows& rows, const double* r, const double* felt, const double* wrench,
                        double trust) {
     const double forget = s.config[FORGET];
     double strength = 0, force = 0, *state = s.state;
@@ -163,7 +163,7 @@ inline std::int64_t advance(const Stream& s, const StreamSamples& x, double (*th
     double* state = s.state;
     std::int64_t count = 0;
     for (std::int64_t k = 0; k < x.n; ++k) {
-        Rows Y, rows;
+        BodyRows Y, rows;
         double felt[3], r[6];
         body_rows(x.R[k], x.twist[k], x.acceleration[k], s.gravity, Y, felt);
         for (int i = 0; i < 6; ++i) {

@@ -46,4 +46,18 @@ struct Derivatives {
     double *dq, *dv, *da, *twists;
 };
 
+// What fits of one robot share, see `fit/posterior`: y = S z, ten numbers a body, then the effects; effects `bounded` at
+// least `lower`. S: (size, size), upper triangular, size a multiple of 8, padded with zeros.
+struct ConstrainedFit {
+    Index size, bodies, bounds;
+    const double* S;
+    const Index* bounded;
+    const double* lower;
+};
+
+struct FitRules {
+    double shrink, close, reach, longest;
+    int steps, halvings;
+};
+
 }  // namespace steelyard

@@ -41,6 +41,9 @@ def test_the_same_as_dense_matrices(dense, data):
     x, weights = rng.normal(size=size), rng.random(groups)
     np.testing.assert_allclose(squares @ x, dense @ x, **CLOSE)
     np.testing.assert_allclose(squares.forms(x), np.einsum("gij,i,j->g", dense, x, x), **CLOSE)
+    several = rng.normal(size=(size, 4))
+    together = np.einsum("gij,ik,jk->g", dense, several, several)
+    np.testing.assert_allclose(squares.traces(several @ several.T), together, **CLOSE)
     np.testing.assert_allclose(squares.weighted(weights), np.tensordot(weights, dense, axes=1), **CLOSE)
     np.testing.assert_array_equal((squares * 3.0).dense, 3.0 * dense)
     kept = rng.permutation(size)[: rng.integers(0, size + 1)]

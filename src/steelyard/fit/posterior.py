@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard import native
 from steelyard.errors import FitError
 from steelyard.fit.block_scores import Sandwich
 from steelyard.fit.prior import TRIANGLES, congruence, effect_pull, prior_parameters
@@ -35,7 +36,7 @@ class Posterior:
         """Q (k + p, p), S (p, p): with `y = S z` the form is `||z - Q^T [target, pull * prior]||^2` but for a constant,
         well scaled however unlike data and prior are."""
         Q, R = np.linalg.qr(np.concatenate([self.data, np.diag(self.pull)]))
-        return Q, np.linalg.inv(R)
+        return Q, np.triu(np.linalg.inv(R))
 
     def optimum(self, target, prior) -> np.ndarray:
         """(..., p) optimum z for other targets (..., k) and priors (..., p), these in standard deviations."""
@@ -92,6 +93,7 @@ CLOSE = 1.0  # Newton decrement over sqrt(mu) below which mu falls
 REACH, LONGEST = 0.9, 10.0  # share of the way to the border, and Newton steps, that a step may go
 HALVINGS = 12
 STEPS = 100
+TOGETHER = 16  # fits that one thread takes at a time
 ENTRIES = 500_000  # of the matrices that a batch solves together: some megabytes
 
 
@@ -105,16 +107,39 @@ def constrained(model: Posterior, free) -> np.ndarray:
     inside[bounded] = np.maximum(model.lower[bounded - 10 * model.bodies] + 1.0, 0.0)
     start = np.linalg.solve(model.factors[1], inside)[None]
     middle = np.mean(free, axis=0, keepdims=True)
-    start = _descend(model, middle, start, max(float(np.sum((start - middle) ** 2)), FIRST), FIRST)
-    together = max(1, ENTRIES // free.shape[1] ** 2)
-    parts = [free[i : i + together] for i in range(0, len(free), together)]
-    found = np.concatenate([_descend(model, part, np.repeat(start, len(part), axis=0), FIRST, LAST) for part in parts])
+    descend = _by_core if native.core() else _in_parts
+    start = descend(model, middle, start, max(float(np.sum((start - middle) ** 2)), FIRST), FIRST)
+    found = descend(model, free, np.repeat(start, len(free), axis=0), FIRST, LAST)
     arrived = found[np.isfinite(found[:, 0])]
     if 2 * len(arrived) <= len(free):
         raise FitError(
             f"Only {len(arrived)} of {len(free)} constrained fits converged; check the units of the log and the prior."
         )
     return arrived
+
+
+def _by_core(model: Posterior, free, start, first: float, last: float) -> np.ndarray:
+    """As `_descend`, every row on its own."""
+    n, p = free.shape
+    more = -p % 8
+    bounded = _bounded(model)
+    rules = np.array([SHRINK, CLOSE, REACH, LONGEST, STEPS, HALVINGS])
+    S = np.pad(model.factors[1], (0, more))
+    free, z, arrived = np.pad(free, ((0, 0), (0, more))), np.pad(start, ((0, 0), (0, more))), np.zeros(n, dtype=bool)
+    lower, fits = model.lower[bounded - 10 * model.bodies], native.require_core().constrained_fits
+
+    def follow(part: slice):
+        fits(S, model.bodies, bounded, lower, rules, free[part], first, last, z[part], arrived[part])
+
+    native.for_each(follow, [slice(i, i + TOGETHER) for i in range(0, n, TOGETHER)])
+    z[~arrived] = np.nan
+    return z[:, :p]
+
+
+def _in_parts(model: Posterior, free, start, first: float, last: float) -> np.ndarray:
+    together = max(1, ENTRIES // free.shape[1] ** 2)
+    parts = [slice(i, i + together) for i in range(0, len(free), together)]
+    return np.concatenate([_descend(model, free[part], start[part], first, last) for part in parts])
 
 
 def _bounded(model: Posterior) -> np.ndarray:

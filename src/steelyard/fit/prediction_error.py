@@ -121,7 +121,7 @@ class _Fit:
 
     def _expected(self, info: Information) -> np.ndarray:
         """(g,) expected energy of the error."""
-        return info.counts * self.noise**2 + sum(info.squares.forms(x) for x in self.spread.T)
+        return info.counts * self.noise**2 + info.squares.traces(self.spread @ self.spread.T)
 
 
 def _share(info: Information, error) -> float:

@@ -12,7 +12,7 @@ from steelyard.arguments import require_each, require_type
 from steelyard.dynamics import choose_independent, with_motors
 from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
 from steelyard.identifiable import Basis, on_tree, regression_basis
-from steelyard.information.engines import CHUNK, ENGINES, Sums
+from steelyard.information.engines import CHUNK, ENGINES, JointRows, Sums
 from steelyard.information.gram import Grams, Squares, Triangles
 from steelyard.information.regression_rows import (
     Raw,
@@ -20,7 +20,6 @@ from steelyard.information.regression_rows import (
     channels_of,
     raw_columns,
     recorded_direction,
-    rows_of,
     weights_of,
     wrench_of,
 )
@@ -67,13 +66,17 @@ class RegressionSpec:
     sample_weights: Any = None
 
     @cached_property
-    def raw(self) -> Raw:
-        """The columns that are summed over samples."""
-        return raw_columns(self.robot, self.layout, self.kept)
+    def joints(self) -> JointRows:
+        """The columns that are summed over samples, and the rows of joints in them."""
+        return JointRows(raw_columns(self.robot, self.layout, self.kept), self.coulomb_width)
 
-    @cached_property
+    @property
+    def raw(self) -> Raw:
+        return self.joints.raw
+
+    @property
     def rows(self) -> list[Row]:
-        return rows_of(self.raw.robot, self.raw.layout, self.raw.columns)
+        return self.joints.rows
 
     @cached_property
     def group_names(self) -> tuple[str, ...]:
@@ -95,7 +98,7 @@ class Collector:
     def __init__(self, spec: RegressionSpec):
         self.spec, self.count, self.independent, self.complete = spec, 0, 0.0, True
         fast = "joints" in spec.kinds and spec.sums == "gram" and not spec.robot.loops
-        self.joints = Sums(spec.robot, spec.layout, spec.kept, spec.coulomb_width, spec.engine) if fast else None
+        self.joints = Sums(spec.joints, spec.engine) if fast else None
         make = Triangles if spec.sums == "qr" else Grams
         k = len(spec.raw.columns)
         self.others: dict[str, Grams | Triangles] = {
@@ -263,6 +266,29 @@ def accumulate(
         >>> info.n, len(info.columns)
         (200, 40)
     """
+    options = {"friction": friction, "armature": armature, "coupling": coupling, "springs": springs, "extra": extra}
+    options |= {"rotors": rotors, "columns": columns, "sums": sums, "cutoff": cutoff, "coulomb_width": coulomb_width}
+    spec = specified(robot, log, rows=rows, **options, sample_weights=sample_weights, engine=engine)
+    return collected(spec, log) if isinstance(log, Log) else _streamed(spec, log)
+
+
+def specified(
+    robot: Robot,
+    log: Log | Iterable[Log],
+    *,
+    rows: str | Iterable[str] = "joints",
+    friction=FRICTION,
+    extra=(),
+    rotors=False,
+    columns="base",
+    sums="gram",
+    cutoff=CUTOFF,
+    coulomb_width=COULOMB_WIDTH,
+    sample_weights=None,
+    engine="auto",
+    **options,
+) -> RegressionSpec:
+    """What `accumulate` with the same arguments sums, for logs like these. options: of `layout_of`."""
     require_type(Robot, robot=robot)
     require_each(Log, log=log)
     _check_names(columns, engine, sums)
@@ -270,19 +296,20 @@ def accumulate(
     kinds = kinds_of(robot, rows)
     if robot.loops:
         refuse_for_loops(robot, kinds, engine=engine, rotors=rotors)
-    options = {"friction": friction, "armature": armature, "coupling": coupling, "springs": springs}
-    layout = layout_of(robot, **options, extra=tuple(extra), rotors=rotors)
+    layout = layout_of(robot, friction=friction, **options, extra=tuple(extra), rotors=rotors)
     _check_rows(kinds, layout, engine, sums)
     if sample_weights is not None:
         _check_weights(sample_weights, kinds, several=not isinstance(log, Log))
     basis = regression_basis(robot, layout, sensors_of(robot, kinds))
     kept = basis.columns if columns == "base" else np.arange(layout.size)
-    spec = RegressionSpec(robot, layout, basis, kept, kinds, sums, coulomb_width, cutoff, engine, sample_weights)
-    if isinstance(log, Log):
-        collector = Collector(spec)
-        collector.add(log)
-        return collector.information()
-    return _streamed(spec, log)
+    return RegressionSpec(robot, layout, basis, kept, kinds, sums, coulomb_width, cutoff, engine, sample_weights)
+
+
+def collected(spec: RegressionSpec, log: Log) -> Information:
+    """The Information of one log."""
+    collector = Collector(spec)
+    collector.add(log)
+    return collector.information()
 
 
 def _check_names(columns: str, engine: str, sums: str):

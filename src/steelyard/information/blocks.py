@@ -7,20 +7,14 @@ from itertools import pairwise
 import numpy as np
 from array_api_compat import is_jax_array
 
-from steelyard.arguments import require_each, require_type
-from steelyard.dynamics import with_motors
 from steelyard.errors import OptionError
-from steelyard.identifiable import regression_basis
-from steelyard.information.accumulation import accumulate
+from steelyard.information.accumulation import RegressionSpec, collected, specified
 from steelyard.information.model_discrepancy import discrepancies
-from steelyard.information.row_kinds import WEAK, kinds_of
+from steelyard.information.row_kinds import WEAK
 from steelyard.information.sums import Information
-from steelyard.job import FRICTION
 from steelyard.log import Log, independence_of
 from steelyard.model import Robot
-from steelyard.terms import layout_of
 
-COLUMNS = ("friction", "armature", "coupling", "springs", "extra", "rotors")  # options of `accumulate` that add columns
 # Blocks of a log: neighbours are merged afterwards until their residuals are independent. Very short blocks cost more
 # than they tell, as long as there are some to compare.
 MOST, FEWEST, SHORTEST = 64, 16, 32  # blocks, blocks, samples of a block
@@ -52,18 +46,17 @@ def accumulate_blocks(
     Raises:
         OptionError: fewer than two blocks, and what `accumulate` raises.
     """
-    require_type(Robot, robot=robot)
-    require_each(Log, log=log)
     if "extra" in options:
-        options["extra"] = tuple(options["extra"])  # used for every block
+        options["extra"] = tuple(options["extra"])  # used for every log
+    spec = specified(robot, log, engine=engine, **options)
     if count is not None and (not isinstance(count, int | np.integer) or count < 2):
         raise OptionError(f"count={count!r}: residuals are compared between blocks; at least 2 are needed.")
-    windows = set(kinds_of(robot, options.get("rows", "joints"))) <= set(WEAK)
+    windows = set(spec.kinds) <= set(WEAK)
     blocks = []
     for each in [log] if isinstance(log, Log) else log:
-        fitting = count or _fitting(robot, each, options)
+        fitting = count or _fitting(spec, len(each))
         edges = np.linspace(0, len(each), min(fitting, len(each)) + 1).astype(int)
-        own = [accumulate(robot, each[i:j], engine=engine, **options) for i, j in pairwise(edges)]
+        own = [collected(spec, each[i:j]) for i, j in pairwise(edges)]
         if not windows:  # a short block cannot tell how many of its samples are independent: its steps may vary
             own = [replace(block, independence=independence_of([each])) for block in own]
         blocks += _with_discrepancies(own, each, edges, options)
@@ -84,9 +77,7 @@ def _with_discrepancies(blocks: list[Information], log: Log, edges, options: dic
     return [replace(block, discrepancy=each) for block, each in zip(blocks, found, strict=True)]
 
 
-def _fitting(robot, log: Log, options: dict) -> int:
+def _fitting(spec: RegressionSpec, samples: int) -> int:
     """How many blocks suit a log."""
-    robot = with_motors(robot)
-    columns = {name: options[name] for name in COLUMNS if name in options}
-    kept = regression_basis(robot, layout_of(robot, **{"friction": FRICTION, **columns})).columns
-    return int(np.clip(min(len(log) / SHORTEST, ENTRIES / (robot.nv * len(kept) ** 2)), FEWEST, MOST))
+    numbers = spec.robot.nv * len(spec.basis.columns) ** 2
+    return int(np.clip(min(samples / SHORTEST, ENTRIES / numbers), FEWEST, MOST))

@@ -20,11 +20,11 @@ CPU_CHUNK, GPU_CHUNK = 2048, 16384  # samples a step: for the caches of a core; 
 class Device:
     """Sums on the device of the arrays, or on JAX's default device. Settings of JAX are left as they are."""
 
-    def __init__(self, sums):
+    def __init__(self, joints, grams: Grams):
         self.jax = _jax()
-        self.sums = sums
-        self.step = _compiled(sums.robot, sums.layout, tuple(int(c) for c in sums.kept), sums.coulomb_width)
-        self.widths = [len(row.places) + 1 for row in sums.rows]
+        self.joints, self.grams = joints, grams
+        self.step = _compiled(joints.robot, joints.layout, tuple(int(c) for c in joints.kept), joints.coulomb_width)
+        self.widths = [len(row.places) + 1 for row in joints.rows]
         self.squares: list[Any] = self._empty()
 
     def _empty(self) -> list:
@@ -49,15 +49,15 @@ class Device:
 
     def _users(self, q, v, a) -> list:
         """Rows of the user's columns: their functions are called with NumPy arrays, outside of what is compiled."""
-        users = [extra for extra in self.sums.layout.extras if extra.function is not None]
+        users = [extra for extra in self.joints.layout.extras if extra.function is not None]
         state = [np.asarray(x).T for x in (q, v, a)] if users else []
-        return [extra_rows(self.sums.robot, extra, *state) for extra in users]
+        return [extra_rows(self.joints.robot, extra, *state) for extra in users]
 
-    def unload(self, grams: Grams):
+    def unload(self):
         """Add the squares of each row's `[columns, tau]`."""
-        for dof, (row, square) in enumerate(zip(self.sums.rows, self.squares, strict=True)):
+        for dof, (row, square) in enumerate(zip(self.joints.rows, self.squares, strict=True)):
             square = np.asarray(square)
-            grams.add_sums(dof, row.places, square[:-1, :-1], square[-1, :-1], square[-1, -1])
+            self.grams.add_sums(dof, row.places, square[:-1, :-1], square[-1, :-1], square[-1, -1])
         self.squares = self._empty()
 
 

@@ -121,6 +121,11 @@ class Squares(Card):
             [x[places] @ block @ x[places] for places, block in zip(self.pattern.places, self.blocks, strict=True)]
         )
 
+    def traces(self, square) -> np.ndarray:
+        """(g,) traces of `G square` with one symmetric matrix (k, k): the sum of forms of vectors x for `sum x x^T`."""
+        numbers = self.flat * np.ravel(square)[self.pattern.entries]
+        return np.array([numbers[i:j].sum() for i, j in pairwise(self.pattern.edges)])
+
     def __mul__(self, factor: float) -> "Squares":
         return replace(self, flat=factor * self.flat)
 
