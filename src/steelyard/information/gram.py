@@ -46,7 +46,7 @@ class Pattern:
         return self is other or (
             self.size == other.size
             and len(self.places) == len(other.places)
-            and all(map(np.array_equal, self.places, other.places))
+            and all(a is b or np.array_equal(a, b) for a, b in zip(self.places, other.places, strict=True))
         )
 
 

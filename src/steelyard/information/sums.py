@@ -7,6 +7,7 @@ number. Row weights are chosen afterwards; `info_a + info_b` is the information 
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import is_
 
 import numpy as np
 
@@ -260,6 +261,10 @@ def _added_counts(one, other) -> np.ndarray:
 
 def _require_same_regression(one: Information, other: Information):
     """Raise FitError unless two Informations have the same columns of the same robot."""
+    shared = (one.layout, one.basis, one.columns, one.group_names)
+    same = all(map(is_, shared, (other.layout, other.basis, other.columns, other.group_names)))
+    if same and one.coulomb_width == other.coulomb_width:
+        return  # parts of one log
     if one.layout != other.layout or not np.array_equal(one.columns, other.columns):
         raise FitError(
             "These Informations have different columns (robot, friction or armature options), so they cannot be added."
