@@ -1,8 +1,9 @@
-"""Names that a package loads on first use, so that importing its face stays light."""
+"""Names and functions that a package loads on first use, so that importing its face stays light."""
 
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Any
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
@@ -21,3 +22,13 @@ def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
         return value
 
     return __getattr__
+
+
+def later(package: str, path: str) -> Callable[..., Any]:
+    """A function whose module is loaded when it is called. package: its `__name__`; path: from there, "module.name"."""
+    module, _, name = path.rpartition(".")
+
+    def call(*given, **named):
+        return getattr(import_module(f"{package}.{module}"), name)(*given, **named)
+
+    return call

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
 
 from check.corpus.cases import MJCF, TENSOR, URDF
 from steelyard import check
+from steelyard.check.hull import convex_surface
 from steelyard.check.inertial_repair import _nearest
 from steelyard.check.part_geometry import geometry_of
 from steelyard.check.repaired_copy import SAMPLES, _motions
@@ -33,6 +36,37 @@ def stated(moments, *, mass=1.0, com=(0.0, 0.0, 0.0)):
 def test_primitives_have_their_volume(points, volume):
     trimesh = pytest.importorskip("trimesh")
     assert trimesh.convex.convex_hull(points).volume == pytest.approx(volume, rel=0.02)
+
+
+@pytest.mark.parametrize("kind, size", [("box", 3), ("cylinder", 2), ("sphere", 1), ("capsule", 2)])
+def test_the_surface_of_a_primitive_is_its_hull_without_qhull(kind, size):
+    rng = np.random.default_rng(4)
+    turned = Rotation.random(rng=rng).as_matrix()
+    points = solids.from_urdf(kind, rng.uniform(0.1, 1.0, size)) @ turned.T + rng.normal(size=3)
+    faces = solids.faces_of_urdf(kind)
+    surface, truth = convex_surface(points, faces, points), ConvexHull(points)
+    assert surface is not None and surface.volume == pytest.approx(truth.volume, rel=1e-12)
+    assert set(surface.vertices) == set(truth.vertices)
+    around = points.mean(axis=0) + rng.normal(size=(200, 3))
+
+    def heights(equations):
+        return (around @ equations[:, :3].T + equations[:, 3]).max(axis=1)
+
+    np.testing.assert_allclose(heights(surface.equations), heights(truth.equations), atol=1e-12)
+    outer = np.vstack([points, 2 * points[:1] - points.mean(axis=0)])
+    for wrong, spanned in (
+        (faces[:, ::-1], points),  # inside out
+        (faces[1:], points),  # open
+        (np.vstack([faces, faces]), points),  # twice
+        (faces, outer),  # not all points
+    ):
+        assert convex_surface(points, wrong, spanned) is None
+
+
+def test_a_surface_with_a_dent_is_not_its_hull():
+    points = solids.box([1.0, 1.0, 1.0])
+    points[0] *= 0.2
+    assert convex_surface(points, solids.faces_of_urdf("box"), points) is None
 
 
 def test_a_mesh_is_weighed_as_trimesh_does(tmp_path):

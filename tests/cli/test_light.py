@@ -91,6 +91,24 @@ def test_identify_and_check_leave_libraries_that_they_do_not_need(tmp_path):
     assert (tmp_path / "out" / "report.html").exists()
 
 
+IDLE = (  # of a check of one URDF without meshes
+    *("scipy", "rich", "numpy.f2py", "numpy.testing"),
+    *("steelyard.dynamics", "steelyard.log", "steelyard.fit", "steelyard.report", "steelyard.check.repaired_copy"),
+    *(
+        "steelyard.model.mjcf",
+        "steelyard.model.sketch_mjcf",
+        "steelyard.model.mjcf_write",
+        "steelyard.model.urdf_write",
+    ),
+)
+
+
+def test_a_check_of_one_urdf_loads_what_it_uses(tmp_path):
+    sy.save(sy.library.puma560(), tmp_path / "arm.urdf")
+    shown, loaded = asked("check", str(tmp_path / "arm.urdf"), heavy=IDLE)
+    assert "1 model checked" in shown and loaded == "loaded:\n"
+
+
 def test_an_identification_has_one_thread_of_blas(monkeypatch):
     """They wait for each other over small matrices; afterwards the caller has them back."""
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)

@@ -312,8 +312,15 @@ MUTANTS = (
         ("check/test_rare_geometry.py", "check/test_corpus.py", "check/test_weigh.py"),
     ),
     Mutant(
+        "surface of a part taken for the hull of all",
+        "check/hull.py",
+        "(points @ normals.T - heights).max()",
+        "(vertices @ normals.T - heights).max()",
+        ("check/test_shaped_inertials.py",),
+    ),
+    Mutant(
         "inward faces of a hull stay",
-        "check/part_geometry.py",
+        "check/hull.py",
         "    faces[inward] = faces[inward][:, ::-1]\n",
         "",
         ("check/test_rare_geometry.py", "check/test_corpus.py", "check/test_weigh.py"),

@@ -1,6 +1,7 @@
 """What every subcommand does with the terminal: help, progress, tables."""
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -62,13 +63,16 @@ def _broken(command: str) -> Iterator[str]:
 @contextmanager
 def progress_bar(*, silent: bool):
     """A progress callback: a bar on a terminal, nothing elsewhere."""
-    if not silent and sys.stderr.isatty():  # at once: loading what draws the bar takes a while
+    if silent or not (sys.stderr.isatty() or os.environ.get("FORCE_COLOR")):
+        yield None
+        return
+    if sys.stderr.isatty():  # at once: loading what draws the bar takes a while
         sys.stderr.write("starting ...\r")
         sys.stderr.flush()
     from rich.console import Console
 
     screen = Console(stderr=True)
-    if silent or not screen.is_terminal:
+    if not screen.is_terminal:
         yield None
         return
     from rich.progress import BarColumn, Progress, TextColumn

@@ -2,11 +2,18 @@
 
 import sys
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from steelyard.check.catalog import RULES, run
 from steelyard.check.command_line import check_models
-from steelyard.check.repaired_copy import Repair, repair
 from steelyard.check.rule import Finding, Findings
+from steelyard.lazy import lazy
+
+if TYPE_CHECKING:
+    from steelyard.check.repaired_copy import Repair, repair
+
+# Loaded on first use: they need the dynamics.
+__getattr__ = lazy(__name__, dict.fromkeys(("Repair", "repair"), "repaired_copy"))
 
 
 class _Callable(ModuleType):

@@ -12,7 +12,6 @@ from steelyard.check.baseline import Baseline, read_baseline
 from steelyard.check.baseline import write_baseline as write
 from steelyard.check.catalog import ALL, BY_CODE, ERRORS, look, selected
 from steelyard.check.overview import Checked
-from steelyard.check.repaired_copy import repair
 from steelyard.check.rule import Findings
 from steelyard.errors import OptionError, SteelyardError, choices
 from steelyard.model import models_in, read_sketch
@@ -71,6 +70,8 @@ def check_models(
                 findings = look(sketch, rules)
                 models.append(Checked(model, len(sketch.parts), findings))
                 if copies is not None:
+                    from steelyard.check.repaired_copy import repair  # loads the dynamics
+
                     target = _target(model, base, copies, len(named))
                     repairs.append(repair(model, target, fix=what, select=select, ignore=ignore, folders=folders))
                     findings = repairs[-1].remaining

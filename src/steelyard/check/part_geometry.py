@@ -2,17 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steelyard.check.hull import Hull, convex_surface, hull_of
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, corners, mesh, mesh_checks, minimum_volume_ellipsoid
 from steelyard.model import Shape, Sketch
-
-if TYPE_CHECKING:
-    from scipy.spatial import ConvexHull
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +25,13 @@ class PartGeometry:
     @cached_property
     def points(self) -> np.ndarray:
         """(n, 3) points in m that span the body."""
-        return np.concatenate([corners(shape.vertices) for shape in self.all])
+        return np.concatenate([_corners(shape) for shape in self.all])
 
     @cached_property
-    def hull(self) -> "ConvexHull | None":
+    def hull(self) -> Hull | None:
         """Convex hull, None where the geometry spans no volume."""
-        hull = _hull(self.points)
+        surfaces = (convex_surface(shape.vertices, shape.faces, self.points) for shape in self.all)
+        hull = next((each for each in surfaces if each is not None), None) or hull_of(self.points)
         return None if hull is None or self.thickness < THRESHOLDS.thin else hull
 
     @cached_property
@@ -97,13 +95,10 @@ def _moved(shape: Shape, R, p) -> Shape:
     return Shape(shape.place, shape.role, shape.vertices @ R.T + p, shape.faces, shape.source)
 
 
-def _hull(points: np.ndarray) -> "ConvexHull | None":
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        return ConvexHull(points)
-    except (QhullError, ValueError):
-        return None
+def _corners(shape: Shape) -> np.ndarray:
+    """Points (n, 3) that span a shape."""
+    hull = convex_surface(shape.vertices, shape.faces, shape.vertices)
+    return corners(shape.vertices) if hull is None else hull.points[hull.vertices]
 
 
 def _solid(shape: Shape) -> np.ndarray | None:
@@ -112,11 +107,7 @@ def _solid(shape: Shape) -> np.ndarray | None:
         theta = mesh.parameters(shape.vertices, shape.faces, density=THRESHOLDS.water, check=False)
         if theta[0] > 0:
             return theta
-    hull = _hull(shape.vertices)
+    hull = hull_of(shape.vertices)
     if hull is None or hull.volume <= 0:
         return None
-    faces = hull.simplices.astype(np.int64)
-    a, b, c = (hull.points[faces[:, i]] for i in range(3))
-    inward = (np.cross(b - a, c - a) * hull.equations[:, :3]).sum(axis=1) < 0
-    faces[inward] = faces[inward][:, ::-1]
-    return mesh.parameters(hull.points, faces, density=THRESHOLDS.water, check=False)
+    return mesh.parameters(hull.points, hull.faces, density=THRESHOLDS.water, check=False)

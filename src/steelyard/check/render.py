@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
@@ -13,50 +14,39 @@ from steelyard.check.merged import merged
 from steelyard.check.overview import Checked
 from steelyard.check.overview import summary as by_code
 from steelyard.check.overview import table as by_model
-from steelyard.check.repaired_copy import Repair
 from steelyard.check.rule import Finding, Findings, counted
 from steelyard.model import Inertial
 
+if TYPE_CHECKING:
+    from steelyard.check.repaired_copy import Repair
+
 FORMATS = ("text", "json", "sarif", "markdown")
-COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+COLOURS = {"error": "1;31", "warning": "33", "info": "36"}  # bold red, yellow and cyan of an ANSI terminal
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def text(
-    findings: Findings, repairs: Sequence[Repair] = (), *, models: Sequence[Checked] = (), by_rule=False, colour=False
+    findings: Findings, repairs: Sequence["Repair"] = (), *, models: Sequence[Checked] = (), by_rule=False, colour=False
 ) -> str:
     """Lines `file:line: CODE message`, repairs, and a count; ANSI colours when asked for.
 
     models: shown as a table instead of the lines, a row a model. by_rule: a row a rule instead.
     """
-    import io
+    lines: list[str] = []
+    if models:
+        lines += by_code(models) if by_rule else by_model(models)
+    else:
+        lines += [_finding_line(each, colour) for each in merged(findings)]
+        lines += [f"note: {note}" for note in findings.notes]
+    lines += [line for each in repairs for line in repair_lines(each)]
+    return "".join(f"{line}\n" for line in [*lines, count_line(findings)])
 
-    from rich.console import Console
-    from rich.text import Text
 
-    stream = io.StringIO()
-    console = Console(
-        file=stream, force_terminal=colour, no_color=not colour, color_system="standard" if colour else None
-    )
-
-    def show(line: Text | str):
-        console.print(line if isinstance(line, Text) else Text(line), soft_wrap=True, highlight=False)
-
-    for row in (by_model if not by_rule else by_code)(models) if models else ():
-        show(row)
-    for f in () if models else merged(findings):
-        line = Text(f"{f.path}:{f.line}: ")
-        line.append(f"{f.code} {f.severity}", style=COLOURS[f.severity])
-        line.append(f" {f.message} {f.remedy}")
-        show(line)
-    for note in () if models else findings.notes:
-        show(f"note: {note}")
-    for each in repairs:
-        for line in repair_lines(each):
-            show(line)
-    show(count_line(findings))
-    return stream.getvalue()
+def _finding_line(f: Finding, colour: bool) -> str:
+    what = f"{f.code} {f.severity}"
+    shown = f"\x1b[{COLOURS[f.severity]}m{what}\x1b[0m" if colour else what
+    return f"{f.path}:{f.line}: {shown} {f.message} {f.remedy}"
 
 
 def count_line(findings: Findings) -> str:
@@ -67,7 +57,7 @@ def count_line(findings: Findings) -> str:
     return f"{files}: {counted(findings.counts)}."
 
 
-def repair_lines(repair: Repair) -> list[str]:
+def repair_lines(repair: "Repair") -> list[str]:
     """Every change with its numbers before and after, and the effect on joint torques."""
     lines = [f"{repair.source} -> {repair.path}: {len(repair.changes)} inertials repaired"]
     for name, change in zip(repair.names, repair.changes, strict=True):
@@ -110,7 +100,7 @@ LEVEL = ("good", "care", "refused")  # of the exit statuses
 
 def to_json(
     findings: Findings,
-    repairs: Sequence[Repair] = (),
+    repairs: Sequence["Repair"] = (),
     errors: Sequence[str] = (),
     *,
     models: Sequence[Checked] = (),
@@ -163,7 +153,7 @@ def _model_object(model: Checked) -> dict:
     }
 
 
-def _repair_object(repair: Repair) -> dict:
+def _repair_object(repair: "Repair") -> dict:
     changes = [
         {
             "element": name,
@@ -251,7 +241,7 @@ def _uri(path: str) -> str:
         return full.as_uri()
 
 
-def markdown(findings: Findings, repairs: Sequence[Repair] = ()) -> str:
+def markdown(findings: Findings, repairs: Sequence["Repair"] = ()) -> str:
     """A table a model, for a pull request or a page."""
     lines = []
     grouped: dict[str, list[Finding]] = defaultdict(list)

@@ -75,11 +75,9 @@ def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
             "smallest; "
             "add points off the plane (a thickness), or use Ellipsoid.from_box"
         )
-    from scipy.spatial import ConvexHull
-
     from_white = (axes.T * extents) / np.sqrt(len(points))  # the problem is affine invariant, its digits are not
     white = (points - middle) @ np.linalg.inv(from_white).T
-    A, b = _around_all(white[ConvexHull(white).vertices], tolerance)
+    A, b = _around_all(white, tolerance)
     to_unit = A @ np.linalg.inv(from_white)
     to_points = np.linalg.inv(to_unit)
     ellipsoid = Ellipsoid(middle - to_points @ b, to_points @ to_points.T)

@@ -1,8 +1,14 @@
-"""Primitive shapes as points: boxes, cylinders, spheres, capsules and ellipsoids whose convex hull stands for them."""
+"""Primitive shapes as points: boxes, cylinders, spheres, capsules and ellipsoids whose convex hull stands for them.
+
+The points lie in rings around z, from the lowest up, and the poles follow them; so the faces are known.
+"""
+
+from itertools import pairwise
 
 import numpy as np
 
 AROUND = 24  # points on a circle
+RINGS = {"cylinder": 2, "sphere": AROUND // 2 - 1, "capsule": AROUND // 2}
 # attributes of the primitives that URDF has, and how many numbers each holds
 URDF_SIZES = {
     "box": {"size": 3},
@@ -19,6 +25,24 @@ def from_urdf(kind: str, size) -> np.ndarray:
     if kind == "sphere":
         return ellipsoid(np.repeat(size, 3))
     return (cylinder if kind == "cylinder" else capsule)(float(size[0]), float(size[1]) / 2)
+
+
+def faces_of_urdf(kind: str) -> np.ndarray:
+    """Triangles (f, 3) of the points of `from_urdf`, counterclockwise from outside."""
+    if kind == "box":
+        rings, poles = np.array([[0, 2, 6, 4], [1, 3, 7, 5]]), (0, 1)
+    else:
+        count = RINGS[kind] * AROUND
+        rings = np.arange(count).reshape(-1, AROUND)
+        poles = (0, count - 1) if kind == "cylinder" else (count, count + 1)  # an end without one is a fan of its ring
+    rings = [np.full_like(rings[0], poles[0]), *rings, np.full_like(rings[0], poles[1])]
+    found = []
+    for low, high in pairwise(rings):
+        lower, upper = np.column_stack([low, np.roll(low, -1)]), np.column_stack([high, np.roll(high, -1)])
+        found += [np.column_stack([lower, upper[:, 1]]), np.column_stack([low, upper[:, ::-1]])]
+    faces = np.concatenate(found)
+    a, b, c = faces.T
+    return faces[(a != b) & (b != c) & (c != a)]
 
 
 def box(half) -> np.ndarray:
@@ -49,6 +73,7 @@ def ellipsoid(semi_axes) -> np.ndarray:
 
 def capsule(radius: float, half_length: float) -> np.ndarray:
     """Points (n, 3) of a cylinder along z with round caps. half_length: of the cylinder, without the caps."""
-    ball = ellipsoid(np.full(3, radius))
+    rings, poles = np.split(ellipsoid(np.full(3, radius)), [-2])
     shift = np.array([0.0, 0.0, half_length])
-    return np.concatenate([ball[ball[:, 2] >= 0] + shift, ball[ball[:, 2] <= 0] - shift])
+    below, above = rings[rings[:, 2] <= 0] - shift, rings[rings[:, 2] >= 0] + shift
+    return np.concatenate([below, above, poles + np.array([-shift, shift])])

@@ -1,5 +1,8 @@
 """The robot model: files read, tolerantly as a `Sketch` or strictly as a `Robot`, and written back."""
 
+from typing import TYPE_CHECKING
+
+from steelyard.lazy import lazy
 from steelyard.model import library
 from steelyard.model.assemble import FLOATING_BASE
 from steelyard.model.bounding import INFLATE, NOTHING, bounding_ellipsoids
@@ -31,9 +34,6 @@ from steelyard.model.joint import (
 from steelyard.model.locking import locked, resting_position
 from steelyard.model.loops import LOOP_KINDS
 from steelyard.model.meshes import Piece
-from steelyard.model.mjcf_compile import captured_warnings, compile_file
-from steelyard.model.mjcf_new import mjcf_text
-from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
 from steelyard.model.packages import WAYS
 from steelyard.model.references import allowed_folders, package_named
 from steelyard.model.robot import WORLD, Link, Robot, Source, with_moved_axes
@@ -42,7 +42,23 @@ from steelyard.model.side import read_known, read_side, side_path, write_side
 from steelyard.model.side_known import Known
 from steelyard.model.side_mechanism import rest_poses
 from steelyard.model.sketch import Inertial, Part, Place, Shape, Sketch
-from steelyard.model.write_back import format_of, save
+
+if TYPE_CHECKING:
+    from steelyard.model.mjcf_compile import captured_warnings, compile_file
+    from steelyard.model.mjcf_new import mjcf_text
+    from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
+    from steelyard.model.write_back import format_of, save
+
+# Loaded on first use: what MuJoCo and writers need.
+__getattr__ = lazy(
+    __name__,
+    {
+        **dict.fromkeys(("captured_warnings", "compile_file"), "mjcf_compile"),
+        "mjcf_text": "mjcf_new",
+        **dict.fromkeys(("force_from_mujoco", "from_mujoco", "to_mujoco"), "mujoco_state"),
+        **dict.fromkeys(("format_of", "save"), "write_back"),
+    },
+)
 
 __all__ = [
     "ENDLESS",

@@ -6,6 +6,7 @@ A new format is a module with the functions of its record, and a line in `FORMAT
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from glob import has_magic
 from os import PathLike
 from pathlib import Path
@@ -16,7 +17,8 @@ from numpy.typing import ArrayLike
 from steelyard import storage
 from steelyard.arguments import require_type
 from steelyard.errors import ModelError, choices
-from steelyard.model import mjcf, mjcf_new, mjcf_write, sketch_mjcf, urdf, urdf_geometry, urdf_write
+from steelyard.lazy import later
+from steelyard.model import urdf, urdf_geometry
 from steelyard.model.changes import Draft
 from steelyard.model.locking import locked
 from steelyard.model.meshes import Piece
@@ -59,6 +61,7 @@ class Format:
         return root.tag == self.roots[0] and (self.section is None or root.find(self.section) is not None)
 
 
+_later = partial(later, "steelyard.model")  # a URDF needs neither MuJoCo's ways nor writers
 FORMATS = (
     Format(
         name="urdf",
@@ -69,9 +72,9 @@ FORMATS = (
         load=urdf.load,
         sketch=urdf.sketch,
         pieces=urdf_geometry.pieces,
-        edit=urdf_write.edited_copy,
-        new=urdf_write.new_model,
-        edit_inertials=urdf_write.edit_inertials,
+        edit=_later("urdf_write.edited_copy"),
+        new=_later("urdf_write.new_model"),
+        edit_inertials=_later("urdf_write.edit_inertials"),
     ),
     Format(
         name="mjcf",
@@ -80,14 +83,14 @@ FORMATS = (
         suffix=".xml",
         roots=("mujoco", "mujocoinclude"),
         section="worldbody",
-        load=mjcf.load,
-        sketch=sketch_mjcf.sketch,
-        pieces=sketch_mjcf.pieces,
-        surroundings=sketch_mjcf.surroundings,
-        keyframes=sketch_mjcf.keyframes,
-        edit=mjcf_write.edited_copy,
-        new=mjcf_new.new_model,
-        edit_inertials=mjcf_write.edit_inertials,
+        load=_later("mjcf.load"),
+        sketch=_later("sketch_mjcf.sketch"),
+        pieces=_later("sketch_mjcf.pieces"),
+        surroundings=_later("sketch_mjcf.surroundings"),
+        keyframes=_later("sketch_mjcf.keyframes"),
+        edit=_later("mjcf_write.edited_copy"),
+        new=_later("mjcf_new.new_model"),
+        edit_inertials=_later("mjcf_write.edit_inertials"),
     ),
 )
 BY_NAME = {each.name: each for each in FORMATS}

@@ -79,8 +79,9 @@ def _shape(reader: Reader, element: Element, label: str, source: Meshes, limit: 
     if piece is None:
         return None
     label = f"{label} > {solid.tag}"
-    vertices, faces = piece.vertices, None
-    if vertices is None:
+    if piece.vertices is not None:
+        vertices, faces = piece.vertices, solids.faces_of_urdf(solid.tag)
+    else:
         loaded = source.load(piece.name, limit) if limit else None
         if isinstance(loaded, Resolved):
             reader.fault(FILE_RULES[loaded.problem], solid, label, f"Mesh {loaded.message}", file=piece.name)
