@@ -23,6 +23,8 @@ T* checked(const Array<T>& x, const char* name, std::initializer_list<std::int64
     bool same = x.ndim() == shape.size();
     std::size_t i = 0;
     for (std::int64_t size : shape) same = same && static_cast<std::int64_t>(x.shape(i++)) == size;
+    if (reinterpret_cast<std::uintptr_t>(x.data()) % alignof(T))
+        throw std::invalid_argument(std::string(name) + " must be aligned in memory");
     if (same) return x.data();
     std::string text = std::string(name) + " must have shape (";
     for (std::int64_t size : shape) text += std::to_string(size) + ", ";
@@ -48,6 +50,12 @@ inline const std::int64_t* starts(const Indices& x, const char* name, std::int64
     for (std::int64_t i = 0; i < pieces; ++i) good = good && data[i] <= data[i + 1];
     if (!good) throw std::invalid_argument(std::string(name) + " must rise from 0 to " + std::to_string(last));
     return data;
+}
+
+// A number of steps, given among numbers of other kinds.
+inline int steps_of(double x) {
+    if (x >= 0 && x <= 10000) return static_cast<int>(x);
+    throw std::invalid_argument("a number of steps must lie in [0, 10000], not " + std::to_string(x));
 }
 
 // Scratch memory, aligned to a cache line.

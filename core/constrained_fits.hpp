@@ -87,7 +87,8 @@ STEELYARD_INLINE void eigenvalues(const Bodies& F, const Bodies& D, Pack* values
 
 struct FitSpace {
     double *W, *U;                                      // (10 bodies + bounds, size), (size, size)
-    double *y, *gradient, *rise, *change, *slope, *gap;  // each (size,)
+    double *y, *gradient, *rise, *change, *slope;        // each (size,)
+    double* gap;                                        // (bounds,)
     Pack* relative;                                     // changes over slacks, see `lengths`
     Bodies* factor;                                     // by groups of bodies
 };

@@ -26,6 +26,7 @@ class OwnedTree {
           kept_numbers_{scalar_ratio, scalar_offset, scalar_R, scalar_p, subspace, ratio, gravity} {
         const auto nj = static_cast<Index>(above.size()), nt = static_cast<Index>(ratio.size());
         const auto ns = static_cast<Index>(scalar_q.size()), nb = static_cast<Index>(body_joint.size());
+        if (nq < 0 || nv < 0 || nv > nt) throw std::invalid_argument("nq or nv does not fit the degrees");
         tree = {nq,
                 nv,
                 nj,
@@ -123,11 +124,12 @@ class OwnedRows {
             rows.largest = size > rows.largest ? size : rows.largest;
         }
         for (Index e = 0; e < nf; ++e) effects_ = rows.effect[e] >= effects_ ? rows.effect[e] + 1 : effects_;
-        degrees_ = nv, bodies_ = owner.tree.nb;
+        coordinates_ = nv, degrees_ = owner.tree.nt, bodies_ = owner.tree.nb;
     }
 
     const Rows& of(const Tree& tree) const {
-        if (tree.nv != degrees_ || tree.nb != bodies_) throw std::invalid_argument("rows of another tree");
+        if (tree.nv != coordinates_ || tree.nt != degrees_ || tree.nb != bodies_)
+            throw std::invalid_argument("rows of another tree");
         return rows;
     }
 
@@ -137,7 +139,7 @@ class OwnedRows {
     Indices kept_indices_[11];
     Numbers ratio_;
     Array<const bool> needed_;
-    Index effects_ = 0, degrees_, bodies_;
+    Index effects_ = 0, coordinates_, degrees_, bodies_;
 };
 
 Samples samples_of(const Tree& tree, const Numbers& q, const Numbers& v, const Numbers& a, const Numbers& fixed) {

@@ -83,8 +83,8 @@ void bound_entropic(Numbers grams, Numbers pulls, Numbers rules, Out solutions, 
     const auto* gram = reinterpret_cast<const Ten*>(checked(grams, "grams", {n, 10, 10}));
     const auto* pull = rows_of<10>(checked(pulls, "pulls", {n, 10}));
     const double* r = checked(rules, "rules", {9});
-    const PathRules path{static_cast<int>(r[0]), static_cast<int>(r[1]), static_cast<int>(r[2]), r[3], r[4], r[5],
-                         r[6], {r[7], static_cast<int>(r[8])}};
+    const PathRules path{steps_of(r[0]), steps_of(r[1]), steps_of(r[2]), r[3], r[4], r[5],
+                         r[6], {r[7], steps_of(r[8])}};
     auto* w = rows_of<10>(checked(solutions, "solutions", {n, 10}));
     auto* spread = reinterpret_cast<Ten*>(checked(spreads, "spreads", {n, 10, 10}));
     bool* done = checked(converged, "converged", {n});
@@ -95,14 +95,15 @@ void bound_entropic(Numbers grams, Numbers pulls, Numbers rules, Out solutions, 
 void bound_constrained_fits(Numbers S, Count bodies, Indices bounded, Numbers lower, Numbers rules, Numbers free,
                       double first, double last, Out z, Array<bool> arrived,
                       const std::string& instructions) {
-    if (S.ndim() != 2 || S.shape(0) % 8 || bodies < 0 || 10 * bodies > static_cast<Index>(S.shape(0)))
+    if (S.ndim() != 2 || S.shape(0) == 0 || S.shape(0) % 8 || bodies < 0
+        || bodies > static_cast<Index>(S.shape(0)) / 10)
         throw std::invalid_argument("S must be square, of a multiple of 8 rows, ten of them a body");
     const auto size = static_cast<Index>(S.shape(0)), n = static_cast<Index>(arrived.size()),
                bounds = static_cast<Index>(bounded.size());
     const ConstrainedFit fit{size, bodies, bounds, checked(S, "S", {size, size}),
                              within(bounded, "bounded", bounds, 10 * bodies, size), checked(lower, "lower", {bounds})};
     const double* r = checked(rules, "rules", {6});
-    const FitRules own{r[0], r[1], r[2], r[3], static_cast<int>(r[4]), static_cast<int>(r[5])};
+    const FitRules own{r[0], r[1], r[2], r[3], steps_of(r[4]), steps_of(r[5])};
     const double* target = checked(free, "free", {n, size});
     double* found = checked(z, "z", {n, size});
     bool* done = checked(arrived, "arrived", {n});
@@ -133,6 +134,7 @@ std::int64_t bound_advance(Numbers t, Numbers R, Numbers wrench, Numbers twist, 
                    checked(config, "config", {CONFIG_SIZE}), checked(state, "state", {STATE_SIZE}),
                    checked(G, "G", {10, 10}), checked(h, "h", {10}), checked(w, "w", {10}),
                    checked(H, "H", {10, 10}), checked(L, "L", {10, 10})};
+    for (const int entry : {NEWTON_STEPS, YOUNG_STEPS, HALVINGS}) steps_of(s.config[entry]);
     auto* found = rows_of<10>(checked(thetas, "thetas", {n, 10}));
     auto* told = rows_of<4>(checked(events, "events", {n, 4}));
     nb::gil_scoped_release release;

@@ -44,7 +44,7 @@ struct Scratch {
         const Index groups = (fit.bodies + LANES - 1) / LANES, rest = (fit.bounds + LANES - 1) / LANES, n = fit.size;
         const auto vector = [&] { return array<double>(n); };
         return {array<double>((10 * fit.bodies + fit.bounds) * n), array<double>(n * n),
-                vector(), vector(), vector(), vector(), vector(), vector(),
+                vector(), vector(), vector(), vector(), vector(), array<double>(fit.bounds),
                 array<Pack>(4 * groups + rest), array<Bodies>(groups)};
     }
 };

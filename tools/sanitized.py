@@ -12,7 +12,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build" / "sanitized"
-TESTS = ("tests/dynamics/test_native.py", "tests/dynamics/test_derivatives.py", "tests/information/test_agreement.py")
+TESTS = (
+    "tests/test_native_boundary.py",
+    "tests/dynamics/test_native.py",
+    "tests/dynamics/test_derivatives.py",
+    "tests/information/test_agreement.py",
+    "tests/fit/test_constrained_fits.py",
+    "tests/log/test_smoothers.py",
+    "tests/payload/test_batch.py",
+    "tests/payload/test_motion.py",
+    "tests/payload/test_online.py",
+)
+BOUNDARY_EXAMPLES = "1000"  # a function
 
 
 def built(*options: str) -> Path:
@@ -48,7 +59,9 @@ def main() -> int:
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
         "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libstdc++.so')}",
-        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself keeps memory until it ends
+        # Python itself keeps memory until it ends; what cannot be allocated is an error that numpy raises
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+        "STEELYARD_BOUNDARY_EXAMPLES": BOUNDARY_EXAMPLES,
     }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", *(sys.argv[1:] or TESTS)]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode

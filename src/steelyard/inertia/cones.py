@@ -203,7 +203,8 @@ def by_clarabel(P, q, A, b, kinds, tolerance):
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
     settings.max_threads = 1
-    upper, rows, cones = sparse.triu(P, format="csc"), sparse.csc_matrix(A), [make[kind](n) for kind, n in kinds]
+    upper, rows = (sparse.csc_matrix(x) for x in (sparse.triu(sparse.csc_array(P)), A))
+    cones = [make[kind](n) for kind, n in kinds]
     return clarabel.DefaultSolver(upper, q, rows, b, cones, settings).solve()
 
 

@@ -1,0 +1,155 @@
+"""Calls of every function of the compiled core, whole and right: what tests of its boundary spoil."""
+
+from functools import cache
+from unittest.mock import patch
+
+import numpy as np
+
+from robots import urdf
+from steelyard.dynamics import native_plans, sum_plan
+from steelyard.model import load
+from steelyard.native import core
+
+STREAM_STATE, STREAM_CONFIG = 18, 19
+
+
+@cache
+def plans(stem: str, floating: bool) -> dict[str, dict]:
+    """Arguments of Tree, Links and Rows of one robot, as the library makes them, but for the tree."""
+    robot, made = load(urdf(stem), floating=floating or None), {}
+
+    def recorded(kind, *own, **arrays):
+        made[kind] = {key: np.array(x, order="C") if isinstance(x, np.ndarray) else x for key, x in arrays.items()}
+        return plain(kind, *own, **arrays)
+
+    plain = native_plans._made
+    with patch.object(native_plans, "_made", recorded):
+        native_plans.native_links(robot)
+        sum_plan(robot, np.arange(0, 10 * robot.nb, 2), [(0,)] * robot.nv)
+    return made
+
+
+@cache
+def objects(stem: str, floating: bool) -> dict:
+    """Tree, links and rows of one robot."""
+    return made_of(plans(stem, floating))
+
+
+def rebuilt(changed: dict[str, dict]) -> dict:
+    """Tree, links and rows of a walking robot, with other arguments."""
+    return made_of(plans("solo12", True) | changed)
+
+
+def made_of(arrays: dict[str, dict]) -> dict:
+    tree = core().Tree(**arrays["Tree"])
+    return {"tree": tree, **{name.lower(): getattr(core(), name)(tree, **arrays[name]) for name in ("Links", "Rows")}}
+
+
+def calls(n: int, rng) -> dict[str, dict]:
+    """Function -> right arguments by name, for n samples."""
+    made, arrays = objects("solo12", True), plans("solo12", True)
+    nq, nv, nj = arrays["Tree"]["nq"], arrays["Tree"]["nv"], len(arrays["Tree"]["above"])
+    gram = np.zeros(arrays["Rows"]["gram_start"][-1])
+
+    def normal(*shape):
+        return rng.normal(size=shape)
+
+    def zeros(*shape):
+        return np.zeros(shape)
+
+    def rotations(*shape):
+        return np.tile(np.eye(3), (*shape, 1, 1))
+
+    t = np.arange(n) * 0.01
+    states = {"q": normal(n, nq), "fixed": normal(1, 12, n), "v": normal(n, nv), "a": normal(n, nv)}
+    chosen = {"instructions": str(rng.choice(core().instruction_sets()))}
+    moved = {"tree": made["tree"], "links": made["links"], **states}
+    gains = {"t": t, "measured": normal(n, 4), "gains": normal(n, 3), "back": normal(n, 3, 3), "smooth": True}
+    wrenches = {"twist": normal(n, 6), "acceleration": normal(n, 6), "gravity": np.array([0, 0, -9.81])}
+    spread = np.tile(np.eye(10), (n, 1, 1))
+    return {
+        "add_samples": {
+            "tree": made["tree"],
+            "rows": made["rows"],
+            **states,
+            "tau": normal(n, nv),
+            "effects": normal(1, n),
+            "roots": normal(n, nv),
+            "gram": gram,
+            **chosen,
+        },
+        "torques": moved | {"tau": zeros(n, nv)} | chosen,
+        "derivatives": {
+            **moved,
+            **{name: zeros(n, nv, nv) for name in ("dq", "dv", "da")},
+            "twists": zeros(n, nj, 6, nv),
+            **chosen,
+        },
+        "sines_and_cosines": {"x": normal(n), "sine": zeros(n), "cosine": zeros(n), **chosen},
+        "covariances": {
+            "t": t,
+            "sigma": 0.1,
+            "q": 1.0,
+            "smooth": True,
+            "rate_spread": 1.0,
+            "acceleration_spread": 1.0,
+            "gains": zeros(n, 3),
+            "back": zeros(n, 3, 3),
+            "S": zeros(n),
+            "P": zeros(n, 3, 3),
+        },
+        "filter_vector": gains | {"x": normal(3, n, 4), "innovations": zeros(n)},
+        "filter_rotation": gains
+        | {"measured": rotations(n), "R": rotations(n), "w": zeros(n, 3), "al": zeros(n, 3), "innovations": zeros(n)},
+        "track": {
+            "dt": 0.01,
+            "R_measured": np.eye(3),
+            "p_measured": normal(3),
+            "sigma": np.ones(2),
+            "q": np.ones(2),
+            "R": np.eye(3),
+            "w": zeros(3),
+            "al": zeros(3),
+            "x": zeros(3, 3),
+            "P": rotations(2),
+        },
+        "entropic": {
+            "grams": spread,
+            "pulls": normal(n, 10),
+            "solutions": zeros(n, 10),
+            "spreads": zeros(n, 10, 10),
+            "rules": np.array([50, 5, 20, 0.1, 0.5, 0.9, 0.7, 1e-9, 20.0]),
+            "converged": np.zeros(n, dtype=bool),
+        },
+        "constrained_fits": {
+            "S": np.triu(0.1 * normal(24, 24)) + np.eye(24),
+            "bodies": 2,
+            "bounded": np.array([20, 22]),
+            "lower": -np.ones(2),
+            "rules": np.array([0.2, 0.1, 0.9, 10, 30, 20]),
+            "free": 0.1 * normal(n, 24),
+            "first": 1.0,
+            "last": 1e-3,
+            "z": zeros(n, 24),
+            "arrived": np.zeros(n, dtype=bool),
+            **chosen,
+        },
+        "advance": {
+            "t": t,
+            "R": rotations(n),
+            "wrench": normal(n, 6),
+            **wrenches,
+            "basis": np.eye(10),
+            "Q": np.eye(10),
+            "config": np.ones(STREAM_CONFIG),
+            "state": np.ones(STREAM_STATE),
+            "G": np.eye(10),
+            "h": normal(10),
+            "w": np.ones(10),
+            "H": np.eye(10),
+            "L": np.eye(10),
+            "thetas": zeros(n, 10),
+            "events": zeros(n, 4),
+        },
+        "without_tool": {"R": rotations(n), "wrench": normal(n, 6), **wrenches, "theta": normal(10), "bias": normal(6)},
+    }
