@@ -46,6 +46,7 @@ from steelyard.model.sketch import Inertial, Part, Place, Shape, Sketch
 if TYPE_CHECKING:
     from steelyard.model.mjcf_compile import captured_warnings, compile_file
     from steelyard.model.mjcf_new import mjcf_text
+    from steelyard.model.mjcf_write import principal_moments
     from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
     from steelyard.model.write_back import format_of, save
 
@@ -55,6 +56,7 @@ __getattr__ = lazy(
     {
         **dict.fromkeys(("captured_warnings", "compile_file"), "mjcf_compile"),
         "mjcf_text": "mjcf_new",
+        "principal_moments": "mjcf_write",
         **dict.fromkeys(("force_from_mujoco", "from_mujoco", "to_mujoco"), "mujoco_state"),
         **dict.fromkeys(("format_of", "save"), "write_back"),
     },
@@ -105,6 +107,7 @@ __all__ = [
     "package_named",
     "pieces",
     "planar_subspace",
+    "principal_moments",
     "read_known",
     "read_side",
     "read_sketch",

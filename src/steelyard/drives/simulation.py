@@ -1,0 +1,114 @@
+"""A robot and its drives in MuJoCo: what they do when they are told the commands of a log.
+
+The simulation is the one that users will run: position actuators, joint damping, friction loss, armature. Contacts are
+off. Commands reach the drives late and with a limited slope before MuJoCo sees them.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from steelyard.drives.parameters import Drives
+from steelyard.errors import ModelError, choices
+from steelyard.inertia import to_com_inertia
+from steelyard.model import Robot, from_mujoco, mjcf_text, principal_moments, to_mujoco
+from steelyard.native import threads
+
+FINEST, COARSEST, STEPS_A_SAMPLE = 1e-3, 5e-3, 4  # s, s, of the simulation
+# MuJoCo lets a joint that sticks creep at a rate that its softness decides; servos under load stand still.
+FRICTION_IMPEDANCE = 0.9999
+ENDLESS = 1e30  # N m, of drives whose limit is unknown
+ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
+
+
+def step_for(rate: float) -> float:
+    """Step of the simulation of a log of so many samples a second, s."""
+    return float(np.clip(1 / (STEPS_A_SAMPLE * rate), FINEST, COARSEST))
+
+
+class Simulation:
+    """A robot in MuJoCo, with one actuator a degree of freedom.
+
+    Raises ModelError for robots whose joints cannot have one each: closed loops, mimic joints, several degrees.
+    """
+
+    def __init__(self, robot: Robot, step: float):
+        import mujoco
+
+        _require_plain(robot)
+        spec = mujoco.MjSpec.from_string(mjcf_text(robot))
+        for joint in spec.joints:
+            actuator = spec.add_actuator(name=joint.name, target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+            actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+            actuator.forcelimited, actuator.forcerange = True, [-ENDLESS, ENDLESS]
+        self.robot, self.step, self.model = robot, step, spec.compile()
+        self.model.opt.timestep = step
+        self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        self.model.dof_solimp[:, :2] = FRICTION_IMPEDANCE
+        self.model.dof_solref[:, 0] = 2 * step
+        self.bodies = [self.model.body(name).id for name in robot.body_names]
+        self.dofs = [self.model.joint(name).dofadr[0] for name in robot.dof_names]
+        self.actuators = [self.model.actuator(name).id for name in robot.dof_names]
+
+    @cached_property
+    def _workers(self):
+        import mujoco
+        from mujoco import rollout
+
+        return rollout.Rollout(nthread=threads()), [mujoco.MjData(self.model) for _ in range(threads())]
+
+    def driven(self, drives: Drives) -> Any:
+        """The MjModel with these drives."""
+        import copy
+
+        import mujoco
+
+        m = copy.copy(self.model)
+        at = self.actuators
+        m.actuator_gainprm[at, 0] = drives.gain
+        m.actuator_biasprm[at, 0] = drives.offset
+        m.actuator_biasprm[at, 1] = -drives.gain * drives.follows_q
+        m.actuator_biasprm[at, 2] = -drives.kd
+        most = np.minimum(drives.limit, ENDLESS)
+        m.actuator_forcerange[at] = np.stack([-most, most], axis=1)
+        m.dof_damping[self.dofs], m.dof_frictionloss[self.dofs] = drives.damping, drives.frictionloss
+        m.dof_armature[self.dofs] = drives.armature
+        if drives.inertias is not self.robot.inertias:
+            for body, theta in zip(self.bodies, drives.inertias, strict=True):
+                mass, center, inertia = to_com_inertia(theta)
+                m.body_mass[body], m.body_ipos[body] = mass, center
+                m.body_inertia[body], m.body_iquat[body] = principal_moments(inertia)
+        mujoco.mj_setConst(m, mujoco.MjData(m))
+        return m
+
+    def run(self, models: Sequence, q, v, controls) -> np.ndarray:
+        """Positions (k, s + 1, nv) of every run from its start on. models: k of `driven`; q, v: (k, nv); controls: (k,
+        s, nv) at the beginning of every step."""
+        import mujoco
+
+        m, kind = self.model, mujoco.mjtState.mjSTATE_FULLPHYSICS
+        qpos, qvel, _ = to_mujoco(m, self.robot, np.asarray(q), np.asarray(v), np.zeros_like(v))
+        start = np.zeros((len(q), mujoco.mj_stateSize(m, kind)))
+        start[:, 1 : 1 + m.nq], start[:, 1 + m.nq : 1 + m.nq + m.nv] = qpos, qvel
+        ordered = np.zeros((*controls.shape[:2], m.nu))
+        ordered[:, :, self.actuators] = controls
+        pool, datas = self._workers
+        states, _ = pool.rollout(list(models), datas, start, ordered)
+        found, _, _ = from_mujoco(m, self.robot, *_parts(states, m), np.zeros((*states.shape[:2], m.nv)))
+        return np.concatenate([np.asarray(q)[:, None], found], axis=1)
+
+
+def _parts(states, m):
+    return states[..., 1 : 1 + m.nq], states[..., 1 + m.nq : 1 + m.nq + m.nv]
+
+
+def _require_plain(robot: Robot):
+    if robot.loops or robot.mimic_names or robot.nq != robot.nv:
+        odd = (*robot.loop_names, *robot.mimic_names, *(j.name for j in robot.free_joints if j.nq != j.nv))
+        raise ModelError(
+            f"Robot '{robot.name}' cannot be rolled out: {choices(odd)} would need more than one motor a joint. Lock "
+            "these joints (--lock), or use the part of the robot without them."
+        )

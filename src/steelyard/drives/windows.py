@@ -1,0 +1,101 @@
+"""Pieces of logs that a simulation starts anew: short ones, in which small errors have no time to grow."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.drives.parameters import Drives, commanded
+
+SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of positions makes no speed
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """Positions (n, nv) at times t (n,), and commands (n, nv) that hold from their time on."""
+
+    t: np.ndarray
+    q: np.ndarray
+    command: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Windows of recordings, all of `steps` steps of a simulation.
+
+    source: (k,) the recording of each; first: (k,) its first sample; counts: (k,) samples that it covers.
+    q, v: (k, nv) smoothed state at its beginning.
+    """
+
+    recordings: tuple[Recorded, ...]
+    source: np.ndarray
+    first: np.ndarray
+    counts: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    step: float
+    steps: int
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, chosen) -> "Windows":
+        """Some of the windows: indices or a mask (k,)."""
+        parts = (x[chosen] for x in (self.source, self.first, self.counts, self.q, self.v))
+        return Windows(self.recordings, *parts, self.step, self.steps)
+
+    def controls(self, drives: Drives) -> np.ndarray:
+        """(k, steps, nv) what the drives follow."""
+        return commanded(drives, self.recordings, self.source, self.first, self.step, self.steps)
+
+    def errors(self, q) -> np.ndarray:
+        """(m, nv) simulated minus measured positions at the samples of all windows. q: (k, steps + 1, nv)."""
+        return np.concatenate([self._at(q[k], k) for k in range(len(self))])
+
+    def _at(self, q, k: int) -> np.ndarray:
+        own, first = self.recordings[self.source[k]], self.first[k]
+        samples = slice(first, first + self.counts[k])
+        place = np.clip((own.t[samples] - own.t[first]) / self.step, 0, self.steps - 1e-9)
+        before = place.astype(int)
+        share = (place - before)[:, None]
+        return (1 - share) * q[before] + share * q[before + 1] - own.q[samples]
+
+
+def windows_of(recordings: Sequence[Recorded], step: float, length: float | None) -> Windows:
+    """Windows of a length in s, one after the other; None: one a recording, all of it."""
+    source, first, counts, q, v = [], [], [], [], []
+    for number, own in enumerate(recordings):
+        position, speed = smoothed(own)
+        edges = np.array([0, len(own)]) if length is None else _edges(own.t, length)
+        source += [number] * (len(edges) - 1)
+        first += edges[:-1].tolist()
+        counts += np.diff(edges).tolist()
+        q.append(position[edges[:-1]])
+        v.append(speed[edges[:-1]])
+    spans = [
+        recordings[s].t[i + n - 1] - recordings[s].t[i] for s, i, n in zip(source, first, counts, strict=True)
+    ]
+    steps = max(1, int(np.ceil(max(spans) / step)))
+    arrays = (np.array(source), np.array(first), np.array(counts), np.concatenate(q), np.concatenate(v))
+    return Windows(tuple(recordings), *arrays, step, steps)
+
+
+def _edges(t, length: float) -> np.ndarray:
+    """First samples of windows, and the end of the last; gaps of the recording are no part of a window."""
+    return np.searchsorted(t, np.arange(t[0], t[-1] - 0.5 * length, length))
+
+
+def smoothed(own: Recorded) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and speeds (n, nv): at each sample a quadratic through its neighbours, on their own times."""
+    half = SMOOTHED // 2
+    n = len(own)
+    start = np.clip(np.arange(n) - half, 0, max(n - SMOOTHED, 0))
+    near = start[:, None] + np.arange(min(SMOOTHED, n))
+    since = own.t[near] - own.t[:, None]
+    scale = np.abs(since).max(axis=1, keepdims=True)
+    columns = np.stack([np.ones_like(since), since / scale, (since / scale) ** 2], axis=-1)
+    found = np.linalg.pinv(columns) @ own.q[near]
+    return found[:, 0], found[:, 1] / scale
