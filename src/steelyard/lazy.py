@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
@@ -24,7 +23,7 @@ def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     return __getattr__
 
 
-def later(package: str, path: str) -> Callable[..., Any]:
+def later(package: str, path: str) -> Callable:
     """A function whose module is loaded when it is called. package: its `__name__`; path: from there, "module.name"."""
     module, _, name = path.rpartition(".")
 

@@ -76,7 +76,8 @@ def test_defaults_are_words_that_their_users_know():
 
 HEAVIEST = (  # a tenth of a second or more each, which a plain job has no use for
     *("scipy.interpolate", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.stats"),
-    *("h5py", "jsonschema", "mujoco", "rosbags", "trimesh", "urllib.request"),
+    *("h5py", "jsonschema", "mujoco", "rosbags", "sqlite3", "trimesh", "urllib.request"),
+    *("steelyard.log.lerobot", "steelyard.log.ros"),
 )
 
 
@@ -107,6 +108,27 @@ def test_a_check_of_one_urdf_loads_what_it_uses(tmp_path):
     sy.save(sy.library.puma560(), tmp_path / "arm.urdf")
     shown, loaded = asked("check", str(tmp_path / "arm.urdf"), heavy=IDLE)
     assert "1 model checked" in shown and loaded == "loaded:\n"
+
+
+SUMS = """
+import sys
+import numpy as np
+import steelyard as sy
+robot = sy.library.puma560()
+q, v, a, tau = np.random.default_rng(0).normal(size=(4, 600, robot.nv))
+sy.accumulate(robot, sy.Log(t=np.arange(600) * 1e-3, q=q, v=v, a=a, tau=tau), friction=())
+print("loaded:", *(name for name in HEAVY if name in sys.modules))
+"""
+
+
+def test_first_sums_load_what_they_use():
+    """Tables and sentences about what can be known, readers of logs, and masked arrays are none of it."""
+    idle = (
+        *("scipy", "numpy.ma", "numpy.f2py", "steelyard.log.csv", "steelyard.log.ros", "steelyard.log.write"),
+        *("steelyard.identifiable.structural", "steelyard.identifiable.analysis_report", "steelyard.model.mjcf"),
+    )
+    done = subprocess.run([sys.executable, "-c", f"HEAVY = {idle}{SUMS}"], capture_output=True, text=True, check=True)
+    assert done.stdout == "loaded:\n"
 
 
 def test_an_identification_has_one_thread_of_blas(monkeypatch):

@@ -1,10 +1,26 @@
 """What an experiment can reveal about a robot's inertial parameters: by its kinematics (paper C), and by its data."""
 
-from steelyard.identifiable.analysis_report import analyze_report
+from typing import TYPE_CHECKING
+
 from steelyard.identifiable.basis import Basis, from_null_space
 from steelyard.identifiable.loop_completion import on_tree
-from steelyard.identifiable.practical import Excitation, excitation, from_gram
-from steelyard.identifiable.structural import Identifiability, identifiability, regression_basis
+from steelyard.identifiable.regression import regression_basis
+from steelyard.lazy import lazy
+
+if TYPE_CHECKING:
+    from steelyard.identifiable.analysis_report import analyze_report
+    from steelyard.identifiable.practical import Excitation, excitation, from_gram
+    from steelyard.identifiable.structural import Identifiability, identifiability
+
+# Loaded on first use: sums do without tables and sentences.
+__getattr__ = lazy(
+    __name__,
+    {
+        "analyze_report": "analysis_report",
+        **dict.fromkeys(("Excitation", "excitation", "from_gram"), "practical"),
+        **dict.fromkeys(("Identifiability", "identifiability"), "structural"),
+    },
+)
 
 __all__ = [
     "Basis",

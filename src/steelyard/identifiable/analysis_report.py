@@ -12,8 +12,9 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.opening import opening
 from steelyard.identifiable.practical import Excitation, excitation
+from steelyard.identifiable.regression import regression_basis
 from steelyard.identifiable.status_table import LATEX_SPECIAL, bare
-from steelyard.identifiable.structural import Identifiability, identifiability, regression_basis
+from steelyard.identifiable.structural import Identifiability, identifiability
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
 from steelyard.terms import layout_of

@@ -58,7 +58,7 @@ def from_null_space(null_space, scale=None, order=None) -> Basis:
     p, d = N.shape
     scale = np.ones(p) if scale is None else np.asarray(scale, dtype=float)
     dependent = np.sort(expressible(scale[:, None] * N, np.arange(p) if order is None else np.asarray(order)))
-    base = np.setdiff1d(np.arange(p), dependent)
+    base = np.delete(np.arange(p), dependent)
     expressed = np.zeros((len(base), d))
     if d:
         scaled = scale[:, None] * N
@@ -68,7 +68,7 @@ def from_null_space(null_space, scale=None, order=None) -> Basis:
 
 def from_dependence(dependent, expressed) -> Basis:
     """Basis in which each dependent column (d,) is `expressed` (p - d, d) by the others: `y_dep = y_base @ it`."""
-    base = np.setdiff1d(np.arange(len(expressed) + len(dependent)), dependent)
+    base = np.delete(np.arange(len(expressed) + len(dependent)), dependent)
     p = len(base) + len(dependent)
     regrouping, null_space = np.zeros((len(base), p)), np.zeros((p, len(dependent)))
     regrouping[np.arange(len(base)), base] = 1.0
@@ -80,7 +80,7 @@ def from_dependence(dependent, expressed) -> Basis:
 
 def rescaled(basis: Basis, scale) -> Basis:
     """The same basis for parameters that are `scale` (p,) times as large."""
-    dependent = np.setdiff1d(np.arange(len(scale)), basis.columns)
+    dependent = np.delete(np.arange(len(scale)), basis.columns)
     ratio = scale[basis.columns, None] / scale[dependent]
     return from_dependence(dependent, basis.regrouping[:, dependent] * ratio)
 

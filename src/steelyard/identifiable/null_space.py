@@ -236,7 +236,7 @@ def basis_of_blocks(mechanism: Mechanism, blocks: Sequence[Block]) -> Basis:
     dependent = dependent_columns(blocks)
     units = np.zeros((len(dependent), mechanism.size))
     units[np.arange(len(dependent)), dependent] = 1.0
-    base = np.setdiff1d(np.arange(mechanism.size), dependent)
+    base = np.delete(np.arange(mechanism.size), dependent)  # np.setdiff1d loads masked arrays
     expressed = regrouped(mechanism, blocks, units)[:, base].T
     return rescaled(from_dependence(dependent, expressed), mechanism.scale)
 

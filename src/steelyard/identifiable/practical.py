@@ -10,7 +10,7 @@ from steelyard.dynamics import columns, effect_column, regressor_rows, tree_stat
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiable.basis import Basis
 from steelyard.identifiable.loop_completion import on_tree
-from steelyard.identifiable.structural import regression_basis
+from steelyard.identifiable.regression import regression_basis
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.job import FRICTION
 from steelyard.model import Robot

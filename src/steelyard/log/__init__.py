@@ -1,5 +1,8 @@
 """Logs: read them, check them, filter them, split them, write them."""
 
+from typing import TYPE_CHECKING
+
+from steelyard.lazy import lazy
 from steelyard.log import checks, filters
 from steelyard.log.automatic_cutoff import (
     acceleration_noise,
@@ -11,8 +14,6 @@ from steelyard.log.automatic_cutoff import (
 )
 from steelyard.log.channels import WORDS, factor
 from steelyard.log.checks import USUAL
-from steelyard.log.csv import decoded, numbers
-from steelyard.log.csv_header import Head
 from steelyard.log.findings import Finding, fatal
 from steelyard.log.free_base import convention_of, from_convention
 from steelyard.log.kalman_kernel import (
@@ -27,14 +28,31 @@ from steelyard.log.kalman_kernel import (
 from steelyard.log.log import Log, independence_of
 from steelyard.log.masks import clipped_sides, masked, saturated
 from steelyard.log.motion_checks import full_turns
-from steelyard.log.npz import members
-from steelyard.log.parquet import length
 from steelyard.log.read import READERS, read_log
 from steelyard.log.smoothers import BUTTERWORTH, derivatives, order_of
 from steelyard.log.split import folds, joined, split_blocks
 from steelyard.log.stamps import GAP, even_stamps, gaps, segments
-from steelyard.log.table_columns import split_unit
-from steelyard.log.write import write_csv, write_npz
+
+if TYPE_CHECKING:
+    from steelyard.log.csv import decoded, numbers
+    from steelyard.log.csv_header import Head
+    from steelyard.log.npz import members
+    from steelyard.log.parquet import length
+    from steelyard.log.table_columns import split_unit
+    from steelyard.log.write import write_csv, write_npz
+
+# Loaded on first use, as all readers and writers are.
+__getattr__ = lazy(
+    __name__,
+    {
+        **dict.fromkeys(("decoded", "numbers"), "csv"),
+        "Head": "csv_header",
+        "members": "npz",
+        "length": "parquet",
+        "split_unit": "table_columns",
+        **dict.fromkeys(("write_csv", "write_npz"), "write"),
+    },
+)
 
 __all__ = [
     "ACCELERATION_SPREAD",

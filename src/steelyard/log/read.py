@@ -1,32 +1,28 @@
 """`read_log`: any supported file to a `Log`. A new format is a module with `read(path, request)` and a line here."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from steelyard.arguments import found
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
-from steelyard.log import csv, hdf5, in_memory, lerobot, mat, npz, parquet
+from steelyard.lazy import later
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
 from steelyard.log.raw_channels import Raw, Request, RobotNames
-from steelyard.log.ros import read_bag1, read_bag2, read_mcap
 
+_later = partial(later, "steelyard.log")
+_bag2, _parquet = _later("ros.read_bag2"), _later("parquet.read")
 READERS: dict[str, Callable[[Path, Request], Raw]] = {
-    ".csv": csv.read,
-    ".tsv": csv.read,
-    ".txt": csv.read,
-    ".dat": csv.read,
-    ".npz": npz.read,
-    ".parquet": parquet.read,
-    ".pq": parquet.read,
-    ".mat": mat.read,
-    ".h5": hdf5.read,
-    ".hdf5": hdf5.read,
-    ".mcap": read_mcap,
-    ".bag": read_bag1,
-    ".db3": read_bag2,
-    ".zstd": read_bag2,
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), _later("csv.read")),
+    ".npz": _later("npz.read"),
+    **dict.fromkeys((".parquet", ".pq"), _parquet),
+    ".mat": _later("mat.read"),
+    **dict.fromkeys((".h5", ".hdf5"), _later("hdf5.read")),
+    ".mcap": _later("ros.read_mcap"),
+    ".bag": _later("ros.read_bag1"),
+    **dict.fromkeys((".db3", ".zstd"), _bag2),
 }
 
 
@@ -67,7 +63,7 @@ def read_log(
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
     request = Request(channels or {}, units or {}, known, rows)
     if not isinstance(path, str | Path):
-        return to_log(in_memory.read(path, request), robot, joint_names, "log", base)
+        return to_log(_later("in_memory.read")(path, request), robot, joint_names, "log", base)
     path = Path(path)
     if not path.exists():
         raise LogError(f"There is no log at {path}. Give the path of a file, or of the folder of a ROS 2 bag.")
@@ -77,7 +73,7 @@ def read_log(
             f"{path}: suffix {path.suffix!r} is not a log format that can be read; known: {choices(READERS)}, and "
             "folders of ROS 2 bags and of LeRobot data sets"
         )
-    if rows is not None and reader is not parquet.read:
+    if rows is not None and reader is not _parquet:
         raise LogError(f"{path}: rows= reads parts of Parquet tables; this format is read as a whole. Convert it first")
     raw = reader(path, request)
     try:
@@ -90,6 +86,6 @@ def read_log(
 
 def _reader(path: Path) -> Callable[[Path, Request], Raw] | None:
     """By the suffix, and for folders and tables by what lies in and around them."""
-    if (path.is_dir() or path.suffix.lower() in (".parquet", ".pq")) and lerobot.home(path):
-        return lerobot.read
-    return read_bag2 if path.is_dir() else READERS.get(path.suffix.lower())
+    if (path.is_dir() or path.suffix.lower() in (".parquet", ".pq")) and _later("lerobot.home")(path):
+        return _later("lerobot.read")
+    return _bag2 if path.is_dir() else READERS.get(path.suffix.lower())
