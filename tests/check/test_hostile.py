@@ -152,7 +152,7 @@ def test_names_cannot_steer_the_terminal(tmp_path, capsys):
     assert check.check_models([path]) == 1
     shown = capsys.readouterr().out
     assert "arm??31m" in shown
-    assert not any(ord(each) < 32 and each != "\n" or 127 <= ord(each) < 160 for each in shown)
+    assert not any((ord(each) < 32 and each != "\n") or 127 <= ord(each) < 160 for each in shown)
 
 
 def test_fix_never_touches_the_model(tmp_path):
