@@ -1,16 +1,18 @@
-"""Regressor and Gram matrix of 10,000 samples in a fresh process, beside a loop over Pinocchio's regressor.
+"""Regressor and Gram matrix of 10,000 samples in a fresh process, beside loops over the regressors of other packages.
 
 Defaults only. "process" is everything: interpreter, imports, the model, random states, one call; "first call" the first
-`accumulate`, with the modules and the structural analysis that it brings; "later call" the one after. The loop adds
-`Y^T Y` of 64 samples at a time.
+`accumulate`, with the modules and the structural analysis that it brings; "later call" the one after. "loop" is
+Pinocchio's. Loops add `Y^T Y` of 64 samples at a time; those of slower packages run once, at one state.
 """
 
+import importlib.util
 import json
 import statistics
 import subprocess
 import sys
 import time
 
+from benchmarks.peers import MODULES
 from benchmarks.regressor import ROBOTS, example
 
 SAMPLES, REPEATS = 10_000, 5
@@ -37,6 +39,20 @@ def job():
     for s in range(0, n, 64):
         rows = [pin.computeJointTorqueRegressor(model, data, q[i], v[i], a[i]) for i in range(s, min(s + 64, n))]
         rows = np.concatenate(rows)
+        gram += rows.T @ rows
+    return gram
+"""
+PEER = """
+import sys, json, time, numpy as np
+from pathlib import Path
+from benchmarks.peers import MODULES
+path, floating, n = sys.argv[1], sys.argv[2] == "1", int(sys.argv[3])
+sample = MODULES[sys.argv[5]][1](Path(path), floating, np.random.default_rng(0))
+def job():
+    width = sample().shape[1]
+    gram = np.zeros((width, width))
+    for s in range(0, n, 64):
+        rows = np.concatenate([sample() for _ in range(s, min(s + 64, n))])
         gram += rows.T @ rows
     return gram
 """
@@ -73,7 +89,22 @@ def _row(name: str, floating: bool) -> dict:
         "loop / first call": loop_first / first,
         "loop / later call": loop_later / later,
         "loop process / process": loop_process / process,
+        **_slower(arguments, first),
     }
+
+
+def _slower(arguments: list[str], first: float) -> dict:
+    """Packages other than Pinocchio, or that they are not installed."""
+    rows = {}
+    for name, (module, _) in MODULES.items():
+        if name == "Pinocchio":
+            continue
+        if importlib.util.find_spec(module) is None:
+            rows[f"{name}, ms"] = "not installed"
+            continue
+        _, (own,) = _process(PEER, *arguments, "0", name)
+        rows |= {f"{name}, ms": 1e3 * own, f"{name} / first call": own / first}
+    return rows
 
 
 def _process(code: str, *arguments: str) -> tuple[float, list[float]]:

@@ -59,7 +59,7 @@ def idyntree(path: Path, floating: bool, rng) -> Callable[[], np.ndarray]:
     def sample():
         computations.setRobotState(pose, q, base, v, gravity)
         computations.inverseDynamicsInertialParametersRegressor(base_acceleration, acceleration, regressor)
-        return regressor
+        return regressor.toNumPy()
 
     return sample
 

@@ -1,4 +1,6 @@
-"""Seconds to import the package, to load everything public, and to see the help, each time in a new process.
+"""Seconds to import the package, to load everything public, to see the help and to check a URDF without meshes.
+
+Each time in a new process.
 
 `import steelyard` loads names on first use, so that it costs next to nothing by itself: what loading all of them costs
 is the second row. NumPy and Typer, which are parts of them, stand beside. Processes of all rows take turns.
@@ -9,13 +11,18 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
+
+import steelyard
 
 REPEATS = 10
+PUMA = Path(steelyard.__file__).parent / "model" / "data" / "puma560.urdf"
 PROGRAMS = {
     "import steelyard": ("-c", "import steelyard"),
     "import steelyard, every public name": ("-c", "from steelyard import *"),
     "steelyard --help": ("-m", "steelyard", "--help"),
     "steelyard identify --help": ("-m", "steelyard", "identify", "--help"),
+    "steelyard check puma560.urdf": ("-m", "steelyard", "check", str(PUMA)),
     "import numpy": ("-c", "import numpy"),
     "import typer": ("-c", "import typer"),
 }

@@ -10,6 +10,7 @@ from benchmarks.regressor import example
 
 SAMPLES = 1_000_000
 ENGINES = ("numpy", "native")
+LIMIT = 50.0  # MB
 PROGRAM = """
 import sys
 import numpy as np
@@ -40,7 +41,13 @@ print(sum(x.nbytes for x in channels.values()) / 1e6, (after - before) / 1e6)
 def run() -> dict:
     rows = {}
     for engine in ENGINES:
-        command = [sys.executable, "-c", PROGRAM, str(example("panda")), engine, str(SAMPLES)]
-        inputs, growth = map(float, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
-        rows[f"panda, {engine}"] = {"samples": SAMPLES, "inputs MB": inputs, "growth MB": growth, "limit MB": 50.0}
+        inputs, growth = megabytes("panda", engine)
+        rows[f"panda, {engine}"] = {"samples": SAMPLES, "inputs MB": inputs, "growth MB": growth, "limit MB": LIMIT}
     return rows
+
+
+def megabytes(robot: str, engine: str, program: str = PROGRAM) -> tuple[float, float]:
+    """Inputs, and how much more a process of its own took at most while they were accumulated."""
+    command = [sys.executable, "-c", program, str(example(robot)), engine, str(SAMPLES)]
+    inputs, growth = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return float(inputs), float(growth)

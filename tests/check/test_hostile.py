@@ -144,6 +144,17 @@ def test_names_and_values_are_shown_shortened(tmp_path):
     assert all(len(finding.message) < 500 for finding in check.run(path))
 
 
+def test_names_cannot_steer_the_terminal(tmp_path, capsys):
+    """C1 control characters are legal in XML; the terminal would take the second one for the start of a command."""
+    path = tmp_path / "robot\x1b[31m.urdf"
+    text = URDF.replace('"arm"', '"arm\x85\x9b31m"').replace('value="2"', 'value="-2"')
+    path.write_text(text.replace("?>", ' encoding="utf-8"?>'), encoding="utf-8")
+    assert check.check_models([path]) == 1
+    shown = capsys.readouterr().out
+    assert "arm??31m" in shown
+    assert not any((ord(each) < 32 and each != "\n") or 127 <= ord(each) < 160 for each in shown)
+
+
 def test_fix_never_touches_the_model(tmp_path):
     path = tmp_path / "a.urdf"
     path.write_text(URDF)

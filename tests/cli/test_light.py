@@ -93,7 +93,7 @@ def test_identify_and_check_leave_libraries_that_they_do_not_need(tmp_path):
 
 
 IDLE = (  # of a check of one URDF without meshes
-    *("scipy", "rich", "numpy.f2py", "numpy.testing"),
+    *("scipy", "rich", "numpy.f2py", "numpy.ma", "numpy.random", "numpy.testing"),
     *("steelyard.dynamics", "steelyard.log", "steelyard.fit", "steelyard.report", "steelyard.check.repaired_copy"),
     *(
         "steelyard.model.mjcf",

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks import streaming
 
 import steelyard as sy
 from robots import random_state, urdf
@@ -30,7 +31,11 @@ def stream(robot, count, *, seed=0, before=lambda k: None):
         )
 
 
-@pytest.mark.parametrize("options", [{}, {"sums": "qr"}, {"rows": "momentum"}], ids=["gram", "qr", "momentum"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"engine": "native"}, {"sums": "qr"}, {"rows": "momentum"}],
+    ids=["gram", "native", "qr", "momentum"],
+)
 def test_memory_does_not_grow_with_the_stream(robot, options):
     """9 MB of logs after the first 3 MB raise the peak of the process by less than 4 MB."""
     resource = pytest.importorskip("resource", reason="peak memory is measured on Unix")
@@ -41,9 +46,19 @@ def test_memory_does_not_grow_with_the_stream(robot, options):
         if k in (30, 119):
             peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
 
-    info = sy.accumulate(robot, stream(robot, 120, before=note), engine="numpy", **options)
+    info = sy.accumulate(robot, stream(robot, 120, before=note), **({"engine": "numpy"} | options))
     assert info.counts[0] == 120 * SAMPLES or "rows" in options
     assert peaks[1] - peaks[0] < 4e6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
+def test_a_million_samples_of_an_arm():
+    """Beside their inputs they take less than 50 MB, which a copy of the log exceeds by far."""
+    inputs, growth = streaming.megabytes("panda", "native")
+    assert inputs == 256 and growth < streaming.LIMIT
+    last = "sy.accumulate(robot, log, engine=engine)"
+    copying = streaming.PROGRAM.replace(last, f"kept = {{name: x.copy() for name, x in channels.items()}}; {last}")
+    assert streaming.megabytes("panda", "native", copying)[1] > 200
 
 
 @pytest.mark.parametrize("sums", ["gram", "qr"])

@@ -1,5 +1,6 @@
 """The command line. Subcommands are thin, and import heavy modules when they run."""
 
+import gc
 import os
 from typing import Annotated
 
@@ -32,6 +33,7 @@ def main():
     """Entry point of `steelyard` and `python -m steelyard`."""
     # BLAS is asked for small matrices only: its threads wait for each other, at three times the processor time
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(20_000)  # modules that load make objects in plenty, none of them garbage
     with endings():
         app()
 

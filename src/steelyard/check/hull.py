@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.inertia import mesh_checks
-
 LARGEST = 10**6  # pairs of a face and a point up to which a surface is tried
 ROUNDING = 1e-9  # distance in front of a face that counts as none, over the extent of the points
 
@@ -45,7 +43,7 @@ def convex_surface(vertices: np.ndarray, faces: np.ndarray | None, points: np.nd
 
     It is if it is closed, has as many faces as a triangulated sphere, and no point lies in front of a face.
     """
-    if faces is None or len(faces) * len(points) > LARGEST or not mesh_checks.is_closed(faces, len(vertices)):
+    if faces is None or len(faces) * len(points) > LARGEST or not _is_closed(faces, len(vertices)):
         return None
     used = np.flatnonzero(np.bincount(faces.ravel()))  # np.unique loads masked arrays
     normals = _areas(vertices, faces)
@@ -59,6 +57,12 @@ def convex_surface(vertices: np.ndarray, faces: np.ndarray | None, points: np.nd
     middle = vertices[used].mean(axis=0)
     volume = float((lengths[:, 0] * (heights - normals @ middle)).sum() / 6)
     return Hull(vertices, used, faces, np.column_stack([normals, -heights]), volume)
+
+
+def _is_closed(faces: np.ndarray, count: int) -> bool:
+    """Whether every edge is walked equally often in both directions; exact, for surfaces that are small."""
+    edges = faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2).astype(np.int64)
+    return np.array_equal(np.sort(edges @ [count, 1]), np.sort(edges @ [1, count]))
 
 
 def _areas(points: np.ndarray, faces: np.ndarray) -> np.ndarray:

@@ -103,11 +103,12 @@ def _corners(shape: Shape) -> np.ndarray:
 
 def _solid(shape: Shape) -> np.ndarray | None:
     """Parameters (10,) of one shape filled with water: of the mesh where it is closed, else of its hull."""
-    if shape.faces is not None and mesh_checks.is_closed(shape.faces, len(shape.vertices)):
+    hull = convex_surface(shape.vertices, shape.faces, shape.vertices)
+    if hull is None and shape.faces is not None and mesh_checks.is_closed(shape.faces, len(shape.vertices)):
         theta = mesh.parameters(shape.vertices, shape.faces, density=THRESHOLDS.water, check=False)
         if theta[0] > 0:
             return theta
-    hull = hull_of(shape.vertices)
+    hull = hull or hull_of(shape.vertices)
     if hull is None or hull.volume <= 0:
         return None
     return mesh.parameters(hull.points, hull.faces, density=THRESHOLDS.water, check=False)

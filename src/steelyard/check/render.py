@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "sarif", "markdown")
 COLOURS = {"error": "1;31", "warning": "33", "info": "36"}  # bold red, yellow and cyan of an ANSI terminal
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+# Names of files and links are others': a control character among them would be obeyed by the terminal.
+HARMLESS = dict.fromkeys((*range(32), *range(127, 160)), "?")
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
@@ -33,20 +35,19 @@ def text(
 
     models: shown as a table instead of the lines, a row a model. by_rule: a row a rule instead.
     """
-    lines: list[str] = []
+    found, more = merged(findings), [f"note: {note}" for note in findings.notes]
     if models:
-        lines += by_code(models) if by_rule else by_model(models)
-    else:
-        lines += [_finding_line(each, colour) for each in merged(findings)]
-        lines += [f"note: {note}" for note in findings.notes]
-    lines += [line for each in repairs for line in repair_lines(each)]
+        found, more = [], by_code(models) if by_rule else by_model(models)
+    more += [line for each in repairs for line in repair_lines(each)]
+    lines = [_finding_line(each, colour) for each in found] + [line.translate(HARMLESS) for line in more]
     return "".join(f"{line}\n" for line in [*lines, count_line(findings)])
 
 
 def _finding_line(f: Finding, colour: bool) -> str:
     what = f"{f.code} {f.severity}"
     shown = f"\x1b[{COLOURS[f.severity]}m{what}\x1b[0m" if colour else what
-    return f"{f.path}:{f.line}: {shown} {f.message} {f.remedy}"
+    where, told = f"{f.path}:{f.line}".translate(HARMLESS), f"{f.message} {f.remedy}".translate(HARMLESS)
+    return f"{where}: {shown} {told}"
 
 
 def count_line(findings: Findings) -> str:

@@ -96,14 +96,15 @@ def _around_all(x, tolerance):
 
     The smallest ellipsoid around some points is no larger than that around all, and is that where it holds all.
     """
-    chosen = np.unique((x @ _DIRECTIONS.T).argmax(axis=0))
+    chosen = np.zeros(len(x), dtype=bool)
+    chosen[(x @ _DIRECTIONS.T).argmax(axis=0)] = True
     while True:
         A, b = _interior_point(x[chosen], tolerance / 2)
         level = ((x @ A + b) ** 2).sum(axis=1)
-        outside = np.setdiff1d(np.flatnonzero(level > 1 + tolerance / 3), chosen)
+        outside = np.flatnonzero((level > 1 + tolerance / 3) & ~chosen)
         if not len(outside):
             return A, b
-        chosen = np.append(chosen, outside[np.argsort(-level[outside])[:BATCH]])
+        chosen[outside[np.argsort(-level[outside])[:BATCH]]] = True
 
 
 def _interior_point(x, tolerance):
