@@ -39,6 +39,11 @@ class Drives:
     def changed(self, **values) -> "Drives":
         return replace(self, **values)
 
+    @property
+    def told_by(self) -> bytes:
+        """Equal for drives that follow the same of the same commands."""
+        return self.delay.tobytes() + self.slope_limit.tobytes()
+
 
 def commanded(drives: Drives, recordings, source, starts, step: float, steps: int) -> np.ndarray:
     """What drives follow in several windows, (k, steps, nv): the last command that has arrived, its slope limited.

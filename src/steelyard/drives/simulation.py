@@ -84,6 +84,10 @@ class Simulation:
         mujoco.mj_setConst(m, mujoco.MjData(m))
         return m
 
+    def together(self, windows) -> int:
+        """How many sets of drives one call may simulate in some windows."""
+        return max(1, ROOM // (len(windows) * windows.steps * (1 + self.model.nq + self.model.nv)))
+
     def run(self, models: Sequence, q, v, controls) -> np.ndarray:
         """Positions (k, s + 1, nv) of every run from its start on. models: k of `driven`; q, v: (k, nv); controls: (k,
         s, nv) at the beginning of every step."""

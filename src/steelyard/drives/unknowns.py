@@ -1,0 +1,119 @@
+"""What a refinement may change: numbers of the drives and joints, and masses and centres of mass as far as joints feel.
+
+As coordinates: logarithms of what is positive, all with a weak prior about where they begin.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.drives.parameters import Drives
+from steelyard.dynamics import regressor
+from steelyard.inertia import from_com_inertia, to_com_inertia
+from steelyard.model import Robot
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A number that every joint has. change: that its derivative is taken over; spread: standard deviation of its
+    prior; both of the logarithm, where it has one."""
+
+    change: float
+    spread: float
+    logarithm: bool = True
+
+
+KINDS = {
+    "gain": Kind(0.03, 1.0),
+    "damping": Kind(0.03, 1.0),
+    "frictionloss": Kind(0.03, 1.0),
+    "armature": Kind(0.05, 2.0),
+    "slope_limit": Kind(0.1, 1.0),
+    "limit": Kind(0.05, 1.0),
+    "delay": Kind(2e-3, 0.02, logarithm=False),  # s
+    "offset": Kind(0.02, 0.5, logarithm=False),  # N m
+}
+MASS_SPREAD, CENTER_SPREAD = 0.5, 0.03  # of the prior of bodies: logarithm of mass, m
+BODY_CHANGE = 0.05  # of these, that derivatives are taken over
+FELT, MOST_DIRECTIONS = 1e-3, 10  # rad or m by which a joint at rest must feel a direction, and how many are free
+
+
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """Coordinates x: those of every joint for each name in `free`, one after the other, then of the bodies.
+
+    bodies: (k, nb, 4) what each of their coordinates adds to the logarithm of mass and to the centre of mass, m.
+    """
+
+    drives: Drives
+    free: tuple[str, ...]
+    bodies: np.ndarray
+
+    @property
+    def joints(self) -> int:
+        return len(self.drives.gain)
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        values = [np.asarray(getattr(self.drives, name), dtype=float) for name in self.free]
+        own = [np.log(x) if KINDS[name].logarithm else x for name, x in zip(self.free, values, strict=True)]
+        return np.concatenate([*own, np.zeros(len(self.bodies))])
+
+    @cached_property
+    def spread(self) -> np.ndarray:
+        """Standard deviations of the prior."""
+        return np.concatenate(
+            [*(np.full(self.joints, KINDS[name].spread) for name in self.free), np.ones(len(self.bodies))]
+        )
+
+    def at(self, x) -> Drives:
+        """The drives of coordinates x."""
+        n, values = self.joints, {}
+        for i, name in enumerate(self.free):
+            own = x[i * n : (i + 1) * n]
+            values[name] = np.exp(own) if KINDS[name].logarithm else own
+        if len(self.bodies):
+            moved = np.tensordot(x[len(self.free) * n :], self.bodies, axes=1)
+            values["inertias"] = np.stack([_changed(t, c) for t, c in zip(self.drives.inertias, moved, strict=True)])
+        return self.drives.changed(**values)
+
+    def changes(self, *, together: bool) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Coordinates to change at once, by how much (p,), and those that the errors of the joints then answer to (nv,).
+
+        together: all joints at once, each answering to its own coordinate alone; else one coordinate after the other.
+        """
+        n, found = self.joints, []
+        for i, name in enumerate(self.free):
+            at = i * n + np.arange(n)
+            for own in [at] if together else at[:, None]:
+                change = np.zeros(len(self.start))
+                change[own] = KINDS[name].change
+                found.append((change, np.broadcast_to(own, n)))
+        for k in range(len(self.free) * n, len(self.start)):
+            found.append((BODY_CHANGE * np.eye(len(self.start))[k], np.full(n, k)))
+        return found
+
+
+def _changed(theta, change) -> np.ndarray:
+    """(10,) of a body whose mass is exp(change[0]) times as large, and its centre moved by change[1:], m."""
+    mass, center, inertia = to_com_inertia(theta)
+    more = np.exp(change[0])
+    return from_com_inertia(mass * more, center + change[1:], inertia * more)
+
+
+def unknowns(robot: Robot, drives: Drives, free, q) -> Unknowns:
+    """What a log shows of the numbers `free` and of the bodies. q: (n, nq) positions where the robot was.
+
+    Directions of the bodies are those that joints at rest feel most, as far as the prior lets them go.
+    """
+    known = tuple(name for name in free if np.isfinite(getattr(drives, name)).all())
+    rows = regressor(robot, q, np.zeros((len(q), robot.nv)), np.zeros((len(q), robot.nv)))
+    columns = np.zeros((10 * robot.nb, 4 * robot.nb))
+    for b, (mass, *moment) in enumerate(drives.inertias[:, :4]):
+        columns[10 * b : 10 * b + 4, 4 * b] = MASS_SPREAD * np.array([mass, *moment])
+        columns[10 * b + 1 : 10 * b + 4, 4 * b + 1 : 4 * b + 4] = CENTER_SPREAD * mass * np.eye(3)
+    felt = (rows @ columns / drives.gain[:, None]).reshape(-1, 4 * robot.nb) / np.sqrt(len(q))
+    _, size, axes = np.linalg.svd(felt, full_matrices=False)
+    kept = axes[size > FELT][:MOST_DIRECTIONS].reshape(-1, robot.nb, 4)
+    return Unknowns(drives, known, kept * [MASS_SPREAD, *[CENTER_SPREAD] * 3])
