@@ -4,11 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.model import Robot
-
-
 LEAD = 0.2  # s before a window in which a command with a limited slope catches up
-ROUNDING = 1e-9  # s
+FAR = 100.0  # s
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,22 +43,30 @@ class Drives:
 
 
 def commanded(drives: Drives, recordings, source, starts, step: float, steps: int) -> np.ndarray:
-    """What drives follow in several windows, (k, steps, nv): the last command that has arrived, its slope limited.
+    """What drives follow in several windows, (k, steps, nv): the commands that have arrived, their slope limited.
 
+    Each is the mean over a step, so that a delay may be any share of one.
     recordings: with t (n,) and command (n, nv), which holds until the next one. source, starts: (k,) the recording of
     each window, and its first sample.
     """
     lead = int(np.ceil(LEAD / step)) if np.isfinite(drives.slope_limit).any() else 0
-    times = step * np.arange(-lead, steps)
-    found = np.empty((len(source), len(times), len(drives.delay)))
+    edges = step * np.arange(-lead, steps + 1)
+    found = np.empty((len(source), len(edges) - 1, len(drives.delay)))
+    sums = [_integral(own.t, own.command) for own in recordings]
     for k, (number, first) in enumerate(zip(source, starts, strict=True)):
-        own = recordings[number]
+        (t, integral), begin = sums[number], recordings[number].t[first]
         for j, delay in enumerate(drives.delay):
-            last = np.searchsorted(own.t, own.t[first] + times - delay + ROUNDING, side="right") - 1
-            found[k, :, j] = own.command[np.maximum(last, 0), j]
+            found[k, :, j] = np.diff(np.interp(begin + edges - delay, t, integral[:, j])) / step
     if lead:
         most, now = drives.slope_limit * step, found[:, 0]
-        for place in range(1, len(times)):
+        for place in range(1, found.shape[1]):
             now = now + np.clip(found[:, place] - now, -most, most)
             found[:, place] = now
     return found[:, lead:]
+
+
+def _integral(t, command) -> tuple[np.ndarray, np.ndarray]:
+    """Times (n + 2,), from long before the first command to long after the last, and the integral (n + 2, nv)."""
+    times = np.concatenate([[t[0] - FAR], t, [t[-1] + FAR]])
+    held = np.concatenate([command[:1], command])
+    return times, np.concatenate([np.zeros((1, command.shape[1])), np.cumsum(held * np.diff(times)[:, None], axis=0)])

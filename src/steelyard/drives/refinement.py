@@ -122,7 +122,9 @@ class _Cost:
         return np.clip(move, -self.spread, self.spread)
 
 
-def _slopes(simulation, windows, unknowns: Unknowns, x, error, *, together: bool) -> list[tuple[np.ndarray, np.ndarray]]:
+def _slopes(
+    simulation, windows, unknowns: Unknowns, x, error, *, together: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Derivatives (m, nv) of the errors, and the coordinates of each joint (nv,) that they are taken with."""
     changes = unknowns.changes(together=together)
     moved = _errors(simulation, windows, [unknowns.at(x + change) for change, _ in changes])

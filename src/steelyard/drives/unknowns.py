@@ -79,7 +79,7 @@ class Unknowns:
         return self.drives.changed(**values)
 
     def changes(self, *, together: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Coordinates to change at once, by how much (p,), and those that the errors of the joints then answer to (nv,).
+        """Coordinates to change at once, by how much (p,), and those that the joints' errors then answer to (nv,).
 
         together: all joints at once, each answering to its own coordinate alone; else one coordinate after the other.
         """
@@ -102,12 +102,24 @@ def _changed(theta, change) -> np.ndarray:
     return from_com_inertia(mass * more, center + change[1:], inertia * more)
 
 
-def unknowns(robot: Robot, drives: Drives, free, q) -> Unknowns:
-    """What a log shows of the numbers `free` and of the bodies. q: (n, nq) positions where the robot was.
+def unknowns(robot: Robot, drives: Drives, free, q, *, bodies: bool = True) -> Unknowns:
+    """What a log shows of the numbers of drives and of the bodies.
 
     Directions of the bodies are those that joints at rest feel most, as far as the prior lets them go.
+
+    Args:
+        robot: the model.
+        drives: where they begin.
+        free: names of `KINDS`; those that are not finite stay as they are.
+        q: (n, nq) positions where the robot was.
+        bodies: whether masses and centres of mass may change.
+
+    Returns:
+        The Unknowns.
     """
     known = tuple(name for name in free if np.isfinite(getattr(drives, name)).all())
+    if not bodies:
+        return Unknowns(drives, known, np.zeros((0, robot.nb, 4)))
     rows = regressor(robot, q, np.zeros((len(q), robot.nv)), np.zeros((len(q), robot.nv)))
     columns = np.zeros((10 * robot.nb, 4 * robot.nb))
     for b, (mass, *moment) in enumerate(drives.inertias[:, :4]):

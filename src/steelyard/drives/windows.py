@@ -7,6 +7,7 @@ import numpy as np
 
 from steelyard.drives.parameters import Drives, commanded
 
+SHIFT = 0.2  # of its length, by which a window may begin sooner or later
 SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of positions makes no speed
 
 
@@ -68,28 +69,30 @@ def windows_of(recordings: Sequence[Recorded], step: float, length: float | None
     """Windows of a length in s, one after the other; None: one a recording, all of it."""
     source, first, counts, q, v = [], [], [], [], []
     for number, own in enumerate(recordings):
-        position, speed = smoothed(own)
-        edges = np.array([0, len(own)]) if length is None else _edges(own.t, length)
+        position, speed, rough = smoothed(own)
+        edges = np.array([0, len(own)]) if length is None else _edges(own.t, rough, length)
         source += [number] * (len(edges) - 1)
         first += edges[:-1].tolist()
         counts += np.diff(edges).tolist()
         q.append(position[edges[:-1]])
         v.append(speed[edges[:-1]])
-    spans = [
-        recordings[s].t[i + n - 1] - recordings[s].t[i] for s, i, n in zip(source, first, counts, strict=True)
-    ]
+    spans = [recordings[s].t[i + n - 1] - recordings[s].t[i] for s, i, n in zip(source, first, counts, strict=True)]
     steps = max(1, int(np.ceil(max(spans) / step)))
     arrays = (np.array(source), np.array(first), np.array(counts), np.concatenate(q), np.concatenate(v))
     return Windows(tuple(recordings), *arrays, step, steps)
 
 
-def _edges(t, length: float) -> np.ndarray:
-    """First samples of windows, and the end of the last; gaps of the recording are no part of a window."""
-    return np.searchsorted(t, np.arange(t[0], t[-1] - 0.5 * length, length))
+def _edges(t, rough, length: float) -> np.ndarray:
+    """First samples of windows, and the end of the last: near their time, where the state is known best."""
+    even = np.arange(t[0], t[-1] - 0.5 * length, length)
+    first, last = (np.searchsorted(t, even + shift * length) for shift in (-SHIFT, SHIFT))
+    spans = zip(first[1:-1], np.maximum(last, first + 1)[1:-1], strict=True)
+    inner = [i + int(np.argmin(rough[i:j])) for i, j in spans]
+    return np.array([0, *inner, np.searchsorted(t, even[-1])])
 
 
-def smoothed(own: Recorded) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and speeds (n, nv): at each sample a quadratic through its neighbours, on their own times."""
+def smoothed(own: Recorded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Positions and speeds (n, nv) at each sample by a quadratic through its neighbours, and what it leaves (n,)."""
     half = SMOOTHED // 2
     n = len(own)
     start = np.clip(np.arange(n) - half, 0, max(n - SMOOTHED, 0))
@@ -98,4 +101,5 @@ def smoothed(own: Recorded) -> tuple[np.ndarray, np.ndarray]:
     scale = np.abs(since).max(axis=1, keepdims=True)
     columns = np.stack([np.ones_like(since), since / scale, (since / scale) ** 2], axis=-1)
     found = np.linalg.pinv(columns) @ own.q[near]
-    return found[:, 0], found[:, 1] / scale
+    left = own.q[near] - columns @ found
+    return found[:, 0], found[:, 1] / scale, np.sum(left**2, axis=(1, 2))

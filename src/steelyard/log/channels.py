@@ -8,7 +8,7 @@ from math import pi
 from steelyard.errors import LogError, choices
 
 #: SI unit of each channel (revolute or prismatic joints).
-SI = {"t": "s", "q": "rad or m", "v": "rad/s or m/s", "a": "rad/s^2 or m/s^2", "tau": "N m or N"}
+SI = {"t": "s", "q": "rad or m", "v": "rad/s or m/s", "a": "rad/s^2 or m/s^2", "tau": "N m or N", "command": "rad or m"}
 
 _POSITION = {"rad": 1.0, "deg": pi / 180, "rev": 2 * pi, "turn": 2 * pi, "m": 1.0, "cm": 1e-2, "mm": 1e-3}
 _FACTORS = {
@@ -16,6 +16,7 @@ _FACTORS = {
     "q": _POSITION | {"radian": 1.0, "radians": 1.0, "degree": pi / 180, "degrees": pi / 180},
     "v": {f"{unit}/s": factor for unit, factor in _POSITION.items()} | {"dps": pi / 180, "rpm": pi / 30},
     "a": {f"{unit}/s2": factor for unit, factor in _POSITION.items()},
+    "command": _POSITION | {"radian": 1.0, "radians": 1.0, "degree": pi / 180, "degrees": pi / 180},
     "tau": {"nm": 1.0, "mnm": 1e-3, "cnm": 1e-2, "ncm": 1e-2, "knm": 1e3, "n": 1.0, "mn": 1e-3, "kn": 1e3},
 }
 _SPELLING = str.maketrans({"µ": "u", "μ": "u", "°": "deg", "²": "2"} | dict.fromkeys(" *.·⋅^"))
@@ -25,7 +26,7 @@ def factor(channel: str, unit: str) -> float:
     """Number that turns a value of a channel into SI.
 
     Args:
-        channel: `t`, `q`, `v`, `a` or `tau`.
+        channel: `t`, `q`, `v`, `a`, `tau` or `command`.
         unit: spelled leniently (`N m`, `N*m`, `Nm`; `deg/s^2`, `°/s²`).
 
     Returns:
@@ -59,6 +60,9 @@ _WRITTEN = {
     "q": "q pos position positions joint_position joint_positions angle angles joint_angle winkel",
     "v": "v qd dq qdot vel velocity velocities joint_velocity joint_velocities speed speeds geschwindigkeit",
     "a": "a qdd ddq qddot acc accel acceleration accelerations joint_acceleration beschleunigung",
+    "command": "command commands cmd q_cmd cmd_q q_des q_desired desired_q target_q q_target target targets goal goals "
+    "goal_position goal_positions target_position target_positions desired_position desired_positions "
+    "commanded_position commanded_positions command_position command_positions action actions",
     "tau": "tau torque torques trq effort efforts joint_torque joint_torques joint_effort drehmoment",
 }
 WORDS = {channel: tuple(words.split()) for channel, words in _WRITTEN.items()}

@@ -22,6 +22,7 @@ from steelyard.log.raw_channels import Channel, Raw, Request
 INFO = Path("meta", "info.json")
 LONGEST = 2**24  # bytes of meta/info.json
 FEATURES = {"t": "timestamp", "q": "observation.state", "v": "observation.velocity", "tau": "observation.effort"}
+FEATURES |= {"command": "action"}
 PAUSE = 1.0  # s put between episodes, each of which counts from zero: a gap, which nothing is interpolated across
 _STEPS = 10.0  # of the set's own, that the pause is at least
 

@@ -13,7 +13,7 @@ from steelyard.cards import Card
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI, factor, is_si
 
-_DOF = ("v", "a", "tau")
+_DOF = ("v", "a", "tau", "command")
 _BESIDE = ("direction", "shared_direction", "weights", "clipped")  # what filters and masks say of samples
 
 
@@ -36,6 +36,9 @@ class Log(Card):
     """(n, nv) joint accelerations, rad/s^2 or m/s^2."""
     tau: NDArray[np.float64] | None = None
     """(n, nv) joint torques or forces, N m or N."""
+    command: NDArray[np.float64] | None = None
+    """(n, nv) what the drives were told, each until the next: positions of servos, rad or m; of other drives what they
+    take. Never filtered."""
     direction: NDArray[np.float64] | None = None
     """(n, nv) direction of motion, -1 to 1, filtered like tau: the shape of Coulomb friction."""
     direction_width: float = 0.0
@@ -68,7 +71,7 @@ class Log(Card):
         return f"Log('{self.name}', {len(self.t)} samples{rate}, {span:.4g} s)"
 
     def _rows(self):
-        channels = [name for name in ("q", "v", "a", "tau") if getattr(self, name) is not None]
+        channels = [name for name in ("q", *_DOF) if getattr(self, name) is not None]
         return {
             "joints": self.joint_names or f"{self.nq}, without names",
             "channels": " ".join(channels),
@@ -117,7 +120,7 @@ class Log(Card):
         if len(widths) > 1:
             names = f", joint_names has {len(self.joint_names)} names" if self.joint_names else ""
             raise LogError(
-                f"log {self.name!r}: v, a, tau and joint_names need one column a degree of freedom; found "
+                f"log {self.name!r}: v, a, tau, command and joint_names need one column a degree of freedom; found "
                 f"{_listed(shapes, [key for key in _DOF if key in shapes])}{names}."
             )
 
@@ -176,14 +179,15 @@ class Log(Card):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Channels that were not recorded."""
-        return tuple(key for key in SI if getattr(self, key) is None)
+        """Channels of motion and torque that were not recorded."""
+        return tuple(key for key in SI if key != "command" and getattr(self, key) is None)
 
     def require(self, *names: str) -> tuple[NDArray[np.float64], ...]:
         """The named channels. Raises LogError that lists the missing ones and what to do."""
         lacking = [name for name in names if getattr(self, name) is None]
         if lacking:
             remedy = "Record the joint torques too." if "tau" in lacking else "filters.differentiate fills v and a."
+            remedy = "Record what the drives are told, as columns command_JOINT." if "command" in lacking else remedy
             raise LogError(f"log {self.name!r} has no {choices(lacking)}. {remedy}")
         return tuple(getattr(self, name) for name in names)
 

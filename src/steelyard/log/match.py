@@ -9,6 +9,8 @@ from steelyard.log.free_base import OWN, convention_of, from_convention
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import HOW, Channel, Raw, RobotNames
 
+JOINTS = ("q", "v", "a", "tau", "command")
+
 
 def to_log(
     raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None, name: str, base: str | None = None
@@ -20,25 +22,47 @@ def to_log(
     """
     notes: list[str] = list(raw.notes)
     channels = dict(raw.channels)
+    _leave_out_odd_command(channels, notes)
     if joint_names is not None:
         channels = {key: _renamed(key, channel, tuple(joint_names), notes) for key, channel in channels.items()}
     if robot is None:
         channels, names = _agreed(channels, notes)
     else:
         channels, names = _matched(channels, robot, notes)
-    q, *others = (channels[key].values if key in channels else None for key in ("q", "v", "a", "tau"))
+    q, *others = (channels[key].values if key in channels else None for key in JOINTS)
     if q is None:
         raise LogError("the log has no joint positions (q)")
     for values in (raw.t, q, *others):
         if values is not None:
             values.flags.writeable = False  # made by a reader for this log alone, so it need not be copied
-    v, a, tau = others
-    joints = {"q": q, "v": v, "a": a, "tau": tau, "joint_names": names}
-    log = Log(t=raw.t, **joints, wrenches=raw.wrenches, bandwidth=raw.bandwidth, name=name, notes=tuple(notes))
+    joints = dict(zip(JOINTS, (q, *others), strict=True))
+    log = Log(
+        t=raw.t,
+        **joints,
+        joint_names=names,
+        wrenches=raw.wrenches,
+        bandwidth=raw.bandwidth,
+        name=name,
+        notes=tuple(notes),
+    )
     if base is None and getattr(robot, "floating", True) and log.nq == log.nv + 1:
         base = raw.base
     convention = OWN if base is None else convention_of(base)
     return log if convention == OWN else from_convention(log, convention)
+
+
+def _leave_out_odd_command(channels: dict[str, Channel], notes: list[str]):
+    """Commands of other joints than those that were measured are not used, and nothing is refused for them."""
+    command, q = channels.get("command"), channels.get("q")
+    if command is None or q is None:
+        return
+    if command.names and q.names:
+        fitting = set(q.names) <= set(command.names)
+    else:
+        fitting = command.values.shape[1] in {channels[key].values.shape[1] for key in JOINTS[:-1] if key in channels}
+    if not fitting:
+        del channels["command"]
+        notes.append("command: not used, as it does not have the joints that were measured")
 
 
 def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str]) -> Channel:

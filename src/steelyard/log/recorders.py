@@ -32,18 +32,31 @@ class Recorder:
 RECORDERS = (
     Recorder(
         "MuJoCo",
-        {"t": ("time", "t"), "q": ("qpos",), "v": ("qvel",), "a": ("qacc",), "tau": ("qfrc_actuator",)},
+        {
+            "t": ("time", "t"),
+            "q": ("qpos",),
+            "v": ("qvel",),
+            "a": ("qacc",),
+            "tau": ("qfrc_actuator",),
+            "command": ("ctrl",),
+        },
         marks=("qpos",),
         base="mujoco",
     ),
     Recorder(
         "libfranka",
-        {"t": ("time", "t", "timestamp"), "q": ("q",), "v": ("dq",), "tau": ("tau_J",)},
+        {"t": ("time", "t", "timestamp"), "q": ("q",), "v": ("dq",), "tau": ("tau_J",), "command": ("q_d",)},
         marks=("q", "tau_J"),
     ),
     Recorder(
         "UR RTDE",
-        {"t": ("timestamp", "time"), "q": ("actual_q",), "v": ("actual_qd",), "tau": ("target_moment",)},
+        {
+            "t": ("timestamp", "time"),
+            "q": ("actual_q",),
+            "v": ("actual_qd",),
+            "tau": ("target_moment",),
+            "command": ("target_q",),
+        },
         marks=("actual_q",),
         remarks={
             "target_moment": "what the controller's own model computes, not a measurement; actual_current (with "
@@ -57,6 +70,7 @@ RECORDERS = (
             "q": ("observation.state",),
             "v": ("observation.velocity",),
             "tau": ("observation.effort",),
+            "command": ("action",),
         },
         marks=("observation.state",),
     ),

@@ -158,9 +158,15 @@ def _prefixed(name: str) -> tuple[str, str] | None:
             continue
         if rest == "" or rest.isdecimal() or re.fullmatch(r"\[\d+\]", rest):
             return channel, rest.strip("[]")
-        if rest[0] in _SEPARATORS and rest[1:]:
+        if rest[0] in _SEPARATORS and rest[1:] and not (channel == "command" and _of_other(rest[1:])):
             return channel, rest[1:]
     return None
+
+
+def _of_other(rest: str) -> bool:
+    """Whether what follows a word such as `target` says that something else than a position is meant."""
+    first = re.split(f"[{re.escape(_SEPARATORS)}]", rest)[0].lower()
+    return CHANNEL_OF.get(first, "q") not in ("q", "command")
 
 
 def _suffixed(name: str) -> tuple[str, str] | None:

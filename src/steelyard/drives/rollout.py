@@ -1,0 +1,99 @@
+"""How a model moves when it is told what the robot was told, beside how the robot moved."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.arguments import require_type
+from steelyard.cards import Card
+from steelyard.drives.parameters import Drives
+from steelyard.drives.simulation import Simulation, step_for
+from steelyard.drives.windows import Recorded, windows_of
+from steelyard.errors import OptionError
+from steelyard.log import Log
+from steelyard.model import Robot
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rollout(Card):
+    """Motion of a model that was given the commands of a log.
+
+    Attributes:
+        t: (n,) times, s; those of the log but for a rest that is shorter than a window.
+        q: (n, nv) simulated positions, rad or m.
+        error: (n, nv) simulated minus measured positions.
+        commanded: (n, nv) error of a robot that is where it is told to be, None where commands are no positions.
+        stays: (n, nv) error of a robot that stays where each window begins.
+        joint_names: (nv,).
+        window: s after which the simulation began anew, None: once.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    error: np.ndarray
+    commanded: np.ndarray | None
+    stays: np.ndarray
+    joint_names: tuple[str, ...]
+    window: float | None
+
+    @cached_property
+    def rmse(self) -> np.ndarray:
+        """(nv,) root of the mean square error, rad or m."""
+        return rms(self.error)
+
+    def _title(self) -> str:
+        pieces = "in one piece" if self.window is None else f"in windows of {self.window:g} s"
+        return f"Rollout of {len(self.t)} samples {pieces}"
+
+    def _rows(self):
+        told = {name: f"{value:.4g}" for name, value in zip(self.joint_names, self.rmse, strict=True)}
+        others = {"goes where commanded": self.commanded, "stays": self.stays}
+        return told | {name: f"{np.sqrt(np.mean(e**2)):.4g}" for name, e in others.items() if e is not None}
+
+
+def rms(error) -> np.ndarray:
+    """(nv,) of errors (n, nv)."""
+    return np.sqrt(np.mean(np.square(error), axis=0))
+
+
+def rollout(robot: Robot, log: Log, drives: Drives, *, window: float | None = None) -> Rollout:
+    """Simulate a robot in MuJoCo with the commands of a log.
+
+    Args:
+        robot: the model.
+        log: with q and command, one column a joint.
+        drives: of the robot's joints.
+        window: s after which the simulation starts anew from the measured state; None: never.
+
+    Returns:
+        The Rollout.
+
+    Raises:
+        LogError: the log has no commands.
+        ModelError: a robot whose joints cannot have one motor each.
+        OptionError: a window that is not positive or is longer than the log.
+    """
+    require_type(Robot, robot=robot)
+    require_type(Log, log=log)
+    q, command = log.require("q", "command")
+    if window is not None and not 0 < window <= log.duration:
+        raise OptionError(
+            f"window={window}: a length in s, positive and no longer than the log ({log.duration:.3g} s)."
+        )
+    own = Recorded(np.asarray(log.t), np.asarray(q), np.asarray(command))
+    step = step_for(log.rate)
+    windows, simulation = windows_of([own], step, window), Simulation(robot, step)
+    driven = [simulation.driven(drives)] * len(windows)
+    error = windows.errors(simulation.run(driven, windows.q, windows.v, windows.controls(drives)))
+    samples = slice(windows.first[0], windows.first[-1] + windows.counts[-1])
+    begun = np.repeat(windows.q, windows.counts, axis=0)
+    return Rollout(
+        t=own.t[samples],
+        q=own.q[samples] + error,
+        error=error,
+        commanded=own.command[samples] - own.q[samples] if drives.follows_q.all() else None,
+        stays=begun - own.q[samples],
+        joint_names=robot.dof_names,
+        window=window,
+    )
