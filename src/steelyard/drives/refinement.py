@@ -79,7 +79,16 @@ def refine(
 
 
 def covariance(simulation: Simulation, refined: Refined, windows: Windows) -> np.ndarray:
-    """(p, p) of the coordinates: what windows unlike each other leave open, and the prior (Liang and Zeger 1986)."""
+    """Covariance of the coordinates: what windows unlike each other leave open, and the prior (Liang and Zeger 1986).
+
+    Args:
+        simulation: of the robot.
+        refined: what was found.
+        windows: that it was found from.
+
+    Returns:
+        (p, p).
+    """
     unknowns, x = refined.unknowns, refined.x
     (error,) = _errors(simulation, windows, [unknowns.at(x)])
     slopes = _slopes(simulation, windows, unknowns, x, error, together=False)
@@ -139,6 +148,7 @@ def _errors(simulation: Simulation, windows: Windows, drives: list[Drives]) -> l
         models = [m for each in part for m in [simulation.driven(each)] * len(windows)]
         told = {each.told_by: windows.controls(each) for each in {d.told_by: d for d in part}.values()}
         controls = np.concatenate([told[each.told_by] for each in part])
-        q = simulation.run(models, *(np.tile(state, (len(part), 1)) for state in (windows.q, windows.v)), controls)
+        q, v = (np.tile(state, (len(part), 1)) for state in (windows.q, windows.v))
+        q = simulation.run(models, q, v, controls)
         found += [windows.errors(own) for own in q.reshape(len(part), len(windows), *q.shape[1:])]
     return found

@@ -24,7 +24,14 @@ ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
 
 
 def step_for(rate: float) -> float:
-    """Step of the simulation of a log of so many samples a second, s."""
+    """Step of the simulation of a log.
+
+    Args:
+        rate: its samples a second, Hz.
+
+    Returns:
+        s.
+    """
     return float(np.clip(1 / (STEPS_A_SAMPLE * rate), FINEST, COARSEST))
 
 

@@ -1,7 +1,7 @@
 """Pieces of logs that a simulation starts anew: short ones, in which small errors have no time to grow."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,8 +45,8 @@ class Windows:
 
     def __getitem__(self, chosen) -> "Windows":
         """Some of the windows: indices or a mask (k,)."""
-        parts = (x[chosen] for x in (self.source, self.first, self.counts, self.q, self.v))
-        return Windows(self.recordings, *parts, self.step, self.steps)
+        names = ("source", "first", "counts", "q", "v")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def controls(self, drives: Drives) -> np.ndarray:
         """(k, steps, nv) what the drives follow."""
@@ -66,7 +66,16 @@ class Windows:
 
 
 def windows_of(recordings: Sequence[Recorded], step: float, length: float | None) -> Windows:
-    """Windows of a length in s, one after the other; None: one a recording, all of it."""
+    """Windows of recordings, one after the other.
+
+    Args:
+        recordings: any number.
+        step: of the simulation, s.
+        length: of a window, s; None: one a recording, all of it.
+
+    Returns:
+        The Windows.
+    """
     source, first, counts, q, v = [], [], [], [], []
     for number, own in enumerate(recordings):
         position, speed, rough = smoothed(own)

@@ -35,10 +35,10 @@ def to_log(
     for values in (raw.t, q, *others):
         if values is not None:
             values.flags.writeable = False  # made by a reader for this log alone, so it need not be copied
-    joints = dict(zip(JOINTS, (q, *others), strict=True))
     log = Log(
         t=raw.t,
-        **joints,
+        q=q,
+        **dict(zip(JOINTS[1:], others, strict=True)),
         joint_names=names,
         wrenches=raw.wrenches,
         bandwidth=raw.bandwidth,

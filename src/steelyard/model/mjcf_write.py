@@ -221,7 +221,14 @@ def _inertial(body: Body, theta, form=None, *, own_axes=None) -> tuple[Document,
 
 
 def principal_moments(inertia):
-    """Principal moments (3,) and the quaternion, w first, of their axes. inertia: (3, 3) about the centre of mass."""
+    """Principal moments and axes as MJCF has them.
+
+    Args:
+        inertia: (3, 3) about the centre of mass, kg m^2.
+
+    Returns:
+        Moments (3,), and the quaternion of their axes, w first.
+    """
     if not inertia[np.triu_indices(3, 1)].any():
         return np.diag(inertia), np.array([1.0, 0.0, 0.0, 0.0])
     moments, axes = np.linalg.eigh(inertia)
