@@ -55,6 +55,7 @@ def without_header(folder, seen):
     return table(folder / "panda.csv", blocks, header=False)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("written", [libfranka, joint_states, without_header])
 def test_an_arm_whose_gripper_was_not_recorded(panda, written, tmp_path):
     """The gripper is locked and said to be; its own links keep their masses."""
