@@ -236,8 +236,8 @@ MUTANTS = (
     Mutant(
         "selected joints keep all weights",
         "log/log.py",
-        'keys = ("q", *_DOF, "direction", "weights", "clipped")',
-        'keys = ("q", *_DOF, "direction", "clipped")',
+        'keys = ("q", *_DOF, *COMMON, "direction", "weights", "clipped")',
+        'keys = ("q", *_DOF, *COMMON, "direction", "clipped")',
         (*GAPS, "log/test_log.py", "log/test_masks.py"),
     ),
     Mutant(
