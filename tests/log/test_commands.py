@@ -202,13 +202,22 @@ def test_commands_of_other_joints_are_not_used(motion, tmp_path):
     arrays = {"t": log.t, "q": log.q, "tau": log.tau, "command": log.q[:, :2]}
     found = read_log(arrays)
     assert found.command is None and any("command: not used" in note for note in found.notes)
+    columns = {"t": log.t, "q1": log.q[:, 0], "q2": log.q[:, 1], "target_moment_1": log.t, "target_moment_2": log.t}
+    assert read_log(columns).command is None
 
 
-@pytest.mark.parametrize(("key", "kind"), [("command", "position"), ("duty", "voltage"), ("current", "current")])
-def test_a_log_without_torques_is_told_what_will_do(key, kind, told):
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("command", "commands: add --drive position"),
+        ("duty", "duty cycles: add --drive voltage"),
+        ("current", "motor currents: add --drive current"),
+    ],
+)
+def test_a_log_without_torques_is_told_what_will_do(key, said, told):
     log = told(**{other: None for other in TOLD if other != key})
     (fault,) = [each for each in checks.check(log) if each.code == "no_torque"]
-    assert f"it has {key}: add --drive {kind}" in fault.message
+    assert f"this log has {said}" in fault.message
 
 
 def several(log):

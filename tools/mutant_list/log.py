@@ -268,4 +268,18 @@ MUTANTS = (
         "bandwidth = log.narrowed(cutoff)",
         FILTERS,
     ),
+    Mutant(
+        "commands between two goals on a straight line",
+        "log/ros/grid.py",
+        "holds = key in HELD",
+        "holds = False",
+        ("log/test_commands.py",),
+    ),
+    Mutant(
+        "logs of a file without a gap between them",
+        "log/episodes.py",
+        "steps[bounds] = step + max(PAUSE, _STEPS * step)",
+        "steps[bounds] = step",
+        ("log/test_commands.py", "log/test_lerobot.py"),
+    ),
 )

@@ -25,7 +25,7 @@ def to_log(
     notes: list[str] = list(raw.notes)
     channels = dict(raw.channels)
     shared = {key: channels.pop(key) for key in COMMON if key in channels and channels[key].values.shape[1] == 1}
-    _leave_out_odd(channels, notes)
+    _leave_out_odd(channels, joint_names is not None, notes)
     if joint_names is not None:
         channels = {key: _renamed(key, channel, tuple(joint_names), notes) for key, channel in channels.items()}
     if robot is None:
@@ -52,15 +52,20 @@ def to_log(
     return log if convention == OWN else from_convention(log, convention)
 
 
-def _leave_out_odd(channels: dict[str, Channel], notes: list[str]):
-    """What drives say of other joints than those that were measured is not used, and nothing is refused for it."""
+def _leave_out_odd(channels: dict[str, Channel], in_order: bool, notes: list[str]):
+    """What drives say of other joints than those that were measured is not used, and nothing is refused for it.
+
+    in_order: whether names of the columns are given by their order, over those that they have.
+    """
     q = channels.get("q")
     widths = {channels[key].values.shape[1] for key in MOTION if key in channels}
     for key in DRIVE:
         if q is None or (told := channels.get(key)) is None:
             continue
-        named = told.names and q.names
-        fits = set(q.names or ()) <= set(told.names or ()) if named else told.values.shape[1] in widths
+        if in_order or not told.names:
+            fits = told.values.shape[1] in widths
+        else:
+            fits = q.names is not None and set(q.names) <= set(told.names)
         if not fits:
             del channels[key]
             notes.append(f"{key}: not used, as it does not have the joints that were measured")
