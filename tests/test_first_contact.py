@@ -133,7 +133,7 @@ def test_torques_of_a_learned_policys_recorder(tmp_path):
     seen = arm(urdf("ur5_robot"), 7)
     result = sy.identify(urdf("ur5_robot"), lerobot(tmp_path / "set", seen, effort=True))
     assert fresh_error(result, urdf("ur5_robot"), {}) < CLEAN
-    with pytest.raises(SteelyardError, match=r"no joint torques.*motor currents will do"):
+    with pytest.raises(SteelyardError, match=r"no joint torques.*this log has commands: add --drive position"):
         sy.identify(urdf("ur5_robot"), lerobot(tmp_path / "bare", seen, effort=False))
 
 

@@ -40,8 +40,9 @@ class Corrections:
 
     unit: tuple[str, ...] = option(
         (),
-        "Unit of t, q, v, a or tau: q=deg, tau=mNm.",
-        more="It counts over what the file says.",
+        "Unit of t, q, v, a, tau, command, ...: q=deg, tau=mNm.",
+        more="It counts over what the file says. A number is the step of what was counted: `t=0.005` of samples at "
+        "200 Hz, `q=0.00153398` of ticks.",
         metavar="CHANNEL=UNIT",
         scope=LOG,
         commands=READS,
@@ -65,7 +66,7 @@ class Corrections:
     scale: tuple[str, ...] = option(
         (),
         "Sign, gear or torque constant: tau:joint3=-1.",
-        more="Also `tau:all=50`, `q:joint1=0.01` (with v and a), and `joint3=-1` for both.",
+        more="Also `tau:all=50`, `q:joint1=0.01` (with v and a), `command:joint1=0.01`, and `joint3=-1` for all.",
         metavar="[CHANNEL:]JOINT=FACTOR",
         scope=LOG,
         commands=READS,

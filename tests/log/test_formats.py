@@ -140,6 +140,6 @@ def test_lists_are_chosen_as_a_whole(motion, tmp_path):
     pq.write_table(pa.table({key: pa.array(list(x)) for key, x in table.items()}), path)
     found = read_log(path, channels={"q": "observation.state"}, joint_names=files.NAMES)
     assert np.array_equal(found.q, log.q) and found.joint_names == files.NAMES
-    assert any("action[0]" in note for note in found.notes)
+    assert np.array_equal(found.command, log.tau) and not any("not used" in note for note in found.notes)
     with pytest.raises(LogError, match=r"observation\.velocity"):
         read_log(path, channels={"q": "observation.velocity"})
