@@ -29,6 +29,8 @@ from steelyard.job_options import (
 )
 from steelyard.terms import friction_terms
 
+DRIVE_KINDS = ("position", "velocity", "voltage", "current", "torque")
+AS_MODELLED = "model"  # the word for drives of the kinds that the model and its side file say
 FRICTION = ("viscous", "coulomb", "offset")
 REVERSAL_WEIGHT = 0.1
 AS_RECORDED = "pinocchio"  # the convention of free bases that is Steelyard's own, so that nothing is converted
@@ -260,6 +262,14 @@ class Job:
         scope=LOG,
         commands=(*FITS, ANALYZE),
         accepts="str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]]",
+    )
+    drive: tuple[str, ...] = option(
+        (),
+        f"What drives the joints: {', '.join(DRIVE_KINDS)}; JOINT=KIND.",
+        more="Their commands are in the logs instead of torques. `model`: as its actuators and its side file say.",
+        metavar="[JOINT=]KIND",
+        scope=LOG,
+        accepts="str | Mapping[str, str] | Sequence[str]",
     )
     rotors: bool = option(
         False,
