@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test check sanitize bench adversary mutants conformance peers claims docs fuzz package clean
+.PHONY: demo test exhaustive check sanitize bench adversary mutants conformance peers claims docs fuzz package clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -24,6 +24,10 @@ demo: $(VENV)/.run
 
 test: $(VENV)/.dev check
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# Every case of every test, where the default has a few of the slow ones.
+exhaustive: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS) --exhaustive
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -147,6 +147,7 @@ LOG_FAULTS = {
 }
 
 
+@pytest.mark.exhaustive(keep=3)
 @pytest.mark.parametrize("fault", LOG_FAULTS)
 @pytest.mark.parametrize("existing", [False, True])
 def test_log_faults_are_refused_and_nothing_is_written(fault, existing, tmp_path):
@@ -204,6 +205,7 @@ OPTION_FAULTS = {
 }
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("fault", OPTION_FAULTS)
 def test_option_faults_are_refused(fault, case, tmp_path):
     words, message = OPTION_FAULTS[fault]

@@ -95,6 +95,7 @@ def test_delays_that_the_log_tells(folder):
     assert error(found) < 1.2 * error(clean)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ["clipped", "late_clipped", "held_clipped"])
 def test_clipped_torques(folder, name):
     """Also where a delay is undone first, or gravity added."""

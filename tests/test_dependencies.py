@@ -44,6 +44,7 @@ def test_the_page_lists_what_is_installed():
     assert listed("Extras") == set().union(*(names(extra) for extra in PROJECT["optional-dependencies"].values()))
 
 
+@pytest.mark.exhaustive(keep=3)
 @pytest.mark.parametrize("package", sorted(names(PROJECT["dependencies"]) - PLUGINS.keys()))
 def test_every_dependency_is_used(package):
     assert package.replace("-", "_") in imported()

@@ -119,6 +119,7 @@ def at_rest_in_the_end(truth, hold):
     return change
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("hold", "level"), [((0.0, 0.0, 0.0), "good"), ((0.35, -0.18, 0.18), "care")])
 def test_held_out_samples_at_rest_count_like_others(tmp_path, hold, level):
     """Torques that joints hold at rest are excused in a fit, not in the error that a verdict is about."""

@@ -98,6 +98,7 @@ def test_contradictions_are_one_readable_message(case, tmp_path):
     assert "rod" not in message and "Traceback" not in message
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize(
     "words, message",
     [

@@ -83,6 +83,7 @@ def test_right_calls(samples):
         getattr(core(), name)(**arguments)
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 @many
 @given(data=st.data())
@@ -93,6 +94,7 @@ def test_functions(function, data):
         getattr(core(), function)(**arguments)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("kind", ["Tree", "Links", "Rows"])
 @many
 @given(data=st.data())

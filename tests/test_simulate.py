@@ -16,6 +16,7 @@ from steelyard.simulate import PERFECT, JointPD, Sensors, Trajectory, record, ri
 ROBOTS = {"puma560": sy.library.puma560, "scara": sy.library.scara, "cheetah3_leg": sy.library.cheetah3_leg}
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_noise_free_logs_return_the_truth(name, record_property):
     truth = ROBOTS[name]()
@@ -32,6 +33,7 @@ def test_noise_free_logs_return_the_truth(name, record_property):
         np.testing.assert_allclose(estimate.base[resolved], expected[resolved], rtol=1e-6)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_noisy_logs_are_predicted_as_well_as_by_the_truth(name, record_property):
     truth = ROBOTS[name]()

@@ -45,7 +45,7 @@ def prove(outcome: Path, workers: str, topics: list[str] | None):
     """Run all proofs, or those of some topics, each file or test once."""
     proofs = {f"tests/{test}" for claim in CLAIMS if not topics or claim.topic in topics for test in claim.tests}
     wanted = sorted(proof for proof in proofs if proof.split("::")[0] not in proofs or "::" not in proof)
-    command = [sys.executable, "-m", "pytest", "-q", "-n", workers, f"--junit-xml={outcome}", *wanted]
+    command = [sys.executable, "-m", "pytest", "-q", "--exhaustive", "-n", workers, f"--junit-xml={outcome}", *wanted]
     environment = {"OPENBLAS_NUM_THREADS": "1"} | os.environ
     subprocess.run(command, cwd=ROOT, check=False, env=environment)
 

@@ -146,7 +146,19 @@ class Copy:
 
     def _first_failure(self, tests: tuple[str, ...], limit: float | None) -> str:
         """The test at which pytest stops, `time` after too many seconds, empty where all pass."""
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb=no"]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "--exhaustive",
+            "-p",
+            "no:xdist",
+            "-p",
+            "no:cacheprovider",
+            "--tb=no",
+        ]
         environment = os.environ | {"PYTHONPATH": "src:tests:tools:.", "OPENBLAS_NUM_THREADS": "1"}
         if limit is not None:  # what is mutated is compiled for this run alone
             environment["PYTHONDONTWRITEBYTECODE"] = "1"

@@ -111,6 +111,7 @@ def identify(
     friction: str | Sequence[str] = ("viscous", "coulomb", "offset"),
     armature: bool = True,
     coupling: str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]] = (),
+    drive: str | Mapping[str, str] | Sequence[str] = (),
     rotors: bool = False,
     side: str | Path | None = None,
     lock: str | Sequence[str] = (),
@@ -148,6 +149,8 @@ def identify(
         armature: Identify the motors' inertia too.
         coupling: Joints that share a motor, such as joint5+joint6. By names with signs, also `joint5-0.5*joint6`. The
             motor's inertia and friction act on that combination of speeds.
+        drive: What drives the joints: position, velocity, voltage, current, torque; JOINT=KIND. Their commands are in
+            the logs instead of torques. `model`: as its actuators and its side file say.
         rotors: Rotors of the side file are bodies. With parameters of their own (side file).
         side: Side file with rotors, loops and known facts. `MODEL.steelyard.toml` is read when it is there: rotors for
             `--rotors`, closed loops, and what is known of links. None means beside the model.

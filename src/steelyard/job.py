@@ -29,6 +29,8 @@ from steelyard.job_options import (
 )
 from steelyard.terms import friction_terms
 
+DRIVE_KINDS = ("position", "velocity", "voltage", "current", "torque")
+AS_MODELLED = "model"  # the word for drives of the kinds that the model and its side file say
 FRICTION = ("viscous", "coulomb", "offset")
 REVERSAL_WEIGHT = 0.1
 AS_RECORDED = "pinocchio"  # the convention of free bases that is Steelyard's own, so that nothing is converted
@@ -40,8 +42,9 @@ class Corrections:
 
     unit: tuple[str, ...] = option(
         (),
-        "Unit of t, q, v, a or tau: q=deg, tau=mNm.",
-        more="It counts over what the file says.",
+        "Unit of t, q, v, a, tau, command, ...: q=deg, tau=mNm.",
+        more="It counts over what the file says. A number is the step of what was counted: `t=0.005` of samples at "
+        "200 Hz, `q=0.00153398` of ticks.",
         metavar="CHANNEL=UNIT",
         scope=LOG,
         commands=READS,
@@ -65,7 +68,7 @@ class Corrections:
     scale: tuple[str, ...] = option(
         (),
         "Sign, gear or torque constant: tau:joint3=-1.",
-        more="Also `tau:all=50`, `q:joint1=0.01` (with v and a), and `joint3=-1` for both.",
+        more="Also `tau:all=50`, `q:joint1=0.01` (with v and a), `command:joint1=0.01`, and `joint3=-1` for all.",
         metavar="[CHANNEL:]JOINT=FACTOR",
         scope=LOG,
         commands=READS,
@@ -259,6 +262,14 @@ class Job:
         scope=LOG,
         commands=(*FITS, ANALYZE),
         accepts="str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]]",
+    )
+    drive: tuple[str, ...] = option(
+        (),
+        f"What drives the joints: {', '.join(DRIVE_KINDS)}; JOINT=KIND.",
+        more="Their commands are in the logs instead of torques. `model`: as its actuators and its side file say.",
+        metavar="[JOINT=]KIND",
+        scope=LOG,
+        accepts="str | Mapping[str, str] | Sequence[str]",
     )
     rotors: bool = option(
         False,

@@ -46,6 +46,7 @@ def test_every_rule_that_is_written_counts():
     assert written == {rule.code for rule in RULES}
 
 
+@pytest.mark.exhaustive(keep=7)
 @pytest.mark.parametrize("case", MENDED, ids=lambda case: case.name)
 def test_after_repair_clean_and_loadable(tmp_path, case):
     path = written(tmp_path, case)

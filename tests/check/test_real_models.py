@@ -21,12 +21,14 @@ KNOWN = {
 CLEAN = ("xarm7", "go2", "solo12", "laikago", "hextilt_flying_arm_5")
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("stem", KNOWN)
 def test_known_faults_are_found(stem):
     found = {(f.code, f.element.split("'")[1]) for f in check.run(urdf(stem))}
     assert found >= KNOWN[stem]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("stem", CLEAN)
 def test_clean_models_are_clean(stem):
     assert check.run(urdf(stem)).items == ()
@@ -43,6 +45,7 @@ def test_toy_actuators_without_armature_are_notes():
     assert not findings.failed()
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("stem", ["allegro_left_hand", "finger_edu", "hyq_no_sensors"])
 def test_real_models_are_repaired_and_load(tmp_path, stem):
     pinocchio = pytest.importorskip("pinocchio")

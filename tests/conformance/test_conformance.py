@@ -25,6 +25,7 @@ def test_models_of_every_package_are_found_once():
     assert {case.source for case in cases} >= {"bundled", "example-robot-data", "dm_control"}
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("path", [BUNDLED / "scara.urdf", ACROBOT], ids=lambda path: path.stem)
 def test_every_stage_passes(path):
     outcomes = stages(path, 60.0)

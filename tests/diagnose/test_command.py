@@ -47,6 +47,7 @@ def cases():
     yield "payload", recorded("puma560", payload=True)[:6000], (), "link6 came out 2 kg heavier", "joint6"
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("case", range(5), ids=["gravity", "delay", "sign", "scale", "payload"])
 def test_mistakes_are_named_everywhere(case, model, tmp_path):
     code, log, options, words, joint = list(cases())[case]

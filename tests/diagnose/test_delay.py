@@ -28,6 +28,7 @@ def lagging(log, joint, delay, *, coulomb):
     return log.replace(tau=tau)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("seed", "joint", "ms"), [(0, 1, 1.0), (1, 3, -1.0), (0, 6, 1.0)])
 def test_a_millisecond_of_one_joint_is_named(seed, joint, ms):
     robot, log = arm("panda"), late(recorded("panda", seed=seed), joint, 1e-3 * ms)

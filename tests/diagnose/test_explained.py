@@ -34,6 +34,7 @@ def spring(stiffness, rest=0.0):
     return lambda q, v, size: stiffness * size * (q - rest)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("name", "joint", "stiffness", "rest"), [("panda", 1, 5.0, 0.0), ("puma560", 2, 5.0, 0.5), ("ur10", 2, 5.0, -0.3)]
 )
@@ -60,6 +61,7 @@ def test_a_weak_spring_is_told_with_its_stiffness():
     assert fault.evidence["stiffness"] == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("name", "roll", "pitch"), [("panda", 2.0, 0.0), ("panda", 0.0, -1.0), ("ur10", 0.0, 2.0), ("puma560", 1.5, 1.5)]
 )
@@ -82,6 +84,7 @@ UNNAMED = {
 }
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("what", "joint"),
     [

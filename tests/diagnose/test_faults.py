@@ -15,6 +15,7 @@ def named(diagnosis):
     return [(fault.code, fault.joint) for fault in diagnosis.faults]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name", ARMS)
 def test_clean_recordings_raise_no_finding(name, seed):
@@ -25,6 +26,7 @@ def test_clean_recordings_raise_no_finding(name, seed):
         assert named(diagnosis) == [] and diagnosis.hints == ()
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ARMS)
 def test_gravity_upside_down(name):
     (fault,) = diagnosis_of(with_gravity(arm(name), [0, 0, 9.81]), recorded(name)).faults
@@ -32,12 +34,14 @@ def test_gravity_upside_down(name):
     assert fault.evidence["relative_error"] > 5 * fault.evidence["relative_error_undone"]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("name", "seed"), [("puma560", 1), ("panda", 2)])
 def test_gravity_along_another_axis(name, seed):
     (fault,) = diagnosis_of(with_gravity(arm(name), [9.81, 0, 0]), recorded(name, seed=seed)).faults
     assert fault.code == "gravity" and "--gravity 0 0 -9.81" in fault.message and "another axis" in fault.message
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ARMS)
 def test_a_base_that_leans(name):
     angle = np.radians(12.0)
@@ -46,6 +50,7 @@ def test_a_base_that_leans(name):
     assert fault.code == "gravity_tilt" and fault.evidence["tilt_degrees"] == pytest.approx(12.0, abs=0.5)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("name", "seed"), [("puma560", 2), ("panda", 1)])
 def test_all_torques_late(name, seed):
     (fault,) = diagnosis_of(arm(name), recorded(name, seed=seed, delay=LATE)).faults
@@ -53,6 +58,7 @@ def test_all_torques_late(name, seed):
     assert fault.evidence["delay_ms"] == pytest.approx(1000 * LATE, abs=0.7)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("name", "joint", "delay"), [("puma560", 1, LATE), ("panda", 1, -LATE), ("panda", 3, 0.03)])
 def test_torque_of_one_joint_late_or_early(name, joint, delay):
     (fault,) = diagnosis_of(arm(name), late(recorded(name), joint, delay)).faults
@@ -60,6 +66,7 @@ def test_torque_of_one_joint_late_or_early(name, joint, delay):
     assert fault.evidence["delay_ms"] == pytest.approx(1000 * delay, abs=1.0)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("name", "joint", "seed"), [("puma560", 0, 0), ("puma560", 5, 2), ("panda", 1, 1), ("panda", 6, 0)]
 )
@@ -68,12 +75,14 @@ def test_torque_sign_of_one_joint(name, joint, seed):
     assert named(diagnosis) == [("torque_sign", arm(name).dof_names[joint])]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ARMS)
 def test_every_torque_sign(name):
     log = recorded(name)
     assert named(diagnosis_of(arm(name), log.replace(tau=-log.tau))) == [("torque_sign_all", None)]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("name", "joint"), [("puma560", 1), ("panda", 3)])
 def test_position_sign_and_direction_of_a_joint(name, joint):
     flipped = scaled(recorded(name, seed=1), q={joint: -1.0})
@@ -82,6 +91,7 @@ def test_position_sign_and_direction_of_a_joint(name, joint):
     assert named(diagnosis_of(arm(name), turned)) == [("joint_direction", arm(name).dof_names[joint])]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("name", "joint", "seed"), [("puma560", 1, 0), ("puma560", 2, 1), ("panda", 1, 2), ("panda", 4, 0)]
 )
@@ -91,6 +101,7 @@ def test_torque_scale_of_one_joint(name, joint, seed):
     assert fault.evidence["scale"] == pytest.approx(1.3, rel=0.02)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("name", "seed"), [("puma560", 0), ("puma560", 3), ("panda", 1)])
 def test_payload_that_the_model_does_not_have(name, seed):
     robot = arm(name)
@@ -117,6 +128,7 @@ def test_a_part_of_the_model_that_the_robot_does_not_have(name):
     assert fault.code == "missing_mass" and fault.evidence["mass_kg"] == pytest.approx(-2.0, rel=0.02)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ARMS)
 def test_degrees(name):
     log = recorded(name)
@@ -124,6 +136,7 @@ def test_degrees(name):
     assert faults[0].code == "degrees" and 'units={"q": "deg"}' in faults[0].message
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ARMS)
 def test_newton_millimetres(name):
     log = recorded(name)
@@ -131,6 +144,7 @@ def test_newton_millimetres(name):
     assert fault.code == "torque_unit" and fault.evidence["factor"] == pytest.approx(1000, rel=0.01)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("name", "one", "other", "ratio"), [("puma560", 4, 5, 1.0), ("panda", 5, 6, -1.0)])
 def test_coupled_joints(name, one, other, ratio):
     robot, log = arm(name), recorded(name)

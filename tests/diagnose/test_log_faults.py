@@ -31,6 +31,7 @@ def fault_of(name, log, *, seed=0):
     return fault, corrected(robot, log, corrections_from(words or {fault.code: True}))
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("name", "i", "j"), [("panda", 1, 2), ("panda", 4, 5), ("puma560", 0, 2)])
 def test_torques_of_two_joints_exchanged(name, i, j):
     log = recorded(name)
@@ -39,6 +40,7 @@ def test_torques_of_two_joints_exchanged(name, i, j):
     np.testing.assert_array_equal(undone.tau, log.tau)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("name", "i", "j"), [("panda", 3, 4), ("puma560", 0, 2)])
 def test_joints_exchanged(name, i, j):
     log = recorded(name, seed=1)
@@ -56,6 +58,7 @@ def test_an_order_that_is_no_exchange():
     np.testing.assert_array_equal(fault_of("panda", turned)[1].q, log.q)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("name", "joint", "offset"), [("panda", 1, 0.1), ("panda", 3, -0.03), ("puma560", 1, 0.1)])
 def test_zero_of_a_joint(name, joint, offset):
     log = recorded(name)
@@ -75,6 +78,7 @@ def test_zeros_that_no_torque_shows(joint):
     assert diagnosis_of(arm("panda"), log.replace(q=q)).faults == ()
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ARMS)
 def test_gravity_taken_off_the_torques(name):
     log, still = recorded(name), np.zeros_like(recorded(name).q)
@@ -87,6 +91,7 @@ def test_gravity_taken_off_the_torques(name):
     assert (fault.code, fault.options) == ("gravity_compensated", ("--gravity", "0", "0", "0"))
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("name", "share"), [("panda", 0.9), ("ur10", 0.8), ("ur10", 1.2)])
 def test_gravity_of_a_third_model_taken_off_the_torques(name, share):
     """Neither the nominal model's nor all of it: only that model undoes it, and the given one's would mislead."""
@@ -99,6 +104,7 @@ def test_gravity_of_a_third_model_taken_off_the_torques(name, share):
     assert fault.evidence["relative_error_undone"] < 0.012 < fault.evidence["relative_error"]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("name", "common_error", "error", "worst"), [("panda", 0.02, 0.005, 0.1), ("puma560", 0.1, 0.01, 0.3)]
 )
@@ -122,6 +128,7 @@ def test_motor_currents(name, common_error, error, worst):
     assert max(others) < error and last < worst
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("factor", "options"), [(1e3, ("--unit", "tau=mNm")), (0.02, ("--scale",))])
 def test_unit_of_every_torque(factor, options):
     log = recorded("panda")

@@ -50,6 +50,7 @@ def test_half_a_time_step_of_a_simulation_is_no_advice():
     assert not recommended(inspect(log, PUMA).faults)
 
 
+@pytest.mark.exhaustive
 def test_a_real_delay_is_recommended_with_what_it_won_on_held_out_samples():
     log = record(PUMA, duration=10.0, seed=1, sensors=Sensors(delay=0.012, torque_noise=0.01)).log
     for found in (sy.identify(PUMA, log).findings, inspect(log, PUMA).faults):
@@ -70,6 +71,7 @@ def judged(logs):
     return sy.fit.validate(estimate, halves[0][1])
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("code", "options"),
     [("delay", ["--delay", "all=0.00100"]), ("torque_scale", ["--scale", "tau:joint2=1.002"])],

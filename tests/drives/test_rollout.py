@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.drives import Drives, Recorded, Simulation, Windows, covariance, refine, rollout, unknowns, windows_of
+from steelyard.drives import (
+    Drive,
+    DriveArrays,
+    Recorded,
+    Simulation,
+    Windows,
+    covariance,
+    refine,
+    rollout,
+    unknowns,
+    windows_of,
+)
 from steelyard.drives.windows import smoothed
 from steelyard.errors import LogError, ModelError, OptionError
 from steelyard.inertia import is_consistent
@@ -23,11 +34,11 @@ def leg():
     return sy.library.cheetah3_leg()
 
 
-def servos(robot, **changes) -> Drives:
+def servos(robot, **changes) -> DriveArrays:
     one = np.ones(robot.nv)
     plain = {"follows_q": one, "gain": 60 * one, "kd": 0 * one, "limit": np.inf * one, "offset": 0 * one}
     plain |= {"delay": 0 * one, "slope_limit": np.inf * one, "damping": 3.0 * one, "frictionloss": 0.5 * one}
-    return Drives(**plain | {"armature": 0.05 * one, "inertias": robot.inertias} | changes)
+    return DriveArrays(**plain | {"armature": 0.05 * one, "inertias": robot.inertias} | changes)
 
 
 def goals(robot, duration: float, seed: int):
@@ -40,7 +51,7 @@ def goals(robot, duration: float, seed: int):
     return t, waves + stairs
 
 
-def stepped(robot, drives: Drives, t, command) -> np.ndarray:
+def stepped(robot, drives: DriveArrays, t, command) -> np.ndarray:
     """(n, nv) positions at times t, by a loop over `mj_step` of a model with MuJoCo's own position actuators."""
     spec = mujoco.MjSpec.from_string(mjcf_text(robot))
     for j, joint in enumerate(spec.joints):
@@ -80,6 +91,23 @@ def moved(simulation, windows, drives) -> np.ndarray:
     return simulation.run([simulation.driven(drives)] * len(windows), windows.q, windows.v, windows.controls(drives))
 
 
+def named(robot, arrays: DriveArrays) -> tuple:
+    """The robot with the friction of the arrays, and their drives by joint."""
+    moved = replace(robot, damping=arrays.damping, frictionloss=arrays.frictionloss, armature=arrays.armature)
+    numbers = {"kp": "gain", "kd": "kd", "limit": "limit", "delay": "delay", "slope_limit": "slope_limit"}
+    held = {key: getattr(arrays, name) for key, name in numbers.items()}
+    drives = {
+        joint: Drive("position", **{key: float(x[j]) if np.isfinite(x[j]) else None for key, x in held.items()})
+        for j, joint in enumerate(robot.dof_names)
+    }
+    return moved, drives
+
+
+def rolled(robot, log, arrays: DriveArrays, **options):
+    robot, drives = named(robot, arrays)
+    return rollout(robot, log, drives=drives, **options)
+
+
 def log_of(robot, own: Recorded) -> sy.Log:
     return sy.Log(t=own.t, q=own.q, command=own.command, joint_names=robot.dof_names)
 
@@ -91,7 +119,7 @@ def test_the_simulation_is_a_plain_one_of_mujoco(leg):
     own = recorded(leg, drives, seed=1, duration=6.0, tick=0)
     windows, simulation = from_rest(own), Simulation(leg, STEP)
     np.testing.assert_allclose(windows.errors(moved(simulation, windows, drives)), 0, atol=1e-9)
-    assert rollout(leg, log_of(leg, own), drives).rmse.max() < 1e-3  # which begins with the speed of a quadratic
+    assert rolled(leg, log_of(leg, own), drives).rmse.max() < 1e-3  # which begins with the speed of a quadratic
 
 
 def test_a_changed_body_is_what_mujoco_makes_of_it(leg):
@@ -130,10 +158,10 @@ def test_refinement_finds_the_drives_from_a_wrong_start(leg):
     start = servos(leg, gain=np.full(3, 90.0), damping=np.full(3, 6.0), frictionloss=np.full(3, 0.2))
     found = refine(simulation, unknowns(leg, start, FREE, windows.q, bodies=False), windows)
     rest = log_of(leg, other)
-    before, after = rollout(leg, rest, start), rollout(leg, rest, found.drives)
+    before, after = rolled(leg, rest, start), rolled(leg, rest, found.drives)
     assert after.rmse.max() < 1.5e-3  # the quantisation makes 0.4
     assert before.rmse.min() > 5 * after.rmse.max()
-    assert rollout(leg, rest, found.drives, window=0.5).rmse.max() < 1.5e-3
+    assert rolled(leg, rest, found.drives, window=0.5).rmse.max() < 1.5e-3
     np.testing.assert_allclose(found.drives.gain, truth.gain, rtol=0.05)
     np.testing.assert_allclose(found.drives.damping, truth.damping, rtol=0.15)
     np.testing.assert_allclose(found.drives.delay, truth.delay, atol=3e-3)
@@ -169,9 +197,33 @@ def test_bodies_stay_consistent(leg):
 def test_refusals(leg):
     own = recorded(leg, servos(leg), seed=7, duration=2.0)
     log = log_of(leg, own)
-    with pytest.raises(LogError, match="command_JOINT"):
-        rollout(leg, log.replace(command=None), servos(leg))
+    with pytest.raises(LogError, match="command"):
+        rolled(leg, log.replace(command=None), servos(leg))
+    with pytest.raises(OptionError, match="what drives abad"):
+        rollout(leg, log)
+    with pytest.raises(OptionError, match="gain of the drives of abad"):
+        rollout(leg, log, drives=dict.fromkeys(leg.dof_names, Drive("position")))
     with pytest.raises(OptionError, match="window=9"):
-        rollout(leg, log, servos(leg), window=9.0)
+        rolled(leg, log, servos(leg), window=9.0)
     with pytest.raises(ModelError, match="one motor"):
         Simulation(sy.library.five_bar(), STEP)
+
+
+def test_every_kind_of_drive_is_told_what_it_takes(leg):
+    """Torques of position servos by hand: as commands of torque drives, as currents, and as duty times volts."""
+    arrays = servos(leg, kd=np.full(3, 1.0))
+    own = recorded(leg, arrays, seed=8, duration=3.0, tick=0)
+    base, _ = named(leg, arrays)
+    push = np.random.default_rng(0).normal(size=own.q.shape)
+    log = sy.Log(t=own.t, q=own.q, command=push, current=push / 2, duty=push / 24, voltage=np.full(len(own.t), 24.0))
+    kinds = {"torque": Drive("torque"), "current": Drive("current", gain=2.0), "voltage": Drive("voltage", gain=1.0)}
+    kinds["volts"] = Drive("voltage", gain=1.0, volts=24.0)
+    found = {
+        name: rollout(
+            base, log if name != "volts" else log.replace(voltage=None), drives=dict.fromkeys(leg.dof_names, drive)
+        )
+        for name, drive in kinds.items()
+    }
+    for each in found.values():
+        assert each.commanded is None
+        np.testing.assert_allclose(each.q, found["torque"].q, atol=1e-9)

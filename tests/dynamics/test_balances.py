@@ -42,6 +42,7 @@ def test_energies_and_momentum_of_pinocchio():
     np.testing.assert_allclose(sy.momentum_regressor(robot, q, v) @ theta, M @ v, atol=1e-12)
 
 
+@pytest.mark.exhaustive
 def test_energy_gives_momentum_and_torque_by_differentiation():
     """p = dT/dv, the drift dL/dq, and tau = d/dt p - dL/dq along the motion (Lagrange)."""
     robot = sy.load(urdf("ur5_robot"))

@@ -151,6 +151,7 @@ def _paper_five_bar(robot):
     return gamma, torque, cut_angle
 
 
+@pytest.mark.exhaustive
 def test_five_bar_torques_and_derivatives_by_automatic_differentiation():
     robot = library.five_bar()
     state = independent_states(robot, 3, seed=2)

@@ -96,6 +96,7 @@ def test_agrees_with_pinocchio(name, floating):
             close(mine[k], E.T @ theirs @ E, 1e-11)
 
 
+@pytest.mark.exhaustive
 def test_jax_differentiates_to_the_same_and_runs_the_same_source():
     robot = library.cheetah3_leg()
     state = random_state(robot, np.random.default_rng(3), (2,))

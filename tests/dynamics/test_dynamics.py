@@ -99,6 +99,7 @@ def test_jax_in_jax_out(panda):
         assert slope[2] == pytest.approx(difference / (2 * h), rel=1e-5)
 
 
+@pytest.mark.exhaustive
 def test_jax_vmap_and_derivatives_of_the_regressor():
     """vmap is the batch axis, and d(tau)/d(theta) is Y."""
     robot = load(urdf("double_pendulum"))

@@ -28,6 +28,7 @@ def assert_same(robot, log, **options):
     assert ours.n == fused.n
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("stem", "floating", "samples"),
     [("panda", None, 5000), ("solo12", True, 301), ("anymal", True, 128), ("g1_29dof_rev_1_0", True, 150)],

@@ -31,6 +31,7 @@ def test_gradients_are_those_of_the_peak_and_of_the_bending(example):
         np.testing.assert_allclose(bent / 2e-6, slopes[:, i], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_every_peak_falls_and_neither_link_bends_more(example):
     start, best, _, before, after = example["optimise"]()
     peaks = np.abs(after).max(axis=0) / np.abs(before).max(axis=0)

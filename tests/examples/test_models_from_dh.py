@@ -98,6 +98,7 @@ def test_conventions_are_not_interchangeable(tmp_path):
     assert np.abs(_pinocchio_frames(path, [0.1, 0.2], ["flange"])[0] - wrong).max() > 0.1
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ["tx40", "panda", "ur10", "kuka_kr300"])
 def test_robots_of_the_measured_logs(tmp_path, name):
     table = json.loads(_shared("models.json").read_text())[name]

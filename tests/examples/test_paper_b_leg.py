@@ -28,6 +28,7 @@ def test_what_the_example_claims_to_know_is_true(example):
     assert np.abs(prior[:3] - robot.inertias).max() > 0.3
 
 
+@pytest.mark.exhaustive
 def test_tighter_sets_predict_better_from_fewer_samples(example):
     errors = example["learning"](library.cheetah3_leg(), SIZES, SEEDS)
     few, more = np.array([errors[name].mean(axis=0) for name in example["COLORS"]]).T

@@ -4,12 +4,14 @@ import runpy
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from steelyard.inertia import is_realizable
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "11_realizability_figures.py"
 
 
+@pytest.mark.exhaustive
 def test_figures_are_written_and_say_what_is_true(tmp_path, capsys):
     example = runpy.run_path(str(SCRIPT), run_name="example")
     example["main"]([str(tmp_path)])

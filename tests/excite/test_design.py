@@ -51,6 +51,7 @@ def test_margins_are_what_mujoco_measures(robot, made, truth):
         assert abs(told["effort", name].value) == pytest.approx(np.abs(truth.tau[:, i]).max(), rel=2e-2)
 
 
+@pytest.mark.exhaustive
 def test_the_same_seed_gives_the_same_motion():
     robot = sy.library.scara()
     one, same, other = (design(robot, 4.0, harmonics=3, periods=1, seed=seed) for seed in (0, 0, 1))
@@ -113,6 +114,7 @@ def test_it_shows_more_than_random_motions_and_sinusoids(robot, made):
     assert goal.condition(made.gram) < min(goal.condition(other) for other in others)
 
 
+@pytest.mark.exhaustive
 def test_a_real_arm_with_meshes_stays_clear_by_pinocchio():
     robot = sy.load(UR10)
     made = design(robot, 8.0, criterion="condition", limits=Limits(floor=-0.3, clearance=0.01))

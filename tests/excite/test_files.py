@@ -22,6 +22,7 @@ def made():
     return design(SCARA, 4.0, harmonics=3, periods=1)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("suffix", [".csv", ".npz"])
 def test_logs_read_back_with_predicted_torques(made, tmp_path, suffix):
     log = sy.read_log(write(made, tmp_path / f"traj{suffix}", rate=200.0), SCARA)

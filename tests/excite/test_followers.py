@@ -65,6 +65,7 @@ def test_followers_bound_their_master(tmp_path, name):
     assert inside.velocity[0] == pytest.approx(min(2.0, speed))
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ["negative with an offset", "chain", "speed"])
 def test_a_designed_motion_keeps_the_limits_of_followers(tmp_path, name):
     path = chain(tmp_path, MASTER, *FOLLOWERS[name][0])
@@ -94,6 +95,7 @@ def test_a_follower_that_leaves_nothing_is_named(tmp_path):
         bounds_of(robot, Limits())
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("most", ["9999", "1e308", "inf"])
 def test_limits_beyond_any_joint_are_none(tmp_path, most):
     endless = f'<limit lower="-{most}" upper="{most}" velocity="{most}" effort="{most}"/>'

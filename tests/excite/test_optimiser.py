@@ -64,6 +64,7 @@ def test_prediction_is_the_mean_variance_of_torques_in_random_motions():
     assert np.exp(goal.cost(gram)[0]) == pytest.approx(np.mean(variance / typical[:, None] ** 2), rel=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_more_starts_are_no_worse_and_processes_change_nothing():
     one, two, at_once = (design(SCARA, 4.0, starts=n, workers=w, **SHORT) for n, w in ((1, 1), (2, 1), (2, 2)))
     assert two.goal.cost(two.gram)[0] <= one.goal.cost(one.gram)[0]

@@ -147,6 +147,7 @@ def ends(robot, names):
     return robot.lower[at], robot.upper[at]
 
 
+@pytest.mark.exhaustive(keep=1)
 def test_every_file_is_played_from_home_within_all_limits(recorded):
     made, paths, _, limits, home = recorded
     seen = set()

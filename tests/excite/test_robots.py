@@ -52,6 +52,7 @@ def _points(path):
     return model, found
 
 
+@pytest.mark.exhaustive
 def test_floor_speed_and_jerk_are_kept_by_every_vertex_of_an_arm():
     path = urdf("ur10_robot")
     robot = sy.load(path)
@@ -134,6 +135,7 @@ def test_surroundings_of_an_mjcf_file_and_a_ball_joint_that_stays(tmp_path):
     np.testing.assert_allclose(sy.inverse_dynamics(robot, truth.q, truth.v, truth.a), truth.tau, atol=1e-9)
 
 
+@pytest.mark.exhaustive
 def test_a_quadruped_on_a_stand_keeps_its_limits_in_mujoco():
     path = urdf("go2")
     robot = sy.load(path, floating=False)
@@ -159,6 +161,7 @@ def test_a_quadruped_on_a_stand_keeps_its_limits_in_mujoco():
         assert not pin.computeCollisions(model, data, geometry, scene, q, True)
 
 
+@pytest.mark.exhaustive
 def test_a_standing_humanoid_keeps_its_balance_by_pinocchio():
     path = urdf("g1_29dof_rev_1_0")
     robot = sy.load(path, floating=False)
@@ -222,6 +225,7 @@ def test_fingers_that_mimic_follow_and_are_counted():
         design(robot, locked=["panda_finger_joint2"])
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("kinds", [("joints", "base"), ("wrench:link3",)])
 def test_errors_with_wrench_sensors_are_as_predicted(kinds):
     robot = sy.library.puma560()
@@ -251,6 +255,7 @@ def test_errors_with_wrench_sensors_are_as_predicted(kinds):
     assert np.mean(found) == pytest.approx(1.0, rel=0.2)
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("criterion", ["D", "A", "prediction", "condition"])
 @pytest.mark.parametrize("kinds", [("joints",), ("joints", "base"), ("wrench:link3",)])
 def test_the_gradient_is_that_of_differences_for_every_kind_of_row_and_for_balance(kinds, criterion):
@@ -272,6 +277,7 @@ def test_the_gradient_is_that_of_differences_for_every_kind_of_row_and_for_balan
     assert problem.noise(problem.coefficients(z)).shape == (6 * len(kinds),)
 
 
+@pytest.mark.exhaustive
 def test_several_earlier_informations_count_together_with_the_same_rows(tmp_path):
     robot, kinds = sy.library.scara(), ("base", "joints")
     options = {"rows": kinds, "limits": Limits(collisions=False), **FAST}

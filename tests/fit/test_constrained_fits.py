@@ -30,6 +30,7 @@ def slacks(model, z):
     return np.hstack([np.linalg.eigvalsh(Y).reshape(len(y), -1), (y[:, cut:] - model.lower)[:, bounded]])
 
 
+@pytest.mark.exhaustive(keep=3)
 @pytest.mark.parametrize("instructions", native.require_core().instruction_sets())
 @pytest.mark.parametrize("bodies, effects", SHAPES)
 def test_the_core_and_the_arrays_agree(monkeypatch, bodies, effects, instructions):

@@ -193,6 +193,7 @@ def others(layout, x, known, theta0, lower):
 FINE = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
 
+@pytest.mark.exhaustive(keep=4)
 @pytest.mark.parametrize("seed", range(24))
 def test_mixed_knowledge_equals_the_modelling_layer(seed):
     """To 1e-6 of the largest parameter, where need be by the layer's second solver: each misses that here and there."""
@@ -210,6 +211,7 @@ def test_mixed_knowledge_equals_the_modelling_layer(seed):
         assert np.abs(estimate.parameters - reference).max() < 1e-6 * np.abs(reference).max()
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("seed", range(6))
 def test_entropic_fit_equals_the_modelling_layer(seed):
     """Exponential cones give fewer digits; the Newton iteration has them all."""
@@ -302,6 +304,7 @@ CONTRADICTIONS = {
 }
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("case", CONTRADICTIONS)
 def test_contradictions_are_named(case):
     known, named, absent = CONTRADICTIONS[case]

@@ -50,6 +50,7 @@ def test_a_fit_of_the_model_is_seldom_doubted(scara):
         assert np.mean(doubted) <= 0.15, correlation  # 5 %, and two standard errors of so many draws
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_friction_of_another_shape_is_named_and_covered(scara, kind):
     rng, more = np.random.default_rng(32), other_friction(scara, kind)

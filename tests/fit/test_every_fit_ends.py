@@ -18,6 +18,7 @@ RUNAWAY = (7, 31, 1480)
 COMPARED = (0, 20, 30, 37, 444, 1480, 1720, 2257)
 
 
+@pytest.mark.exhaustive(keep=4)
 @pytest.mark.parametrize("seed", [*ENTROPIC, *OTHERS, *DRIFTED, *RUNAWAY])
 def test_it_ends_with_a_proven_gap(seed):
     problem = draw(seed)
@@ -28,6 +29,7 @@ def test_it_ends_with_a_proven_gap(seed):
     assert problem.kinds["motion"] != "few" or found.status is not fit.Status.OK
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("seed", COMPARED)
 def test_the_cost_is_that_of_the_modelling_layer(seed):
     problem = draw(seed)

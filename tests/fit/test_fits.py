@@ -138,6 +138,7 @@ def test_unconstrained_optimum_is_not_feasible_there(arm):
     assert estimate.smallest_eigenvalues.min() < 0
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("regularizer", ["pullback", "euclidean"])
 @pytest.mark.parametrize("samples", [12, 40, 400])
 def test_every_consistent_fit_is_certified(arm, samples, regularizer, record_property):

@@ -42,6 +42,7 @@ def found(request, logs):
     return sy.fit.friction(robot, log, fit=request.param, **COLUMNS)
 
 
+@pytest.mark.exhaustive(keep=1)
 def test_terms_are_found_at_their_joints(found):
     joints = {joint.name: joint for joint in found.joints}
     assert joints["hip"].stribeck == pytest.approx(STRIBECK, rel=0.15)

@@ -87,6 +87,7 @@ def mass_of(robot_or_estimate):
     return float(theta[:, 0].sum())
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("motion", [0.0, 1e-4, 1e-3])
 def test_flight_tells_ratios_and_joints_the_scale(leg, motion):
     model, truth, _, fresh = leg
@@ -109,6 +110,7 @@ def test_rows_as_they_are_would_draw_everything_to_nothing(leg):
     assert np.linalg.lstsq(found.G, found.b)[0][0] == pytest.approx(mass_of(leg[1]), rel=0.03)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("motion", [0.005, 0.02, 0.05])
 def test_a_noisy_flight_loses_the_scale_and_says_so(leg, motion):
     """The torso keeps its prior; its mass is what is missing, and once given the fit is right."""
@@ -248,6 +250,7 @@ def test_silence_is_judged_by_the_prior_of_the_fit(arm, factor):
     np.testing.assert_allclose(estimate.base, true_base(info, truth), rtol=0.1, atol=0.1)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("seed", [66, 194])
 def test_torques_of_light_bodies_are_not_silent_beside_a_prior_that_is_too_heavy_for_some(seed):
     """Joints whose bodies the prior makes a hundred times too heavy, with 0.1 % of noise: the other joints see these

@@ -88,6 +88,7 @@ def test_projected_information_takes_the_constraints(arm):
     np.testing.assert_array_equal(again.parameters, estimate.parameters)
 
 
+@pytest.mark.exhaustive
 def test_output_torque_finds_a_robot_that_lags_behind_its_controller(arm):
     """Soft joint control and a wrong model at the start: simulated and real motion meet while the model gets right."""
     robot, _, _ = arm

@@ -47,6 +47,7 @@ def test_same_optimum_inside(info, chart, signs):
     assert found.certificate is None
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("chart", CHARTS)
 def test_nothing_is_better_than_the_convex_optimum(info, chart):
     """Light prior, few joints' worth of evidence: the optimum is on the boundary, which charts only approach."""

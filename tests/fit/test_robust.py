@@ -98,6 +98,7 @@ def test_student_is_a_maximum_of_its_likelihood(arm):
     assert cost(np.append(plain.base[used] * size, start[-1])) - fixed.fun > 1.0
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("solve", ["least_squares", "consistent"])
 @pytest.mark.parametrize("loss", ["huber", "student"])
 def test_outliers_lose_their_influence(arm, loss, solve):

@@ -39,6 +39,7 @@ def band(shares):
     return 2 * np.std(shares, ddof=1) / np.sqrt(len(shares))
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("correlation", CORRELATIONS)
 def test_intervals_of_base_parameters_cover(scara, correlation):
     rng = np.random.default_rng(11)
@@ -55,6 +56,7 @@ def test_intervals_of_base_parameters_cover(scara, correlation):
     assert np.mean(naive) > 0.9 if correlation == 0 else np.mean(naive) < 0.5  # independent samples assumed
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("correlation", CORRELATIONS)
 def test_intervals_of_constrained_fits_cover(scara, correlation):
     rng = np.random.default_rng(12)

@@ -74,6 +74,7 @@ def test_right_models_ask_for_more_weight_than_wrong_ones():
     assert np.mean(np.log10(chosen[0.01])) > np.mean(np.log10(chosen[0.8])) + 1
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("spread", [0.1, 0.3, 0.8])
 def test_default_is_near_the_optimum_of_simulated_logs(spread):
     """Held-out error at weight 1 against the best weight, which nobody knows beforehand."""
@@ -84,6 +85,7 @@ def test_default_is_near_the_optimum_of_simulated_logs(spread):
     assert np.mean(ratios) < 1.05
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the measured logs are not part of the project")
 @pytest.mark.parametrize("name, file", [("panda", "panda_unisa_30Hz.npz"), ("tx40", "tx40_100Hz.npz")])
 def test_default_is_near_the_optimum_of_real_logs(name, file, tmp_path):

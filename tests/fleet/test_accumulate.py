@@ -56,6 +56,7 @@ def test_sums_are_those_of_the_logs_one_by_one(case):
     assert [len(runs) for runs in found.robots.values()] == [3] * 4
 
 
+@pytest.mark.exhaustive
 def test_dask_workers_that_are_killed_lose_nothing(case, tmp_path):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
     model, table, expected = case

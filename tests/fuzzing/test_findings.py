@@ -30,6 +30,7 @@ def test_found_inputs_are_read_or_refused(file, tmp_path, monkeypatch):
         TARGETS[name].read(path)
 
 
+@pytest.mark.exhaustive(keep=8)
 @pytest.mark.parametrize("name", TARGETS)
 def test_seeds_are_whole_files(name, tmp_path):
     """Fuzzing that starts at refused files stays near the front of a parser."""

@@ -44,6 +44,7 @@ def measured(request):
     return robot, np.stack(columns, axis=1), state
 
 
+@pytest.mark.exhaustive(keep=1)
 def test_regressor_is_mujocos(measured):
     robot, Y, state = measured
     ours = sy.closed_loop.regressor(robot, *state).reshape(Y.shape)

@@ -42,6 +42,7 @@ def options_of(rng, robot):
     return {"base": base, "locked": locked, "sensors": sensors, "motion": motion, "motors": motors}, terms
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("batch", range(8))
 def test_any_experiment_with_any_tree(batch):
     methods = set()

@@ -23,6 +23,7 @@ def cases(batch: int):
         yield rng, robot, motors, locked if len(locked) < len(names) else ()
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_structure_is_that_of_an_independent_engine(batch):
     for rng, robot, motors, locked in cases(batch):

@@ -57,6 +57,7 @@ def test_principal_round_trip_within_its_one_to_one_region():
     assert_close(principal.from_parameters(principal.to_parameters(psi)), psi, 1e-10)
 
 
+@pytest.mark.exhaustive(keep=1)
 @CHARTS
 def test_jacobian_against_autodiff(chart):
     phi = points(chart, 4, (20,))
@@ -257,6 +258,7 @@ def test_principal_points_outside_the_domain_are_refused(entry, what):
             function(psi)
 
 
+@pytest.mark.exhaustive(keep=1)
 @CHARTS
 def test_jax_in_jax_out(chart):
     phi = points(chart, 16, (4,))
@@ -272,6 +274,7 @@ def test_jax_in_jax_out(chart):
             assert_close(found, expected, 1e-11)
 
 
+@pytest.mark.exhaustive(keep=1)
 @CHARTS
 def test_jax_refuses_impossible_bodies_with_values_and_gives_nan_without(chart):
     theta = bodies(17, (4,))

@@ -143,6 +143,7 @@ def test_optimality_certificate():
     np.testing.assert_allclose(system @ u, goal, atol=1e-4)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("shape", "count"), [("torus", 8), ("box", 3), ("two", 2)])
 def test_cover_of_a_mesh_contains_its_inside(shape, count):
     meshes = {
@@ -175,6 +176,7 @@ def test_cover_of_a_ball_keeps_one_ellipsoid():
     assert len(cover(mesh.vertices, mesh.faces, count=3)) == 1
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_cover_of_a_cloud_contains_every_point(count):
     _, places = clouds(3, points=60)

@@ -227,6 +227,7 @@ def outsiders(name):
     return small_bodies(12, (2,), spread=0.6)
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("name", PROJECTED)
 def test_euclidean_projection_matches_cvxpy(name, record_property):
     for theta0 in outsiders(name):
@@ -241,6 +242,7 @@ def test_euclidean_projection_matches_cvxpy(name, record_property):
         assert ALL[name].violation(found) <= 1e-7
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("name", [name for name in PROJECTED if name not in ("semi", "consistent")])
 def test_entropic_projection_matches_cvxpy(name):
     for theta0 in outsiders(name):

@@ -15,6 +15,7 @@ from steelyard.model import load
 COMPILED = {"finger_edu", "quadrotor_base"}  # by JAX, seconds for each; larger in test_device.py
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("floating", [None, True], ids=["fixed", "floating"])
 def test_engines_agree_on_example_robots(floating):
     rng = np.random.default_rng(0)

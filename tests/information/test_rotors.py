@@ -86,6 +86,7 @@ def mujoco_torque(robot, q, v, a):
     return force_from_mujoco(links, robot, qpos, project.T @ data.qfrc_inverse)
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("floating", [False, True])
 @pytest.mark.parametrize("balanced", [True, False])
 @pytest.mark.parametrize("name", MAKERS)

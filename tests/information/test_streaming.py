@@ -31,6 +31,7 @@ def stream(robot, count, *, seed=0, before=lambda k: None):
         )
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     "options",
     [{}, {"engine": "native"}, {"sums": "qr"}, {"rows": "momentum"}],

@@ -71,6 +71,7 @@ def test_effects_that_are_no_columns_stay_at_the_model(case):
     assert np.any(accumulate(without, log, friction=()).residual_energy(x) > 1.0)
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("stem", ["panda", "ur5_robot", "solo12", "romeo", "baxter", "anymal-kinova"])
 @pytest.mark.parametrize("effects", [False, True], ids=["bodies", "all"])
 def test_base_columns_predict_and_are_independent(stem, effects):

@@ -36,6 +36,7 @@ def fisher_error(robot, log, weights):
     return float(np.sqrt(np.sum(H * np.linalg.inv(G / size / size[:, None]) / size / size[:, None])))
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ["panda", "ur10"])
 def test_what_clipped_torques_cost(name):
     robot, log = arm(name), recorded(name)

@@ -49,6 +49,7 @@ def expected_error(recording, log, cutoff, smoother="butterworth"):
     return float(np.mean(DISTORTS**2 * (lost + scatter / (1 + scatter)) + attenuated**2 + ends))
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("seed", "step"), [(0, 2e-5), (1, 2e-4)])
 def test_cutoff_has_the_least_expected_error(seed, step):
     recording, log = recorded(seed, step)
@@ -60,6 +61,7 @@ def test_cutoff_has_the_least_expected_error(seed, step):
     assert expected_error(recording, log, found) < 1.1 * min(errors)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("smoother", ["kalman", "savgol"])
 def test_other_smoothers_have_their_own_best_cutoff(smoother):
     recording, log = recorded(1, 1e-3)
@@ -69,6 +71,7 @@ def test_other_smoothers_have_their_own_best_cutoff(smoother):
     assert found > 1.1 * bandwidth(log).cutoff  # they fall off earlier, so they need more
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     "log", [("slow", 100, "white 2e-3"), ("quick", 100, "steps 1e-3"), ("quick", 100, "white 2e-4")]
 )

@@ -46,6 +46,7 @@ def test_episodes_are_joined_with_gaps(version, motion, tmp_path, fake_robot):
     assert found.joint_names == NAMES and found.missing == ("a",)
     for key in ("q", "v", "tau"):
         assert np.array_equal(getattr(found, key), getattr(log, key)), key
+    assert np.array_equal(found.command, log.q)
     assert gaps(found.t).tolist() == [LENGTHS[0] - 1, LENGTHS[0] + LENGTHS[1] - 1]
     assert np.allclose(np.diff(found.t[: LENGTHS[0]]), 0.01, atol=1e-6)
     assert any("3 episodes" in note for note in found.notes)

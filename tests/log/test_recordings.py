@@ -118,10 +118,10 @@ def test_contending_topics_are_listed(motion, tmp_path):
         writer = Writer(file)
         joints = writer.register_msgdef("sensor_msgs/msg/JointState", files.JOINT_STATE)
         for i, tick in enumerate(files.stamps(log)[:50]):
-            for topic in ("/a/commands", "/a/measured"):
+            for topic in ("/a/filtered", "/a/measured"):
                 writer.write_message(topic, joints, files._state(log, i, tick), int(tick))
         writer.finish()
-    with pytest.raises(LogError, match="/a/commands and /a/measured both have joints"):
+    with pytest.raises(LogError, match="/a/filtered and /a/measured both have joints"):
         read_log(path)
     assert len(read_log(path, channels={"q": "/a/measured.position", "tau": None, "v": None})) == 50
 

@@ -51,6 +51,7 @@ def scale(element, key, factor):
         element.set(key, words(numbers(element.get(key)) * factor))
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("mass", "length", "time", "wrong"),
     [(1.0, 1000.0, 1.0, False), (1.0, 1.0, 2.0, False), (1000.0, 100.0, 0.5, False), (1000.0, 100.0, 0.5, True)],
@@ -111,6 +112,7 @@ def place(origin, left, right):
     origin.set("rpy", words(Rotation.from_matrix(left @ R @ right).as_euler("xyz")))
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("wrong", [False, True])
 def test_frames_of_links(problem, plain, tmp_path, wrong):
     """Where the axes of a link's frame point is a label: predictions stay, inertias are the same in the other axes."""
@@ -126,6 +128,7 @@ def test_frames_of_links(problem, plain, tmp_path, wrong):
             np.testing.assert_allclose(frames[body] @ other[1:4], theta[1:4], atol=1e-6 * theta[0])
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("wrong", [False, True])
 def test_base_turned_with_gravity(problem, plain, tmp_path, wrong):
     R = rotations(4)
@@ -136,6 +139,7 @@ def test_base_turned_with_gravity(problem, plain, tmp_path, wrong):
     assert (difference < EXACT) == (not wrong), difference
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("wrong", [False, True])
 def test_joints_counted_the_other_way(problem, plain, tmp_path, wrong):
     sign = np.array([1.0, -1.0, -1.0])
@@ -151,6 +155,7 @@ def test_joints_counted_the_other_way(problem, plain, tmp_path, wrong):
     assert (difference < EXACT) == (not wrong), difference
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("wrong", [False, True])
 def test_another_order_of_elements_and_columns_and_other_names(problem, plain, tmp_path, wrong):
     """Elements of the model backwards, columns of the log in another order, all renamed."""
@@ -175,6 +180,7 @@ def test_another_order_of_elements_and_columns_and_other_names(problem, plain, t
     assert (difference < EXACT) == (not wrong), difference
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("wrong", [False, True])
 def test_time_reversed(problem, tmp_path, wrong):
     """Without friction, mechanics does not know which way time runs."""
@@ -218,6 +224,7 @@ def test_two_arms_on_one_base(problem, plain, tmp_path):
     assert apart(found.torques(q, v, a)[:, at], expected) < NEAR < apart(expected[:, :3], expected[:, 3:])
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("kind", "model"), [("npz", "arm.xml"), ("parquet", "arm.urdf")])
 def test_formats_of_model_and_log(problem, plain, tmp_path, kind, model):
     """MJCF and URDF, NPZ, Parquet and CSV are the same robot and the same log."""
@@ -227,6 +234,7 @@ def test_formats_of_model_and_log(problem, plain, tmp_path, kind, model):
     np.testing.assert_allclose(found.robot.inertias, plain.robot.inertias, rtol=EXACT, atol=EXACT)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_log_in_two_files(problem, plain, tmp_path, wrong):
     """Other samples are held out, and each file has two ends to filter: predictions move by what the noise does."""

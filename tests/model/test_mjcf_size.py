@@ -16,6 +16,7 @@ def written(folder, inside: str, name="robot.xml"):
     return path
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize(
     ("inside", "message"),
     [

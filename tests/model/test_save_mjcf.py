@@ -105,6 +105,7 @@ def model_paths():
     return paths
 
 
+@pytest.mark.exhaustive(keep=3)
 @pytest.mark.parametrize("source", model_paths(), ids=lambda path: "/".join(path.parts[-2:]))
 def test_mujoco_compiles_the_same_model_but_for_the_identified(source, tmp_path):
     robot = load(source)

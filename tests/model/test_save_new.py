@@ -26,6 +26,7 @@ URDFS = (
 MJCFS = ("acrobot", "cheetah", "humanoid", "humanoid_CMU", "quadruped", "swimmer", "walker", "fish", "manipulator")
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize("name", URDFS)
 def test_mujoco_computes_the_torques_of_a_urdf_from_its_mjcf(name, floating, tmp_path):
@@ -55,6 +56,7 @@ def test_mujoco_computes_the_torques_of_a_urdf_from_its_mjcf(name, floating, tmp
         assert np.abs(theirs - inverse_dynamics(robot, q, v, a)).max() <= 1e-9 * np.abs(theirs).max()
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("name", MJCFS)
 def test_pinocchio_computes_the_torques_of_an_mjcf_from_its_urdf(name, tmp_path):
     robot = load(SUITE / f"{name}.xml")

@@ -44,6 +44,7 @@ def declared(report):
     return allowed
 
 
+@pytest.mark.exhaustive(keep=11)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_nothing_but_the_declared_elements_differs(name, tmp_path):
     source = EXAMPLE_ROBOTS / name
@@ -62,6 +63,7 @@ def test_nothing_but_the_declared_elements_differs(name, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["out.urdf"]
 
 
+@pytest.mark.exhaustive(keep=11)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_pinocchio_and_mujoco_read_the_new_inertias(name, tmp_path):
     robot = perturbed(load(EXAMPLE_ROBOTS / name), seed=1)
@@ -374,6 +376,7 @@ def test_a_source_that_changed_or_went_is_refused(tmp_path):
     refused(robot, tmp_path / "out.urdf", "missing")
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("digits", [3, 6])
 def test_a_file_that_reads_back_differently_does_not_appear(tmp_path, monkeypatch, digits):
     robot = load(EXAMPLE_ROBOTS / "ur_description/urdf/ur5_robot.urdf")

@@ -27,6 +27,7 @@ def sums(A, b):
     return np.swapaxes(A, 1, 2) @ A, np.einsum("nij,ni->nj", A, b)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("stiff", [False, True])
 @pytest.mark.parametrize("engine", ["native", "jax"])
 def test_a_batch_is_a_loop(engine, stiff):

@@ -125,6 +125,7 @@ def test_compensation_leaves_the_payload():
     assert identify(full, "ols").mass > held[0] + 0.5
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("method", ["auto", "pmd", "hull", "ellipsoid"])
 def test_a_result_that_misses_the_log_is_not_called_solved(method):
     """A shape half a metre away holds no body with these moments."""

@@ -6,6 +6,7 @@ from steelyard.payload import identify
 from steelyard.payload.tray_experiment import recorded, test_object
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("layout", ["barbell", "empty", "uniform"])
 @pytest.mark.parametrize("speed", [0.05, 2.0])
 def test_entropic_fits_of_every_weight(layout, speed):

@@ -114,6 +114,7 @@ def test_least_squares_with_bias_is_the_augmented_regression():
     assert abs(identify(swing(bias=offset), "ols").mass - 0.7) > 0.01  # what ignoring it costs
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("method", [m for m in METHODS if m not in ("pmd", "pmd-squared")])
 def test_noise_free_truth(method):
     """With perfect signals every method that uses only the full model returns the truth; the density's cells resolve
@@ -125,6 +126,7 @@ def test_noise_free_truth(method):
     assert found.consistent and found.status is Status.OK
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("method", [m for m in METHODS if m not in ("ols", "rtls")])
 def test_physical_whatever_the_data(method):
     """Pure noise still gives a body that can exist, inside the shape where one is given."""
@@ -236,6 +238,7 @@ def test_the_nearest_body_inside_against_cvxpy():
     np.testing.assert_allclose(density.nearest_inside(inside, covariance, solid, basis), inside, atol=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_intervals_cover():
     """Three standard deviations hold mass and centre of mass in nearly all of 40 runs, and are not idly wide."""
     hits, widths = [], []
@@ -340,6 +343,7 @@ def test_prior_decides_what_the_motion_hides():
     assert identify(log, shape=ball).inertia.max() < 0.3 * found.inertia.max()
 
 
+@pytest.mark.exhaustive
 def test_our_default_beats_the_published_table():
     """Table III (one seed an object): ours better than every published figure, consistently physical, OLS not."""
     published = {1.0: (1.34, 9.83, 44.1), 1.5: (1.77, 15.5, 43.5), 2.0: (1.91, 16.4, 43.6)}

@@ -36,6 +36,7 @@ def refused(log, words, **options):
         export(found, "franka")
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("log", [swing(noise=NOISE), static(poses=30, sigma=(0.05, 0.002))], ids=["motion", "poses"])
 @pytest.mark.parametrize("degrees", [10.0, 45.0, 90.0])
 def test_gravity_that_leans(log, degrees):
@@ -49,6 +50,7 @@ def test_gravity_that_leans(log, degrees):
     np.testing.assert_allclose(numbers, [0, 0, -9.81], atol=0.2)  # its remedy is the truth
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("log", [swing(noise=NOISE), static(poses=30, sigma=(0.05, 0.002))], ids=["motion", "poses"])
 @pytest.mark.parametrize(("axis", "degrees"), [(2, 90.0), (0, 180.0), (1, 30.0)])
 def test_a_sensor_that_is_turned_on_its_flange(log, axis, degrees):
@@ -76,6 +78,7 @@ POSES = static(poses=20, sigma=(0.05, 0.002))
 MOON = 1.62
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("strength", [MOON, 3.71, 24.8])
 def test_gravity_of_another_planet_in_a_log_of_the_earth(strength):
     """Motion shows that it is wrong; of poses it has to be confirmed, and the mass is said to rest on it."""
@@ -104,6 +107,7 @@ def test_a_log_of_the_moon():
     assert "which is not the Earth's, and this log cannot tell" in identify(given(slow, MOON)).findings[0]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("method", ["auto", "ols"])
 def test_noise_of_accelerations_is_no_other_gravity(method):
     """It makes the push look smaller and weight larger; a log without gravity has no strength to tell."""
@@ -162,6 +166,7 @@ def test_contact_is_dated():
     assert "0.4 to 0.59 s, 3 to 3.39 s" in twice[0]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("at", [250, 330])
 def test_a_dropped_object_is_dated(at):
     log = swing(noise=NOISE, duration=4.0)
@@ -175,6 +180,7 @@ def test_one_bad_pose_of_many():
     assert "(t = 17 to 17 s)" in diagnose(log)[0]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("noise", [(0.0,) * 4, NOISE])
 @pytest.mark.parametrize("speed", [1.0, 4.0])
 def test_accelerations_that_contain_gravity(speed, noise):
@@ -206,6 +212,7 @@ def test_motion_signals_that_do_not_belong_together():
         assert any(words in text for text in diagnose(log.replace(**changes))), words
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("smooth", [False, True])
 def test_motion_filters_are_not_accused(smooth):
     """Twist and acceleration of causal filters lag behind each other; of smoothers they do not."""
@@ -224,6 +231,7 @@ def test_an_untared_sensor():
     assert "not tared" in diagnose(tared_while_holding)[0]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("fault", ["mirrored", "hose"])
 def test_what_no_known_mistake_explains(fault):
     log = swing(speed=3.0, duration=4.0, noise=NOISE)
@@ -260,6 +268,7 @@ def test_poses_whose_residuals_go_with_the_pose_are_not_explained():
     assert found.status is Status.NOT_EXPLAINED and "no known mistake does" in found.findings[0]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("seconds", [0.4, -0.25])
 def test_a_wrench_of_another_clock(seconds):
     log = swing(speed=3.0, duration=4.0, noise=NOISE)

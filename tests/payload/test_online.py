@@ -80,6 +80,7 @@ def test_one_by_one_or_in_chunks():
     assert single.samples == len(log)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("shape", [HAMMER.solid, None], ids=["shape", "no shape"])
 @pytest.mark.parametrize("seed", range(3))
 def test_pick_hold_swap_drop(shape, seed):

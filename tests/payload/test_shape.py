@@ -19,6 +19,7 @@ def unit_theta(mesh):
     return parameters.from_com_inertia(1.0, mesh.center_mass, mesh.moment_inertia / mesh.volume)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("mesh", [BOX, CAPSULE, RING], ids=["box", "capsule", "ring"])
 def test_closed_meshes(mesh):
     solid = solid_of(mesh)

@@ -71,6 +71,7 @@ def assert_agrees(path, record_property):
     return robot
 
 
+@pytest.mark.exhaustive(keep=4)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_agrees_with_mujoco(path, record_property):
     assert_agrees(path, record_property)

@@ -17,6 +17,7 @@ def test_all_of_example_robot_data_is_there():
     assert len(NAMES) > 60
 
 
+@pytest.mark.exhaustive(keep=23)
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize("name", NAMES)
 def test_agrees_with_pinocchio(name, floating, record_property):

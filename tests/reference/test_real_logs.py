@@ -76,6 +76,7 @@ def test_ur10_mass_inside_its_meshes():
     assert len(inside[1]) == 6 and all(inside[1]) and not all(inside[0])
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("fit", [sy.fit.consistent, sy.fit.least_squares])
 def test_tx40_coupled_wrist(models, fit, record_property):
     """40 base parameters, 18 of friction and offset, 3 of the motor that joints 5 and 6 share."""
@@ -115,6 +116,7 @@ FOUND = {
 }
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", LOGS)
 def test_faults_of_measured_logs_are_those_they_have(name, models):
     result = run(Job(model=str(models[name]), logs=(str(SHARED_DATA / f"{LOGS[name]}.npz"),)))
@@ -134,6 +136,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize(("name", "code"), [*(("ur10", c) for c in MISTAKES), ("panda", "delay"), ("tx40", "gravity")])
 def test_mistakes_made_with_measured_logs_are_named(name, code, models):
     robot = sy.load(models[name], gravity=(0, 0, 9.81) if code == "gravity" else None)
@@ -147,6 +150,7 @@ def test_mistakes_made_with_measured_logs_are_named(name, code, models):
         assert fault.joint is None and fault.evidence["delay_ms"] == pytest.approx(15, abs=2)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("name", "file", "columns"),
     [
@@ -168,6 +172,7 @@ def test_samples_near_standstill_are_worth_less(models, name, file, columns):
     assert less < alike
 
 
+@pytest.mark.exhaustive
 def test_ur10_friction_grows_with_load(models):
     robot = sy.load(models["ur10"])
     log = with_motion(sy.read_log(SHARED_DATA / "ur10_unisa_125Hz.npz", robot), None)

@@ -40,6 +40,7 @@ def weak_of(result):
     return next(each for each in summary(result)["unknown"] if each["kind"] == "weak")
 
 
+@pytest.mark.exhaustive
 def test_intervals_shrink_as_expected_once_another_motion_is_recorded(little, tmp_path):
     path, result = little
     more = write_csv(noisy(rich_motion(PUMA, duration=10.0, seed=5), 1), tmp_path / "next.csv")

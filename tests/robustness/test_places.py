@@ -62,6 +62,7 @@ def refused(done, *names) -> bool:
     return True
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("name", [*WRITERS, *SLOW])
 def test_a_folder_that_cannot_be_written_is_named_and_stays_as_it_was(case, run, tmp_path, name):
     text = (WRITERS | SLOW)[name]
@@ -75,12 +76,14 @@ def test_a_folder_that_cannot_be_written_is_named_and_stays_as_it_was(case, run,
     assert list(locked.iterdir()) == [] and sorted(path.name for path in tmp_path.iterdir()) == ["file", "locked"]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_full_disk_leaves_nothing(case, run, tmp_path, name):
     assert refused(run(*words_of(WRITERS[name], case, tmp_path / "new"), size=1000), "cannot be written", "large")
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", WRITERS)
 def test_names_that_are_too_long_are_refused(case, run, tmp_path, name):
     for out in (tmp_path / ("x" * 300), tmp_path.joinpath(*["deep" * 40] * 30)):
@@ -88,6 +91,7 @@ def test_names_that_are_too_long_are_refused(case, run, tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_names_of_inputs_and_outputs(case, run, tmp_path, odd):
     folder = tmp_path / os.fsdecode(odd)
@@ -100,6 +104,7 @@ def test_odd_names_of_inputs_and_outputs(case, run, tmp_path, odd):
     assert {path.name for path in (folder / "out").iterdir()} == {"result", "page.html", "fixed.urdf"}
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ["check", "report"])
 def test_standard_output_that_takes_no_more(case, run, tmp_path, name):
     words = words_of((WRITERS | SLOW)[name], case, tmp_path)
@@ -110,6 +115,7 @@ def test_standard_output_that_takes_no_more(case, run, tmp_path, name):
     assert list(tmp_path.iterdir())  # files were written before
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("terminal", ["xterm-256color", "dumb"])
 def test_a_narrow_terminal(case, run, tmp_path, terminal):
     env = {"TERM": terminal, "NO_COLOR": "1", "COLUMNS": "40"}
@@ -121,6 +127,7 @@ def test_a_narrow_terminal(case, run, tmp_path, terminal):
     assert widest <= 80 and ("\x1b" in text) == (terminal != "dumb")
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     "env",
     [{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "cp1252"}],

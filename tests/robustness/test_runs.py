@@ -58,6 +58,7 @@ for wanted in stages:
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_a_run_killed_at_any_stage_leaves_no_result(case, tmp_path):
     words = [sys.executable, "-c", KILLED, *map(str, (*case, tmp_path)), *STAGES]
@@ -66,6 +67,7 @@ def test_a_run_killed_at_any_stage_leaves_no_result(case, tmp_path):
     assert all(left.name.startswith(".") for left in tmp_path.iterdir())  # cleared up by the next run
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits")
 @pytest.mark.parametrize("size", [0, 2_000, 60_000])
 def test_a_full_disk_is_a_message_and_leaves_nothing(case, tmp_path, size):

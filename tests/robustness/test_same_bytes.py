@@ -93,12 +93,14 @@ FILES = (
 )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("file", FILES)
 def test_files_are_the_same_bytes(made, file):
     first, *others = [stable(folder / file) for folder in made.values()]
     assert len(first) > 100 and all(other == first for other in others)
 
 
+@pytest.mark.exhaustive
 def test_sums_of_the_core_are_the_same_bits_on_any_number_of_threads(monkeypatch):
     robot = sy.library.puma560()
     log = random_log(
@@ -113,6 +115,7 @@ def test_sums_of_the_core_are_the_same_bits_on_any_number_of_threads(monkeypatch
     np.testing.assert_allclose(found[0].gram, plain.gram, rtol=1e-12, atol=1e-12 * np.abs(plain.gram).max())
 
 
+@pytest.mark.exhaustive
 def test_a_calibration_is_the_same_to_rounding(made):
     """Its sums are matrix products of BLAS, whose order of adding is that of its threads: the same bytes for the same
     number of them, digits of rounding between numbers."""

@@ -86,6 +86,7 @@ def mixed(files, old, new) -> bool:
     return any(len({files[name] == new[name] for name in changed} | {files[seal] == new[seal]}) > 1 for seal in seals)
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_that_is_killed_leaves_the_old_files_or_the_new(runs, name):
     whole, *_ = runs[name]

@@ -236,8 +236,8 @@ MUTANTS = (
     Mutant(
         "selected joints keep all weights",
         "log/log.py",
-        'keys = ("q", *_DOF, "direction", "weights", "clipped")',
-        'keys = ("q", *_DOF, "direction", "clipped")',
+        'keys = ("q", *_DOF, *COMMON, "direction", "weights", "clipped")',
+        'keys = ("q", *_DOF, *COMMON, "direction", "clipped")',
         (*GAPS, "log/test_log.py", "log/test_masks.py"),
     ),
     Mutant(
@@ -267,5 +267,19 @@ MUTANTS = (
         "bandwidth = log.narrowed(torque_cutoff)",
         "bandwidth = log.narrowed(cutoff)",
         FILTERS,
+    ),
+    Mutant(
+        "commands between two goals on a straight line",
+        "log/ros/grid.py",
+        "holds = key in HELD",
+        "holds = False",
+        ("log/test_commands.py",),
+    ),
+    Mutant(
+        "logs of a file without a gap between them",
+        "log/episodes.py",
+        "steps[bounds] = step + max(PAUSE, _STEPS * step)",
+        "steps[bounds] = step",
+        ("log/test_commands.py", "log/test_lerobot.py"),
     ),
 )

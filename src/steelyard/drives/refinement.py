@@ -12,9 +12,9 @@ from itertools import product
 
 import numpy as np
 
-from steelyard.drives.parameters import Drives
+from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.coordinates import Unknowns
 from steelyard.drives.simulation import Simulation
-from steelyard.drives.unknowns import Unknowns
 from steelyard.drives.windows import Windows
 
 STEPS = 12
@@ -36,7 +36,7 @@ class Refined:
     rms: tuple[float, ...]
 
     @property
-    def drives(self) -> Drives:
+    def drives(self) -> DriveArrays:
         return self.unknowns.at(self.x)
 
 
@@ -140,7 +140,7 @@ def _slopes(
     return [((new - error) / change.max(), at) for new, (change, at) in zip(moved, changes, strict=True)]
 
 
-def _errors(simulation: Simulation, windows: Windows, drives: list[Drives]) -> list[np.ndarray]:
+def _errors(simulation: Simulation, windows: Windows, drives: list[DriveArrays]) -> list[np.ndarray]:
     """(m, nv) of each set of drives; as many simulated at once as memory has room for."""
     together, found = simulation.together(windows), []
     for first in range(0, len(drives), together):

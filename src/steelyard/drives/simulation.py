@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.drives.parameters import Drives
+from steelyard.drives.arrays import DriveArrays
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia
 from steelyard.model import Robot, from_mujoco, mjcf_text, principal_moments, to_mujoco
@@ -67,7 +67,7 @@ class Simulation:
 
         return rollout.Rollout(nthread=threads()), [mujoco.MjData(self.model) for _ in range(threads())]
 
-    def driven(self, drives: Drives) -> Any:
+    def driven(self, drives: DriveArrays) -> Any:
         """The MjModel with these drives."""
         import copy
 

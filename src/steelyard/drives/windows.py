@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.drives.parameters import Drives, commanded
+from steelyard.drives.arrays import DriveArrays, commanded
 
 SHIFT = 0.2  # of its length, by which a window may begin sooner or later
 SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of positions makes no speed
@@ -48,7 +48,7 @@ class Windows:
         names = ("source", "first", "counts", "q", "v")
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
-    def controls(self, drives: Drives) -> np.ndarray:
+    def controls(self, drives: DriveArrays) -> np.ndarray:
         """(k, steps, nv) what the drives follow."""
         return commanded(drives, self.recordings, self.source, self.first, self.step, self.steps)
 

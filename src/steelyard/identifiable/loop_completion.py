@@ -11,7 +11,7 @@ from steelyard.dynamics import (
     transmission,
 )
 from steelyard.errors import LogError, LoopError, choices
-from steelyard.log import Log
+from steelyard.log import DRIVE, Log
 from steelyard.model import Robot
 
 BLOCK = 512  # samples that start from the one before them, together
@@ -61,6 +61,11 @@ def on_tree(robot: Robot, log: Log) -> Log:
     if log.tau is not None:
         full["tau"] = np.zeros((len(log), robot.nv))
         full["tau"][:, choice.independent] = log.tau[:, columns]
+    for key in DRIVE:
+        told = getattr(log, key)
+        if told is not None and told.shape[1] == log.nv:
+            full[key] = np.zeros((len(log), robot.nv))
+            full[key][:, choice.independent] = told[:, columns]
     if log.direction is not None:
         full["direction"] = np.tanh(full["v"] / log.direction_width)
         full["direction"][:, choice.independent] = log.direction[:, columns]

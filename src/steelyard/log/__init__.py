@@ -12,7 +12,7 @@ from steelyard.log.automatic_cutoff import (
     quantum,
     torque_cutoff_for,
 )
-from steelyard.log.channels import WORDS, factor
+from steelyard.log.channels import DRIVE, WORDS, factor
 from steelyard.log.checks import USUAL
 from steelyard.log.findings import Finding, fatal
 from steelyard.log.free_base import convention_of, from_convention
@@ -57,6 +57,7 @@ __getattr__ = lazy(
 __all__ = [
     "ACCELERATION_SPREAD",
     "BUTTERWORTH",
+    "DRIVE",
     "GAP",
     "RATE_SPREAD",
     "READERS",

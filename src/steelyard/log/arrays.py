@@ -1,8 +1,10 @@
 """Files that hold named arrays (NPZ, MAT, HDF5): keys `t, q, v, a, tau, joint_names` (or their synonyms) and
-`wrench_LINK`, rows are samples. Arrays inside groups or structures are called by their path, `arm/q`, `arm.q`.
+`wrench_LINK`, rows are samples; `log` numbers the rows of several logs, `log_names` names them. Arrays inside groups or
+structures are called by their path, `arm/q`, `arm.q`.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.channels import NAME_WORDS, SI, WORDS, WRENCH_WORD, factor, is_si
+from steelyard.log.channels import DRIVE, NAME_WORDS, SI, WORDS, WRENCH_WORD, factor, is_si
+from steelyard.log.episodes import INDEX, NAMES, chosen
 from steelyard.log.raw_channels import Channel, Raw, Request
 from steelyard.log.recorders import expanded, recognised
 
@@ -55,7 +58,8 @@ def build(arrays: Arrays, request: Request) -> Raw:
     names = _names(arrays, named) if named else None
     stored = _strings(arrays["notes"]) if "notes" in keys else ()
     wrenches, bandwidth = _wrenches(arrays), _bandwidth(arrays)
-    reached = {key for found in used.values() for key in found} | {named, "notes"}
+    index, logs = (next((lower[word] for word in words if word in lower), None) for words in (INDEX, NAMES))
+    reached = {key for found in used.values() for key in found} | {named, "notes", index, logs}
     reached |= {WRENCH_WORD + link for link in wrenches}
     if bandwidth is not None:
         reached |= {BANDWIDTH}
@@ -78,7 +82,13 @@ def build(arrays: Arrays, request: Request) -> Raw:
             f"{arrays.path}: {len(names)} names in {named!r}, but columns are {widths}. Give one name a column, or "
             "for a robot with joints of several freedoms (a free base) leave the names out: its order is taken."
         )
-    return Raw(time[:, 0], channels, (*stored, *notes), wrenches, bandwidth, program.base)
+    raw = Raw(time[:, 0], channels, (*stored, *notes), wrenches, bandwidth, program.base)
+    numbers = np.zeros(0) if index is None else arrays[index].ravel()
+    if len(numbers) == len(time) and numbers.dtype.kind in "iu":
+        return chosen(raw, numbers, () if logs is None else _strings(arrays[logs]), request.logs)
+    if request.logs:
+        raise LogError(f"{arrays.path} has no array {INDEX[0]} (n,) that numbers the log of each row: it is one log")
+    return raw
 
 
 def _by_word(keys) -> dict[str, str]:
@@ -109,6 +119,7 @@ def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list
     """Keys of the arrays that make a channel: as asked for, by its own name, or by one synonym."""
     if channel in request.channels:
         wanted = expanded(request.channels[channel], keys)
+        wanted = list(wanted.values()) if isinstance(wanted, Mapping) else wanted
         found = [] if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
         lost = [key for key in found if key not in keys]
         if lost:
@@ -117,6 +128,9 @@ def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list
     if channel in keys:
         return [channel]
     found = [lower[word] for word in WORDS[channel] if word in lower]
+    if len(found) > 1 and channel in DRIVE:
+        notes.append(f"{channel}: not read, as arrays {choices(found)} all look like it; choose with channels=")
+        return []
     if len(found) > 1:
         raise LogError(f'arrays {choices(found)} all look like {channel}; choose with channels={{"{channel}": "key"}}')
     if found:
@@ -129,7 +143,7 @@ def _numbers(arrays: Arrays, channel: str, keys: list[str], request: Request, no
     parts = []
     for key in keys:
         array = arrays[key]
-        if array.dtype.kind not in "fiu" or array.ndim not in (1, 2):
+        if array.dtype.kind not in "fiub" or array.ndim not in (1, 2):
             found = f"{array.dtype} of shape {array.shape}"
             raise LogError(
                 f"{arrays.path}, array {key!r}: {channel} must be numbers (n,) or (n, columns), found {found}"

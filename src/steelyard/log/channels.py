@@ -3,12 +3,24 @@
 A `Log` is always SI; whatever a file or a caller states otherwise is converted here.
 """
 
-from math import pi
+from math import inf, pi
 
 from steelyard.errors import LogError, choices
 
 #: SI unit of each channel (revolute or prismatic joints).
-SI = {"t": "s", "q": "rad or m", "v": "rad/s or m/s", "a": "rad/s^2 or m/s^2", "tau": "N m or N", "command": "rad or m"}
+SI = {"t": "s", "q": "rad or m", "v": "rad/s or m/s", "a": "rad/s^2 or m/s^2", "tau": "N m or N"}
+#: What drives were told and report of themselves, beside the motion; never filtered with it.
+DRIVE = {
+    "command": "SI",
+    "duty": "share",
+    "voltage": "V",
+    "current": "A",
+    "enable": "0 or 1",
+    "temperature": "deg C",
+}
+SI |= DRIVE
+COMMON = ("voltage", "temperature")  # may be one column for all joints
+HELD = ("command", "duty", "enable")  # hold from one sample to the next, as a drive does what it was told last
 
 _POSITION = {"rad": 1.0, "deg": pi / 180, "rev": 2 * pi, "turn": 2 * pi, "m": 1.0, "cm": 1e-2, "mm": 1e-3}
 _FACTORS = {
@@ -16,8 +28,15 @@ _FACTORS = {
     "q": _POSITION | {"radian": 1.0, "radians": 1.0, "degree": pi / 180, "degrees": pi / 180},
     "v": {f"{unit}/s": factor for unit, factor in _POSITION.items()} | {"dps": pi / 180, "rpm": pi / 30},
     "a": {f"{unit}/s2": factor for unit, factor in _POSITION.items()},
-    "command": _POSITION | {"radian": 1.0, "radians": 1.0, "degree": pi / 180, "degrees": pi / 180},
     "tau": {"nm": 1.0, "mnm": 1e-3, "cnm": 1e-2, "ncm": 1e-2, "knm": 1e3, "n": 1.0, "mn": 1e-3, "kn": 1e3},
+}
+_FACTORS |= {
+    "command": _FACTORS["q"] | _FACTORS["v"] | _FACTORS["tau"],  # of whatever the drive takes
+    "duty": {"share": 1.0, "%": 1e-2, "percent": 1e-2},
+    "voltage": {"v": 1.0, "mv": 1e-3},
+    "current": {"a": 1.0, "ma": 1e-3},
+    "enable": {"flag": 1.0},
+    "temperature": {"degc": 1.0, "c": 1.0, "celsius": 1.0},
 }
 _SPELLING = str.maketrans({"µ": "u", "μ": "u", "°": "deg", "²": "2"} | dict.fromkeys(" *.·⋅^"))
 
@@ -26,8 +45,9 @@ def factor(channel: str, unit: str) -> float:
     """Number that turns a value of a channel into SI.
 
     Args:
-        channel: `t`, `q`, `v`, `a`, `tau` or `command`.
-        unit: spelled leniently (`N m`, `N*m`, `Nm`; `deg/s^2`, `°/s²`).
+        channel: `t`, `q`, `v`, `a`, `tau`, or one of `DRIVE`.
+        unit: spelled leniently (`N m`, `N*m`, `Nm`; `deg/s^2`, `°/s²`), or a number: SI units of one step, such as
+            0.005 of samples counted at 200 Hz, or 0.00153398 of ticks of 2 pi/4096.
 
     Returns:
         SI units per unit.
@@ -39,9 +59,19 @@ def factor(channel: str, unit: str) -> float:
         return 1.0
     known = _FACTORS[channel]
     found = known.get(unit.translate(_SPELLING).lower())
+    found = _step(unit) if found is None else found
     if found is None:
-        raise LogError(f"unit {unit!r} is not a unit of {channel}; expected one of {choices(known)}")
+        raise LogError(f"unit {unit!r} is not a unit of {channel}; expected one of {choices(known)}, or a number")
     return found
+
+
+def _step(unit: str) -> float | None:
+    """The number that a unit is; None for a word, and for what no step can be."""
+    try:
+        value = float(unit)
+    except ValueError:
+        return None
+    return value if 0 < value < inf else None
 
 
 def is_unit(text: str) -> bool:
@@ -60,9 +90,15 @@ _WRITTEN = {
     "q": "q pos position positions joint_position joint_positions angle angles joint_angle winkel",
     "v": "v qd dq qdot vel velocity velocities joint_velocity joint_velocities speed speeds geschwindigkeit",
     "a": "a qdd ddq qddot acc accel acceleration accelerations joint_acceleration beschleunigung",
-    "command": "command commands cmd q_cmd cmd_q q_des q_desired desired_q target_q q_target target targets goal goals "
-    "goal_position goal_positions target_position target_positions desired_position desired_positions "
-    "commanded_position commanded_positions command_position command_positions action actions",
+    "command": "command commands cmd q_cmd cmd_q q_des q_desired desired_q q_ref q_target target_q target targets goal "
+    "goals goal_position goal_positions target_position target_positions desired desired_position desired_positions "
+    "reference reference_position reference_positions setpoint setpoints position_setpoint commanded_position "
+    "commanded_positions command_position command_positions action actions",
+    "duty": "duty duty_cycle pwm pwm_duty",
+    "voltage": "voltage voltages volts vbus bus_voltage input_voltage present_voltage present_input_voltage",
+    "current": "current currents motor_current motor_currents iq i_q present_current",
+    "enable": "enable enabled torque_enable torque_enabled",
+    "temperature": "temperature temperatures temp present_temperature",
     "tau": "tau torque torques trq effort efforts joint_torque joint_torques joint_effort drehmoment",
 }
 WORDS = {channel: tuple(words.split()) for channel, words in _WRITTEN.items()}

@@ -31,6 +31,12 @@ NO_TORQUE = (
     '--channels \'{"tau": ["column", ...]}\'; motor currents will do, with --drive-gains.'
 )
 """What is missing without torques, and where they may be."""
+DRIVEN_BY = {
+    "command": ("commands", "position"),
+    "duty": ("duty cycles", "voltage"),
+    "current": ("motor currents", "current"),
+}
+"""Channels that do in the place of torques, in words, and the kind of drive that they are most likely of."""
 UNUSED = "columns not used"
 """How readers start the note on columns that they found no place for."""
 CLOCK = "t: the clock of"
@@ -157,7 +163,11 @@ def clocks(log: Log) -> Iterator[Finding]:
 
 
 def no_torque(log: Log) -> str:
-    """What to do about a log without torques; names the columns that may be them."""
+    """What to do about a log without torques: what its drives say will do; else names columns that may be them."""
+    told = next((key for key in DRIVEN_BY if getattr(log, key) is not None), None)
+    if told is not None:
+        word, kind = DRIVEN_BY[told]
+        return f"this log has {word}: add --drive {kind}, and what drives the joints is identified, too."
     unused = [note for note in log.notes if note.startswith(UNUSED)]
     return " ".join([NO_TORQUE, *(f"{note[0].upper()}{note[1:]}." for note in unused)])
 

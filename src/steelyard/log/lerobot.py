@@ -1,8 +1,8 @@
 """LeRobot data sets: a folder with `meta/info.json` and Parquet tables of one episode (v2) or of many (v3) each.
 
-Positions are `observation.state` (and `observation.velocity`, `observation.effort`), lists whose elements
-`meta/info.json` names. Nothing outside of the folder is opened: tables are found by listing `data/chunk-*`, the path
-templates of `meta/info.json` are not followed, and neither are links that lead out.
+Positions are `observation.state`, commands `action` (and `observation.velocity`, `observation.effort`), lists
+whose elements `meta/info.json` names. Nothing outside of the folder is opened: tables are found by listing
+`data/chunk-*`, the path templates of `meta/info.json` are not followed, and neither are links that lead out.
 
 Layout: https://huggingface.co/docs/lerobot, versions 2.0 to 3.0.
 """
@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.log import parquet
+from steelyard.log.episodes import one_time
 from steelyard.log.raw_channels import Channel, Raw, Request
 
 INFO = Path("meta", "info.json")
 LONGEST = 2**24  # bytes of meta/info.json
 FEATURES = {"t": "timestamp", "q": "observation.state", "v": "observation.velocity", "tau": "observation.effort"}
-FEATURES |= {"command": "action"}
-PAUSE = 1.0  # s put between episodes, each of which counts from zero: a gap, which nothing is interpolated across
-_STEPS = 10.0  # of the set's own, that the pause is at least
+FEATURES |= {"command": "action", "current": "observation.current"}
 
 
 def home(path: Path) -> Path | None:
@@ -109,12 +108,7 @@ def _joined(times: list[NDArray], episodes: list[NDArray | None]) -> tuple[NDArr
     for part, number in zip(np.split(np.arange(len(t)), bounds + 1), episodes, strict=True):
         if number is not None:
             bounds = np.union1d(bounds, part[:-1][np.diff(number) != 0])
-    bounds = bounds.astype(np.int64)
-    steps = np.diff(t)
-    within = np.delete(steps, bounds)
-    step = float(np.median(within)) if len(within) else 0.0
-    steps[bounds] = step + max(PAUSE, _STEPS * step)
-    return t[0] + np.concatenate([[0.0], np.cumsum(steps)]) if len(bounds) else t, len(bounds) + 1
+    return one_time(t, bounds.astype(np.int64) + 1), len(bounds) + 1
 
 
 def _names(features: dict[str, Any], name: Any, width: int) -> tuple[str, ...] | None:

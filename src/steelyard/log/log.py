@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.cards import Card
 from steelyard.errors import LogError, choices
-from steelyard.log.channels import SI, factor, is_si
+from steelyard.log.channels import COMMON, DRIVE, SI, factor, is_si
 
-_DOF = ("v", "a", "tau", "command")
+_MOTION = ("v", "a", "tau")
+_DOF = (*_MOTION, *(key for key in DRIVE if key not in COMMON))
 _BESIDE = ("direction", "shared_direction", "weights", "clipped")  # what filters and masks say of samples
 
 
@@ -37,8 +38,18 @@ class Log(Card):
     tau: NDArray[np.float64] | None = None
     """(n, nv) joint torques or forces, N m or N."""
     command: NDArray[np.float64] | None = None
-    """(n, nv) what the drives were told, each until the next: positions of servos, rad or m; of other drives what they
-    take. Never filtered."""
+    """(n, nv) what the drives were told, each sample until the next: rad or m of position servos, rad/s or m/s of
+    velocity servos, N m or N of torque interfaces; the kind of the drive says which. Never filtered."""
+    duty: NDArray[np.float64] | None = None
+    """(n, nv) share of the bus voltage that drives applied, -1 to 1, each sample until the next. Never filtered."""
+    voltage: NDArray[np.float64] | None = None
+    """(n, 1) of the bus, or (n, nv) at each drive, V. Never filtered."""
+    current: NDArray[np.float64] | None = None
+    """(n, nv) of the motors, A. Never filtered."""
+    enable: NDArray[np.float64] | None = None
+    """(n, nv) 1 where a drive is switched on, 0 where it lets go."""
+    temperature: NDArray[np.float64] | None = None
+    """(n, 1) or (n, nv), degrees C."""
     direction: NDArray[np.float64] | None = None
     """(n, nv) direction of motion, -1 to 1, filtered like tau: the shape of Coulomb friction."""
     direction_width: float = 0.0
@@ -71,7 +82,7 @@ class Log(Card):
         return f"Log('{self.name}', {len(self.t)} samples{rate}, {span:.4g} s)"
 
     def _rows(self):
-        channels = [name for name in ("q", *_DOF) if getattr(self, name) is not None]
+        channels = [name for name in SI if name != "t" and getattr(self, name) is not None]
         return {
             "joints": self.joint_names or f"{self.nq}, without names",
             "channels": " ".join(channels),
@@ -114,14 +125,14 @@ class Log(Card):
             turned = any(shapes[key][-1] == n for key in bad)
             hint = " Rows are samples: pass the transpose." if turned else " Every channel needs one row a time stamp."
             raise LogError(f"log {self.name!r}: t has {n} samples, but {_listed(shapes, bad)}.{hint}")
-        widths = {shapes[key][1] for key in _DOF if key in shapes} | (
-            {len(self.joint_names)} if self.joint_names else set()
-        )
+        widths = {shapes[key][1] for key in _DOF if key in shapes}
+        widths |= {width for key in COMMON if key in shapes and (width := shapes[key][1]) != 1}
+        widths |= {len(self.joint_names)} if self.joint_names else set()
         if len(widths) > 1:
             names = f", joint_names has {len(self.joint_names)} names" if self.joint_names else ""
             raise LogError(
                 f"log {self.name!r}: v, a, tau, command and joint_names need one column a degree of freedom; found "
-                f"{_listed(shapes, [key for key in _DOF if key in shapes])}{names}."
+                f"{_listed(shapes, [key for key in (*_DOF, *COMMON) if key in shapes])}{names}."
             )
 
     def __len__(self) -> int:
@@ -180,14 +191,15 @@ class Log(Card):
     @property
     def missing(self) -> tuple[str, ...]:
         """Channels of motion and torque that were not recorded."""
-        return tuple(key for key in SI if key != "command" and getattr(self, key) is None)
+        return tuple(key for key in ("t", "q", *_MOTION) if getattr(self, key) is None)
 
     def require(self, *names: str) -> tuple[NDArray[np.float64], ...]:
         """The named channels. Raises LogError that lists the missing ones and what to do."""
         lacking = [name for name in names if getattr(self, name) is None]
         if lacking:
             remedy = "Record the joint torques too." if "tau" in lacking else "filters.differentiate fills v and a."
-            remedy = "Record what the drives are told, as columns command_JOINT." if "command" in lacking else remedy
+            told = [name for name in lacking if name in DRIVE]
+            remedy = f"Record what the drives are told and do, as columns {told[0]}_JOINT." if told else remedy
             raise LogError(f"log {self.name!r} has no {choices(lacking)}. {remedy}")
         return tuple(getattr(self, name) for name in names)
 
@@ -196,8 +208,9 @@ class Log(Card):
         if self.nq != self.nv:
             raise LogError(f"log {self.name!r}: cannot select joints, q has {self.nq} columns for {self.nv} freedoms")
         columns = [self.column(joint) for joint in joints]
-        keys = ("q", *_DOF, "direction", "weights", "clipped")
-        picked = {key: v[:, columns] for key in keys if (v := getattr(self, key)) is not None}
+        keys = ("q", *_DOF, *COMMON, "direction", "weights", "clipped")
+        present = {key: value for key in keys if (value := getattr(self, key)) is not None}
+        picked = {key: v[:, columns] for key, v in present.items() if v.shape[1] == self.nv}
         dropped = [label for i, label in enumerate(self.labels) if i not in columns]
         notes = (*self.notes, f"joints not selected: {choices(dropped)}") if dropped else self.notes
         names = tuple(self.joint_names[i] for i in columns) if self.joint_names else ()

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from steelyard.errors import LogError, UnrecordedJoints, choices
+from steelyard.log.channels import COMMON, DRIVE
 from steelyard.log.free_base import OWN, convention_of, from_convention
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import HOW, Channel, Raw, RobotNames
 
-JOINTS = ("q", "v", "a", "tau", "command")
+MOTION = ("q", "v", "a", "tau")
 
 
 def to_log(
@@ -22,23 +24,22 @@ def to_log(
     """
     notes: list[str] = list(raw.notes)
     channels = dict(raw.channels)
-    _leave_out_odd_command(channels, notes)
+    shared = {key: channels.pop(key) for key in COMMON if key in channels and channels[key].values.shape[1] == 1}
+    _leave_out_odd(channels, joint_names is not None, notes)
     if joint_names is not None:
         channels = {key: _renamed(key, channel, tuple(joint_names), notes) for key, channel in channels.items()}
     if robot is None:
         channels, names = _agreed(channels, notes)
     else:
         channels, names = _matched(channels, robot, notes)
-    q, *others = (channels[key].values if key in channels else None for key in JOINTS)
-    if q is None:
+    joints: dict[str, Any] = {key: channel.values for key, channel in (channels | shared).items()}
+    if "q" not in joints:
         raise LogError("the log has no joint positions (q)")
-    for values in (raw.t, q, *others):
-        if values is not None:
-            values.flags.writeable = False  # made by a reader for this log alone, so it need not be copied
+    for values in (raw.t, *joints.values()):
+        values.flags.writeable = False  # made by a reader for this log alone, so it need not be copied
     log = Log(
         t=raw.t,
-        q=q,
-        **dict(zip(JOINTS[1:], others, strict=True)),
+        **joints,
         joint_names=names,
         wrenches=raw.wrenches,
         bandwidth=raw.bandwidth,
@@ -51,18 +52,23 @@ def to_log(
     return log if convention == OWN else from_convention(log, convention)
 
 
-def _leave_out_odd_command(channels: dict[str, Channel], notes: list[str]):
-    """Commands of other joints than those that were measured are not used, and nothing is refused for them."""
-    command, q = channels.get("command"), channels.get("q")
-    if command is None or q is None:
-        return
-    if command.names and q.names:
-        fitting = set(q.names) <= set(command.names)
-    else:
-        fitting = command.values.shape[1] in {channels[key].values.shape[1] for key in JOINTS[:-1] if key in channels}
-    if not fitting:
-        del channels["command"]
-        notes.append("command: not used, as it does not have the joints that were measured")
+def _leave_out_odd(channels: dict[str, Channel], in_order: bool, notes: list[str]):
+    """What drives say of other joints than those that were measured is not used, and nothing is refused for it.
+
+    in_order: whether names of the columns are given by their order, over those that they have.
+    """
+    q = channels.get("q")
+    widths = {channels[key].values.shape[1] for key in MOTION if key in channels}
+    for key in DRIVE:
+        if q is None or (told := channels.get(key)) is None:
+            continue
+        if in_order or not told.names:
+            fits = told.values.shape[1] in widths
+        else:
+            fits = q.names is not None and set(q.names) <= set(told.names)
+        if not fits:
+            del channels[key]
+            notes.append(f"{key}: not used, as it does not have the joints that were measured")
 
 
 def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str]) -> Channel:

@@ -24,6 +24,8 @@ class Request:
     """Unit of a channel, over anything the file says."""
     known: tuple[str, ...] = ()
     """Joint names expected, to read ambiguous headers rightly."""
+    logs: tuple[str, ...] = ()
+    """Of a file with several logs, those that are wanted; empty for all."""
     rows: tuple[int, int] | None = None
     """First sample and the one after the last that are wanted; None for all."""
 
@@ -51,7 +53,7 @@ class Raw:
     t: NDArray[np.float64]
     """(n,) s."""
     channels: Mapping[str, Channel]
-    """`q`, `v`, `a`, `tau`, as far as the file has them."""
+    """`q`, `v`, `a`, `tau` and what drives say, as far as the file has them."""
     notes: tuple[str, ...] = ()
     wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """(n, 6) by link, SI."""

@@ -13,13 +13,14 @@ from steelyard.log.match import to_log
 from steelyard.log.raw_channels import Raw, Request, RobotNames
 
 _later = partial(later, "steelyard.log")
+_ARRAYS = (_later("npz.read"), _later("mat.read"), _later("hdf5.read"))
 _bag2, _parquet = _later("ros.read_bag2"), _later("parquet.read")
 READERS: dict[str, Callable[[Path, Request], Raw]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), _later("csv.read")),
-    ".npz": _later("npz.read"),
+    ".npz": _ARRAYS[0],
     **dict.fromkeys((".parquet", ".pq"), _parquet),
-    ".mat": _later("mat.read"),
-    **dict.fromkeys((".h5", ".hdf5"), _later("hdf5.read")),
+    ".mat": _ARRAYS[1],
+    **dict.fromkeys((".h5", ".hdf5"), _ARRAYS[2]),
     ".mcap": _later("ros.read_mcap"),
     ".bag": _later("ros.read_bag1"),
     **dict.fromkeys((".db3", ".zstd"), _bag2),
@@ -44,7 +45,7 @@ def read_log(
             of them; joints it does not have are left out and noted.
         channels: which column (CSV, Parquet), array (NPZ, MAT, HDF5) or field of a message (`TOPIC.field.path`) is
             which, such as `{"t": "stamp", "q": ["a", "b"], "tau": "moment_*"}`; others are inferred from their names,
-            None leaves one out.
+            None leaves one out. `log` names those to read of an archive of several, with gaps between them.
         joint_names: names of the file's joints in its order, when it has none or wrong ones.
         units: units that the file does not state, such as `{"q": "deg", "v": "deg/s"}`.
         rows: the first sample and the one after the last to read, of Parquet tables, whose other row groups stay
@@ -61,7 +62,8 @@ def read_log(
     if robot is not None and not hasattr(robot, "joint_names"):
         raise OptionError(f"robot is a Robot; found {found(robot)}. steelyard.load(path) makes one.")
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
-    request = Request(channels or {}, units or {}, known, rows)
+    channels, logs = _logs(channels or {})
+    request = Request(channels, units or {}, known, logs, rows)
     if not isinstance(path, str | Path):
         return to_log(_later("in_memory.read")(path, request), robot, joint_names, "log", base)
     path = Path(path)
@@ -75,6 +77,8 @@ def read_log(
         )
     if rows is not None and reader is not _parquet:
         raise LogError(f"{path}: rows= reads parts of Parquet tables; this format is read as a whole. Convert it first")
+    if logs and reader not in _ARRAYS:
+        raise LogError(f"{path}: channels= log chooses among the logs of an NPZ, MAT or HDF5 file; this is one log")
     raw = reader(path, request)
     try:
         return to_log(raw, robot, joint_names, path.stem, base)
@@ -82,6 +86,13 @@ def read_log(
         raise UnrecordedJoints(f"{path}: {error}", error.joints) from error
     except LogError as error:
         raise LogError(f"{path}: {error}") from error
+
+
+def _logs(channels: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The channels without `log`, and the names or numbers of logs that it wants."""
+    wanted = channels.get("log")
+    several = [] if wanted is None else [wanted] if isinstance(wanted, str | int) else list(wanted)
+    return {key: value for key, value in channels.items() if key != "log"}, tuple(map(str, several))
 
 
 def _reader(path: Path) -> Callable[[Path, Request], Raw] | None:

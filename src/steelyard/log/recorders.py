@@ -29,6 +29,7 @@ class Recorder:
     remarks: Mapping[str, str] = field(default_factory=dict)
 
 
+TAUGHT = ("observation.state", "state", "action")  # signals of which each joint may have a column, `action_elbow`
 RECORDERS = (
     Recorder(
         "MuJoCo",
@@ -56,6 +57,7 @@ RECORDERS = (
             "v": ("actual_qd",),
             "tau": ("target_moment",),
             "command": ("target_q",),
+            "current": ("actual_current",),
         },
         marks=("actual_q",),
         remarks={
@@ -73,6 +75,11 @@ RECORDERS = (
             "command": ("action",),
         },
         marks=("observation.state",),
+    ),
+    Recorder(
+        "a teaching program (state and action)",
+        {"t": ("timestamp", "time", "t"), "q": ("state",), "command": ("action",)},
+        marks=("state", "action"),
     ),
 )
 
@@ -102,7 +109,7 @@ def recognised(names: Sequence[str], request: Request) -> Recognised:
         used = {key: name for key, name in found.items() if name is not None and key not in request.channels}
         if not used:
             return Recognised(request, recorder.base)
-        channels = {key: signals[name] if len(signals[name]) > 1 else signals[name][0] for key, name in used.items()}
+        channels = {key: _wanted(signals[name]) for key, name in used.items()}
         words = [f"{key} from {name}" for key, name in used.items()]
         words += [f"{name} is {recorder.remarks[name]}" for name in used.values() if name in recorder.remarks]
         note = f"recognised as written by {recorder.name}: {'; '.join(words)}"
@@ -110,9 +117,14 @@ def recognised(names: Sequence[str], request: Request) -> Recognised:
     return Recognised(request)
 
 
-def _signals(names: Sequence[str]) -> dict[str, list[str]]:
-    """Names by signal: each by itself, and those that differ in their index alone in its order."""
-    found: dict[str, list[str]] = {name: [name] for name in names}
+def _wanted(signal: list[str] | dict[str, str]) -> str | list[str] | dict[str, str]:
+    return signal[0] if isinstance(signal, list) and len(signal) == 1 else signal
+
+
+def _signals(names: Sequence[str]) -> dict[str, list[str] | dict[str, str]]:
+    """Names by signal: each by itself, those that differ in their index alone in its order, and of teaching programs
+    those of each joint."""
+    found: dict[str, list[str] | dict[str, str]] = {name: [name] for name in names}
     numbered: dict[str, list[tuple[int, str]]] = {}
     for name in names:
         if match := _INDEX.match(name):
@@ -122,6 +134,10 @@ def _signals(names: Sequence[str]) -> dict[str, list[str]]:
         numbers = sorted(number for number, _ in group)
         if stem not in found and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
             found[stem] = [name for _, name in sorted(group)]
+    for stem in TAUGHT:
+        joints = {name[len(stem) + 1 :]: name for name in names if re.match(re.escape(stem) + r"[_./ ]\D", name)}
+        if joints and stem not in found:
+            found[stem] = {joint.removesuffix(".pos"): name for joint, name in joints.items()}
     return found
 
 

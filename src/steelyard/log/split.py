@@ -5,11 +5,13 @@ not mind them.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from steelyard.arguments import require_type
 from steelyard.errors import LogError, OptionError
+from steelyard.log.channels import DRIVE
 from steelyard.log.log import Log, independence_of
 
 
@@ -97,7 +99,9 @@ def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
     filtered = all(log.direction is not None for log in logs)
     recorded = all(log.bandwidth is None for log in logs)
     shared = logs[0].shared if all(log.shared == logs[0].shared for log in logs) else ()
+    told: dict[str, Any] = {key: stack(key) for key in DRIVE if _alike(logs, key)}
     return Log(
+        **told,
         t=t,
         q=q,
         v=v,
@@ -112,6 +116,12 @@ def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
         joint_names=logs[0].joint_names,
         name=name,
     )
+
+
+def _alike(logs: Sequence[Log], key: str) -> bool:
+    """Whether all logs have a channel, in as many columns."""
+    found = [getattr(log, key) for log in logs]
+    return all(each is not None for each in found) and len({each.shape[1] for each in found}) == 1
 
 
 def _weights(logs: Sequence[Log]) -> np.ndarray | None:

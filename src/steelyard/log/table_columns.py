@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.channels import CHANNEL_OF, MEASURED, SI, UNIT_ENDS, WORDS, factor, is_si
+from steelyard.log.channels import CHANNEL_OF, DRIVE, MEASURED, SI, UNIT_ENDS, WORDS, factor, is_si
 from steelyard.log.raw_channels import HOW, Channel, Raw, Request
 from steelyard.log.recorders import expanded, recognised
 
@@ -82,12 +82,13 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
         Column(index, headers[index], key, joint, request.units.get(key) or stated[index][1] or SI[key])
         for index, key, joint in chosen
     ]
+    columns, doubtful = _without_doubles(columns, request)
     _require_usable(columns, headers)
     ordered, names = [], {}
     for key in SI:
         group, names[key] = _ordered([column for column in columns if column.channel == key], request)
         ordered += group
-    return Layout(tuple(ordered), names, (*program.notes, *_notes(ordered, headers, request)), program.base)
+    return Layout(tuple(ordered), names, (*program.notes, *doubtful, *_notes(ordered, headers, request)), program.base)
 
 
 def split_unit(header: str) -> tuple[str, str | None]:
@@ -158,15 +159,17 @@ def _prefixed(name: str) -> tuple[str, str] | None:
             continue
         if rest == "" or rest.isdecimal() or re.fullmatch(r"\[\d+\]", rest):
             return channel, rest.strip("[]")
-        if rest[0] in _SEPARATORS and rest[1:] and not (channel == "command" and _of_other(rest[1:])):
+        if rest[0] in _SEPARATORS and rest[1:] and not (channel in DRIVE and _of_other(channel, rest[1:])):
             return channel, rest[1:]
     return None
 
 
-def _of_other(rest: str) -> bool:
-    """Whether what follows a word such as `target` says that something else than a position is meant."""
+def _of_other(channel: str, rest: str) -> bool:
+    """Whether what follows a word says that something else is meant, as in `target_velocity_1`, `current_position`; a
+    letter alone is a joint."""
     first = re.split(f"[{re.escape(_SEPARATORS)}]", rest)[0].lower()
-    return CHANNEL_OF.get(first, "q") not in ("q", "command")
+    own = (channel, "q") if channel == "command" else (channel,)
+    return len(rest) > 1 and CHANNEL_OF.get(first, channel) not in own
 
 
 def _suffixed(name: str) -> tuple[str, str] | None:
@@ -210,6 +213,17 @@ def _find(key: str, column: str | int, headers: Sequence[str], stated) -> int:
     raise LogError(
         f"--channels wants column {column!r} for {key}, which the file does not have; it has {choices(headers)}"
     )
+
+
+def _without_doubles(columns: list[Column], request: Request) -> tuple[list[Column], list[str]]:
+    """Columns less those of what drives say that two claim, unless they were asked for; and notes on these."""
+    places = [(column.channel, column.joint) for column in columns]
+    twice = {key for key, joint in places if key in DRIVE and places.count((key, joint)) > 1} - set(request.channels)
+    notes = []
+    for key in sorted(twice):
+        found = choices(column.header for column in columns if column.channel == key)
+        notes.append(f"{key}: not read, as of columns {found} several look like the same; choose with {HOW}")
+    return [column for column in columns if column.channel not in twice], notes
 
 
 def _require_usable(columns: Sequence[Column], headers: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from steelyard.log.table_columns import layout
 
 
 def write_csv(log: Log, path: str | Path, comment: str = "") -> Path:
-    """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT, command_JOINT` (`q1, ...` without names), in SI units.
+    """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT, command_JOINT, ...` (`q1` without names), in SI units.
 
     Numbers have 17 digits. A comment above them keeps the bandwidth of filtered torques; notes are not kept.
 
@@ -50,7 +50,7 @@ def write_csv(log: Log, path: str | Path, comment: str = "") -> Path:
 
 
 def write_npz(log: Log, path: str | Path) -> Path:
-    """Write keys `t, q, v, a, tau, command, wrench_LINK, joint_names, bandwidth, notes`, those that the log has.
+    """Write keys `t, q, v, a, tau, command, ..., wrench_LINK, joint_names, bandwidth, notes` that the log has.
 
     Args:
         log: any.

@@ -7,6 +7,7 @@ from steelyard.model import library
 from steelyard.model.assemble import FLOATING_BASE
 from steelyard.model.bounding import INFLATE, NOTHING, bounding_ellipsoids
 from steelyard.model.compare import fingerprint
+from steelyard.model.drive import Drive
 from steelyard.model.formats import (
     FORMATS,
     MODEL_SUFFIXES,
@@ -74,6 +75,7 @@ __all__ = [
     "NOTHING",
     "WAYS",
     "WORLD",
+    "Drive",
     "Inertial",
     "Joint",
     "Known",

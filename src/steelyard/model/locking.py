@@ -75,6 +75,7 @@ def locked(robot: Robot, positions: Mapping[str, ArrayLike]) -> Robot:
         rotors=tuple(_rotor(rotor, moved) for rotor in robot.rotors if rotor.joint not in gone),
         loops=tuple(_loop(loop, moved) for loop in robot.loops),
         actuated=tuple(name for name in robot.actuated if name not in gone),
+        drives={name: drive for name, drive in robot.drives.items() if name not in gone},
         source=source,
         notes=(*robot.notes, _note(robot, positions)),
     )

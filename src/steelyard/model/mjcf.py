@@ -9,6 +9,7 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia
 from steelyard.model.assemble import Segment, assemble
+from steelyard.model.drive import Drive, actuator_drive
 from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
 from steelyard.model.mjcf_compile import compile_file
@@ -34,6 +35,15 @@ def actuated_joints(m, robot: Robot) -> tuple[str, ...]:
     """Joints that an actuator of the file drives directly, in the order of the robot's joints."""
     driven = {joint_name(m, joint) for _, joint in direct_drives(m)}
     return tuple(name for name in robot.joint_names if name in driven)
+
+
+def joint_drives(m, robot: Robot) -> dict[str, Drive]:
+    """Drives by joint, of joints with one actuator that is a drive."""
+    found: dict[str, list[Drive | None]] = {}
+    for actuator, joint in direct_drives(m):
+        found.setdefault(joint_name(m, joint), []).append(actuator_drive(m, actuator))
+    alone = {name: drives[0] for name, drives in found.items() if len(drives) == 1}
+    return {name: drive for name in robot.dof_names if (drive := alone.get(name)) is not None}
 
 
 def direct_drives(m) -> Iterator[tuple[int, int]]:
@@ -114,7 +124,8 @@ def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
         notes=[*(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
     )
     closed = loops(m, robot)
-    return replace(robot, loops=closed, actuated=actuated_joints(m, robot) if closed else ())
+    driven = actuated_joints(m, robot) if closed else ()
+    return replace(robot, loops=closed, actuated=driven, drives=joint_drives(m, robot))
 
 
 def _require_finite(m, path: Path):

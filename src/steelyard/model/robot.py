@@ -10,6 +10,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import from_vector, left_jacobian
+from steelyard.model.drive import Drive
 from steelyard.model.joint import Joint
 from steelyard.model.loops import Loop
 from steelyard.model.rotor import Rotor
@@ -57,7 +58,8 @@ class Robot:
     10) in body frames, fixed attachments lumped in. gravity: (3,) in the world, m/s^2. links: every part of the file
     with the body it rides on. loops: closures of kinematic loops, which are not part of the tree; functions of
     `dynamics` are those of the open tree, `closed_loop` obeys the loops. actuated: joints that have a motor, for robots
-    with loops; empty when unknown.
+    with loops; empty when unknown. drives: what is known of motors, by degree of freedom: actuators of MJCF, over them
+    the side file.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Robot:
     rotors: tuple[Rotor, ...] = ()
     loops: tuple[Loop, ...] = ()
     actuated: tuple[str, ...] = ()
+    drives: Mapping[str, Drive] = field(default_factory=dict)
     source: Source | None = None
     notes: tuple[str, ...] = ()
 

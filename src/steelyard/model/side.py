@@ -1,5 +1,5 @@
 """The side file `ROBOT.steelyard.toml`: what a model file cannot say. Version 1 knows motor rotors, closed loops, which
-joints have motors, and facts about bodies (docs/side_file.md).
+joints have motors, what drives them, and facts about bodies (docs/side_file.md).
 
 Strict on purpose: a key that is not understood is an error, never ignored.
 """
@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia
+from steelyard.model.drive import KEYS, NUMBERS, Drive
 from steelyard.model.loops import Loop
 from steelyard.model.robot import Robot
 from steelyard.model.rotor import Rotor
@@ -48,8 +49,8 @@ def read_side(path, robot: Robot) -> Robot:
         robot: the robot that it belongs to.
 
     Returns:
-        A copy of `robot` whose `rotors` are the file's, in its order; its loops join those of the model file, and
-        `actuated`, if given, replaces what that says.
+        A copy of `robot` whose `rotors` are the file's, in its order; its loops join those of the model file,
+        `actuated`, if given, replaces what that says, and `drives` count over those of its actuators.
 
     Raises:
         ModelError: names the file, the key and what was expected: unknown or mistyped keys, joints or links that the
@@ -68,7 +69,8 @@ def read_side(path, robot: Robot) -> Robot:
     unknown = [name for name in driven or () if name not in robot.joint_names]
     if unknown:
         document.refuse("actuated", f"names of joints of robot '{robot.name}': {choices(robot.joint_names)}")
-    return robot if driven is None else robot.with_actuated(driven)
+    robot = robot if driven is None else robot.with_actuated(driven)
+    return replace(robot, drives=_drives(document.table("drives"), robot))
 
 
 def _loops(document: Table, robot: Robot):
@@ -80,6 +82,33 @@ def _loops(document: Table, robot: Robot):
             table.refuse("name", "a name that no other loop has")
         names.append(closure.name)
         yield closure
+
+
+def _drives(table: Table, robot: Robot) -> dict[str, Drive]:
+    """Drives by joint: what `[drives]` says of all, and `[drives.JOINT]` of one, which counts more; `robot.drives`
+    where both leave it open. Raises ModelError that names the key."""
+    own = {key: value for key, value in table.values.items() if isinstance(value, dict)}
+    common = _drive(Table({key: value for key, value in table.values.items() if key not in own}, table.where))
+    names = [robot.dof_names[dof] for dof in robot.driven_dofs]
+    for name in own:
+        if name not in names:
+            raise ModelError(
+                f"{table.name(name)}: robot '{robot.name}' has no joint '{name}' with a motor. Its joints: "
+                f"{choices(names)}."
+            )
+    told = {name: _drive(table.table(name)).over(common) for name in own}
+    if common != Drive():
+        told = dict.fromkeys(names, common) | told
+    return dict(robot.drives) | {name: drive.over(robot.drives.get(name)) for name, drive in told.items()}
+
+
+def _drive(table: Table) -> Drive:
+    table.refuse_unknown(KEYS)
+    numbers = {key: table.number(key) for key in NUMBERS}
+    try:
+        return Drive(table.text("kind"), **numbers)
+    except ModelError as error:
+        raise ModelError(f"{table.where}: {error}.") from error
 
 
 def read_known(path, robot: Robot) -> Known:
@@ -100,7 +129,7 @@ def read_known(path, robot: Robot) -> Known:
 
 def _document(path: Path) -> Table:
     document = Table(_parsed(path), str(path))
-    document.refuse_unknown(("version", "actuated", "rotor", "loop", "known"))
+    document.refuse_unknown(("version", "actuated", "rotor", "loop", "known", "drives"))
     version = document.values.get("version", VERSION)
     if version != VERSION or isinstance(version, bool):
         raise ModelError(f"{path}: version is {version!r}; this release reads side files of version {VERSION}.")

@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.diagnose import ACCEPTABLE, Diagnosis, Fault, diagnose
+from steelyard.drives import drives_of
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import (
@@ -49,7 +50,10 @@ def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
         robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
     side = side_of(job)
     robot = robot if side is None else read_side(side, robot)
-    return locked(robot, lock_words(job.lock, robot))
+    robot = locked(robot, lock_words(job.lock, robot))
+    if drives_of(robot, job.drive):
+        raise OptionError("--drive is understood, but this version identifies from torques alone. Leave it out.")
+    return robot
 
 
 def side_of(job: Job) -> Path | None:

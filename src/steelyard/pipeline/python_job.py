@@ -79,7 +79,12 @@ def _coupling(value) -> tuple[str, ...]:
     return tuple(text_of(group) for group in ((value,) if isinstance(value, str | Mapping) else value))
 
 
+def _drive(value) -> tuple[str, ...]:
+    return tuple(f"{joint}={kind}" for joint, kind in value.items()) if isinstance(value, Mapping) else _words(value)
+
+
 _READ = {
+    "drive": _drive,
     "coupling": _coupling,
     "masses": mass_words,
     "fixed": fixed_words,

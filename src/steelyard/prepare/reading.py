@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.job import NOTHING, Corrections
-from steelyard.log import Log
+from steelyard.log import DRIVE, Log
 from steelyard.model import Robot, locked, resting_position
 from steelyard.prepare.log_side import read_recorded, undone
 
@@ -158,7 +158,8 @@ def _with_held_base(robot: Robot, log: Log) -> Robot:
 
 def _without_base(held: Robot, log: Log) -> Log:
     """The columns of the joints alone."""
-    parts = {key: x[:, TWIST:] for key in ("v", "a", "tau") if (x := getattr(log, key)) is not None}
+    present = {key: x for key in ("v", "a", "tau", *DRIVE) if (x := getattr(log, key)) is not None}
+    parts = {key: x[:, TWIST:] if x.shape[1] == log.nv else x for key, x in present.items()}
     names = held.joint_names if len(held.joint_names) == held.nv else ()
     return log.replace(q=log.q[:, POSE:], **parts, joint_names=names)
 

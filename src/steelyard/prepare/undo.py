@@ -16,7 +16,9 @@ from steelyard.model import ENDLESS, Joint, Robot, load, screw
 
 ALL = "all"
 NEAR = 1e-6  # of a step: times closer than that are the same
-MOVED = {None: ("q", "v", "a", "tau"), "q": ("q", "v", "a"), "v": ("v",), "tau": ("tau",)}
+TOLD = ("command", "duty", "current")  # what drives say that has the sign of a joint
+MOVED = {None: ("q", "v", "a", "tau", *TOLD), "q": ("q", "v", "a"), "v": ("v",), "tau": ("tau",)}
+MOVED |= {key: (key,) for key in TOLD}
 
 
 def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:
@@ -100,7 +102,7 @@ def _ordered(log: Log, word: str) -> Log:
     joints = [name.strip() for name in names.split(",")]
     if sorted(joints) != sorted(log.labels):
         raise OptionError(f"order {word!r} must name each joint of the log once: {choices(log.labels)}.")
-    if channel not in ("tau", "v"):
+    if channel in (None, "q"):
         _require_positions(log, word)
     source = [joints.index(label) for label in log.labels]
     moved = {key: x[:, source] for key in MOVED[channel] if (x := getattr(log, key)) is not None}
@@ -113,7 +115,7 @@ def _scaled(log: Log, word: str) -> Log:
     factor = np.where(_columns(log, joint), number_of(text, word), 1.0)
     if not factor.all():
         raise OptionError(f"scale {word!r}: a factor is not zero.")
-    if channel not in ("tau", "v"):
+    if channel in (None, "q"):
         _require_positions(log, word)
     changed = {key: x * factor for key in MOVED[channel] if (x := getattr(log, key)) is not None}
     return log.replace(**changed).noted(f"{', '.join(changed)} of {joint} multiplied by {text}")

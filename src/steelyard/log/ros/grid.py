@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.channels import SI, factor, is_si
+from steelyard.log.channels import HELD, SI, factor, is_si
+from steelyard.log.hold import held
 from steelyard.log.raw_channels import Channel, Raw, Request
 from steelyard.log.ros.definitions import short
 from steelyard.log.ros.messages import Recording
@@ -83,23 +84,27 @@ class _Grid:
     keep: NDArray[np.bool_]
     clock: Mapping[int, NDArray[np.float64]]
 
-    def at(self, stream: Stream, values: NDArray) -> NDArray[np.float64]:
-        """(n, k) of a stream at the samples, between its own by straight lines."""
+    def at(self, stream: Stream, values: NDArray, *, holds: bool = False) -> NDArray[np.float64]:
+        """(n, k) of a stream at the samples, between its own by straight lines, or the last one that holds."""
         if stream is self.base:
             return np.asarray(values if self.keep.all() else values[self.keep], dtype=np.float64)
         own, first = np.unique(self.clock[id(stream)], return_index=True)
+        if holds:
+            return held(self.t, own, values[first])
         columns = np.asarray(values[first], dtype=np.float64).T
         return np.stack([np.interp(self.t, own, column) for column in columns], axis=1)
 
 
 def _channel(key: str, group: list[Part], grid: _Grid, request: Request, notes: list[str]) -> Channel:
-    values = [grid.at(part.stream, part.values) for part in group]
+    holds = key in HELD
+    values = [grid.at(part.stream, part.values, holds=holds) for part in group]
     whole = values[0] if len(values) == 1 else np.concatenate(values, axis=1)
     named = [part.names for part in group]
     names = tuple(name for each in named for name in each or ()) if all(named) else None
     topics = choices(dict.fromkeys(part.stream.topic for part in group))
     moved = [part.stream for part in group if part.stream is not grid.base]
-    how = f"{key}: read from {topics}" + (f", interpolated to the stamps of {grid.base.topic}" if moved else "")
+    taken = "its last value at" if holds else "interpolated to"
+    how = f"{key}: read from {topics}" + (f", {taken} the stamps of {grid.base.topic}" if moved else "")
     unit = request.units.get(key, SI[key])
     if not is_si(key, unit):
         whole, how = whole * factor(key, unit), f"{how}; converted from {unit} to {SI[key]}, as units= says"

@@ -68,11 +68,15 @@ def parts_of(found: list[Stream], request: Request, recording: Recording) -> dic
     left = [key for key in SI if key != "t" and key not in request.channels]
     beside = {part.stream.topic for part in result.get("q", ())}  # where q was asked for, the rest is looked for
     states = [s for s in found if short(s.kind) == JOINT_STATE and (not beside or s.topic in beside)]
+    orders = [stream for stream in states if _commands(stream)]
+    states = [stream for stream in states if not _commands(stream)] or states
     states = _chosen(states, request) if left else []
     if states:
         inferred = {key: [_part(s, path) for s in states if path in s.numbers] for key, path in _FIELDS.items()}
     else:
         inferred = _by_words(found) if "q" in left else {}
+    if orders and states and orders[0] not in states:
+        inferred["command"] = [_part(s, _FIELDS["q"]) for s in orders if _FIELDS["q"] in s.numbers]
     result |= {key: inferred[key] for key in left if inferred.get(key)}
     if "q" not in result:
         listed = choices(f"{topic.name} ({topic.kind})" for topic in recording.topics.values()) or "nothing"
@@ -106,6 +110,12 @@ def _explicit(key: str, joint: str | None, item: str, found: list[Stream], recor
     fields = [f"{stream.topic}.{path}" for stream in found for path in stream.numbers]
     known = choices(fields) or choices(f"{topic.name} ({topic.kind})" for topic in recording.topics.values())
     raise LogError(f"channels= wants {item!r} for {key}, which the file does not have; it has {known}")
+
+
+def _commands(stream: Stream) -> bool:
+    """Whether joint states are what joints are told, by a topic such as `/joint_commands`."""
+    words = set(stream.topic.rsplit("/", 1)[-1].lower().split("_"))
+    return bool(words & set(WORDS["command"]))
 
 
 def _chosen(states: list[Stream], request: Request) -> list[Stream]:

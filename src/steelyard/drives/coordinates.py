@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.drives.parameters import Drives
+from steelyard.drives.arrays import DriveArrays
 from steelyard.dynamics import regressor
 from steelyard.inertia import from_com_inertia, to_com_inertia
 from steelyard.model import Robot
@@ -46,7 +46,7 @@ class Unknowns:
     bodies: (k, nb, 4) what each of their coordinates adds to the logarithm of mass and to the centre of mass, m.
     """
 
-    drives: Drives
+    drives: DriveArrays
     free: tuple[str, ...]
     bodies: np.ndarray
 
@@ -67,7 +67,7 @@ class Unknowns:
             [*(np.full(self.joints, KINDS[name].spread) for name in self.free), np.ones(len(self.bodies))]
         )
 
-    def at(self, x) -> Drives:
+    def at(self, x) -> DriveArrays:
         """The drives of coordinates x."""
         n, values = self.joints, {}
         for i, name in enumerate(self.free):
@@ -102,7 +102,7 @@ def _changed(theta, change) -> np.ndarray:
     return from_com_inertia(mass * more, center + change[1:], inertia * more)
 
 
-def unknowns(robot: Robot, drives: Drives, free, q, *, bodies: bool = True) -> Unknowns:
+def unknowns(robot: Robot, drives: DriveArrays, free, q, *, bodies: bool = True) -> Unknowns:
     """What a log shows of the numbers of drives and of the bodies.
 
     Directions of the bodies are those that joints at rest feel most, as far as the prior lets them go.

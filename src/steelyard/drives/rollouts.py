@@ -1,5 +1,6 @@
 """How a model moves when it is told what the robot was told, beside how the robot moved."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -7,7 +8,8 @@ import numpy as np
 
 from steelyard.arguments import require_type
 from steelyard.cards import Card
-from steelyard.drives.parameters import Drives
+from steelyard.drives.arrays import arrays_of, told
+from steelyard.drives.drive import Drive
 from steelyard.drives.simulation import Simulation, step_for
 from steelyard.drives.windows import Recorded, windows_of
 from steelyard.errors import OptionError
@@ -57,42 +59,44 @@ def rms(error) -> np.ndarray:
     return np.sqrt(np.mean(np.square(error), axis=0))
 
 
-def rollout(robot: Robot, log: Log, drives: Drives, *, window: float | None = None) -> Rollout:
+def rollout(
+    robot: Robot, log: Log, *, drives: Mapping[str, Drive] | None = None, window: float | None = None
+) -> Rollout:
     """Simulate a robot in MuJoCo with the commands of a log.
 
     Args:
-        robot: the model.
-        log: with q and command, one column a joint.
-        drives: of the robot's joints.
+        robot: the model, with friction and armature.
+        log: with q and what the drives take, one column a joint.
+        drives: by joint; None takes those of the model's actuators and side file.
         window: s after which the simulation starts anew from the measured state; None: never.
 
     Returns:
         The Rollout.
 
     Raises:
-        LogError: the log has no commands.
+        LogError: the log lacks what a drive takes.
         ModelError: a robot whose joints cannot have one motor each.
-        OptionError: a window that is not positive or is longer than the log.
+        OptionError: joints whose drive is not known; a window that is not positive, or longer than the log.
     """
     require_type(Robot, robot=robot)
     require_type(Log, log=log)
-    q, command = log.require("q", "command")
     if window is not None and not 0 < window <= log.duration:
         raise OptionError(
             f"window={window}: a length in s, positive and no longer than the log ({log.duration:.3g} s)."
         )
-    own = Recorded(np.asarray(log.t), np.asarray(q), np.asarray(command))
-    step = step_for(log.rate)
-    windows, simulation = windows_of([own], step, window), Simulation(robot, step)
-    driven = [simulation.driven(drives)] * len(windows)
-    error = windows.errors(simulation.run(driven, windows.q, windows.v, windows.controls(drives)))
+    drives = robot.drives if drives is None else drives
+    simulation, arrays = Simulation(robot, step_for(log.rate)), arrays_of(robot, drives)
+    own = Recorded(np.asarray(log.t), np.asarray(log.q), told(robot, log, drives))
+    windows = windows_of([own], simulation.step, window)
+    driven = [simulation.driven(arrays)] * len(windows)
+    error = windows.errors(simulation.run(driven, windows.q, windows.v, windows.controls(arrays)))
     samples = slice(windows.first[0], windows.first[-1] + windows.counts[-1])
     begun = np.repeat(windows.q, windows.counts, axis=0)
     return Rollout(
         t=own.t[samples],
         q=own.q[samples] + error,
         error=error,
-        commanded=own.command[samples] - own.q[samples] if drives.follows_q.all() else None,
+        commanded=own.command[samples] - own.q[samples] if arrays.follows_q.all() else None,
         stays=begun - own.q[samples],
         joint_names=robot.dof_names,
         window=window,

@@ -1,0 +1,158 @@
+"""What decides how a robot with drives moves: numbers a joint, and its bodies."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.drives.drive import Drive
+from steelyard.errors import OptionError, choices
+from steelyard.log import Log
+from steelyard.model import Robot
+
+LEAD = 0.2  # s before a window in which a command with a limited slope catches up
+FAR = 100.0  # s
+
+
+@dataclass(frozen=True, eq=False)
+class DriveArrays:
+    """Drives of all joints and what they move, as the simulation takes them; arrays (nv,).
+
+    The torque of a joint is `clip(gain (command - follows_q q) - kd v + offset, +-limit)`, for a position servo with
+    follows_q = 1, for a velocity servo with gain = kd, for voltage, current and torque with kd = 0; against it stand
+    damping and friction of the joint. kd and damping share their column: only their sum shows.
+
+    gain: torque per unit of the command. kd: N m s/rad. limit: N m, inf where unknown. offset: N m. delay: s, by which
+    commands come late. slope_limit: of the command, its unit per s, inf where unknown. damping, frictionloss, armature:
+    of the joints, N m s/rad, N m, kg m^2. inertias: (nb, 10) of the bodies.
+    """
+
+    follows_q: np.ndarray
+    gain: np.ndarray
+    kd: np.ndarray
+    limit: np.ndarray
+    offset: np.ndarray
+    delay: np.ndarray
+    slope_limit: np.ndarray
+    damping: np.ndarray
+    frictionloss: np.ndarray
+    armature: np.ndarray
+    inertias: np.ndarray
+
+    def changed(self, **values) -> "DriveArrays":
+        return replace(self, **values)
+
+    @property
+    def told_by(self) -> bytes:
+        """Equal for drives that follow the same of the same commands."""
+        return self.delay.tobytes() + self.slope_limit.tobytes()
+
+
+def commanded(drives: DriveArrays, recordings, source, starts, step: float, steps: int) -> np.ndarray:
+    """What drives follow in several windows, (k, steps, nv): the commands that have arrived, their slope limited.
+
+    Each is the mean over a step, so that a delay may be any share of one.
+    recordings: with t (n,) and command (n, nv), which holds until the next one. source, starts: (k,) the recording of
+    each window, and its first sample.
+    """
+    lead = int(np.ceil(LEAD / step)) if np.isfinite(drives.slope_limit).any() else 0
+    edges = step * np.arange(-lead, steps + 1)
+    found = np.empty((len(source), len(edges) - 1, len(drives.delay)))
+    sums = [_integral(own.t, own.command) for own in recordings]
+    for k, (number, first) in enumerate(zip(source, starts, strict=True)):
+        (t, integral), begin = sums[number], recordings[number].t[first]
+        for j, delay in enumerate(drives.delay):
+            found[k, :, j] = np.diff(np.interp(begin + edges - delay, t, integral[:, j])) / step
+    if lead:
+        most, now = drives.slope_limit * step, found[:, 0]
+        for place in range(1, found.shape[1]):
+            now = now + np.clip(found[:, place] - now, -most, most)
+            found[:, place] = now
+    return found[:, lead:]
+
+
+def _integral(t, command) -> tuple[np.ndarray, np.ndarray]:
+    """Times (n + 2,), from long before the first command to long after the last, and the integral (n + 2, nv)."""
+    times = np.concatenate([[t[0] - FAR], t, [t[-1] + FAR]])
+    held = np.concatenate([command[:1], command])
+    return times, np.concatenate([np.zeros((1, command.shape[1])), np.cumsum(held * np.diff(times)[:, None], axis=0)])
+
+
+GAINS = {"position": "kp", "velocity": "kd", "voltage": "gain", "current": "gain", "torque": "gain"}
+
+
+def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
+    """The drives of all joints, with friction, armature and inertias of the model.
+
+    Args:
+        robot: the model.
+        drives: by joint, with a kind each; a torque per unit of command is needed, other numbers that are None are zero
+            or without limit.
+
+    Returns:
+        The arrays.
+
+    Raises:
+        OptionError: joints without a drive, or without its gain.
+    """
+    absent = [name for name in robot.dof_names if name not in drives]
+    if absent:
+        raise OptionError(
+            f"Nothing says what drives {choices(absent)}. Say it in [drives] of the side file, or use a model with "
+            "actuators."
+        )
+    own = [drives[name] for name in robot.dof_names]
+    kinds = [str(drive.kind) for drive in own]
+    gains = [1.0 if drive.kind == "torque" and drive.gain is None else getattr(drive, GAINS[kind])
+             for drive, kind in zip(own, kinds, strict=True)]  # fmt: skip
+    unknown = [name for name, gain in zip(robot.dof_names, gains, strict=True) if gain is None]
+    if unknown:
+        raise OptionError(
+            f"The gain of the drives of {choices(unknown)} is not known: they cannot be simulated. State kp (or kd, or "
+            "gain) in [drives] of the side file."
+        )
+
+    def values(name: str, otherwise: float) -> np.ndarray:
+        held = [getattr(drive, name) for drive in own]
+        return np.array([otherwise if value is None else value for value in held], dtype=float)
+
+    return DriveArrays(
+        follows_q=np.array([kind == "position" for kind in kinds], dtype=float),
+        gain=np.array(gains, dtype=float),
+        kd=values("kd", 0.0),
+        limit=values("limit", np.inf),
+        offset=np.zeros(robot.nv),
+        delay=values("delay", 0.0),
+        slope_limit=values("slope_limit", np.inf),
+        damping=robot.damping,
+        frictionloss=robot.frictionloss,
+        armature=robot.armature,
+        inertias=robot.inertias,
+    )
+
+
+def told(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
+    """What the drives of a log were told, or took, in the units of their gains.
+
+    Args:
+        robot: the model.
+        log: with command; duty, and voltage where a drive states no volts, for voltages; current for currents.
+        drives: by joint, all of them.
+
+    Returns:
+        (n, nv).
+
+    Raises:
+        LogError: a channel is missing.
+    """
+    columns = []
+    for dof, name in enumerate(robot.dof_names):
+        drive = drives[name]
+        if drive.kind == "current":
+            columns.append(log.require("current")[0][:, dof])
+        elif drive.kind == "voltage":
+            volts = drive.volts if log.voltage is None else log.voltage[:, min(dof, log.voltage.shape[1] - 1)]
+            columns.append(log.require("duty")[0][:, dof] * (log.require("voltage")[0] if volts is None else volts))
+        else:
+            columns.append(log.require("command")[0][:, dof])
+    return np.stack(columns, axis=1)

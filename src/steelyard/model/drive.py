@@ -1,0 +1,117 @@
+"""What moves a joint: a `Drive`, as far as it is known, and the drives that actuators of MJCF files are."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from steelyard.errors import ModelError, choices
+from steelyard.job import DRIVE_KINDS
+
+POSITIVE = ("limit", "slope_limit", "volts")
+NOT_NEGATIVE = ("kp", "kd", "delay")
+
+
+@dataclass(frozen=True)
+class Drive:
+    """The drive of a joint; None is unknown. Units are those of a revolute joint (prismatic: m and N for rad and N m).
+
+    Its torque is clipped to the limit:
+
+        position   kp (command - q) - kd v
+        velocity   kd (command - v)
+        voltage    gain duty V - kd v
+        current    gain current
+        torque     gain command
+    """
+
+    kind: str | None = None
+    """"position", "velocity", "voltage", "current" or "torque"."""
+    kp: float | None = None
+    """Torque per error of position, N m/rad."""
+    kd: float | None = None
+    """Torque per (error of) speed, N m s/rad."""
+    limit: float | None = None
+    """Largest torque in either direction, N m."""
+    delay: float | None = None
+    """Time by which commands come late, s."""
+    slope_limit: float | None = None
+    """Largest rate at which a servo follows its command, rad/s of positions, rad/s^2 of speeds."""
+    gain: float | None = None
+    """Torque per unit of what the drive takes: N m/V, N m/A, or N m per unit of the command."""
+    volts: float | None = None
+    """Bus voltage of a log that has none, V."""
+
+    def __post_init__(self):
+        if self.kind is not None and self.kind not in DRIVE_KINDS:
+            raise ModelError(f"kind is {self.kind!r}; expected one of {choices(DRIVE_KINDS)}")
+        for key in NUMBERS:
+            value = getattr(self, key)
+            if value is None:
+                continue
+            least = "not zero" if key == "gain" else "positive" if key in POSITIVE else "zero or positive"
+            fits = isinstance(value, int | float) and np.isfinite(value)
+            if not fits or (value == 0 if key == "gain" else value < 0 or (value == 0 and key in POSITIVE)):
+                raise ModelError(f"{key} is {value!r}; expected a number that is {least}")
+
+    def over(self, other: "Drive | None") -> "Drive":
+        """This drive, with what it leaves open as another description of it says.
+
+        Args:
+            other: of the same joint; None, or one of another kind, adds nothing.
+
+        Returns:
+            The Drive.
+        """
+        if other is None or (None not in (self.kind, other.kind) and self.kind != other.kind):
+            return self
+        return replace(other, **{key: value for key in KEYS if (value := getattr(self, key)) is not None})
+
+
+KEYS = tuple(each.name for each in fields(Drive))
+NUMBERS = KEYS[1:]
+
+
+def actuator_drive(m, actuator: int) -> Drive | None:
+    """The drive that an actuator on a joint is; None for one that is none of those known.
+
+    Args:
+        m: the MjModel.
+        actuator: its number; its transmission is a joint of one degree of freedom.
+
+    Returns:
+        The Drive, in units of the joint: gear ratios are in its numbers, and a command divided by the gear is one of
+        the joint's position or speed.
+    """
+    import mujoco
+
+    direct = m.actuator_dyntype[actuator] == mujoco.mjtDyn.mjDYN_NONE
+    if (
+        not direct
+        or m.actuator_gaintype[actuator] != mujoco.mjtGain.mjGAIN_FIXED
+        or m.actuator_gear[actuator, 1:].any()
+    ):
+        return None
+    gear, gain = float(m.actuator_gear[actuator, 0]), float(m.actuator_gainprm[actuator, 0])
+    affine = m.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_AFFINE
+    offset, stiffness, damping = m.actuator_biasprm[actuator, :3] if affine else (0.0, 0.0, 0.0)
+    if offset or gear == 0 or not gain or not (affine or m.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_NONE):
+        return None
+    about = {"limit": _limit(m, actuator, gear), "delay": _delay(m, actuator)}
+    if stiffness == -gain < 0 and damping <= 0:
+        return Drive("position", kp=gear**2 * gain, kd=gear**2 * float(-damping), **about)
+    if stiffness == 0 and damping == -gain < 0:
+        return Drive("velocity", kd=gear**2 * gain, **about)
+    return Drive("torque", gain=gear * gain, **about) if stiffness == 0 == damping else None
+
+
+def _limit(m, actuator: int, gear: float) -> float | None:
+    """N m; None where there is none, or another in each direction."""
+    low, high = m.actuator_forcerange[actuator]
+    same = m.actuator_forcelimited[actuator] and high > 0 and np.isclose(-low, high)
+    return float(abs(gear) * high) if same else None
+
+
+def _delay(m, actuator: int) -> float | None:
+    """s, where this MuJoCo knows delays."""
+    late = float(m.actuator_delay[actuator]) if hasattr(m, "actuator_delay") else 0.0
+    return late or None
