@@ -408,7 +408,7 @@ class Job:
     @property
     def preparation(self) -> dict:
         """The options of `prepare`."""
-        names = ("corrections", "cutoff", "torque_cutoff", "smoother", "coupling", "accept")
+        names = ("corrections", "cutoff", "torque_cutoff", "smoother", "coupling", "accept", "drive")
         return {name: getattr(self, name) for name in names}
 
     def as_json(self) -> dict:

@@ -6,29 +6,32 @@ from steelyard.drives.drive import Drive, drives_of
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
-    from steelyard.drives.arrays import DriveArrays, arrays_of, told
+    from steelyard.drives.arrays import GAINS, DriveArrays, arrays_of, effort, gain_of, told
     from steelyard.drives.coordinates import Unknowns, unknowns
-    from steelyard.drives.refinement import Refined, covariance, refine
-    from steelyard.drives.rollouts import Rollout, rollout
+    from steelyard.drives.motion_fit import WINDOW, MotionFit, fit_motion
+    from steelyard.drives.refinement import Refined, covariance, errors_of, refine
+    from steelyard.drives.rollouts import Rollout, rms, rollout
     from steelyard.drives.simulation import Simulation, step_for
-    from steelyard.drives.windows import Recorded, Windows, windows_of
+    from steelyard.drives.windows import Recorded, Windows, stretches, windows_of
 
+_HOMES = {
+    "arrays": ("GAINS", "DriveArrays", "arrays_of", "effort", "gain_of", "told"),
+    "coordinates": ("Unknowns", "unknowns"),
+    "motion_fit": ("WINDOW", "MotionFit", "fit_motion"),
+    "refinement": ("Refined", "covariance", "errors_of", "refine"),
+    "rollouts": ("Rollout", "rms", "rollout"),
+    "simulation": ("Simulation", "step_for"),
+    "windows": ("Recorded", "Windows", "stretches", "windows_of"),
+}
 # Loaded on first use: what simulates.
-__getattr__ = lazy(
-    __name__,
-    {
-        **dict.fromkeys(("DriveArrays", "arrays_of", "told"), "arrays"),
-        **dict.fromkeys(("Refined", "covariance", "refine"), "refinement"),
-        **dict.fromkeys(("Rollout", "rollout"), "rollouts"),
-        **dict.fromkeys(("Simulation", "step_for"), "simulation"),
-        **dict.fromkeys(("Unknowns", "unknowns"), "coordinates"),
-        **dict.fromkeys(("Recorded", "Windows", "windows_of"), "windows"),
-    },
-)
+__getattr__ = lazy(__name__, {name: home for home, names in _HOMES.items() for name in names})
 
 __all__ = [
+    "GAINS",
+    "WINDOW",
     "Drive",
     "DriveArrays",
+    "MotionFit",
     "Recorded",
     "Refined",
     "Rollout",
@@ -38,9 +41,15 @@ __all__ = [
     "arrays_of",
     "covariance",
     "drives_of",
+    "effort",
+    "errors_of",
+    "fit_motion",
+    "gain_of",
     "refine",
+    "rms",
     "rollout",
     "step_for",
+    "stretches",
     "told",
     "unknowns",
     "windows_of",

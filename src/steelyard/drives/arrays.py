@@ -7,7 +7,7 @@ import numpy as np
 
 from steelyard.drives.drive import Drive
 from steelyard.errors import OptionError, choices
-from steelyard.log import Log
+from steelyard.log import Log, held
 from steelyard.model import Robot
 
 LEAD = 0.2  # s before a window in which a command with a limited slope catches up
@@ -103,8 +103,7 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
         )
     own = [drives[name] for name in robot.dof_names]
     kinds = [str(drive.kind) for drive in own]
-    gains = [1.0 if drive.kind == "torque" and drive.gain is None else getattr(drive, GAINS[kind])
-             for drive, kind in zip(own, kinds, strict=True)]  # fmt: skip
+    gains = [gain_of(drive) for drive in own]
     unknown = [name for name, gain in zip(robot.dof_names, gains, strict=True) if gain is None]
     if unknown:
         raise OptionError(
@@ -145,14 +144,49 @@ def told(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
     Raises:
         LogError: a channel is missing.
     """
+    return np.stack([taken(log, drives[name], dof) for dof, name in enumerate(robot.dof_names)], axis=1)
+
+
+def taken(log: Log, drive: Drive, dof: int) -> np.ndarray:
+    """(n,) of one joint, as `told`."""
+    if drive.kind == "current":
+        return log.require("current")[0][:, dof]
+    if drive.kind != "voltage":
+        return log.require("command")[0][:, dof]
+    volts = drive.volts if log.voltage is None else log.voltage[:, min(dof, log.voltage.shape[1] - 1)]
+    return log.require("duty")[0][:, dof] * (log.require("voltage")[0][:, 0] if volts is None else volts)
+
+
+def effort(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
+    """What torques of drives are proportional to, but for their damping, which acts as that of the joint does.
+
+    Args:
+        robot: the model.
+        log: with q and what the drives take; with tau where a joint has no drive.
+        drives: by joint.
+
+    Returns:
+        (n, nv) at the samples of the log: torques, clipped to known limits, where a gain is known or a joint has no
+        drive; else in units of what the drive takes. Commands come as late as the drive says.
+
+    Raises:
+        LogError: a channel is missing.
+    """
     columns = []
     for dof, name in enumerate(robot.dof_names):
-        drive = drives[name]
-        if drive.kind == "current":
-            columns.append(log.require("current")[0][:, dof])
-        elif drive.kind == "voltage":
-            volts = drive.volts if log.voltage is None else log.voltage[:, min(dof, log.voltage.shape[1] - 1)]
-            columns.append(log.require("duty")[0][:, dof] * (log.require("voltage")[0] if volts is None else volts))
-        else:
-            columns.append(log.require("command")[0][:, dof])
+        if name not in drives:
+            columns.append(log.require("tau")[0][:, dof])
+            continue
+        drive, sent = drives[name], taken(log, drives[name], dof)
+        if drive.delay and drive.kind != "current":
+            sent = held(log.t - drive.delay, log.t, sent[:, None])[:, 0]
+        if drive.kind == "position":
+            sent = sent - log.q[:, dof]
+        gain, most = gain_of(drive), np.inf if drive.limit is None else drive.limit
+        columns.append(sent if gain is None else np.clip(gain * sent, -most, most))
     return np.stack(columns, axis=1)
+
+
+def gain_of(drive: Drive) -> float | None:
+    """Torque per unit of what a drive takes; None where it is not known."""
+    return 1.0 if drive.kind == "torque" and drive.gain is None else getattr(drive, GAINS[str(drive.kind)])

@@ -3,7 +3,8 @@
 As coordinates: logarithms of what is positive, all with a weak prior about where they begin.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +37,8 @@ KINDS = {
 }
 MASS_SPREAD, CENTER_SPREAD = 0.5, 0.03  # of the prior of bodies: logarithm of mass, m
 BODY_CHANGE = 0.05  # of these, that derivatives are taken over
+LEAST, FAR = 1e-6, 1e6  # of what has a logarithm
+KNOWN = 1e-6  # times the spread, of what is known
 FELT, MOST_DIRECTIONS = 1e-3, 10  # rad or m by which a joint at rest must feel a direction, and how many are free
 
 
@@ -44,11 +47,13 @@ class Unknowns:
     """Coordinates x: those of every joint for each name in `free`, one after the other, then of the bodies.
 
     bodies: (k, nb, 4) what each of their coordinates adds to the logarithm of mass and to the centre of mass, m.
+    known: names and (nv,) of the joints whose value stays as it is.
     """
 
     drives: DriveArrays
     free: tuple[str, ...]
     bodies: np.ndarray
+    known: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def joints(self) -> int:
@@ -62,10 +67,17 @@ class Unknowns:
 
     @cached_property
     def spread(self) -> np.ndarray:
-        """Standard deviations of the prior."""
-        return np.concatenate(
-            [*(np.full(self.joints, KINDS[name].spread) for name in self.free), np.ones(len(self.bodies))]
-        )
+        """Standard deviations of the prior, next to nothing for what is known."""
+        stays = [np.broadcast_to(self.known.get(name, False), self.joints) for name in self.free]
+        own = [KINDS[name].spread * np.where(at, KNOWN, 1.0) for name, at in zip(self.free, stays, strict=True)]
+        return np.concatenate([*own, np.ones(len(self.bodies))])
+
+    @property
+    def total_mass(self) -> np.ndarray:
+        """(p,) derivative of the logarithm of the robot's mass."""
+        masses = self.drives.inertias[:, 0]
+        own = self.bodies[:, :, 0] @ masses / masses.sum() if len(self.bodies) else np.zeros(0)
+        return np.concatenate([np.zeros(len(self.free) * self.joints), own])
 
     def at(self, x) -> DriveArrays:
         """The drives of coordinates x."""
@@ -102,7 +114,15 @@ def _changed(theta, change) -> np.ndarray:
     return from_com_inertia(mass * more, center + change[1:], inertia * more)
 
 
-def unknowns(robot: Robot, drives: DriveArrays, free, q, *, bodies: bool = True) -> Unknowns:
+def unknowns(
+    robot: Robot,
+    drives: DriveArrays,
+    free,
+    q,
+    *,
+    bodies: bool = True,
+    known: Mapping[str, np.ndarray] | None = None,
+) -> Unknowns:
     """What a log shows of the numbers of drives and of the bodies.
 
     Directions of the bodies are those that joints at rest feel most, as far as the prior lets them go.
@@ -110,16 +130,18 @@ def unknowns(robot: Robot, drives: DriveArrays, free, q, *, bodies: bool = True)
     Args:
         robot: the model.
         drives: where they begin.
-        free: names of `KINDS`; those that are not finite stay as they are.
+        free: names of `KINDS`; those of which no joint has one that is finite stay as they are.
         q: (n, nq) positions where the robot was.
         bodies: whether masses and centres of mass may change.
+        known: by name, (nv,) the joints whose value stays.
 
     Returns:
         The Unknowns.
     """
-    known = tuple(name for name in free if np.isfinite(getattr(drives, name)).all())
+    free = tuple(name for name in free if np.isfinite(getattr(drives, name)).any())
+    drives, known = _finite(drives, free, dict(known or {}))
     if not bodies:
-        return Unknowns(drives, known, np.zeros((0, robot.nb, 4)))
+        return Unknowns(drives, free, np.zeros((0, robot.nb, 4)), known)
     rows = regressor(robot, q, np.zeros((len(q), robot.nv)), np.zeros((len(q), robot.nv)))
     columns = np.zeros((10 * robot.nb, 4 * robot.nb))
     for b, (mass, *moment) in enumerate(drives.inertias[:, :4]):
@@ -128,4 +150,16 @@ def unknowns(robot: Robot, drives: DriveArrays, free, q, *, bodies: bool = True)
     felt = (rows @ columns / drives.gain[:, None]).reshape(-1, 4 * robot.nb) / np.sqrt(len(q))
     _, size, axes = np.linalg.svd(felt, full_matrices=False)
     kept = axes[size > FELT][:MOST_DIRECTIONS].reshape(-1, robot.nb, 4)
-    return Unknowns(drives, known, kept * [MASS_SPREAD, *[CENTER_SPREAD] * 3])
+    return Unknowns(drives, free, kept * [MASS_SPREAD, *[CENTER_SPREAD] * 3], known)
+
+
+def _finite(drives: DriveArrays, free, known: dict) -> tuple[DriveArrays, dict]:
+    """Drives whose endless limits are far instead, and stay there; logarithms need numbers above zero."""
+    values = {}
+    for name in free:
+        own = np.asarray(getattr(drives, name), dtype=float)
+        if KINDS[name].logarithm:
+            values[name] = np.clip(own, LEAST, FAR)
+            if (endless := ~np.isfinite(own)).any():
+                known[name] = endless | known.get(name, False)
+    return drives.changed(**values), known

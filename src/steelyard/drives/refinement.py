@@ -6,7 +6,7 @@ stays exact, and a step is taken only where it lowers the cost. Covariances come
 windows are: errors within one are no independent samples.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -55,7 +55,7 @@ def refine(
         The Refined.
     """
     x, damping, rms = unknowns.start, FIRST, []
-    (error,) = _errors(simulation, windows, [unknowns.at(x)])
+    (error,) = errors_of(simulation, windows, [unknowns.at(x)])
     for step in range(STEPS):
         if progress:
             progress(step / STEPS)
@@ -63,7 +63,7 @@ def refine(
         cost = _Cost(unknowns, error)
         gram, pull = cost.quadratic(x, _slopes(simulation, windows, unknowns, x, error, together=True))
         tried = [x + cost.step(gram, pull, factor * damping) for factor in DAMPINGS]
-        errors = _errors(simulation, windows, [unknowns.at(each) for each in tried])
+        errors = errors_of(simulation, windows, [unknowns.at(each) for each in tried])
         costs = [cost.value(*each) for each in zip(tried, errors, strict=True)]
         best, before = int(np.argmin(costs)), cost.value(x, error)
         if costs[best] < before:
@@ -90,7 +90,7 @@ def covariance(simulation: Simulation, refined: Refined, windows: Windows) -> np
         (p, p).
     """
     unknowns, x = refined.unknowns, refined.x
-    (error,) = _errors(simulation, windows, [unknowns.at(x)])
+    (error,) = errors_of(simulation, windows, [unknowns.at(x)])
     slopes = _slopes(simulation, windows, unknowns, x, error, together=False)
     cost = _Cost(unknowns, error)
     gram, _ = cost.quadratic(x, slopes)
@@ -136,12 +136,21 @@ def _slopes(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Derivatives (m, nv) of the errors, and the coordinates of each joint (nv,) that they are taken with."""
     changes = unknowns.changes(together=together)
-    moved = _errors(simulation, windows, [unknowns.at(x + change) for change, _ in changes])
+    moved = errors_of(simulation, windows, [unknowns.at(x + change) for change, _ in changes])
     return [((new - error) / change.max(), at) for new, (change, at) in zip(moved, changes, strict=True)]
 
 
-def _errors(simulation: Simulation, windows: Windows, drives: list[DriveArrays]) -> list[np.ndarray]:
-    """(m, nv) of each set of drives; as many simulated at once as memory has room for."""
+def errors_of(simulation: Simulation, windows: Windows, drives: Sequence[DriveArrays]) -> list[np.ndarray]:
+    """Errors of several sets of drives, as many simulated at once as memory has room for.
+
+    Args:
+        simulation: of the robot.
+        windows: of the logs.
+        drives: any number.
+
+    Returns:
+        (m, nv) simulated minus measured positions of each.
+    """
     together, found = simulation.together(windows), []
     for first in range(0, len(drives), together):
         part = drives[first : first + together]

@@ -8,10 +8,10 @@ import numpy as np
 
 from steelyard.arguments import require_type
 from steelyard.cards import Card
-from steelyard.drives.arrays import arrays_of, told
+from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import Drive
 from steelyard.drives.simulation import Simulation, step_for
-from steelyard.drives.windows import Recorded, windows_of
+from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import OptionError
 from steelyard.log import Log
 from steelyard.model import Robot
@@ -22,13 +22,13 @@ class Rollout(Card):
     """Motion of a model that was given the commands of a log.
 
     Attributes:
-        t: (n,) times, s; those of the log but for a rest that is shorter than a window.
+        t: (n,) times, s; those of the log but for rests that are shorter than a window.
         q: (n, nv) simulated positions, rad or m.
         error: (n, nv) simulated minus measured positions.
         commanded: (n, nv) error of a robot that is where it is told to be, None where commands are no positions.
         stays: (n, nv) error of a robot that stays where each window begins.
         joint_names: (nv,).
-        window: s after which the simulation began anew, None: once.
+        window: s after which the simulation began anew; None: at gaps alone.
     """
 
     t: np.ndarray
@@ -68,7 +68,7 @@ def rollout(
         robot: the model, with friction and armature.
         log: with q and what the drives take, one column a joint.
         drives: by joint; None takes those of the model's actuators and side file.
-        window: s after which the simulation starts anew from the measured state; None: never.
+        window: s after which the simulation starts anew from the measured state, as it does after gaps; None: never.
 
     Returns:
         The Rollout.
@@ -86,18 +86,16 @@ def rollout(
         )
     drives = robot.drives if drives is None else drives
     simulation, arrays = Simulation(robot, step_for(log.rate)), arrays_of(robot, drives)
-    own = Recorded(np.asarray(log.t), np.asarray(log.q), told(robot, log, drives))
-    windows = windows_of([own], simulation.step, window)
+    windows = windows_of(stretches(robot, [log], drives), simulation.step, window)
     driven = [simulation.driven(arrays)] * len(windows)
     error = windows.errors(simulation.run(driven, windows.q, windows.v, windows.controls(arrays)))
-    samples = slice(windows.first[0], windows.first[-1] + windows.counts[-1])
-    begun = np.repeat(windows.q, windows.counts, axis=0)
+    measured = windows.measured
     return Rollout(
-        t=own.t[samples],
-        q=own.q[samples] + error,
+        t=windows.times,
+        q=measured + error,
         error=error,
-        commanded=own.command[samples] - own.q[samples] if arrays.follows_q.all() else None,
-        stays=begun - own.q[samples],
+        commanded=windows.commanded - measured if arrays.follows_q.all() else None,
+        stays=np.repeat(windows.q, windows.counts, axis=0) - measured,
         joint_names=robot.dof_names,
         window=window,
     )

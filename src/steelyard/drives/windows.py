@@ -1,11 +1,14 @@
 """Pieces of logs that a simulation starts anew: short ones, in which small errors have no time to grow."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.drives.arrays import DriveArrays, commanded
+from steelyard.drives.arrays import DriveArrays, commanded, told
+from steelyard.drives.drive import Drive
+from steelyard.log import Log, segments
+from steelyard.model import Robot
 
 SHIFT = 0.2  # of its length, by which a window may begin sooner or later
 SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of positions makes no speed
@@ -21,6 +24,30 @@ class Recorded:
 
     def __len__(self) -> int:
         return len(self.t)
+
+    def __getitem__(self, part: slice) -> "Recorded":
+        return Recorded(self.t[part], self.q[part], self.command[part])
+
+
+def stretches(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) -> list[Recorded]:
+    """What logs recorded of motion and commands, each stretch without gaps on its own.
+
+    Args:
+        robot: the model.
+        logs: with q and what the drives take, one column a joint.
+        drives: by joint, all of them.
+
+    Returns:
+        The stretches, in order; those too short to start from are left out.
+
+    Raises:
+        LogError: a log lacks what a drive takes.
+    """
+    found = []
+    for log in logs:
+        own = Recorded(np.asarray(log.t), np.asarray(log.q), told(robot, log, drives))
+        found += [own[part] for part in segments(own.t)]
+    return [each for each in found if len(each) > SMOOTHED]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +74,32 @@ class Windows:
         """Some of the windows: indices or a mask (k,)."""
         names = ("source", "first", "counts", "q", "v")
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+
+    @property
+    def measured(self) -> np.ndarray:
+        """(m, nv) positions at the samples of all windows."""
+        return self._rows("q")
+
+    @property
+    def commanded(self) -> np.ndarray:
+        """(m, nv) commands at the samples of all windows."""
+        return self._rows("command")
+
+    @property
+    def speeds(self) -> np.ndarray:
+        """(m, nv) smoothed speeds at the samples of all windows."""
+        speed = [smoothed(each)[1] for each in self.recordings]
+        spans = zip(self.source, self.first, self.counts, strict=True)
+        return np.concatenate([speed[s][i : i + n] for s, i, n in spans])
+
+    @property
+    def times(self) -> np.ndarray:
+        """(m,) of the samples of all windows, s."""
+        return self._rows("t")
+
+    def _rows(self, name: str) -> np.ndarray:
+        spans = zip(self.source, self.first, self.counts, strict=True)
+        return np.concatenate([getattr(self.recordings[s], name)[i : i + n] for s, i, n in spans])
 
     def controls(self, drives: DriveArrays) -> np.ndarray:
         """(k, steps, nv) what the drives follow."""
@@ -79,7 +132,8 @@ def windows_of(recordings: Sequence[Recorded], step: float, length: float | None
     source, first, counts, q, v = [], [], [], [], []
     for number, own in enumerate(recordings):
         position, speed, rough = smoothed(own)
-        edges = np.array([0, len(own)]) if length is None else _edges(own.t, rough, length)
+        whole = length is None or own.t[-1] - own.t[0] < 1.5 * length
+        edges = np.array([0, len(own)]) if whole else _edges(own.t, rough, length)
         source += [number] * (len(edges) - 1)
         first += edges[:-1].tolist()
         counts += np.diff(edges).tolist()

@@ -16,6 +16,7 @@ from steelyard.log.channels import DRIVE, WORDS, factor
 from steelyard.log.checks import USUAL
 from steelyard.log.findings import Finding, fatal
 from steelyard.log.free_base import convention_of, from_convention
+from steelyard.log.hold import held
 from steelyard.log.kalman_kernel import (
     ACCELERATION_SPREAD,
     RATE_SPREAD,
@@ -84,6 +85,7 @@ __all__ = [
     "from_convention",
     "full_turns",
     "gaps",
+    "held",
     "highest_cutoff",
     "independence_of",
     "joined",

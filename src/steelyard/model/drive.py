@@ -7,8 +7,17 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.job import DRIVE_KINDS
 
-POSITIVE = ("limit", "slope_limit", "volts")
-NOT_NEGATIVE = ("kp", "kd", "delay")
+_POSITIVE = ("positive", lambda value: value > 0)
+_NOT_NEGATIVE = ("zero or positive", lambda value: value >= 0)
+_RANGES = {
+    "kp": _NOT_NEGATIVE,
+    "kd": _NOT_NEGATIVE,
+    "limit": _POSITIVE,
+    "delay": ("finite", lambda value: True),
+    "slope_limit": _POSITIVE,
+    "gain": ("not zero", lambda value: value != 0),
+    "volts": _POSITIVE,
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,7 @@ class Drive:
     limit: float | None = None
     """Largest torque in either direction, N m."""
     delay: float | None = None
-    """Time by which commands come late, s."""
+    """Time by which commands come late, s; negative where positions are stamped later than they were taken."""
     slope_limit: float | None = None
     """Largest rate at which a servo follows its command, rad/s of positions, rad/s^2 of speeds."""
     gain: float | None = None
@@ -48,9 +57,8 @@ class Drive:
             value = getattr(self, key)
             if value is None:
                 continue
-            least = "not zero" if key == "gain" else "positive" if key in POSITIVE else "zero or positive"
-            fits = isinstance(value, int | float) and np.isfinite(value)
-            if not fits or (value == 0 if key == "gain" else value < 0 or (value == 0 and key in POSITIVE)):
+            least, fits = _RANGES[key]
+            if not (isinstance(value, int | float) and np.isfinite(value) and fits(value)):
                 raise ModelError(f"{key} is {value!r}; expected a number that is {least}")
 
     def over(self, other: "Drive | None") -> "Drive":

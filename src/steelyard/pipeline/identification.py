@@ -1,6 +1,6 @@
 """The whole job: model and logs in; verified model, validation and files out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.diagnose import ACCEPTABLE, Diagnosis, Fault, diagnose
-from steelyard.drives import drives_of
+from steelyard.drives import Drive, gain_of
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import (
@@ -50,10 +50,7 @@ def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
         robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
     side = side_of(job)
     robot = robot if side is None else read_side(side, robot)
-    robot = locked(robot, lock_words(job.lock, robot))
-    if drives_of(robot, job.drive):
-        raise OptionError("--drive is understood, but this version identifies from torques alone. Leave it out.")
-    return robot
+    return locked(robot, lock_words(job.lock, robot))
 
 
 def side_of(job: Job) -> Path | None:
@@ -148,7 +145,7 @@ def run(
     findings = [finding for each in read for finding in each.remaining]
     looked = tuple(health_of(each) for each in read)
     require_motion([each.raw for each in read], job)
-    read, more = _settled(job, robot, read)
+    read, more, _ = settled_logs(job, robot, read)
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *more]
     entire = [each.log for each in read]
     train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
@@ -276,16 +273,25 @@ def weights_of(job: Job, robot: Robot) -> dict:
     return {"sample_weights": partial(reversal_weights, robot, weight=job.reversal_weight)}
 
 
-def _settled(job: Job, robot: Robot, read: list[Prepared]) -> tuple[list[Prepared], tuple[str, ...]]:
-    """Logs with what takes a fit to be undone, and notes on it."""
-    if job.loads and not job.drive_gains:
+def settled_logs(
+    job: Job, robot: Robot, read: list[Prepared], drives: Mapping[str, Drive] | None = None
+) -> tuple[list[Prepared], tuple[str, ...], np.ndarray]:
+    """Logs with what takes a fit to be undone, notes on it, and (nv,) the gains found, 1 where torques are known.
+
+    drives: by joint, of logs of commands; those without a known gain are in units of their drive.
+    """
+    unknown = np.full(robot.nv, job.drive_gains)
+    if drives:
+        unknown |= [name in drives and gain_of(drives[name]) is None for name in robot.dof_names]
+    if job.loads and not unknown.any():
         raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
     return settled(
         robot,
         read,
         corrections=job.corrections,
-        currents=job.drive_gains,
+        unknown=unknown,
         loads=[(link, mass, prepared_file(job, robot, path).log) for link, mass, path in map(load_word, job.loads)],
+        guess=bool(drives),
         validation=job.validation,
         smoother=job.smoother,
         columns=job.columns,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from steelyard.cards import Card
+from steelyard.drives import drives_of, effort
 from steelyard.errors import LogError
 from steelyard.identifiable import on_tree
 from steelyard.job import NOTHING, Corrections
@@ -88,12 +89,13 @@ def prepare(
     smoother: str = BUTTERWORTH,
     coupling=(),
     accept: tuple[str, ...] = (),
+    drive: tuple[str, ...] = (),
     refuse: bool = True,
 ) -> Prepared:
     """Make a log ready for fits of a robot.
 
     Args:
-        log: as read, with joint torques.
+        log: as read, with joint torques or what drives were told.
         robot: it belongs to; without one, nothing is compared with a model.
         corrections: mistakes to undo.
         cutoff: of positions, Hz; None lets the spectrum decide, 0 takes v and a as recorded.
@@ -101,6 +103,7 @@ def prepare(
         smoother: "butterworth", "kalman" or "savgol".
         coupling: groups of joints with a common motor, whose direction of motion is theirs together.
         accept: codes of fatal findings in spite of which to go on.
+        drive: words of a job that say what drives the joints of a log without torques.
         refuse: whether a log that cannot be used is refused; otherwise it comes back as far as it could be prepared.
 
     Returns:
@@ -110,12 +113,17 @@ def prepare(
         LogError: for a log without torques, or with a fatal finding that is not accepted.
         OptionError: for corrections or cutoffs that do not go with the log.
     """
-    if log.tau is None and refuse:
+    drives = drives_of(robot, drive) if robot is not None and drive else {}
+    if log.tau is None and refuse and not drives:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
-    raw = corrected(robot, log, corrections)
+    raw = corrected(robot, log, corrections, drives)
+    if robot is not None and drives:
+        raw = raw.replace(tau=effort(robot, raw, drives))
     findings = checks.require_usable(raw, robot, accept=accept) if refuse else tuple(checks.check(raw, robot))
     if not refuse and not filterable(findings):
         return Prepared(raw, None, raw, findings, None, None)
+    if drives:  # joints that stick repeat themselves
+        findings = tuple(finding for finding in findings if finding.code not in REPAIRED)
     repaired = tuple(code for code in REPAIRED if any(finding.code == code for finding in findings))
     if repaired:
         raw = filters.restamp(raw)

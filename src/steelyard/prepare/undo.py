@@ -1,12 +1,13 @@
 """Mistakes of a log, undone between reading and filtering: conventions, order of joints, signs, gears, offsets, stamps,
 delays, and gravity that a controller took off."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.diagnose import Curves
+from steelyard.drives import Drive
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError, choices
 from steelyard.job import Corrections, pair_of
@@ -21,10 +22,13 @@ MOVED = {None: ("q", "v", "a", "tau", *TOLD), "q": ("q", "v", "a"), "v": ("v",),
 MOVED |= {key: (key,) for key in TOLD}
 
 
-def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:
+def corrected(
+    robot: Robot | None, log: Log, corrections: Corrections, drives: Mapping[str, Drive] | None = None
+) -> Log:
     """A log of a robot as read, with mistakes undone: all but `unit` and `saturation`, which belong to reading and
     filtering, and `delay="auto"`, which needs a fit.
 
+    drives: by joint; commands of position servos count from where positions do.
     Positions of joints that turn without limits are unwrapped, as their jumps by a full turn say nothing.
     Raises OptionError for words that cannot be read, or joints that the log does not have.
     """
@@ -41,7 +45,11 @@ def corrected(robot: Robot | None, log: Log, corrections: Corrections) -> Log:
     for word in corrections.offset:
         joint, text = pair_of(word, "offset", "joint2=0.1")
         _require_positions(log, word)
-        log = log.replace(q=log.q + number_of(text, word) * _columns(log, joint), v=log.v, a=log.a)
+        more = number_of(text, word) * _columns(log, joint)
+        log = log.replace(q=log.q + more, v=log.v, a=log.a)
+        if log.command is not None and drives:
+            servo = [name in drives and drives[name].kind == "position" for name in log.labels]
+            log = log.replace(command=log.command + more * servo)
         log = log.noted(f"q of {joint}: {text} added")
     if corrections.even_stamps:
         log = even_stamps(log)

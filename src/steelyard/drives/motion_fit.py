@@ -1,0 +1,151 @@
+"""From a start to drives that move as logs do: what is tried first, what is refined, what stays undetermined."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.coordinates import KINDS, Unknowns, unknowns
+from steelyard.drives.refinement import Refined, covariance, errors_of, refine
+from steelyard.drives.simulation import Simulation
+from steelyard.drives.windows import Recorded, Windows, windows_of
+from steelyard.model import Robot
+
+WINDOW = 0.5  # s, long enough for a servo to settle, too short for small errors to grow
+MOST = 96  # windows that are simulated again and again
+FACTORS = (0.3, 0.55, 1.0, 1.8, 3.2)  # times a gain that is not known, tried first
+LATE = (0.0, 0.01, 0.02, 0.04)  # s
+SLOPES = (0.8, 1.0, 1.3, 1.8)  # times the fastest motion, that commands may rise at
+FASTEST = 0.995  # quantile of speeds
+TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
+FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "offset")
+TORQUES = ("gain", "damping", "frictionloss", "armature", "offset")  # all of the scale that a known mass or gain fixes
+
+
+@dataclass(frozen=True, eq=False)
+class MotionFit:
+    """Drives that move as logs do.
+
+    Attributes:
+        start, drives: before and after the refinement.
+        deviation: by name of `FREE`, (nv,) standard deviations in units of the value, zero where it is known.
+        undetermined: by name, (nv,) bool: the motion does not show the value.
+        scaled: whether torques count in masses of the given model, as nothing else says them.
+        bodies: (nb, 10) inertial parameters.
+        refined: the steps, and the windows they were made from.
+    """
+
+    start: DriveArrays
+    drives: DriveArrays
+    deviation: Mapping[str, np.ndarray]
+    undetermined: Mapping[str, np.ndarray]
+    scaled: bool
+    refined: Refined
+    windows: Windows
+
+
+def fit_motion(
+    robot: Robot,
+    starts: Sequence[DriveArrays],
+    known: Mapping[str, np.ndarray],
+    recordings: Sequence[Recorded],
+    step: float,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> MotionFit:
+    """Fit drives, friction, armature and bodies to motion (output error).
+
+    Args:
+        robot: the model.
+        starts: drives to start from; the best is refined.
+        known: by name of `FREE`, (nv,) the joints whose value is known and stays.
+        recordings: to fit.
+        step: of the simulation, s.
+        progress: told the share that is done.
+
+    Returns:
+        The MotionFit, on windows that no step has seen no worse than its start.
+    """
+    simulation = Simulation(robot, step)
+    windows = windows_of(recordings, step, WINDOW)
+    every = -(-len(windows) // MOST)
+    seen = windows[np.arange(0, len(windows), every)]
+    unseen = windows[np.arange(every // 2, len(windows), every)]
+    start = _best(simulation, seen, starts)
+    start = _tried(simulation, seen, start, known)
+    free = unknowns(robot, start, FREE, seen.q, known=known)
+    refined = refine(simulation, free, seen, progress=progress)
+    before, after = (np.mean(e**2) for e in errors_of(simulation, unseen, [start, refined.drives]))
+    if after > before:
+        refined = Refined(free, free.start, refined.rms[:1])
+    undetermined = _undetermined(simulation, seen, refined.drives, known)
+    spread = covariance(simulation, refined, seen)
+    scaled = not np.any(known.get("gain", False))
+    if scaled:
+        spread = _given(spread, free.total_mass)
+    return MotionFit(start, refined.drives, _deviations(free, spread, refined), undetermined, scaled, refined, seen)
+
+
+def _best(simulation: Simulation, windows: Windows, starts: Sequence[DriveArrays]) -> DriveArrays:
+    if len(starts) == 1:
+        return starts[0]
+    errors = [np.mean(e**2) for e in errors_of(simulation, windows, list(starts))]
+    return starts[int(np.argmin(errors))]
+
+
+def _tried(simulation: Simulation, windows: Windows, start: DriveArrays, known) -> DriveArrays:
+    """The start with values that each joint moves better with: gains with the friction that goes with them, delays,
+    slope limits."""
+    speed = np.quantile(np.abs(windows.speeds), FASTEST, axis=0)
+    many = {
+        "gain": [{name: factor * getattr(start, name) for name in TORQUES} for factor in FACTORS],
+        "delay": [{"delay": np.full(len(speed), late)} for late in LATE],
+        "slope_limit": [{"slope_limit": factor * speed} for factor in SLOPES],
+    }
+    for name, changes in many.items():
+        fixed = np.broadcast_to(known.get(name, False), len(speed))
+        if fixed.all():
+            continue
+        changes = [{key: np.where(fixed, getattr(start, key), x) for key, x in each.items()} for each in changes]
+        errors = errors_of(simulation, windows, [start, *(start.changed(**each) for each in changes)])
+        costs = np.array([np.mean(e**2, axis=0) for e in errors])
+        best = np.where(costs.min(axis=0) < (1 - TELLS) * costs[0], costs.argmin(axis=0), 0)
+        chosen = {}
+        for key in changes[0]:
+            values = np.stack([getattr(start, key), *(each[key] for each in changes)])
+            chosen[key] = values[best, np.arange(len(best))]
+        start = start.changed(**chosen)
+    return start
+
+
+def _undetermined(simulation: Simulation, windows: Windows, drives: DriveArrays, known) -> dict[str, np.ndarray]:
+    """Delays and slope limits that could as well be none, or much more."""
+    n = len(drives.gain)
+    others = {
+        "delay": [np.zeros(n), drives.delay + LATE[1], drives.delay + LATE[2]],
+        "slope_limit": [np.full(n, np.inf)],
+    }
+    found = {}
+    for name, values in others.items():
+        errors = errors_of(simulation, windows, [drives, *(drives.changed(**{name: each}) for each in values)])
+        costs = np.array([np.mean(e**2, axis=0) for e in errors])
+        shown = costs[1:].max(axis=0) > (1 + TELLS) * costs[0]
+        found[name] = ~shown & ~np.broadcast_to(known.get(name, False), n)
+    return found
+
+
+def _given(covariance: np.ndarray, function: np.ndarray) -> np.ndarray:
+    """The covariance where a linear function of the coordinates is known."""
+    pulled = covariance @ function
+    size = float(function @ pulled)
+    return covariance - np.outer(pulled, pulled) / size if size > 0 else covariance
+
+
+def _deviations(free: Unknowns, covariance: np.ndarray, refined: Refined) -> dict[str, np.ndarray]:
+    deviation, n = np.sqrt(np.maximum(np.diag(covariance), 0)), free.joints
+    found = {}
+    for i, name in enumerate(free.free):
+        own = deviation[i * n : (i + 1) * n]
+        found[name] = own * (getattr(refined.drives, name) if KINDS[name].logarithm else 1.0)
+    return found

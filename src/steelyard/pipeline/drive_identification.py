@@ -1,0 +1,338 @@
+"""The whole job for logs of commands instead of torques: model and logs in; drives, friction and bodies that make the
+model move as the robot did, judged by motion."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.cards import Card
+from steelyard.drives import (
+    GAINS,
+    WINDOW,
+    DriveArrays,
+    MotionFit,
+    Recorded,
+    Simulation,
+    arrays_of,
+    drives_of,
+    errors_of,
+    fit_motion,
+    gain_of,
+    rms,
+    step_for,
+    stretches,
+    windows_of,
+)
+from steelyard.dynamics import with_motors
+from steelyard.errors import LogError, choices
+from steelyard.fit import Estimate, consistent_within_geometry
+from steelyard.information import accumulate
+from steelyard.job import Job
+from steelyard.log import Finding, split_blocks
+from steelyard.model import Drive, Robot
+from steelyard.pipeline.identification import (
+    knowledge_of,
+    load_with_side,
+    recorded,
+    require_filtered,
+    require_model_first,
+    require_motion,
+    settled_logs,
+    weights_of,
+)
+from steelyard.prepare import Prepared, prepare
+
+BLOCK = 10.0  # s of a log, of which the end is held out
+Z = 1.959963984540054  # standard deviations on either side of a 95 % interval
+QUANTITIES = {  # of a drive, by the name of the array that a fit changes
+    "gain": "gain",
+    "delay": "delay",
+    "slope_limit": "slope_limit",
+    "damping": "damping",
+    "frictionloss": "frictionloss",
+    "armature": "armature",
+}
+
+
+@dataclass(frozen=True)
+class DriveEstimate(Drive):
+    """A drive and the friction of its joint, with 95 % intervals by name of what was found; what has none is given.
+
+    undetermined: names of what the motion does not show.
+    """
+
+    damping: float = 0.0
+    frictionloss: float = 0.0
+    armature: float = 0.0
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    undetermined: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Errors of motion on samples that no fit has seen, (nv,) root mean squares in rad or m.
+
+    windows: of pieces that start anew every 0.5 s; whole: of each stretch of a log in one piece.
+    """
+
+    name: str
+    windows: np.ndarray
+    whole: np.ndarray
+
+    @property
+    def pooled(self) -> tuple[float, float]:
+        """Root mean squares over all joints."""
+        return float(np.sqrt(np.mean(self.windows**2))), float(np.sqrt(np.mean(self.whole**2)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DriveResult(Card):
+    """Outcome of a run from commands: a robot with drives that moves as its logs do.
+
+    Attributes:
+        job: what was asked for.
+        prior: the given model.
+        robot: the model with new drives, friction, armature and bodies.
+        drives: by joint.
+        start: the fit to torques of drives that the refinement began with.
+        motion: errors of motion on held-out samples: of what was found, where it began, the given model where its
+            drives are known, and of a robot that goes where it is told or stays.
+        scale: what says the common scale of masses, friction and gains, in words.
+        scaled: whether that is the masses of the given model.
+        fit: the refinement.
+        held_out: samples that judge.
+        step: of the simulation, s.
+        findings: of the logs.
+        notes: on what was done.
+        log_names: of the files.
+    """
+
+    job: Job
+    prior: Robot
+    robot: Robot
+    drives: Mapping[str, DriveEstimate]
+    start: Estimate
+    motion: tuple[Motion, ...]
+    scale: str
+    scaled: bool
+    fit: MotionFit
+    held_out: tuple[Recorded, ...]
+    step: float
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    log_names: tuple[str, ...]
+
+    def _title(self) -> str:
+        return f"Drives of '{self.prior.name}' from {len(self.log_names)} log(s)"
+
+    def _rows(self):
+        errors = {each.name: "windows {:.3g}, whole {:.3g}".format(*each.pooled) for each in self.motion}
+        return errors | {
+            "scale": self.scale,
+            "findings in logs": [finding.code for finding in self.findings] or None,
+            "more": ".drives[JOINT], .robot, .motion; sy.save(result.robot, PATH)",
+        }
+
+
+Progress = Callable[[str, float], None]
+
+
+def run_drives(
+    job: Job, *, robot: Robot | None = None, logs: Sequence | None = None, progress: Progress | None = None
+) -> DriveResult:
+    """From files to drives that move as the logs do, judged on held-out samples. Writes nothing.
+
+    Args:
+        job: with words in `drive`.
+        robot, logs: instead of the files that the job names.
+        progress: told the stage and the share that is done.
+
+    Raises:
+        SteelyardError: with a remedy.
+    """
+    report = progress or (lambda stage, share: None)
+    report("reading the model", 0.0)
+    require_model_first(job)
+    whole = with_motors(load_with_side(job, robot))
+    drives_of(whole, job.drive)  # refuses words before any log is read, as the next line does
+    knowledge_of(job, whole)
+    require_filtered(job)
+    robot, job, found = recorded(job, whole, logs, progress=lambda stage, share: report(stage, 0.02 + 0.08 * share))
+    drives = drives_of(robot, job.drive)
+    if absent := [name for name in robot.dof_names if name not in drives]:
+        raise LogError(f"Nothing says what drives {choices(absent)}: give --drive a kind for all joints.")
+    known, said = knowledge_of(job, robot)
+    read = [prepare(log, robot, **job.preparation) for log in found]
+    require_motion([each.raw for each in read], job)
+    report("fitting torques of the drives", 0.1)
+    read, more, gains = settled_logs(job, robot, read, drives)
+    estimate = _estimate(job, robot, read, known)
+    step = step_for(min(each.raw.rate for each in read))
+    recordings = [own for each in read for own in stretches(robot, [each.raw], drives)]
+    train, test = _parted(recordings, job.validation)
+    starts = _starts(robot, drives, gains, estimate)
+    fit = fit_motion(
+        robot,
+        starts,
+        _known(robot, drives, job),
+        train,
+        step,
+        progress=lambda share: report("refining", 0.15 + 0.7 * share),
+    )
+    report("judging by motion", 0.9)
+    named = _named(robot, drives, fit)
+    refined = _refined(robot, fit.drives, named)
+    result = DriveResult(
+        job=job,
+        prior=robot,
+        robot=refined,
+        drives=named,
+        start=estimate,
+        motion=_judged(robot, drives, fit, test, step),
+        scale=_scale(job, drives, fit),
+        scaled=fit.scaled,
+        fit=fit,
+        held_out=tuple(test),
+        step=step,
+        findings=tuple(finding for each in read for finding in each.remaining),
+        notes=(*robot.notes, *said, *(note for each in read for note in each.log.notes), *more),
+        log_names=tuple(Path(path).name for path in job.logs),
+    )
+    report("done", 1.0)
+    return result
+
+
+def _estimate(job: Job, robot: Robot, read: list[Prepared], known: dict) -> Estimate:
+    """The consistent fit to the torques of drives: where the refinement begins (equation error)."""
+    train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
+    options = job.columns | weights_of(job, robot)
+    info = reduce(add, [accumulate(robot, log, **options) for log in train])
+    return consistent_within_geometry(info, weight=job.weight, regularizer=job.regularizer, **known)
+
+
+def _parted(recordings: list[Recorded], validation: float) -> tuple[list[Recorded], list[Recorded]]:
+    """The beginning and the end of each block of the logs: of many, as logs that grow faster have no end like their
+    beginning."""
+    train, test = [], []
+    for own in recordings:
+        edges = np.linspace(0, len(own), 1 + max(1, round((own.t[-1] - own.t[0]) / BLOCK))).astype(int)
+        for first, last in pairwise(edges.tolist()):
+            middle = last - round(validation * (last - first))
+            train.append(own[first:middle])
+            test.append(own[middle:last])
+    return [each for each in train if len(each) > 1], [each for each in test if len(each) > 1]
+
+
+def _starts(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, estimate: Estimate) -> list[DriveArrays]:
+    """Drives with the friction of a fit, with the bodies of the given model and with those of the fit."""
+    told = {name: _with_gain(drives[name], gain) for name, gain in zip(robot.dof_names, gains, strict=True)}
+    arrays = arrays_of(robot, told)
+    friction = estimate.friction
+    found = {
+        "damping": np.maximum(friction.get("viscous", robot.damping) - arrays.kd, 0.0),
+        "frictionloss": friction.get("coulomb", robot.frictionloss),
+        "armature": friction.get("armature", robot.armature),
+    }
+    floor = {"damping": 1e-3, "frictionloss": 1e-3, "armature": 1e-3}
+    size = np.maximum(np.median(arrays.gain), 1e-6)
+    found = {name: np.maximum(value, floor[name] * size) for name, value in found.items()}
+    plain = arrays.changed(**found)
+    return [plain, plain.changed(inertias=estimate.theta)]
+
+
+def _with_gain(drive: Drive, gain: float) -> Drive:
+    return drive if gain_of(drive) is not None else replace(drive, **{GAINS[str(drive.kind)]: float(gain)})
+
+
+def _known(robot: Robot, drives: Mapping[str, Drive], job: Job) -> dict[str, np.ndarray]:
+    """What is stated of drives, (nv,) by name."""
+    own = [drives[name] for name in robot.dof_names]
+    stated = {
+        "gain": [gain_of(each) is not None or bool(job.loads) for each in own],
+        "delay": [each.delay is not None or each.kind == "current" for each in own],
+        "slope_limit": [each.slope_limit is not None or each.kind != "position" for each in own],
+    }
+    return {name: np.array(each) for name, each in stated.items()}
+
+
+def _named(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> dict[str, DriveEstimate]:
+    found = {}
+    for j, name in enumerate(robot.dof_names):
+        drive = drives[name]
+        values, intervals, open_ends = {}, {}, []
+        for array, quantity in QUANTITIES.items():
+            key = GAINS[str(drive.kind)] if quantity == "gain" else quantity
+            value = float(getattr(fit.drives, array)[j])
+            if array in fit.undetermined and fit.undetermined[array][j]:
+                open_ends.append(key)
+                continue
+            spread = float(fit.deviation[array][j]) if array in fit.deviation else 0.0
+            if array == "slope_limit" and (not np.isfinite(value) or drive.kind != "position"):
+                continue
+            values[key] = value
+            if spread > 1e-4 * abs(value):
+                intervals[key] = _interval(value, spread, positive=array != "delay")
+        if drive.kind == "position":
+            values["kd"] = drive.kd
+        found[name] = DriveEstimate(
+            **{key: value for key, value in vars(drive).items() if key not in values}, **values,
+            intervals=intervals, undetermined=tuple(open_ends),
+        )  # fmt: skip
+    return found
+
+
+def _interval(value: float, deviation: float, *, positive: bool) -> tuple[float, float]:
+    """95 %: of the logarithm where the value is positive."""
+    if not positive:
+        return value - Z * deviation, value + Z * deviation
+    factor = float(np.exp(Z * deviation / value))
+    return value / factor, value * factor
+
+
+def _refined(robot: Robot, arrays: DriveArrays, named: Mapping[str, DriveEstimate]) -> Robot:
+    """The robot with what was found."""
+    plain = {
+        name: Drive(**{key: value for key, value in vars(each).items() if key in Drive.__dataclass_fields__})
+        for name, each in named.items()
+    }
+    moved = robot.with_inertias(arrays.inertias).with_joint_properties(
+        damping=arrays.damping, frictionloss=arrays.frictionloss, armature=arrays.armature
+    )
+    return replace(moved, drives=plain)
+
+
+def _judged(
+    robot: Robot, drives: Mapping[str, Drive], fit: MotionFit, test: list[Recorded], step: float
+) -> tuple[Motion, ...]:
+    """Errors of motion on the held-out samples."""
+    simulation = Simulation(robot, step)
+    windows, whole = windows_of(test, step, WINDOW), windows_of(test, step, None)
+    sets = {"identified": fit.drives, "where the refinement began": fit.start}
+    if all(gain_of(each) is not None for each in drives.values()):
+        sets["given model"] = arrays_of(robot, drives)
+    errors = [errors_of(simulation, each, list(sets.values())) for each in (windows, whole)]
+    found = [Motion(name, *(rms(each[k]) for each in errors)) for k, name in enumerate(sets)]
+    if fit.drives.follows_q.all():
+        told = [rms(each.commanded - each.measured) for each in (windows, whole)]
+        found.append(Motion("goes where commanded", *told))
+    stays = [rms(np.repeat(each.q, each.counts, axis=0) - each.measured) for each in (windows, whole)]
+    return (*found, Motion("stays", *stays))
+
+
+def _scale(job: Job, drives: Mapping[str, Drive], fit: MotionFit) -> str:
+    """What says the common scale of masses, friction and gains."""
+    if job.loads:
+        return "The known load says the scale."
+    known = [name for name, drive in drives.items() if gain_of(drive) is not None]
+    if known:
+        return f"The stated gains of {choices(known)} say the scale."
+    return (
+        "Commands and positions alone do not say the scale: all masses, friction and gains times one number move "
+        "alike. It is that of the given model's masses. To have it measured, state a gain (kp in [drives] of the side "
+        "file) or record one log with a load of known mass (--load LINK=KG:LOG)."
+    )
