@@ -22,7 +22,9 @@ from steelyard.job_options import flag, options_of
 
 ROOT = Path(__file__).parents[1]
 STUB = ROOT / "src" / "steelyard" / "__init__.pyi"
-SCHEMA = ROOT / "src" / "steelyard" / "report" / "schemas" / "identification.schema.json"
+SCHEMAS = [
+    ROOT / "src" / "steelyard" / "report" / "schemas" / f"{kind}.schema.json" for kind in ("identification", "drives")
+]
 PAGE = ROOT / "docs" / "command_line.md"
 SECTION = re.compile(r"^## `steelyard (\w+)`\n(?:(?!^## ).*\n)*", re.MULTILINE)
 TABLE = re.compile(r"(?<=\| option \| meaning \|\n\|---\|---\|\n)(?:\|.*\n)+")
@@ -140,5 +142,5 @@ def _schema(kind) -> dict:
 
 
 if __name__ == "__main__":
-    for path, made in ((STUB, keywords), (PAGE, page), (SCHEMA, schema)):
+    for path, made in ((STUB, keywords), (PAGE, page), *((path, schema) for path in SCHEMAS)):
         path.write_text(made(path.read_text("utf-8")), "utf-8")

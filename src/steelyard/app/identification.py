@@ -15,13 +15,27 @@ from steelyard.job import Job
 from steelyard.job_options import options_of
 from steelyard.model import Robot, load, locked, read_known, read_side, save, side_path, write_side
 from steelyard.native import one_blas_thread
-from steelyard.pipeline import Progress, Result, job_of, run, several, side_of
+from steelyard.pipeline import DriveResult, Progress, Result, job_of, run, run_drives, several, side_of
 from steelyard.prepare import lock_words
-from steelyard.report import FILES, NOTHING, Record, curves, inputs_of, percent, render, staged, summary, write
+from steelyard.report import (
+    FILES,
+    NOTHING,
+    Record,
+    curves,
+    drive_curves,
+    drive_summary,
+    inputs_of,
+    percent,
+    render,
+    staged,
+    summary,
+    write,
+)
 from steelyard.storage import require_folder
 from steelyard.terms import TERMS
 
 SUFFIX = "_identified"
+MJCF = ".xml"
 
 WEIGH = (
     "Torques did not ask for that: state what is known, such as --mass LINK=KG for a body with all that is fixed to it."
@@ -35,7 +49,7 @@ def identify(
     out: str | Path | None = None,
     progress: Progress | None = None,
     **options,
-) -> Result:
+) -> Result | DriveResult:
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     Args:
@@ -47,7 +61,8 @@ def identify(
         {options}
 
     Returns:
-        The verified estimate with its intervals, its prediction error on held-out samples, and the diagnosis.
+        The verified estimate with its intervals, its prediction error on held-out samples, and the diagnosis; of logs
+        of commands (`drive`) a robot with drives, judged by motion.
 
     Raises:
         SteelyardError: for what cannot be used, with a remedy.
@@ -75,7 +90,7 @@ describe(identify)
 class Outcome:
     """A result and its summary, which names the files written."""
 
-    result: Result
+    result: Result | DriveResult
     summary: dict
 
 
@@ -94,7 +109,36 @@ def carry_out(
     if out is not None:
         require_folder(out)  # before the work, not after
     with one_blas_thread():
+        if job.drive:
+            return _moved(run_drives(job, robot=robot, logs=logs, progress=progress), job, out)
         return _carried_out(run(job, robot=robot, logs=logs, progress=progress), job, out)
+
+
+def _moved(result: DriveResult, job: Job, out) -> Outcome:
+    """A robot whose drives move as its logs do, and its files in `out`, if given."""
+    if out is None:
+        return Outcome(result, drive_summary(result))
+    with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
+        models, notes = _drive_models(result, stage)
+        files = [*models, *FILES, *_job_file(job, stage, out)]
+        found = drive_summary(result, out=out, files=files, notes=notes)
+        record = Record(found, drive_curves(result))
+        write(record, stage)
+        render(drawn(record, stage, job.folders), stage)
+        return Outcome(result, found)
+
+
+def _drive_models(result: DriveResult, stage: Path) -> tuple[list[str], list[str]]:
+    """Names of the model files written, and notes: in the given format, with drives beside it where that has no place
+    for them, and as MJCF to be simulated."""
+    saved = save(result.robot, stage / _model_name(result))
+    models, notes = [file.relative_to(stage).as_posix() for file in saved.files], list(saved.notes)
+    if saved.path.suffix != MJCF:
+        models.append(write_side(result.robot, side_path(saved.path)).name)
+        simulated = save(result.robot, saved.path.with_suffix(MJCF))
+        models += [file.relative_to(stage).as_posix() for file in simulated.files]
+        notes += simulated.notes
+    return models, notes
 
 
 def _carried_out(result: Result, job: Job, out) -> Outcome:
@@ -123,22 +167,32 @@ def require_explained(result: Result) -> None:
 
 def _write(result: Result, stage: Path, out) -> dict:
     """Write model, summary and report to the folder `stage`, which will become `out`. Returns the summary."""
-    model = Path(result.job.model if result.prior.source else f"{result.prior.name}.urdf")
-    saved = save(result.robot, stage / f"{model.stem}{SUFFIX}{model.suffix}")
+    saved = save(result.robot, stage / _model_name(result))
     models = [file.relative_to(stage).as_posix() for file in saved.files]
     in_model = load(saved.path, folders=_folders(result)).loop_names if result.robot.loops else ()
     if result.job.rotors or set(result.robot.loop_names) - set(in_model):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
-    files = [*models, *FILES]
-    if repeatable(result.job):
-        (stage / NAME).write_text(job_text(result.job, Path(out)), "utf-8")
-        files.append(NAME)
+    files = [*models, *FILES, *_job_file(result.job, stage, out)]
     notes = [*(note for note in saved.notes if note not in saved.rescaled), *_unwritten(result, saved.path)]
     found = summary(result, out=out, files=files, notes=notes, written=[f"{line} {WEIGH}" for line in saved.rescaled])
     record = Record(found, curves(result))
     write(record, stage)
     render(drawn(record, stage, result.job.folders), stage)
     return found
+
+
+def _model_name(result: Result | DriveResult) -> str:
+    """Of the identified model: that of the given file with a suffix."""
+    model = Path(result.job.model if result.prior.source else f"{result.prior.name}.urdf")
+    return f"{model.stem}{SUFFIX}{model.suffix}"
+
+
+def _job_file(job: Job, stage: Path, out) -> list[str]:
+    """Name of the file that repeats a job, written to the folder `stage` where it can be repeated."""
+    if not repeatable(job):
+        return []
+    (stage / NAME).write_text(job_text(job, Path(out)), "utf-8")
+    return [NAME]
 
 
 def _folders(result: Result) -> tuple[Path, ...]:

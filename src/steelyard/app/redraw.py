@@ -14,6 +14,7 @@ from steelyard.report import (
     comparison_summary,
     comparison_view,
     digest,
+    drive_view,
     read,
     render,
     staged,
@@ -45,15 +46,16 @@ def again(folders: Sequence[Path], out=None) -> View:
 
 
 def drawn(record: Record, folder, folders=()) -> View:
-    """View of a record of either kind. folder: that holds its summary; folders: whose files the drawn
+    """View of a record of any kind. folder: that holds its summary; folders: whose files the drawn
     model may name, as of `load`."""
     if record.kind == "payload":
         return payload_view(record)
-    return view_of(record, robot=robot_view(record.summary, folder, folders))
+    view = drive_view if record.kind == "drives" else view_of
+    return view(record, robot=robot_view(record.summary, folder, folders))
 
 
 def robot_view(summary: dict, folder, folders=()) -> str:
-    """HTML of the 3D view of an identification whose summary lies in `folder`; empty when its model is gone or has
+    """HTML of the 3D view of a robot whose summary lies in `folder`; empty when its model is gone or has
     changed.
 
     A report of an old result is useful without it, so a model that cannot be read is no error here. folders: whose

@@ -47,13 +47,14 @@ class Unknowns:
     """Coordinates x: those of every joint for each name in `free`, one after the other, then of the bodies.
 
     bodies: (k, nb, 4) what each of their coordinates adds to the logarithm of mass and to the centre of mass, m.
-    known: names and (nv,) of the joints whose value stays as it is.
+    known: names and (nv,) of the joints whose value stays as it is. soonest: s, below which delays do not go.
     """
 
     drives: DriveArrays
     free: tuple[str, ...]
     bodies: np.ndarray
     known: Mapping[str, np.ndarray] = field(default_factory=dict)
+    soonest: float = 0.0
 
     @property
     def joints(self) -> int:
@@ -78,6 +79,15 @@ class Unknowns:
         masses = self.drives.inertias[:, 0]
         own = self.bodies[:, :, 0] @ masses / masses.sum() if len(self.bodies) else np.zeros(0)
         return np.concatenate([np.zeros(len(self.free) * self.joints), own])
+
+    def within(self, x) -> np.ndarray:
+        """Coordinates as near as the bounds allow."""
+        x = np.array(x)
+        if "delay" in self.free:
+            first = self.free.index("delay") * self.joints
+            delays = slice(first, first + self.joints)
+            x[delays] = np.maximum(x[delays], np.minimum(self.soonest, self.drives.delay))
+        return x
 
     def at(self, x) -> DriveArrays:
         """The drives of coordinates x."""
@@ -122,6 +132,7 @@ def unknowns(
     *,
     bodies: bool = True,
     known: Mapping[str, np.ndarray] | None = None,
+    soonest: float = 0.0,
 ) -> Unknowns:
     """What a log shows of the numbers of drives and of the bodies.
 
@@ -134,6 +145,7 @@ def unknowns(
         q: (n, nq) positions where the robot was.
         bodies: whether masses and centres of mass may change.
         known: by name, (nv,) the joints whose value stays.
+        soonest: least delay, s: negative where samples may be stamped later than they were taken.
 
     Returns:
         The Unknowns.
@@ -141,7 +153,7 @@ def unknowns(
     free = tuple(name for name in free if np.isfinite(getattr(drives, name)).any())
     drives, known = _finite(drives, free, dict(known or {}))
     if not bodies:
-        return Unknowns(drives, free, np.zeros((0, robot.nb, 4)), known)
+        return Unknowns(drives, free, np.zeros((0, robot.nb, 4)), known, soonest)
     rows = regressor(robot, q, np.zeros((len(q), robot.nv)), np.zeros((len(q), robot.nv)))
     columns = np.zeros((10 * robot.nb, 4 * robot.nb))
     for b, (mass, *moment) in enumerate(drives.inertias[:, :4]):
@@ -150,7 +162,7 @@ def unknowns(
     felt = (rows @ columns / drives.gain[:, None]).reshape(-1, 4 * robot.nb) / np.sqrt(len(q))
     _, size, axes = np.linalg.svd(felt, full_matrices=False)
     kept = axes[size > FELT][:MOST_DIRECTIONS].reshape(-1, robot.nb, 4)
-    return Unknowns(drives, free, kept * [MASS_SPREAD, *[CENTER_SPREAD] * 3], known)
+    return Unknowns(drives, free, kept * [MASS_SPREAD, *[CENTER_SPREAD] * 3], known, soonest)
 
 
 def _finite(drives: DriveArrays, free, known: dict) -> tuple[DriveArrays, dict]:

@@ -14,7 +14,7 @@ from steelyard.model import Robot
 
 WINDOW = 0.5  # s, long enough for a servo to settle, too short for small errors to grow
 MOST = 96  # windows that are simulated again and again
-FACTORS = (0.3, 0.55, 1.0, 1.8, 3.2)  # times a gain that is not known, tried first
+FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not known, tried first
 LATE = (0.0, 0.01, 0.02, 0.04)  # s
 SLOPES = (0.8, 1.0, 1.3, 1.8)  # times the fastest motion, that commands may rise at
 FASTEST = 0.995  # quantile of speeds
@@ -74,7 +74,8 @@ def fit_motion(
     unseen = windows[np.arange(every // 2, len(windows), every)]
     start = _best(simulation, seen, starts)
     start = _tried(simulation, seen, start, known)
-    free = unknowns(robot, start, FREE, seen.q, known=known)
+    soonest = -float(np.median(np.diff(recordings[0].t)))
+    free = unknowns(robot, start, FREE, seen.q, known=known, soonest=soonest)
     refined = refine(simulation, free, seen, progress=progress)
     before, after = (np.mean(e**2) for e in errors_of(simulation, unseen, [start, refined.drives]))
     if after > before:

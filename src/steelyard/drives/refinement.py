@@ -62,7 +62,7 @@ def refine(
         rms.append(float(np.sqrt(np.mean(error**2))))
         cost = _Cost(unknowns, error)
         gram, pull = cost.quadratic(x, _slopes(simulation, windows, unknowns, x, error, together=True))
-        tried = [x + cost.step(gram, pull, factor * damping) for factor in DAMPINGS]
+        tried = [unknowns.within(x + cost.step(gram, pull, factor * damping)) for factor in DAMPINGS]
         errors = errors_of(simulation, windows, [unknowns.at(each) for each in tried])
         costs = [cost.value(*each) for each in zip(tried, errors, strict=True)]
         best, before = int(np.argmin(costs)), cost.value(x, error)

@@ -16,7 +16,7 @@ from steelyard.inertia import to_com_inertia
 from steelyard.model import Robot, from_mujoco, mjcf_text, principal_moments, to_mujoco
 from steelyard.native import threads
 
-FINEST, COARSEST, STEPS_A_SAMPLE = 1e-3, 5e-3, 4  # s, s, of the simulation
+FINEST, COARSEST, STEPS_A_SAMPLE = 1e-3, 5e-3, 2  # s, s, of the simulation
 # MuJoCo lets a joint that sticks creep at a rate that its softness decides; servos under load stand still.
 FRICTION_IMPEDANCE = 0.9999
 ENDLESS = 1e30  # N m, of drives whose limit is unknown

@@ -132,8 +132,8 @@ def windows_of(recordings: Sequence[Recorded], step: float, length: float | None
     source, first, counts, q, v = [], [], [], [], []
     for number, own in enumerate(recordings):
         position, speed, rough = smoothed(own)
-        whole = length is None or own.t[-1] - own.t[0] < 1.5 * length
-        edges = np.array([0, len(own)]) if whole else _edges(own.t, rough, length)
+        one = length is None or own.t[-1] - own.t[0] < 1.5 * length
+        edges = np.array([0, len(own)]) if one else _edges(own.t, rough, length or 0.0)
         source += [number] * (len(edges) - 1)
         first += edges[:-1].tolist()
         counts += np.diff(edges).tolist()

@@ -1,6 +1,7 @@
 """From a model and logs to a verified estimate: the job, its run, and what can be said of a log before."""
 
 from steelyard.job import Job
+from steelyard.pipeline.drive_identification import DriveEstimate, DriveResult, Motion, run_drives
 from steelyard.pipeline.identification import (
     Progress,
     Result,
@@ -18,8 +19,11 @@ from steelyard.pipeline.tried_corrections import VISIBLE
 
 __all__ = [
     "VISIBLE",
+    "DriveEstimate",
+    "DriveResult",
     "Inspection",
     "Job",
+    "Motion",
     "Progress",
     "Result",
     "fix_log",
@@ -29,6 +33,7 @@ __all__ = [
     "load_with_side",
     "recorded",
     "run",
+    "run_drives",
     "several",
     "side_of",
     "weights_of",

@@ -106,7 +106,10 @@ class DriveResult(Card):
         scaled: whether that is the masses of the given model.
         fit: the refinement.
         held_out: samples that judge.
+        overlay: of these, times, measured and simulated positions of each block in one piece, and commanded ones, None
+            where commands are no positions.
         step: of the simulation, s.
+        window: s of those windows of `motion`.
         findings: of the logs.
         notes: on what was done.
         log_names: of the files.
@@ -122,10 +125,12 @@ class DriveResult(Card):
     scaled: bool
     fit: MotionFit
     held_out: tuple[Recorded, ...]
+    overlay: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
     step: float
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
+    window: float = WINDOW
 
     def _title(self) -> str:
         return f"Drives of '{self.prior.name}' from {len(self.log_names)} log(s)"
@@ -187,17 +192,19 @@ def run_drives(
     report("judging by motion", 0.9)
     named = _named(robot, drives, fit)
     refined = _refined(robot, fit.drives, named)
+    motion, overlay = _judged(robot, drives, fit, test, step)
     result = DriveResult(
         job=job,
         prior=robot,
         robot=refined,
         drives=named,
         start=estimate,
-        motion=_judged(robot, drives, fit, test, step),
+        motion=motion,
         scale=_scale(job, drives, fit),
         scaled=fit.scaled,
         fit=fit,
         held_out=tuple(test),
+        overlay=overlay,
         step=step,
         findings=tuple(finding for each in read for finding in each.remaining),
         notes=(*robot.notes, *said, *(note for each in read for note in each.log.notes), *more),
@@ -308,8 +315,8 @@ def _refined(robot: Robot, arrays: DriveArrays, named: Mapping[str, DriveEstimat
 
 def _judged(
     robot: Robot, drives: Mapping[str, Drive], fit: MotionFit, test: list[Recorded], step: float
-) -> tuple[Motion, ...]:
-    """Errors of motion on the held-out samples."""
+) -> tuple[tuple[Motion, ...], tuple]:
+    """Errors of motion on the held-out samples, and the overlay of a `DriveResult`."""
     simulation = Simulation(robot, step)
     windows, whole = windows_of(test, step, WINDOW), windows_of(test, step, None)
     sets = {"identified": fit.drives, "where the refinement began": fit.start}
@@ -317,11 +324,13 @@ def _judged(
         sets["given model"] = arrays_of(robot, drives)
     errors = [errors_of(simulation, each, list(sets.values())) for each in (windows, whole)]
     found = [Motion(name, *(rms(each[k]) for each in errors)) for k, name in enumerate(sets)]
-    if fit.drives.follows_q.all():
+    followed = bool(fit.drives.follows_q.all())
+    overlay = (whole.times, whole.measured, whole.measured + errors[1][0], whole.commanded if followed else None)
+    if followed:
         told = [rms(each.commanded - each.measured) for each in (windows, whole)]
         found.append(Motion("goes where commanded", *told))
     stays = [rms(np.repeat(each.q, each.counts, axis=0) - each.measured) for each in (windows, whole)]
-    return (*found, Motion("stays", *stays))
+    return (*found, Motion("stays", *stays)), overlay
 
 
 def _scale(job: Job, drives: Mapping[str, Drive], fit: MotionFit) -> str:
@@ -330,7 +339,7 @@ def _scale(job: Job, drives: Mapping[str, Drive], fit: MotionFit) -> str:
         return "The known load says the scale."
     known = [name for name, drive in drives.items() if gain_of(drive) is not None]
     if known:
-        return f"The stated gains of {choices(known)} say the scale."
+        return f"The stated gains{'' if len(known) == len(drives) else f' of {choices(known)}'} say the scale."
     return (
         "Commands and positions alone do not say the scale: all masses, friction and gains times one number move "
         "alike. It is that of the given model's masses. To have it measured, state a gain (kp in [drives] of the side "

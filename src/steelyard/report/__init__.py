@@ -7,6 +7,7 @@ from steelyard.report import figures
 from steelyard.report.compared_runs import comparison_summary
 from steelyard.report.compared_runs_view import comparison_view
 from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
+from steelyard.report.drive_report import drive_curves, drive_summary, drive_view
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
 from steelyard.report.first_screen import NOTHING, USABLE
 from steelyard.report.html import page
@@ -25,7 +26,7 @@ from steelyard.report.torques import error_quantiles
 from steelyard.report.vector import save
 
 if TYPE_CHECKING:
-    from steelyard.report.console import overview, rich_table, validation_overview, view_overview
+    from steelyard.report.console import drive_overview, overview, rich_table, validation_overview, view_overview
     from steelyard.report.log_health import health_overview, write_health_page
     from steelyard.report.truth import truth_tables
 
@@ -34,6 +35,7 @@ __getattr__ = lazy(
     __name__,
     {
         "health_overview": "log_health",
+        "drive_overview": "console",
         "overview": "console",
         "rich_table": "console",
         "truth_tables": "truth",
@@ -66,6 +68,10 @@ __all__ = [
     "digest",
     "drawn",
     "drawn_figures",
+    "drive_curves",
+    "drive_overview",
+    "drive_summary",
+    "drive_view",
     "error_quantiles",
     "figures",
     "footer",

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from steelyard.report.certificates import active_constraints
 from steelyard.report.document import Cell, Sheet, View
+from steelyard.report.drive_report import drive_sheet, motion_sheet
 from steelyard.report.key_tables import key_tables
 from steelyard.report.model_validation import ModelValidation
 from steelyard.report.numbers import percent, plural
@@ -33,10 +34,21 @@ def overview(summary: dict, *, links: bool = True) -> Group:
     return Group(*lines, *_files(summary))
 
 
+def drive_overview(summary: dict) -> Group:
+    """Verdict, errors of motion, drives, notes and files of a run from commands."""
+    lines = [*verdict_lines(summary["verdict"]), Text(), rich_table(motion_sheet(summary))]
+    lines += [Text(), rich_table(drive_sheet(summary, intervals=False)), Text(summary["scale"]["text"])]
+    if summary["notes"]:
+        lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in summary["notes"])]
+    return Group(*lines, *_files(summary))
+
+
 def view_overview(view: View) -> Group:
     """A report on the terminal: verdict, then the tables that stand open."""
     if view.summary["kind"] == "identification":
         return overview(view.summary)
+    if view.summary["kind"] == "drives":
+        return drive_overview(view.summary)
     lines = [*verdict_lines(view.verdict)]
     sheets = (part.sheet for section in view.sections for part in section.parts if part.sheet and not part.folded)
     for sheet in sheets:

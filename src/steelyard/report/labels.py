@@ -10,7 +10,8 @@ from steelyard.terms import TERMS, ParameterLayout
 
 NEGLIGIBLE = 1e-6  # coefficient of a combination below which a parameter takes no part: a lever arm of 1 mm, squared
 ROTARY, LINEAR = (
-    {"tau": tau} | {term.name: term.units[place] for term in TERMS.values()} for place, tau in enumerate(("N m", "N"))
+    {"q": q, "tau": tau} | {term.name: term.units[place] for term in TERMS.values()}
+    for place, (q, tau) in enumerate((("rad", "N m"), ("m", "N")))
 )
 
 KNOWLEDGE = {
@@ -21,7 +22,7 @@ KNOWLEDGE = {
 
 
 def dof_units(robot: Robot) -> tuple[dict[str, str], ...]:
-    """One dictionary a velocity coordinate: units of torque ("tau") and of each term."""
+    """One dictionary a velocity coordinate: units of position ("q"), torque ("tau") and of each term."""
     columns = [column for joint in robot.free_joints for column in joint.subspace.T]
     return tuple(ROTARY if np.any(column[3:]) else LINEAR for column in columns)
 

@@ -14,7 +14,7 @@ from steelyard.report.markdown import markdown
 from steelyard.report.schema import SCHEMA_VERSION, difference, opened, schema, write_json
 from steelyard.report.signal_curves import Curves, curves, load_curves, save_curves
 
-KINDS = ("identification", "payload")
+KINDS = ("identification", "drives", "payload")
 SUMMARY, CURVES, PAGE, TEXT = "summary.json", "curves.npz", "report.html", "report.md"
 FILES = (SUMMARY, PAGE, TEXT, CURVES)
 COMPARISON_FILES = (SUMMARY, PAGE, TEXT)
@@ -29,7 +29,7 @@ class Record(Card):
 
     @property
     def kind(self) -> str:
-        """`identification` or `payload`."""
+        """`identification`, `drives` or `payload`."""
         return self.summary["kind"]
 
 

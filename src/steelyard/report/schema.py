@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 
 SCHEMA_VERSION = 1
-KINDS = ("identification", "payload", "comparison")
+KINDS = ("identification", "drives", "payload", "comparison")
 LONGEST = 160  # characters of a message about a value that is wrong
 
 

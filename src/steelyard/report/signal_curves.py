@@ -27,7 +27,7 @@ PARTS, CLOUD = 500, 400  # samples of contributions and of friction clouds, a jo
 MANY = 8  # joints from which on each has fewer samples there
 VISIBLE = 1e-3  # of the largest torque, below which a part cannot be seen
 LINES = ("measured", "given", "identified")
-SERIES = {"torque": LINES, "friction": LINES, "wrench": ("measured", "explained")}
+SERIES = {"torque": LINES, "friction": LINES, "wrench": ("measured", "explained"), "motion": ("measured", "identified")}
 
 
 def curves(result: Result) -> Curves:

@@ -87,9 +87,9 @@ def demo(
 def show_summary(found: dict, *, as_json: bool, quiet: bool, links: bool = True, strict: bool = False):
     """Print the summary of an identification, and end with the exit status it deserves."""
     from steelyard.diagnose import CATALOGUE
-    from steelyard.report import overview
+    from steelyard.report import drive_overview, overview
 
-    shown = partial(overview, found, links=links)
+    shown = partial(drive_overview, found) if found["kind"] == "drives" else partial(overview, found, links=links)
     verdict = found["verdict"]
     biased = any(CATALOGUE[finding["code"]].biases for finding in found["findings"])
     findings = verdict["level"] == "keep" or biased or (strict and verdict["reasons"])

@@ -1,0 +1,327 @@
+"""The report of a robot with drives: verdict by motion, drives with their intervals, overlays of held-out motion."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from steelyard.errors import OptionError, choices
+from steelyard.pipeline import DriveResult
+from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
+from steelyard.report.figure_style import IDENTIFIED, LINES, drawn, name_axis, points, text
+from steelyard.report.first_screen import SAME, USABLE
+from steelyard.report.identification_summary import repeat_command
+from steelyard.report.labels import dof_units
+from steelyard.report.numbers import interval, number, plural
+from steelyard.report.provenance import inputs_of, repeat_section, stamped
+from steelyard.report.record import Record, record_of
+from steelyard.report.signal_curves import Curves, screen_curves
+
+KIND = "drives"
+FOUND, GIVEN, START, COMMANDED, STAYS = (
+    "identified",
+    "given model",
+    "where the refinement began",
+    "goes where commanded",
+    "stays",
+)
+UNITS = {  # of a revolute joint, and of a prismatic one
+    "kp": ("N m/rad", "N/m"),
+    "kd": ("N m s/rad", "N s/m"),
+    "gain": ("N m per unit", "N per unit"),
+    "limit": ("N m", "N"),
+    "delay": ("s", "s"),
+    "slope_limit": ("rad/s", "m/s"),
+    "damping": ("N m s/rad", "N s/m"),
+    "frictionloss": ("N m", "N"),
+    "armature": ("kg m²", "kg"),
+}
+SCALED = ("kp", "kd", "gain", "damping", "frictionloss", "armature")  # that count in masses where nothing else is known
+ADVICE = {
+    "good": "The model with its drives may be used in simulation: it moves as the robot did in motion it had not seen.",
+    "care": "The model with its drives may be used with care: look at these first.",
+    "keep": "Do not use these drives until you know why: look at these first.",
+}
+
+
+def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = ()) -> dict:
+    """Summary of a run from commands, as the schema of kind `drives` says.
+
+    Args:
+        result: of the run.
+        out: folder the files were written to.
+        files: their names in it.
+        notes: of writing them.
+    """
+    robot, units = result.prior, dof_units(result.prior)
+    found = {
+        "verdict": _verdict(result),
+        "robot": {"name": robot.name, "joints": list(robot.dof_names), "bodies": list(robot.body_names)},
+        "drives": {name: _drive(result, name, j) for j, name in enumerate(robot.dof_names)},
+        "scale": {"text": result.scale, "by_model": result.scaled},
+        "motion": [
+            {
+                "name": each.name,
+                "windows": each.pooled[0],
+                "whole": each.pooled[1],
+                "joints": [
+                    {
+                        "name": name,
+                        "unit": units[j]["q"],
+                        "windows": float(each.windows[j]),
+                        "whole": float(each.whole[j]),
+                    }
+                    for j, name in enumerate(robot.dof_names)
+                ],
+            }
+            for each in result.motion
+        ],
+        "bodies": [
+            {"name": name, "prior": float(result.prior.inertias[i, 0]), "mass": float(result.robot.inertias[i, 0])}
+            for i, name in enumerate(robot.body_names)
+        ],
+        "held_out": {"samples": sum(map(len, result.held_out)), "window": result.window, "step": result.step},
+        "findings": [{key: getattr(each, key) for key in ("code", "severity", "message")} for each in result.findings],
+        "notes": [*result.notes, *notes],
+    }
+    return stamped(
+        KIND,
+        found,
+        job=result.job.as_json(),
+        command=repeat_command(result.job, out),
+        out=out,
+        files=files,
+        inputs=inputs_of(result.job),
+    )
+
+
+def drive_curves(result: DriveResult) -> Curves:
+    """Held-out positions: measured, commanded where that is a position, and simulated in one piece from its start."""
+    t, measured, simulated, commanded = result.overlay
+    series = {"measured": measured, "identified": simulated}
+    if commanded is not None:
+        series["commanded"] = commanded
+    return dict(screen_curves("motion", t, series))
+
+
+def _drive(result: DriveResult, name: str, dof: int) -> dict:
+    """Kind, and of each number its value, interval and unit."""
+    own, prismatic = result.drives[name], dof_units(result.prior)[dof]["q"] == "m"
+    numbers = {}
+    for key, units in UNITS.items():
+        value, bounds = getattr(own, key), own.intervals.get(key, (None, None))
+        if key == "kp" and own.kind != "position":
+            continue
+        state = "undetermined" if key in own.undetermined else "found" if bounds[0] is not None else "stated"
+        if value is None and state == "stated":
+            continue
+        numbers[key] = {
+            "value": value,
+            "lower": bounds[0],
+            "upper": bounds[1],
+            "unit": units[prismatic],
+            "state": state,
+            "scaled": result.scaled and key in SCALED,
+        }
+    return {"kind": own.kind, **numbers}
+
+
+def _verdict(result: DriveResult) -> dict:
+    errors = {each.name: each for each in result.motion}
+    own = errors[FOUND]
+    others = {name: each for name, each in errors.items() if name not in (FOUND, START)}
+    reasons = list(_reasons(result, own, others))
+    beaten = all(own.pooled[0] < (1 - SAME) * each.pooled[0] for each in others.values() if np.isfinite(each.pooled[0]))
+    level = "keep" if not beaten else "care" if reasons else "good"
+    unit = "mm" if {each["q"] for each in dof_units(result.prior)} == {"m"} else "mrad"
+    said = ", ".join(
+        f"{number(1e3 * each.pooled[0])} {name}" for name, each in others.items() if np.isfinite(each.pooled[0])
+    )
+    headline = (
+        f"{'Moves like the robot' if beaten else 'Does not move like the robot'}: error of held-out motion "
+        f"{number(1e3 * own.pooled[0])} {unit} in windows of {result.window:g} s and {number(1e3 * own.pooled[1])} "
+        f"in one piece ({said})."
+    )
+    return {
+        "level": level,
+        "headline": headline,
+        "advice": ADVICE[level],
+        "reasons": reasons,
+        "answers": [
+            {"question": "May I use it?", "answer": USABLE[level], "detail": ADVICE[level]},
+            {
+                "question": "What says the scale?",
+                "answer": "The model" if result.scaled else "The data",
+                "detail": result.scale,
+            },
+        ],
+    }
+
+
+def _reasons(result: DriveResult, own, others) -> Iterator[str]:
+    for name, each in others.items():
+        worse = [joint for joint, a, b in zip(result.prior.dof_names, own.windows, each.windows, strict=True) if a > b]
+        if worse:
+            yield f"Nearer to the robot than these drives comes, at {', '.join(worse)}: {_told(name)}."
+        if own.pooled[1] > each.pooled[1]:
+            yield f"Over whole logs nearer to the robot comes: {_told(name)}."
+    yield from (each.message for each in result.findings)
+
+
+def _told(name: str) -> str:
+    return {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}.get(
+        name, f"the {name}"
+    )
+
+
+def drive_view(record: Record, *, robot: str = "") -> View:
+    """View of the record of a run from commands.
+
+    Args:
+        record: of the run.
+        robot: HTML of its 3D view.
+    """
+    found = record.summary
+    joints = found["robot"]["joints"]
+    sections = [
+        Section(
+            "How it moves",
+            "Motion",
+            (
+                Part(sheet=motion_sheet(found)),
+                Part(sheet=_joint_sheet(found)),
+                Part(figures=tuple(("motion", i) for i in range(len(joints)))),
+            ),
+        ),
+        Section(
+            "Drives",
+            "Drives",
+            (Part(text=found["scale"]["text"]), Part(sheet=drive_sheet(found)), Part(figures=(("numbers", 0),))),
+        ),
+        Section("Bodies", "Bodies", (*((Part(robot=True),) if robot else ()), Part(sheet=_body_sheet(found)))),
+    ]
+    if found["notes"]:
+        sections.append(Section("What was assumed and done", "Notes", (Part(items=tuple(found["notes"])),)))
+    sections.append(repeat_section(found))
+    figures = {"motion": Figure(motion, curve="motion"), "numbers": Figure(friction)}
+    return View(
+        summary=found,
+        title=f"{found['robot']['name']}: identified drives",
+        subtitle=f"{found['provenance']['created']} · {found['job']['model']} · "
+        f"{plural(len(found['job']['logs']), 'log')} · {found['held_out']['samples']} samples held out",
+        verdict=found["verdict"],
+        sections=sections,
+        figures=drawn_figures(record, sections, figures),
+        footer=footer(found),
+        robot=robot,
+        printed=(motion_sheet(found), drive_sheet(found)),
+    )
+
+
+def motion_sheet(summary: dict) -> Sheet:
+    """Errors of motion of all models and of robots that do next to nothing."""
+    rows = [(each["name"], _thousandths(each["windows"]), _thousandths(each["whole"])) for each in summary["motion"]]
+    window = summary["held_out"]["window"]
+    return sheet(
+        "Error of motion",
+        f"On held-out samples, over all joints, mrad (mm): in windows that start anew every {window:g} s from the "
+        "measured state, and in one piece.",
+        (("Model", "text"), "Windows", "Whole"),
+        rows,
+    )
+
+
+def _joint_sheet(summary: dict) -> Sheet:
+    names = [each["name"] for each in summary["motion"]]
+    rows = [
+        (joint, *(_thousandths(each["joints"][j]["windows"]) for each in summary["motion"]))
+        for j, joint in enumerate(summary["robot"]["joints"])
+    ]
+    return sheet(
+        "Error of each joint", "In windows, mrad (mm).", (("Joint", "text"), *names), rows, folded="Each joint"
+    )
+
+
+def drive_sheet(summary: dict, *, intervals: bool = True) -> Sheet:
+    """Every number of the drives, with its interval if wanted."""
+    keys = [key for key in UNITS if any(key in each for each in summary["drives"].values())]
+    rows = []
+    for joint, own in summary["drives"].items():
+        rows.append((joint, own["kind"], *(_cell(own.get(key), intervals=intervals) for key in keys)))
+    told = "In brackets 95 % intervals of what was found; the rest was stated."
+    told = told if intervals else "95 % intervals are in the report; - is undetermined."
+    scaled = " * counts in masses of the given model." if summary["scale"]["by_model"] else ""
+    return sheet(
+        "Drives",
+        f"{told} kd shares its column with damping.{scaled}",
+        (("Joint", "text"), ("Kind", "text"), *(key.replace("_", " ") for key in keys)),
+        rows,
+    )
+
+
+def _cell(told: dict | None, *, intervals: bool) -> Cell:
+    if told is None:
+        return Cell("")
+    if told["state"] == "undetermined":
+        return Cell("undetermined" if intervals else "-")
+    found = told["state"] == "found"
+    note = interval(told["lower"], told["upper"]) if found else "stated"
+    note = note if intervals else ""
+    return Cell(number(told["value"]), note=note, mark="*" if told["scaled"] and found else "")
+
+
+def _body_sheet(summary: dict) -> Sheet:
+    rows = [(each["name"], Cell(number(each["mass"]), was=number(each["prior"])), "kg") for each in summary["bodies"]]
+    caption = "As far as joints feel them; all others stay as they were given."
+    return sheet("Masses", caption, (("Body", "text"), "Mass", ("Unit", "text")), rows)
+
+
+def _thousandths(value) -> str:
+    return "unstable" if value is None or value > 1e3 else number(1e3 * value)
+
+
+def motion(run, joint: str | int):
+    """Held-out motion of a joint: measured, commanded, and simulated in one piece.
+
+    Args:
+        run: the folder of a result, or a Record.
+        joint: by name or index.
+
+    Returns:
+        A Plotly figure.
+
+    Raises:
+        OptionError: an unknown joint.
+    """
+    record = record_of(run)
+    names = record.summary["robot"]["joints"]
+    if joint not in names and joint not in range(len(names)):
+        raise OptionError(f"There is no joint {joint!r}; choose from {choices(names)}.")
+    i = joint if isinstance(joint, int) else names.index(joint)
+    unit = record.summary["motion"][0]["joints"][i]["unit"]
+    traces = []
+    for name, line in (("measured", "measured"), ("commanded", "given"), ("identified", "identified")):
+        if ("motion", i, name) in record.curves:
+            t, y = record.curves["motion", i, name]
+            traces.append({"type": "scatter", "x": t, "y": y, "name": name, "line": LINES[line], "mode": "lines"})
+    title = f"{text(names[i])}: position, held out, simulated from the start of each piece"
+    return drawn(traces, title, {"title": "time in held-out samples [s]"}, {"title": f"position [{unit}]"})
+
+
+def friction(run):
+    """Damping, friction loss and armature of every joint, with their intervals.
+
+    Args:
+        run: the folder of a result, or a Record.
+
+    Returns:
+        A Plotly figure.
+    """
+    summary = record_of(run).summary
+    names = list(summary["drives"])
+    own = [each["frictionloss"] for each in summary["drives"].values()]
+    spans = [(each["lower"] or each["value"], each["upper"] or each["value"]) for each in own]
+    values = [each["value"] for each in own]
+    marker = {"size": 8, "color": IDENTIFIED}
+    trace = points(FOUND, range(len(names)), values, names, unit="N m", marker=marker, spans=spans)
+    title = "Friction loss of each joint, with intervals"
+    return drawn([trace], title, name_axis(names), {"title": "friction loss [N m]"})
