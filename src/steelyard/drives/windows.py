@@ -30,7 +30,7 @@ class Recorded:
 
 
 def stretches(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) -> list[Recorded]:
-    """What logs recorded of motion and commands, each stretch without gaps on its own.
+    """What logs recorded of motion and commands, each stretch without gaps in which all drives are on.
 
     Args:
         robot: the model.
@@ -46,8 +46,16 @@ def stretches(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) ->
     found = []
     for log in logs:
         own = Recorded(np.asarray(log.t), np.asarray(log.q), told(robot, log, drives))
-        found += [own[part] for part in segments(own.t)]
+        on = np.ones(len(log), dtype=bool) if log.enable is None else (log.enable != 0).all(axis=1)
+        for part in segments(own.t):
+            found += [own[part.start + a : part.start + b] for a, b in _runs(on[part])]
     return [each for each in found if len(each) > SMOOTHED]
+
+
+def _runs(chosen) -> list[tuple[int, int]]:
+    """Where runs of chosen samples begin and end."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(int)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -207,7 +207,7 @@ def run_drives(
         overlay=overlay,
         step=step,
         findings=tuple(finding for each in read for finding in each.remaining),
-        notes=(*robot.notes, *said, *(note for each in read for note in each.log.notes), *more),
+        notes=tuple(dict.fromkeys((*robot.notes, *said, *(note for each in read for note in each.log.notes), *more))),
         log_names=tuple(Path(path).name for path in job.logs),
     )
     report("done", 1.0)
