@@ -7,6 +7,7 @@ import numpy as np
 
 from steelyard.errors import LogError
 from steelyard.log.channels import SI
+from steelyard.log.command_checks import told as drives_told
 from steelyard.log.findings import Finding, fatal, fatal_messages, warning
 from steelyard.log.free_base import free_base
 from steelyard.log.log import Log
@@ -58,6 +59,7 @@ def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) 
         for look in (quaternions, clocks, stamps, wandering, told, still, repeats, wraps, velocity):
             found += look(log)
         found += limits(log, robot)
+        found += drives_told(log, robot)
     return tuple(sorted(found, key=lambda finding: finding.severity != "fatal"))
 
 
