@@ -49,6 +49,8 @@ _HOMES = {
     "Result": "pipeline",
     "reversal_weights": "information",
     "Robot": "model",
+    "rollout": "drives",
+    "Rollout": "drives",
     "save": "model",
     "save_information": "information",
     "simulate": "simulate",

@@ -7,6 +7,7 @@ from typing import Any
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
 from steelyard.calibration import calibrate
 from steelyard.diagnose import Diagnosis
+from steelyard.drives import Rollout, rollout
 from steelyard.dynamics import (
     base_wrench_regressor,
     body_regressor,
@@ -51,6 +52,7 @@ __all__ = [
     "Payload",
     "Result",
     "Robot",
+    "Rollout",
     "SteelyardError",
     "Uncertainty",
     "UserColumn",
@@ -86,6 +88,7 @@ __all__ = [
     "read_log",
     "regressor",
     "reversal_weights",
+    "rollout",
     "save",
     "save_information",
     "simulate",
@@ -176,7 +179,8 @@ def identify(
         accept: Go on in spite of this fatal finding. See which.
 
     Returns:
-        The verified estimate with its intervals, its prediction error on held-out samples, and the diagnosis.
+        The verified estimate with its intervals, its prediction error on held-out samples, and the diagnosis; of logs
+        of commands (`drive`) a robot with drives, judged by motion.
 
     Raises:
         SteelyardError: for what cannot be used, with a remedy.

@@ -36,7 +36,7 @@ def leg():
 
 def servos(robot, **changes) -> DriveArrays:
     one = np.ones(robot.nv)
-    plain = {"follows_q": one, "gain": 60 * one, "kd": 0 * one, "limit": np.inf * one, "offset": 0 * one}
+    plain = {"follows_q": one, "gain": 60 * one, "kd": 0 * one, "limit": np.inf * one}
     plain |= {"delay": 0 * one, "slope_limit": np.inf * one, "damping": 3.0 * one, "frictionloss": 0.5 * one}
     return DriveArrays(**plain | {"armature": 0.05 * one, "inertias": robot.inertias} | changes)
 

@@ -10,7 +10,7 @@ from steelyard.app.identification import Outcome, carry_out
 from steelyard.inertia import pseudo
 from steelyard.log import write_csv
 from steelyard.model import Robot, library, save
-from steelyard.pipeline import Job, Progress
+from steelyard.pipeline import Job, Progress, Result
 from steelyard.storage import require_folder
 
 MODEL, LOG = "puma560.urdf", "puma560_run.csv"
@@ -23,6 +23,12 @@ class Demo:
 
     truth: Robot
     outcome: Outcome
+
+    @property
+    def result(self) -> Result:
+        """Of the outcome."""
+        assert isinstance(self.outcome.result, Result)  # torques were recorded
+        return self.outcome.result
 
 
 def demo(out, *, progress: Progress | None = None, seed: int = 0) -> Demo:

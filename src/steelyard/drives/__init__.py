@@ -8,7 +8,8 @@ from steelyard.lazy import lazy
 if TYPE_CHECKING:
     from steelyard.drives.arrays import GAINS, DriveArrays, arrays_of, effort, gain_of, told
     from steelyard.drives.coordinates import Unknowns, unknowns
-    from steelyard.drives.motion_fit import WINDOW, MotionFit, fit_motion
+    from steelyard.drives.motion_errors import COMMANDED, STAYS, WINDOW, Judges, Motion, judges_of
+    from steelyard.drives.motion_fit import MotionFit, fit_motion
     from steelyard.drives.refinement import Refined, covariance, errors_of, refine
     from steelyard.drives.rollouts import Rollout, rms, rollout
     from steelyard.drives.simulation import Simulation, step_for
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "arrays": ("GAINS", "DriveArrays", "arrays_of", "effort", "gain_of", "told"),
     "coordinates": ("Unknowns", "unknowns"),
-    "motion_fit": ("WINDOW", "MotionFit", "fit_motion"),
+    "motion_errors": ("COMMANDED", "STAYS", "WINDOW", "Judges", "Motion", "judges_of"),
+    "motion_fit": ("MotionFit", "fit_motion"),
     "refinement": ("Refined", "covariance", "errors_of", "refine"),
     "rollouts": ("Rollout", "rms", "rollout"),
     "simulation": ("Simulation", "step_for"),
@@ -27,10 +29,14 @@ _HOMES = {
 __getattr__ = lazy(__name__, {name: home for home, names in _HOMES.items() for name in names})
 
 __all__ = [
+    "COMMANDED",
     "GAINS",
+    "STAYS",
     "WINDOW",
     "Drive",
     "DriveArrays",
+    "Judges",
+    "Motion",
     "MotionFit",
     "Recorded",
     "Refined",
@@ -45,6 +51,7 @@ __all__ = [
     "errors_of",
     "fit_motion",
     "gain_of",
+    "judges_of",
     "refine",
     "rms",
     "rollout",

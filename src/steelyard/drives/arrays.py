@@ -18,12 +18,12 @@ FAR = 100.0  # s
 class DriveArrays:
     """Drives of all joints and what they move, as the simulation takes them; arrays (nv,).
 
-    The torque of a joint is `clip(gain (command - follows_q q) - kd v + offset, +-limit)`, for a position servo with
+    The torque of a joint is `clip(gain (command - follows_q q) - kd v, +-limit)`, for a position servo with
     follows_q = 1, for a velocity servo with gain = kd, for voltage, current and torque with kd = 0; against it stand
     damping and friction of the joint. kd and damping share their column: only their sum shows.
 
-    gain: torque per unit of the command. kd: N m s/rad. limit: N m, inf where unknown. offset: N m. delay: s, by which
-    commands come late. slope_limit: of the command, its unit per s, inf where unknown. damping, frictionloss, armature:
+    gain: torque per unit of the command. kd: N m s/rad. limit: N m, inf where unknown. delay: s, by which commands
+    come late. slope_limit: of the command, its unit per s, inf where unknown. damping, frictionloss, armature:
     of the joints, N m s/rad, N m, kg m^2. inertias: (nb, 10) of the bodies.
     """
 
@@ -31,7 +31,6 @@ class DriveArrays:
     gain: np.ndarray
     kd: np.ndarray
     limit: np.ndarray
-    offset: np.ndarray
     delay: np.ndarray
     slope_limit: np.ndarray
     damping: np.ndarray
@@ -120,7 +119,6 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
         gain=np.array(gains, dtype=float),
         kd=values("kd", 0.0),
         limit=values("limit", np.inf),
-        offset=np.zeros(robot.nv),
         delay=values("delay", 0.0),
         slope_limit=values("slope_limit", np.inf),
         damping=robot.damping,

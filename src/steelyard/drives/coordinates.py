@@ -33,7 +33,6 @@ KINDS = {
     "slope_limit": Kind(0.1, 1.0),
     "limit": Kind(0.05, 1.0),
     "delay": Kind(2e-3, 0.02, logarithm=False),  # s
-    "offset": Kind(0.02, 0.5, logarithm=False),  # N m
 }
 MASS_SPREAD, CENTER_SPREAD = 0.5, 0.03  # of the prior of bodies: logarithm of mass, m
 BODY_CHANGE = 0.05  # of these, that derivatives are taken over

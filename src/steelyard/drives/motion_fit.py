@@ -7,20 +7,20 @@ import numpy as np
 
 from steelyard.drives.arrays import DriveArrays
 from steelyard.drives.coordinates import KINDS, Unknowns, unknowns
+from steelyard.drives.motion_errors import WINDOW
 from steelyard.drives.refinement import Refined, covariance, errors_of, refine
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.model import Robot
 
-WINDOW = 0.5  # s, long enough for a servo to settle, too short for small errors to grow
 MOST = 96  # windows that are simulated again and again
 FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not known, tried first
 LATE = (0.0, 0.01, 0.02, 0.04)  # s
 SLOPES = (0.8, 1.0, 1.3, 1.8)  # times the fastest motion, that commands may rise at
 FASTEST = 0.995  # quantile of speeds
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
-FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "offset")
-TORQUES = ("gain", "damping", "frictionloss", "armature", "offset")  # all of the scale that a known mass or gain fixes
+FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit")
+TORQUES = ("gain", "damping", "frictionloss", "armature")  # all of the scale that a known mass or gain fixes
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,7 +76,6 @@ class Simulation:
         m = copy.copy(self.model)
         at = self.actuators
         m.actuator_gainprm[at, 0] = drives.gain
-        m.actuator_biasprm[at, 0] = drives.offset
         m.actuator_biasprm[at, 1] = -drives.gain * drives.follows_q
         m.actuator_biasprm[at, 2] = -drives.kd
         most = np.minimum(drives.limit, ENDLESS)

@@ -1,7 +1,7 @@
 """From a model and logs to a verified estimate: the job, its run, and what can be said of a log before."""
 
 from steelyard.job import Job
-from steelyard.pipeline.drive_identification import DriveEstimate, DriveResult, Motion, run_drives
+from steelyard.pipeline.drive_identification import FOUND, START, DriveEstimate, DriveResult, run_drives
 from steelyard.pipeline.identification import (
     Progress,
     Result,
@@ -18,12 +18,13 @@ from steelyard.pipeline.python_job import job_of, several
 from steelyard.pipeline.tried_corrections import VISIBLE
 
 __all__ = [
+    "FOUND",
+    "START",
     "VISIBLE",
     "DriveEstimate",
     "DriveResult",
     "Inspection",
     "Job",
-    "Motion",
     "Progress",
     "Result",
     "fix_log",

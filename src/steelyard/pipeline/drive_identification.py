@@ -15,6 +15,7 @@ from steelyard.drives import (
     GAINS,
     WINDOW,
     DriveArrays,
+    Motion,
     MotionFit,
     Recorded,
     Simulation,
@@ -23,10 +24,9 @@ from steelyard.drives import (
     errors_of,
     fit_motion,
     gain_of,
-    rms,
+    judges_of,
     step_for,
     stretches,
-    windows_of,
 )
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, choices
@@ -49,6 +49,7 @@ from steelyard.prepare import Prepared, prepare
 
 BLOCK = 10.0  # s of a log, of which the end is held out
 Z = 1.959963984540054  # standard deviations on either side of a 95 % interval
+FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
 QUANTITIES = {  # of a drive, by the name of the array that a fit changes
     "gain": "gain",
     "delay": "delay",
@@ -71,23 +72,6 @@ class DriveEstimate(Drive):
     armature: float = 0.0
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     undetermined: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Motion:
-    """Errors of motion on samples that no fit has seen, (nv,) root mean squares in rad or m.
-
-    windows: of pieces that start anew every 0.5 s; whole: of each stretch of a log in one piece.
-    """
-
-    name: str
-    windows: np.ndarray
-    whole: np.ndarray
-
-    @property
-    def pooled(self) -> tuple[float, float]:
-        """Root mean squares over all joints."""
-        return float(np.sqrt(np.mean(self.windows**2))), float(np.sqrt(np.mean(self.whole**2)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -317,20 +301,15 @@ def _judged(
     robot: Robot, drives: Mapping[str, Drive], fit: MotionFit, test: list[Recorded], step: float
 ) -> tuple[tuple[Motion, ...], tuple]:
     """Errors of motion on the held-out samples, and the overlay of a `DriveResult`."""
-    simulation = Simulation(robot, step)
-    windows, whole = windows_of(test, step, WINDOW), windows_of(test, step, None)
-    sets = {"identified": fit.drives, "where the refinement began": fit.start}
+    simulation, judges = Simulation(robot, step), judges_of(test, step)
+    sets = {FOUND: fit.drives, START: fit.start}
     if all(gain_of(each) is not None for each in drives.values()):
-        sets["given model"] = arrays_of(robot, drives)
-    errors = [errors_of(simulation, each, list(sets.values())) for each in (windows, whole)]
-    found = [Motion(name, *(rms(each[k]) for each in errors)) for k, name in enumerate(sets)]
-    followed = bool(fit.drives.follows_q.all())
-    overlay = (whole.times, whole.measured, whole.measured + errors[1][0], whole.commanded if followed else None)
-    if followed:
-        told = [rms(each.commanded - each.measured) for each in (windows, whole)]
-        found.append(Motion("goes where commanded", *told))
-    stays = [rms(np.repeat(each.q, each.counts, axis=0) - each.measured) for each in (windows, whole)]
-    return (*found, Motion("stays", *stays)), overlay
+        sets[GIVEN] = arrays_of(robot, drives)
+    found = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
+    followed, whole = bool(fit.drives.follows_q.all()), judges.whole
+    (error,) = errors_of(simulation, whole, [fit.drives])
+    overlay = (whole.times, whole.measured, whole.measured + error, whole.commanded if followed else None)
+    return (*found, *judges.idle(positions=followed)), overlay
 
 
 def _scale(job: Job, drives: Mapping[str, Drive], fit: MotionFit) -> str:

@@ -16,6 +16,7 @@ from steelyard.report.identification_view import view_of
 from steelyard.report.labels import column_units
 from steelyard.report.mesh_report import mesh_report_of
 from steelyard.report.model_validation import validate_models
+from steelyard.report.motion_validation import validate_motion
 from steelyard.report.numbers import number, percent, plural, plus_minus, share, size
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import digest, inputs_of, installed_version, repeat_section, stamped
@@ -103,6 +104,7 @@ __all__ = [
     "text",
     "truth_tables",
     "validate_models",
+    "validate_motion",
     "validation_overview",
     "view_of",
     "view_overview",

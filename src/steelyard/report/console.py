@@ -12,6 +12,7 @@ from steelyard.report.document import Cell, Sheet, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
 from steelyard.report.key_tables import key_tables
 from steelyard.report.model_validation import ModelValidation
+from steelyard.report.motion_validation import MotionValidation
 from steelyard.report.numbers import percent, plural
 from steelyard.report.torques import error_sheet
 
@@ -57,7 +58,7 @@ def view_overview(view: View) -> Group:
     return Group(*lines, *_files(view.summary))
 
 
-def validation_overview(found: ModelValidation) -> Group:
+def validation_overview(found: ModelValidation | MotionValidation) -> Group:
     """What `steelyard validate` prints."""
     words = [Text(f"- {each.message}") for each in found.findings]
     return Group(Text(found.headline, style="bold"), *words, Text(), rich_table(found.table()))

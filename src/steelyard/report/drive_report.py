@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from steelyard.drives import COMMANDED, STAYS
 from steelyard.errors import OptionError, choices
-from steelyard.pipeline import DriveResult
+from steelyard.pipeline import FOUND, START, DriveResult
 from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
 from steelyard.report.figure_style import IDENTIFIED, LINES, drawn, name_axis, points, text
 from steelyard.report.first_screen import SAME, USABLE
@@ -17,13 +18,6 @@ from steelyard.report.record import Record, record_of
 from steelyard.report.signal_curves import Curves, screen_curves
 
 KIND = "drives"
-FOUND, GIVEN, START, COMMANDED, STAYS = (
-    "identified",
-    "given model",
-    "where the refinement began",
-    "goes where commanded",
-    "stays",
-)
 UNITS = {  # of a revolute joint, and of a prismatic one
     "kp": ("N m/rad", "N/m"),
     "kd": ("N m s/rad", "N s/m"),

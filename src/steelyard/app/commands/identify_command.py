@@ -80,7 +80,7 @@ def demo(
     if not (quiet or as_json):
         from steelyard.report import truth_tables
 
-        console().print(truth_tables(done.truth, done.outcome.result))
+        console().print(truth_tables(done.truth, done.result))
     show_summary(done.outcome.summary, as_json=as_json, quiet=quiet, links=False)
 
 

@@ -81,8 +81,9 @@ def inspect(
     "steelyard validate result run3.csv",
     "steelyard validate result run3.csv --against arm.urdf",
     "steelyard validate arm.urdf run3.csv --unit q=deg --json",
+    "steelyard validate result run3.csv --rollout",
     status="0 done; 1 findings in the log, an error above 25 %, or no better than the other model; 2 refused.",
-    common="--against --cutoff --lock --channels --unit --order --scale --json",
+    common="--against --rollout --cutoff --lock --channels --unit --order --scale --json",
 )
 def validate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, or a folder that identify wrote.")],
@@ -91,14 +92,18 @@ def validate(
     against: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Another model, or result, to compare with.")
     ] = None,
+    rollout: Annotated[
+        bool, typer.Option("--rollout", help="By motion: simulate the model with the commands of the logs.")
+    ] = False,
     options: ValidateOptions,
     as_json: Json = False,
 ):
-    """Torque prediction error of a model, or of the result of an identification, on held-out logs."""
+    """Torque prediction error of a model, or of the result of an identification, on held-out logs; or its motion."""
     with refusals():
-        from steelyard.report import validate_models
+        from steelyard.report import validate_models, validate_motion
 
-        found = validate_models(model, logs, against=against, **options.of_job())
+        judge = validate_motion if rollout else validate_models
+        found = judge(model, logs, against=against, **options.of_job())
         from steelyard.report import validation_overview
 
     finish(found.as_json(), lambda: validation_overview(found), as_json=as_json, findings=not found.good)
