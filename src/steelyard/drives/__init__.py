@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from steelyard.drives.refinement import Refined, covariance, errors_of, refine
     from steelyard.drives.rollouts import Rollout, rms, rollout
     from steelyard.drives.simulation import Simulation, step_for
-    from steelyard.drives.windows import Recorded, Windows, stretches, windows_of
+    from steelyard.drives.windows import Recorded, Windows, cuts, stretches, windows_of
 
 _HOMES = {
     "arrays": ("GAINS", "DriveArrays", "arrays_of", "effort", "gain_of", "told"),
@@ -23,7 +23,7 @@ _HOMES = {
     "refinement": ("Refined", "covariance", "errors_of", "refine"),
     "rollouts": ("Rollout", "rms", "rollout"),
     "simulation": ("Simulation", "step_for"),
-    "windows": ("Recorded", "Windows", "stretches", "windows_of"),
+    "windows": ("Recorded", "Windows", "cuts", "stretches", "windows_of"),
 }
 # Loaded on first use: what simulates.
 __getattr__ = lazy(__name__, {name: home for home, names in _HOMES.items() for name in names})
@@ -46,6 +46,7 @@ __all__ = [
     "Windows",
     "arrays_of",
     "covariance",
+    "cuts",
     "drives_of",
     "effort",
     "errors_of",

@@ -41,7 +41,7 @@ class Judges:
 
     def motion(self, name: str, simulation: Simulation, drives: DriveArrays) -> Motion:
         """Errors of a model with its drives."""
-        return Motion(name, *(rms(errors_of(simulation, each, [drives])[0]) for each in (self.windows, self.whole)))
+        return Motion(name, *(rms(errors_of(simulation, [each], [drives])[0]) for each in (self.windows, self.whole)))
 
     def idle(self, *, positions: bool) -> tuple[Motion, ...]:
         """Errors of a robot that stays where it is, and, where commands are positions, of one that goes there."""

@@ -67,8 +67,8 @@ def fit_motion(
     Returns:
         The MotionFit, on windows that no step has seen no worse than its start.
     """
-    simulation = Simulation(robot, step)
-    windows = windows_of(recordings, step, WINDOW)
+    simulation = Simulation(robot, step, centred=True)
+    windows = windows_of(recordings, step, WINDOW, lead=simulation.lead)
     every = -(-len(windows) // MOST)
     seen = windows[np.arange(0, len(windows), every)]
     unseen = windows[np.arange(every // 2, len(windows), every)]
@@ -77,9 +77,9 @@ def fit_motion(
     soonest = -float(np.median(np.diff(recordings[0].t)))
     free = unknowns(robot, start, FREE, seen.q, known=known, soonest=soonest)
     refined = refine(simulation, free, seen, progress=progress)
-    before, after = (np.mean(e**2) for e in errors_of(simulation, unseen, [start, refined.drives]))
+    before, after = (np.mean(e**2) for e in errors_of(simulation, [unseen], [start, refined.drives]))
     if after > before:
-        refined = Refined(free, free.start, refined.rms[:1])
+        refined = Refined(free, free.start, np.zeros_like(refined.moved), refined.rms[:1])
     undetermined = _undetermined(simulation, seen, refined.drives, known)
     spread = covariance(simulation, refined, seen)
     scaled = not np.any(known.get("gain", False))
@@ -91,7 +91,7 @@ def fit_motion(
 def _best(simulation: Simulation, windows: Windows, starts: Sequence[DriveArrays]) -> DriveArrays:
     if len(starts) == 1:
         return starts[0]
-    errors = [np.mean(e**2) for e in errors_of(simulation, windows, list(starts))]
+    errors = [np.mean(e**2) for e in errors_of(simulation, [windows], list(starts))]
     return starts[int(np.argmin(errors))]
 
 
@@ -109,7 +109,7 @@ def _tried(simulation: Simulation, windows: Windows, start: DriveArrays, known) 
         if fixed.all():
             continue
         changes = [{key: np.where(fixed, getattr(start, key), x) for key, x in each.items()} for each in changes]
-        errors = errors_of(simulation, windows, [start, *(start.changed(**each) for each in changes)])
+        errors = errors_of(simulation, [windows], [start, *(start.changed(**each) for each in changes)])
         costs = np.array([np.mean(e**2, axis=0) for e in errors])
         best = np.where(costs.min(axis=0) < (1 - TELLS) * costs[0], costs.argmin(axis=0), 0)
         chosen = {}
@@ -129,7 +129,7 @@ def _undetermined(simulation: Simulation, windows: Windows, drives: DriveArrays,
     }
     found = {}
     for name, values in others.items():
-        errors = errors_of(simulation, windows, [drives, *(drives.changed(**{name: each}) for each in values)])
+        errors = errors_of(simulation, [windows], [drives, *(drives.changed(**{name: each}) for each in values)])
         costs = np.array([np.mean(e**2, axis=0) for e in errors])
         shown = costs[1:].max(axis=0) > (1 + TELLS) * costs[0]
         found[name] = ~shown & ~np.broadcast_to(known.get(name, False), n)

@@ -2,13 +2,14 @@
 
 Gauss-Newton steps on the errors of positions. A joint's numbers move its own joint first of all: while steps are taken,
 each kind of number is changed in all joints at once and every joint's answer is taken for its own. The error itself
-stays exact, and a step is taken only where it lowers the cost. Covariances come from all answers, and from how unlike
+stays exact, and a step is taken only where it lowers the cost. Windows begin where their own samples say, as far as the
+smoothed state leaves that open (multiple shooting). Covariances come from all answers, and from how unlike
 windows are: errors within one are no independent samples.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -28,11 +29,12 @@ WORSE = 100.0  # times more of it where nothing was better
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """unknowns: where it began; x: (p,) where it ended; rms: error over the windows, rad or m, before every step and at
-    the end."""
+    """unknowns: where it began; x: (p,) where it ended; moved: (2, k, nv) added to positions and speeds that windows
+    begin with; rms: error over the windows, rad or m, before every step and at the end."""
 
     unknowns: Unknowns
     x: np.ndarray
+    moved: np.ndarray
     rms: tuple[float, ...]
 
     @property
@@ -55,19 +57,23 @@ def refine(
         The Refined.
     """
     x, damping, rms = unknowns.start, FIRST, []
-    (error,) = errors_of(simulation, windows, [unknowns.at(x)])
+    (error,) = errors_of(simulation, [windows], [unknowns.at(x)])
+    moved = np.zeros((2, *windows.q.shape))
     for step in range(STEPS):
         if progress:
             progress(step / STEPS)
         rms.append(float(np.sqrt(np.mean(error**2))))
-        cost = _Cost(unknowns, error)
-        gram, pull = cost.quadratic(x, _slopes(simulation, windows, unknowns, x, error, together=True))
-        tried = [unknowns.within(x + cost.step(gram, pull, factor * damping)) for factor in DAMPINGS]
-        errors = errors_of(simulation, windows, [unknowns.at(each) for each in tried])
-        costs = [cost.value(*each) for each in zip(tried, errors, strict=True)]
-        best, before = int(np.argmin(costs)), cost.value(x, error)
+        cost = _Cost(unknowns, windows, error)
+        slopes = _slopes(simulation, windows, moved, unknowns, x, error, together=True)
+        tried = [cost.step(x, moved, slopes, factor * damping) for factor in DAMPINGS]
+        tried = [(unknowns.within(new), start) for new, start in tried]
+        errors = errors_of(
+            simulation, [_begun(windows, start) for _, start in tried], [unknowns.at(new) for new, _ in tried]
+        )
+        costs = [cost.value(*each, found) for each, found in zip(tried, errors, strict=True)]
+        best, before = int(np.argmin(costs)), cost.value(x, moved, error)
         if costs[best] < before:
-            x, error, damping = tried[best], errors[best], max(LEAST, damping * DAMPINGS[best])
+            (x, moved), error, damping = tried[best], errors[best], max(LEAST, damping * DAMPINGS[best])
             if before - costs[best] < SETTLED * before:
                 break
         elif damping > MOST:
@@ -75,7 +81,7 @@ def refine(
         else:
             damping *= WORSE
     rms.append(float(np.sqrt(np.mean(error**2))))
-    return Refined(unknowns, x, tuple(rms))
+    return Refined(unknowns, x, moved, tuple(rms))
 
 
 def covariance(simulation: Simulation, refined: Refined, windows: Windows) -> np.ndarray:
@@ -90,74 +96,116 @@ def covariance(simulation: Simulation, refined: Refined, windows: Windows) -> np
         (p, p).
     """
     unknowns, x = refined.unknowns, refined.x
-    (error,) = errors_of(simulation, windows, [unknowns.at(x)])
-    slopes = _slopes(simulation, windows, unknowns, x, error, together=False)
-    cost = _Cost(unknowns, error)
-    gram, _ = cost.quadratic(x, slopes)
-    ends = np.cumsum(windows.counts)[:-1]
-    scores = np.zeros((len(windows), len(x)))
-    for slope, at in slopes:
-        parts = np.split(np.sum(slope * cost.weight * error, axis=1), ends)
-        scores[:, at[0]] += [part.sum() for part in parts]
+    (error,) = errors_of(simulation, [_begun(windows, refined.moved)], [unknowns.at(x)])
+    slopes = _slopes(simulation, windows, refined.moved, unknowns, x, error, together=False)
+    cost = _Cost(unknowns, windows, error)
+    gram, _, scores, _ = cost.normal(x, refined.moved, slopes)
     inverse = np.linalg.inv(gram)
     return inverse @ (scores.T @ scores + np.diag(cost.own**2 * cost.spread**2)) @ inverse
 
 
+@dataclass(frozen=True, eq=False)
+class _Slopes:
+    """Derivatives of errors.
+
+    values: (s, m, nv), and at: (s, nv), the coordinate that each joint's are taken with. starts: (2, m, nv) by the
+    position and the speed that a joint's windows begin with.
+    """
+
+    values: np.ndarray
+    at: np.ndarray
+    starts: np.ndarray
+
+
 class _Cost:
-    """Huber's of errors about as large as the given ones, and the prior's of coordinates."""
+    """Huber's of errors about as large as the given ones, and the priors of coordinates and of where windows begin."""
 
-    def __init__(self, unknowns: Unknowns, error):
-        self.start, self.spread = unknowns.start, unknowns.spread
-        self.edge = OUTLIER * max(1.4826 * float(np.median(np.abs(error))), 1e-9)
+    def __init__(self, unknowns: Unknowns, windows: Windows, error):
+        self.start, self.spread, self.edges = (
+            unknowns.start,
+            unknowns.spread,
+            np.cumsum(windows.counts) - windows.counts,
+        )
+        typical = max(1.4826 * float(np.median(np.abs(error))), 1e-9)
+        self.edge = OUTLIER * typical
         self.error, self.weight = error, np.minimum(1.0, self.edge / np.maximum(np.abs(error), 1e-300))
-        self.own = PRIOR * (self.edge / OUTLIER) ** 2 / self.spread**2
+        self.own = PRIOR * typical**2 / self.spread**2
+        self.begin = typical**2 / windows.spread**2
 
-    def value(self, x, error) -> float:
+    def value(self, x, moved, error) -> float:
         size = np.abs(error)
         far = 2 * self.edge * size - self.edge**2
-        return float(np.sum(np.where(size < self.edge, size**2, far)) + np.sum(self.own * (x - self.start) ** 2))
+        priors = np.sum(self.own * (x - self.start) ** 2) + np.sum(self.begin * moved**2)
+        return float(np.sum(np.where(size < self.edge, size**2, far)) + priors)
 
-    def quadratic(self, x, slopes) -> tuple[np.ndarray, np.ndarray]:
-        """Gauss-Newton's matrix (p, p) and gradient (p,), halved."""
-        gram, pull = np.diag(self.own), self.own * (x - self.start)
-        for slope, at in slopes:
-            np.add.at(pull, at, np.sum(slope * self.weight * self.error, axis=0))
-        for (one, at), (other, also) in product(slopes, repeat=2):
-            np.add.at(gram, (at, also), np.sum(one * self.weight * other, axis=0))
-        return gram, pull
+    def normal(self, x, moved, slopes: _Slopes):
+        """Gauss-Newton's matrix (p, p) and gradient (p,), halved; what each window adds to the gradient (k, p); and
+        what beginnings of windows follow from. These are taken out: each window decides them on its own."""
+        weighted = self.weight * slopes.values
+        sums = partial(np.add.reduceat, indices=self.edges, axis=-2)
+        own = np.einsum("amj,bmj->abj", weighted, slopes.values, optimize=True)
+        scores = sums(weighted * self.error)
+        inner = sums((self.weight * slopes.starts)[:, None] * slopes.starts)
+        inner[[0, 1], [0, 1]] += self.begin
+        mixed = sums((self.weight * slopes.starts)[:, None] * slopes.values)
+        pulls = sums(self.weight * slopes.starts * self.error) + self.begin * moved
+        inverse = np.moveaxis(np.linalg.inv(np.moveaxis(inner, (0, 1), (-2, -1))), (-2, -1), (0, 1))
+        solved = np.einsum("cdkj,dakj->cakj", inverse, mixed)
+        own -= np.einsum("cakj,cbkj->abj", solved, mixed)
+        scores = scores - np.einsum("cakj,ckj->akj", solved, pulls)
+        gram, parts = np.diag(self.own), np.zeros((scores.shape[1], len(x)))
+        for one, at in enumerate(slopes.at):
+            np.add.at(parts.T, at, scores[one].T)
+            for other, also in enumerate(slopes.at):
+                np.add.at(gram, (at, also), own[one, other])
+        return gram, parts.sum(axis=0) + self.own * (x - self.start), parts, (inverse, mixed, pulls)
 
-    def step(self, gram, pull, damping: float) -> np.ndarray:
+    def step(self, x, moved, slopes: _Slopes, damping: float) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and beginnings of windows after a step."""
+        gram, pull, _, (inverse, mixed, pulls) = self.normal(x, moved, slopes)
         move = -np.linalg.solve(gram + damping * np.diag(np.diag(gram)), pull)
-        return np.clip(move, -self.spread, self.spread)
+        move = np.clip(move, -self.spread, self.spread)
+        left = pulls + np.einsum("cakj,aj->ckj", mixed, move[slopes.at])
+        return x + move, moved - np.einsum("cdkj,dkj->ckj", inverse, left)
 
 
-def _slopes(
-    simulation, windows, unknowns: Unknowns, x, error, *, together: bool
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Derivatives (m, nv) of the errors, and the coordinates of each joint (nv,) that they are taken with."""
+def _begun(windows: Windows, moved) -> Windows:
+    """Windows that begin elsewhere: (2, k, nv) added to positions and speeds."""
+    return replace(windows, q=windows.q + moved[0], v=windows.v + moved[1])
+
+
+def _slopes(simulation, windows: Windows, moved, unknowns: Unknowns, x, error, *, together: bool) -> _Slopes:
+    """Derivatives of the errors."""
     changes = unknowns.changes(together=together)
-    moved = errors_of(simulation, windows, [unknowns.at(x + change) for change, _ in changes])
-    return [((new - error) / change.max(), at) for new, (change, at) in zip(moved, changes, strict=True)]
+    ends = windows.spread.mean(axis=(1, 2))
+    starts = [np.stack([moved[0] + ends[0], moved[1]]), np.stack([moved[0], moved[1] + ends[1]])]
+    cases = [(moved, unknowns.at(x + change)) for change, _ in changes] + [(each, unknowns.at(x)) for each in starts]
+    found = errors_of(simulation, [_begun(windows, each) for each, _ in cases], [drives for _, drives in cases])
+    sizes = [change.max() for change, _ in changes]
+    values = np.stack([(new - error) / size for new, size in zip(found, sizes, strict=False)])
+    begun = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
+    return _Slopes(values, np.stack([at for _, at in changes]), begun)
 
 
-def errors_of(simulation: Simulation, windows: Windows, drives: Sequence[DriveArrays]) -> list[np.ndarray]:
+def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequence[DriveArrays]) -> list[np.ndarray]:
     """Errors of several sets of drives, as many simulated at once as memory has room for.
 
     Args:
         simulation: of the robot.
-        windows: of the logs.
+        windows: of the logs, of each set, alike but for where they begin; one for all.
         drives: any number.
 
     Returns:
         (m, nv) simulated minus measured positions of each.
     """
-    together, found = simulation.together(windows), []
+    windows = list(windows) * (len(drives) if len(windows) == 1 else 1)
+    together, found = simulation.together(windows[0]), []
     for first in range(0, len(drives), together):
-        part = drives[first : first + together]
-        models = [m for each in part for m in [simulation.driven(each)] * len(windows)]
-        told = {each.told_by: windows.controls(each) for each in {d.told_by: d for d in part}.values()}
+        part, own = drives[first : first + together], windows[first : first + together]
+        models = [m for each in part for m in [simulation.driven(each)] * len(own[0])]
+        told = {each.told_by: own[0].controls(each) for each in {d.told_by: d for d in part}.values()}
         controls = np.concatenate([told[each.told_by] for each in part])
-        q, v = (np.tile(state, (len(part), 1)) for state in (windows.q, windows.v))
+        q, v = np.concatenate([each.begin for each in own]), np.concatenate([each.v for each in own])
         q = simulation.run(models, q, v, controls)
-        found += [windows.errors(own) for own in q.reshape(len(part), len(windows), *q.shape[1:])]
+        found += [own[0].errors(each) for each in q.reshape(len(part), len(own[0]), *q.shape[1:])]
     return found

@@ -88,7 +88,7 @@ def rollout(
     simulation, arrays = Simulation(robot, step_for(log.rate)), arrays_of(robot, drives)
     windows = windows_of(stretches(robot, [log], drives), simulation.step, window)
     driven = [simulation.driven(arrays)] * len(windows)
-    error = windows.errors(simulation.run(driven, windows.q, windows.v, windows.controls(arrays)))
+    error = windows.errors(simulation.run(driven, windows.begin, windows.v, windows.controls(arrays)))
     measured = windows.measured
     return Rollout(
         t=windows.times,

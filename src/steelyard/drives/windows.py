@@ -11,6 +11,9 @@ from steelyard.log import Log, segments
 from steelyard.model import Robot
 
 SHIFT = 0.2  # of its length, by which a window may begin sooner or later
+NEAR = 0.1  # s from where a recording is to be cut
+STILL = 1e-5  # rad or m, added to what a quadratic leaves
+LONG = 1.0  # samples, over which an error of position is one of speed
 SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of positions makes no speed
 
 
@@ -63,7 +66,8 @@ class Windows:
     """Windows of recordings, all of `steps` steps of a simulation.
 
     source: (k,) the recording of each; first: (k,) its first sample; counts: (k,) samples that it covers.
-    q, v: (k, nv) smoothed state at its beginning.
+    q, v: (k, nv) smoothed state at its beginning. spread: (2, k, nv) standard deviations of these. lead: steps by which
+    positions of the simulation are ahead of their time.
     """
 
     recordings: tuple[Recorded, ...]
@@ -72,16 +76,24 @@ class Windows:
     counts: np.ndarray
     q: np.ndarray
     v: np.ndarray
+    spread: np.ndarray
     step: float
     steps: int
+    lead: float = 0.0
 
     def __len__(self) -> int:
         return len(self.source)
 
+    @property
+    def begin(self) -> np.ndarray:
+        """(k, nv) positions that a simulation begins with."""
+        return self.q + self.lead * self.step * self.v
+
     def __getitem__(self, chosen) -> "Windows":
         """Some of the windows: indices or a mask (k,)."""
         names = ("source", "first", "counts", "q", "v")
-        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+        own = {name: getattr(self, name)[chosen] for name in names}
+        return replace(self, **own, spread=self.spread[:, chosen])
 
     @property
     def measured(self) -> np.ndarray:
@@ -120,50 +132,80 @@ class Windows:
     def _at(self, q, k: int) -> np.ndarray:
         own, first = self.recordings[self.source[k]], self.first[k]
         samples = slice(first, first + self.counts[k])
-        place = np.clip((own.t[samples] - own.t[first]) / self.step, 0, self.steps - 1e-9)
-        before = place.astype(int)
+        place = (own.t[samples] - own.t[first]) / self.step - self.lead
+        before = np.clip(np.floor(place), 0, self.steps - 1).astype(int)
         share = (place - before)[:, None]
         return (1 - share) * q[before] + share * q[before + 1] - own.q[samples]
 
 
-def windows_of(recordings: Sequence[Recorded], step: float, length: float | None) -> Windows:
+def windows_of(recordings: Sequence[Recorded], step: float, length: float | None, *, lead: float = 0.0) -> Windows:
     """Windows of recordings, one after the other.
 
     Args:
         recordings: any number.
         step: of the simulation, s.
         length: of a window, s; None: one a recording, all of it.
+        lead: steps by which simulated positions are ahead of their time, as of `Windows`.
 
     Returns:
         The Windows.
     """
-    source, first, counts, q, v = [], [], [], [], []
+    source, first, counts, q, v, spread = [], [], [], [], [], []
     for number, own in enumerate(recordings):
-        position, speed, rough = smoothed(own)
-        one = length is None or own.t[-1] - own.t[0] < 1.5 * length
-        edges = np.array([0, len(own)]) if one else _edges(own.t, rough, length or 0.0)
+        position, speed, left = smoothed(own)
+        edges = _edges(own.t, left.sum(axis=1), length)
         source += [number] * (len(edges) - 1)
         first += edges[:-1].tolist()
         counts += np.diff(edges).tolist()
         q.append(position[edges[:-1]])
         v.append(speed[edges[:-1]])
+        noise = np.sqrt(np.maximum(left[edges[:-1]], np.median(left, axis=0)) / SMOOTHED) + STILL
+        spread.append(np.stack([noise, noise / (LONG * np.median(np.diff(own.t)))]))
     spans = [recordings[s].t[i + n - 1] - recordings[s].t[i] for s, i, n in zip(source, first, counts, strict=True)]
     steps = max(1, int(np.ceil(max(spans) / step)))
-    arrays = (np.array(source), np.array(first), np.array(counts), np.concatenate(q), np.concatenate(v))
-    return Windows(tuple(recordings), *arrays, step, steps)
+    arrays = (
+        np.array(source),
+        np.array(first),
+        np.array(counts),
+        np.concatenate(q),
+        np.concatenate(v),
+        np.concatenate(spread, axis=1),
+    )
+    return Windows(tuple(recordings), *arrays, step, steps, lead)
 
 
-def _edges(t, rough, length: float) -> np.ndarray:
+def _edges(t, rough, length: float | None) -> np.ndarray:
     """First samples of windows, and the end of the last: near their time, where the state is known best."""
+    if length is None or t[-1] - t[0] < 1.5 * length:
+        return np.array([0, len(t)])
     even = np.arange(t[0], t[-1] - 0.5 * length, length)
-    first, last = (np.searchsorted(t, even + shift * length) for shift in (-SHIFT, SHIFT))
-    spans = zip(first[1:-1], np.maximum(last, first + 1)[1:-1], strict=True)
-    inner = [i + int(np.argmin(rough[i:j])) for i, j in spans]
+    inner = [_calmest(t, rough, time, SHIFT * length) for time in even[1:-1]]
     return np.array([0, *inner, np.searchsorted(t, even[-1])])
 
 
+def _calmest(t, rough, time: float, reach: float) -> int:
+    """The sample near a time where the state is known best."""
+    first, last = np.searchsorted(t, [time - reach, time + reach])
+    return int(first + np.argmin(rough[first : max(last, first + 1)]))
+
+
+def cuts(own: Recorded, times) -> list[int]:
+    """Samples near some times, at which a recording is best begun anew.
+
+    Args:
+        own: the recording.
+        times: within it, s.
+
+    Returns:
+        As many.
+    """
+    rough = smoothed(own)[2].sum(axis=1)
+    return [_calmest(own.t, rough, time, NEAR) for time in times]
+
+
 def smoothed(own: Recorded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions and speeds (n, nv) at each sample by a quadratic through its neighbours, and what it leaves (n,)."""
+    """Positions and speeds (n, nv) at each sample by a quadratic through its neighbours, and the sum of squares that
+    it leaves (n, nv)."""
     half = SMOOTHED // 2
     n = len(own)
     start = np.clip(np.arange(n) - half, 0, max(n - SMOOTHED, 0))
@@ -173,4 +215,4 @@ def smoothed(own: Recorded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     columns = np.stack([np.ones_like(since), since / scale, (since / scale) ** 2], axis=-1)
     found = np.linalg.pinv(columns) @ own.q[near]
     left = own.q[near] - columns @ found
-    return found[:, 0], found[:, 1] / scale, np.sum(left**2, axis=(1, 2))
+    return found[:, 0], found[:, 1] / scale, np.sum(left**2, axis=1)

@@ -4,7 +4,6 @@ model move as the robot did, judged by motion."""
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import pairwise
 from operator import add
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from steelyard.drives import (
     Recorded,
     Simulation,
     arrays_of,
+    cuts,
     drives_of,
     errors_of,
     fit_motion,
@@ -211,9 +211,10 @@ def _parted(recordings: list[Recorded], validation: float) -> tuple[list[Recorde
     beginning."""
     train, test = [], []
     for own in recordings:
-        edges = np.linspace(0, len(own), 1 + max(1, round((own.t[-1] - own.t[0]) / BLOCK))).astype(int)
-        for first, last in pairwise(edges.tolist()):
-            middle = last - round(validation * (last - first))
+        count = max(1, round((own.t[-1] - own.t[0]) / BLOCK))
+        shares = np.add.outer(np.arange(count), [0.0, 1 - validation]).ravel() / count
+        places = [0, *cuts(own, own.t[0] + (own.t[-1] - own.t[0]) * shares[1:]), len(own)]
+        for first, middle, last in zip(places[:-1:2], places[1::2], places[2::2], strict=True):
             train.append(own[first:middle])
             test.append(own[middle:last])
     return [each for each in train if len(each) > 1], [each for each in test if len(each) > 1]
@@ -307,7 +308,7 @@ def _judged(
         sets[GIVEN] = arrays_of(robot, drives)
     found = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
     followed, whole = bool(fit.drives.follows_q.all()), judges.whole
-    (error,) = errors_of(simulation, whole, [fit.drives])
+    (error,) = errors_of(simulation, [whole], [fit.drives])
     overlay = (whole.times, whole.measured, whole.measured + error, whole.commanded if followed else None)
     return (*found, *judges.idle(positions=followed)), overlay
 
