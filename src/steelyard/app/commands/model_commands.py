@@ -26,6 +26,7 @@ from steelyard.errors import OptionError
     "steelyard analyze arm.urdf",
     "steelyard analyze quadruped.urdf --floating --explain all",
     "steelyard analyze panda.urdf --lock panda_finger_joint1=0.02 --expressions",
+    "steelyard analyze arm.urdf --drive position --drive gripper=current",
     "steelyard analyze arm.urdf --motors --friction viscous,coulomb,offset --format markdown",
 )
 def analyze(
@@ -55,8 +56,9 @@ def analyze(
 ):
     """Say which inertial parameters an experiment can reveal, from the kinematics alone."""
     with refusals():
+        from steelyard.fit import fixed_from, masses_from
         from steelyard.identifiable import analyze_report
-        from steelyard.model import load, read_side, side_path
+        from steelyard.model import Known, load, read_known, read_side, side_path
         from steelyard.model import locked as lock
         from steelyard.prepare import lock_words, read_undone, with_motion
 
@@ -67,6 +69,7 @@ def analyze(
         side = side_path(model) if job.side is None else Path(job.side)
         robot = read_side(side, robot) if side.exists() or motors else robot
         robot = lock(robot, lock_words(job.lock, robot))
+        known = read_known(side, robot) if job.drive and side.exists() else Known()
         text = analyze_report(
             robot,
             format=format,
@@ -82,6 +85,9 @@ def analyze(
             locked=words(locked),
             friction=friction_of(friction),
             armature=armature,
+            drive=job.drive,
+            masses=known.masses | masses_from(job.masses),
+            fixed=known.fixed | fixed_from(job.fixed),
         )
     typer.echo(text)
 
