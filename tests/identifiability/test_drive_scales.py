@@ -59,24 +59,35 @@ def nullity(matrix):
 
 
 class Logs:
-    """Homogeneous system of logs of commands of a robot with generic parameters; unknowns [phi, gains, payload]."""
+    """Homogeneous system of logs of commands of a robot with generic parameters; unknowns [phi, gains, payload].
 
-    def __init__(self, robot, seed=0):
-        self.robot, self.rng = robot, np.random.default_rng(seed)
+    effects: whether each joint has armature, viscous and dry friction and an offset; else phi are bodies alone.
+    """
+
+    def __init__(self, robot, seed=0, *, effects=True):
+        self.robot, self.rng, self.effects = robot, np.random.default_rng(seed), effects
         self.twin = Twin(robot, motors=False)
-        self.phi = self.rng.normal(size=10 * robot.nb)
+        self.phi = self.rng.normal(size=10 * robot.nb + 4 * robot.nv * effects)
         self.Y, self.gains = self.log(self.phi)
 
     def log(self, phi):
         """Rows of parameters (n, p), and of gains (n, nv): minus what drives were told, for true gains of one."""
-        samples = 2 * 10 * self.robot.nb // self.robot.nv + 30
-        Y = self.twin.regression(self.rng, samples)
-        told = (Y @ phi).reshape(samples, self.robot.nv)
-        return Y, -np.stack([np.diag(row) for row in told]).reshape(-1, self.robot.nv)
+        n, draw = self.robot.nv, int(self.rng.integers(2**31))
+        samples = 2 * len(phi) // n + 30
+        Y = self.twin.regression(np.random.default_rng(draw), samples)
+        if self.effects:
+            again, rows = np.random.default_rng(draw), []
+            for _ in range(samples):  # the same states
+                again.uniform(size=n)
+                v, a = again.normal(size=n), again.normal(size=n)
+                rows.append(np.hstack([np.diag(a), np.diag(v), np.diag(np.sign(v)), np.eye(n)]))
+            Y = np.hstack([Y, np.concatenate(rows)])
+        told = (Y @ phi).reshape(samples, n)
+        return Y, -np.stack([np.diag(row) for row in told]).reshape(-1, n)
 
     def facts(self, masses):
         """Rows of known sums of masses."""
-        rows = np.zeros((len(masses), 10 * self.robot.nb))
+        rows = np.zeros((len(masses), len(self.phi)))
         for row, names in zip(rows, masses, strict=True):
             names = self.robot.body_names if names == "all" else [names]
             row[[10 * self.robot.body_names.index(name) for name in names]] = 1.0
@@ -108,6 +119,9 @@ class Logs:
         return nullity(np.hstack([both[0], both[1], free])) - nullity(np.hstack([both[0], free]))
 
 
+BODIES = {"friction": (), "armature": False}
+
+
 def open_scales(idn):
     return [scale for scale in idn.scales if not scale.fixed]
 
@@ -121,15 +135,18 @@ ROBOTS = {
 }
 
 
+@pytest.mark.parametrize("effects", [True, False])
 @pytest.mark.parametrize("name", ROBOTS)
-def test_as_many_scales_as_the_null_space_has(name):
+def test_as_many_scales_as_the_null_space_has(name, effects):
     make, count = ROBOTS[name]
     robot = make()
-    idn = identifiability(robot, drive="position", tolerance=0.0)
-    logs = Logs(robot)
+    options = {} if effects else BODIES
+    idn = identifiability(robot, drive="position", **options)
+    logs = Logs(robot, effects=effects)
     assert len(idn.scales) == len(open_scales(idn)) == logs.open() == count
     joints = idn.scales[0].joints
-    stated = identifiability(robot, drive={n: "torque" if n == joints[-1] else "current" for n in robot.dof_names})
+    kinds = {name: "torque" if name == joints[-1] else "current" for name in robot.dof_names}
+    stated = identifiability(robot, drive=kinds, **options)
     assert stated.scales[0].fixed_by == (f"torque of {joints[-1]}",)
     assert len(open_scales(stated)) == logs.open(known=joints[-1:]) == count - 1
     assert {n for scale in open_scales(stated) for n in scale.joints} == logs.open_joints(known=joints[-1:])
@@ -154,7 +171,7 @@ def test_joints_that_nothing_couples_have_scales_of_their_own(tmp_path, joints, 
 def test_sharing_base_parameters_is_not_sharing_a_scale(tmp_path):
     """A known wrong rule: base parameters that enter two rows. The last mass of a gantry enters all three."""
     robot = load(machine(tmp_path, *GANTRY))
-    idn, logs = identifiability(robot, drive="current"), Logs(robot)
+    idn, logs = identifiability(robot, drive="current", **BODIES), Logs(robot, effects=False)
     rows = np.abs(logs.Y.reshape(-1, 3, logs.Y.shape[1])).max(axis=0)[:, idn.columns] > 1e-9
     assert rows.all(axis=0).any()  # so that rule has one scale
     assert logs.open() == 3 == len(idn.scales)
@@ -168,7 +185,8 @@ def test_any_tree_with_anything_known(batch):
     for seed in range(batch, 40, 4):
         rng = np.random.default_rng([26, seed])
         robot = random_tree(rng, bodies=int(rng.integers(2, 6)), rotors=False)
-        logs = Logs(robot, seed)
+        effects = bool(rng.uniform() < 0.5)
+        logs = Logs(robot, seed, effects=effects)
         names = [robot.dof_names[dof] for dof in robot.driven_dofs]
         if len(names) < robot.nv:
             continue
@@ -176,7 +194,7 @@ def test_any_tree_with_anything_known(batch):
         masses = [name for name in (*robot.body_names, "all") if rng.uniform() < 0.3]
         kinds = {name: str(rng.choice(["position", "velocity", "voltage", "current"])) for name in names}
         kinds |= dict.fromkeys(known, "torque")
-        idn = identifiability(robot, drive=kinds, masses=masses, tolerance=0.0)
+        idn = identifiability(robot, drive=kinds, masses=masses, tolerance=0.0, **({} if effects else BODIES))
         assert {name for scale in open_scales(idn) for name in scale.joints} == logs.open_joints(
             known=known, masses=masses
         ), seed
@@ -194,14 +212,16 @@ def test_a_mass_fixes_a_scale_only_where_nothing_makes_up_for_it(tmp_path):
         assert logs.open(masses=masses) == 1
         assert not identifiability(arm, drive="position", masses=masses).scales[0].fixed
     gantry = load(machine(tmp_path, *GANTRY))
-    logs = Logs(gantry)
-    found = identifiability(gantry, drive="position", masses=["z_link"])
+    assert Logs(gantry).open(masses=["z_link"]) == 3  # armature and an offset make up for it
+    assert not any(scale.fixed for scale in identifiability(gantry, drive="position", masses=["z_link"]).scales)
+    logs = Logs(gantry, effects=False)
+    found = identifiability(gantry, drive="position", masses=["z_link"], **BODIES)
     assert [scale.fixed_by for scale in found.scales] == [(), (), ("mass of z_link",)]
     assert logs.open_joints(masses=["z_link"]) == {"x", "y"}
-    free = identifiability(gantry, drive="position")
+    free = identifiability(gantry, drive="position", **BODIES)
     assert [scale.weighed for scale in free.scales] == [("all",), (), ("z_link",)]
     assert [scale.weighed for scale in found.scales] == [("all",), ("y_link",), ()]
-    both = identifiability(gantry, drive="position", masses=["y_link", "z_link"])
+    both = identifiability(gantry, drive="position", masses=["y_link", "z_link"], **BODIES)
     assert both.scales[1].fixed_by == ("mass of y_link", "mass of z_link") and both.scales[1].together
     assert logs.open(masses=["y_link", "z_link"]) == 1
     on_scales = identifiability(load(urdf("go2")), base="floating", drive="position", masses=["all"])
@@ -269,13 +289,13 @@ def test_what_shares_a_scale_moves_alike_in_simulation(tmp_path):
     )
     drives = '<position joint="l1" kp="20"/><position joint="l2" kp="20"/>'
     path.write_text(ARMS_IN_MUJOCO.format(arms=arms, drives=drives))
-    found = identifiability(load(path), drive="position", friction=("viscous", "coulomb"), armature=True)
+    found = identifiability(load(path), drive="position")
     assert [(scale.joints, scale.fixed_by) for scale in found.scales] == [
         (("l1", "l2"), ("kp of l1", "kp of l2")),
         (("r1", "r2"), ()),
     ]
     assert {name for name in found.scales[1].parameters if name.startswith(("r1.", "r2."))} == {
-        f"{joint}.{term}" for joint in ("r1", "r2") for term in ("armature", "coulomb", "viscous")
+        f"{joint}.{term}" for joint in ("r1", "r2") for term in ("armature", "coulomb", "offset", "viscous")
     } & set(found.base_names)
 
 
@@ -283,7 +303,7 @@ def test_marks_of_tables_and_sentences():
     arm = library.puma560()
     plain = analyze_report(arm)
     assert "†" not in plain and "Scale" not in plain
-    text = analyze_report(arm, drive="position", explain="link3")
+    text = analyze_report(arm, drive="position", explain="link3", **BODIES)
     assert "all 36 values are known only up to a common factor" in text
     table = text.split("\n\n")[2].splitlines()
     assert sum(line.count("†") for line in table) == sum(
@@ -301,7 +321,7 @@ def test_marks_of_tables_and_sentences():
 def test_parameters_of_a_fixed_group_have_no_mark():
     idn = identifiability(load(urdf("go2")), drive=["position", "FL_calf_joint=torque"])
     marked = {name.split(".")[0] for name, scaled in zip(idn.names, idn.scaled, strict=True) if scaled}
-    assert marked == {body for body in idn.robot.body_names if not body.startswith("FL")}
+    assert marked == {name for name in (*idn.robot.body_names, *idn.robot.dof_names) if not name.startswith("FL")}
     assert [scale.fixed for scale in idn.scales] == [True, False, False, False]
 
 
@@ -309,7 +329,7 @@ def test_command_line(tmp_path):
     path = machine(tmp_path, *GANTRY)
     side = path.with_suffix(".steelyard.toml")
     side.write_text('[known.masses]\nz_link = 2.0\n[drives.x]\nkind = "position"\nkp = 30.0\n')
-    words = ["analyze", str(path), "--drive", "position", "--drive", "y=voltage"]
+    words = ["analyze", str(path), "--drive", "position", "--drive", "y=voltage", "--friction", "none", "--no-armature"]
     done = CliRunner().invoke(app, [*words, "--format", "json"])
     found = json.loads(done.stdout)
     assert [(s["joints"], s["fixed_by"]) for s in found["scales"]] == [
@@ -321,6 +341,18 @@ def test_command_line(tmp_path):
     assert {p["name"] for p in found["base_parameters"] if p["scaled"]} == set(found["scales"][1]["parameters"])
     text = CliRunner().invoke(app, [*words, "--mass", "y_link=2"]).stdout
     assert "Their scale is fixed by" in text
+
+
+def test_closed_loops_and_wrench_sensors():
+    leg = identifiability(library.four_bar_leg(), drive="position")
+    assert [scale.joints for scale in leg.scales] == [("hip", "crank")]
+    weighed = identifiability(load(urdf("go2")), drive="position", sensors=("joints", "base"))
+    assert [scale.fixed_by for scale in weighed.scales] == [("a wrench sensor",)]
+
+
+def test_terms_are_those_of_a_fit_of_commands():
+    arm = library.puma560()
+    assert identifiability(arm).size == 60 and identifiability(arm, drive="position").size == 60 + 4 * 6
 
 
 def test_refusals():

@@ -57,7 +57,10 @@ def _of(scale: Scale) -> Iterator[str]:
     yield f"{joints}: open. Any one of these fixes it:"
     yield from (f"  {words}" for words in _measurements(scale))
     if not scale.weighed:
-        yield "  The mass of a link alone does not: it shows only in sums, and unknown centres of mass make up for it."
+        yield (
+            "  The mass of a link alone does not: it shows only in sums, in which others, such as centres of mass or "
+            "armature, make up for it."
+        )
 
 
 def _measurements(scale: Scale) -> Iterator[str]:

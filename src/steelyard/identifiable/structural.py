@@ -23,6 +23,7 @@ from steelyard.identifiable.numeric_rank import (
 from steelyard.identifiable.status_table import render
 from steelyard.identifiable.symbolic import expressions
 from steelyard.identifiable.thresholds import THRESHOLDS
+from steelyard.job import FRICTION
 from steelyard.model import Robot
 from steelyard.terms import friction_terms, layout_of
 
@@ -53,8 +54,8 @@ def identifiability(
     sensors: str | Iterable[str] = "joints",
     motors: bool = False,
     locked=(),
-    friction=(),
-    armature: bool = False,
+    friction=None,
+    armature: bool | None = None,
     tolerance: float = THRESHOLDS.axis_rounding,
     drive: str | Mapping[str, str] | Sequence[str] | None = None,
     masses: Iterable = (),
@@ -74,8 +75,8 @@ def identifiability(
             under the robot), or a list of joint names, of link names with such a sensor in front, "joints" and "base".
         motors: whether `robot.rotors` are bodies with parameters of their own.
         locked: joints that never move (their torque is not measured), or {name: coordinate}.
-        friction: terms of the regression, as in `accumulate`.
-        armature: whether armature is a term of the regression.
+        friction: terms of the regression, as in `accumulate`; None: none, with `drive` those of `identify`.
+        armature: whether armature is a term of the regression; None: with `drive`, as in `identify`.
         tolerance: smallest angle between axes [rad], or offset over the robot's characteristic length, that is taken
             as real.
         drive: what drives the joints, as of `identify`: their logs have commands instead of torques. `scales` of the
@@ -103,6 +104,8 @@ def identifiability(
     masses, fixed = tuple(masses), dict(fixed or {})
     if (masses or fixed) and not drive:
         raise OptionError("Known masses and parts that stay decide about scales of drives: give drive, too.")
+    friction = (FRICTION if drive else ()) if friction is None else friction
+    armature = bool(drive) if armature is None else armature
     terms = layout_of(robot, friction=friction, armature=armature).terms
     shown = tuple(term for term in terms if term in friction_terms())
     setup = Setup(

@@ -7,10 +7,10 @@ import typer
 
 from steelyard.app.endings import DONE, refusals
 from steelyard.app.options import (
+    FRICTION_HELP,
     AnalyzeOptions,
     ConvertOptions,
     FolderOptions,
-    Friction,
     Json,
     Model,
     Quiet,
@@ -40,8 +40,16 @@ def analyze(
         str, typer.Option(metavar="NAMES", help="joints, base, or joint and link names with commas.")
     ] = "joints",
     locked: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that never move, with commas.")] = "",
-    friction: Friction = "none",
-    armature: Annotated[bool, typer.Option("--armature", help="Count the motors' reflected inertia too.")] = False,
+    friction: Annotated[
+        str | None,
+        typer.Option(metavar="TERMS", help=f"{FRICTION_HELP} [default: none; with --drive as identify]"),
+    ] = None,
+    armature: Annotated[
+        bool | None,
+        typer.Option(
+            "--armature/--no-armature", help="Count the motors' reflected inertia too. [default: with --drive]"
+        ),
+    ] = None,
     expressions: Annotated[
         bool, typer.Option("--expressions", help="Write out the base parameters: what is known of sums.")
     ] = False,
@@ -83,7 +91,7 @@ def analyze(
             motors=motors,
             coupling=job.coupling,
             locked=words(locked),
-            friction=friction_of(friction),
+            friction=None if friction is None else friction_of(friction),
             armature=armature,
             drive=job.drive,
             masses=known.masses | masses_from(job.masses),
