@@ -25,9 +25,10 @@ from steelyard.errors import OptionError
     "Say what an experiment can reveal.",
     "steelyard analyze arm.urdf",
     "steelyard analyze quadruped.urdf --floating --explain all",
-    "steelyard analyze panda.urdf --lock panda_finger_joint1=0.02 --expressions",
     "steelyard analyze arm.urdf --drive position --drive gripper=current",
+    "steelyard analyze panda.urdf --lock panda_finger_joint1=0.02 --expressions",
     "steelyard analyze arm.urdf --motors --friction viscous,coulomb,offset --format markdown",
+    common="--floating --sensors --drive --lock --mass --expressions --explain --log --format",
 )
 def analyze(
     model: Model,
