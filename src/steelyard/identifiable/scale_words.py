@@ -75,7 +75,7 @@ def _measurements(scale: Scale) -> Iterator[str]:
             f"mass and centre of mass of {_some(scale.balanced)}, weighed and balanced (unless that is on the joint's "
             f"axis), in the model, and --fix {scale.balanced[0]}=mass,com"
         )
-    numbers = choices(dict.fromkeys(scale.gains.values()))
+    numbers = " or ".join(dict.fromkeys(scale.gains.values()))
     yield f"{numbers} of one of these drives, from data sheet or firmware, in [drives] of the side file"
     if scale.limits:
         reached = [f"{most:g} N m of {name}" for name, most in scale.limits.items()]
