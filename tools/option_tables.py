@@ -39,7 +39,7 @@ MORE = {  # what the page says beside the help, in Markdown
     ("analyze", "--motors"): "See [side file](side_file.md).",
     ("analyze", "--sensors"): "`base` is a six-axis sensor under the robot.",
     ("analyze", "--format"): "`json` has `count`, `parameters` with their `status`, `base_parameters` with "
-    "expressions, `explained`, `excitation`.",
+    "expressions, `scales` of drives, `explained`, `excitation`.",
     ("excite", "--out"): "Samples are at 1 kHz, with predicted torques.",
     ("excite", "--criterion"): "See [which](excitation.md#which-criterion).",
     ("excite", "--target"): "A miss is explained, with exit status 1.",

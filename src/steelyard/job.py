@@ -269,7 +269,7 @@ class Job:
         more="Their commands are in the logs instead of torques. `model`: as its actuators and its side file say.",
         metavar="[JOINT=]KIND",
         scope=LOG,
-        commands=(IDENTIFY, VALIDATE),
+        commands=(IDENTIFY, ANALYZE, VALIDATE),
         accepts="str | Mapping[str, str] | Sequence[str]",
     )
     rotors: bool = option(
@@ -352,6 +352,7 @@ class Job:
         metavar="LINK=KG",
         name="mass",
         unit="kg",
+        commands=(IDENTIFY, ANALYZE),
         accepts="Mapping | Sequence[str]",
     )
     fixed: tuple[str, ...] = option(
@@ -359,6 +360,7 @@ class Job:
         "Keep the model's mass,com,inertia of a link, or all.",
         metavar="LINK=PARTS",
         name="fix",
+        commands=(IDENTIFY, ANALYZE),
         accepts="Mapping | Sequence[str]",
     )
     tied: tuple[str, ...] = option(

@@ -320,6 +320,27 @@ MUTANTS = (
         ("identifiability/test_random_trees.py", "identifiability/test_published_tables.py"),
     ),
     Mutant(
+        "drives push one way",
+        "identifiable/homogeneous_rows.py",
+        "owners] = -(Y @ truth)",
+        "owners] = -np.abs(Y @ truth)",
+        ("identifiability/test_drive_scales.py",),
+    ),
+    Mutant(
+        "any known mass fixes a scale",
+        "identifiable/drive_scales.py",
+        "told = null_columns(beside.T).T if beside.size else np.eye(len(known))",
+        "told = np.eye(len(known))",
+        ("identifiability/test_drive_scales.py",),
+    ),
+    Mutant(
+        "where a payload sits is half known",
+        "identifiable/drive_scales.py",
+        "np.arange(span.start + 1, span.stop)",
+        "np.arange(span.start + 2, span.stop)",
+        ("identifiability/test_drive_scales.py",),
+    ),
+    Mutant(
         "locked motors turn",
         "identifiable/motor_rotors.py",
         "subspace=turn[:, :0] if locked else",

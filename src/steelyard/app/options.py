@@ -45,7 +45,8 @@ Model = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 on anything to look at first.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
-Friction = Annotated[str, typer.Option(metavar="TERMS", help=options_of(Job)["friction"][1].help)]
+FRICTION_HELP = options_of(Job)["friction"][1].help
+Friction = Annotated[str, typer.Option(metavar="TERMS", help=FRICTION_HELP)]
 ALL_FRICTION = ",".join(FRICTION)
 
 

@@ -10,12 +10,14 @@ from steelyard.lazy import lazy
 if TYPE_CHECKING:
     from steelyard.identifiable.analysis_report import analyze_report
     from steelyard.identifiable.practical import Excitation, excitation, from_gram
+    from steelyard.identifiable.scale import Scale
     from steelyard.identifiable.structural import Identifiability, identifiability
 
 # Loaded on first use: sums do without tables and sentences.
 __getattr__ = lazy(
     __name__,
     {
+        "Scale": "scale",
         "analyze_report": "analysis_report",
         **dict.fromkeys(("Excitation", "excitation", "from_gram"), "practical"),
         **dict.fromkeys(("Identifiability", "identifiability"), "structural"),
@@ -26,6 +28,7 @@ __all__ = [
     "Basis",
     "Excitation",
     "Identifiability",
+    "Scale",
     "analyze_report",
     "excitation",
     "from_gram",

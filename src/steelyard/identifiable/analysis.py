@@ -1,19 +1,21 @@
 """The result of an analysis of identifiability: what an experiment can reveal, as data."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.drives import Drive
 from steelyard.errors import ModelError, OptionError
 from steelyard.identifiable.basis import Basis
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Experiment, Mechanism
 from steelyard.identifiable.null_space import Block, basis_of_blocks, dependent_columns, regrouped, sparse_null_space
 from steelyard.identifiable.recursion import Recursion, null_space_recursion
+from steelyard.identifiable.scale import Scale
 from steelyard.identifiable.subspaces import RankDecisions
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
@@ -34,7 +36,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """The options of `identifiability`, as given."""
+    """The options of `identifiability`, as given; drives: by joint, of logs of commands."""
 
     base: str | ArrayLike | None = None
     motion: str = "dynamic"
@@ -44,6 +46,7 @@ class Setup:
     friction: tuple[str, ...] = ()
     armature: bool = False
     tolerance: float = THRESHOLDS.axis_rounding
+    drives: Mapping[str, Drive] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,8 @@ class Analysis:
     method: "recursive" (paper C, provable), "recursive, coupled joints sampled" (the same, with the conditions of
     mimic joints and unusual rotors sampled over their coordinates), "numeric" (rank of a stacked random regression) or
     "numeric, closed loops".
-    decisions: its closest rank decisions. Large results stay sparse in `blocks` until a dense matrix is asked for.
+    decisions: its closest rank decisions. scales: one a group of joints that share a common factor, where logs have
+    commands of drives instead of torques. Large results stay sparse in `blocks` until a dense matrix is asked for.
     """
 
     robot: Robot
@@ -79,6 +83,7 @@ class Analysis:
     blocks: tuple[Block, ...]
     dense: Basis | None
     recursion: Recursion | None
+    scales: tuple[Scale, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -190,6 +195,16 @@ class Analysis:
         return statuses(self)
 
     @cached_property
+    def scaled(self) -> np.ndarray:
+        """(p,) whether a parameter shows only up to a scale that nothing fixes, by itself or in a sum."""
+        open_ = {name for scale in self.scales for name in scale.parameters}
+        if not open_:
+            return np.zeros(self.size, dtype=bool)
+        negligible = max(THRESHOLDS.negligible, 10 * self.decisions.dropped)
+        entering = np.abs(_relative_regrouping(self)) > negligible
+        return np.any(entering[[name in open_ for name in self.base_names]], axis=0)
+
+    @cached_property
     def dimensions(self) -> tuple[Dimensions, ...] | None:
         """Of each body, as in the last lines of the paper's tables; None for a numeric analysis."""
         if self.recursion is None:
@@ -212,7 +227,9 @@ class Analysis:
         return theta
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}('{self.robot.name}', {self.count} of {self.size} parameters, {self.method})"
+        found = f"{type(self).__name__}('{self.robot.name}', {self.count} of {self.size} parameters, {self.method}"
+        open_ = sum(not scale.fixed for scale in self.scales)
+        return f"{found}{f', {open_} of {len(self.scales)} scales open' if self.scales else ''})"
 
 
 def statuses(result: "Analysis") -> tuple[Status, ...]:
@@ -232,9 +249,14 @@ def statuses(result: "Analysis") -> tuple[Status, ...]:
 def _tied_and_seen(result):
     """Whether a column is tied to others by a null vector (p,), and whether changing it alone is noticed (p,)."""
     negligible = max(THRESHOLDS.negligible, 10 * result.decisions.dropped)
-    regrouping = result.basis.regrouping / result.mechanism.scale[result.columns, None] * result.mechanism.scale
+    regrouping = _relative_regrouping(result)
     tied = np.zeros(result.size, dtype=bool)
     others = regrouping.copy()
     others[np.arange(len(result.columns)), result.columns] = 0.0
     tied[result.columns] = np.abs(others).max(axis=1, initial=0.0) > negligible
     return tied, np.abs(regrouping).max(axis=0, initial=0.0) > negligible
+
+
+def _relative_regrouping(result) -> np.ndarray:
+    """(r, p) regrouping in the mechanism's units."""
+    return result.basis.regrouping / result.mechanism.scale[result.columns, None] * result.mechanism.scale

@@ -13,6 +13,7 @@ from steelyard.errors import OptionError, choices
 from steelyard.identifiable.opening import opening
 from steelyard.identifiable.practical import Excitation, excitation
 from steelyard.identifiable.regression import regression_basis
+from steelyard.identifiable.scale_words import MARK, marked, scale_lines
 from steelyard.identifiable.status_table import LATEX_SPECIAL, bare
 from steelyard.identifiable.structural import Identifiability, identifiability
 from steelyard.identifiable.thresholds import THRESHOLDS
@@ -35,7 +36,7 @@ def analyze_report(
     width: int | None = None,
     **options,
 ) -> str:
-    """Three sentences, table, base parameters, explanations of some links and the excitation of a log.
+    """A few sentences, table, scales of drives, base parameters, explanations of links and the excitation of a log.
 
     Args:
         robot: the robot.
@@ -67,8 +68,11 @@ def analyze_report(
     if format == "json":
         found = {"opening": list(sentences)} | document(result, links=links, motors=motors, data=data)
         return json.dumps(found, indent=1, ensure_ascii=False)
-    sums = [_folded(line, width, sum=True) for line in result.expressions()] if expressions else []
-    sections = [("Base parameters", sums)] if expressions else []
+    sections = [("Scale", [_folded(line, width) for line in scale_lines(result)])] if result.scales else []
+    if expressions:
+        written = zip(result.expressions(), result.scaled[result.columns], strict=True)
+        sums = [_folded(marked(line, scaled), width, sum=True) for line, scaled in written]
+        sections.append((f"Base parameters{f' ({MARK} up to a scale)' * bool(result.scaled.any())}", sums))
     for link in links:
         lines = result.explain(link).splitlines()  # sums are indented there, and sentences with a colon
         sections.append((link, [_folded(line, width, sum=line.startswith(" ") and ":" not in line) for line in lines]))
@@ -121,9 +125,10 @@ def document(
     excitation by a log.
 
     base_parameters: expression may end in how many more terms there are; regroups has them all, factor and name.
-    parameters: status is a name of `Status` (ALONE, BASE, COMBINED, UNIDENTIFIABLE), value what the model states.
+    parameters: status is a name of `Status` (ALONE, BASE, COMBINED, UNIDENTIFIABLE), value what the model states;
+    scaled, there and of base parameters: whether it shows only up to one of the `scales` that nothing fixes.
     """
-    parameters = zip(result.names, result.units, result.values, result.status, strict=True)
+    parameters = zip(result.names, result.units, result.values, result.status, result.scaled, strict=True)
     found = {
         "robot": result.robot.name,
         "count": result.count,
@@ -131,13 +136,19 @@ def document(
         "method": result.method,
         "bodies": list(result.mechanism.layout.body_names),
         "parameters": [
-            {"name": name, "unit": unit, "value": float(value), "status": status.name}
-            for name, unit, value, status in parameters
+            {"name": name, "unit": unit, "value": float(value), "status": status.name, "scaled": bool(scaled)}
+            for name, unit, value, status, scaled in parameters
         ],
         "base_parameters": [
-            {"name": name, "expression": text, "regroups": _terms(result, row)}
-            for name, text, row in zip(result.base_names, result.expressions(), result.basis.regrouping, strict=True)
+            {
+                "name": result.names[c],
+                "expression": text,
+                "regroups": _terms(result, row),
+                "scaled": bool(result.scaled[c]),
+            }
+            for c, text, row in zip(result.columns, result.expressions(), result.basis.regrouping, strict=True)
         ],
+        "scales": [asdict(scale) | {"fixed": scale.fixed} for scale in result.scales],
         "dimensions": [asdict(each) for each in result.dimensions or ()],
         "explained": {link: result.explain(link) for link in links},
         "shared_motors": list(motors),

@@ -9,6 +9,7 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.analysis import Analysis, Status
 from steelyard.identifiable.mechanism import GROUND
+from steelyard.identifiable.scale_words import CAPTION
 from steelyard.identifiable.symbolic import expressions
 from steelyard.inertia import NAMES
 
@@ -42,7 +43,7 @@ def explain(result: Analysis, link: str, analyse: Again) -> str:
     if link not in bodies:
         raise OptionError(f"Robot '{result.robot.name}' has no moving link '{link}'. Its links: {choices(bodies)}.")
     again = partial(changed, analyse, result)
-    lines = [*_motion(result, link), *_known(result, link)]
+    lines = [*_motion(result, link), *_known(result, link), *_scaled_names(result, link)]
     return "\n".join([*lines, *_transfers(result, link, again), *_changes(result, link, again)])
 
 
@@ -85,6 +86,12 @@ def _known(result: Analysis, link: str) -> list[str]:
         verb = "has" if len(unknown) == 1 else "have"
         lines.append(f"Cannot be known: {_list(unknown)} {verb} no effect on anything measured, in any motion.")
     return lines
+
+
+def _scaled_names(result: Analysis, link: str) -> list[str]:
+    """What of a link shows only up to a scale that nothing fixes."""
+    names = [name for name, own in zip(NAMES, result.scaled[_columns(result, link)], strict=True) if own]
+    return [f"{_list(names)}: {CAPTION}."] if names else []
 
 
 def _transfers(result: Analysis, link: str, again: Again) -> list[str]:

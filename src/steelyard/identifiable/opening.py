@@ -1,25 +1,30 @@
-"""The answer in three sentences: how many parameters there are, how many can be known, what would show most more."""
+"""The answer in three sentences: how many parameters there are, how many can be known, what would show most more; with
+drives a fourth, on scale."""
 
 from functools import partial
 
 from steelyard.identifiable.analysis import Analysis, Status
 from steelyard.identifiable.explanation import Again, candidates, changed
+from steelyard.identifiable.scale_words import scale_sentence
 
 SHOWN = 3  # links that are named
 MEASURED = {"joints": "joint torques", "base": "a wrench sensor under the robot"}
+LOGGED = "commands of drives"
 
 
-def opening(result: Analysis, analyse: Again) -> tuple[str, str, str]:
-    """Three sentences on a whole robot.
+def opening(result: Analysis, analyse: Again) -> tuple[str, ...]:
+    """Three sentences on a whole robot, or four.
 
     Args:
         result: of `identifiability`.
         analyse: the function that made it, for changed experiments.
 
     Returns:
-        What there is, what this experiment shows of it, and what it cannot.
+        What there is, what this experiment shows of it, where drives log commands whether with its scale, and what it
+        cannot show.
     """
-    return _all_there_is(result), _shown(result), _not_shown(result, analyse)
+    scale = (scale_sentence(result),) if result.scales else ()
+    return _all_there_is(result), _shown(result), *scale, _not_shown(result, analyse)
 
 
 def _all_there_is(result: Analysis) -> str:
@@ -35,11 +40,13 @@ def _all_there_is(result: Analysis) -> str:
 def _shown(result: Analysis) -> str:
     setup = result.setup
     how = "Poses held at rest" if setup.motion == "static" else "Motion"
-    measured = " and ".join(MEASURED.get(each, each) for each in setup.sensors)
+    words = MEASURED | ({"joints": LOGGED} if result.scales else {})
+    measured = " and ".join(words.get(each, each) for each in setup.sensors)
+    verb = "recorded" if result.scales else "measured"
     alone = sum(status is Status.ALONE for status in result.status)
     sums = sum(status in (Status.BASE, Status.COMBINED) for status in result.status)
     return (
-        f"{how} with {measured} measured can show {result.count} independent values: "
+        f"{how} with {measured} {verb} can show {result.count} independent values: "
         f"{alone} parameters by themselves, {sums} more only in sums with others, however good the data."
     )
 

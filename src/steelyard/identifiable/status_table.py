@@ -8,10 +8,11 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.analysis import Status
 from steelyard.identifiable.null_space import PAPER_ORDER
+from steelyard.identifiable.scale_words import CAPTION, MARK, marked
 from steelyard.inertia import NAMES
 
 WIDTH = 16  # bodies a table; more go into further tables below
-LATEX = {"★": r"$\bigstar$", "●": r"$\bullet$", "○": r"$\circ$", "×": r"$\times$"}
+LATEX = {"★": r"$\bigstar$", "●": r"$\bullet$", "○": r"$\circ$", "×": r"$\times$", MARK: r"$^\dagger$"}
 DERIVED = {
     "Im": "inertia of the body's motor about its axis",
     "dim V": "directions in which the body can move, of 6 (in brackets: or its weight act)",
@@ -39,7 +40,8 @@ def grid(result) -> Grid:
     bodies = layout.body_names
     rows = []
     for i in np.argsort(PAPER_ORDER):
-        rows.append((NAMES[i], tuple(status[layout.body(b).start + i].symbol for b in range(len(bodies)))))
+        columns = [layout.body(b).start + i for b in range(len(bodies))]
+        rows.append((NAMES[i], tuple(marked(status[c].symbol, result.scaled[c]) for c in columns)))
     if result.setup.motors:
         rows.append(("Im", _motor_cells(result)))
     if result.dimensions is not None:
@@ -50,6 +52,8 @@ def grid(result) -> Grid:
         f"{result.robot.name}: {result.count} identifiable combinations of {result.size} parameters ({result.method})"
     )
     legend = [(s.symbol, s.value) for s in Status] + [(label, DERIVED[label]) for label, _ in rows if label in DERIVED]
+    if result.scaled.any():
+        legend.append((MARK, CAPTION))
     return Grid(bodies, tuple(rows), title, tuple(legend), _notes(result))
 
 
@@ -61,9 +65,9 @@ def _motor_cells(result) -> tuple[str, ...]:
     """Status of the inertia of each body's motor about its axis; blank where there is none or it is not symmetric."""
     carried = {node.joint: node.name for node in result.mechanism.nodes}
     cells = dict.fromkeys(result.mechanism.layout.body_names, "")
-    for name, status in zip(result.names, result.status, strict=True):
+    for name, status, scaled in zip(result.names, result.status, result.scaled, strict=True):
         if name.startswith("rotor(") and name.endswith(").Im"):
-            cells[carried[name[6:-4]]] = status.symbol
+            cells[carried[name[6:-4]]] = marked(status.symbol, scaled)
     return tuple(cells[body] for body in result.mechanism.layout.body_names)
 
 
@@ -74,7 +78,8 @@ def _notes(result) -> tuple[str, ...]:
         states = result.status[result.mechanism.layout.inertial.stop :]
         tied = [name for name, s in zip(terms, states, strict=False) if s is not Status.ALONE]
         rest = f"all but {choices(tied)}" if tied else "all"
-        notes.append(f"Friction, offsets and armature: {rest} are identifiable alone.")
+        scaled = result.scaled[result.mechanism.layout.inertial.stop :].any()
+        notes.append(f"Friction, offsets and armature: {rest} are identifiable {marked('alone', scaled)}.")
     if result.mechanism.rounded > 1e-9:
         notes.append(f"Angles and offsets up to {result.mechanism.rounded:.1e} were taken as zero.")
     return tuple(notes)
@@ -97,12 +102,14 @@ def _parts(table: Grid):
 
 def _text(table: Grid) -> str:
     lines = [table.title, ""]
+    aside = " " * any(cell.endswith(MARK) for _, cells in table.rows for cell in cells)  # keeps signs below each other
     for first, bodies, rows in _parts(table):
-        numbers = [str(first + i) for i in range(len(bodies))]
+        numbers = [f"{first + i}{aside}" for i in range(len(bodies))]
+        rows = [(label, tuple(c if c.endswith(MARK) else c + aside for c in cells)) for label, cells in rows]
         widths = [max(len(n), *(len(cells[i]) for _, cells in rows)) for i, n in enumerate(numbers)]
         for label, cells in [("", numbers), *rows]:
             lines.append(f"{label:>5}  " + "  ".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)).rstrip())
-        lines += ["", "  ".join(f"{n} {body}" for n, body in zip(numbers, bodies, strict=True)), ""]
+        lines += ["", "  ".join(f"{n.strip()} {body}" for n, body in zip(numbers, bodies, strict=True)), ""]
     lines += [f"{sign} {meaning}" for sign, meaning in table.legend]
     return "\n".join([*lines, *table.notes])
 
@@ -142,12 +149,17 @@ def _latex(table: Grid) -> str:
         lines += [r"\begin{tabular}{l" + "c" * len(bodies) + "}", r"\hline"]
         lines.append(" & " + " & ".join(b.translate(LATEX_SPECIAL) for b in bodies) + r" \\ \hline")
         for label, cells in rows:
-            lines.append(f"{_latex_label(label)} & " + " & ".join(LATEX.get(c, c) for c in cells) + r" \\")
+            lines.append(f"{_latex_label(label)} & " + " & ".join(map(_latex_cell, cells)) + r" \\")
         lines += [r"\hline", r"\end{tabular}", ""]
     lines.append("; ".join(f"{_latex_label(sign)} {meaning}" for sign, meaning in table.legend))
     return "\n".join(
         [table.title.translate(LATEX_SPECIAL), "", *lines, *(n.translate(LATEX_SPECIAL) for n in table.notes)]
     )
+
+
+def _latex_cell(cell: str) -> str:
+    """Signs, with or without a mark, or numbers."""
+    return "".join(LATEX.get(sign, sign) for sign in cell)
 
 
 def _latex_label(label: str) -> str:

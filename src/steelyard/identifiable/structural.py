@@ -1,12 +1,15 @@
 """Structural identifiability: what an experiment can reveal of a robot's parameters, from its kinematics alone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 
 from steelyard.arguments import require_type
+from steelyard.drives import drives_of
 from steelyard.dynamics import closed_loop
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.identifiable.analysis import Analysis, Setup
+from steelyard.identifiable.drive_scales import scales_of
 from steelyard.identifiable.explanation import explain
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Experiment, sensors_of
@@ -20,6 +23,7 @@ from steelyard.identifiable.numeric_rank import (
 from steelyard.identifiable.status_table import render
 from steelyard.identifiable.symbolic import expressions
 from steelyard.identifiable.thresholds import THRESHOLDS
+from steelyard.job import FRICTION
 from steelyard.model import Robot
 from steelyard.terms import friction_terms, layout_of
 
@@ -50,9 +54,12 @@ def identifiability(
     sensors: str | Iterable[str] = "joints",
     motors: bool = False,
     locked=(),
-    friction=(),
-    armature: bool = False,
+    friction=None,
+    armature: bool | None = None,
     tolerance: float = THRESHOLDS.axis_rounding,
+    drive: str | Mapping[str, str] | Sequence[str] | None = None,
+    masses: Iterable = (),
+    fixed: Mapping | None = None,
 ) -> Identifiability:
     """Which combinations of inertial parameters any motion can reveal, from the kinematics alone (paper C).
 
@@ -68,10 +75,15 @@ def identifiability(
             under the robot), or a list of joint names, of link names with such a sensor in front, "joints" and "base".
         motors: whether `robot.rotors` are bodies with parameters of their own.
         locked: joints that never move (their torque is not measured), or {name: coordinate}.
-        friction: terms of the regression, as in `accumulate`.
-        armature: whether armature is a term of the regression.
+        friction: terms of the regression, as in `accumulate`; None: none, with `drive` those of `identify`.
+        armature: whether armature is a term of the regression; None: with `drive`, as in `identify`.
         tolerance: smallest angle between axes [rad], or offset over the robot's characteristic length, that is taken
             as real.
+        drive: what drives the joints, as of `identify`: their logs have commands instead of torques. `scales` of the
+            result then says which joints share a common factor of masses, friction and gains that motion does not
+            show, what fixes it and what would.
+        masses: with `drive`: links, tuples of links or "all" whose mass is known.
+        fixed: with `drive`: {link: parts} that are as in the model, as `fit.consistent` takes them.
 
     Returns:
         Base parameters, null space and status of every parameter, with tables and sentences.
@@ -84,9 +96,16 @@ def identifiability(
         >>> idn = sy.identifiability(sy.library.puma560())
         >>> idn.count, idn.size, idn.base_names[0]
         (36, 60, 'link1.Izz')
+        >>> [scale.fixed for scale in sy.identifiability(sy.library.puma560(), drive="position").scales]
+        [False]
     """
     require_type(Robot, robot=robot)
     _check(robot, motion, motors)
+    masses, fixed = tuple(masses), dict(fixed or {})
+    if (masses or fixed) and not drive:
+        raise OptionError("Known masses and parts that stay decide about scales of drives: give drive, too.")
+    friction = (FRICTION if drive else ()) if friction is None else friction
+    armature = bool(drive) if armature is None else armature
     terms = layout_of(robot, friction=friction, armature=armature).terms
     shown = tuple(term for term in terms if term in friction_terms())
     setup = Setup(
@@ -98,14 +117,27 @@ def identifiability(
         shown,
         armature,
         tolerance,
+        drives_of(robot, _words(drive)) if drive else {},
     )
+    found = _analysed(robot, setup, terms)
+    return replace(found, scales=scales_of(found, masses=masses, fixed=fixed)) if setup.drives else found
+
+
+def _words(drive) -> tuple[str, ...]:
+    if isinstance(drive, Mapping):
+        return tuple(f"{joint}={kind}" for joint, kind in drive.items())
+    return (drive,) if isinstance(drive, str) else tuple(drive)
+
+
+def _analysed(robot: Robot, setup: Setup, terms) -> Identifiability:
+    base, locked, motors, tolerance = setup.base, setup.locked, setup.motors, setup.tolerance
     options = {"base": base, "locked": locked, "motors": motors, "terms": terms}
     if robot.loops:
         return _with_loops(closed_loop.with_motors(robot), setup, terms)
     made = cache(partial(mechanism_of, robot, **options))
     mechanism = made(tolerance=0.0)
     measured = sensors_of(mechanism, robot, setup.sensors)
-    experiment = Experiment(motion == "dynamic", bool(measured.rows), measured.wrenches)
+    experiment = Experiment(setup.motion == "dynamic", bool(measured.rows), measured.wrenches)
     if not measured.rows or measured.complete:
         solution = find_null_space(lambda allowed: made(tolerance=allowed), experiment, tolerance)
         if solution is not None:

@@ -7,10 +7,10 @@ import typer
 
 from steelyard.app.endings import DONE, refusals
 from steelyard.app.options import (
+    FRICTION_HELP,
     AnalyzeOptions,
     ConvertOptions,
     FolderOptions,
-    Friction,
     Json,
     Model,
     Quiet,
@@ -25,8 +25,10 @@ from steelyard.errors import OptionError
     "Say what an experiment can reveal.",
     "steelyard analyze arm.urdf",
     "steelyard analyze quadruped.urdf --floating --explain all",
+    "steelyard analyze arm.urdf --drive position --drive gripper=current",
     "steelyard analyze panda.urdf --lock panda_finger_joint1=0.02 --expressions",
     "steelyard analyze arm.urdf --motors --friction viscous,coulomb,offset --format markdown",
+    common="--floating --sensors --drive --lock --mass --expressions --explain --log --format",
 )
 def analyze(
     model: Model,
@@ -39,8 +41,16 @@ def analyze(
         str, typer.Option(metavar="NAMES", help="joints, base, or joint and link names with commas.")
     ] = "joints",
     locked: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that never move, with commas.")] = "",
-    friction: Friction = "none",
-    armature: Annotated[bool, typer.Option("--armature", help="Count the motors' reflected inertia too.")] = False,
+    friction: Annotated[
+        str | None,
+        typer.Option(metavar="TERMS", help=f"{FRICTION_HELP} [default: none; with --drive as identify]"),
+    ] = None,
+    armature: Annotated[
+        bool | None,
+        typer.Option(
+            "--armature/--no-armature", help="Count the motors' reflected inertia too. [default: with --drive]"
+        ),
+    ] = None,
     expressions: Annotated[
         bool, typer.Option("--expressions", help="Write out the base parameters: what is known of sums.")
     ] = False,
@@ -55,8 +65,9 @@ def analyze(
 ):
     """Say which inertial parameters an experiment can reveal, from the kinematics alone."""
     with refusals():
+        from steelyard.fit import fixed_from, masses_from
         from steelyard.identifiable import analyze_report
-        from steelyard.model import load, read_side, side_path
+        from steelyard.model import Known, load, read_known, read_side, side_path
         from steelyard.model import locked as lock
         from steelyard.prepare import lock_words, read_undone, with_motion
 
@@ -67,6 +78,7 @@ def analyze(
         side = side_path(model) if job.side is None else Path(job.side)
         robot = read_side(side, robot) if side.exists() or motors else robot
         robot = lock(robot, lock_words(job.lock, robot))
+        known = read_known(side, robot) if job.drive and side.exists() else Known()
         text = analyze_report(
             robot,
             format=format,
@@ -80,8 +92,11 @@ def analyze(
             motors=motors,
             coupling=job.coupling,
             locked=words(locked),
-            friction=friction_of(friction),
+            friction=None if friction is None else friction_of(friction),
             armature=armature,
+            drive=job.drive,
+            masses=known.masses | masses_from(job.masses),
+            fixed=known.fixed | fixed_from(job.fixed),
         )
     typer.echo(text)
 

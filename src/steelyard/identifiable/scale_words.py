@@ -1,0 +1,88 @@
+"""What is said of scales: a sentence of the whole robot, a section with what would fix each, and the mark of tables."""
+
+from collections.abc import Iterator
+
+from steelyard.errors import choices
+from steelyard.identifiable.analysis import Analysis
+from steelyard.identifiable.known_facts import ALL
+from steelyard.identifiable.scale import Scale
+
+MARK = "†"
+CAPTION = "known only up to a common factor of masses, friction and gains, which nothing fixes"
+SHOWN = 3  # places for a load, links to weigh
+HIDDEN_DAMPING = {"position": "kd of position drives", "voltage": "back-EMF (kd) of voltage drives"}
+
+
+def marked(text: str, scaled) -> str:
+    """Text with the mark of what shows only up to a scale, where it does."""
+    return f"{text}{MARK}" if scaled else text
+
+
+def scale_sentence(result: Analysis) -> str:
+    """Whether the values that an experiment shows have their scale."""
+    scales = result.scales
+    open_ = [scale for scale in scales if not scale.fixed]
+    known_up_to = int(result.scaled[result.columns].sum())
+    if not open_:
+        said = list(dict.fromkeys(words for scale in scales for words in scale.fixed_by))
+        return f"Their scale is fixed by {', '.join(said[:SHOWN])}{' and others' * (len(said) > SHOWN)}."
+    share = f"all {result.count}" if known_up_to == result.count else f"{known_up_to} of the {result.count}"
+    factor = "a common factor" if len(open_) == 1 else f"{len(open_)} common factors, of a group of joints each"
+    return (
+        f"Commands do not show the scale: {share} values are known only up to {factor}, until something below fixes "
+        f"{'it' if len(open_) == 1 else 'them'}."
+    )
+
+
+def scale_lines(result: Analysis) -> Iterator[str]:
+    """All scales, and what would fix those that are open."""
+    if not all(scale.fixed for scale in result.scales):
+        yield (
+            "Masses, friction and gains of joints whose scale is open, times one number, move alike; a fit takes the "
+            "given model's masses for true there."
+        )
+    for scale in result.scales:
+        yield from _of(scale)
+    kinds = {drive.kind for drive in result.setup.drives.values() if drive.kd is None} & set(HIDDEN_DAMPING)
+    if kinds and result.setup.motion == "dynamic":
+        hidden = " and ".join(words for kind, words in HIDDEN_DAMPING.items() if kind in kinds)
+        yield f"{hidden} acts like viscous friction: only the sum shows, until [drives] of the side file states kd."
+
+
+def _of(scale: Scale) -> Iterator[str]:
+    joints = choices(scale.joints)
+    if scale.fixed:
+        yield f"{joints}: fixed by {' and '.join(scale.fixed_by) if scale.together else choices(scale.fixed_by)}."
+        return
+    yield f"{joints}: open. Any one of these fixes it:"
+    yield from (f"  {words}" for words in _measurements(scale))
+    if not scale.weighed:
+        yield (
+            "  The mass of a link alone does not: it shows only in sums, in which others, such as centres of mass or "
+            "armature, make up for it."
+        )
+
+
+def _measurements(scale: Scale) -> Iterator[str]:
+    """Cheapest first."""
+    if scale.loaded:
+        yield f"a further log with a payload of known mass on {_some(scale.loaded)} (--load {scale.loaded[0]}=KG:LOG)"
+    if scale.weighed:
+        one = [name for name in scale.weighed if name != ALL]
+        yield f"the mass of {_some(one) if one else 'all that moves'}, weighed (--mass {(one or [ALL])[0]}=KG)"
+    elif scale.balanced:
+        yield (
+            f"mass and centre of mass of {_some(scale.balanced)}, weighed and balanced (unless that is on the joint's "
+            f"axis), in the model, and --fix {scale.balanced[0]}=mass,com"
+        )
+    numbers = " or ".join(dict.fromkeys(scale.gains.values()))
+    yield f"{numbers} of one of these drives, from data sheet or firmware, in [drives] of the side file"
+    if scale.limits:
+        reached = [f"{most:g} N m of {name}" for name, most in scale.limits.items()]
+        yield f"a log in which a drive reaches its stated limit: {choices(reached)}"
+    else:
+        yield "the largest torque of one of them, as limit there, and a log in which it is reached"
+
+
+def _some(names) -> str:
+    return " or ".join(names[:SHOWN])
