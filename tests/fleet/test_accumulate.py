@@ -18,6 +18,7 @@ from steelyard.errors import FitError, OptionError
 from steelyard.pipeline import Job
 from steelyard.prepare import with_motion
 
+KEPT = "parts/*/[!.]*.npz"  # finished: hidden files are still being written
 SUMS = ("gram", "moment", "energy", "counts")
 
 
@@ -86,11 +87,11 @@ def test_client_that_is_killed_goes_on_where_it_was(case, tmp_path):
         [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     )
     deadline = time.monotonic() + 60
-    while len(list(tmp_path.glob("parts/*/*.npz"))) < 2 and time.monotonic() < deadline:
+    while len(list(tmp_path.glob(KEPT))) < 2 and time.monotonic() < deadline:
         time.sleep(0.002)
     os.kill(client.pid, signal.SIGKILL)
     client.wait()
-    finished = {path: path.stat().st_mtime_ns for path in tmp_path.glob("parts/*/*.npz")}
+    finished = {path: path.stat().st_mtime_ns for path in tmp_path.glob(KEPT)}
     assert 2 <= len(finished) < 12
     found = sy.fleet.accumulate(model, table, keep=tmp_path)
     assert (found.computed, found.reused) == (12 - len(finished), len(finished))

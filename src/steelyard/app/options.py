@@ -105,7 +105,7 @@ class WorkOptions:
     ] = None
     keep: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Folder or URL of finished work, from which a killed run goes on."),
+        typer.Option(metavar="DIR", help="Folder or URL of finished work, to go on from there."),
     ] = None
 
 
