@@ -72,10 +72,9 @@ class Unknowns:
         own = [KINDS[name].spread * np.where(at, KNOWN, 1.0) for name, at in zip(self.free, stays, strict=True)]
         return np.concatenate([*own, np.ones(len(self.bodies))])
 
-    @property
-    def total_mass(self) -> np.ndarray:
-        """(p,) derivative of the logarithm of the robot's mass."""
-        masses = self.drives.inertias[:, 0]
+    def mass_of(self, bodies) -> np.ndarray:
+        """(p,) derivative of the logarithm of the mass of some bodies together. bodies: (nb,) bool."""
+        masses = self.drives.inertias[:, 0] * bodies
         own = self.bodies[:, :, 0] @ masses / masses.sum() if len(self.bodies) else np.zeros(0)
         return np.concatenate([np.zeros(len(self.free) * self.joints), own])
 
@@ -131,6 +130,7 @@ def unknowns(
     *,
     bodies: bool = True,
     known: Mapping[str, np.ndarray] | None = None,
+    weighed: np.ndarray | None = None,
     soonest: float = 0.0,
 ) -> Unknowns:
     """What a log shows of the numbers of drives and of the bodies.
@@ -144,6 +144,7 @@ def unknowns(
         q: (n, nq) positions where the robot was.
         bodies: whether masses and centres of mass may change.
         known: by name, (nv,) the joints whose value stays.
+        weighed: (nb,) bodies whose mass stays; None: of none.
         soonest: least delay, s: negative where samples may be stamped later than they were taken.
 
     Returns:
@@ -156,7 +157,8 @@ def unknowns(
     rows = regressor(robot, q, np.zeros((len(q), robot.nv)), np.zeros((len(q), robot.nv)))
     columns = np.zeros((10 * robot.nb, 4 * robot.nb))
     for b, (mass, *moment) in enumerate(drives.inertias[:, :4]):
-        columns[10 * b : 10 * b + 4, 4 * b] = MASS_SPREAD * np.array([mass, *moment])
+        if weighed is None or not weighed[b]:
+            columns[10 * b : 10 * b + 4, 4 * b] = MASS_SPREAD * np.array([mass, *moment])
         columns[10 * b + 1 : 10 * b + 4, 4 * b + 1 : 4 * b + 4] = CENTER_SPREAD * mass * np.eye(3)
     felt = (rows @ columns / drives.gain[:, None]).reshape(-1, 4 * robot.nb) / np.sqrt(len(q))
     _, size, axes = np.linalg.svd(felt, full_matrices=False)

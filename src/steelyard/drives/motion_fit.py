@@ -18,6 +18,7 @@ FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not k
 LATE = (0.0, 0.01, 0.02, 0.04)  # s
 SLOPES = (0.8, 1.0, 1.3, 1.8)  # times the fastest motion, that commands may rise at
 FASTEST = 0.995  # quantile of speeds
+MUCH = 0.5  # of the mean square error of the first start, that another one needs to be taken
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
 FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit")
 TORQUES = ("gain", "damping", "frictionloss", "armature")  # all of the scale that a known mass or gain fixes
@@ -31,7 +32,6 @@ class MotionFit:
         start, drives: before and after the refinement.
         deviation: by name of `FREE`, (nv,) standard deviations in units of the value, zero where it is known.
         undetermined: by name, (nv,) bool: the motion does not show the value.
-        scaled: whether torques count in masses of the given model, as nothing else says them.
         bodies: (nb, 10) inertial parameters.
         refined: the steps, and the windows they were made from.
     """
@@ -40,7 +40,6 @@ class MotionFit:
     drives: DriveArrays
     deviation: Mapping[str, np.ndarray]
     undetermined: Mapping[str, np.ndarray]
-    scaled: bool
     refined: Refined
     windows: Windows
 
@@ -52,16 +51,20 @@ def fit_motion(
     recordings: Sequence[Recorded],
     step: float,
     *,
+    weighed: np.ndarray | None = None,
+    scaled: Sequence[np.ndarray] = (),
     progress: Callable[[float], None] | None = None,
 ) -> MotionFit:
     """Fit drives, friction, armature and bodies to motion (output error).
 
     Args:
         robot: the model.
-        starts: drives to start from; the best is refined.
+        starts: drives to start from; the first, or one that moves much better, is refined.
         known: by name of `FREE`, (nv,) the joints whose value is known and stays.
         recordings: to fit.
-        step: of the simulation, s.
+        weighed: (nb,) bodies whose mass is known and stays.
+        scaled: (nb,) bool of each group of bodies whose mass is taken for true, as nothing else says their scale.
+        step: of the simulation, s; half of it for what is found in the end.
         progress: told the share that is done.
 
     Returns:
@@ -70,29 +73,32 @@ def fit_motion(
     simulation = Simulation(robot, step, centred=True)
     windows = windows_of(recordings, step, WINDOW, lead=simulation.lead)
     every = -(-len(windows) // MOST)
-    seen = windows[np.arange(0, len(windows), every)]
-    unseen = windows[np.arange(every // 2, len(windows), every)]
+    chosen, others = np.arange(0, len(windows), every), np.arange(every // 2, len(windows), every)
+    seen, unseen = windows[chosen], windows[others]
     start = _best(simulation, seen, starts)
     start = _tried(simulation, seen, start, known)
     soonest = -float(np.median(np.diff(recordings[0].t)))
-    free = unknowns(robot, start, FREE, seen.q, known=known, soonest=soonest)
-    refined = refine(simulation, free, seen, progress=progress)
+    free = unknowns(robot, start, FREE, seen.q, known=known, weighed=weighed, soonest=soonest)
+    near = refine(simulation, free, seen, progress=progress and (lambda share: progress(0.5 * share)))
+    fine = Simulation(robot, step / 2, centred=True)
+    finely = windows_of(recordings, step / 2, WINDOW, lead=fine.lead)[chosen]
+    refined = refine(fine, free, finely, begun=near, progress=progress and (lambda share: progress(0.5 + 0.5 * share)))
     before, after = (np.mean(e**2) for e in errors_of(simulation, [unseen], [start, refined.drives]))
     if after > before:
         refined = Refined(free, free.start, np.zeros_like(refined.moved), refined.rms[:1])
     undetermined = _undetermined(simulation, seen, refined.drives, known)
-    spread = covariance(simulation, refined, seen)
-    scaled = not np.any(known.get("gain", False))
-    if scaled:
-        spread = _given(spread, free.total_mass)
-    return MotionFit(start, refined.drives, _deviations(free, spread, refined), undetermined, scaled, refined, seen)
+    spread = covariance(fine, refined, finely)
+    for bodies in scaled:
+        spread = _given(spread, free.mass_of(bodies))
+    return MotionFit(start, refined.drives, _deviations(free, spread, refined), undetermined, refined, finely)
 
 
 def _best(simulation: Simulation, windows: Windows, starts: Sequence[DriveArrays]) -> DriveArrays:
     if len(starts) == 1:
         return starts[0]
-    errors = [np.mean(e**2) for e in errors_of(simulation, [windows], list(starts))]
-    return starts[int(np.argmin(errors))]
+    errors = np.array([np.mean(e**2) for e in errors_of(simulation, [windows], list(starts))])
+    best = int(np.argmin(errors))
+    return starts[best] if errors[best] < MUCH * errors[0] else starts[0]
 
 
 def _tried(simulation: Simulation, windows: Windows, start: DriveArrays, known) -> DriveArrays:

@@ -1,10 +1,10 @@
 """Output error: drives, friction and bodies that make the simulation move as the log does, from windows of it.
 
-Gauss-Newton steps on the errors of positions. A joint's numbers move its own joint first of all: while steps are taken,
-each kind of number is changed in all joints at once and every joint's answer is taken for its own. The error itself
-stays exact, and a step is taken only where it lowers the cost. Windows begin where their own samples say, as far as the
-smoothed state leaves that open (multiple shooting). Covariances come from all answers, and from how unlike
-windows are: errors within one are no independent samples.
+Gauss-Newton steps on the errors of positions. A joint's numbers move its own joint first of all: at first, each kind of
+number is changed in all joints at once and every joint's answer is taken for its own; the last steps have the
+derivatives of every number. The error itself stays exact, and a step is taken only where it lowers the cost. Windows
+begin where their own samples say, as far as the smoothed state leaves that open (multiple shooting). Covariances come
+from all answers, and from how unlike windows are: errors within one are no independent samples.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ from steelyard.drives.coordinates import Unknowns
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import Windows
 
-STEPS = 12
+STEPS, LAST = 12, 2  # with the derivatives of all joints at once, and with those of each
 PRIOR = 30.0  # samples that the prior counts as much as
 SETTLED = 2e-3  # relative change of the cost
+ENDED = 0.2  # squares of the typical error: a step of far less than a standard deviation
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
-FIRST, LEAST, MOST = 1e-2, 1e-5, 100.0  # of the damping
-WORSE = 100.0  # times more of it where nothing was better
+FIRST, LEAST = 1e-2, 1e-5  # of the damping
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,12 @@ class Refined:
 
 
 def refine(
-    simulation: Simulation, unknowns: Unknowns, windows: Windows, *, progress: Callable[[float], None] | None = None
+    simulation: Simulation,
+    unknowns: Unknowns,
+    windows: Windows,
+    *,
+    begun: Refined | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Refined:
     """Drives of less error over windows, or the given ones where there are none near.
 
@@ -51,20 +56,21 @@ def refine(
         simulation: of the robot.
         unknowns: what may change, and where it begins.
         windows: of the logs.
+        begun: what steps with the derivatives of all joints at once have found; steps go on with those of every number.
         progress: told the share that is done.
 
     Returns:
         The Refined.
     """
-    x, damping, rms = unknowns.start, FIRST, []
-    (error,) = errors_of(simulation, [windows], [unknowns.at(x)])
-    moved = np.zeros((2, *windows.q.shape))
-    for step in range(STEPS):
+    x, moved = (unknowns.start, np.zeros((2, *windows.q.shape))) if begun is None else (begun.x, begun.moved)
+    damping, rms, most = FIRST, [] if begun is None else [*begun.rms], STEPS if begun is None else LAST
+    (error,) = errors_of(simulation, [_begun(windows, moved)], [unknowns.at(x)])
+    for step in range(most):
         if progress:
-            progress(step / STEPS)
+            progress(step / most)
         rms.append(float(np.sqrt(np.mean(error**2))))
         cost = _Cost(unknowns, windows, error)
-        slopes = _slopes(simulation, windows, moved, unknowns, x, error, together=True)
+        slopes = _slopes(simulation, windows, moved, unknowns, x, error, together=begun is None)
         tried = [cost.step(x, moved, slopes, factor * damping) for factor in DAMPINGS]
         tried = [(unknowns.within(new), start) for new, start in tried]
         errors = errors_of(
@@ -72,20 +78,19 @@ def refine(
         )
         costs = [cost.value(*each, found) for each, found in zip(tried, errors, strict=True)]
         best, before = int(np.argmin(costs)), cost.value(x, moved, error)
-        if costs[best] < before:
+        better = before - costs[best]
+        if better > 0:
             (x, moved), error, damping = tried[best], errors[best], max(LEAST, damping * DAMPINGS[best])
-            if before - costs[best] < SETTLED * before:
-                break
-        elif damping > MOST:
+        if better < (SETTLED * before if begun is None else ENDED * cost.typical**2):
             break
-        else:
-            damping *= WORSE
     rms.append(float(np.sqrt(np.mean(error**2))))
     return Refined(unknowns, x, moved, tuple(rms))
 
 
 def covariance(simulation: Simulation, refined: Refined, windows: Windows) -> np.ndarray:
-    """Covariance of the coordinates: what windows unlike each other leave open, and the prior (Liang and Zeger 1986).
+    """Covariance of the coordinates: what leaving out one window after the other changes, and the prior.
+
+    The jackknife of clusters (Bell and McCaffrey 2002), as errors within a window are alike.
 
     Args:
         simulation: of the robot.
@@ -99,9 +104,16 @@ def covariance(simulation: Simulation, refined: Refined, windows: Windows) -> np
     (error,) = errors_of(simulation, [_begun(windows, refined.moved)], [unknowns.at(x)])
     slopes = _slopes(simulation, windows, refined.moved, unknowns, x, error, together=False)
     cost = _Cost(unknowns, windows, error)
-    gram, _, scores, _ = cost.normal(x, refined.moved, slopes)
+    gram, _, scores, (inverse, mixed, _) = cost.normal(x, refined.moved, slopes)
+    own = -np.einsum("cakj,cdkj,dbkj->kab", mixed, inverse, mixed, optimize=True)
+    for k, (first, count) in enumerate(zip(cost.edges, windows.counts, strict=True)):
+        rows = slice(first, first + count)
+        felt = (np.sqrt(cost.weight[rows]) * slopes.values[:, rows]).reshape(len(x), -1)
+        own[k] += felt @ felt.T
+    without = np.linalg.solve(gram - own, scores[:, :, None])[:, :, 0]
     inverse = np.linalg.inv(gram)
-    return inverse @ (scores.T @ scores + np.diag(cost.own**2 * cost.spread**2)) @ inverse
+    spread = (len(own) - 1) / len(own) * without.T @ without
+    return spread + inverse @ np.diag(cost.own**2 * cost.spread**2) @ inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +138,11 @@ class _Cost:
             unknowns.spread,
             np.cumsum(windows.counts) - windows.counts,
         )
-        typical = max(1.4826 * float(np.median(np.abs(error))), 1e-9)
-        self.edge = OUTLIER * typical
+        self.typical = max(1.4826 * float(np.median(np.abs(error))), 1e-9)
+        self.edge = OUTLIER * self.typical
         self.error, self.weight = error, np.minimum(1.0, self.edge / np.maximum(np.abs(error), 1e-300))
-        self.own = PRIOR * typical**2 / self.spread**2
-        self.begin = typical**2 / windows.spread**2
+        self.own = PRIOR * self.typical**2 / self.spread**2
+        self.begin = self.typical**2 / windows.spread**2
 
     def value(self, x, moved, error) -> float:
         size = np.abs(error)

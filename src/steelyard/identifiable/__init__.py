@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from steelyard.identifiable.analysis_report import analyze_report
     from steelyard.identifiable.practical import Excitation, excitation, from_gram
     from steelyard.identifiable.scale import Scale
+    from steelyard.identifiable.scale_words import scale_lines
     from steelyard.identifiable.structural import Identifiability, identifiability
 
 # Loaded on first use: sums do without tables and sentences.
@@ -18,6 +19,7 @@ __getattr__ = lazy(
     __name__,
     {
         "Scale": "scale",
+        "scale_lines": "scale_words",
         "analyze_report": "analysis_report",
         **dict.fromkeys(("Excitation", "excitation", "from_gram"), "practical"),
         **dict.fromkeys(("Identifiability", "identifiability"), "structural"),
@@ -36,4 +38,5 @@ __all__ = [
     "identifiability",
     "on_tree",
     "regression_basis",
+    "scale_lines",
 ]

@@ -31,6 +31,7 @@ from steelyard.drives import (
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, choices
 from steelyard.fit import Estimate, consistent_within_geometry
+from steelyard.identifiable import Scale, identifiability, scale_lines
 from steelyard.information import accumulate
 from steelyard.job import Job
 from steelyard.log import Finding, split_blocks
@@ -86,8 +87,8 @@ class DriveResult(Card):
         start: the fit to torques of drives that the refinement began with.
         motion: errors of motion on held-out samples: of what was found, where it began, the given model where its
             drives are known, and of a robot that goes where it is told or stays.
-        scale: what says the common scale of masses, friction and gains, in words.
-        scaled: whether that is the masses of the given model.
+        scale: what says the common scale of masses, friction and gains, and what would, in words.
+        scaled: joints whose numbers count in masses of the given model, as nothing else says their scale.
         fit: the refinement.
         held_out: samples that judge.
         overlay: of these, times, measured and simulated positions of each block in one piece, and commanded ones, None
@@ -105,8 +106,8 @@ class DriveResult(Card):
     drives: Mapping[str, DriveEstimate]
     start: Estimate
     motion: tuple[Motion, ...]
-    scale: str
-    scaled: bool
+    scale: tuple[str, ...]
+    scaled: tuple[str, ...]
     fit: MotionFit
     held_out: tuple[Recorded, ...]
     overlay: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
@@ -122,7 +123,7 @@ class DriveResult(Card):
     def _rows(self):
         errors = {each.name: "windows {:.3g}, whole {:.3g}".format(*each.pooled) for each in self.motion}
         return errors | {
-            "scale": self.scale,
+            "scale": self.scale[0],
             "findings in logs": [finding.code for finding in self.findings] or None,
             "more": ".drives[JOINT], .robot, .motion; sy.save(result.robot, PATH)",
         }
@@ -165,12 +166,15 @@ def run_drives(
     recordings = [own for each in read for own in stretches(robot, [each.raw], drives)]
     train, test = _parted(recordings, job.validation)
     starts = _starts(robot, drives, gains, estimate)
+    scale, scales = _scales(job, robot, drives, known)
     fit = fit_motion(
         robot,
-        starts,
+        [_with_masses(robot, each, known["masses"]) for each in starts],
         _known(robot, drives, job),
         train,
         step,
+        weighed=np.array([name in known["masses"] for name in robot.body_names]),
+        scaled=[np.isin(robot.body_names, each.bodies) for each in scales],
         progress=lambda share: report("refining", 0.15 + 0.7 * share),
     )
     report("judging by motion", 0.9)
@@ -184,8 +188,8 @@ def run_drives(
         drives=named,
         start=estimate,
         motion=motion,
-        scale=_scale(job, drives, fit),
-        scaled=fit.scaled,
+        scale=scale,
+        scaled=tuple(name for each in scales for name in each.joints),
         fit=fit,
         held_out=tuple(test),
         overlay=overlay,
@@ -313,15 +317,27 @@ def _judged(
     return (*found, *judges.idle(positions=followed)), overlay
 
 
-def _scale(job: Job, drives: Mapping[str, Drive], fit: MotionFit) -> str:
-    """What says the common scale of masses, friction and gains."""
+def _with_masses(robot: Robot, arrays: DriveArrays, masses: Mapping) -> DriveArrays:
+    """Drives that move bodies of known mass, their shape unchanged."""
+    inertias = arrays.inertias.copy()
+    for body, name in enumerate(robot.body_names):
+        if name in masses and inertias[body, 0] > 0:
+            inertias[body] *= masses[name] / inertias[body, 0]
+    return arrays.changed(inertias=inertias)
+
+
+def _scales(
+    job: Job, robot: Robot, drives: Mapping[str, Drive], known: Mapping
+) -> tuple[tuple[str, ...], tuple[Scale, ...]]:
+    """What says the scales of masses, friction and gains, in words, and those that nothing says."""
     if job.loads:
-        return "The known load says the scale."
-    known = [name for name, drive in drives.items() if gain_of(drive) is not None]
-    if known:
-        return f"The stated gains{'' if len(known) == len(drives) else f' of {choices(known)}'} say the scale."
-    return (
-        "Commands and positions alone do not say the scale: all masses, friction and gains times one number move "
-        "alike. It is that of the given model's masses. To have it measured, state a gain (kp in [drives] of the side "
-        "file) or record one log with a load of known mass (--load LINK=KG:LOG)."
+        return ("The known load says the scale.",), ()
+    found = identifiability(
+        replace(robot, drives=dict(drives)),
+        drive={name: str(drive.kind) for name, drive in drives.items()},
+        masses=known["masses"],
+        fixed=known["fixed"],
+        friction=job.friction,
+        armature=job.armature,
     )
+    return tuple(scale_lines(found)), tuple(each for each in found.scales if not each.fixed)

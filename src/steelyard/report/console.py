@@ -38,7 +38,11 @@ def overview(summary: dict, *, links: bool = True) -> Group:
 def drive_overview(summary: dict) -> Group:
     """Verdict, errors of motion, drives, notes and files of a run from commands."""
     lines = [*verdict_lines(summary["verdict"]), Text(), rich_table(motion_sheet(summary))]
-    lines += [Text(), rich_table(drive_sheet(summary, intervals=False)), Text(summary["scale"]["text"])]
+    lines += [
+        Text(),
+        rich_table(drive_sheet(summary, intervals=False)),
+        *(Text(line) for line in summary["scale"]["lines"]),
+    ]
     if summary["notes"]:
         lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in summary["notes"])]
     return Group(*lines, *_files(summary))

@@ -51,7 +51,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
         "verdict": _verdict(result),
         "robot": {"name": robot.name, "joints": list(robot.dof_names), "bodies": list(robot.body_names)},
         "drives": {name: _drive(result, name, j) for j, name in enumerate(robot.dof_names)},
-        "scale": {"text": result.scale, "by_model": result.scaled},
+        "scale": {"lines": list(result.scale), "open": list(result.scaled)},
         "motion": [
             {
                 "name": each.name,
@@ -114,7 +114,7 @@ def _drive(result: DriveResult, name: str, dof: int) -> dict:
             "upper": bounds[1],
             "unit": units[prismatic],
             "state": state,
-            "scaled": result.scaled and key in SCALED,
+            "scaled": name in result.scaled and key in SCALED,
         }
     return {"kind": own.kind, **numbers}
 
@@ -144,8 +144,8 @@ def _verdict(result: DriveResult) -> dict:
             {"question": "May I use it?", "answer": USABLE[level], "detail": ADVICE[level]},
             {
                 "question": "What says the scale?",
-                "answer": "The model" if result.scaled else "The data",
-                "detail": result.scale,
+                "answer": "The given model" if result.scaled else "What was stated",
+                "detail": result.scale[0],
             },
         ],
     }
@@ -189,7 +189,11 @@ def drive_view(record: Record, *, robot: str = "") -> View:
         Section(
             "Drives",
             "Drives",
-            (Part(text=found["scale"]["text"]), Part(sheet=drive_sheet(found)), Part(figures=(("numbers", 0),))),
+            (
+                Part(items=tuple(found["scale"]["lines"])),
+                Part(sheet=drive_sheet(found)),
+                Part(figures=(("numbers", 0),)),
+            ),
         ),
         Section("Bodies", "Bodies", (*((Part(robot=True),) if robot else ()), Part(sheet=_body_sheet(found)))),
     ]
@@ -243,7 +247,7 @@ def drive_sheet(summary: dict, *, intervals: bool = True) -> Sheet:
         rows.append((joint, own["kind"], *(_cell(own.get(key), intervals=intervals) for key in keys)))
     told = "In brackets 95 % intervals of what was found; the rest was stated."
     told = told if intervals else "95 % intervals are in the report; - is undetermined."
-    scaled = " * counts in masses of the given model." if summary["scale"]["by_model"] else ""
+    scaled = " * counts in masses of the given model." if summary["scale"]["open"] else ""
     return sheet(
         "Drives",
         f"{told} kd shares its column with damping.{scaled}",
