@@ -25,6 +25,7 @@ from steelyard.inertia import is_consistent
 from steelyard.model import mjcf_text
 
 STEP = 0.005  # s, that a log of 50 Hz is simulated with
+SAMPLE = 0.02
 FREE = ("gain", "damping", "frictionloss", "delay")
 TICK = 2 * np.pi / 4096
 
@@ -51,7 +52,7 @@ def goals(robot, duration: float, seed: int):
     return t, waves + stairs
 
 
-def stepped(robot, drives: DriveArrays, t, command) -> np.ndarray:
+def stepped(robot, drives: DriveArrays, t, command, step=STEP) -> np.ndarray:
     """(n, nv) positions at times t, by a loop over `mj_step` of a model with MuJoCo's own position actuators."""
     spec = mujoco.MjSpec.from_string(mjcf_text(robot))
     for j, joint in enumerate(spec.joints):
@@ -60,25 +61,25 @@ def stepped(robot, drives: DriveArrays, t, command) -> np.ndarray:
         actuator.forcelimited, actuator.forcerange = True, np.minimum(drives.limit[j], 1e30) * np.array([-1, 1])
         joint.damping, joint.frictionloss = np.r_[drives.damping[j], 0, 0], drives.frictionloss[j]
         joint.armature = drives.armature[j]
-        joint.solimp_friction, joint.solref_friction = [0.9999, 0.9999, 0.001, 0.5, 2], [2 * STEP, 1]
+        joint.solimp_friction, joint.solref_friction = [0.9999, 0.9999, 0.001, 0.5, 2], [2 * step, 1]
     m = spec.compile()
-    m.opt.timestep, m.opt.integrator = STEP, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    m.opt.timestep, m.opt.integrator = step, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     d, found = mujoco.MjData(m), []
     d.qpos[:] = command[0]
-    for k in range(round((t[-1] - t[0]) / STEP) + 1):
-        if k % 4 == 0:
+    for k in range(round((t[-1] - t[0]) / step) + 1):
+        if k % round(SAMPLE / step) == 0:
             found.append(d.qpos.copy())
-        told = t[0] + k * STEP - drives.delay
+        told = t[0] + k * step - drives.delay
         last = np.maximum(np.searchsorted(t, told + 1e-9, side="right") - 1, 0)
         d.ctrl[:] = command[last, np.arange(m.nu)]
         mujoco.mj_step(m, d)
     return np.array(found)
 
 
-def recorded(robot, drives, seed, duration=20.0, tick=TICK) -> Recorded:
+def recorded(robot, drives, seed, duration=20.0, tick=TICK, step=STEP) -> Recorded:
     t, command = goals(robot, duration, seed)
-    q = stepped(robot, drives, t, command)
+    q = stepped(robot, drives, t, command, step)
     return Recorded(t, np.round(q / tick) * tick if tick else q, command)
 
 
@@ -119,7 +120,8 @@ def test_the_simulation_is_a_plain_one_of_mujoco(leg):
     own = recorded(leg, drives, seed=1, duration=6.0, tick=0)
     windows, simulation = from_rest(own), Simulation(leg, STEP)
     np.testing.assert_allclose(windows.errors(moved(simulation, windows, drives)), 0, atol=1e-9)
-    assert rolled(leg, log_of(leg, own), drives).rmse.max() < 1e-3  # which begins with the speed of a quadratic
+    fine = recorded(leg, drives, seed=1, duration=6.0, tick=0, step=sy.model.STEP)
+    assert rolled(leg, log_of(leg, fine), drives).rmse.max() < 1e-3  # which begins with the speed of a quadratic
 
 
 def test_a_changed_body_is_what_mujoco_makes_of_it(leg):
@@ -153,7 +155,7 @@ def test_windows_begin_where_the_robot_was(leg):
 def test_refinement_finds_the_drives_from_a_wrong_start(leg):
     truth = servos(leg, gain=np.array([50.0, 80, 60]), damping=np.array([2.0, 4, 3]), delay=np.full(3, 0.02))
     truth = truth.changed(frictionloss=np.array([0.3, 0.8, 0.5]))
-    own, other = (recorded(leg, truth, seed) for seed in (3, 4))
+    own, other = recorded(leg, truth, 3), recorded(leg, truth, 4, step=sy.model.STEP)
     simulation, windows = Simulation(leg, STEP), windows_of([own], STEP, 0.5)
     start = servos(leg, gain=np.full(3, 90.0), damping=np.full(3, 6.0), frictionloss=np.full(3, 0.2))
     found = refine(simulation, unknowns(leg, start, FREE, windows.q, bodies=False), windows)

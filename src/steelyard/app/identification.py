@@ -1,7 +1,7 @@
 """The whole job from Python: read, fit, validate, and hand over model, summary and report."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from steelyard.storage import require_folder
 from steelyard.terms import TERMS
 
 SUFFIX = "_identified"
-MJCF = ".xml"
+SIMULATED = "_simulated.xml"
 
 WEIGH = (
     "Torques did not ask for that: state what is known, such as --mass LINK=KG for a body with all that is fixed to it."
@@ -129,16 +129,14 @@ def _moved(result: DriveResult, job: Job, out) -> Outcome:
 
 
 def _drive_models(result: DriveResult, stage: Path) -> tuple[list[str], list[str]]:
-    """Names of the model files written, and notes: in the given format, with drives beside it where that has no place
-    for them, and as MJCF to be simulated."""
+    """Names of the model files written, and notes: in the given format, with drives beside it, and as an MJCF file with
+    actuators, to be simulated."""
     saved = save(result.robot, stage / _model_name(result))
     models, notes = [file.relative_to(stage).as_posix() for file in saved.files], list(saved.notes)
-    if saved.path.suffix != MJCF:
-        models.append(write_side(result.robot, side_path(saved.path)).name)
-        simulated = save(result.robot, saved.path.with_suffix(MJCF))
-        models += [file.relative_to(stage).as_posix() for file in simulated.files]
-        notes += simulated.notes
-    return models, notes
+    simulated = save(replace(result.robot, source=None), saved.path.with_name(f"{saved.path.stem}{SIMULATED}"))
+    models += [file.relative_to(stage).as_posix() for file in simulated.files]
+    models += [write_side(result.robot, side_path(path)).name for path in (saved.path, simulated.path)]
+    return models, [*notes, *simulated.notes]
 
 
 def _carried_out(result: Result, job: Job, out) -> Outcome:

@@ -10,11 +10,11 @@ from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import Drive
-from steelyard.drives.simulation import Simulation, step_for
+from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import OptionError
 from steelyard.log import Log
-from steelyard.model import Robot
+from steelyard.model import STEP, Robot
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,7 +85,7 @@ def rollout(
             f"window={window}: a length in s, positive and no longer than the log ({log.duration:.3g} s)."
         )
     drives = robot.drives if drives is None else drives
-    simulation, arrays = Simulation(robot, step_for(log.rate)), arrays_of(robot, drives)
+    simulation, arrays = Simulation(robot, STEP), arrays_of(robot, drives)
     windows = windows_of(stretches(robot, [log], drives), simulation.step, window)
     driven = [simulation.driven(arrays)] * len(windows)
     error = windows.errors(simulation.run(driven, windows.begin, windows.v, windows.controls(arrays)))

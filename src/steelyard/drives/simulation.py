@@ -5,6 +5,7 @@ off. Commands reach the drives late and with a limited slope before MuJoCo sees 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,12 +14,10 @@ import numpy as np
 from steelyard.drives.arrays import DriveArrays
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia
-from steelyard.model import Robot, from_mujoco, mjcf_text, principal_moments, to_mujoco
+from steelyard.model import IMPEDANCE, Robot, from_mujoco, mjcf_text, principal_moments, to_mujoco
 from steelyard.native import threads
 
 FINEST, COARSEST, STEPS_A_SAMPLE = 1e-3, 5e-3, 2  # s, s, of the simulation
-# MuJoCo lets a joint that sticks creep at a rate that its softness decides; servos under load stand still.
-FRICTION_IMPEDANCE = 0.9999
 LEAST = 1e-6  # kg m^2, of armature
 ENDLESS = 1e30  # N m, of drives whose limit is unknown
 ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
@@ -50,7 +49,7 @@ class Simulation:
         import mujoco
 
         _require_plain(robot)
-        spec = mujoco.MjSpec.from_string(mjcf_text(robot))
+        spec = mujoco.MjSpec.from_string(mjcf_text(replace(robot, drives={})))
         for joint in spec.joints:
             actuator = spec.add_actuator(name=joint.name, target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
@@ -60,7 +59,7 @@ class Simulation:
         self.model.opt.timestep = step
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-        self.model.dof_solimp[:, :2] = FRICTION_IMPEDANCE
+        self.model.dof_solimp[:, :2] = IMPEDANCE
         self.model.dof_solref[:, 0] = 2 * step
         self.bodies = [self.model.body(name).id for name in robot.body_names]
         self.dofs = [self.model.joint(name).dofadr[0] for name in robot.dof_names]

@@ -155,7 +155,7 @@ UPPER = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # ixx ixy 
 
 
 def write_side(robot: Robot, path, *, known=()) -> Path:
-    """Write rotors and loops of a robot to a `.steelyard.toml` file.
+    """Write rotors, loops and drives of a robot to a `.steelyard.toml` file.
 
     Args:
         robot: the robot.
@@ -180,6 +180,9 @@ def side_text(robot: Robot, *, known=()) -> str:
         lines += ["", "[[loop]]", *(f"{key} = {value}" for key, value in _closure(robot, loop))]
     for rotor in robot.rotors:
         lines += ["", "[[rotor]]", *(f"{key} = {value}" for key, value in _entry(robot, rotor))]
+    for name, drive in robot.drives.items():
+        told = {key: value for key in KEYS if (value := getattr(drive, key)) is not None}
+        lines += ["", f"[drives.{json.dumps(name)}]", *(f"{key} = {json.dumps(value)}" for key, value in told.items())]
     return "\n".join(lines) + "\n"
 
 

@@ -35,7 +35,7 @@ from steelyard.identifiable import Scale, identifiability, scale_lines
 from steelyard.information import accumulate
 from steelyard.job import Job
 from steelyard.log import Finding, split_blocks
-from steelyard.model import Drive, Robot
+from steelyard.model import STEP, Drive, Robot
 from steelyard.pipeline.identification import (
     knowledge_of,
     load_with_side,
@@ -111,11 +111,11 @@ class DriveResult(Card):
     fit: MotionFit
     held_out: tuple[Recorded, ...]
     overlay: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
-    step: float
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
     window: float = WINDOW
+    step: float = STEP
 
     def _title(self) -> str:
         return f"Drives of '{self.prior.name}' from {len(self.log_names)} log(s)"
@@ -180,7 +180,7 @@ def run_drives(
     report("judging by motion", 0.9)
     named = _named(robot, drives, fit)
     refined = _refined(robot, fit.drives, named)
-    motion, overlay = _judged(robot, drives, fit, test, step)
+    motion, overlay = _judged(robot, drives, fit, test)
     result = DriveResult(
         job=job,
         prior=robot,
@@ -193,7 +193,6 @@ def run_drives(
         fit=fit,
         held_out=tuple(test),
         overlay=overlay,
-        step=step,
         findings=tuple(finding for each in read for finding in each.remaining),
         notes=tuple(dict.fromkeys((*robot.notes, *said, *(note for each in read for note in each.log.notes), *more))),
         log_names=tuple(Path(path).name for path in job.logs),
@@ -303,10 +302,10 @@ def _refined(robot: Robot, arrays: DriveArrays, named: Mapping[str, DriveEstimat
 
 
 def _judged(
-    robot: Robot, drives: Mapping[str, Drive], fit: MotionFit, test: list[Recorded], step: float
+    robot: Robot, drives: Mapping[str, Drive], fit: MotionFit, test: list[Recorded]
 ) -> tuple[tuple[Motion, ...], tuple]:
     """Errors of motion on the held-out samples, and the overlay of a `DriveResult`."""
-    simulation, judges = Simulation(robot, step), judges_of(test, step)
+    simulation, judges = Simulation(robot, STEP), judges_of(test, STEP)
     sets = {FOUND: fit.drives, START: fit.start}
     if all(gain_of(each) is not None for each in drives.values()):
         sets[GIVEN] = arrays_of(robot, drives)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.drives import Motion, Simulation, arrays_of, drives_of, judges_of, step_for, stretches
+from steelyard.drives import Motion, Simulation, arrays_of, drives_of, judges_of, stretches
 from steelyard.errors import OptionError, choices
 from steelyard.job import AS_MODELLED
 from steelyard.log import Finding, checks
-from steelyard.model import MODEL_SUFFIXES, Robot
+from steelyard.model import MODEL_SUFFIXES, STEP, Robot
 from steelyard.pipeline import Job, load_with_side, recorded
 from steelyard.prepare import corrected
 from steelyard.report.document import Sheet, sheet
@@ -19,7 +19,7 @@ from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number
 from steelyard.report.record import read
 
-SIMULATED = ".xml"  # of the models in a result, the one that has drives, friction and armature
+SIMULATED = "_simulated.xml"  # of the models in a result, the one that has drives, friction and armature
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +124,12 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> Motion
         raise OptionError(f"{against} has other joints than {model}: {choices(subjects[1][1].dof_names)}.")
     drives = drives_of(robot, job.drive or (AS_MODELLED,))
     raw = [corrected(robot, log, job.corrections, drives) for log in read]
-    step = step_for(min(log.rate for log in raw))
-    judges = judges_of(stretches(robot, raw, drives), step)
-    found = [judges.motion(names[0], Simulation(robot, step), arrays_of(robot, drives))]
+    judges = judges_of(stretches(robot, raw, drives), STEP)
+    found = [judges.motion(names[0], Simulation(robot, STEP), arrays_of(robot, drives))]
     for name, (own, other) in zip(names[1:], subjects[1:], strict=True):
         other = recorded(replace(own, lock=job.lock), other)[0]
         arrays = arrays_of(other, drives_of(other, own.drive or (AS_MODELLED,)))
-        found.append(judges.motion(name, Simulation(other, step), arrays))
+        found.append(judges.motion(name, Simulation(other, STEP), arrays))
     idle = judges.idle(positions=all(each.kind == "position" for each in drives.values()))
     return MotionValidation(
         logs=tuple(Path(path).name for path in job.logs),
