@@ -3,7 +3,7 @@
 As coordinates: logarithms of what is positive, all with a weak prior about where they begin.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -46,7 +46,9 @@ class Unknowns:
     """Coordinates x: those of every joint for each name in `free`, one after the other, then of the bodies.
 
     bodies: (k, nb, 4) what each of their coordinates adds to the logarithm of mass and to the centre of mass, m.
-    known: names and (nv,) of the joints whose value stays as it is. soonest: s, below which delays do not go.
+    known: names and (nv,) of the joints whose value stays as it is. soonest: s, below which delays do not go. weights:
+    (nb, 10) of each group of bodies whose weight is taken for true, as nothing else says its scale: their product with
+    the group's inertias stays 1.
     """
 
     drives: DriveArrays
@@ -54,6 +56,7 @@ class Unknowns:
     bodies: np.ndarray
     known: Mapping[str, np.ndarray] = field(default_factory=dict)
     soonest: float = 0.0
+    weights: tuple[np.ndarray, ...] = ()
 
     @property
     def joints(self) -> int:
@@ -72,12 +75,6 @@ class Unknowns:
         own = [KINDS[name].spread * np.where(at, KNOWN, 1.0) for name, at in zip(self.free, stays, strict=True)]
         return np.concatenate([*own, np.ones(len(self.bodies))])
 
-    def mass_of(self, bodies) -> np.ndarray:
-        """(p,) derivative of the logarithm of the mass of some bodies together. bodies: (nb,) bool."""
-        masses = self.drives.inertias[:, 0] * bodies
-        own = self.bodies[:, :, 0] @ masses / masses.sum() if len(self.bodies) else np.zeros(0)
-        return np.concatenate([np.zeros(len(self.free) * self.joints), own])
-
     def within(self, x) -> np.ndarray:
         """Coordinates as near as the bounds allow."""
         x = np.array(x)
@@ -95,7 +92,8 @@ class Unknowns:
             values[name] = np.exp(own) if KINDS[name].logarithm else own
         if len(self.bodies):
             moved = np.tensordot(x[len(self.free) * n :], self.bodies, axes=1)
-            values["inertias"] = np.stack([_changed(t, c) for t, c in zip(self.drives.inertias, moved, strict=True)])
+            found = np.stack([_changed(t, c) for t, c in zip(self.drives.inertias, moved, strict=True)])
+            values["inertias"] = at_scale(found, self.weights)
         return self.drives.changed(**values)
 
     def changes(self, *, together: bool) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -131,6 +129,7 @@ def unknowns(
     bodies: bool = True,
     known: Mapping[str, np.ndarray] | None = None,
     weighed: np.ndarray | None = None,
+    weights: tuple[np.ndarray, ...] = (),
     soonest: float = 0.0,
 ) -> Unknowns:
     """What a log shows of the numbers of drives and of the bodies.
@@ -145,6 +144,7 @@ def unknowns(
         bodies: whether masses and centres of mass may change.
         known: by name, (nv,) the joints whose value stays.
         weighed: (nb,) bodies whose mass stays; None: of none.
+        weights: of groups of bodies whose scale is open, as `weights_of` gives them.
         soonest: least delay, s: negative where samples may be stamped later than they were taken.
 
     Returns:
@@ -163,7 +163,40 @@ def unknowns(
     felt = (rows @ columns / drives.gain[:, None]).reshape(-1, 4 * robot.nb) / np.sqrt(len(q))
     _, size, axes = np.linalg.svd(felt, full_matrices=False)
     kept = axes[size > FELT][:MOST_DIRECTIONS].reshape(-1, robot.nb, 4)
-    return Unknowns(drives, free, kept * [MASS_SPREAD, *[CENTER_SPREAD] * 3], known, soonest)
+    return Unknowns(drives, free, kept * [MASS_SPREAD, *[CENTER_SPREAD] * 3], known, soonest, weights)
+
+
+def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """How many times as much torque at rest, on the whole, bodies take as those of the model do.
+
+    Args:
+        robot: the model.
+        q: (n, nq) positions where the robot was.
+        groups: (nb,) bool of each group of bodies whose scale is open.
+
+    Returns:
+        (nb, 10) of each group, whose product with inertias is that number; with what takes no torque, of masses.
+    """
+    still, found = np.zeros((len(q), robot.nv)), []
+    rows = regressor(robot, q, still, still).reshape(-1, robot.nb, 10)
+    for group in groups:
+        own = rows * np.asarray(group)[:, None]
+        torque = np.einsum("nbk,bk->n", own, robot.inertias)
+        if np.abs(torque).max() > FELT:
+            found.append(np.einsum("n,nbk->bk", torque, own) / (torque @ torque))
+        else:
+            found.append(np.outer(group, np.eye(10)[0]) / np.sum(robot.inertias[group, 0]))
+    return tuple(found)
+
+
+def at_scale(inertias, weights: Iterable[np.ndarray]) -> np.ndarray:
+    """Inertias (nb, 10) with each group at the scale of the model. weights: as of `weights_of`."""
+    found = np.array(inertias)
+    for weight in weights:
+        size = np.sum(weight * found)
+        if size > 0:
+            found[weight.any(axis=1)] /= size
+    return found
 
 
 def _finite(drives: DriveArrays, free, known: dict) -> tuple[DriveArrays, dict]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.drives.arrays import DriveArrays
-from steelyard.drives.coordinates import KINDS, Unknowns, unknowns
+from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, unknowns, weights_of
 from steelyard.drives.motion_errors import WINDOW
 from steelyard.drives.refinement import Refined, covariance, errors_of, refine
 from steelyard.drives.simulation import Simulation
@@ -63,7 +63,7 @@ def fit_motion(
         known: by name of `FREE`, (nv,) the joints whose value is known and stays.
         recordings: to fit.
         weighed: (nb,) bodies whose mass is known and stays.
-        scaled: (nb,) bool of each group of bodies whose mass is taken for true, as nothing else says their scale.
+        scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their scale.
         step: of the simulation, s; half of it for what is found in the end.
         progress: told the share that is done.
 
@@ -75,10 +75,11 @@ def fit_motion(
     every = -(-len(windows) // MOST)
     chosen, others = np.arange(0, len(windows), every), np.arange(every // 2, len(windows), every)
     seen, unseen = windows[chosen], windows[others]
-    start = _best(simulation, seen, starts)
+    weights = weights_of(robot, seen.q, scaled)
+    start = _best(simulation, seen, [each.changed(inertias=at_scale(each.inertias, weights)) for each in starts])
     start = _tried(simulation, seen, start, known)
     soonest = -float(np.median(np.diff(recordings[0].t)))
-    free = unknowns(robot, start, FREE, seen.q, known=known, weighed=weighed, soonest=soonest)
+    free = unknowns(robot, start, FREE, seen.q, known=known, weighed=weighed, weights=weights, soonest=soonest)
     near = refine(simulation, free, seen, progress=progress and (lambda share: progress(0.5 * share)))
     fine = Simulation(robot, step / 2, centred=True)
     finely = windows_of(recordings, step / 2, WINDOW, lead=fine.lead)[chosen]
@@ -88,8 +89,6 @@ def fit_motion(
         refined = Refined(free, free.start, np.zeros_like(refined.moved), refined.rms[:1])
     undetermined = _undetermined(simulation, seen, refined.drives, known)
     spread = covariance(fine, refined, finely)
-    for bodies in scaled:
-        spread = _given(spread, free.mass_of(bodies))
     return MotionFit(start, refined.drives, _deviations(free, spread, refined), undetermined, refined, finely)
 
 
@@ -140,13 +139,6 @@ def _undetermined(simulation: Simulation, windows: Windows, drives: DriveArrays,
         shown = costs[1:].max(axis=0) > (1 + TELLS) * costs[0]
         found[name] = ~shown & ~np.broadcast_to(known.get(name, False), n)
     return found
-
-
-def _given(covariance: np.ndarray, function: np.ndarray) -> np.ndarray:
-    """The covariance where a linear function of the coordinates is known."""
-    pulled = covariance @ function
-    size = float(function @ pulled)
-    return covariance - np.outer(pulled, pulled) / size if size > 0 else covariance
 
 
 def _deviations(free: Unknowns, covariance: np.ndarray, refined: Refined) -> dict[str, np.ndarray]:

@@ -86,8 +86,8 @@ def wandering(log: Log) -> Iterator[Finding]:
     if ratio < BETTER:
         yield warning(
             "stamp_jitter",
-            f"Stamps wander by {100 * spread:.2g} % of a step, but positions are {1 / ratio:.2g} times as smooth at "
-            "even times: samples were taken evenly and stamped late or early. Give --even-stamps.",
+            f"Stamps wander by {100 * spread:.2g} % of a step, but positions are {1 / max(ratio, 1e-3):.2g} times as "
+            "smooth at even times: samples were taken evenly and stamped late or early. Give --even-stamps.",
             options=["--even-stamps"],
         )
 

@@ -19,6 +19,7 @@ from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number
 from steelyard.report.record import read
 
+OF_TORQUES = ("no_torque", "repeated_sample", "stamp_jitter")  # of logs that rest, and have commands
 SIMULATED = "_simulated.xml"  # of the models in a result, the one that has drives, friction and armature
 
 
@@ -136,7 +137,9 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> Motion
         motion=(*found, *idle),
         joint_names=robot.dof_names,
         units=tuple(each["q"] for each in dof_units(robot)),
-        findings=tuple(finding for log in raw for finding in checks.check(log, robot)),
+        findings=tuple(
+            finding for log in raw for finding in checks.check(log, robot) if finding.code not in OF_TORQUES
+        ),
         notes=(*robot.notes, *(note for log in raw for note in log.notes)),
     )
 
