@@ -12,6 +12,7 @@ from steelyard.model import Robot
 
 LEAD = 0.2  # s before a window in which a command with a limited slope catches up
 FAR = 100.0  # s
+NEAR = 1e-6  # s, by which stamps and delays are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +178,7 @@ def effort(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
             continue
         drive, sent = drives[name], taken(log, drives[name], dof)
         if drive.delay and drive.kind != "current":
-            sent = held(log.t - drive.delay, log.t, sent[:, None])[:, 0]
+            sent = held(log.t - drive.delay + NEAR, log.t, sent[:, None])[:, 0]
         if drive.kind == "position":
             sent = sent - log.q[:, dof]
         gain, most = gain_of(drive), np.inf if drive.limit is None else drive.limit

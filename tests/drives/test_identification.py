@@ -1,0 +1,166 @@
+"""Robots identified from commands: truth within intervals, a scale that is said to be open, files that move as said."""
+
+import json
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import steelyard as sy
+from servo_logs import SERVOS, servo_log
+from steelyard.app import app
+from steelyard.drives import Drive, arrays_of, effort, stretches
+from steelyard.errors import LogError, OptionError
+from steelyard.inertia import is_consistent
+from steelyard.report.schema import difference, schema
+
+TRUTH = SERVOS
+NUMBERS = {"damping": "damping", "frictionloss": "frictionloss", "armature": "armature", "delay": "delay"}
+
+
+@pytest.fixture(scope="module")
+def leg():
+    return sy.library.cheetah3_leg()
+
+
+@pytest.fixture(scope="module")
+def log(leg):
+    return servo_log(leg, TRUTH, seed=0)
+
+
+@pytest.fixture(scope="module")
+def known(leg, log):
+    return sy.identify(with_drives(leg, kp=60.0), log, drive="position")
+
+
+def with_drives(robot, **numbers):
+    return replace(robot, drives={name: Drive("position", **numbers) for name in robot.dof_names})
+
+
+def test_servos_of_known_gain(leg, known):
+    """Friction, armature and delay to a few percent, within intervals that are as narrow as the data allows."""
+    for joint, (name, found) in enumerate(known.drives.items()):
+        assert name == leg.dof_names[joint] and found.kp == pytest.approx(60.0)
+        for key, array in NUMBERS.items():
+            truth = getattr(TRUTH, array)[joint]
+            low, high = found.intervals[key]
+            middle, half = (low + high) / 2, (high - low) / 2
+            assert abs(middle - truth) < 2 * half, (name, key)  # twice a 95 % interval
+            assert half < 0.05 * truth, (name, key)
+    assert known.scaled == () and "fixed by" in known.scale[0]
+    assert is_consistent(known.robot.inertias).all()
+
+
+def test_it_moves_more_like_the_robot_than_all_others(known):
+    errors = {each.name: each.pooled for each in known.motion}
+    own = errors.pop("identified")
+    assert own[0] < 5e-3 and own[1] < 5e-3
+    assert all(own[k] < 0.5 * other[k] for other in errors.values() for k in (0, 1))
+    assert set(errors) == {"where the refinement began", "given model", "goes where commanded", "stays"}
+
+
+def test_an_open_scale_is_said_and_ratios_are_right(leg, log):
+    found = sy.identify(leg, log, drive="position")
+    assert found.scaled == leg.dof_names and "open" in " ".join(found.scale)
+    for joint, each in enumerate(found.drives.values()):
+        for key in ("damping", "frictionloss"):
+            ratio = getattr(TRUTH, key)[joint] / TRUTH.gain[joint]
+            assert getattr(each, key) / each.kp == pytest.approx(ratio, rel=0.1)
+    assert max(each.pooled[0] for each in found.motion if each.name == "identified") < 5e-3
+    weight = [sy.inverse_dynamics(robot, log.q, 0 * log.q, 0 * log.q) for robot in (leg, found.robot)]
+    assert np.sum(weight[0] * weight[1]) == pytest.approx(np.sum(weight[0] ** 2), rel=0.02)  # the model's weight
+
+
+def test_files_that_move_as_the_report_says(leg, known, tmp_path):
+    """A loop over `mj_step` that knows MuJoCo alone, beside `rollout` and `validate --rollout`."""
+    prior, other = with_drives(leg, kp=60.0), servo_log(leg, TRUTH, seed=5, duration=8.0)
+    sy.save(leg, tmp_path / "leg.urdf")
+    sy.write_csv(servo_log(leg, TRUTH, seed=0), tmp_path / "run.csv")
+    sy.write_csv(other, tmp_path / "other.csv")
+    (tmp_path / "leg.steelyard.toml").write_text('version = 1\n[drives]\nkind = "position"\nkp = 60\n')
+    words = ["identify", tmp_path / "leg.urdf", tmp_path / "run.csv", "--drive", "model", "-o", tmp_path / "out"]
+    done = CliRunner().invoke(app, list(map(str, words)), catch_exceptions=False)
+    assert done.exit_code == 0 and "Moves like the robot" in done.stdout
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert difference(summary, schema("drives")) is None
+    assert summary["drives"]["hip"]["frictionloss"]["state"] == "found"
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "identified drives" in page and "goes where commanded" in page
+    path = tmp_path / "out" / "leg_identified_simulated.xml"
+    again = sy.load(path)
+    rollout = sy.rollout(again, other)
+    m = mujoco.MjModel.from_xml_path(str(path))
+    d = mujoco.MjData(m)
+    d.qpos[:], d.qvel[:] = other.q[0], 0
+    moved = []
+    for k in range(round(other.duration / m.opt.timestep) + 1):
+        if k % round(0.02 / m.opt.timestep) == 0:
+            moved.append(d.qpos.copy())
+        row = np.searchsorted(other.t, k * m.opt.timestep + 1e-9, side="right") - 1
+        d.ctrl[:] = other.command[row]
+        mujoco.mj_step(m, d)
+    n = len(moved)
+    after = slice(25, n)  # MuJoCo's late commands begin at zero
+    assert np.sqrt(np.mean((np.array(moved) - rollout.q[:n])[after] ** 2)) < 0.0005
+    assert np.sqrt(np.mean((np.array(moved) - other.q[:n])[after] ** 2)) < 0.006
+    for drive, own in zip(again.drives.values(), known.drives.values(), strict=True):
+        assert (drive.kind, drive.kp) == ("position", pytest.approx(own.kp))
+    words = ["validate", tmp_path / "out", tmp_path / "other.csv", "--rollout", "--json"]
+    told = CliRunner().invoke(app, list(map(str, words)), catch_exceptions=False)
+    found = json.loads(told.stdout)
+    assert told.exit_code == 0 and found["models"][0]["whole"] < 0.006 < found["models"][1]["whole"]
+    shown = CliRunner().invoke(app, ["report", str(tmp_path / "out")], catch_exceptions=False)
+    assert shown.exit_code == 0 and "Moves like the robot" in shown.stdout
+    assert prior.drives["hip"].kp == 60
+
+
+def test_drives_that_do_not_move_like_the_robot_are_not_recommended(leg, log):
+    """Commands of another joint each: nothing fits, and the verdict says so."""
+    found = sy.identify(with_drives(leg, kp=60.0), log.replace(command=log.command[:, [1, 2, 0]]), drive="position")
+    from steelyard.report import drive_summary
+
+    verdict = drive_summary(found)["verdict"]
+    assert verdict["level"] != "good" and verdict["reasons"]
+
+
+def test_teaching_data_of_states_and_actions(leg, log, tmp_path):
+    """Nothing but states and actions, as policies are taught with."""
+    names = {"t": log.t, "state": log.q, "action": log.command}
+    np.savez(tmp_path / "teach.npz", **names)
+    found = sy.identify(leg, tmp_path / "teach.npz", drive="position", channels={"q": "state", "command": "action"})
+    assert {each.name: each.pooled[0] for each in found.motion}["identified"] < 5e-3
+
+
+def test_torques_of_drives(leg):
+    """What gains multiply, by hand: late commands, clipped at known limits, in drive units where nothing is known."""
+    t = np.arange(10) * 0.02
+    command, q = np.tile(np.arange(10.0)[:, None], (1, 3)), np.full((10, 3), 0.5)
+    drives = {
+        "abad": Drive("position"),
+        "hip": Drive("position", kp=2.0, limit=3.0),
+        "knee": Drive("torque", delay=0.04),
+    }
+    found = effort(leg, sy.Log(t=t, q=q, command=command), drives)
+    np.testing.assert_allclose(found[:, 0], command[:, 0] - 0.5)
+    np.testing.assert_allclose(found[:, 1], np.clip(2 * (command[:, 0] - 0.5), -3, 3))
+    np.testing.assert_allclose(found[:, 2], np.maximum(np.arange(10.0) - 2, 0))
+    with pytest.raises(LogError, match="duty"):
+        effort(leg, sy.Log(t=t, q=q, command=command), dict.fromkeys(leg.dof_names, Drive("voltage", gain=1.0)))
+    with pytest.raises(OptionError, match="gain of the drives"):
+        arrays_of(leg, drives)
+
+
+def test_stretches_end_at_gaps_and_where_drives_are_off(leg):
+    t = np.concatenate([np.arange(50), 200 + np.arange(50)]) * 0.02
+    enable = np.ones((100, 3))
+    enable[60:70, 1] = 0
+    log = sy.Log(t=t, q=np.zeros((100, 3)), command=np.zeros((100, 3)), enable=enable)
+    found = stretches(leg, [log], with_drives(leg, kp=1.0).drives)
+    assert [len(each) for each in found] == [50, 10, 30]
+
+
+def test_joints_without_a_drive_are_named(leg, log):
+    with pytest.raises(LogError, match="what drives hip, knee"):
+        sy.identify(leg, log, drive="abad=position")
