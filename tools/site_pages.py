@@ -19,6 +19,7 @@ NAVIGATION = {
         "what_the_numbers_mean",
         "troubleshooting",
         "payload",
+        "drives",
         "command_line",
     ),
     "Guide": (
@@ -86,6 +87,7 @@ API = (
     "diagnose",
     "excite",
     "simulate",
+    "drives",
     "payload",
     "calibration",
     "dynamics",

@@ -43,5 +43,5 @@ def test_what_is_no_summary_is_refused(found, spoil):
 
 
 def test_unknown_kinds_are_refused():
-    with pytest.raises(OptionError, match="identification, payload"):
+    with pytest.raises(OptionError, match="identification, drives, payload"):
         schema("weather")
