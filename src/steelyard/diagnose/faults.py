@@ -39,6 +39,11 @@ def _diagnosis(
     return FaultRecord(code, "diagnosis", severity, meaning, remedy, option, severity == "fatal", biases)
 
 
+def _of_log(code: str, meaning: str, remedy: str, *more) -> FaultRecord:
+    """A warning about a log."""
+    return FaultRecord(code, "log", "warning", meaning, remedy, *more)
+
+
 RECORDS = (
     _diagnosis(
         "degrees",
@@ -224,10 +229,8 @@ RECORDS = (
         "Check which columns hold the torque.",
         "--channels MAP",
     ),
-    FaultRecord(
+    _of_log(
         "zero_torque_joint",
-        "log",
-        "warning",
         "Torque of one joint is zero in every sample.",
         "If the joint stood still, make it a fixed joint of the model.",
     ),
@@ -263,10 +266,8 @@ RECORDS = (
         "Columns 4 to 7 of q are no quaternion of the base.",
         "Write q as position in the world, quaternion x y z w, then the joints.",
     ),
-    FaultRecord(
+    _of_log(
         "base_velocity",
-        "log",
-        "warning",
         "The twist of a free base follows its pose in no convention.",
         "Check columns and clocks; v holds the twist [v; w] of the base in its own axes.",
     ),
@@ -279,152 +280,112 @@ RECORDS = (
         "--unwrap JOINT",
         acceptable=True,
     ),
-    FaultRecord(
+    _of_log(
         "degrees_suspected",
-        "log",
-        "warning",
         "Most joints turn more than twice around, and nothing says that they do not.",
         "If q is in degrees, say so.",
         "--unit q=deg",
     ),
     FaultRecord("velocity_degrees", "log", "warning", "Velocities are in degrees.", "Say so.", "--unit v=deg/s"),
-    FaultRecord(
+    _of_log(
         "velocity_sign",
-        "log",
-        "warning",
         "The velocity of a joint has the opposite sign of the rate of its position.",
         "Negate v of the joint.",
         "--scale v:JOINT=-1",
     ),
-    FaultRecord(
+    _of_log(
         "velocity_scale",
-        "log",
-        "warning",
         "The velocity of a joint is the rate of its position times a factor.",
         "Scale v of the joint.",
         "--scale v:JOINT=FACTOR",
     ),
-    FaultRecord(
+    _of_log(
         "velocity_mismatch",
-        "log",
-        "warning",
         "The velocity of a joint is not the rate of its position.",
         "Check that both columns are of one joint and one clock.",
     ),
-    FaultRecord(
+    _of_log(
         "repeated_sample",
-        "log",
-        "warning",
         "Samples repeat the one before while the robot moves, because the log was resampled.",
         "None is needed: identify drops the repeats and spaces the rest evenly (in Python filters.restamp).",
     ),
-    FaultRecord(
+    _of_log(
         "clock_drift",
-        "log",
-        "warning",
         "The clock of a recording's topic drifts against the recorder's.",
         'Read the stamps corrected: channels={{"t": "corrected"}}.',
         "--channels MAP",
     ),
-    FaultRecord(
+    _of_log(
         "stamp_jitter",
-        "log",
-        "warning",
         "Positions are smoother at even times than at their stamps.",
         "Take the stamps as even.",
         "--even-stamps",
     ),
-    FaultRecord(
+    _of_log(
         "jitter",
-        "log",
-        "warning",
         "Time steps spread by more than 5 % of their median.",
         "Stamp samples when they are taken, if the recorder can.",
     ),
-    FaultRecord(
+    _of_log(
         "gap",
-        "log",
-        "warning",
         "Some steps are longer than 5 median steps; nothing is interpolated across them.",
         "Look for lost messages in the recorder.",
     ),
-    FaultRecord(
+    _of_log(
         "slow_logging",
-        "log",
-        "warning",
         "Fewer than 25 samples a second: fast motion and reversals are aliased.",
         "Record at 500 Hz, or move slowly and for longer.",
     ),
-    FaultRecord(
+    _of_log(
         "saturation",
-        "log",
-        "warning",
         "Over 1 % of a joint's torques are exactly its extreme value: they look clipped.",
         "Leave these torques out, or drive the joint less hard.",
         "--saturation",
     ),
-    FaultRecord(
+    _of_log(
         "limits",
-        "log",
-        "warning",
         "Positions are outside the model's limits.",
         "Check the order of the joints and the zeros of their encoders.",
     ),
-    FaultRecord(
+    _of_log(
         "still_joint",
-        "log",
-        "warning",
         "A joint never moves (less than 0.001 rad or m): what only its motion shows cannot be identified.",
         "Record a motion in which it moves.",
     ),
-    FaultRecord(
+    _of_log(
         "unsigned_current",
-        "log",
-        "warning",
         "Currents are magnitudes: they never change their sign though joints move to and fro.",
         "Record signed currents, or identify from commands.",
         "--drive position",
     ),
-    FaultRecord(
+    _of_log(
         "command_is_measured",
-        "log",
-        "warning",
         "Commands are the measured positions, at once or a few samples later.",
         "Record the goals that were sent to the drives.",
     ),
-    FaultRecord(
+    _of_log(
         "command_constant",
-        "log",
-        "warning",
         "The command of a joint never changes.",
         "Record a motion that the joint takes part in.",
     ),
-    FaultRecord(
+    _of_log(
         "sleeping_joint",
-        "log",
-        "warning",
         "A joint was told to move and did not.",
         "Switch its drive on, or lock the joint where it stood still.",
         "--lock JOINT=VALUE",
     ),
-    FaultRecord(
+    _of_log(
         "staggered_readout",
-        "log",
-        "warning",
         "Joints are read one after another, and stamped alike.",
         "Stamp each joint when it is read, or shift its positions.",
     ),
-    FaultRecord(
+    _of_log(
         "hit_end_stop",
-        "log",
-        "warning",
         "A joint stands at one position again and again while its command goes on beyond it.",
         "Leave these samples out, or command less.",
     ),
-    FaultRecord(
+    _of_log(
         "disabled_stretch",
-        "log",
-        "warning",
         "A drive is switched off in a part of the log.",
         "Leave that part out; without torque it shows friction and gravity alone.",
     ),
