@@ -164,3 +164,11 @@ def test_stretches_end_at_gaps_and_where_drives_are_off(leg):
 def test_joints_without_a_drive_are_named(leg, log):
     with pytest.raises(LogError, match="what drives hip, knee"):
         sy.identify(leg, log, drive="abad=position")
+
+
+def test_torques_of_drives_without_a_gain_are_not_compared(leg, log, tmp_path):
+    sy.save(leg, tmp_path / "leg.urdf")
+    sy.write_csv(log, tmp_path / "run.csv")
+    words = ["validate", tmp_path / "leg.urdf", tmp_path / "run.csv", "--drive", "position"]
+    done = CliRunner().invoke(app, list(map(str, words)), catch_exceptions=False)
+    assert done.exit_code == 2 and "--rollout" in done.output

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard.drives import drives_of, gain_of
 from steelyard.dynamics import effect_column, with_motors
 from steelyard.errors import OptionError, choices
 from steelyard.fit import Validation, validate
@@ -100,6 +101,11 @@ def validate_models(model, logs: Sequence, *, against=None, **options) -> ModelV
     job, robot, unstated = _subject(first, logs, options)
     robot, job, recordings = recorded(job, robot)
     options = options | {"lock": job.lock}
+    if unknown := [name for name, drive in drives_of(robot, job.drive).items() if gain_of(drive) is None]:
+        raise OptionError(
+            f"The gain of the drives of {choices(unknown)} is not known, so that torques cannot be compared: give "
+            "--rollout to compare motion, or state gains in [drives] of the side file."
+        )
     subjects = [(job, robot, unstated), *(_subject(each, logs, options) for each in others)]
     if job.corrections.automatic_delay:
         raise OptionError("--delay auto takes a fit, which is not made here: give each delay, as identify notes it.")
