@@ -172,3 +172,8 @@ def test_torques_of_drives_without_a_gain_are_not_compared(leg, log, tmp_path):
     words = ["validate", tmp_path / "leg.urdf", tmp_path / "run.csv", "--drive", "position"]
     done = CliRunner().invoke(app, list(map(str, words)), catch_exceptions=False)
     assert done.exit_code == 2 and "--rollout" in done.output
+
+
+def test_a_log_that_is_too_short_is_refused(leg, log):
+    with pytest.raises(LogError, match="long enough"):
+        sy.identify(leg, log[:60].replace(enable=np.tile((np.arange(60) % 20 < 12)[:, None], (1, 3))), drive="position")

@@ -32,8 +32,8 @@ class MotionFit:
         start, drives: before and after the refinement.
         deviation: by name of `FREE`, (nv,) standard deviations in units of the value, zero where it is known.
         undetermined: by name, (nv,) bool: the motion does not show the value.
-        bodies: (nb, 10) inertial parameters.
-        refined: the steps, and the windows they were made from.
+        refined: the steps.
+        windows: that they were made from.
     """
 
     start: DriveArrays
@@ -62,9 +62,9 @@ def fit_motion(
         starts: drives to start from; the first, or one that moves much better, is refined.
         known: by name of `FREE`, (nv,) the joints whose value is known and stays.
         recordings: to fit.
+        step: of the simulation, s; half of it for what is found in the end.
         weighed: (nb,) bodies whose mass is known and stays.
         scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their scale.
-        step: of the simulation, s; half of it for what is found in the end.
         progress: told the share that is done.
 
     Returns:

@@ -34,7 +34,7 @@ from steelyard.fit import Estimate, consistent_within_geometry
 from steelyard.identifiable import Scale, identifiability, scale_lines
 from steelyard.information import accumulate
 from steelyard.job import Job
-from steelyard.log import Finding, split_blocks
+from steelyard.log import Finding
 from steelyard.model import STEP, Drive, Robot
 from steelyard.pipeline.identification import (
     knowledge_of,
@@ -159,12 +159,15 @@ def run_drives(
     known, said = knowledge_of(job, robot)
     read = [prepare(log, robot, **job.preparation) for log in found]
     require_motion([each.raw for each in read], job)
+    parts = [_parted(stretches(robot, [each.raw], drives), job.validation) for each in read]
+    train, test = ([own for part in parts for own in part[k]] for k in (0, 1))
     report("fitting torques of the drives", 0.1)
-    read, more, gains = settled_logs(job, robot, read, drives)
-    estimate = _estimate(job, robot, read, known)
+    require_windows(train, test)
+    held = [_within(each.log.t, part) for each, (_, part) in zip(read, parts, strict=True)]
+    seen = [replace(each, log=each.log[~own]) for each, own in zip(read, held, strict=True)]
+    seen, more, gains = settled_logs(job, robot, seen, drives)
+    estimate = _estimate(job, robot, seen, known)
     step = step_for(min(each.raw.rate for each in read))
-    recordings = [own for each in read for own in stretches(robot, [each.raw], drives)]
-    train, test = _parted(recordings, job.validation)
     starts = _starts(robot, drives, gains, estimate)
     scale, scales = _scales(job, robot, drives, known)
     fit = fit_motion(
@@ -203,10 +206,26 @@ def run_drives(
 
 def _estimate(job: Job, robot: Robot, read: list[Prepared], known: dict) -> Estimate:
     """The consistent fit to the torques of drives: where the refinement begins (equation error)."""
-    train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
     options = job.columns | weights_of(job, robot)
-    info = reduce(add, [accumulate(robot, log, **options) for log in train])
+    info = reduce(add, [accumulate(robot, each.log, **options) for each in read])
     return consistent_within_geometry(info, weight=job.weight, regularizer=job.regularizer, **known)
+
+
+def _within(t, recordings: list[Recorded]) -> np.ndarray:
+    """(n,) bool: times that lie within recordings."""
+    found = np.zeros(len(t), dtype=bool)
+    for own in recordings:
+        found |= (t >= own.t[0]) & (t <= own.t[-1])
+    return found
+
+
+def require_windows(train: list[Recorded], test: list[Recorded]) -> None:
+    """Raise LogError where nothing is left to fit or to judge by."""
+    if not train or not test or max(own.t[-1] - own.t[0] for own in train) < WINDOW:
+        raise LogError(
+            "No stretch of the logs, without a gap and with all drives on, is long enough: the part that is fitted "
+            f"takes {WINDOW:g} s at least. Record a longer motion."
+        )
 
 
 def _parted(recordings: list[Recorded], validation: float) -> tuple[list[Recorded], list[Recorded]]:
