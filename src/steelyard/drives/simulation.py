@@ -5,6 +5,7 @@ off. Commands reach the drives late and with a limited slope before MuJoCo sees 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -45,7 +46,7 @@ class Simulation:
         import mujoco
 
         _require_plain(robot)
-        spec = mujoco.MjSpec.from_string(mjcf_text(robot))
+        spec = mujoco.MjSpec.from_string(mjcf_text(replace(robot, drives={})))
         for joint in spec.joints:
             actuator = spec.add_actuator(name=joint.name, target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE

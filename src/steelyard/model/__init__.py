@@ -35,6 +35,7 @@ from steelyard.model.joint import (
 from steelyard.model.locking import locked, resting_position
 from steelyard.model.loops import LOOP_KINDS
 from steelyard.model.meshes import Piece
+from steelyard.model.mjcf_drives import IMPEDANCE, STEP
 from steelyard.model.packages import WAYS
 from steelyard.model.references import allowed_folders, package_named
 from steelyard.model.robot import WORLD, Link, Robot, Source, with_moved_axes
@@ -68,11 +69,13 @@ __all__ = [
     "ENDLESS_EFFORT",
     "FLOATING_BASE",
     "FORMATS",
+    "IMPEDANCE",
     "INFLATE",
     "KINDS",
     "LOOP_KINDS",
     "MODEL_SUFFIXES",
     "NOTHING",
+    "STEP",
     "WAYS",
     "WORLD",
     "Drive",

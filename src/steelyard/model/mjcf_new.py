@@ -10,6 +10,7 @@ from steelyard.inertia import to_quaternion
 from steelyard.model.changes import OPEN, Draft, property_of, require_consistent
 from steelyard.model.compare import PROPERTIES
 from steelyard.model.joint import Joint, ball_anchor, is_helical, screw
+from steelyard.model.mjcf_drives import actuator_element, as_text, expressible, hard_friction, simulated, unwritten
 from steelyard.model.mjcf_write import new_inertial
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.xml_edit import NewElement, new_file, number_text
@@ -23,19 +24,23 @@ def new_model(robot: Robot, target: Path) -> Draft:
         raise ModelError("Body 'world' moves, and MJCF keeps this name for the ground. Rename the link and try again.")
     expected = _expressible(robot)
     top = [_body(expected, body) for body in range(expected.nb) if _chain(expected, body)[0] == WORLD]
+    drives = expressible(expected)
     sections = [
         NewElement("compiler", {"angle": "radian"}),
-        NewElement("option", {"gravity": number_text(robot.gravity)}),
+        NewElement("option", {"gravity": number_text(robot.gravity)} | (simulated() if drives else {})),
         NewElement("worldbody", {}, tuple(top)),
     ]
     if robot.mimic_names:
         sections.append(
             NewElement("equality", {}, tuple(_coupling(robot, j) for j in robot.joints if j.mimics is not None))
         )
+    if drives:
+        actuators = (actuator_element(name, name, drive) for name, drive in drives.items())
+        sections.append(NewElement("actuator", {}, tuple(actuators)))
     return Draft(
         files=((target, new_file(NewElement("mujoco", {"model": robot.name}, tuple(sections)))),),
-        expected=expected,
-        changed=("new file: bodies, joints, inertials",),
+        expected=replace(expected, drives=drives),
+        changed=("new file: bodies, joints, inertials" + (", actuators" if drives else ""),),
         notes=tuple(_notes(robot)),
     )
 
@@ -63,6 +68,7 @@ def _notes(robot: Robot):
             yield f"{joint.kind.capitalize()} joint '{joint.name}' is written as {joint.features.told}."
     if np.isfinite(robot.velocity_limits).any():
         yield "MJCF has no place for velocity limits; they were not written."
+    yield from unwritten(robot.drives)
 
 
 def _expressible(robot: Robot) -> Robot:
@@ -157,6 +163,8 @@ def _joint(robot: Robot, index: int) -> NewElement:
         if np.isfinite(joint.effort_limit[0]):
             attributes["actuatorfrcrange"] = number_text([-joint.effort_limit[0], joint.effort_limit[0]])
     values = {field: getattr(robot, field)[at][0] for field in PROPERTIES}
+    if joint.name in robot.drives and values["frictionloss"]:
+        attributes |= as_text(hard_friction())
     return NewElement("joint", attributes | {field: number_text([value]) for field, value in values.items() if value})
 
 
