@@ -142,7 +142,7 @@ class Actuators:
                 words["forcelimited"] = "false" if drive.limit is None else "true"
             values |= {} if drive.limit is None else force_range(drive.limit, gear)
         if "delay" in changed:
-            values |= {"delay": (0.0,)} if drive.delay is None else late(drive.delay, self.m.opt.timestep)
+            words |= {"delay": "0"} if drive.delay is None else late(drive.delay, self.m.opt.timestep)
         if "gainprm" in values and element.tag != "general":  # <motor>, whose gain is one
             new = NewElement("general", element.attributes | as_text(values) | words)
             return node, substitute(node.document, element, new)

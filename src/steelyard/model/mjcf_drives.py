@@ -48,7 +48,7 @@ def actuator_element(name: str, joint: str, drive: Drive, step: float = STEP) ->
         attributes["biastype"] = "affine"
     if drive.limit is not None:
         attributes |= {"forcelimited": "true", **as_text(force_range(drive.limit))}
-    return NewElement(tag, attributes | ({} if drive.delay is None else as_text(late(drive.delay, step))))
+    return NewElement(tag, attributes | ({} if drive.delay is None else late(drive.delay, step)))
 
 
 def as_text(attributes: Mapping[str, tuple[float, ...]]) -> dict[str, str]:
@@ -73,9 +73,10 @@ def force_range(limit: float, gear: float = 1.0) -> dict[str, tuple[float, ...]]
     return {"forcerange": (-limit / abs(gear), limit / abs(gear))}
 
 
-def late(delay: float, step: float) -> dict[str, tuple[float, ...]]:
-    """Attributes of an actuator whose commands come late, s, in steps of the simulation, s."""
-    return {"delay": (delay,), "nsample": (1 + math.ceil(delay / step),)}
+def late(delay: float, step: float) -> dict[str, str]:
+    """Attributes of an actuator whose commands come late, s, in steps of the simulation, s: interpolated, which is the
+    mean over a step of commands that hold; MuJoCo would round delays up to whole steps."""
+    return {"delay": number_text([delay]), "nsample": str(1 + math.ceil(delay / step)), "interp": "linear"}
 
 
 def unwritten(drives: Mapping[str, Drive]) -> Iterator[str]:
