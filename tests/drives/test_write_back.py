@@ -174,9 +174,11 @@ def test_numbers_that_stay_are_not_written(tmp_path):
 
 def test_damping_stays_when_inertias_that_it_came_from_change(tmp_path):
     robot = arm(tmp_path, f'<actuator><position joint="a" class="servo"/>{REST}</actuator>', {})
-    report = sy.save(robot.with_inertias(1.5 * robot.inertias), tmp_path / "heavy.xml")
-    assert sy.load(report.path).drives["a"].kd == pytest.approx(robot.drives["a"].kd, rel=1e-12)
-    assert [line for line in report.changed if "dampratio" in line]
+    plain = sy.load(robot.source.path)
+    for changed in (plain.with_inertias(1.5 * plain.inertias), plain.with_joint_properties(armature=np.full(3, 0.1))):
+        report = sy.save(changed, tmp_path / "heavy.xml")
+        assert sy.load(report.path).drives["a"].kd == pytest.approx(robot.drives["a"].kd, rel=1e-12)
+        assert [line for line in report.changed if "dampratio" in line]
 
 
 @pytest.mark.parametrize(
