@@ -4,7 +4,7 @@ A body of a `Robot` may stand for several links of the file, fixed to one anothe
 one of them, the receiver; the others keep theirs, so that the file changes as little as possible.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import pseudo, to_com_inertia, transform
 from steelyard.model.compare import PROPERTIES, relative_difference
+from steelyard.model.drive import Drive
 from steelyard.model.joint import Joint
 from steelyard.model.robot import Link, Robot
 
@@ -26,25 +27,35 @@ class Changes:
     """What to write.
 
     links: index of a link -> (10,) its inertial parameters in its own frame. joints: joint name -> property -> value.
-    expected: the robot the edited file has to read back as. rescaled: links that could not keep their inertials within
-    the new one of their body, one line a body. notes: these, and what cannot be written.
+    drives: by joint, as they read back. expected: the robot the edited file has to read back as. rescaled: links that
+    could not keep their inertials within the new one of their body, one line a body. notes: these, and what cannot be
+    written.
     """
 
     links: dict[int, np.ndarray]
     joints: dict[str, dict[str, float]]
+    drives: dict[str, Drive]
     expected: Robot
     rescaled: tuple[str, ...]
     notes: tuple[str, ...]
 
 
 def find_changes(
-    robot: Robot, reference: Robot, *, format: str, hosts: Callable[[int], bool], writable: Callable[[Joint, str], bool]
+    robot: Robot,
+    reference: Robot,
+    *,
+    format: str,
+    hosts: Callable[[int], bool],
+    writable: Callable[[Joint, str], bool],
+    drives: Mapping[str, Drive],
+    obstacle: Callable[[str], str | None] = lambda joint: None,
 ) -> Changes:
     """Compare a robot with its file as read afresh (`reference`, of the same structure).
 
     hosts: whether the format lets a link, by index, have an inertial. writable: whether it has a place for a property
-    of a joint. Raises ModelError for a changed body that no distribution of mass can have, and for negative
-    joint properties.
+    of a joint. drives: of the robot, those that the format can hold, as they read back. obstacle: why that of a joint
+    cannot be written, None where it can. Raises ModelError for a changed body that no distribution of mass can have,
+    and for negative joint properties.
     """
     inertials: dict[int, np.ndarray] = {}
     rescaled: list[str] = []
@@ -55,11 +66,20 @@ def find_changes(
             inertials |= parts
             rescaled += lines
     joints, arrays, missing = _joint_changes(robot, reference, format, writable)
+    changed = {name: drive for name, drive in drives.items() if _drives_otherwise(drive, reference.drives.get(name))}
+    kept = {name: why for name in changed if (why := obstacle(name)) is not None}
+    told = {name: drive for name, drive in changed.items() if name not in kept}
+    missing += [f"The drive of joint '{name}' was not written: {why}." for name, why in kept.items()]
     links = tuple(
         replace(link, theta=inertials[i], has_inertial=True) if i in inertials else link
         for i, link in enumerate(reference.links)
     )
-    return Changes(inertials, joints, replace(robot, links=links, **arrays), tuple(rescaled), (*rescaled, *missing))
+    expected = replace(robot, links=links, drives=dict(reference.drives) | told, **arrays)
+    return Changes(inertials, joints, told, expected, tuple(rescaled), (*rescaled, *missing))
+
+
+def _drives_otherwise(drive: Drive, before: Drive | None) -> bool:
+    return before is None or bool(drive.differing(before, SAME))
 
 
 def com_form(theta):

@@ -50,7 +50,8 @@ def structure_difference(robot: Robot, other: Robot) -> str | None:
 
 
 def value_difference(robot: Robot, other: Robot) -> str | None:
-    """First difference of inertias, of the links' own inertials (where both have links) and of joint properties."""
+    """First difference of inertias, of the links' own inertials (where both have links), of joint properties and of
+    drives."""
     for name, expected, theta in zip(robot.body_names, robot.inertias, other.inertias, strict=True):
         if (error := relative_difference(theta, expected)) > TOLERANCE:
             return f"the inertia of body '{name}' differs by {error:.3g} relative ({_masses(theta, expected)})"
@@ -63,6 +64,12 @@ def value_difference(robot: Robot, other: Robot) -> str | None:
         if not np.allclose(found, expected, rtol=TOLERANCE, atol=0.0):
             at = int(np.argmax(np.abs(found - expected)))
             return f"the {field} of '{robot.dof_names[at]}' is {found[at]:.6g}, not {expected[at]:.6g}"
+    for name in dict.fromkeys([*robot.drives, *other.drives]):
+        found, expected = other.drives.get(name), robot.drives.get(name)
+        if found is None or expected is None:
+            return f"joint '{name}' has {'no' if found is None else 'a'} drive"
+        for key in found.differing(expected, TOLERANCE):
+            return f"{key} of the drive of '{name}' is {getattr(found, key)}, not {getattr(expected, key)}"
     return None
 
 

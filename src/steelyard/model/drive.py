@@ -74,9 +74,56 @@ class Drive:
             return self
         return replace(other, **{key: value for key in KEYS if (value := getattr(self, key)) is not None})
 
+    @property
+    def affine(self) -> tuple[float, float, float] | None:
+        """(a, b, c) of its torque `a command + b q + c v`, as MuJoCo has it; None where kind or gain are not known."""
+        damping = -(self.kd or 0.0)
+        if self.kind == "position":
+            return (self.kp, -self.kp, damping) if self.kp else None
+        if self.kind == "velocity":
+            return (self.kd, 0.0, damping) if self.kd else None
+        gain = 1.0 if self.kind == "torque" and self.gain is None else self.gain
+        return None if self.kind is None or gain is None else (gain, 0.0, damping)
+
+    @property
+    def read_back(self) -> "Drive | None":
+        """What an actuator that is written for it reads back as: no limit of slopes, no commands that come early, and a
+        kind that numbers tell. None where none is written."""
+        late = self.delay if self.delay is not None and self.delay > 0 else None
+        return None if self.affine is None else _of_affine(*self.affine, limit=self.limit, delay=late)
+
+    def differing(self, other: "Drive", tolerance: float) -> tuple[str, ...]:
+        """Keys that another drive of the joint has otherwise; those of drives of different kinds are one.
+
+        Args:
+            other: the other.
+            tolerance: relative, of numbers.
+
+        Returns:
+            The keys.
+        """
+        if other.kind != self.kind:
+            return ("kind",)
+        return tuple(key for key in NUMBERS if not _same(getattr(self, key), getattr(other, key), tolerance))
+
 
 KEYS = tuple(each.name for each in fields(Drive))
 NUMBERS = KEYS[1:]
+
+
+def _same(a: float | None, b: float | None, tolerance: float) -> bool:
+    return a is b if a is None or b is None else bool(np.isclose(a, b, rtol=tolerance, atol=0.0))
+
+
+def _of_affine(a: float, b: float, c: float, **about) -> Drive | None:
+    """The drive whose torque is `a command + b q + c v`; None where there is none."""
+    if b == -a < 0 and c <= 0:
+        return Drive("position", kp=a, kd=abs(c), **about)
+    if b == 0 and c == -a < 0:
+        return Drive("velocity", kd=a, **about)
+    if b == 0 and c < 0:
+        return Drive("voltage", gain=a, kd=abs(c), **about)
+    return Drive("torque", gain=a, **about) if b == 0 == c else None
 
 
 def actuator_drive(m, actuator: int) -> Drive | None:
@@ -105,11 +152,9 @@ def actuator_drive(m, actuator: int) -> Drive | None:
     if offset or gear == 0 or not gain or not (affine or m.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_NONE):
         return None
     about = {"limit": _limit(m, actuator, gear), "delay": _delay(m, actuator)}
-    if stiffness == -gain < 0 and damping <= 0:
-        return Drive("position", kp=gear**2 * gain, kd=gear**2 * float(-damping), **about)
-    if stiffness == 0 and damping == -gain < 0:
-        return Drive("velocity", kd=gear**2 * gain, **about)
-    return Drive("torque", gain=gear * gain, **about) if stiffness == 0 == damping else None
+    square = gear * gear
+    scale = square if stiffness or damping == -gain else gear  # a servo's command is in units of its actuator
+    return _of_affine(scale * gain, square * float(stiffness), square * float(damping), **about)
 
 
 def _limit(m, actuator: int, gear: float) -> float | None:

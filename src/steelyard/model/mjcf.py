@@ -51,7 +51,7 @@ def direct_drives(m) -> Iterator[tuple[int, int]]:
     import mujoco
 
     direct = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-    for actuator in range(m.nu):
+    for actuator in range(len(m.actuator_trntype)):  # since MuJoCo 4.0 one may have several controls
         if int(m.actuator_trntype[actuator]) in direct:
             yield actuator, int(m.actuator_trnid[actuator, 0])
 

@@ -1,62 +1,95 @@
-"""Drives as MJCF writes them: an actuator a joint, and friction as hard as that of gears."""
+"""Drives as MJCF has them: an actuator a joint, and friction as hard as that of gears."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
+from steelyard.errors import choices
 from steelyard.model.drive import Drive
 from steelyard.model.robot import Robot
 from steelyard.model.xml_edit import NewElement, number_text
 
 STEP = 2e-3
 """s, of simulations with drives that users see."""
+INTEGRATOR = "implicitfast"
 IMPEDANCE = 0.9999
 """Of friction loss: MuJoCo lets a joint that sticks creep at a rate that its softness decides; gears stand still."""
+SERVOS = ("position", "velocity")
 
 
 def simulated() -> dict[str, str]:
     """Attributes of `<option>` with which drives move as was found."""
-    return {"timestep": number_text([STEP]), "integrator": "implicitfast"}
+    return {"timestep": number_text([STEP]), "integrator": INTEGRATOR}
 
 
-def hard_friction() -> dict[str, str]:
-    """Attributes of a joint with friction loss and a drive."""
-    limits = number_text([IMPEDANCE, IMPEDANCE, 0.001, 0.5, 2])
-    return {"solreffriction": number_text([2 * STEP, 1]), "solimpfriction": limits}
+def hard_friction(step: float = STEP) -> dict[str, tuple[float, ...]]:
+    """Attributes of a joint with friction loss and a drive. step: of the simulation, s; MuJoCo takes no time constant
+    below two of them."""
+    return {"solreffriction": (2 * step, 1.0), "solimpfriction": (IMPEDANCE, IMPEDANCE, 0.001, 0.5, 2.0)}
 
 
-def actuator_elements(robot: Robot) -> Iterator[NewElement]:
-    """An actuator of each drive whose gain is known; a voltage drive takes volts."""
-    for name, drive in robot.drives.items():
-        found = _gains(drive)
-        if found is None or name not in robot.dof_names:
-            continue
-        tag, attributes = found
-        if drive.limit is not None:
-            attributes |= {"forcelimited": "true", "forcerange": number_text([-drive.limit, drive.limit])}
-        if drive.delay is not None and drive.delay > 0:
-            attributes |= {"delay": number_text([drive.delay]), "nsample": str(1 + math.ceil(drive.delay / STEP))}
-        yield NewElement(tag, {"name": name, "joint": name, **attributes})
+def expressible(robot: Robot) -> dict[str, Drive]:
+    """Drives that actuators can be, as they read back: of joints of one degree of freedom, with known gains."""
+    import mujoco
+
+    single = {joint.name for joint in robot.free_joints if joint.nv == 1}
+    drives = {name: drive.read_back for name, drive in robot.drives.items() if name in single}
+    found = {name: drive for name, drive in drives.items() if drive is not None}
+    if hasattr(mujoco.MjModel, "actuator_delay"):
+        return found
+    return {name: replace(drive, delay=None) for name, drive in found.items()}
 
 
-def _gains(drive: Drive) -> tuple[str, dict[str, str]] | None:
-    """Element and gains of a drive, None where a gain is not known."""
-    kd = drive.kd or 0.0
-    if drive.kind == "position":
-        return None if drive.kp is None else ("position", {"kp": number_text([drive.kp]), "kv": number_text([kd])})
-    if drive.kind == "velocity":
-        return None if drive.kd is None else ("velocity", {"kv": number_text([kd])})
-    gain = 1.0 if drive.kind == "torque" and drive.gain is None else drive.gain
-    bias = {"biastype": "affine", "biasprm": number_text([0, 0, -kd])} if kd else {}
-    return None if gain is None or drive.kind is None else ("general", {"gainprm": number_text([gain])} | bias)
+def actuator_element(name: str, joint: str, drive: Drive, step: float = STEP) -> NewElement:
+    """The actuator of a drive of `expressible`; that of a voltage takes volts. step: of the simulation, s."""
+    tag = str(drive.kind) if drive.kind in SERVOS else "general"
+    attributes = {"name": name, "joint": joint} | as_text(gains(tag, drive))
+    if "biasprm" in attributes:
+        attributes["biastype"] = "affine"
+    if drive.limit is not None:
+        attributes |= {"forcelimited": "true", **as_text(force_range(drive.limit))}
+    return NewElement(tag, attributes | ({} if drive.delay is None else late(drive.delay, step)))
 
 
-def unwritten(robot: Robot) -> Iterator[str]:
-    """What of drives has no place in MJCF, in words."""
-    limited = [name for name, drive in robot.drives.items() if drive.slope_limit is not None]
-    early = [name for name, drive in robot.drives.items() if drive.delay is not None and drive.delay < 0]
-    if limited:
-        yield f"MJCF has no place for slope limits of commands ({', '.join(limited)}); the side file has them."
-    if early:
-        yield f"MJCF has no place for commands that come early ({', '.join(early)}); the side file has their delays."
-    if any(drive.kind == "voltage" for drive in robot.drives.values()):
+def as_text(attributes: Mapping[str, tuple[float, ...]]) -> dict[str, str]:
+    return {name: number_text(values) for name, values in attributes.items()}
+
+
+def gains(tag: str, drive: Drive, gear: float = 1.0) -> dict[str, tuple[float, ...]]:
+    """Attributes of an actuator that state the gains of a drive. tag: as it is spelled; gear: of the actuator, in whose
+    units the commands of servos are, and its torque."""
+    assert drive.affine is not None
+    a, b, c = drive.affine
+    a, b, c = a / (gear * gear if drive.kind in SERVOS else gear), b / (gear * gear), c / (gear * gear)
+    if tag == "position":
+        return {"kp": (a,), "kv": (-c,)}
+    if tag == "velocity":
+        return {"kv": (a,)}
+    return {"gainprm": (a,)} | ({"biasprm": (0.0, b, c)} if b or c else {})
+
+
+def force_range(limit: float, gear: float = 1.0) -> dict[str, tuple[float, ...]]:
+    """Attributes of an actuator that limit the torque of a joint, N m. gear: of the actuator."""
+    return {"forcerange": (-limit / abs(gear), limit / abs(gear))}
+
+
+def late(delay: float, step: float) -> dict[str, str]:
+    """Attributes of an actuator whose commands come late, s, in steps of the simulation, s: interpolated, which is the
+    mean over a step of commands that hold; MuJoCo would round delays up to whole steps."""
+    return {"delay": number_text([delay]), "nsample": str(1 + math.ceil(delay / step)), "interp": "linear"}
+
+
+def unwritten(drives: Mapping[str, Drive]) -> Iterator[str]:
+    """What of drives has no place in MJCF, and what their actuators take, in words."""
+    found = {
+        "Gains of drives that are not known": [n for n, d in drives.items() if d.kind is not None and d.affine is None],
+        "Slope limits of commands": [name for name, drive in drives.items() if drive.slope_limit is not None],
+        "Commands that come early": [name for name, drive in drives.items() if (drive.delay or 0.0) < 0],
+    }
+    for what, names in found.items():
+        if names:
+            yield f"{what} ({choices(names)}) have no place in MJCF; a side file has one."
+    if any(drive.kind == "voltage" for drive in drives.values()):
         yield "Actuators of voltage drives take volts: duty times the bus voltage."
+    if any((drive.delay or 0.0) > 0 for drive in drives.values()):
+        yield "Late commands are zero until the first one has arrived (mj_initCtrlHistory states others)."

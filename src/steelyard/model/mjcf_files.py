@@ -24,6 +24,9 @@ class Node:
         return f"<{self.element.tag}> in {self.document.path.name}:{self.document.line(self.element)}"
 
 
+Made = tuple[Node, list[Edit], str]  # an element, edits of it, and what they do in words
+
+
 @dataclass(frozen=True, eq=False)
 class Body:
     """A `<body>`: its `<inertial>` when it has one, and its joints in order. parent: place in the list of bodies of the

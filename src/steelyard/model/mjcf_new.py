@@ -10,7 +10,7 @@ from steelyard.inertia import to_quaternion
 from steelyard.model.changes import OPEN, Draft, property_of, require_consistent
 from steelyard.model.compare import PROPERTIES
 from steelyard.model.joint import Joint, ball_anchor, is_helical, screw
-from steelyard.model.mjcf_drives import actuator_elements, hard_friction, simulated, unwritten
+from steelyard.model.mjcf_drives import actuator_element, as_text, expressible, hard_friction, simulated, unwritten
 from steelyard.model.mjcf_write import new_inertial
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.xml_edit import NewElement, new_file, number_text
@@ -24,7 +24,7 @@ def new_model(robot: Robot, target: Path) -> Draft:
         raise ModelError("Body 'world' moves, and MJCF keeps this name for the ground. Rename the link and try again.")
     expected = _expressible(robot)
     top = [_body(expected, body) for body in range(expected.nb) if _chain(expected, body)[0] == WORLD]
-    drives = tuple(actuator_elements(expected))
+    drives = expressible(expected)
     sections = [
         NewElement("compiler", {"angle": "radian"}),
         NewElement("option", {"gravity": number_text(robot.gravity)} | (simulated() if drives else {})),
@@ -35,11 +35,12 @@ def new_model(robot: Robot, target: Path) -> Draft:
             NewElement("equality", {}, tuple(_coupling(robot, j) for j in robot.joints if j.mimics is not None))
         )
     if drives:
-        sections.append(NewElement("actuator", {}, drives))
+        actuators = (actuator_element(name, name, drive) for name, drive in drives.items())
+        sections.append(NewElement("actuator", {}, tuple(actuators)))
     return Draft(
         files=((target, new_file(NewElement("mujoco", {"model": robot.name}, tuple(sections)))),),
-        expected=expected,
-        changed=("new file: bodies, joints, inertials",),
+        expected=replace(expected, drives=drives),
+        changed=("new file: bodies, joints, inertials" + (", actuators" if drives else ""),),
         notes=tuple(_notes(robot)),
     )
 
@@ -67,7 +68,7 @@ def _notes(robot: Robot):
             yield f"{joint.kind.capitalize()} joint '{joint.name}' is written as {joint.features.told}."
     if np.isfinite(robot.velocity_limits).any():
         yield "MJCF has no place for velocity limits; they were not written."
-    yield from unwritten(robot)
+    yield from unwritten(robot.drives)
 
 
 def _expressible(robot: Robot) -> Robot:
@@ -163,7 +164,7 @@ def _joint(robot: Robot, index: int) -> NewElement:
             attributes["actuatorfrcrange"] = number_text([-joint.effort_limit[0], joint.effort_limit[0]])
     values = {field: getattr(robot, field)[at][0] for field in PROPERTIES}
     if joint.name in robot.drives and values["frictionloss"]:
-        attributes |= hard_friction()
+        attributes |= as_text(hard_friction())
     return NewElement("joint", attributes | {field: number_text([value]) for field, value in values.items() if value})
 
 

@@ -1,16 +1,19 @@
 """MJCF write-back: new inertials and joint properties spliced into copies of the user's files, byte for byte."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.inertia import to_quaternion
 from steelyard.model.changes import Changes, Draft, com_form, find_changes
+from steelyard.model.mjcf_actuators import Actuators
 from steelyard.model.mjcf_compile import compile_file
-from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files, relocate
+from steelyard.model.mjcf_drives import expressible, unwritten
+from steelyard.model.mjcf_files import Body, Files, Made, Node, bodies, read_files, relocate
 from steelyard.model.references import left_behind
 from steelyard.model.robot import Robot
 from steelyard.model.sketch import Inertial, Sketch
@@ -28,7 +31,6 @@ from steelyard.model.xml_edit import (
     update,
 )
 
-Made = tuple[Node, list[Edit], str]  # an element, edits of it, and what they do in words
 UNSET = -1.0  # settotalmass of a file without it
 
 
@@ -37,14 +39,15 @@ class Settings:
     """What the compiler made of a file.
 
     springs: (stiffness, damping) of each joint with `springdamper`, by its place among the joints of the file. total:
-    kg of all bodies, where `settotalmass` says so; scale: kg in the model for each kg in the file. masses: (bodies,) kg
-    in the model, the world first.
+    kg of all bodies, where `settotalmass` says so; scale: kg in the model for each kg in the file. ratios: actuators
+    with `dampratio`. m: the MjModel.
     """
 
     springs: dict[int, tuple[float, float]]
     total: float | None
     scale: float
-    masses: np.ndarray
+    ratios: frozenset[int]
+    m: Any
 
 
 def settings_of(path: Path, folders: tuple[Path, ...]) -> Settings:
@@ -57,11 +60,13 @@ def settings_of(path: Path, folders: tuple[Path, ...]) -> Settings:
     (spec,) = specs
     sprung = [joint.id for joint in spec.joints if (np.asarray(joint.springdamper) > 0).all()]
     springs = {i: (float(m.jnt_stiffness[i].flat[0]), float(m.dof_damping[m.jnt_dofadr[i]].flat[0])) for i in sprung}
+    # MuJoCo tells a ratio from a damping by its sign
+    ratios = frozenset(each.id for each in spec.actuators if each.biasprm[2] > 0 >= m.actuator_biasprm[each.id, 2])
     total = float(getattr(spec.compiler, "settotalmass", UNSET))  # deprecated in MuJoCo 4.0
     if total <= 0:
-        return Settings(springs, None, 1.0, m.body_mass)
+        return Settings(springs, None, 1.0, ratios, m)
     own, _ = compile_file(path, folders, _without_total)
-    return Settings(springs, total, total / float(own.body_mass.sum()), m.body_mass)
+    return Settings(springs, total, total / float(own.body_mass.sum()), ratios, m)
 
 
 def _without_total(spec):
@@ -72,7 +77,8 @@ def new_total(files: Files, settings: Settings, inertials: dict[int, np.ndarray]
     """Let the file's sum of masses follow new inertials, (10,) by body."""
     if settings.total is None:
         return
-    total = number_text([settings.total + sum(float(theta[0] - settings.masses[i]) for i, theta in inertials.items())])
+    more = sum(float(theta[0] - settings.m.body_mass[i]) for i, theta in inertials.items())
+    total = number_text([settings.total + more])
     for node in files.sections("compiler"):
         if "settotalmass" in node.element.attributes:
             yield node, assign(node.document, node.element, "settotalmass", total), f'settotalmass="{total}"'
@@ -127,11 +133,20 @@ def edited_copy(robot: Robot, reference: Robot, target: Path) -> Draft:
         # a free base that was asked for is in no file, and <freejoint> has no properties
         return joint.kind != "free" or (joint.name in joints and joints[joint.name].element.tag == "joint")
 
-    changes = find_changes(robot, reference, format="MJCF", hosts=lambda link: link > 0, writable=writable)
+    settings = settings_of(files.main.path, reference.source.folders)
+    actuators = Actuators(files, settings.m, joints, settings.ratios)
+    changes = find_changes(
+        robot,
+        reference,
+        format="MJCF",
+        hosts=lambda link: link > 0,
+        writable=writable,
+        drives=expressible(robot),
+        obstacle=actuators.obstacle,
+    )
     if changes.links or changes.joints:
         _require_matched(changes, reference, files, listed, joints, barrier)
     edits: dict[Document, list[Edit]] = {}
-    settings = settings_of(files.main.path, reference.source.folders)
     changed = []
     for index, theta in changes.links.items():
         body = listed[index - 1]
@@ -145,13 +160,19 @@ def edited_copy(robot: Robot, reference: Robot, target: Path) -> Draft:
         changed += _read_inertials(files, edits)
     if changes.links or changes.joints:
         changed += _settle(files, edits, settings, changes, joints)
+    changed += _collect(edits, _driven(actuators, changes, reference))
     written, lines = _written(files, edits, target)
     return Draft(
         files=written,
         expected=changes.expected,
         changed=(*changed, *lines),
         rescaled=changes.rescaled,
-        notes=(*changes.notes, *(left_behind(reference.source.folders, target) if lines else ())),
+        notes=(
+            *changes.notes,
+            *unwritten({n: d for n, d in robot.drives.items() if d != reference.drives.get(n)}),
+            *(actuators.notes(changes.drives) if changes.drives else ()),
+            *(left_behind(reference.source.folders, target) if lines else ()),
+        ),
         suspects=_influences(files),
     )
 
@@ -260,12 +281,25 @@ def _read_inertials(files: Files, edits: dict[Document, list[Edit]]) -> list[str
 def _settle(files: Files, edits: dict[Document, list[Edit]], settings: Settings, changes: Changes, joints) -> list[str]:
     """Let settings by which the compiler makes masses and dampers of its own follow what is written."""
     damped = {place for place, name in enumerate(joints) if "damping" in changes.joints.get(name, {})}
+    springs = plain_springs(list(joints.values()), settings, damped)
+    return _collect(edits, (*new_total(files, settings, changes.links), *springs))
+
+
+def _driven(actuators: Actuators, changes: Changes, reference: Robot) -> Iterator[Made]:
+    """What drives need: actuators, and hard friction where there are new ones."""
+    if changes.drives:
+        rubbing = dict(zip(reference.dof_names, changes.expected.frictionloss, strict=True))
+        yield from actuators.edits(changes.drives, reference.drives)
+        yield from actuators.hardened(name for name in changes.expected.drives if rubbing[name])
+    if changes.links or any("armature" in properties for properties in changes.joints.values()):
+        yield from actuators.settled({n: d for n, d in reference.drives.items() if n not in changes.drives})
+
+
+def _collect(edits: dict[Document, list[Edit]], made: Iterable[Made]) -> list[str]:
+    """Add edits to those of each file; one line for each element."""
     lines = []
-    for node, made, what in (
-        *new_total(files, settings, changes.links),
-        *plain_springs(list(joints.values()), settings, damped),
-    ):
-        edits.setdefault(node.document, []).extend(made)
+    for node, own, what in made:
+        edits.setdefault(node.document, []).extend(own)
         lines.append(f"{node}: {what}")
     return lines
 

@@ -6,7 +6,7 @@ Strict on purpose: a key that is not understood is an error, never ignored.
 
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia
+from steelyard.model.compare import TOLERANCE
 from steelyard.model.drive import KEYS, NUMBERS, Drive
 from steelyard.model.loops import Loop
 from steelyard.model.robot import Robot
@@ -154,24 +155,25 @@ def _parsed(path: Path) -> dict:
 UPPER = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # ixx ixy ixz iyy iyz izz
 
 
-def write_side(robot: Robot, path, *, known=()) -> Path:
+def write_side(robot: Robot, path, *, known=(), driven: Mapping[str, Drive] | None = None) -> Path:
     """Write rotors, loops and drives of a robot to a `.steelyard.toml` file.
 
     Args:
         robot: the robot.
         path: of the file.
         known: names of loops that the model file has.
+        driven: drives that the model file has; what they leave open or have otherwise is written.
 
     Returns:
         The path.
     """
     path = Path(path)
-    path.write_text(side_text(robot, known=known), encoding="utf-8")
+    path.write_text(side_text(robot, known=known, driven=driven), encoding="utf-8")
     return path
 
 
-def side_text(robot: Robot, *, known=()) -> str:
-    """Content of the side file of a robot; known: as of `write_side`."""
+def side_text(robot: Robot, *, known=(), driven: Mapping[str, Drive] | None = None) -> str:
+    """Content of the side file of a robot; known, driven: as of `write_side`."""
     lines = ["version = 1"]
     loops = [loop for loop in robot.loops if loop.name not in known]
     if loops and robot.actuated:
@@ -181,9 +183,17 @@ def side_text(robot: Robot, *, known=()) -> str:
     for rotor in robot.rotors:
         lines += ["", "[[rotor]]", *(f"{key} = {value}" for key, value in _entry(robot, rotor))]
     for name, drive in robot.drives.items():
-        told = {key: value for key in KEYS if (value := getattr(drive, key)) is not None}
-        lines += ["", f"[drives.{json.dumps(name)}]", *(f"{key} = {json.dumps(value)}" for key, value in told.items())]
+        told = _told(drive, Drive() if driven is None else driven.get(name, Drive()))
+        if told:
+            lines += ["", f"[drives.{json.dumps(name)}]", *told]
     return "\n".join(lines) + "\n"
+
+
+def _told(drive: Drive, before: Drive) -> list[str]:
+    """Lines of the numbers of a drive that another description of it does not say; of all where it has another kind."""
+    keys = drive.differing(before, TOLERANCE)
+    found = {key: getattr(drive, key) for key in (KEYS if keys == KEYS[:1] else keys)}
+    return [f"{key} = {json.dumps(value)}" for key, value in found.items() if value is not None]
 
 
 def _closure(robot: Robot, loop: Loop) -> Iterator[tuple[str, str]]:

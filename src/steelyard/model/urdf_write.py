@@ -41,6 +41,7 @@ def edited_copy(robot: Robot, reference: Robot, target) -> Draft:
         format="URDF",
         hosts=lambda link: True,
         writable=lambda joint, field: field in ATTRIBUTES and joint.features.has_axis,
+        drives={},
     )
     links = {e.attributes.get("name"): e for e in document.root.children if e.tag == "link"}
     joints = {e.attributes.get("name"): e for e in document.root.children if e.tag == "joint"}
@@ -159,7 +160,7 @@ def new_model(robot: Robot, target: Path) -> Draft:
     joints = [_new_joint(expected, index, links) for index in range(expected.nj)]
     return Draft(
         files=((target, new_file(NewElement("robot", {"name": robot.name}, (*links, *joints)))),),
-        expected=expected,
+        expected=replace(expected, drives={}),
         changed=("new file: links, joints, inertials",),
         notes=tuple(_notes(robot, expected, shifted)),
     )

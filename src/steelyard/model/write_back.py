@@ -78,6 +78,8 @@ def save(robot: Robot, path) -> SaveReport:
                 name.write_bytes(content)
             name.replace(target)
     notes = (*final.notes, *_notes(robot, reference))
+    if robot.drives and format == "urdf":
+        notes = (*notes, "URDF has no place for drives; they belong in a side file beside it.")
     return SaveReport(path, final.changed, notes, tuple(target for target, _ in final.files), final.rescaled)
 
 

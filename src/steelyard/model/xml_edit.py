@@ -171,6 +171,11 @@ def insert(document: Document, parent: Element, new: NewElement, *, last: bool =
     return [Edit(where, where, text if b"\n" in document.body[where:close] else text + tail)]
 
 
+def substitute(document: Document, element: Element, new: NewElement) -> list[Edit]:
+    """Put another element, without children, in the place of one."""
+    return [Edit(element.start, element.end, _render(new, "", "", "", _quote(document, element)))]
+
+
 def apply(document: Document, edits: list[Edit]) -> bytes:
     """Content of the file with the edits made, in its own encoding."""
     pieces, last = [], 0
