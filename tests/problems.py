@@ -1,10 +1,12 @@
 """Identification problems with known truth, built without our simulator."""
 
+import cvxpy as cp
 import numpy as np
 
 from robots import random_state
 from steelyard.dynamics import effect_column
-from steelyard.fit import model_parameters
+from steelyard.fit import model_parameters, whiten
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import pseudo
 from steelyard.log import Log
 from steelyard.terms import layout_of
@@ -49,3 +51,28 @@ def random_log(truth, rng, *, samples=2000, noise=0.0, torque=None):
 def true_base(info, truth):
     """Base parameters of the truth in the columns of an Information."""
     return info.basis.regroup(model_parameters(truth, info.layout))
+
+
+def cvxpy_solution(info, noise, theta0, weight):
+    """The same problem in a modelling layer: squared cost, in theta itself."""
+    problem = whiten(info.base.weighted(info.independence / noise**2))
+    layout, nb = info.layout, len(theta0)
+    x = cp.Variable(layout.size)
+    cost = cp.sum_squares(problem.R @ info.basis.regrouping @ x - problem.r)
+    constraints = []
+    J_of = [pseudo.to_matrix(row) for row in np.eye(10)]
+    for i in range(nb):
+        J0 = pseudo.to_matrix(theta0[i])
+        half = np.linalg.inv(np.linalg.cholesky(J0))
+        J = sum(x[10 * i + k] * J_of[k] for k in range(10))
+        cost += weight / 2 * cp.sum_squares(half @ (J - J0) @ half.T)
+        constraints.append(half @ (J - THRESHOLDS.eigenvalue * J0) @ half.T >> 0)
+    rms = np.sqrt(info.energy / info.counts)
+    for term in layout.terms:
+        cost += weight * cp.sum_squares((x[layout.term(term)] - 0.0) / (10.0 * rms))  # the model states no friction
+        if term != "offset":
+            constraints.append(x[layout.term(term)] >= 0)
+    cp.Problem(cp.Minimize(cost), constraints).solve(
+        solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
+    )
+    return x.value

@@ -9,11 +9,17 @@ import pytest
 from typer.testing import CliRunner
 
 import steelyard as sy
+from problems import cvxpy_solution
 from servo_logs import SERVOS, servo_log
+from steelyard import fit
 from steelyard.app import app
 from steelyard.drives import Drive, arrays_of, effort, stretches
 from steelyard.errors import LogError, OptionError
+from steelyard.fit import consistent_prior
 from steelyard.inertia import is_consistent
+from steelyard.information import accumulate
+from steelyard.prepare import prepare
+from steelyard.report import drive_summary
 from steelyard.report.schema import difference, schema
 
 TRUTH = SERVOS
@@ -51,6 +57,17 @@ def test_servos_of_known_gain(leg, known):
             assert half < 0.05 * truth, (name, key)
     assert known.scaled == () and "fixed by" in known.scale[0]
     assert is_consistent(known.robot.inertias).all()
+
+
+def test_the_start_is_the_optimum_of_cvxpy(leg, log):
+    """Equation error with torques of the drives, of a known gain and in units of the drive."""
+    for numbers in ({"kp": 60.0}, {}):
+        robot = with_drives(leg, **numbers)
+        ready = prepare(log, robot, drive=("model",) if numbers else ("position",)).log
+        info = accumulate(robot, ready, armature=True)
+        found = fit.consistent(info, weight=0.5)
+        expected = cvxpy_solution(info, found.noise, consistent_prior(None, leg, leg.nb)[0], 0.5)
+        assert np.abs(found.parameters - expected).max() < 1e-4 * np.abs(expected).max()
 
 
 def test_it_moves_more_like_the_robot_than_all_others(known):
@@ -119,10 +136,8 @@ def test_files_that_move_as_the_report_says(leg, known, tmp_path):
 def test_drives_that_do_not_move_like_the_robot_are_not_recommended(leg, log):
     """Commands of another joint each: nothing fits, and the verdict says so."""
     found = sy.identify(with_drives(leg, kp=60.0), log.replace(command=log.command[:, [1, 2, 0]]), drive="position")
-    from steelyard.report import drive_summary
-
     verdict = drive_summary(found)["verdict"]
-    assert verdict["level"] != "good" and verdict["reasons"]
+    assert verdict["level"] == "keep" and "is left" in verdict["reasons"][0]
 
 
 def test_teaching_data_of_states_and_actions(leg, log, tmp_path):
@@ -177,3 +192,14 @@ def test_torques_of_drives_without_a_gain_are_not_compared(leg, log, tmp_path):
 def test_a_log_that_is_too_short_is_refused(leg, log):
     with pytest.raises(LogError, match="long enough"):
         sy.identify(leg, log[:60].replace(enable=np.tile((np.arange(60) % 20 < 12)[:, None], (1, 3))), drive="position")
+
+
+def test_friction_that_grows_with_load_is_named(leg):
+    """It is no constant, so that drives of constant friction err; none is named where there is none."""
+    given = with_drives(leg, kp=60.0)
+    found = sy.identify(given, servo_log(leg, TRUTH, seed=0, size=2.5, rubs=0.2), drive="model")
+    laws = {law.joint: law for law in found.fit.laws if law.by == "load"}
+    assert {"abad", "hip"} <= set(laws) and all(0.1 < law.slope < 0.3 for law in laws.values())
+    assert any("grows with load" in reason for reason in drive_summary(found)["verdict"]["reasons"])
+    plain = sy.identify(given, servo_log(leg, TRUTH, seed=0, size=2.5), drive="model")
+    assert plain.fit.laws == () and drive_summary(plain)["verdict"]["level"] == "good"

@@ -11,11 +11,12 @@ from steelyard.drives import (
     Drive,
     DriveArrays,
     Recorded,
+    Simulated,
     Simulation,
     Windows,
-    covariance,
     refine,
     rollout,
+    shown_by,
     unknowns,
     windows_of,
 )
@@ -158,7 +159,8 @@ def test_refinement_finds_the_drives_from_a_wrong_start(leg):
     own, other = recorded(leg, truth, 3), recorded(leg, truth, 4, step=sy.model.STEP)
     simulation, windows = Simulation(leg, STEP), windows_of([own], STEP, 0.5)
     start = servos(leg, gain=np.full(3, 90.0), damping=np.full(3, 6.0), frictionloss=np.full(3, 0.2))
-    found = refine(simulation, unknowns(leg, start, FREE, windows.q, bodies=False), windows)
+    simulated = Simulated(simulation, windows, simulation, windows)
+    found = refine(simulated, unknowns(leg, start, FREE, windows.q, bodies=False))
     rest = log_of(leg, other)
     before, after = rolled(leg, rest, start), rolled(leg, rest, found.drives)
     assert after.rmse.max() < 1.5e-3  # the quantisation makes 0.4
@@ -167,7 +169,7 @@ def test_refinement_finds_the_drives_from_a_wrong_start(leg):
     np.testing.assert_allclose(found.drives.gain, truth.gain, rtol=0.05)
     np.testing.assert_allclose(found.drives.damping, truth.damping, rtol=0.15)
     np.testing.assert_allclose(found.drives.delay, truth.delay, atol=3e-3)
-    deviation = np.sqrt(np.diag(covariance(simulation, found, windows)))
+    deviation = np.sqrt(np.diag(shown_by(simulated, found).covariance))
     error = found.x - unknowns(leg, truth, FREE, windows.q, bodies=False).start
     assert np.abs(error / deviation).max() < 4
     assert deviation[:3].max() < 0.05
@@ -189,7 +191,7 @@ def test_bodies_stay_consistent(leg):
     windows, simulation = windows_of([own], STEP, 0.5), Simulation(leg, STEP)
     start = unknowns(leg, servos(leg), FREE, windows.q)
     assert len(start.bodies)
-    found = refine(simulation, start, windows)
+    found = refine(Simulated(simulation, windows, simulation, windows), start)
     assert found.rms[-1] < found.rms[0]
     assert is_consistent(found.drives.inertias).all()
     for x in np.random.default_rng(0).normal(size=(50, len(start.start))) * 3 * start.spread:

@@ -1,17 +1,16 @@
 """Fits recover truth, are optimal against cvxpy, certify themselves, and say what is wrong with bad problems."""
 
-import cvxpy as cp
 import numpy as np
 import pinocchio as pin
 import pytest
 
 import pinocchio_adapter as adapter
-from problems import random_log, scattered, true_base, with_friction
+from problems import cvxpy_solution, random_log, scattered, true_base, with_friction
 from robots import random_state, urdf
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError
-from steelyard.fit import consistent_prior, validate, whiten
+from steelyard.fit import consistent_prior, validate
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import pseudo
 from steelyard.information import accumulate
@@ -87,31 +86,6 @@ def test_joint_noise_decides_the_weights(arm):
     log = log.replace(tau=log.tau + level * rng.normal(size=log.tau.shape))
     estimate = fit.least_squares(accumulate(model, log, armature=True))
     np.testing.assert_allclose(estimate.noise, level, rtol=0.1)
-
-
-def cvxpy_solution(info, noise, theta0, weight):
-    """The same problem in a modelling layer: squared cost, in theta itself."""
-    problem = whiten(info.base.weighted(info.independence / noise**2))
-    layout, nb = info.layout, len(theta0)
-    x = cp.Variable(layout.size)
-    cost = cp.sum_squares(problem.R @ info.basis.regrouping @ x - problem.r)
-    constraints = []
-    J_of = [pseudo.to_matrix(row) for row in np.eye(10)]
-    for i in range(nb):
-        J0 = pseudo.to_matrix(theta0[i])
-        half = np.linalg.inv(np.linalg.cholesky(J0))
-        J = sum(x[10 * i + k] * J_of[k] for k in range(10))
-        cost += weight / 2 * cp.sum_squares(half @ (J - J0) @ half.T)
-        constraints.append(half @ (J - THRESHOLDS.eigenvalue * J0) @ half.T >> 0)
-    rms = np.sqrt(info.energy / info.counts)
-    for term in layout.terms:
-        cost += weight * cp.sum_squares((x[layout.term(term)] - 0.0) / (10.0 * rms))  # the model states no friction
-        if term != "offset":
-            constraints.append(x[layout.term(term)] >= 0)
-    cp.Problem(cp.Minimize(cost), constraints).solve(
-        solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
-    )
-    return x.value
 
 
 @pytest.mark.parametrize("seed", range(3))

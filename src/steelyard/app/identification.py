@@ -135,7 +135,9 @@ def _drive_models(result: DriveResult, stage: Path) -> tuple[list[str], list[str
     models, notes = [file.relative_to(stage).as_posix() for file in saved.files], list(saved.notes)
     simulated = save(replace(result.robot, source=None), saved.path.with_name(f"{saved.path.stem}{SIMULATED}"))
     models += [file.relative_to(stage).as_posix() for file in simulated.files]
-    models += [write_side(result.robot, side_path(path)).name for path in (saved.path, simulated.path)]
+    for path in (saved.path, simulated.path):
+        written = load(path, folders=_folders(result)).drives
+        models.append(write_side(result.robot, side_path(path), driven=written).name)
     return models, [*notes, *simulated.notes]
 
 
@@ -193,7 +195,7 @@ def _job_file(job: Job, stage: Path, out) -> list[str]:
     return [NAME]
 
 
-def _folders(result: Result) -> tuple[Path, ...]:
+def _folders(result: Result | DriveResult) -> tuple[Path, ...]:
     """Folders of the files that the nominal model names, and a copy of it."""
     return () if result.prior.source is None else result.prior.source.folders
 

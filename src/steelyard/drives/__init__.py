@@ -8,9 +8,10 @@ from steelyard.lazy import lazy
 if TYPE_CHECKING:
     from steelyard.drives.arrays import GAINS, DriveArrays, arrays_of, effort, gain_of, told
     from steelyard.drives.coordinates import Unknowns, unknowns
+    from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
     from steelyard.drives.motion_errors import COMMANDED, STAYS, WINDOW, Judges, Motion, judges_of
     from steelyard.drives.motion_fit import MotionFit, fit_motion
-    from steelyard.drives.refinement import Refined, covariance, errors_of, refine
+    from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, refine, shown_by
     from steelyard.drives.rollouts import Rollout, rms, rollout
     from steelyard.drives.simulation import Simulation, step_for
     from steelyard.drives.windows import Recorded, Windows, cuts, stretches, windows_of
@@ -20,7 +21,8 @@ _HOMES = {
     "coordinates": ("Unknowns", "unknowns"),
     "motion_errors": ("COMMANDED", "STAYS", "WINDOW", "Judges", "Motion", "judges_of"),
     "motion_fit": ("MotionFit", "fit_motion"),
-    "refinement": ("Refined", "covariance", "errors_of", "refine"),
+    "friction_dependence": ("FrictionLaw", "friction_laws"),
+    "refinement": ("Refined", "Shown", "Simulated", "errors_of", "refine", "shown_by"),
     "rollouts": ("Rollout", "rms", "rollout"),
     "simulation": ("Simulation", "step_for"),
     "windows": ("Recorded", "Windows", "cuts", "stretches", "windows_of"),
@@ -35,27 +37,31 @@ __all__ = [
     "WINDOW",
     "Drive",
     "DriveArrays",
+    "FrictionLaw",
     "Judges",
     "Motion",
     "MotionFit",
     "Recorded",
     "Refined",
     "Rollout",
+    "Shown",
+    "Simulated",
     "Simulation",
     "Unknowns",
     "Windows",
     "arrays_of",
-    "covariance",
     "cuts",
     "drives_of",
     "effort",
     "errors_of",
     "fit_motion",
+    "friction_laws",
     "gain_of",
     "judges_of",
     "refine",
     "rms",
     "rollout",
+    "shown_by",
     "step_for",
     "stretches",
     "told",

@@ -4,7 +4,7 @@ As coordinates: logarithms of what is positive, all with a weak prior about wher
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -89,12 +89,22 @@ class Unknowns:
         n, values = self.joints, {}
         for i, name in enumerate(self.free):
             own = x[i * n : (i + 1) * n]
-            values[name] = np.exp(own) if KINDS[name].logarithm else own
+            values[name] = _without_limit(np.exp(own)) if KINDS[name].logarithm else own
         if len(self.bodies):
             moved = np.tensordot(x[len(self.free) * n :], self.bodies, axes=1)
             found = np.stack([_changed(t, c) for t, c in zip(self.drives.inertias, moved, strict=True)])
             values["inertias"] = at_scale(found, self.weights)
         return self.drives.changed(**values)
+
+    def without(self, limits: Mapping[str, np.ndarray], x) -> tuple["Unknowns", np.ndarray]:
+        """These without limits of some joints, (nv,) by name, and their coordinates."""
+        x, values, known = np.array(x), {}, dict(self.known)
+        for name in set(limits) & set(self.free):
+            first, own = self.free.index(name) * self.joints, limits[name]
+            x[first : first + self.joints][own] = np.log(FAR)
+            values[name] = np.where(own, FAR, getattr(self.drives, name))
+            known[name] = own | known.get(name, False)
+        return replace(self, drives=self.drives.changed(**values), known=known), x
 
     def changes(self, *, together: bool) -> list[tuple[np.ndarray, np.ndarray]]:
         """Coordinates to change at once, by how much (p,), and those that the joints' errors then answer to (nv,).
@@ -111,6 +121,11 @@ class Unknowns:
         for k in range(len(self.free) * n, len(self.start)):
             found.append((BODY_CHANGE * np.eye(len(self.start))[k], np.full(n, k)))
         return found
+
+
+def _without_limit(values) -> np.ndarray:
+    """Endless again, what `_finite` has made finite."""
+    return np.where(values > 0.99 * FAR, np.inf, values)
 
 
 def _changed(theta, change) -> np.ndarray:

@@ -1,14 +1,16 @@
 """From a start to drives that move as logs do: what is tried first, what is refined, what stays undetermined."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import stdtrit
 
 from steelyard.drives.arrays import DriveArrays
 from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, unknowns, weights_of
+from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
 from steelyard.drives.motion_errors import WINDOW
-from steelyard.drives.refinement import Refined, covariance, errors_of, refine
+from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, refine, shown_by
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.model import Robot
@@ -17,10 +19,15 @@ MOST = 96  # windows that are simulated again and again
 FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not known, tried first
 LATE = (0.0, 0.01, 0.02, 0.04)  # s
 SLOPES = (0.8, 1.0, 1.3, 1.8)  # times the fastest motion, that commands may rise at
+LIMITS = (0.04, 0.08, 0.15, 0.3, 0.5, 0.8)  # times what the drive would reach without one
+ARMATURES = (0.3, 3.0, 10.0)  # times that of the start
 FASTEST = 0.995  # quantile of speeds
+LEAST = 1e-12  # of squares of torques
 MUCH = 0.5  # of the mean square error of the first start, that another one needs to be taken
+LEVEL = 0.95  # of intervals
+LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing is left where they are not shown
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
-FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit")
+FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "limit")
 TORQUES = ("gain", "damping", "frictionloss", "armature")  # all of the scale that a known mass or gain fixes
 
 
@@ -30,16 +37,19 @@ class MotionFit:
 
     Attributes:
         start, drives: before and after the refinement.
-        deviation: by name of `FREE`, (nv,) standard deviations in units of the value, zero where it is known.
+        half_width: by name of `FREE`, (nv,) half of 95 % intervals in units of the value, next to nothing where it is
+            known.
         undetermined: by name, (nv,) bool: the motion does not show the value.
+        laws: friction that changes with load or speed, which the drives leave out.
         refined: the steps.
         windows: that they were made from.
     """
 
     start: DriveArrays
     drives: DriveArrays
-    deviation: Mapping[str, np.ndarray]
+    half_width: Mapping[str, np.ndarray]
     undetermined: Mapping[str, np.ndarray]
+    laws: tuple[FrictionLaw, ...]
     refined: Refined
     windows: Windows
 
@@ -59,10 +69,10 @@ def fit_motion(
 
     Args:
         robot: the model.
-        starts: drives to start from; the first, or one that moves much better, is refined.
+        starts: drives to start from: the first, and those that move much better.
         known: by name of `FREE`, (nv,) the joints whose value is known and stays.
         recordings: to fit.
-        step: of the simulation, s; half of it for what is found in the end.
+        step: of the simulation, s; half of it, and a quarter, for what is found in the end.
         weighed: (nb,) bodies whose mass is known and stays.
         scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their scale.
         progress: told the share that is done.
@@ -76,75 +86,97 @@ def fit_motion(
     chosen, others = np.arange(0, len(windows), every), np.arange(every // 2, len(windows), every)
     seen, unseen = windows[chosen], windows[others]
     weights = weights_of(robot, seen.q, scaled)
-    start = _best(simulation, seen, [each.changed(inertias=at_scale(each.inertias, weights)) for each in starts])
-    start = _tried(simulation, seen, start, known)
     soonest = -float(np.median(np.diff(recordings[0].t)))
-    free = unknowns(robot, start, FREE, seen.q, known=known, weighed=weighed, weights=weights, soonest=soonest)
-    near = refine(simulation, free, seen, progress=progress and (lambda share: progress(0.5 * share)))
-    fine = Simulation(robot, step / 2, centred=True)
-    finely = windows_of(recordings, step / 2, WINDOW, lead=fine.lead)[chosen]
-    refined = refine(fine, free, finely, begun=near, progress=progress and (lambda share: progress(0.5 + 0.5 * share)))
+    options = {"known": known, "weighed": weighed, "weights": weights, "soonest": soonest}
+    starts = [each.changed(inertias=at_scale(each.inertias, weights)) for each in starts]
+    starts = [_tried(simulation, seen, each, known) for each in _near_best(simulation, seen, starts)]
+    coarse, report = Simulated(simulation, seen, simulation, seen), progress and (lambda share: progress(0.5 * share))
+    ends = [refine(coarse, unknowns(robot, each, FREE, seen.q, **options), progress=report) for each in starts]
+    near = min(ends, key=lambda end: end.rms[-1])
+    start = starts[ends.index(near)]
+    unseen_limits = _undetermined(simulation, seen, near.drives, known)
+    free, x = near.unknowns.without({name: unseen_limits[name] for name in LIMITING}, near.x)
+    near = replace(near, unknowns=free, x=x)
+    fine = Simulated.of(robot, recordings, WINDOW, chosen, step / 2, step / 4)
+    refined = refine(fine, free, begun=near, progress=progress and (lambda share: progress(0.5 + 0.5 * share)))
     before, after = (np.mean(e**2) for e in errors_of(simulation, [unseen], [start, refined.drives]))
     if after > before:
         refined = Refined(free, free.start, np.zeros_like(refined.moved), refined.rms[:1])
     undetermined = _undetermined(simulation, seen, refined.drives, known)
-    spread = covariance(fine, refined, finely)
-    return MotionFit(start, refined.drives, _deviations(free, spread, refined), undetermined, refined, finely)
+    shown = shown_by(fine, refined)
+    laws = friction_laws(robot, free, refined.drives, fine.windows, shown)
+    return MotionFit(
+        start, refined.drives, _half_widths(free, shown, refined), undetermined, laws, refined, fine.windows
+    )
 
 
-def _best(simulation: Simulation, windows: Windows, starts: Sequence[DriveArrays]) -> DriveArrays:
+def _near_best(simulation: Simulation, windows: Windows, starts: Sequence[DriveArrays]) -> Sequence[DriveArrays]:
+    """The first start, and those that move much better: bodies of a weak fit may do so and be far from the truth."""
     if len(starts) == 1:
-        return starts[0]
+        return starts
     errors = np.array([np.mean(e**2) for e in errors_of(simulation, [windows], list(starts))])
-    best = int(np.argmin(errors))
-    return starts[best] if errors[best] < MUCH * errors[0] else starts[0]
+    return [starts[0], *(each for each, error in zip(starts[1:], errors[1:], strict=True) if error < MUCH * errors[0])]
 
 
 def _tried(simulation: Simulation, windows: Windows, start: DriveArrays, known) -> DriveArrays:
     """The start with values that each joint moves better with: gains with the friction that goes with them, delays,
-    slope limits."""
+    one kind of limit or the other, armature."""
     speed = np.quantile(np.abs(windows.speeds), FASTEST, axis=0)
-    many = {
-        "gain": [{name: factor * getattr(start, name) for name in TORQUES} for factor in FACTORS],
-        "delay": [{"delay": np.full(len(speed), late)} for late in LATE],
-        "slope_limit": [{"slope_limit": factor * speed} for factor in SLOPES],
-    }
-    for name, changes in many.items():
-        fixed = np.broadcast_to(known.get(name, False), len(speed))
-        if fixed.all():
-            continue
-        changes = [{key: np.where(fixed, getattr(start, key), x) for key, x in each.items()} for each in changes]
-        errors = errors_of(simulation, [windows], [start, *(start.changed(**each) for each in changes)])
-        costs = np.array([np.mean(e**2, axis=0) for e in errors])
+    followed = windows.commanded - start.follows_q * windows.measured
+
+    def better(*changes: dict) -> DriveArrays:
+        """Of each joint, the change that it moves best with, or none."""
+        cases = [start, *(_but(start, known, each) for each in changes)]
+        costs = np.array([np.mean(e**2, axis=0) for e in errors_of(simulation, [windows], cases)])
         best = np.where(costs.min(axis=0) < (1 - TELLS) * costs[0], costs.argmin(axis=0), 0)
-        chosen = {}
-        for key in changes[0]:
-            values = np.stack([getattr(start, key), *(each[key] for each in changes)])
-            chosen[key] = values[best, np.arange(len(best))]
-        start = start.changed(**chosen)
-    return start
+        names = {name for each in changes for name in each}
+        chosen = {name: np.stack([getattr(each, name) for each in cases]) for name in names}
+        return start.changed(**{name: values[best, np.arange(len(best))] for name, values in chosen.items()})
+
+    if not np.all(known.get("gain", False)):
+        start = better(*({name: factor * getattr(start, name) for name in TORQUES} for factor in FACTORS))
+    for _ in range(2):
+        start = better(*({"delay": np.full(len(speed), late)} for late in LATE))
+        slow = [{"slope_limit": factor * speed} for factor in SLOPES]
+        start = better(*slow, *(_limited(start, start.gain * followed, share) for share in LIMITS))
+    return better(*({"armature": factor * start.armature} for factor in ARMATURES))
+
+
+def _limited(start: DriveArrays, torque, share: float) -> dict[str, np.ndarray]:
+    """A limit at a share of the largest torque (m, nv), and less friction and armature, as less torque moved them."""
+    limit = share * np.quantile(np.abs(torque), FASTEST, axis=0)
+    less = np.sqrt(np.mean(np.clip(torque, -limit, limit) ** 2, axis=0) / np.maximum(np.mean(torque**2, axis=0), LEAST))
+    return {"limit": limit} | {name: less * getattr(start, name) for name in TORQUES if name != "gain"}
+
+
+def _but(start: DriveArrays, known: Mapping[str, np.ndarray], values: dict) -> DriveArrays:
+    """Drives with other values, but for joints where the first of them is known."""
+    fixed = known.get(next(iter(values)), False)
+    return start.changed(**{name: np.where(fixed, getattr(start, name), value) for name, value in values.items()})
 
 
 def _undetermined(simulation: Simulation, windows: Windows, drives: DriveArrays, known) -> dict[str, np.ndarray]:
-    """Delays and slope limits that could as well be none, or much more."""
+    """Delays, slope limits and limits that could as well be none, or much more."""
     n = len(drives.gain)
     others = {
         "delay": [np.zeros(n), drives.delay + LATE[1], drives.delay + LATE[2]],
         "slope_limit": [np.full(n, np.inf)],
+        "limit": [np.full(n, np.inf)],
     }
     found = {}
     for name, values in others.items():
         errors = errors_of(simulation, [windows], [drives, *(drives.changed(**{name: each}) for each in values)])
         costs = np.array([np.mean(e**2, axis=0) for e in errors])
-        shown = costs[1:].max(axis=0) > (1 + TELLS) * costs[0]
+        shown = costs[1:].max(axis=0) > (1 + LIMITING.get(name, TELLS)) * costs[0]
         found[name] = ~shown & ~np.broadcast_to(known.get(name, False), n)
     return found
 
 
-def _deviations(free: Unknowns, covariance: np.ndarray, refined: Refined) -> dict[str, np.ndarray]:
-    deviation, n = np.sqrt(np.maximum(np.diag(covariance), 0)), free.joints
-    found = {}
+def _half_widths(free: Unknowns, shown: Shown, refined: Refined) -> dict[str, np.ndarray]:
+    """Of intervals by Student's t."""
+    half = stdtrit(shown.freedom, 1 - (1 - LEVEL) / 2) * np.sqrt(np.maximum(np.diag(shown.covariance), 0))
+    found, n = {}, free.joints
     for i, name in enumerate(free.free):
-        own = deviation[i * n : (i + 1) * n]
+        own = half[i * n : (i + 1) * n]
         found[name] = own * (getattr(refined.drives, name) if KINDS[name].logarithm else 1.0)
     return found

@@ -16,36 +16,60 @@ import numpy as np
 from steelyard.drives.arrays import DriveArrays
 from steelyard.drives.coordinates import Unknowns
 from steelyard.drives.simulation import Simulation
-from steelyard.drives.windows import Windows
+from steelyard.drives.windows import Recorded, Windows, windows_of
+from steelyard.model import Robot
 
-STEPS, LAST = 12, 2  # with the derivatives of all joints at once, and with those of each
+STEPS, LAST = 12, 8  # with the derivatives of all joints at once, and with those of each
 PRIOR = 30.0  # samples that the prior counts as much as
 SETTLED = 2e-3  # relative change of the cost
-ENDED = 0.2  # squares of the typical error: a step of far less than a standard deviation
+ENDED = 0.1  # of the cost of a step of a standard deviation
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
-FIRST, LEAST = 1e-2, 1e-5  # of the damping
+FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
 
 
 @dataclass(frozen=True, eq=False)
 class Refined:
     """unknowns: where it began; x: (p,) where it ended; moved: (2, k, nv) added to positions and speeds that windows
-    begin with; rms: error over the windows, rad or m, before every step and at the end."""
+    begin with; rms: error over the windows, rad or m, before every step and at the end; slopes: of the errors by every
+    number, near where it ended, where they are known."""
 
     unknowns: Unknowns
     x: np.ndarray
     moved: np.ndarray
     rms: tuple[float, ...]
+    slopes: "_Slopes | None" = None
 
     @property
     def drives(self) -> DriveArrays:
         return self.unknowns.at(self.x)
 
 
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """Windows of logs, and simulations of them: with the step that derivatives are taken with, and with the one, as
+    fine or finer, that errors are taken with."""
+
+    simulation: Simulation
+    windows: Windows
+    finer: Simulation
+    finely: Windows
+
+    @classmethod
+    def of(cls, robot: Robot, recordings: Sequence[Recorded], length: float, chosen, step: float, finer: float):
+        """chosen: windows of all those of a length, s, of the recordings; step, finer: s."""
+        both = [Simulation(robot, each, centred=True) for each in (step, finer)]
+        first, second = (windows_of(recordings, each.step, length, lead=each.lead)[chosen] for each in both)
+        return cls(both[0], first, both[1], second)
+
+    def errors(self, moved: Sequence[np.ndarray], drives: Sequence[DriveArrays]) -> list[np.ndarray]:
+        """As of `errors_of`, by the finer simulation. moved: (2, k, nv) each, added to where windows begin."""
+        return errors_of(self.finer, [_begun(self.finely, each) for each in moved], drives)
+
+
 def refine(
-    simulation: Simulation,
+    simulated: Simulated,
     unknowns: Unknowns,
-    windows: Windows,
     *,
     begun: Refined | None = None,
     progress: Callable[[float], None] | None = None,
@@ -53,56 +77,77 @@ def refine(
     """Drives of less error over windows, or the given ones where there are none near.
 
     Args:
-        simulation: of the robot.
+        simulated: windows of the logs.
         unknowns: what may change, and where it begins.
-        windows: of the logs.
         begun: what steps with the derivatives of all joints at once have found; steps go on with those of every number.
         progress: told the share that is done.
 
     Returns:
         The Refined.
     """
+    windows = simulated.windows
     x, moved = (unknowns.start, np.zeros((2, *windows.q.shape))) if begun is None else (begun.x, begun.moved)
-    damping, rms, most = FIRST, [] if begun is None else [*begun.rms], STEPS if begun is None else LAST
-    (error,) = errors_of(simulation, [_begun(windows, moved)], [unknowns.at(x)])
+    together, damping, slopes = begun is None, FIRST, None
+    rms, most = ([], STEPS) if together else ([*begun.rms], LAST)
+    (error,) = simulated.errors([moved], [unknowns.at(x)])
     for step in range(most):
         if progress:
             progress(step / most)
         rms.append(float(np.sqrt(np.mean(error**2))))
         cost = _Cost(unknowns, windows, error)
-        slopes = _slopes(simulation, windows, moved, unknowns, x, error, together=begun is None)
-        tried = [cost.step(x, moved, slopes, factor * damping) for factor in DAMPINGS]
-        tried = [(unknowns.within(new), start) for new, start in tried]
-        errors = errors_of(
-            simulation, [_begun(windows, start) for _, start in tried], [unknowns.at(new) for new, _ in tried]
-        )
-        costs = [cost.value(*each, found) for each, found in zip(tried, errors, strict=True)]
-        best, before = int(np.argmin(costs)), cost.value(x, moved, error)
-        better = before - costs[best]
+        fresh = slopes is None
+        slopes = slopes or _slopes(simulated, moved, unknowns, x, together=together)
+        before, better = cost.value(x, moved, error), 0.0
+        while better <= 0 and damping < LARGEST:
+            tried = [cost.step(x, moved, slopes, factor * damping) for factor in DAMPINGS]
+            tried = [(unknowns.within(new), start) for new, start in tried]
+            errors = simulated.errors([start for _, start in tried], [unknowns.at(new) for new, _ in tried])
+            costs = [cost.value(*each, found) for each, found in zip(tried, errors, strict=True)]
+            best = int(np.argmin(costs))
+            better, damping = before - costs[best], damping * DAMPINGS[best if costs[best] < before else -1]
         if better > 0:
-            (x, moved), error, damping = tried[best], errors[best], max(LEAST, damping * DAMPINGS[best])
-        if better < (SETTLED * before if begun is None else ENDED * cost.typical**2):
+            (x, moved), error, damping = tried[best], errors[best], max(LEAST, damping)
+        little = better < (SETTLED * before if together else ENDED * cost.deviation(x, moved, slopes))
+        if little and fresh:
             break
+        if little or together:  # the derivatives of every number serve as long as steps along them help
+            slopes = None
     rms.append(float(np.sqrt(np.mean(error**2))))
-    return Refined(unknowns, x, moved, tuple(rms))
+    return Refined(unknowns, x, moved, tuple(rms), None if together else slopes)
 
 
-def covariance(simulation: Simulation, refined: Refined, windows: Windows) -> np.ndarray:
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What windows say of the coordinates that were found.
+
+    covariance: (p, p).
+    freedom: (p,) its degrees of freedom: few windows may show most of a coordinate.
+    wanted: (k, p) by how much each window alone would change each coordinate alone.
+    curvature: (k, p) of its cost there.
+    """
+
+    covariance: np.ndarray
+    freedom: np.ndarray
+    wanted: np.ndarray
+    curvature: np.ndarray
+
+
+def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     """Covariance of the coordinates: what leaving out one window after the other changes, and the prior.
 
-    The jackknife of clusters (Bell and McCaffrey 2002), as errors within a window are alike.
+    The jackknife of clusters and its degrees of freedom (Bell and McCaffrey 2002), as errors within a window are
+    alike.
 
     Args:
-        simulation: of the robot.
-        refined: what was found.
-        windows: that it was found from.
+        simulated: windows of the logs.
+        refined: what was found from them.
 
     Returns:
-        (p, p).
+        The Shown.
     """
-    unknowns, x = refined.unknowns, refined.x
-    (error,) = errors_of(simulation, [_begun(windows, refined.moved)], [unknowns.at(x)])
-    slopes = _slopes(simulation, windows, refined.moved, unknowns, x, error, together=False)
+    unknowns, x, windows = refined.unknowns, refined.x, simulated.windows
+    (error,) = simulated.errors([refined.moved], [unknowns.at(x)])
+    slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x, together=False)
     cost = _Cost(unknowns, windows, error)
     gram, _, scores, (inverse, mixed, _) = cost.normal(x, refined.moved, slopes)
     own = -np.einsum("cakj,cdkj,dbkj->kab", mixed, inverse, mixed, optimize=True)
@@ -113,7 +158,11 @@ def covariance(simulation: Simulation, refined: Refined, windows: Windows) -> np
     without = np.linalg.solve(gram - own, scores[:, :, None])[:, :, 0]
     inverse = np.linalg.inv(gram)
     spread = (len(own) - 1) / len(own) * without.T @ without
-    return spread + inverse @ np.diag(cost.own**2 * cost.spread**2) @ inverse
+    curvature = np.maximum(np.diagonal(own, axis1=1, axis2=2), np.finfo(float).tiny)
+    prior = inverse @ np.diag(cost.own**2 * cost.spread**2) @ inverse
+    fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
+    freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
+    return Shown(spread + prior, freedom, -scores / curvature, curvature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +221,12 @@ class _Cost:
                 np.add.at(gram, (at, also), own[one, other])
         return gram, parts.sum(axis=0) + self.own * (x - self.start), parts, (inverse, mixed, pulls)
 
+    def deviation(self, x, moved, slopes: _Slopes) -> float:
+        """What a step of a standard deviation costs, as windows differ."""
+        gram, _, parts, _ = self.normal(x, moved, slopes)
+        parts = parts - parts.mean(axis=0)
+        return float(np.median(np.sum(parts**2, axis=0) / np.diag(gram)))
+
     def step(self, x, moved, slopes: _Slopes, damping: float) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and beginnings of windows after a step."""
         gram, pull, _, (inverse, mixed, pulls) = self.normal(x, moved, slopes)
@@ -186,13 +241,15 @@ def _begun(windows: Windows, moved) -> Windows:
     return replace(windows, q=windows.q + moved[0], v=windows.v + moved[1])
 
 
-def _slopes(simulation, windows: Windows, moved, unknowns: Unknowns, x, error, *, together: bool) -> _Slopes:
+def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: bool) -> _Slopes:
     """Derivatives of the errors."""
+    simulation, windows = simulated.simulation, simulated.windows
     changes = unknowns.changes(together=together)
     ends = windows.spread.mean(axis=(1, 2))
     starts = [np.stack([moved[0] + ends[0], moved[1]]), np.stack([moved[0], moved[1] + ends[1]])]
-    cases = [(moved, unknowns.at(x + change)) for change, _ in changes] + [(each, unknowns.at(x)) for each in starts]
-    found = errors_of(simulation, [_begun(windows, each) for each, _ in cases], [drives for _, drives in cases])
+    cases = [(moved, unknowns.at(x + change)) for change, _ in [(0 * x, None), *changes]]
+    cases += [(each, unknowns.at(x)) for each in starts]
+    error, *found = errors_of(simulation, [_begun(windows, each) for each, _ in cases], [drives for _, drives in cases])
     sizes = [change.max() for change, _ in changes]
     values = np.stack([(new - error) / size for new, size in zip(found, sizes, strict=False)])
     begun = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])

@@ -49,12 +49,14 @@ from steelyard.pipeline.identification import (
 from steelyard.prepare import Prepared, prepare
 
 BLOCK = 10.0  # s of a log, of which the end is held out
-Z = 1.959963984540054  # standard deviations on either side of a 95 % interval
+LEAST = {"damping": 1e-3, "frictionloss": 1e-3, "armature": 1e-4}  # of starts, times the gain: steps are of logarithms
+LARGEST = 50.0  # logarithm of a factor
 FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
 QUANTITIES = {  # of a drive, by the name of the array that a fit changes
     "gain": "gain",
     "delay": "delay",
     "slope_limit": "slope_limit",
+    "limit": "limit",
     "damping": "damping",
     "frictionloss": "frictionloss",
     "armature": "armature",
@@ -252,9 +254,7 @@ def _starts(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, estima
         "frictionloss": friction.get("coulomb", robot.frictionloss),
         "armature": friction.get("armature", robot.armature),
     }
-    floor = {"damping": 1e-3, "frictionloss": 1e-3, "armature": 1e-3}
-    size = np.maximum(np.median(arrays.gain), 1e-6)
-    found = {name: np.maximum(value, floor[name] * size) for name, value in found.items()}
+    found = {name: np.maximum(value, LEAST[name] * arrays.gain) for name, value in found.items()}
     plain = arrays.changed(**found)
     return [plain, plain.changed(inertias=estimate.theta)]
 
@@ -270,6 +270,7 @@ def _known(robot: Robot, drives: Mapping[str, Drive], job: Job) -> dict[str, np.
         "gain": [gain_of(each) is not None or bool(job.loads) for each in own],
         "delay": [each.delay is not None or each.kind == "current" for each in own],
         "slope_limit": [each.slope_limit is not None or each.kind != "position" for each in own],
+        "limit": [each.limit is not None for each in own],
     }
     return {name: np.array(each) for name, each in stated.items()}
 
@@ -285,12 +286,12 @@ def _named(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> dict[st
             if array in fit.undetermined and fit.undetermined[array][j]:
                 open_ends.append(key)
                 continue
-            spread = float(fit.deviation[array][j]) if array in fit.deviation else 0.0
-            if array == "slope_limit" and (not np.isfinite(value) or drive.kind != "position"):
+            half = float(fit.half_width[array][j]) if array in fit.half_width else 0.0
+            if not np.isfinite(value) or (array == "slope_limit" and drive.kind != "position"):
                 continue
             values[key] = value
-            if spread > 1e-4 * abs(value):
-                intervals[key] = _interval(value, spread, positive=array != "delay")
+            if half > 1e-4 * abs(value):
+                intervals[key] = _interval(value, half, positive=array != "delay")
         if drive.kind == "position":
             values["kd"] = drive.kd
         found[name] = DriveEstimate(
@@ -300,11 +301,11 @@ def _named(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> dict[st
     return found
 
 
-def _interval(value: float, deviation: float, *, positive: bool) -> tuple[float, float]:
-    """95 %: of the logarithm where the value is positive."""
+def _interval(value: float, half: float, *, positive: bool) -> tuple[float, float]:
+    """Bounds about a value: of its logarithm where it is positive."""
     if not positive:
-        return value - Z * deviation, value + Z * deviation
-    factor = float(np.exp(Z * deviation / value))
+        return value - half, value + half
+    factor = float(np.exp(min(half / value, LARGEST)))
     return value / factor, value * factor
 
 

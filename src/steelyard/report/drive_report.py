@@ -18,6 +18,8 @@ from steelyard.report.record import Record, record_of
 from steelyard.report.signal_curves import Curves, screen_curves
 
 KIND = "drives"
+IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}
+CLEARLY_LIKE, LIKE = 0.5, 0.7  # times the error of these, below which drives move like the robot
 UNITS = {  # of a revolute joint, and of a prismatic one
     "kp": ("N m/rad", "N/m"),
     "kd": ("N m s/rad", "N s/m"),
@@ -29,7 +31,15 @@ UNITS = {  # of a revolute joint, and of a prismatic one
     "frictionloss": ("N m", "N"),
     "armature": ("kg m²", "kg"),
 }
-SCALED = ("kp", "kd", "gain", "damping", "frictionloss", "armature")  # that count in masses where nothing else is known
+SCALED = (
+    "kp",
+    "kd",
+    "gain",
+    "limit",
+    "damping",
+    "frictionloss",
+    "armature",
+)  # that count in masses where nothing else is known
 ADVICE = {
     "good": "The model with its drives may be used in simulation: it moves as the robot did in motion it had not seen.",
     "care": "The model with its drives may be used with care: look at these first.",
@@ -124,7 +134,12 @@ def _verdict(result: DriveResult) -> dict:
     own = errors[FOUND]
     others = {name: each for name, each in errors.items() if name not in (FOUND, START)}
     reasons = list(_reasons(result, own, others))
-    beaten = all(own.pooled[0] < (1 - SAME) * each.pooled[0] for each in others.values() if np.isfinite(each.pooled[0]))
+    rivals = {name: each.pooled[0] for name, each in others.items() if np.isfinite(each.pooled[0])}
+    idle = min((name for name in rivals if name in IDLE), key=lambda name: rivals[name])
+    left = own.pooled[0] / rivals[idle]
+    beaten = own.pooled[0] < (1 - SAME) * min(rivals.values()) and left < LIKE
+    if left > CLEARLY_LIKE:
+        reasons.insert(0, f"Of the error of {_told(idle)}, {left:.0%} is left.")
     level = "keep" if not beaten else "care" if reasons else "good"
     unit = "mm" if {each["q"] for each in dof_units(result.prior)} == {"m"} else "mrad"
     said = ", ".join(
@@ -158,13 +173,12 @@ def _reasons(result: DriveResult, own, others) -> Iterator[str]:
             yield f"Nearer to the robot than these drives comes, at {', '.join(worse)}: {_told(name)}."
         if own.pooled[1] > each.pooled[1]:
             yield f"Over whole logs nearer to the robot comes: {_told(name)}."
+    yield from map(str, result.fit.laws)
     yield from (each.message for each in result.findings)
 
 
 def _told(name: str) -> str:
-    return {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}.get(
-        name, f"the {name}"
-    )
+    return IDLE.get(name, f"the {name}")
 
 
 def drive_view(record: Record, *, robot: str = "") -> View:

@@ -1,0 +1,106 @@
+"""Friction that is no constant: what each window would change of a joint's friction, against load and speed.
+
+MuJoCo's friction loss is a constant, that of gears grows with the torque that they carry; where it does, rollouts with
+the mean of it err under load, and a user must know.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.coordinates import Unknowns
+from steelyard.drives.refinement import Shown
+from steelyard.drives.windows import Windows
+from steelyard.dynamics import inverse_dynamics
+from steelyard.model import Robot
+
+SURE = 4.0  # standard deviations
+MUCH = 0.1  # of the friction, by which its spread over the windows must change it to be told
+MOST = 1.0  # of the logarithm, by which a window may want it changed: further, its cost is no parabola
+
+
+@dataclass(frozen=True)
+class FrictionLaw:
+    """Friction of a joint that changes with a quantity.
+
+    Attributes:
+        joint: its name.
+        by: "load" (torque of gravity, N m or N) or "speed" (rad/s or m/s).
+        slope: change of the friction, N m or N, per unit of the quantity.
+        deviation: standard deviation of the slope.
+        low, high: the quantity in a tenth of the windows or less, and in a tenth or more.
+    """
+
+    joint: str
+    by: str
+    slope: float
+    deviation: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        unit = "N m" if self.by == "load" else "rad/s"
+        change = "grows" if self.slope > 0 else "falls"
+        return (
+            f"Friction of {self.joint} {change} with {self.by}: by {abs(self.slope):.2g} +- "
+            f"{1.96 * self.deviation:.2g} N m per {unit}, seen from {self.low:.2g} to {self.high:.2g} {unit}. "
+            "The friction loss of the model is constant, a mean of this."
+        )
+
+
+def friction_laws(
+    robot: Robot, unknowns: Unknowns, drives: DriveArrays, windows: Windows, shown: Shown
+) -> tuple[FrictionLaw, ...]:
+    """Joints whose friction is seen to change with load or speed.
+
+    Args:
+        robot: the model.
+        unknowns: whose coordinates were found.
+        drives: that were found.
+        windows: that they were found from.
+        shown: by the windows.
+
+    Returns:
+        The FrictionLaws, none where friction is as good as constant.
+    """
+    if "frictionloss" not in unknowns.free:
+        return ()
+    first = unknowns.free.index("frictionloss") * unknowns.joints
+    moved = robot.with_inertias(drives.inertias)
+    still = np.zeros((len(windows), robot.nv))
+    quantities = {
+        "load": np.abs(inverse_dynamics(moved, _each(windows, windows.measured), still, still)),
+        "speed": _each(windows, np.abs(windows.speeds)),
+    }
+    found = []
+    for j, name in enumerate(robot.dof_names):
+        wanted, curvature = shown.wanted[:, first + j], shown.curvature[:, first + j]
+        friction = float(drives.frictionloss[j])
+        laws = [_law(name, by, x[:, j], wanted, curvature, friction) for by, x in quantities.items()]
+        laws = [each for each in laws if each is not None]
+        found += sorted(laws, key=lambda law: -abs(law.slope / law.deviation))[:1]
+    return tuple(found)
+
+
+def _each(windows: Windows, rows) -> np.ndarray:
+    """(k, nv) means over each window of rows (m, nv)."""
+    edges = np.cumsum(windows.counts) - windows.counts
+    return np.add.reduceat(rows, edges, axis=0) / windows.counts[:, None]
+
+
+def _law(name: str, by: str, quantity, wanted, curvature, friction: float) -> FrictionLaw | None:
+    """The weighted regression of what windows want on a quantity, with a deviation that needs no noise model."""
+    wanted = np.clip(wanted, -MOST, MOST)
+    x = quantity - np.average(quantity, weights=curvature)
+    y = wanted - np.average(wanted, weights=curvature)
+    size = np.sum(curvature * x**2)
+    slope = np.sum(curvature * x * y) / max(size, np.finfo(float).tiny)
+    deviation = np.sqrt(np.sum((curvature * x * (y - slope * x)) ** 2)) / max(size, np.finfo(float).tiny)
+    spread = np.sqrt(size / np.sum(curvature))
+    if by == "load" and slope < 0:  # no gear rubs less under load
+        return None
+    if abs(slope) < SURE * deviation or abs(slope) * spread < MUCH:
+        return None
+    low, high = np.quantile(quantity, [0.1, 0.9])
+    return FrictionLaw(name, by, friction * float(slope), friction * float(deviation), float(low), float(high))
