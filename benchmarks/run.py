@@ -16,6 +16,7 @@ SHARED = ("__init__", "run", "peers", "peer_cases", "timing", "real_logs", "faul
 # many minutes each; their tables are in docs/
 STUDIES = (
     "coverage",
+    "drives",
     "estimators",
     "excitation_robots",
     "faults",

@@ -103,9 +103,21 @@ def goals(robot, duration: float, seed: int):
     return t, waves + stairs
 
 
-def servo_log(robot, drives: DriveArrays, seed: int, duration: float = 20.0, size=1.0, rubs: float = 0.0) -> sy.Log:
-    """Log of positions and commands. size: of the motion, times that of `goals`, about
-    the middle of what the joints can do. rubs: friction per load, N m per N m of gravity and inertia."""
+def servo_log(
+    robot,
+    drives: DriveArrays,
+    seed: int,
+    duration: float = 20.0,
+    size=1.0,
+    rubs: float = 0.0,
+    sample: float = SAMPLE,
+    torques: bool = False,
+) -> sy.Log:
+    """Log of positions and commands.
+
+    size: of the motion, times that of `goals`, about the middle of what the joints can do. rubs: friction per load, N m
+    per N m of gravity and inertia. sample: s. torques: of the drives, means until the next sample, instead of commands.
+    """
     t, command = goals(robot, duration, seed)
     bounds = robot.lower, robot.upper
     middle = np.where(np.isfinite(bounds).all(axis=0), np.mean(bounds, axis=0), 0.0)
@@ -124,14 +136,20 @@ def servo_log(robot, drives: DriveArrays, seed: int, duration: float = 20.0, siz
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     d = mujoco.MjData(m)
     d.qpos[:] = command[0]
-    every, before, found = round(SAMPLE / FINE), d.qpos.copy(), []
+    every, before, found, torque = round(sample / FINE), d.qpos.copy(), [], []
     for k in range(round(t[-1] / FINE) + 1):
         if k % every == 0:
             found.append((d.qpos + before) / 2)  # a step's position is half a step ahead of its time
+            torque.append(np.zeros(m.nu))
         last = np.maximum(np.searchsorted(t, k * FINE - drives.delay + 1e-9, side="right") - 1, 0)
         d.ctrl[:] = command[last, np.arange(m.nu)]
         before = d.qpos.copy()
         m.dof_frictionloss[:] = drives.frictionloss + rubs * np.abs(d.qfrc_bias)
         mujoco.mj_step(m, d)
-    q = np.round(np.array(found)[: len(t)] / tick) * tick
-    return sy.Log(t=t, q=q, command=command, joint_names=robot.dof_names)
+        torque[-1] += d.actuator_force / every
+    q = np.round(np.array(found) / tick) * tick
+    at = sample * np.arange(len(q))
+    if torques:
+        return sy.Log(t=at, q=q, tau=np.array(torque), joint_names=robot.dof_names)
+    told = command[np.searchsorted(t, at + 1e-9, side="right") - 1]
+    return sy.Log(t=at, q=q, command=told, joint_names=robot.dof_names)

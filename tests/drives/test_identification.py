@@ -203,3 +203,14 @@ def test_friction_that_grows_with_load_is_named(leg):
     assert any("grows with load" in reason for reason in drive_summary(found)["verdict"]["reasons"])
     plain = sy.identify(given, servo_log(leg, TRUTH, seed=0, size=2.5), drive="model")
     assert plain.fit.laws == () and drive_summary(plain)["verdict"]["level"] == "good"
+
+
+def test_measured_torques_are_refined_by_motion(leg):
+    """The same for robots with torque sensors: what the model is wrong in shows in how it moves."""
+    log = servo_log(leg, TRUTH, seed=0, duration=8.0, sample=0.004, torques=True)
+    found = sy.identify(leg, log, drive="torque")
+    for joint, each in enumerate(found.drives.values()):
+        assert each.damping == pytest.approx(TRUTH.damping[joint], rel=0.03)
+        assert each.frictionloss == pytest.approx(TRUTH.frictionloss[joint], rel=0.06)
+    errors = {each.name: each.pooled[0] for each in found.motion}
+    assert errors["identified"] < 0.3 * errors["given model"] and found.scaled == ()

@@ -134,7 +134,8 @@ def told(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
 
     Args:
         robot: the model.
-        log: with command; duty, and voltage where a drive states no volts, for voltages; current for currents.
+        log: with command; duty, and voltage where a drive states no volts, for voltages; current for currents; tau
+            for torques that were measured rather than commanded.
         drives: by joint, all of them.
 
     Returns:
@@ -150,6 +151,8 @@ def taken(log: Log, drive: Drive, dof: int) -> np.ndarray:
     """(n,) of one joint, as `told`."""
     if drive.kind == "current":
         return log.require("current")[0][:, dof]
+    if drive.kind == "torque" and log.command is None:
+        return log.require("tau")[0][:, dof]
     if drive.kind != "voltage":
         return log.require("command")[0][:, dof]
     volts = drive.volts if log.voltage is None else log.voltage[:, min(dof, log.voltage.shape[1] - 1)]

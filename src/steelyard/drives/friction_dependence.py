@@ -17,6 +17,7 @@ from steelyard.model import Robot
 
 SURE = 4.0  # standard deviations
 MUCH = 0.1  # of the friction, by which its spread over the windows must change it to be told
+WIDE = 2.0  # of the largest by the smallest of a quantity: what varies less stands for something else
 MOST = 1.0  # of the logarithm, by which a window may want it changed: further, its cost is no parabola
 
 
@@ -98,9 +99,9 @@ def _law(name: str, by: str, quantity, wanted, curvature, friction: float) -> Fr
     slope = np.sum(curvature * x * y) / max(size, np.finfo(float).tiny)
     deviation = np.sqrt(np.sum((curvature * x * (y - slope * x)) ** 2)) / max(size, np.finfo(float).tiny)
     spread = np.sqrt(size / np.sum(curvature))
-    if by == "load" and slope < 0:  # no gear rubs less under load
-        return None
-    if abs(slope) < SURE * deviation or abs(slope) * spread < MUCH:
-        return None
     low, high = np.quantile(quantity, [0.1, 0.9])
+    if by == "load" and not 0 < slope * friction < 1:  # no gear rubs less under load, or more than all of it
+        return None
+    if high < WIDE * low or abs(slope) < SURE * deviation or abs(slope) * spread < MUCH:
+        return None
     return FrictionLaw(name, by, friction * float(slope), friction * float(deviation), float(low), float(high))

@@ -1,7 +1,8 @@
 """From a start to drives that move as logs do: what is tried first, what is refined, what stays undetermined."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.special import stdtrit
@@ -20,6 +21,7 @@ FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not k
 LATE = (0.0, 0.01, 0.02, 0.04)  # s
 SLOPES = (0.8, 1.0, 1.3, 1.8)  # times the fastest motion, that commands may rise at
 LIMITS = (0.04, 0.08, 0.15, 0.3, 0.5, 0.8)  # times what the drive would reach without one
+NEARER = ((0.7, 0.84, 1.2, 1.4), (0.92, 0.96, 1.04, 1.08))  # times the best of these
 ARMATURES = (0.3, 3.0, 10.0)  # times that of the start
 FASTEST = 0.995  # quantile of speeds
 LEAST = 1e-12  # of squares of torques
@@ -72,7 +74,7 @@ def fit_motion(
         starts: drives to start from: the first, and those that move much better.
         known: by name of `FREE`, (nv,) the joints whose value is known and stays.
         recordings: to fit.
-        step: of the simulation, s; half of it, and a quarter, for what is found in the end.
+        step: of the simulation, s; less for what is found in the end.
         weighed: (nb,) bodies whose mass is known and stays.
         scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their scale.
         progress: told the share that is done.
@@ -94,10 +96,15 @@ def fit_motion(
     ends = [refine(coarse, unknowns(robot, each, FREE, seen.q, **options), progress=report) for each in starts]
     near = min(ends, key=lambda end: end.rms[-1])
     start = starts[ends.index(near)]
+    other = _limited_otherwise(simulation, seen, near.drives, known)
+    if other is not near.drives:
+        again = refine(coarse, unknowns(robot, other, FREE, seen.q, **options), progress=report)
+        near = min(near, again, key=lambda end: end.rms[-1])
     unseen_limits = _undetermined(simulation, seen, near.drives, known)
     free, x = near.unknowns.without({name: unseen_limits[name] for name in LIMITING}, near.x)
     near = replace(near, unknowns=free, x=x)
-    fine = Simulated.of(robot, recordings, WINDOW, chosen, step / 2, step / 4)
+    finest = step / (8 if np.isfinite(near.drives.limit).any() else 4)  # limits turn on and off within a step
+    fine = Simulated.of(robot, recordings, WINDOW, chosen, step / 2, finest)
     refined = refine(fine, free, begun=near, progress=progress and (lambda share: progress(0.5 + 0.5 * share)))
     before, after = (np.mean(e**2) for e in errors_of(simulation, [unseen], [start, refined.drives]))
     if after > before:
@@ -121,25 +128,44 @@ def _near_best(simulation: Simulation, windows: Windows, starts: Sequence[DriveA
 def _tried(simulation: Simulation, windows: Windows, start: DriveArrays, known) -> DriveArrays:
     """The start with values that each joint moves better with: gains with the friction that goes with them, delays,
     one kind of limit or the other, armature."""
+    better = partial(_better, simulation, windows, known)
     speed = np.quantile(np.abs(windows.speeds), FASTEST, axis=0)
-    followed = windows.commanded - start.follows_q * windows.measured
-
-    def better(*changes: dict) -> DriveArrays:
-        """Of each joint, the change that it moves best with, or none."""
-        cases = [start, *(_but(start, known, each) for each in changes)]
-        costs = np.array([np.mean(e**2, axis=0) for e in errors_of(simulation, [windows], cases)])
-        best = np.where(costs.min(axis=0) < (1 - TELLS) * costs[0], costs.argmin(axis=0), 0)
-        names = {name for each in changes for name in each}
-        chosen = {name: np.stack([getattr(each, name) for each in cases]) for name in names}
-        return start.changed(**{name: values[best, np.arange(len(best))] for name, values in chosen.items()})
-
+    torque = windows.commanded - start.follows_q * windows.measured
     if not np.all(known.get("gain", False)):
-        start = better(*({name: factor * getattr(start, name) for name in TORQUES} for factor in FACTORS))
+        start = better(start, ({name: factor * getattr(start, name) for name in TORQUES} for factor in FACTORS))
     for _ in range(2):
-        start = better(*({"delay": np.full(len(speed), late)} for late in LATE))
+        start = better(start, ({"delay": np.full(len(speed), late)} for late in LATE))
         slow = [{"slope_limit": factor * speed} for factor in SLOPES]
-        start = better(*slow, *(_limited(start, start.gain * followed, share) for share in LIMITS))
-    return better(*({"armature": factor * start.armature} for factor in ARMATURES))
+        start = better(start, (*slow, *(_limited(start, start.gain * torque, share) for share in LIMITS)))
+    return better(start, ({"armature": factor * start.armature} for factor in ARMATURES))
+
+
+def _limited_otherwise(simulation: Simulation, windows: Windows, drives: DriveArrays, known) -> DriveArrays:
+    """Drives with a limit instead of a limited slope of their commands, where a joint moves better: both slow it."""
+    own = np.isfinite(drives.slope_limit)
+    if not own.any():
+        return drives
+    better = partial(_better, simulation, windows, {**known, "limit": known.get("limit", False) | ~own})
+    torque = drives.gain * (windows.commanded - drives.follows_q * windows.measured)
+    other = drives.changed(slope_limit=np.where(own, np.inf, drives.slope_limit))
+    other = better(other, ({"limit": _limited(drives, torque, share)["limit"]} for share in LIMITS))
+    for factors in NEARER:
+        other = better(other, ({"limit": factor * other.limit} for factor in factors))
+    return _better(simulation, windows, {}, drives, [{name: getattr(other, name) for name in LIMITING}])
+
+
+def _better(
+    simulation: Simulation, windows: Windows, known: Mapping[str, np.ndarray], start: DriveArrays, changes: Iterable
+) -> DriveArrays:
+    """Of each joint, the change that it moves best with, or none; what is known stays."""
+    cases = [start, *(_but(start, known, each) for each in changes)]
+    costs = np.array([np.mean(e**2, axis=0) for e in errors_of(simulation, [windows], cases)])
+    best = np.where(costs.min(axis=0) < (1 - TELLS) * costs[0], costs.argmin(axis=0), 0)
+    if not best.any():
+        return start
+    names = (*TORQUES, *LIMITING, "delay")
+    values = {name: np.stack([getattr(each, name) for each in cases]) for name in names}
+    return start.changed(**{name: each[best, np.arange(len(best))] for name, each in values.items()})
 
 
 def _limited(start: DriveArrays, torque, share: float) -> dict[str, np.ndarray]:

@@ -86,9 +86,11 @@ def refine(
         The Refined.
     """
     windows = simulated.windows
-    x, moved = (unknowns.start, np.zeros((2, *windows.q.shape))) if begun is None else (begun.x, begun.moved)
     together, damping, slopes = begun is None, FIRST, None
-    rms, most = ([], STEPS) if together else ([*begun.rms], LAST)
+    if begun is None:
+        x, moved, rms, most = unknowns.start, np.zeros((2, *windows.q.shape)), [], STEPS
+    else:
+        x, moved, rms, most = begun.x, begun.moved, [*begun.rms], LAST
     (error,) = simulated.errors([moved], [unknowns.at(x)])
     for step in range(most):
         if progress:
@@ -97,21 +99,21 @@ def refine(
         cost = _Cost(unknowns, windows, error)
         fresh = slopes is None
         slopes = slopes or _slopes(simulated, moved, unknowns, x, together=together)
-        before, better = cost.value(x, moved, error), 0.0
+        before, start, better = cost.value(x, moved, error), (x, moved), 0.0
         while better <= 0 and damping < LARGEST:
-            tried = [cost.step(x, moved, slopes, factor * damping) for factor in DAMPINGS]
-            tried = [(unknowns.within(new), start) for new, start in tried]
-            errors = simulated.errors([start for _, start in tried], [unknowns.at(new) for new, _ in tried])
+            tried = [cost.step(*start, slopes, factor * damping) for factor in DAMPINGS]
+            tried = [(unknowns.within(new), begin) for new, begin in tried]
+            errors = simulated.errors([begin for _, begin in tried], [unknowns.at(new) for new, _ in tried])
             costs = [cost.value(*each, found) for each, found in zip(tried, errors, strict=True)]
             best = int(np.argmin(costs))
-            better, damping = before - costs[best], damping * DAMPINGS[best if costs[best] < before else -1]
-        if better > 0:
-            (x, moved), error, damping = tried[best], errors[best], max(LEAST, damping)
+            better, damping = before - costs[best], max(LEAST, damping * DAMPINGS[best if costs[best] < before else -1])
+            if better > 0:
+                (x, moved), error = tried[best], errors[best]
         little = better < (SETTLED * before if together else ENDED * cost.deviation(x, moved, slopes))
         if little and fresh:
             break
         if little or together:  # the derivatives of every number serve as long as steps along them help
-            slopes = None
+            slopes, damping = None, min(damping, FIRST)
     rms.append(float(np.sqrt(np.mean(error**2))))
     return Refined(unknowns, x, moved, tuple(rms), None if together else slopes)
 
