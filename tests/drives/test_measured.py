@@ -26,6 +26,14 @@ OTHERS = (
 )
 GRIPPER = ("--scale", "gripper=1.9199", "--offset", "gripper=-0.1745")  # counts 0 .. 1
 ARM = 5  # joints; the last is the gripper
+PENDULUM = """<robot name="pendulum">
+  <link name="base"/>
+  <link name="arm">
+    <inertial><origin xyz="0 0 -0.1"/><mass value="0.49"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+</robot>
+"""  # 0.49 kg on 0.1 m
 
 
 def told(*words) -> dict:
@@ -74,3 +82,19 @@ def test_a_quadruped_with_known_gains(tmp_path):
     calves = {name: each["frictionloss"]["value"] for name, each in found["drives"].items() if "calf" in name}
     assert max(calves, key=lambda name: calves[name]) == "RL_calf_joint"  # which rubs more than its twins
     assert found["scale"]["open"] == [] and found["verdict"]["level"] == "good"
+
+
+@pytest.mark.exhaustive
+def test_a_pendulum_on_a_servo_that_clips(tmp_path):
+    """Two motions of one gain judge a third: 49 mrad in one piece, where the aim was 35."""
+    (model := tmp_path / "pendulum.urdf").write_text(PENDULUM)
+    logs = {name: DATA / "xl330" / f"{name}_kp800.npz" for name in ("sin_sin", "up_and_down", "lift_and_drop")}
+    if not all(path.exists() for path in logs.values()):
+        pytest.skip("the logs are not beside the checkout")
+    *fitted, other = logs.values()
+    out = tmp_path / "result"
+    found = told("identify", model, *fitted, "--drive", "position", "-o", out)
+    errors = {each["name"]: each for each in found["motion"]}
+    assert errors["identified"]["windows"] < errors["where the refinement began"]["windows"]
+    judged = told("validate", out, other, "--rollout")["models"][0]
+    assert judged["windows"] < 50e-3 and judged["whole"] < 55e-3

@@ -80,7 +80,7 @@ def fit_motion(
         progress: told the share that is done.
 
     Returns:
-        The MotionFit, on windows that no step has seen no worse than its start.
+        The MotionFit, on windows that no step has seen and over recordings in one piece no worse than its start.
     """
     simulation = Simulation(robot, step, centred=True)
     windows = windows_of(recordings, step, WINDOW, lead=simulation.lead)
@@ -106,8 +106,8 @@ def fit_motion(
     finest = step / (8 if np.isfinite(near.drives.limit).any() else 4)  # limits turn on and off within a step
     fine = Simulated.of(robot, recordings, WINDOW, chosen, step / 2, finest)
     refined = refine(fine, free, begun=near, progress=progress and (lambda share: progress(0.5 + 0.5 * share)))
-    before, after = (np.mean(e**2) for e in errors_of(simulation, [unseen], [start, refined.drives]))
-    if after > before:
+    whole = windows_of(recordings, step, None, lead=simulation.lead)
+    if any(_worse(simulation, judge, start, refined.drives) for judge in (unseen, whole)):
         refined = Refined(free, free.start, np.zeros_like(refined.moved), refined.rms[:1])
     undetermined = _undetermined(simulation, seen, refined.drives, known)
     shown = shown_by(fine, refined)
@@ -115,6 +115,11 @@ def fit_motion(
     return MotionFit(
         start, refined.drives, _half_widths(free, shown, refined), undetermined, laws, refined, fine.windows
     )
+
+
+def _worse(simulation: Simulation, windows: Windows, before: DriveArrays, after: DriveArrays) -> bool:
+    first, second = (np.mean(e**2) for e in errors_of(simulation, [windows], [before, after]))
+    return bool(second > first)
 
 
 def _near_best(simulation: Simulation, windows: Windows, starts: Sequence[DriveArrays]) -> Sequence[DriveArrays]:
