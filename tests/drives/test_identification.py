@@ -13,7 +13,7 @@ from problems import cvxpy_solution
 from servo_logs import SERVOS, servo_log
 from steelyard import fit
 from steelyard.app import app
-from steelyard.drives import Drive, arrays_of, effort, stretches
+from steelyard.drives import Drive, arrays_of, draws, effort, stretches
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import consistent_prior
 from steelyard.inertia import is_consistent
@@ -214,3 +214,17 @@ def test_measured_torques_are_refined_by_motion(leg):
         assert each.frictionloss == pytest.approx(TRUTH.frictionloss[joint], rel=0.06)
     errors = {each.name: each.pooled[0] for each in found.motion}
     assert errors["identified"] < 0.3 * errors["given model"] and found.scaled == ()
+
+
+def test_draws_to_randomise_simulations(known):
+    """As wide as the intervals, together rather than one by one, and all of bodies that can exist."""
+    own = draws(known.fit, 400, seed=1)
+    assert is_consistent(own["inertias"]).all() and np.ptp(own["inertias"], axis=0).max() > 0
+    assert np.ptp(own["gain"]) < 1e-3 and not np.isfinite(own["limit"]).any()
+    for joint, each in enumerate(known.drives.values()):
+        low, high = each.intervals["damping"]
+        assert 0.3 * (high - low) < 4 * own["damping"][:, joint].std() < 1.2 * (high - low)
+    both = np.cov(np.log(own["damping"]).T, np.log(own["armature"]).T)  # together as the fit says
+    first = [3 * known.fit.refined.unknowns.free.index(name) for name in ("damping", "armature")]
+    at = np.concatenate([np.arange(k, k + 3) for k in first])
+    np.testing.assert_allclose(both, known.fit.covariance[np.ix_(at, at)], atol=0.2 * np.abs(np.diag(both)).max())

@@ -29,9 +29,11 @@ ARM = 5  # joints; the last is the gripper
 PENDULUM = """<robot name="pendulum">
   <link name="base"/>
   <link name="arm">
-    <inertial><origin xyz="0 0 -0.1"/><mass value="0.49"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+    <inertial><origin xyz="0 0 -0.1"/><mass value="0.49"/>
+      <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
   </link>
-  <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+  <joint name="hinge" type="continuous">
+    <parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
 </robot>
 """  # 0.49 kg on 0.1 m
 

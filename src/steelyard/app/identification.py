@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from steelyard.app.job_file import NAME, job_text, repeatable
 from steelyard.app.redraw import drawn
 from steelyard.app.signature import describe
 from steelyard.arguments import unknown_option
+from steelyard.drives import draws
 from steelyard.errors import FitError, choices
 from steelyard.fit import validate
 from steelyard.job import Job
@@ -36,6 +39,7 @@ from steelyard.terms import TERMS
 
 SUFFIX = "_identified"
 SIMULATED = "_simulated.xml"
+DRAWS, DRAWN = "draws.npz", 256  # to randomise simulations, and how many
 
 WEIGH = (
     "Torques did not ask for that: state what is known, such as --mass LINK=KG for a body with all that is fixed to it."
@@ -120,7 +124,8 @@ def _moved(result: DriveResult, job: Job, out) -> Outcome:
         return Outcome(result, drive_summary(result))
     with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
         models, notes = _drive_models(result, stage)
-        files = [*models, *FILES, *_job_file(job, stage, out)]
+        np.savez(stage / DRAWS, joint_names=result.prior.dof_names, **draws(result.fit, DRAWN))
+        files = [*models, *FILES, DRAWS, *_job_file(job, stage, out)]
         found = drive_summary(result, out=out, files=files, notes=notes)
         record = Record(found, drive_curves(result))
         write(record, stage)

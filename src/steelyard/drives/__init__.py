@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
     from steelyard.drives.motion_errors import COMMANDED, STAYS, WINDOW, Judges, Motion, judges_of
     from steelyard.drives.motion_fit import MotionFit, fit_motion
+    from steelyard.drives.randomisation import draws
     from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, refine, shown_by
     from steelyard.drives.rollouts import Rollout, rms, rollout
     from steelyard.drives.simulation import Simulation, step_for
@@ -22,6 +23,7 @@ _HOMES = {
     "motion_errors": ("COMMANDED", "STAYS", "WINDOW", "Judges", "Motion", "judges_of"),
     "motion_fit": ("MotionFit", "fit_motion"),
     "friction_dependence": ("FrictionLaw", "friction_laws"),
+    "randomisation": ("draws",),
     "refinement": ("Refined", "Shown", "Simulated", "errors_of", "refine", "shown_by"),
     "rollouts": ("Rollout", "rms", "rollout"),
     "simulation": ("Simulation", "step_for"),
@@ -51,6 +53,7 @@ __all__ = [
     "Windows",
     "arrays_of",
     "cuts",
+    "draws",
     "drives_of",
     "effort",
     "errors_of",

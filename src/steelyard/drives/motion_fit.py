@@ -42,6 +42,7 @@ class MotionFit:
         half_width: by name of `FREE`, (nv,) half of 95 % intervals in units of the value, next to nothing where it is
             known.
         undetermined: by name, (nv,) bool: the motion does not show the value.
+        covariance: of the coordinates that were refined.
         laws: friction that changes with load or speed, which the drives leave out.
         refined: the steps.
         windows: that they were made from.
@@ -51,6 +52,7 @@ class MotionFit:
     drives: DriveArrays
     half_width: Mapping[str, np.ndarray]
     undetermined: Mapping[str, np.ndarray]
+    covariance: np.ndarray
     laws: tuple[FrictionLaw, ...]
     refined: Refined
     windows: Windows
@@ -113,7 +115,14 @@ def fit_motion(
     shown = shown_by(fine, refined)
     laws = friction_laws(robot, free, refined.drives, fine.windows, shown)
     return MotionFit(
-        start, refined.drives, _half_widths(free, shown, refined), undetermined, laws, refined, fine.windows
+        start=start,
+        drives=refined.drives,
+        half_width=_half_widths(free, shown, refined),
+        undetermined=undetermined,
+        covariance=shown.covariance,
+        laws=laws,
+        refined=refined,
+        windows=fine.windows,
     )
 
 
