@@ -269,7 +269,7 @@ class Job:
         more="Their commands are in the logs instead of torques. `model`: as its actuators and its side file say.",
         metavar="[JOINT=]KIND",
         scope=LOG,
-        commands=(IDENTIFY, ANALYZE, VALIDATE),
+        commands=(IDENTIFY, ANALYZE, VALIDATE, FLEET),
         accepts="str | Mapping[str, str] | Sequence[str]",
     )
     rotors: bool = option(

@@ -10,8 +10,9 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.cards import Card
+from steelyard.drives import drives_of, gain_of
 from steelyard.dynamics import with_motors
-from steelyard.errors import LogError, OptionError, SteelyardError
+from steelyard.errors import LogError, OptionError, SteelyardError, choices
 from steelyard.fleet import cache
 from steelyard.fleet.evidence import Evidence
 from steelyard.fleet.executor import WorkerPool
@@ -164,6 +165,7 @@ def accumulate_job(
         )
     report("reading the model", 0.0)
     robot = with_motors(load_with_side(job))
+    _require_gains(job, robot)
     layout_of(robot, **job.columns)  # refuses what the robot does not have before any log is read
     report("looking for logs", 0.0)
     work = partitions(runs, job, robot, piece=piece)
@@ -187,6 +189,16 @@ def accumulate_job(
         bytes=sum(partition.bytes for partition in done),
         where=pool.where,
     )
+
+
+def _require_gains(job: Job, robot: Robot):
+    """Raise OptionError for drives of logs of commands whose torque is not known: units would not add up."""
+    drives = drives_of(robot, job.drive) if job.drive else {}
+    if unknown := [name for name, drive in drives.items() if gain_of(drive) is None]:
+        raise OptionError(
+            f"The gain of the drives of {choices(unknown)} is not known, so that sums of their logs have no unit. Find "
+            "it with `identify` on logs of one robot, and state it in [drives] of the side file."
+        )
 
 
 def _computed(pool: WorkerPool, job: Job, robot: Robot, work: list[Partition], keep, retries: int, report: Callable):
