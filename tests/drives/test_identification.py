@@ -105,6 +105,7 @@ def test_files_that_move_as_the_report_says(leg, known, tmp_path):
     assert summary["drives"]["hip"]["frictionloss"]["state"] == "found"
     page = (tmp_path / "out" / "report.html").read_text()
     assert "identified drives" in page and "goes where commanded" in page
+    assert "hip (simulated)" in page  # the robot twice, measured and simulated
     path = tmp_path / "out" / "leg_identified_simulated.xml"
     again = sy.load(path)
     rollout = sy.rollout(again, other)

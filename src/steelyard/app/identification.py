@@ -124,7 +124,8 @@ def _moved(result: DriveResult, job: Job, out) -> Outcome:
         return Outcome(result, drive_summary(result))
     with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
         models, notes = _drive_models(result, stage)
-        np.savez(stage / DRAWS, joint_names=result.prior.dof_names, **draws(result.fit, DRAWN))
+        arrays: dict[str, Any] = {"joint_names": result.prior.dof_names} | draws(result.fit, DRAWN)
+        np.savez(stage / DRAWS, **arrays)
         files = [*models, *FILES, DRAWS, *_job_file(job, stage, out)]
         found = drive_summary(result, out=out, files=files, notes=notes)
         record = Record(found, drive_curves(result))

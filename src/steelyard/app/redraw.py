@@ -15,6 +15,7 @@ from steelyard.report import (
     comparison_view,
     digest,
     drive_view,
+    filmed,
     read,
     render,
     staged,
@@ -51,17 +52,19 @@ def drawn(record: Record, folder, folders=()) -> View:
     if record.kind == "payload":
         return payload_view(record)
     view = drive_view if record.kind == "drives" else view_of
-    return view(record, robot=robot_view(record.summary, folder, folders))
+    film = filmed(record.curves, len(record.summary["robot"]["joints"])) if record.kind == "drives" else {}
+    return view(record, robot=robot_view(record.summary, folder, folders, film))
 
 
-def robot_view(summary: dict, folder, folders=()) -> str:
+def robot_view(summary: dict, folder, folders=(), film=None) -> str:
     """HTML of the 3D view of a robot whose summary lies in `folder`; empty when its model is gone or has
     changed.
 
     A report of an old result is useful without it, so a model that cannot be read is no error here. folders: whose
-    files it may name; those in the summary do not count, which may come from elsewhere.
+    files it may name; those in the summary do not count, which may come from elsewhere. film: measured and simulated
+    motion, played side by side.
     """
-    from steelyard.viewer import embed
+    from steelyard.viewer import Motion, embed
 
     source = next((each for each in summary["provenance"]["inputs"] if each["role"] == "model"), None)
     if source is None:
@@ -73,6 +76,10 @@ def robot_view(summary: dict, folder, folders=()) -> str:
     told["lock"] = tuple(summary["job"].get("lock", ()))
     job = Job(str(path), (), folders=tuple(map(str, folders)), **told)
     try:
-        return embed(load_with_side(job), estimate=folder)
+        robot = load_with_side(job)
+        if not film:
+            return embed(robot, estimate=folder)
+        played = {name: Motion(t - t[0], q) for name, (t, q) in film.items()}
+        return embed(robot, trajectory=played["measured"], beside=("simulated", played["identified"]))
     except SteelyardError:  # its side file or a mesh is gone
         return ""

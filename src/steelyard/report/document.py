@@ -59,8 +59,8 @@ def sheet(title: str, caption: str, columns, rows, *, folded: str = "") -> Sheet
 class Part:
     """Paragraph, command, list, table, group of figures and drawing, as far as given, in this order.
 
-    figures: keys of figures; drawing: SVG, on the page alone; robot: whether the 3D view stands here; folded: text that
-    stands for all this until the reader opens it.
+    figures: keys of figures; drawing: SVG, on the page alone; robot: what is said of the 3D view that stands here;
+    folded: text that stands for all this until the reader opens it.
     """
 
     text: str = ""
@@ -69,7 +69,7 @@ class Part:
     sheet: Sheet | None = None
     figures: tuple[tuple[str, int], ...] = ()
     drawing: str = ""
-    robot: bool = False
+    robot: str = ""
     folded: str = ""
 
 

@@ -18,6 +18,7 @@ from steelyard.report.record import Record, record_of
 from steelyard.report.signal_curves import Curves, screen_curves
 
 KIND = "drives"
+FILM, FILMED, FRAMES, GAP = "film", 10.0, 200, 0.5  # s, samples, s between which the robot was somewhere else
 IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}
 CLEARLY_LIKE, LIKE = 0.5, 0.7  # times the error of these, below which drives move like the robot
 UNITS = {  # of a revolute joint, and of a prismatic one
@@ -104,7 +105,30 @@ def drive_curves(result: DriveResult) -> Curves:
     series = {"measured": measured, "identified": simulated}
     if commanded is not None:
         series["commanded"] = commanded
-    return dict(screen_curves("motion", t, series))
+    return dict(screen_curves("motion", t, series)) | dict(screen_curves(FILM, *_film(t, measured, simulated)))
+
+
+def _film(t, measured, simulated) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The first seconds, at the rate of a slow film."""
+    last = np.flatnonzero((np.diff(t) <= 0) | (np.diff(t) > GAP))
+    n = min(int(last[0]) + 1 if len(last) else len(t), int(np.searchsorted(t - t[0], FILMED)))
+    some = np.linspace(0, n - 1, min(n, FRAMES)).astype(int)
+    return t[some], {"measured": measured[some], "identified": simulated[some]}
+
+
+def filmed(curves: Curves, joints: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Times (k,) and positions (k, nv) of the film of a report, by name; empty where it has none.
+
+    Args:
+        curves: of the report.
+        joints: degrees of freedom.
+    """
+    found = {}
+    for name in ("measured", "identified"):
+        own = [curves[FILM, i, name] for i in range(joints) if (FILM, i, name) in curves]
+        if len(own) == joints:
+            found[name] = (own[0][0], np.stack([y for _, y in own], axis=1))
+    return found
 
 
 def _drive(result: DriveResult, name: str, dof: int) -> dict:
@@ -196,6 +220,7 @@ def drive_view(record: Record, *, robot: str = "") -> View:
             "Motion",
             (
                 Part(sheet=motion_sheet(found)),
+                Part(robot="The robot as measured and, beside it, as simulated, held out: press Play."),
                 Part(sheet=_joint_sheet(found)),
                 Part(figures=tuple(("motion", i) for i in range(len(joints)))),
             ),
@@ -209,7 +234,7 @@ def drive_view(record: Record, *, robot: str = "") -> View:
                 Part(figures=(("numbers", 0),)),
             ),
         ),
-        Section("Bodies", "Bodies", (*((Part(robot=True),) if robot else ()), Part(sheet=_body_sheet(found)))),
+        Section("Bodies", "Bodies", (Part(sheet=_body_sheet(found)),)),
     ]
     if found["notes"]:
         sections.append(Section("What was assumed and done", "Notes", (Part(items=tuple(found["notes"])),)))

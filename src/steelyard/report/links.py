@@ -86,7 +86,7 @@ def rotor_numbers(rotor, theta) -> dict:
 
 
 def _parts(summary: dict) -> Iterator[Part]:
-    yield Part(robot=True)
+    yield Part(robot="Masses given and identified, and the 95 % regions of the centres of mass.")
     yield Part(figures=(("masses", 0), ("precision", 0)))
     yield Part(sheet=_link_sheet(summary))
 

@@ -57,6 +57,7 @@ def start_pose(robot: Robot) -> np.ndarray:
 
 
 VERSION = 1
+BESIDE, SMALLEST = 0.7, 0.1  # times the length of its links, m, that a second robot stands aside; and the least length
 TRIANGLES = 60_000  # of all shapes together: less than a megabyte of page
 
 
@@ -78,6 +79,55 @@ def scene(
         "bodies": [_body(robot, i, found) for i in range(robot.nb)],
         "motion": None if motion is None else _packed_motion(motion),
         "notes": [*seen.gaps, *(f"A part of {link} is too far away to be shown." for link in far), *_loop_notes(robot)],
+    }
+
+
+def side_by_side(first: dict, motion: Motion, other: Motion, name: str) -> dict:
+    """A scene with its robot twice, moving at once.
+
+    Args:
+        first: scene of the robot.
+        motion: of the robot.
+        other: of the robot beside it, in the time of the first.
+        name: what the other is called.
+
+    Returns:
+        The scene.
+    """
+    joints, count, bodies = first["joints"], len(first["q"]), len(first["bodies"])
+    reach = sum(float(np.linalg.norm(joint["frame"][3::4])) for joint in joints if joint["parent"] != WORLD)
+    shift = BESIDE * max(reach, SMALLEST)
+
+    def held_by(item: dict, key: str) -> dict:
+        """What a joint of the second robot holds, or the world: there, it stands aside along y."""
+        if item[key] != WORLD:
+            return {key: item[key] + len(joints)}
+        at = list(item["frame"])
+        at[7] += shift
+        return {"frame": at}
+
+    def called(what: str | None) -> str | None:
+        return what and f"{what} ({name})"
+
+    own = [
+        joint
+        | held_by(joint, "parent")
+        | {"name": called(joint["name"]), "mimics": called(joint["mimics"]), "start": joint["start"] + count}
+        for joint in joints
+    ]
+    parts = [
+        part | held_by(part, "joint") | {"body": part["body"] if part["body"] == WORLD else part["body"] + bodies}
+        for part in first["parts"]
+    ]
+    masses = [body | {"name": called(body["name"]), "joint": body["joint"] + len(joints)} for body in first["bodies"]]
+    q = np.stack([np.interp(motion.t, other.t, column) for column in other.q.T], axis=1)
+    both = Motion(motion.t, np.concatenate([motion.q, q], axis=1))
+    return first | {
+        "joints": [*joints, *own],
+        "q": both.q[0].tolist(),
+        "parts": [*first["parts"], *parts],
+        "bodies": [*first["bodies"], *masses],
+        "motion": _packed_motion(both),
     }
 
 

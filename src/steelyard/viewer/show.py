@@ -12,18 +12,19 @@ from steelyard.viewer.movie import film, motion_of, require_film
 PAGE = "view.html"
 
 
-def embed(model, *, estimate=None, trajectory=None) -> str:
+def embed(model, *, estimate=None, trajectory=None, beside=None) -> str:
     """A piece of HTML with an interactive 3D view of a robot; everything it needs is in it.
 
     model: Robot, or path of a URDF or MJCF file. estimate: `Uncertainty` (with the 95 % region of each centre of
     mass), `Estimate`, another Robot with the same bodies, or the path of an output folder of `identify`; drawn beside
     the given masses. trajectory: `Trajectory` (such as a design of `excite`), `Log`, or path of a log, to be played.
+    beside: name and motion of the same robot that is played at its side.
     Several views may stand on one page. Where the page has a content security policy, it has to allow inline scripts
     and styles. Raises SteelyardError; meshes that cannot be read are named in the view instead.
     """
     from steelyard.viewer.scene import fragment
 
-    return fragment(_scene(model, estimate, trajectory))
+    return fragment(_scene(model, estimate, trajectory, beside))
 
 
 def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
@@ -62,10 +63,10 @@ def require_page(path) -> Path:
     return path
 
 
-def _scene(model, estimate, trajectory) -> dict:
+def _scene(model, estimate, trajectory, beside=None) -> dict:
     from steelyard.viewer.masses import found_in, read_outcome
     from steelyard.viewer.movie import motion_of
-    from steelyard.viewer.scene import scene
+    from steelyard.viewer.scene import scene, side_by_side
 
     robot = model if isinstance(model, Robot) else load(model)
     found = None
@@ -73,7 +74,12 @@ def _scene(model, estimate, trajectory) -> dict:
         found = found_in(estimate, robot)
     elif estimate is not None:
         found = read_outcome(estimate, robot)
-    return scene(robot, found=found, motion=None if trajectory is None else motion_of(trajectory, robot))
+    motion = None if trajectory is None else motion_of(trajectory, robot)
+    seen = scene(robot, found=found, motion=motion)
+    if motion is None or beside is None:
+        return seen
+    name, other = beside
+    return side_by_side(seen, motion, motion_of(other, robot), name)
 
 
 def view_files(model, *, estimate=None, trajectory=None, out, movie=None, folders=()) -> list[str]:
