@@ -235,21 +235,26 @@ def test_leading_axes(batch):
 
 
 def test_jax_runs_the_same_source():
-    robot = load(urdf("solo12"), floating=True)
+    robot = sy.library.cheetah3_leg()
+    foot = robot.body_names[-1]
     q, v, a = random_state(robot, np.random.default_rng(2), (2,))
     wrench = np.random.default_rng(1).normal(size=(2, 6))
+
+    def torques(v, q, a, f):
+        return sy.inverse_dynamics(robot, q, v, a, external={foot: f})
+
+    def motion(q, v):
+        return sy.jacobian(robot, q, foot), sy.bias_acceleration(robot, q, v, foot)
+
     with jax.enable_x64(True):
-        arrays = [jax.numpy.asarray(x) for x in (q, v, a, wrench)]
-        J = jax.jit(lambda q: sy.jacobian(robot, q, "HR_FOOT"))(arrays[0])
-        tau = jax.jit(lambda q, v, a, f: sy.inverse_dynamics(robot, q, v, a, external={"HR_FOOT": f}))(*arrays)
-        bias = sy.bias_acceleration(robot, *arrays[:2], "HR_FOOT")
-        slope = jax.vmap(jax.jacfwd(lambda v, q, a, f: sy.inverse_dynamics(robot, q, v, a, external={"HR_FOOT": f})))
-        by_v = slope(arrays[1], arrays[0], arrays[2], arrays[3])
+        arrays = [jax.numpy.asarray(x) for x in (v, q, a, wrench)]
+        tau, by_v = jax.jit(lambda *x: (torques(*x), jax.vmap(jax.jacfwd(torques))(*x)))(*arrays)
+        J, bias = jax.jit(motion)(arrays[1], arrays[0])
     assert isinstance(tau, jax.Array)
-    close(np.asarray(J), sy.jacobian(robot, q, "HR_FOOT"))
-    close(np.asarray(bias), sy.bias_acceleration(robot, q, v, "HR_FOOT"))
-    close(np.asarray(tau), sy.inverse_dynamics(robot, q, v, a, external={"HR_FOOT": wrench}))
-    found = sy.inverse_dynamics_derivatives(robot, q, v, a, external={"HR_FOOT": wrench})
+    close(np.asarray(J), sy.jacobian(robot, q, foot))
+    close(np.asarray(bias), sy.bias_acceleration(robot, q, v, foot))
+    close(np.asarray(tau), sy.inverse_dynamics(robot, q, v, a, external={foot: wrench}))
+    found = sy.inverse_dynamics_derivatives(robot, q, v, a, external={foot: wrench})
     close(np.asarray(by_v), found.dtau_dv)
 
 

@@ -60,8 +60,9 @@ def external_torque(robot: Robot, q, external: Mapping[str, Any]):
     """
     xp = array_namespace(q)
     total = xp.zeros((robot.nv, q.shape[-1]), dtype=q.dtype)
-    placed = frame_rows(robot, q, tuple(external)) if external else ()
-    for (rows, R), wrench in zip(placed, external.values(), strict=True):
+    if not external:
+        return total
+    for (rows, R), wrench in zip(frame_rows(robot, q, tuple(external)), external.values(), strict=True):
         total = total + xp.sum(rows * _turned(xp, R, wrench)[:, None], axis=0)
     return total
 

@@ -66,6 +66,11 @@ class Log(Card):
     wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """(n, 6) wrenches `[f; n]` of six-axis sensors, N and N m, each by the link that is held, in that link's axes at
     its origin; "base" is the one under the robot, in world axes at the world origin. They act on the robot."""
+    contacts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """(n,) by frame: 1 where it touches something at rest, with forces that nobody measured, 0 where it does not."""
+    external: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """(n, 6) by frame: measured wrenches `[f; n]` that act on the robot there, N and N m, in the axes of the frame at
+    its origin."""
     bandwidth: float | None = None
     """Cutoff that tau was low-pass filtered at, Hz; None: as recorded."""
     joint_names: tuple[str, ...] = ()
@@ -107,6 +112,8 @@ class Log(Card):
         for key in _BESIDE:
             put(key, _frozen(getattr(self, key), key, self.name))
         put("wrenches", {link: _wrench(value, link, self) for link, value in self.wrenches.items()})
+        put("contacts", {frame: _flags(value, frame, self) for frame, value in self.contacts.items()})
+        put("external", {frame: _wrench(value, frame, self) for frame, value in self.external.items()})
         put("notes", notes)
         put("units", dict(SI))
         if self.bandwidth is not None and not 0 < self.bandwidth < np.inf:
@@ -147,6 +154,8 @@ class Log(Card):
         keys = (*SI, *_BESIDE)
         wrenches = {link: wrench[rows] for link, wrench in self.wrenches.items()}
         parts = {key: value[rows] for key in keys if (value := getattr(self, key)) is not None}
+        parts["contacts"] = {frame: flags[rows] for frame, flags in self.contacts.items()}
+        parts["external"] = {frame: wrench[rows] for frame, wrench in self.external.items()}
         return self.replace(**parts, wrenches=wrenches, shared=self.shared)
 
     @property
@@ -284,6 +293,18 @@ def _frozen(value: Any, key: str, name: str) -> NDArray[np.float64] | None:
     array = array.view()
     array.flags.writeable = False
     return array
+
+
+def _flags(value: ArrayLike, frame: str, log: Log) -> NDArray[np.float64]:
+    """(n,) whether a frame touches something, read-only."""
+    flags = np.array(value, dtype=float)
+    if flags.shape != (len(log),) or not np.isfinite(flags).all():
+        raise LogError(
+            f"log {log.name!r}: contacts of {frame!r} are {len(log)} flags, one a sample, 0 or 1; found an array of "
+            f"shape {flags.shape}" + (" with values that are not finite." if flags.shape == (len(log),) else ".")
+        )
+    flags.flags.writeable = False
+    return flags
 
 
 def _wrench(value: Any, link: str, log: Log) -> NDArray[np.float64]:
