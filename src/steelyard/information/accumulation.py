@@ -142,7 +142,7 @@ class Collector:
         if flags.any():
             channels, weights = self._add_touching(log, flags, channels, weights)
         if self.joints is not None:
-            self.joints.add(*channels, weights)
+            self.joints.add(*channels, weights=weights)
         for kind, kept in self.others.items():
             if kind in WEAK:
                 for piece in weak_rows(spec, kind, log.t, channels, CHUNK):

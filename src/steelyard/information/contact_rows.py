@@ -181,7 +181,7 @@ def force_directions(contacts: Contacts, touching, q, roots) -> np.ndarray:
         contacts: of the robot.
         touching: (c,) indices of those that touch.
         q: (nq, n).
-        roots: (n, d) square roots of the weights of `contacts.degrees`.
+        roots: (n, d) square roots of all weights of the degrees that contacts reach.
 
     Returns:
         (n, d, m), with columns of zeros where the rank is lower.
@@ -189,9 +189,11 @@ def force_directions(contacts: Contacts, touching, q, roots) -> np.ndarray:
     names = tuple(contacts.frames[i] for i in touching)
     columns = []
     for (rows, R), i in zip(frame_rows(contacts.robot, q, names), touching, strict=True):
-        turned = np.einsum("jin,jkn->nki", R, rows[:3]), np.einsum("jin,jkn->nki", R, rows[3:])
-        columns.append(np.concatenate(turned, axis=2)[:, :, CONTACT_KINDS[contacts.kinds[i]]])
-    return orthonormal(np.concatenate(columns, axis=2)[:, contacts.degrees] * roots[:, :, None])
+        kind = contacts.kinds[i]
+        if kind == "line":  # of three forces, and of three moments, the axes do not matter
+            rows = np.concatenate([rows[:3], np.einsum("jin,jkn->ikn", R, rows[3:])])
+        columns += [rows[component, contacts.degrees] for component in CONTACT_KINDS[kind]]
+    return orthonormal(np.ascontiguousarray(np.stack(columns).transpose(2, 1, 0)) * roots[:, :, None])
 
 
 def orthonormal(A) -> np.ndarray:
@@ -218,20 +220,23 @@ def _by_singular_values(A) -> np.ndarray:
     return U * (singular > RANK * singular[:, :1])[:, None]
 
 
-def projected_rows(rows, Q, roots) -> np.ndarray:
-    """What no contact force explains of rows.
+def projectors(contacts: Contacts, touching, q, roots) -> tuple[np.ndarray, np.ndarray]:
+    """What makes of rows what no contact force explains of them.
 
     Args:
-        rows: (n, d, k) of the degrees that contacts reach; changed.
-        Q: (n, d, m) of `force_directions`.
-        roots: (n, d) square roots of the weights.
+        contacts: of the robot.
+        touching: (c,) indices of those that touch.
+        q: (nq, n).
+        roots: (n, d) square roots of the sample weights of the degrees that contacts reach, or ones.
 
     Returns:
-        (n, d, k), weighed by the roots.
+        (n, d, d): times rows of these degrees, rows whose squares are weighed by the roots' squares; and (n, d), the
+        share of each row that is left.
     """
-    rows *= roots[:, :, None]
-    rows -= Q @ (Q.mT @ rows)
-    return rows
+    fixed = np.sqrt(np.array(contacts.weights))[contacts.degrees]
+    Q = force_directions(contacts, touching, q, roots * fixed)
+    left = np.eye(len(fixed)) - Q @ Q.mT
+    return left * (roots * fixed)[:, None, :] / fixed[:, None], np.diagonal(left, axis1=1, axis2=2)
 
 
 def unexplained(contacts: Contacts, flags, q, torque) -> np.ndarray:
@@ -247,14 +252,12 @@ def unexplained(contacts: Contacts, flags, q, torque) -> np.ndarray:
         (n, nv); where nothing touches, the torques themselves.
     """
     left, degrees = np.array(torque, dtype=float), contacts.degrees
-    fixed = np.sqrt(np.array(contacts.weights))[degrees]
     for touching, samples in contact_sets(flags):
         for start in range(0, len(samples) if len(touching) else 0, BLOCK):
             part = samples[start : start + BLOCK]
-            roots = np.broadcast_to(fixed, (len(part), len(fixed)))
-            Q = force_directions(contacts, touching, np.ascontiguousarray(np.asarray(q[part]).T), roots)
-            here = np.ix_(part, degrees)
-            left[here] = projected_rows(left[here][:, :, None], Q, roots)[:, :, 0] / fixed
+            at, here = np.ascontiguousarray(np.asarray(q[part]).T), np.ix_(part, degrees)
+            project, _ = projectors(contacts, touching, at, np.ones((len(part), len(degrees))))
+            left[here] = (project @ left[here][:, :, None])[:, :, 0]
     return left
 
 

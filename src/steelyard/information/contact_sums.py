@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.information.contact_rows import Contacts, contact_sets, force_directions, projected_rows
+from steelyard.information.contact_rows import Contacts, contact_sets, projectors
 from steelyard.information.gram import Grams, Triangles, merged_factors
 from steelyard.information.regression_rows import chunk_rows
 
 if TYPE_CHECKING:
     from steelyard.information.accumulation import RegressionSpec
 
-CHUNK = 256  # samples a pass: dense rows of all degrees are several times those of the tree
+CHUNK = 512  # samples a pass: dense rows of all degrees are several times those of the tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,26 +50,20 @@ class ContactSums:
                 self._add_chunk(kept, dense, contacts, touching, chunk, None if weights is None else weights[part])
 
     def _add_chunk(self, kept, dense: _Dense, contacts: Contacts, touching, chunk, weights):
-        spec, n = self.spec, chunk[0].shape[1]
-        fixed = np.sqrt(np.array(contacts.weights))
-        roots = np.broadcast_to(fixed, (n, len(fixed))) if weights is None else np.sqrt(weights) * fixed
-        rows = np.zeros((n, len(dense.degrees), len(dense.places) + 1))
-        which = {int(dof): i for i, dof in enumerate(dense.degrees)}
-        for dof, (y, tau) in enumerate(
-            chunk_rows(spec.raw.robot, spec.raw.layout, spec.coulomb_width, spec.rows, chunk)
-        ):
-            if dof in which:
-                i = which[dof]
+        spec, n, degrees = self.spec, chunk[0].shape[1], dense.degrees
+        rows, place = np.zeros((n, len(degrees), len(dense.places) + 1)), {int(dof): i for i, dof in enumerate(degrees)}
+        free = chunk_rows(spec.raw.robot, spec.raw.layout, spec.coulomb_width, spec.rows, chunk)
+        for dof, (y, tau) in enumerate(free):
+            if dof in place:
+                i = place[dof]
                 rows[:, i, dense.own[i]], rows[:, i, -1] = y.T, tau
             else:
                 kept.add(dof, spec.rows[dof].places, y, tau, None if weights is None else weights[:, dof])
-        reached = roots[:, dense.degrees]
-        Q = force_directions(contacts, touching, chunk[0], reached)
-        rows = projected_rows(rows, Q, reached)
-        counted = (1 if weights is None else weights[:, dense.degrees]) * (1 - np.sum(Q**2, axis=2))
-        for i, dof in enumerate(dense.degrees):
-            own = rows[:, i] / fixed[dof]
-            kept.add(dof, dense.places, own[:, :-1].T, own[:, -1], count=np.sum(counted[:, i]))
+        own = np.ones((n, len(degrees))) if weights is None else weights[:, degrees]
+        project, left = projectors(contacts, touching, chunk[0], np.sqrt(own))
+        rows, counts = project @ rows, np.sum(own * left, axis=0)
+        for i, dof in enumerate(degrees):
+            kept.add(dof, dense.places, rows[:, i, :-1].T, rows[:, i, -1], count=counts[i])
 
     def total(self):
         """Squares, moment (g, k), energy (g,), factors, counts (g,), as of `Grams.total`; None before any sample."""
