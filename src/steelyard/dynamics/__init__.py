@@ -26,6 +26,7 @@ from steelyard.dynamics.closed_loop.states import (
     transmission,
     tree_state_of,
 )
+from steelyard.dynamics.contact_forces import CONTACT_KINDS, contact_jacobian, orthonormal, require_contact_kinds
 from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
 from steelyard.dynamics.effects import (
     effect_column,
@@ -63,6 +64,7 @@ from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.dynamics.stacks import cross, times
 
 __all__ = [
+    "CONTACT_KINDS",
     "FRAME_FIELDS",
     "Choice",
     "InverseDynamicsDerivatives",
@@ -80,6 +82,7 @@ __all__ = [
     "closed_configurations",
     "closed_loop",
     "columns",
+    "contact_jacobian",
     "coordinate_map",
     "cross",
     "effect_column",
@@ -103,6 +106,7 @@ __all__ = [
     "momentum_regressor",
     "motion",
     "on_independent_joints",
+    "orthonormal",
     "power_regressor",
     "projected",
     "projected_blocks",
@@ -110,6 +114,7 @@ __all__ = [
     "regressor",
     "regressor_rows",
     "regressor_rows_with_rotors",
+    "require_contact_kinds",
     "require_regular",
     "row_blocks",
     "samples_last",

@@ -44,6 +44,7 @@ def explain(result: Analysis, link: str, analyse: Again) -> str:
         raise OptionError(f"Robot '{result.robot.name}' has no moving link '{link}'. Its links: {choices(bodies)}.")
     again = partial(changed, analyse, result)
     lines = [*_motion(result, link), *_known(result, link), *_scaled_names(result, link)]
+    lines += [] if result.hidden is None else result.hidden.of_link(link)
     return "\n".join([*lines, *_transfers(result, link, again), *_changes(result, link, again)])
 
 
@@ -173,6 +174,7 @@ def changed(analyse: Again, result: Analysis, *, robot=None, **other) -> Analysi
         "friction": setup.friction,
         "armature": setup.armature,
         "tolerance": setup.tolerance,
+        "contacts": setup.contacts,
     }
     return analyse(robot or result.robot, **(options | other))
 

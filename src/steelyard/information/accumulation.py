@@ -9,15 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.arguments import require_each, require_type
-from steelyard.dynamics import choose_independent, with_motors
+from steelyard.dynamics import choose_independent, require_contact_kinds, with_motors
 from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
 from steelyard.identifiable import Basis, on_tree, regression_basis
-from steelyard.information.contact_rows import (
-    contacts_of,
-    explained_torque,
-    require_contact_kinds,
-    require_usable,
-)
+from steelyard.information.contact_rows import contacts_of, explained_torque, require_usable
 from steelyard.information.contact_sums import ContactSums, merged_totals
 from steelyard.information.engines import CHUNK, ENGINES, JointRows, Sums
 from steelyard.information.gram import Grams, Squares, Triangles

@@ -15,19 +15,23 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics import coordinate_map, external_rows, external_torque, frame_rows, tree
-from steelyard.errors import LogError, OptionError, choices
+from steelyard.dynamics import (
+    contact_jacobian,
+    coordinate_map,
+    external_rows,
+    external_torque,
+    orthonormal,
+    require_contact_kinds,
+    tree,
+)
+from steelyard.errors import LogError, choices
 from steelyard.information.regression_rows import require_finite
 from steelyard.information.row_kinds import OF_JOINTS
 from steelyard.log import Log
 from steelyard.model import WORLD, Robot
 from steelyard.namespaces import array_namespace
 
-# Components of the wrench `[f; n]` that a contact can make, in the axes of its frame; a line is along the frame's x.
-CONTACT_KINDS = {"point": (0, 1, 2), "line": (0, 1, 2, 4, 5), "flat": (0, 1, 2, 3, 4, 5)}
-RANK = 1e-9  # of the largest singular value, below which a direction of contact forces is none
 BLOCK = 4096  # samples whose known wrenches are moved at once
-SAFE = 1e-5  # of the largest diagonal entry of a triangular factor: above it nothing is near that rank
 
 
 @dataclass(frozen=True)
@@ -71,20 +75,6 @@ def contacts_of(robot: Robot, frames, kinds: str | Mapping[str, str], weights) -
         tuple(named.get(frame, "point") for frame in frames),
         tuple(np.ones(robot.nv) if weights is None else weights),
     )
-
-
-def require_contact_kinds(kinds: str | Mapping[str, str]) -> None:
-    """Refuse kinds of contacts that there are not.
-
-    Args:
-        kinds: as of `contacts_of`.
-
-    Raises:
-        OptionError: lists the kinds.
-    """
-    for kind in (kinds,) if isinstance(kinds, str) else kinds.values():
-        if kind not in CONTACT_KINDS:
-            raise OptionError(f"contacts are any of {choices(CONTACT_KINDS)}, for all or by frame; got {kind!r}.")
 
 
 def flags_of(log: Log) -> np.ndarray:
@@ -186,38 +176,9 @@ def force_directions(contacts: Contacts, touching, q, roots) -> np.ndarray:
     Returns:
         (n, d, m), with columns of zeros where the rank is lower.
     """
-    names = tuple(contacts.frames[i] for i in touching)
-    columns = []
-    for (rows, R), i in zip(frame_rows(contacts.robot, q, names), touching, strict=True):
-        kind = contacts.kinds[i]
-        if kind == "line":  # of three forces, and of three moments, the axes do not matter
-            rows = np.concatenate([rows[:3], np.einsum("jin,jkn->ikn", R, rows[3:])])
-        columns += [rows[component, contacts.degrees] for component in CONTACT_KINDS[kind]]
-    return orthonormal(np.ascontiguousarray(np.stack(columns).transpose(2, 1, 0)) * roots[:, :, None])
-
-
-def orthonormal(A) -> np.ndarray:
-    """Orthonormal bases of the columns of matrices.
-
-    Args:
-        A: (n, d, m).
-
-    Returns:
-        (n, d, min(d, m)), with columns of zeros where the rank is lower.
-    """
-    if A.shape[2] > A.shape[1]:
-        return _by_singular_values(A)
-    Q, R = np.linalg.qr(A)
-    size = np.abs(np.diagonal(R, axis1=1, axis2=2))
-    poor = size.min(axis=1) <= SAFE * size.max(axis=1)
-    if poor.any():
-        Q[poor] = _by_singular_values(A[poor])
-    return Q
-
-
-def _by_singular_values(A) -> np.ndarray:
-    U, singular, _ = np.linalg.svd(A, full_matrices=False)
-    return U * (singular > RANK * singular[:, :1])[:, None]
+    frames, kinds = ([each[i] for i in touching] for each in (contacts.frames, contacts.kinds))
+    columns = contact_jacobian(contacts.robot, q, frames, kinds)[:, contacts.degrees]
+    return orthonormal(columns * roots[:, :, None])
 
 
 def projectors(contacts: Contacts, touching, q, roots) -> tuple[np.ndarray, np.ndarray]:

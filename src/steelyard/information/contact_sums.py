@@ -1,16 +1,12 @@
 """Sums over samples of robots in contact: samples of one set of contacts at a time, projected and summed."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steelyard.information.contact_rows import Contacts, contact_sets, projectors
 from steelyard.information.gram import Grams, Triangles, merged_factors
 from steelyard.information.regression_rows import chunk_rows
-
-if TYPE_CHECKING:
-    from steelyard.information.accumulation import RegressionSpec
 
 CHUNK = 512  # samples a pass: dense rows of all degrees are several times those of the tree
 
@@ -28,9 +24,12 @@ class _Dense:
 
 
 class ContactSums:
-    """Sums of projected rows of joints. Logs with other contacts reach other rows, and have sums of their own."""
+    """Sums of projected rows of joints. Logs with other contacts reach other rows, and have sums of their own.
 
-    def __init__(self, spec: "RegressionSpec"):
+    spec: a RegressionSpec.
+    """
+
+    def __init__(self, spec):
         self.spec = spec
         self.parts: dict[tuple[int, ...], Grams | Triangles] = {}
         self.weights: np.ndarray | None = None  # by which forces were eliminated, once some were
