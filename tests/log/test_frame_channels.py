@@ -3,10 +3,12 @@
 import h5py
 import numpy as np
 import pytest
-from random_robots import urdf_text
+from pyarrow import csv as arrow
+from pyarrow import parquet
 from scipy.io import savemat
 
 import steelyard as sy
+from random_robots import urdf_text
 from steelyard.errors import SteelyardError
 from steelyard.log import checks, filters, joined, split_blocks, write_csv, write_npz
 
@@ -44,10 +46,7 @@ def as_hdf5(log, path):
 
 
 def as_parquet(log, path):
-    import pandas
-
-    frame = pandas.read_csv(write_csv(log, path.with_suffix(".csv")))
-    frame.to_parquet(path)
+    parquet.write_table(arrow.read_csv(write_csv(log, path.with_suffix(".csv"))), path)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +67,7 @@ def test_columns_of_other_names_are_frames_where_told(tmp_path):
     told = sy.read_log(path, channels={"contacts": {"FL_foot": "contact_1"}})
     assert list(told.contacts) == ["FL_foot"]
     assert sy.read_log(path, channels={"contacts": None}).contacts == {}
-    with pytest.raises(SteelyardError, match=r"wants 'foot'.*contact_1"):
+    with pytest.raises(SteelyardError, match=r"wants foot for contacts; the file has .*contact_1"):
         sy.read_log(path, channels={"contacts": {"FL_foot": "foot"}})
     with pytest.raises(SteelyardError, match="gives 2 columns for external of hand: it has 6"):
         sy.read_log(path, channels={"external": {"hand": ["q_hip", "q_knee"]}})
@@ -83,7 +82,7 @@ def test_a_force_is_no_flag_and_half_a_wrench_is_none(tmp_path):
     assert set(found.contacts) == {"FL_foot", "FR_foot"} and not found.external
     said = " ".join(found.notes)
     assert "contact_force_FL: not used, as flags of contact are 0 to 1 and it runs from 120.5" in said
-    assert "columns not used: 'external_wrist_fx'" in said
+    assert "columns not used: external_wrist_fx" in said
 
 
 def test_frames_that_the_robot_does_not_have_are_refused(tmp_path):
@@ -91,18 +90,17 @@ def test_frames_that_the_robot_does_not_have_are_refused(tmp_path):
     model.write_text(urdf_text(np.random.default_rng(1), links=3, types=("revolute",), mimic=False))
     robot = sy.load(model)
     path = write_csv(made(joint_names=robot.joint_names[:2]), tmp_path / "a.csv")
-    with pytest.raises(
-        SteelyardError, match=r"'FL_foot' and 'FR_foot': the robot has no such frame; it has .*channels="
-    ):
+    with pytest.raises(SteelyardError, match=r"FL_foot, FR_foot: the robot has no such frame; it has .*channels="):
         sy.read_log(path, robot)
 
 
 @pytest.mark.parametrize(
     "changes, said",
     [
-        ({"contacts": {"foot": np.ones(N - 1)}}, r"contacts of foot have shape \(399, 1\), expected \(400,\)"),
-        ({"contacts": {"foot": np.ones((N, 2))}}, "one flag a sample"),
-        ({"contacts": {"foot": 80 * np.ones(N)}}, "flags are 0 to 1. Compare a force"),
+        ({"contacts": {"foot": np.ones(N - 1)}}, r"contacts of 'foot' are 400 flags.* shape \(399, 1\)"),
+        ({"contacts": {"foot": np.ones((N, 2))}}, "one a sample"),
+        ({"contacts": {"foot": 80 * np.ones(N)}}, "found 80 to 80, 0 of them no numbers. Compare a force"),
+        ({"contacts": {"foot": np.where(np.arange(N), np.nan, 1)}}, "399 of them no numbers.*leave out"),
         ({"external": {"hand": np.ones((N, 3))}}, r"external wrench of hand has shape \(400, 3\), expected \(400, 6\)"),
     ],
 )
@@ -111,23 +109,18 @@ def test_wrong_shapes_say_what_to_give(changes, said):
         made(**changes)
 
 
-@pytest.mark.parametrize("key, shape", [("contacts", (N,)), ("external", (N, 6))])
-def test_numbers_that_are_not_finite_are_found(key, shape):
-    values = np.ones(shape)
-    values[7] = np.nan
-    (found,) = checks.finite(made(**{key: {"foot": values}}))
-    assert found.code == "not_finite" and f"{key} of foot" in found.message and "sample 7" in found.message
+def test_wrenches_that_are_not_finite_are_found():
+    values = np.ones((N, 6))
+    values[7, 2] = np.nan
+    (found,) = checks.finite(made(external={"foot": values}))
+    assert found.code == "not_finite" and "external of foot" in found.message and "sample 7" in found.message
 
 
 def test_cut_split_and_joined():
     log = made()
-    alike(
-        log[10:300:3],
-        made(
-            **{key: {k: x[10:300:3] for k, x in getattr(log, key).items()} for key in ("contacts", "external")}
-            | {"t": log.t[10:300:3], "q": log.q[10:300:3], "tau": log.tau[10:300:3]}
-        ),
-    )
+    some = log[10:300:3]
+    np.testing.assert_array_equal(some.contacts["FL_foot"], log.contacts["FL_foot"][10:300:3])
+    np.testing.assert_array_equal(some.external["wrist"], log.external["wrist"][10:300:3])
     first, second = split_blocks(log)
     full = [part.replace(v=part.q, a=part.q) for part in (first, second)]
     alike(joined(full), log)

@@ -35,12 +35,22 @@ from steelyard.dynamics.effects import (
     shared_directions,
     unstated_torque,
 )
-from steelyard.dynamics.kinematics import FRAME_FIELDS, Motion, body_motion, joint_motion, motion, samples_last, tree
+from steelyard.dynamics.external_wrenches import external_rows, external_torque
+from steelyard.dynamics.frames import bias_acceleration, frame_rows, frame_velocity, jacobian
+from steelyard.dynamics.kinematics import (
+    FRAME_FIELDS,
+    Motion,
+    body_motion,
+    coordinate_map,
+    joint_motion,
+    motion,
+    samples_last,
+    tree,
+)
 from steelyard.dynamics.native_plans import fixed_poses, sum_plan
 from steelyard.dynamics.newton_euler import (
     body_regressor,
     body_wrench_regressors,
-    coordinate_map,
     inverse_dynamics,
     projected,
     projected_blocks,
@@ -62,6 +72,7 @@ __all__ = [
     "accelerations",
     "base_wrench_regressor",
     "base_wrench_rows",
+    "bias_acceleration",
     "body_motion",
     "body_regressor",
     "body_wrench_regressors",
@@ -74,12 +85,17 @@ __all__ = [
     "effect_column",
     "energy_regressor",
     "energy_rows",
+    "external_rows",
+    "external_torque",
     "extra_rows",
     "extra_torque",
     "fixed_poses",
+    "frame_rows",
+    "frame_velocity",
     "friction_torque",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "jacobian",
     "joint_motion",
     "link_wrench_rows",
     "momentum_blocks",

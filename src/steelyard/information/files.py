@@ -21,8 +21,9 @@ from steelyard.model import Robot, fingerprint
 from steelyard.storage import require_readable
 from steelyard.terms import Extra, ParameterLayout
 
-FORMAT = "steelyard information 1.0"
+FORMAT = "steelyard information 1.1"
 ARRAYS = ("gram", "moment", "energy", "counts", "weights", "columns")
+OPTIONAL = ("factors", "projection")
 PARTS = ("columns", "regrouping", "null_space")  # of the basis
 
 
@@ -111,8 +112,7 @@ def packed(info: Information) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }
     arrays = {name: getattr(info, name) for name in ARRAYS}
     arrays |= {f"basis_{name}": getattr(info.basis, name) for name in PARTS}
-    if info.factors is not None:
-        arrays["factors"] = info.factors
+    arrays |= {name: value for name in OPTIONAL if (value := getattr(info, name)) is not None}
     return about, arrays
 
 
@@ -160,7 +160,7 @@ def _unpacked(about, arrays, robot, path) -> Information:
         coulomb_width=about["coulomb_width"],
         independence=about["independence"],
         engine=about["engine"],
-        factors=arrays.get("factors"),
+        **{name: arrays.get(name) for name in OPTIONAL},
     )
 
 
@@ -178,6 +178,7 @@ def _require_shapes(arrays: dict[str, np.ndarray], groups: int, size: int) -> No
         "basis_regrouping": (r, size),
         "basis_null_space": (size, size - r),
         "factors": (groups, k + 1, k + 1),
+        "projection": (groups,),
     }
     for name, shape in expected.items():
         if name in arrays:

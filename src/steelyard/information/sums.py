@@ -43,6 +43,7 @@ class Information(Card):
         engine: which path made the sums, for information only.
         factors: (g, k + 1, k + 1) upper triangular with `factors^T factors` the sums of `[y | tau]`, None where only
             sums were kept.
+        projection: (g,) row weights by which unknown forces of contacts were eliminated, None where there were none.
         discrepancy: sums of what the model may lack, where `accumulate_blocks` made them.
     """
 
@@ -60,6 +61,7 @@ class Information(Card):
     independence: float = 1.0
     engine: str = "numpy"
     factors: np.ndarray | None = None
+    projection: np.ndarray | None = None
     discrepancy: Discrepancy | None = None
 
     def _title(self) -> str:
@@ -139,7 +141,15 @@ class Information(Card):
         return replace(self, factors=None)
 
     def rescaled(self, gains) -> "Information":
-        """The Information of torques that are `gains` (g,) times as large, such as gains of currents."""
+        """The Information of torques that are `gains` (g,) times as large, such as gains of currents.
+
+        Raises FitError for sums with unknown forces of contacts, whose rows mix torques of all joints.
+        """
+        if self.projection is not None:
+            raise FitError(
+                "Forces of contacts were eliminated from these sums, which mixed torques of all joints: each can no "
+                "longer be scaled alone. Scale the torques of the log, and accumulate it again."
+            )
         gains = np.asarray(gains, dtype=float)
         factors = self.factors
         if factors is not None:
@@ -192,6 +202,7 @@ class Information(Card):
             factors=merged_factors(self.factors, other.factors) if both else None,
             independence=(self.n * self.independence + other.n * other.independence) / (self.n + other.n),
             engine=self.engine if self.engine == other.engine else "mixed",
+            projection=other.projection if self.projection is None else self.projection,
             discrepancy=self.discrepancy + other.discrepancy if self.discrepancy and other.discrepancy else None,
         )
 
@@ -259,8 +270,20 @@ def _added_counts(one, other) -> np.ndarray:
     return np.asarray(one) + np.asarray(other)
 
 
+def _require_same_projection(one: Information, other: Information):
+    """Raise FitError for sums from which forces of contacts were eliminated by different row weights."""
+    if one.projection is None or other.projection is None or one.projection is other.projection:
+        return
+    if one.projection.shape != other.projection.shape or not np.allclose(one.projection, other.projection, atol=0):
+        raise FitError(
+            "Forces of contacts were eliminated from these Informations by different row weights, which mix rows "
+            "differently, so their sums cannot be added. Accumulate both logs with the same row_weights."
+        )
+
+
 def _require_same_regression(one: Information, other: Information):
     """Raise FitError unless two Informations have the same columns of the same robot."""
+    _require_same_projection(one, other)
     shared = (one.layout, one.basis, one.columns, one.group_names)
     same = all(map(is_, shared, (other.layout, other.basis, other.columns, other.group_names)))
     if same and one.coulomb_width == other.coulomb_width:

@@ -9,7 +9,6 @@ from steelyard.errors import LogError
 from steelyard.log.channels import SI
 from steelyard.log.command_checks import told as drives_told
 from steelyard.log.findings import Finding, fatal, fatal_messages, warning
-from steelyard.log.frame_channels import BY_FRAME
 from steelyard.log.free_base import free_base
 from steelyard.log.log import Log
 from steelyard.log.masks import saturation
@@ -96,14 +95,14 @@ def finite(log: Log) -> Iterator[Finding]:
             f"such values in {key}. Leave these samples out: delete the lines, or in Python "
             f"log[numpy.isfinite(log.{key}){'.all(1)' * (key != 't')}].",
         )
-    for key in BY_FRAME:
-        for frame, values in getattr(log, key).items():
-            good = np.isfinite(values.reshape(len(log), -1)).all(axis=1)
+    for kind in ("wrenches", "external"):
+        for frame, values in getattr(log, kind).items():
+            good = np.isfinite(values).all(axis=1)
             if not good.all():
                 first = int(np.argmin(good))
                 yield fatal(
                     "not_finite",
-                    f"{key} of {frame} is {values[first]} at sample {first} (t = {log.t[first]:.6g} s); "
+                    f"{kind} of {frame} is {values[first]} at sample {first} (t = {log.t[first]:.6g} s); "
                     f"{int((~good).sum())} such samples. Leave them out, or the frame: its channel is optional.",
                 )
 

@@ -68,8 +68,8 @@ class Log(Card):
     """(n, 6) wrenches `[f; n]` of six-axis sensors, N and N m, each by the link that is held, in that link's axes at
     its origin; "base" is the one under the robot, in world axes at the world origin. They act on the robot."""
     contacts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """(n,) by frame: 1 where it stands on something that does not move and holds it by an unknown force, 0 where it is
-    free; what lies between is in doubt. Held from one sample to the next, never filtered."""
+    """(n,) by frame: 1 where it touches something at rest, with a force that nobody measured, 0 where it does not, what
+    lies between in doubt. Never filtered: each holds until the next."""
     external: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """(n, 6) known wrenches `[fx fy fz nx ny nz]` that act on the robot, N and N m, by frame: in the frame's axes at
     its origin. Filtered like tau."""
@@ -307,16 +307,16 @@ def _wrench(value: Any, what: str, log: Log) -> NDArray[np.float64]:
 
 
 def _flags(value: Any, frame: str, log: Log) -> NDArray[np.float64]:
-    array = _frozen(value, f"contact of {frame}", log.name)
-    if array is None or array.shape != (len(log.t), 1):
-        found = None if array is None else array.shape
+    array, samples = _frozen(value, f"contact of {frame}", log.name), len(log.t)
+    wanted = f"log {log.name!r}: contacts of {frame!r} are {samples} flags, one a sample, 0 to 1; found"
+    if array is None or array.shape != (samples, 1):
+        raise LogError(f"{wanted} {'None' if array is None else f'an array of shape {array.shape}'}.")
+    if not np.all((array >= 0) & (array <= 1)):
+        unknown = int(np.isnan(array).sum())
         raise LogError(
-            f"log {log.name!r}: contacts of {frame} have shape {found}, expected ({len(log.t)},): one flag a sample"
-        )
-    if np.any((array < 0) | (array > 1)):
-        raise LogError(
-            f"log {log.name!r}: contacts of {frame} run from {np.nanmin(array):.4g} to {np.nanmax(array):.4g}; flags "
-            "are 0 to 1. Compare a force with a threshold, or give the force itself as external={frame: (n, 6)}."
+            f"{wanted} {np.nanmin(array):.4g} to {np.nanmax(array):.4g}, {unknown} of them no numbers. Compare a force "
+            "with a threshold, or give the force itself as external={frame: (n, 6)}; leave out samples, or frames, "
+            "without flags."
         )
     return array[:, 0]
 
