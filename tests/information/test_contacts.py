@@ -1,6 +1,7 @@
 """Sums of robots in contact against explicit solves for the forces, sample by sample."""
 
 import jax
+import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -13,7 +14,8 @@ from random_robots import seeds, urdf_text
 from robots import random_state, urdf
 from steelyard.errors import FitError, LogError, ModelError, OptionError
 from steelyard.information import residuals
-from steelyard.model import load
+from steelyard.model import from_mujoco, load
+from steelyard.model.mujoco_state import force_from_mujoco
 
 FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
 COMPONENTS = {"point": [0, 1, 2], "line": [0, 1, 2, 4, 5], "flat": [0, 1, 2, 3, 4, 5]}
@@ -150,6 +152,44 @@ def test_true_parameters_leave_nothing_and_wrong_projections_do():
     ):
         energy = sy.accumulate(robot, wrong, friction=(), columns="all").residual_energy(truth)
         assert energy.sum() > 1e-3 * np.sum(log.tau**2)
+
+
+HOPPER = """<mujoco><option timestep="0.002" tolerance="1e-14" iterations="200"/><worldbody>
+<geom type="plane" size="5 5 1" friction="0.9"/><body name="trunk" pos="0 0 0.45"><freejoint name="free"/>
+<inertial pos="0.01 0.02 0.03" mass="4" fullinertia="0.05 0.06 0.07 0.001 0.002 -0.003"/>
+<body name="left" pos="0 0.2 0"><joint name="l1" axis="0 1 0"/><joint name="l2" axis="1 0 0"/>
+<inertial pos="0 0 -0.1" mass="0.5" diaginertia="0.003 0.003 0.001"/><geom size="0.03" pos="0 0 -0.4" mass="0"/>
+<site name="left_foot" pos="0 0 -0.43"/></body>
+<body name="right" pos="0 -0.2 0"><joint name="r1" axis="0 1 0"/><joint name="r2" axis="1 0 0"/>
+<inertial pos="0 0 -0.1" mass="0.5" diaginertia="0.003 0.003 0.001"/><geom size="0.03" pos="0 0 -0.4" mass="0"/>
+<site name="right_foot" pos="0 0 -0.43"/></body></body></worldbody></mujoco>"""
+
+
+def test_falling_and_landing_in_mujoco_leaves_nothing(tmp_path):
+    path = tmp_path / "hopper.xml"
+    path.write_text(HOPPER)
+    robot, m = load(path), mujoco.MjModel.from_xml_path(str(path))
+    d, rng, rows, touching = mujoco.MjData(m), np.random.default_rng(0), [], []
+    for _ in range(300):
+        d.qfrc_applied[6:] = 3 * rng.normal(size=m.nv - 6) - 20 * d.qpos[7:] - 0.5 * d.qvel[6:]
+        mujoco.mj_forward(m, d)
+        rows.append([x.copy() for x in (d.qpos, d.qvel, d.qacc, d.qfrc_applied)])
+        pairs = {m.body(m.geom_bodyid[geom]).name for contact in d.contact for geom in contact.geom}
+        touching.append([name in pairs for name in ("left", "right")])
+        mujoco.mj_step(m, d)
+    qpos, qvel, qacc, applied = (np.array(each) for each in zip(*rows, strict=True))
+    q, v, a = from_mujoco(m, robot, qpos, qvel, qacc)
+    left, right = np.transpose(touching)
+    assert np.sum(left & right) > 10 and np.sum(~left & ~right) > 10
+    contacts = {"left_foot": left, "right_foot": right}
+    log = sy.Log(t=d.time + 0.002 * np.arange(300), q=q, v=v, a=a, tau=force_from_mujoco(m, robot, qpos, applied))
+    log, options = log.replace(contacts=contacts), {"friction": (), "columns": "all"}
+    truth, scale = robot.inertias.ravel(), np.sum(sy.inverse_dynamics(robot, q, v, a) ** 2)
+    flat = sy.accumulate(robot, log, **options, contacts="flat")
+    assert flat.residual_energy(truth).sum() < 1e-12 * scale
+    wrong = log.replace(contacts={"left_foot": right, "right_foot": left})
+    assert sy.accumulate(robot, wrong, **options, contacts="flat").residual_energy(truth).sum() > 1e-4 * scale
+    assert sy.accumulate(robot, log.replace(contacts={}), **options).residual_energy(truth).sum() > 1e-2 * scale
 
 
 def test_weights_matter_where_rows_are_mixed():

@@ -9,6 +9,7 @@ on the rows; what they do not account for is counted.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import cast
 
 import numpy as np
 
@@ -24,6 +25,10 @@ CONTACTS_METHOD = "numeric, in contact"
 CONTACTS_SEED = 20261123
 TOGETHER = 1e-6  # relative singular value of unit changes, above which they are independent
 UNSEEN = 1e-8  # of the size of rows, below which a change of parameters leaves them as they are
+FLYING = (
+    "Nothing holds the base in flight: the scale of all masses shows through torques of joints alone. Give the total "
+    "mass."
+)
 
 Frames = Sequence[str] | Mapping[str, str]
 Contacts = Frames | Sequence[Frames]
@@ -45,11 +50,12 @@ class Stances:
 @dataclass(frozen=True)
 class Hidden:
     """What contacts hide. combinations: how many that known forces would show; sentences: what they are, by body;
-    untold: how many of them no sentence accounts for."""
+    untold: how many of them no sentence accounts for; flying: whether nothing ever touches."""
 
     combinations: int
     sentences: tuple[tuple[str, str], ...]
     untold: int
+    flying: bool
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -59,7 +65,7 @@ class Hidden:
         """What does not show, and what would reveal it."""
         told = tuple(f"Does not show: {sentence}." for _, sentence in self.sentences)
         more = (f"{self.untold} more combinations do not show in these stances.",) if self.untold else ()
-        return (*told, *more)
+        return (*told, *more, *([FLYING] if self.flying else []))
 
     def of_link(self, link: str) -> list[str]:
         """Lines about one body."""
@@ -70,13 +76,14 @@ def stances_of(robot: Robot, contacts: Contacts | Stances) -> Stances:
     """Contacts in one form. Raises ModelError for unknown frames, OptionError for unknown kinds."""
     if isinstance(contacts, Stances):
         return contacts
-    if isinstance(contacts, str):
-        contacts = (contacts,)
-    one = isinstance(contacts, Mapping) or all(isinstance(each, str) for each in contacts)
-    sets = [contacts] if one else list(contacts)
+    sets: list[dict[str, str]] = []
+    if isinstance(contacts, str | Mapping) or all(isinstance(each, str) for each in contacts):
+        contacts = (cast(Frames, contacts),)
+    for each in cast(Sequence[Frames], contacts):
+        names = (each,) if isinstance(each, str) else each
+        sets.append(dict(each) if isinstance(each, Mapping) else dict.fromkeys(names, "point"))
     kinds: dict[str, str] = {}
-    for each in sets:
-        own = each if isinstance(each, Mapping) else dict.fromkeys(each, "point")
+    for own in sets:
         require_contact_kinds(own)
         for frame, kind in own.items():
             robot.frame(frame)
@@ -151,7 +158,7 @@ def hidden_behind(robot: Robot, stances: Stances, rows, known, unknown) -> Hidde
         together = np.concatenate([known, *found], axis=1) * np.where(size > 0, size, 1.0)[:, None]
         together /= np.maximum(np.linalg.norm(together, axis=0), np.finfo(float).tiny)
         told = int(np.linalg.matrix_rank(together, tol=TOGETHER)) - known.shape[1]
-    return Hidden(lost, tuple(sentences), lost - told)
+    return Hidden(lost, tuple(sentences), lost - told, not any(stances.sets))
 
 
 def _candidates(robot: Robot, body: int, stances: Stances):

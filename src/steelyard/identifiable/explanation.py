@@ -141,6 +141,9 @@ def candidates(result: Analysis, again: Again, link: str | None = None):
         if robot.gravity.any():
             yield TILTED, again(robot=replace(robot, gravity=TILT @ robot.gravity))
         return
+    if setup.contacts is not None:
+        yield "measuring the forces of all contacts", again(contacts=None)
+        return
     for name in setup.locked:
         kept = {n: v for n, v in setup.locked.items() if n != name} if isinstance(setup.locked, dict) else ()
         rest = kept or tuple(n for n in setup.locked if n != name)
