@@ -31,6 +31,7 @@ from steelyard.log import Log
 from steelyard.model import WORLD, Robot
 from steelyard.namespaces import array_namespace
 
+EXPLAINED = 1e-12  # share of a row that is left, below which it is rounding
 BLOCK = 4096  # samples whose known wrenches are moved at once
 
 
@@ -197,7 +198,9 @@ def projectors(contacts: Contacts, touching, q, roots) -> tuple[np.ndarray, np.n
     fixed = np.sqrt(np.array(contacts.weights))[contacts.degrees]
     Q = force_directions(contacts, touching, q, roots * fixed)
     left = np.eye(len(fixed)) - Q @ Q.mT
-    return left * (roots * fixed)[:, None, :] / fixed[:, None], np.diagonal(left, axis1=1, axis2=2)
+    share = np.diagonal(left, axis1=1, axis2=2)
+    share = np.where(share > EXPLAINED, share, 0.0)  # of rows that forces explain, only rounding is left
+    return (share > 0)[:, :, None] * left * (roots * fixed)[:, None, :] / fixed[:, None], share
 
 
 def unexplained(contacts: Contacts, flags, q, torque) -> np.ndarray:

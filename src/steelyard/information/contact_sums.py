@@ -8,7 +8,7 @@ from steelyard.information.contact_rows import Contacts, contact_sets, projector
 from steelyard.information.gram import Grams, Triangles, merged_factors
 from steelyard.information.regression_rows import chunk_rows
 
-CHUNK = 512  # samples a pass: dense rows of all degrees are several times those of the tree
+ENTRIES = 1_200_000  # of dense rows in a pass; they are several times those of the tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +42,10 @@ class ContactSums:
         """
         dense, self.weights = self._dense(contacts), np.array(contacts.weights)
         kept = self.parts.setdefault(tuple(dense.degrees), self._made())
+        step = max(1, ENTRIES // max(1, len(dense.degrees) * (len(dense.places) + 1)))
         for touching, samples in contact_sets(flags):
-            for start in range(0, len(samples), CHUNK):
-                part = samples[start : start + CHUNK]
+            for start in range(0, len(samples), step):
+                part = samples[start : start + step]
                 chunk = self.spec.chunk(channels, part)
                 self._add_chunk(kept, dense, contacts, touching, chunk, None if weights is None else weights[part])
 

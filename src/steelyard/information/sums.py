@@ -31,7 +31,7 @@ class Information(Card):
         squares: Gram matrices of g row groups in the k columns of `columns`.
         moment: (g, k) products with the torque.
         energy: (g,) sums of squared torques.
-        counts: (g,) samples, or sums of their weights.
+        counts: (g,) samples, or sums of their weights, less the shares of rows that forces of contacts explain.
         weights: (g,) of the row groups, 1 / variance once known.
         columns: (k,) which of the p columns of `layout` the sums are in.
         group_names: (g,) names of the row groups.
