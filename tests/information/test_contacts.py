@@ -187,6 +187,7 @@ def test_falling_and_landing_in_mujoco_leaves_nothing(tmp_path):
     truth, scale = robot.inertias.ravel(), np.sum(sy.inverse_dynamics(robot, q, v, a) ** 2)
     flat = sy.accumulate(robot, log, **options, contacts="flat")
     assert flat.residual_energy(truth).sum() < 1e-12 * scale
+    assert np.abs(residuals(flat, log, flat.basis.regrouping @ truth)).max() < 1e-5
     wrong = log.replace(contacts={"left_foot": right, "right_foot": left})
     assert sy.accumulate(robot, wrong, **options, contacts="flat").residual_energy(truth).sum() > 1e-4 * scale
     assert sy.accumulate(robot, log.replace(contacts={}), **options).residual_energy(truth).sum() > 1e-2 * scale
@@ -259,6 +260,12 @@ def test_sums_add_and_refuse_other_weights(tmp_path):
         whole + other
     with pytest.raises(FitError, match="can no longer be scaled alone"):
         whole.rescaled(np.ones(robot.nv))
+    soles = sy.accumulate(robot, log, contacts={"FL_FOOT": "flat"})
+    with pytest.raises(FitError, match="with the same contacts"):
+        whole + soles
+    assert sy.load_information(sy.save_information(soles, tmp_path / "soles.npz"), robot).contacts == {
+        "FL_FOOT": "flat"
+    }
     back = sy.load_information(sy.save_information(other, tmp_path / "sums.npz"), robot)
     np.testing.assert_array_equal(back.projection, other.projection)
     with pytest.raises(FitError, match="different row weights"):

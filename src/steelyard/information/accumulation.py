@@ -212,6 +212,7 @@ class Collector:
             engine=self._engine,
             factors=np.concatenate(triangles) if spec.sums == "qr" else None,
             projection=self.touching.weights,
+            contacts=spec.contacts if isinstance(spec.contacts, str) else dict(spec.contacts),
         )
 
     @property

@@ -108,6 +108,7 @@ def packed(info: Information) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "groups": info.group_names,
         "coulomb_width": info.coulomb_width,
         "independence": info.independence,
+        "contacts": info.contacts if isinstance(info.contacts, str) else dict(info.contacts),
         "engine": info.engine,
     }
     arrays = {name: getattr(info, name) for name in ARRAYS}
@@ -159,6 +160,7 @@ def _unpacked(about, arrays, robot, path) -> Information:
         robot=robot,
         coulomb_width=about["coulomb_width"],
         independence=about["independence"],
+        contacts=about.get("contacts", "point"),
         engine=about["engine"],
         **{name: arrays.get(name) for name in OPTIONAL},
     )

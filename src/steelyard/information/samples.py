@@ -1,6 +1,5 @@
 """What needs the samples of a log: residuals, products with other motion, weights near standstill."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,14 +25,13 @@ from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, layout_of
 
 
-def residuals(info: Information, log: Log, base, *, contacts: str | Mapping[str, str] = "point") -> np.ndarray:
+def residuals(info: Information, log: Log, base) -> np.ndarray:
     """Measured torque of a log less what base parameters, known wrenches and forces of contacts explain.
 
     Args:
         info: names the robot, its columns and their options; its sums are not used.
         log: with q, v, a and tau.
         base: (r,) values of `info.basis.columns`, such as `estimate.base`.
-        contacts: as of `accumulate`.
 
     Returns:
         (n, nv) in N m or N.
@@ -58,7 +56,7 @@ def residuals(info: Information, log: Log, base, *, contacts: str | Mapping[str,
             result[start : start + CHUNK, dof] = left - values[rows[dof].places] @ y
     if not flags.any():
         return result
-    return unexplained(contacts_of(robot, tuple(log.contacts), contacts, info.projection), flags, q, result)
+    return unexplained(contacts_of(robot, tuple(log.contacts), info.contacts, info.projection), flags, q, result)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ samples, in base columns by default; on request also the triangular factor of `[
 number. Row weights are chosen afterwards; `info_a + info_b` is the information of both logs. No samples are kept.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import is_
@@ -44,6 +45,7 @@ class Information(Card):
         factors: (g, k + 1, k + 1) upper triangular with `factors^T factors` the sums of `[y | tau]`, None where only
             sums were kept.
         projection: (g,) row weights by which unknown forces of contacts were eliminated, None where there were none.
+        contacts: kinds of these contacts, one for all or by frame.
         discrepancy: sums of what the model may lack, where `accumulate_blocks` made them.
     """
 
@@ -62,6 +64,7 @@ class Information(Card):
     engine: str = "numpy"
     factors: np.ndarray | None = None
     projection: np.ndarray | None = None
+    contacts: str | Mapping[str, str] = "point"
     discrepancy: Discrepancy | None = None
 
     def _title(self) -> str:
@@ -203,6 +206,7 @@ class Information(Card):
             independence=(self.n * self.independence + other.n * other.independence) / (self.n + other.n),
             engine=self.engine if self.engine == other.engine else "mixed",
             projection=other.projection if self.projection is None else self.projection,
+            contacts=other.contacts if self.projection is None else self.contacts,
             discrepancy=self.discrepancy + other.discrepancy if self.discrepancy and other.discrepancy else None,
         )
 
@@ -271,9 +275,14 @@ def _added_counts(one, other) -> np.ndarray:
 
 
 def _require_same_projection(one: Information, other: Information):
-    """Raise FitError for sums from which forces of contacts were eliminated by different row weights."""
-    if one.projection is None or other.projection is None or one.projection is other.projection:
+    """Raise FitError for sums from which forces of contacts were eliminated in different ways."""
+    if one.projection is None or other.projection is None:
         return
+    if one.contacts != other.contacts:
+        raise FitError(
+            f"Contacts of these Informations are of other kinds, {one.contacts} and {other.contacts}. Accumulate both "
+            "logs with the same contacts, those of both."
+        )
     if one.projection.shape != other.projection.shape or not np.allclose(one.projection, other.projection, atol=0):
         raise FitError(
             "Forces of contacts were eliminated from these Informations by different row weights, which mix rows "
