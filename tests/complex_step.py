@@ -47,11 +47,12 @@ def inverse(T):
     return out
 
 
-def links(robot, q, v, a, *, eta, dq, gravity, before=None, behind=None):
+def links(robot, q, v, a, *, eta, dq, gravity, before=None, behind=None, pushed=None):
     """tau (k, nv), and V, A, F (k, nj, 6) of every joint's child in its own axes, for k variants at once.
 
     eta: (k, nj, 6); dq (k, nv): tangent steps; v, a (k, nv); gravity (k, 3); before, behind (k, nj, 6): steps of the
-    frames the joints are mounted on, and of what hangs on them.
+    frames the joints are mounted on, and of what hangs on them. pushed: wrenches (6,) on children of joints, in
+    their axes.
     """
     k, eye = len(eta), np.eye(4)
     zero = np.zeros((k, robot.nj, 6))
@@ -78,7 +79,7 @@ def links(robot, q, v, a, *, eta, dq, gravity, before=None, behind=None):
     F, tau = [None] * robot.nj, a * robot.armature
     for j in reversed(range(robot.nj)):
         own = G[j] @ A[j][..., None] - np.swapaxes(crm(V[j]), -1, -2) @ (G[j] @ V[j][..., None])
-        F[j] = own[..., 0] + (0 if F[j] is None else F[j])
+        F[j] = own[..., 0] - (pushed or {}).get(j, 0) + (0 if F[j] is None else F[j])
         tau[:, robot.v_slices[j]] += (np.swapaxes(Phi[j], -1, -2) @ F[j][..., None])[..., 0]
         parent = robot.parents[j]
         if parent >= 0:
@@ -91,7 +92,7 @@ WIDTHS = {"eta": lambda r: (r.nj, 6), "dq": lambda r: (r.nv,), "v": lambda r: (r
 WIDTHS |= {"gravity": lambda r: (3,), "before": lambda r: (r.nj, 6), "behind": lambda r: (r.nj, 6)}
 
 
-def derivatives(robot, q, v, a):
+def derivatives(robot, q, v, a, pushed=None):
     """`{variable: (dtau, dV, dA, dF)}` at one state; the variable's axes are first."""
     shapes = {name: shape(robot) for name, shape in WIDTHS.items()}
     sizes = {name: int(np.prod(shape)) for name, shape in shapes.items()}
@@ -102,7 +103,7 @@ def derivatives(robot, q, v, a):
         rows[name] = slice(start, start + sizes[name])
         inputs[name] = values.get(name, 0) + steps[:, rows[name]].reshape(-1, *shape)
         start += sizes[name]
-    out = links(robot, q, **inputs)
+    out = links(robot, q, **inputs, pushed=pushed)
     return {
         name: tuple(x[rows[name]].imag.reshape(*shape, *x.shape[1:]) / STEP for x in out)
         for name, shape in shapes.items()

@@ -65,7 +65,7 @@ def test_newer_versions_are_read_with_a_warning_or_refused_by_name(case, tmp_pat
         sy.save_information(info, tmp_path / f"{name}.npz")
     monkeypatch.undo()
     assert sy.load_information(tmp_path / "1.npz", robot).n == info.n
-    with pytest.warns(NewerFormat, match=r"information 1\.7', newer than 'steelyard information 1\.0'"):
+    with pytest.warns(NewerFormat, match=r"information 1\.7', newer than 'steelyard information 1\.1'"):
         np.testing.assert_array_equal(sy.load_information(tmp_path / "1.7.npz", robot).gram, info.gram)
     with pytest.raises(FitError, match=r"'steelyard information 2\.0'; this version reads .* up to version 1"):
         sy.load_information(tmp_path / "2.0.npz", robot)

@@ -15,6 +15,27 @@ MUTANTS = (
         SUMS,
     ),
     Mutant(
+        "forces of contacts eliminated by equal weights",
+        "information/contact_rows.py",
+        "Q = force_directions(contacts, touching, q, roots * fixed)",
+        "Q = force_directions(contacts, touching, q, roots)",
+        ("information/test_contacts.py",),
+    ),
+    Mutant(
+        "rows lost to contacts still counted",
+        "information/contact_sums.py",
+        "rows, counts = project @ rows, np.sum(own * left, axis=0)",
+        "rows, counts = project @ rows, np.sum(own, axis=0)",
+        ("information/test_contacts.py",),
+    ),
+    Mutant(
+        "sums of contacts by other weights added",
+        "information/sums.py",
+        "    _require_same_projection(one, other)\n",
+        "",
+        ("information/test_contacts.py",),
+    ),
+    Mutant(
         "forgetting scales factors like sums",
         "information/sums.py",
         "factors=None if self.factors is None else np.sqrt(factor) * self.factors,",

@@ -26,6 +26,7 @@ from steelyard.dynamics.closed_loop.states import (
     transmission,
     tree_state_of,
 )
+from steelyard.dynamics.contact_forces import CONTACT_KINDS, contact_jacobian, orthonormal, require_contact_kinds
 from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
 from steelyard.dynamics.effects import (
     effect_column,
@@ -35,12 +36,22 @@ from steelyard.dynamics.effects import (
     shared_directions,
     unstated_torque,
 )
-from steelyard.dynamics.kinematics import FRAME_FIELDS, Motion, body_motion, joint_motion, motion, samples_last, tree
+from steelyard.dynamics.external_wrenches import external_rows, external_torque
+from steelyard.dynamics.frames import bias_acceleration, frame_rows, frame_velocity, jacobian
+from steelyard.dynamics.kinematics import (
+    FRAME_FIELDS,
+    Motion,
+    body_motion,
+    coordinate_map,
+    joint_motion,
+    motion,
+    samples_last,
+    tree,
+)
 from steelyard.dynamics.native_plans import fixed_poses, sum_plan
 from steelyard.dynamics.newton_euler import (
     body_regressor,
     body_wrench_regressors,
-    coordinate_map,
     inverse_dynamics,
     projected,
     projected_blocks,
@@ -53,6 +64,7 @@ from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.dynamics.stacks import cross, times
 
 __all__ = [
+    "CONTACT_KINDS",
     "FRAME_FIELDS",
     "Choice",
     "InverseDynamicsDerivatives",
@@ -62,6 +74,7 @@ __all__ = [
     "accelerations",
     "base_wrench_regressor",
     "base_wrench_rows",
+    "bias_acceleration",
     "body_motion",
     "body_regressor",
     "body_wrench_regressors",
@@ -69,17 +82,23 @@ __all__ = [
     "closed_configurations",
     "closed_loop",
     "columns",
+    "contact_jacobian",
     "coordinate_map",
     "cross",
     "effect_column",
     "energy_regressor",
     "energy_rows",
+    "external_rows",
+    "external_torque",
     "extra_rows",
     "extra_torque",
     "fixed_poses",
+    "frame_rows",
+    "frame_velocity",
     "friction_torque",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "jacobian",
     "joint_motion",
     "link_wrench_rows",
     "momentum_blocks",
@@ -87,6 +106,7 @@ __all__ = [
     "momentum_regressor",
     "motion",
     "on_independent_joints",
+    "orthonormal",
     "power_regressor",
     "projected",
     "projected_blocks",
@@ -94,6 +114,7 @@ __all__ = [
     "regressor",
     "regressor_rows",
     "regressor_rows_with_rotors",
+    "require_contact_kinds",
     "require_regular",
     "row_blocks",
     "samples_last",

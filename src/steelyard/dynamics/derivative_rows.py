@@ -23,8 +23,7 @@ from steelyard.dynamics.displacements import (
     responses,
     twists,
 )
-from steelyard.dynamics.kinematics import tree
-from steelyard.dynamics.newton_euler import coordinate_map
+from steelyard.dynamics.kinematics import coordinate_map, tree
 from steelyard.dynamics.stacks import force_cross
 from steelyard.model import Robot
 from steelyard.namespaces import array_namespace

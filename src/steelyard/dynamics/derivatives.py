@@ -1,5 +1,6 @@
 """Derivatives of inverse dynamics with respect to everything in it (paper D, sections 2 and 5; `theory.md` 4)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -12,6 +13,7 @@ from steelyard.cards import Card
 from steelyard.dynamics import derivative_rows
 from steelyard.dynamics.derivative_rows import LinkDerivatives, link_columns, of_links
 from steelyard.dynamics.displacements import two_passes
+from steelyard.dynamics.external_wrenches import external_rows
 from steelyard.dynamics.gradients import Gradient, torque_gradient
 from steelyard.dynamics.kinematics import samples_last
 from steelyard.dynamics.native_plans import fixed_poses, native_links, native_tree
@@ -38,6 +40,7 @@ class InverseDynamicsDerivatives(Card):
     v: Any
     a: Any
     engine: str = "auto"
+    external: Mapping[str, Any] | None = None
 
     @property
     def dtau_dq(self):
@@ -100,7 +103,7 @@ class InverseDynamicsDerivatives(Card):
 
         weights: (..., nv). Costs as much as two to three inverse dynamics.
         """
-        return torque_gradient(self.robot, self.q, self.v, self.a, weights)
+        return torque_gradient(self.robot, self.q, self.v, self.a, weights, self.external)
 
     @cached_property
     def _degrees(self):
@@ -121,26 +124,30 @@ class InverseDynamicsDerivatives(Card):
     @property
     def _compiled(self) -> bool:
         """Whether the compiled core takes derivatives by positions, velocities, accelerations and twists."""
-        return self.engine != "numpy" and is_numpy_array(self.q) and native.core() is not None
+        return self.engine != "numpy" and not self.external and is_numpy_array(self.q) and native.core() is not None
 
     def _collected(self, function):
         """Arrays that a function of a Pass returns, samples first, for all states."""
         xp, batch, q, v, a = samples_last(self.robot, self.q, self.v, self.a)
-        count = prod(batch)
+        count, external = prod(batch), external_rows(self.robot, batch, self.external, q)
         if not is_numpy_array(q) or count <= CHUNK:
-            parts = function(two_passes(self.robot, q, v, a))
+            parts = function(two_passes(self.robot, q, v, a, external))
             return tuple(xp.reshape(x, (*batch, *x.shape[1:])) for x in parts)
         whole: list[np.ndarray] = []
         for start in range(0, count, CHUNK):
             chunk = slice(start, start + CHUNK)
-            parts = function(two_passes(self.robot, *(np.ascontiguousarray(x[:, chunk]) for x in (q, v, a))))
+            state = (np.ascontiguousarray(x[:, chunk]) for x in (q, v, a))
+            outside = {name: wrench[:, chunk] for name, wrench in external.items()}
+            parts = function(two_passes(self.robot, *state, external=outside))
             whole = whole or [np.empty((count, *x.shape[1:])) for x in parts]
             for out, part in zip(whole, parts, strict=True):
                 out[chunk] = part
         return tuple(x.reshape(*batch, *x.shape[1:]) for x in whole)
 
 
-def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, engine: str = "auto") -> InverseDynamicsDerivatives:
+def inverse_dynamics_derivatives(
+    robot: Robot, q, v, a, *, external: Mapping[str, Any] | None = None, engine: str = "auto"
+) -> InverseDynamicsDerivatives:
     """Derivatives of `inverse_dynamics` at a batch of states, without finite differences (paper D, sections 2 and 5).
 
     Args:
@@ -148,15 +155,18 @@ def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, engine: str = "auto")
         q: (..., nq) positions, rad or m.
         v: (..., nv) velocities, rad/s or m/s.
         a: (..., nv) accelerations, rad/s^2 or m/s^2.
+        external: as of `inverse_dynamics`; these wrenches stay as they are in their frames.
         engine: "numpy", "native" (the compiled core, for those with respect to positions, velocities, accelerations and
-            twists) or "auto", which takes the core where it is installed; they agree to rounding.
+            twists, without wrenches from outside) or "auto", which takes the core where it is installed and can; they
+            agree to rounding.
 
     Returns:
         InverseDynamicsDerivatives, whose groups are computed when they are first asked for. NumPy in, NumPy out; JAX
         in, JAX out.
 
     Raises:
-        OptionError: another engine, or q, v or a has the wrong width.
+        OptionError: another engine, or q, v, a or a wrench has the wrong width.
+        ModelError: a wrench on a frame that the robot does not have.
 
     Example:
         >>> import numpy as np
@@ -172,8 +182,11 @@ def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, engine: str = "auto")
         raise OptionError(f"engine is one of {choices(ENGINES)}; got {engine!r}.")
     if engine == "native":
         native.require_core()
-    samples_last(robot, q, v, a)  # refuses wrong widths at once
-    return InverseDynamicsDerivatives(robot, q, v, a, engine)
+        if external:
+            raise OptionError("engine 'native' takes derivatives without wrenches from outside; leave it at 'auto'.")
+    _, batch, like, _, _ = samples_last(robot, q, v, a)  # refuses wrong widths at once
+    external_rows(robot, batch, external, like)
+    return InverseDynamicsDerivatives(robot, q, v, a, engine, external)
 
 
 def _joint_of_coordinate(robot: Robot) -> np.ndarray:

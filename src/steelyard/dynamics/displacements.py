@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.dynamics.external_wrenches import external_on_joints
 from steelyard.dynamics.kinematics import Motion, joint_motion, tree
 from steelyard.dynamics.stacks import congruence, cross, motion_cross, outer, product, skew_times, times
 from steelyard.inertia import pseudo
@@ -59,8 +60,11 @@ class Pass:
     composite: Composite
 
 
-def two_passes(robot: Robot, q, v, a) -> Pass:
-    """One pass down the tree and one up. q (nq, n), v, a (nv, n)."""
+def two_passes(robot: Robot, q, v, a, external=None) -> Pass:
+    """One pass down the tree and one up. q (nq, n), v, a (nv, n), external (6, n) by frame.
+
+    What acts on a link from outside moves with it: joints transmit less by it, and nothing else changes.
+    """
     xp = array_namespace(q, v, a)
     joints = joint_motion(robot, q, v, a)
     still = xp.zeros_like(joints.twist[:1])
@@ -70,10 +74,10 @@ def two_passes(robot: Robot, q, v, a) -> Pass:
         xp.take(xp.concat([own, base]), above, axis=0)
         for own, base in ((joints.twist, still), (joints.acceleration, falling))
     )
-    return Pass(robot, joints, twist, acceleration, _composite(robot, xp, joints))
+    return Pass(robot, joints, twist, acceleration, _composite(robot, xp, joints, external or {}))
 
 
-def _composite(robot: Robot, xp, joints: Motion) -> Composite:
+def _composite(robot: Robot, xp, joints: Motion, external) -> Composite:
     bodies = xp.asarray(robot.body_joints)
     R, p, V, A = (
         xp.take(x, bodies, axis=0) for x in (joints.rotation, joints.position, joints.twist, joints.acceleration)
@@ -97,13 +101,17 @@ def _composite(robot: Robot, xp, joints: Motion) -> Composite:
     flat = [h, xp.reshape(I, (nb, 9, n)), momentum, xp.reshape(turning, (nb, 9, n)), force, torque]
     carries = xp.asarray(behind(robot, robot.body_joints, np.arange(robot.nj)).T, dtype=p.dtype)
     sums = xp.reshape(carries @ xp.reshape(xp.concat(flat, axis=1), (nb, 30 * n)), (robot.nj, 30, n))
+    wrench = sums[:, 24:]
+    for joint, outside in external_on_joints(robot, joints.rotation, joints.position, external):
+        above = xp.asarray(behind(robot, np.array([joint]), np.arange(robot.nj)).T, dtype=p.dtype)
+        wrench = wrench - above[:, :, None] * outside[None]
     return Composite(
         mass=carries @ theta[:, 0],
         first=sums[:, :3],
         inertia=xp.reshape(sums[:, 3:12], (robot.nj, 3, 3, n)),
         momentum=sums[:, 12:15],
         turning=xp.reshape(sums[:, 15:24], (robot.nj, 3, 3, n)),
-        wrench=sums[:, 24:],
+        wrench=wrench,
     )
 
 

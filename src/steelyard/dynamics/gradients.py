@@ -15,8 +15,9 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.dynamics.displacements import Pass, behind, mounts, of_joints, resisted, two_passes
-from steelyard.dynamics.kinematics import motion, path_sum, samples_last, tree
-from steelyard.dynamics.newton_euler import body_wrench_regressors, coordinate_map
+from steelyard.dynamics.external_wrenches import external_rows
+from steelyard.dynamics.kinematics import coordinate_map, motion, path_sum, samples_last, tree
+from steelyard.dynamics.newton_euler import body_wrench_regressors
 from steelyard.dynamics.stacks import cross, force_cross, transpose_times
 from steelyard.errors import ModelError, OptionError
 from steelyard.inertia import Part, PartGradient, combine, pull_back
@@ -42,8 +43,11 @@ class Gradient(Card):
     theta: Any
 
 
-def torque_gradient(robot: Robot, q, v, a, weights) -> Gradient:
-    """Gradient of `weights . tau`. q (..., nq), v, a, weights (..., nv). Raises OptionError for wrong widths."""
+def torque_gradient(robot: Robot, q, v, a, weights, external=None) -> Gradient:
+    """Gradient of `weights . tau`: q (..., nq), v, a, weights (..., nv), external (..., 6) by frame.
+
+    Raises OptionError for wrong widths.
+    """
     if weights.ndim == 0 or weights.shape[-1] != robot.nv:
         raise OptionError(f"weights has shape {tuple(weights.shape)}; one a torque is needed, (..., {robot.nv}).")
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1], weights.shape[:-1])
@@ -51,7 +55,7 @@ def torque_gradient(robot: Robot, q, v, a, weights) -> Gradient:
     q, v, a, weights = (xp.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, a, weights))
     _, _, q, v, a = samples_last(robot, q, v, a)
     weights = xp.reshape(weights, (prod(batch), robot.nv)).T
-    parts = _gradient(two_passes(robot, q, v, a), weights)
+    parts = _gradient(two_passes(robot, q, v, a, external_rows(robot, batch, external, q)), weights)
     parts["theta"] = _of_theta(xp, motion(robot, q, v, a), parts.pop("virtual"))
     return Gradient(**{name: xp.reshape(xp.moveaxis(x, -1, 0), (*batch, *x.shape[:-1])) for name, x in parts.items()})
 

@@ -101,6 +101,21 @@ def tree(robot: Robot) -> Tree:
     )
 
 
+def coordinate_map(robot: Robot) -> np.ndarray:
+    """Generalised forces from the tree's; mimic joints add to their masters through their ratios.
+
+    Args:
+        robot: the robot.
+
+    Returns:
+        (nv, nt).
+    """
+    constants = tree(robot)
+    E = np.zeros((robot.nv, constants.coordinates.size))
+    E[constants.coordinates, np.arange(constants.coordinates.size)] = constants.ratios
+    return E
+
+
 def _span(slices) -> slice:
     """Smallest slice that holds all non-empty ones."""
     filled = [s for s in slices if s.stop > s.start]
@@ -176,12 +191,7 @@ def joint_motion(robot: Robot, q, v, a) -> Motion:
     def const(array):
         return xp.asarray(array, dtype=q.dtype)
 
-    rotations, positions = _poses(robot, constants, q, xp, const)
-    R, p = (xp.stack([each[j] for j in constants.degree_joint]) for each in (rotations, positions))
-    linear = times(R, const(constants.subspace[:, :3])[:, :, None])
-    angular = times(R, const(constants.subspace[:, 3:])[:, :, None])
-    axes = xp.concat([linear + cross(xp, p, angular), angular], axis=1)
-
+    rotations, positions, axes = joint_poses(robot, q)
     ratios = const(constants.ratios)[:, None]
     rate = xp.take(v, xp.asarray(constants.coordinates), axis=0) * ratios
     rate_change = xp.take(a, xp.asarray(constants.coordinates), axis=0) * ratios
@@ -192,7 +202,30 @@ def joint_motion(robot: Robot, q, v, a) -> Motion:
     turned = axes * rate_change[:, None, :] + axis_rates * rate[:, None, :]
     base = xp.concat([-const(robot.gravity), xp.zeros(3, dtype=q.dtype)])
     acceleration = path_sum(xp, ancestors, turned) + base[None, :, None]
-    return Motion(xp.stack(rotations), xp.stack(positions), axes, axis_rates, twist, acceleration)
+    return Motion(rotations, positions, axes, axis_rates, twist, acceleration)
+
+
+def joint_poses(robot: Robot, q):
+    """Poses of the children of all joints, and the axes of all degrees; samples last.
+
+    Args:
+        robot: the robot.
+        q: (nq, n).
+
+    Returns:
+        rotation (nj, 3, 3, n), position (nj, 3, n), axes (nt, 6, n), as of `Motion`.
+    """
+    xp, constants = array_namespace(q), tree(robot)
+
+    def const(array):
+        return xp.asarray(array, dtype=q.dtype)
+
+    rotations, positions = _poses(robot, constants, q, xp, const)
+    R, p = (xp.stack([each[j] for j in constants.degree_joint]) for each in (rotations, positions))
+    linear = times(R, const(constants.subspace[:, :3])[:, :, None])
+    angular = times(R, const(constants.subspace[:, 3:])[:, :, None])
+    axes = xp.concat([linear + cross(xp, p, angular), angular], axis=1)
+    return xp.stack(rotations), xp.stack(positions), axes
 
 
 def body_motion(xp, state: Motion):

@@ -11,10 +11,14 @@ the bodies j behind degree k, which depth-first order makes one slice. The inert
 they cost half.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from steelyard import native, spatial
-from steelyard.dynamics.kinematics import Motion, body_motion, motion, samples_last, tree
+from steelyard.dynamics.external_wrenches import external_rows, external_torque
+from steelyard.dynamics.kinematics import Motion, body_motion, coordinate_map, motion, samples_last, tree
 from steelyard.dynamics.native_plans import fixed_poses, native_links, native_tree
 from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.dynamics.stacks import cross, times
@@ -22,7 +26,7 @@ from steelyard.model import Robot
 from steelyard.namespaces import array_namespace, is_numpy_array
 
 
-def inverse_dynamics(robot: Robot, q, v, a, *, rotors: bool = False):
+def inverse_dynamics(robot: Robot, q, v, a, *, external: Mapping[str, Any] | None = None, rotors: bool = False):
     """Generalised forces of a motion, without friction (recursive Newton-Euler; Featherstone 2008, chapter 5).
 
     Args:
@@ -30,6 +34,8 @@ def inverse_dynamics(robot: Robot, q, v, a, *, rotors: bool = False):
         q: (..., nq) positions, rad or m, joints in the order of `robot.joint_names`.
         v: (..., nv) velocities, rad/s or m/s.
         a: (..., nv) accelerations, rad/s^2 or m/s^2.
+        external: by frame (as of `jacobian`), wrenches (..., 6) `[f; n]` that act on the robot, in the frame's axes at
+            its origin, N and N m.
         rotors: whether motor rotors are bodies, too, with the parameters that the robot states; its armature should
             not stand for them as well then.
 
@@ -37,7 +43,8 @@ def inverse_dynamics(robot: Robot, q, v, a, *, rotors: bool = False):
         (..., nv) forces in N m or N. NumPy in, NumPy out; JAX in, JAX out.
 
     Raises:
-        OptionError: q, v or a has the wrong width.
+        OptionError: q, v, a or a wrench has the wrong width.
+        ModelError: a wrench on a frame that the robot does not have.
 
     Example:
         >>> import numpy as np
@@ -47,11 +54,13 @@ def inverse_dynamics(robot: Robot, q, v, a, *, rotors: bool = False):
         >>> sy.inverse_dynamics(robot, still, still, still)  # the third joint carries 0.75 kg
         array([0.    , 0.    , 7.3575, 0.    ])
     """
-    robot = with_rotor_bodies(robot).robot if rotors else robot
     xp, batch, q, v, a = samples_last(robot, q, v, a)
+    wrenches = external_rows(robot, batch, external, q)
+    known = external_torque(robot, q, wrenches).T if wrenches else None
+    robot = with_rotor_bodies(robot).robot if rotors else robot
     plain = all(is_numpy_array(x) and x.dtype == np.float64 for x in (q, v, a))
     tau = _by_core(robot, q.T, v.T, a.T) if plain and native.core() else _by_arrays(xp, robot, q, v, a).T
-    return xp.reshape(tau, (*batch, robot.nv))
+    return xp.reshape(tau if known is None else tau - known, (*batch, robot.nv))
 
 
 def _by_core(robot: Robot, q, v, a) -> np.ndarray:
@@ -87,21 +96,6 @@ def _body_wrenches(robot, xp, state, dtype):
     torque = cross(xp, h, d) + times(I, aw) + cross(xp, w, times(I, w))
     force, torque = times(state.rotation, force), times(state.rotation, torque)
     return force, torque + cross(xp, state.position, force)
-
-
-def coordinate_map(robot: Robot) -> np.ndarray:
-    """Generalised forces from the tree's; mimic joints add to their masters through their ratios.
-
-    Args:
-        robot: the robot.
-
-    Returns:
-        (nv, nt).
-    """
-    constants = tree(robot)
-    E = np.zeros((robot.nv, constants.coordinates.size))
-    E[constants.coordinates, np.arange(constants.coordinates.size)] = constants.ratios
-    return E
 
 
 def regressor(robot: Robot, q, v, a):

@@ -70,6 +70,7 @@ def with_rotor_bodies(robot: Robot) -> RobotWithRotors:
         body_joints=np.array(carried, dtype=int),
         inertias=np.array(inertias).reshape(-1, 10),
         links=(),
+        sites=(),
         rotors=(),
         source=None,
     )

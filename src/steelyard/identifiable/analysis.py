@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from steelyard.drives import Drive
 from steelyard.errors import ModelError, OptionError
 from steelyard.identifiable.basis import Basis
+from steelyard.identifiable.contacts import Hidden, Stances
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Experiment, Mechanism
 from steelyard.identifiable.null_space import Block, basis_of_blocks, dependent_columns, regrouped, sparse_null_space
@@ -36,7 +37,8 @@ class Status(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """The options of `identifiability`, as given; drives: by joint, of logs of commands."""
+    """The options of `identifiability`, as given; drives: by joint, of logs of commands; contacts: None for forces that
+    are known."""
 
     base: str | ArrayLike | None = None
     motion: str = "dynamic"
@@ -47,6 +49,7 @@ class Setup:
     armature: bool = False
     tolerance: float = THRESHOLDS.axis_rounding
     drives: Mapping[str, Drive] = field(default_factory=dict)
+    contacts: Stances | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Analysis:
 
     method: "recursive" (paper C, provable), "recursive, coupled joints sampled" (the same, with the conditions of
     mimic joints and unusual rotors sampled over their coordinates), "numeric" (rank of a stacked random regression) or
-    "numeric, closed loops".
+    "numeric, closed loops" and "numeric, in contact". hidden: what unknown forces of contacts keep from sight.
     decisions: its closest rank decisions. scales: one a group of joints that share a common factor, where logs have
     commands of drives instead of torques. Large results stay sparse in `blocks` until a dense matrix is asked for.
     """
@@ -84,6 +87,7 @@ class Analysis:
     dense: Basis | None
     recursion: Recursion | None
     scales: tuple[Scale, ...] = ()
+    hidden: Hidden | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ def explain(result: Analysis, link: str, analyse: Again) -> str:
         raise OptionError(f"Robot '{result.robot.name}' has no moving link '{link}'. Its links: {choices(bodies)}.")
     again = partial(changed, analyse, result)
     lines = [*_motion(result, link), *_known(result, link), *_scaled_names(result, link)]
+    lines += [] if result.hidden is None else result.hidden.of_link(link)
     return "\n".join([*lines, *_transfers(result, link, again), *_changes(result, link, again)])
 
 
@@ -140,6 +141,9 @@ def candidates(result: Analysis, again: Again, link: str | None = None):
         if robot.gravity.any():
             yield TILTED, again(robot=replace(robot, gravity=TILT @ robot.gravity))
         return
+    if setup.contacts is not None:
+        yield "measuring the forces of all contacts", again(contacts=None)
+        return
     for name in setup.locked:
         kept = {n: v for n, v in setup.locked.items() if n != name} if isinstance(setup.locked, dict) else ()
         rest = kept or tuple(n for n in setup.locked if n != name)
@@ -173,6 +177,7 @@ def changed(analyse: Again, result: Analysis, *, robot=None, **other) -> Analysi
         "friction": setup.friction,
         "armature": setup.armature,
         "tolerance": setup.tolerance,
+        "contacts": setup.contacts,
     }
     return analyse(robot or result.robot, **(options | other))
 

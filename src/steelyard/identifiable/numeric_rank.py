@@ -202,20 +202,25 @@ def with_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
 def _stacked(robot: Robot, layout: ParameterLayout, columns) -> np.ndarray:
     """Base columns and extras (n, r + e) of random states."""
     count = (len(columns) + len(layout.extras)) // robot.nv + 20
-    q, v, a = _robot_states(robot, count)
-    full = np.zeros((robot.nv, layout.size, count))
+    kept = np.concatenate([columns, np.arange(layout.size)[layout.extra]])
+    return layout_rows(robot, layout, *robot_states(robot, count, EXTRAS_SEED))[..., kept].reshape(-1, len(kept))
+
+
+def layout_rows(robot: Robot, layout: ParameterLayout, q, v, a) -> np.ndarray:
+    """Rows of all joints (n, nv, p) in the columns of a layout, at states q (nq, n), v, a (nv, n)."""
+    full = np.zeros((robot.nv, layout.size, q.shape[1]))
     full[:, layout.inertial] = (regressor_rows_with_rotors if layout.rotor_names else regressor_rows)(robot, q, v, a)
     for dof in layout.dofs:
         for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
             full[dof, column] = effect_column(term, v[dof], a[dof])
     for column, extra in enumerate(layout.extras, start=layout.extra.start):
         full[list(extra.dofs), column] = extra_rows(robot, extra, q, v, a)
-    kept = np.concatenate([columns, np.arange(layout.size)[layout.extra]])
-    return np.moveaxis(full[:, kept], 1, -1).reshape(-1, len(kept))
+    return np.moveaxis(full, -1, 0)
 
 
-def _robot_states(robot: Robot, count: int):
-    rng = np.random.default_rng(EXTRAS_SEED)
+def robot_states(robot: Robot, count: int, seed: int):
+    """Random q (nq, n), v, a (nv, n)."""
+    rng = np.random.default_rng(seed)
     q = rng.normal(size=(robot.nq, count))
     for where in robot.quaternions:
         q[where] /= np.linalg.norm(q[where], axis=0)

@@ -9,6 +9,14 @@ from steelyard.drives import drives_of
 from steelyard.dynamics import closed_loop
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.identifiable.analysis import Analysis, Setup
+from steelyard.identifiable.contacts import (
+    CONTACTS_METHOD,
+    Contacts,
+    Stances,
+    contact_states,
+    hidden_behind,
+    stances_of,
+)
 from steelyard.identifiable.drive_scales import scales_of
 from steelyard.identifiable.explanation import explain
 from steelyard.identifiable.from_robot import mechanism_of
@@ -60,6 +68,7 @@ def identifiability(
     drive: str | Mapping[str, str] | Sequence[str] | None = None,
     masses: Iterable = (),
     fixed: Mapping | None = None,
+    contacts: Contacts | Stances | None = None,
 ) -> Identifiability:
     """Which combinations of inertial parameters any motion can reveal, from the kinematics alone (paper C).
 
@@ -84,6 +93,10 @@ def identifiability(
             show, what fixes it and what would.
         masses: with `drive`: links, tuples of links or "all" whose mass is known.
         fixed: with `drive`: {link: parts} that are as in the model, as `fit.consistent` takes them.
+        contacts: frames that stand still on something while the robot moves, with forces that nobody measures: names
+            (points), or {frame: kind} as of `accumulate`; several such sets, `(("FL", "FR"), ("RL", "RR"), ())`, for
+            logs with samples of each, () in flight. None: all forces from outside are known. `hidden` of the result
+            says what does not show, and what would reveal it; it is numeric, and verified.
 
     Returns:
         Base parameters, null space and status of every parameter, with tables and sentences.
@@ -119,6 +132,8 @@ def identifiability(
         tolerance,
         drives_of(robot, _words(drive)) if drive else {},
     )
+    if contacts is not None:
+        return _in_contact(robot, replace(setup, contacts=stances_of(robot, contacts)), terms)
     found = _analysed(robot, setup, terms)
     return replace(found, scales=scales_of(found, masses=masses, fixed=fixed)) if setup.drives else found
 
@@ -158,6 +173,27 @@ def _check(robot: Robot, motion: str, motors: bool):
         raise ModelError(
             f"Robot '{robot.name}' has no rotors. Describe them in its side file *.steelyard.toml, or leave motors out."
         )
+
+
+def _in_contact(robot: Robot, setup: Setup, terms) -> Identifiability:
+    assert setup.contacts is not None
+    free = isinstance(setup.base, str) and setup.base == "floating" and robot.floating
+    others = {"base": setup.base is not None and not free, "motors": setup.motors, "locked": setup.locked}
+    others |= {"drive": setup.drives, "loops": robot.loops, "sensors": setup.sensors != ("joints",)}
+    refused = [name for name, value in others.items() if value]
+    if refused:
+        raise OptionError(
+            f"contacts go with torques of all joints, of a robot as it stands; leave {choices(refused)} "
+            "out. A robot is free with load(path, floating=True)."
+        )
+    mechanism = mechanism_of(robot, terms=terms)
+    experiment = Experiment(setup.motion == "dynamic", True, ())
+    rows = contact_states(robot, mechanism.layout, setup.contacts, dynamic=experiment.dynamic)
+    basis, decisions = numeric_basis(rows * mechanism.scale, mechanism.scale, preference(mechanism))
+    known = _analysed(robot, replace(setup, contacts=None), terms)
+    hidden = hidden_behind(robot, setup.contacts, rows, known.null_space, basis.null_space)
+    parts = mechanism, experiment, CONTACTS_METHOD, decisions, (), basis, None
+    return Identifiability(robot, setup, *parts, hidden=hidden)
 
 
 def _with_loops(robot: Robot, setup: Setup, terms) -> Identifiability:

@@ -1,6 +1,6 @@
 """The Information of logs, streamed: every row of every kind, log by log."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.arguments import require_each, require_type
-from steelyard.dynamics import choose_independent, with_motors
+from steelyard.dynamics import choose_independent, require_contact_kinds, with_motors
 from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
 from steelyard.identifiable import Basis, on_tree, regression_basis
+from steelyard.information.contact_rows import contacts_of, explained_torque, require_usable
+from steelyard.information.contact_sums import ContactSums, merged_totals
 from steelyard.information.engines import CHUNK, ENGINES, JointRows, Sums
 from steelyard.information.gram import Grams, Squares, Triangles
 from steelyard.information.regression_rows import (
@@ -64,6 +66,8 @@ class RegressionSpec:
     cutoff: float
     engine: str
     sample_weights: Any = None
+    contacts: str | Mapping[str, str] = "point"
+    row_weights: np.ndarray | None = None
 
     @cached_property
     def joints(self) -> JointRows:
@@ -82,10 +86,10 @@ class RegressionSpec:
     def group_names(self) -> tuple[str, ...]:
         return tuple(name for kind in self.kinds for name in groups_of(self.robot, kind))
 
-    def chunk(self, channels, start: int, stop: int) -> tuple:
-        """Samples of q, v, a, tau, direction, samples last. What no row needs may be missing; the direction of motion
-        is then found from v."""
-        q, v, a, tau, direction = (None if x is None else np.ascontiguousarray(x[start:stop].T) for x in channels)
+    def chunk(self, channels, part) -> tuple:
+        """Samples (a slice, or indices) of q, v, a, tau, direction, samples last. What no row needs may be missing; the
+        direction of motion is then found from v."""
+        q, v, a, tau, direction = (None if x is None else np.ascontiguousarray(np.asarray(x[part]).T) for x in channels)
         return q, v, a, tau, np.tanh(np.asarray(v) / self.coulomb_width) if direction is None else direction
 
 
@@ -104,6 +108,7 @@ class Collector:
         self.others: dict[str, Grams | Triangles] = {
             kind: make(len(groups_of(spec.robot, kind)), k) for kind in spec.kinds if not (fast and kind == "joints")
         }
+        self.touching = ContactSums(spec)
 
     def add(self, log: Log):
         """Add a log. Raises LogError, before anything is added, when it cannot be used."""
@@ -119,6 +124,9 @@ class Collector:
         if set(spec.kinds) & set(WEAK):
             require_windows(log, spec.cutoff)
         q, v, a, tau = (found.get(name) for name in ("q", "v", "a", "tau"))
+        flags = require_usable(spec.robot, spec.kinds, log)
+        if tau is not None:
+            tau = explained_torque(spec.robot, log, q, tau)
         channels = q, v, a, tau, recorded_direction(log, spec.coulomb_width, spec.layout)
         weights = weights_of(spec.sample_weights, log)
         if weights is not None and tuple(spec.kinds) != ("joints",):
@@ -126,8 +134,10 @@ class Collector:
         if spec.robot.loops and weights is not None:
             weights = weights[:, choose_independent(spec.robot).independent]
         self.complete = False
+        if flags.any():
+            channels, weights = self._add_touching(log, flags, channels, weights)
         if self.joints is not None:
-            self.joints.add(*channels, weights)
+            self.joints.add(*channels, weights=weights)
         for kind, kept in self.others.items():
             if kind in WEAK:
                 for piece in weak_rows(spec, kind, log.t, channels, CHUNK):
@@ -138,9 +148,19 @@ class Collector:
         self.independent += log.effective_samples
         self.complete = True
 
+    def _add_touching(self, log: Log, flags, channels, weights):
+        """Add the samples that touch something; returns those that do not, and their weights."""
+        spec, touched = self.spec, flags.any(axis=1)
+        contacts = contacts_of(spec.robot, tuple(log.contacts), spec.contacts, spec.row_weights)
+        part, left = np.flatnonzero(touched), np.flatnonzero(~touched)
+        picked, others = ([None if x is None else x[at] for x in channels] for at in (part, left))
+        own, rest = (None, None) if weights is None else (weights[part], weights[left])
+        self.touching.add(contacts, flags[part], picked, own)
+        return others, rest
+
     def _add_samples(self, kind: str, kept: Grams | Triangles, channels, wrench, weights=None):
         for start in range(0, len(channels[0]), CHUNK):
-            chunk = self.spec.chunk(channels, start, start + CHUNK)
+            chunk = self.spec.chunk(channels, slice(start, start + CHUNK))
             if kind == "joints" and self.spec.robot.loops:
                 pieces = independent_rows(self.spec, chunk)
             elif kind == "joints":
@@ -153,9 +173,15 @@ class Collector:
             for group, places, y, target in pieces:
                 kept.add(group, places, y, target, None if part is None else part[:, group])
 
-    def _mixed(self, kind: str):
+    def _of_kind(self, kind: str):
         """Sums of one kind in the columns asked for."""
-        squares, moment, energy, triangles, counts = self.others[kind].total()
+        free = self._mixed(self.others[kind].total()) if kind in self.others else _of_engine(self.joints)
+        touching = self.touching.total() if kind == "joints" else None
+        return free if touching is None else merged_totals(free, self._mixed(touching))
+
+    def _mixed(self, total):
+        """Sums of raw columns in those asked for."""
+        squares, moment, energy, triangles, counts = total
         mixed = None if triangles is None else self.spec.raw.mixed_factors(triangles)
         return *self.spec.raw.mixed(squares, moment), energy, mixed, counts
 
@@ -165,7 +191,7 @@ class Collector:
         if self.count == 0:
             raise LogError("No samples to accumulate: the log is empty.")
         share = self.independent / self.count
-        totals = [self._mixed(kind) if kind in self.others else _of_engine(self.joints) for kind in spec.kinds]
+        totals = [self._of_kind(kind) for kind in spec.kinds]
         parts, moment, energy, triangles, counts = zip(*totals, strict=True)
         squares = Squares.stacked(parts)
         if not all(np.isfinite(x).all() for x in (squares.flat, *energy)):
@@ -175,7 +201,7 @@ class Collector:
             moment=np.concatenate(moment),
             energy=np.concatenate(energy),
             counts=np.concatenate(counts),
-            weights=np.ones(len(spec.group_names)),
+            weights=np.ones(len(spec.group_names)) if spec.row_weights is None else spec.row_weights,
             columns=spec.kept,
             group_names=spec.group_names,
             layout=spec.layout,
@@ -183,9 +209,18 @@ class Collector:
             robot=spec.robot,
             coulomb_width=spec.coulomb_width,
             independence=1.0 if set(spec.kinds) <= set(WEAK) else share,
-            engine="numpy" if self.joints is None else self.joints.engine,
+            engine=self._engine,
             factors=np.concatenate(triangles) if spec.sums == "qr" else None,
+            projection=self.touching.weights,
+            contacts=spec.contacts if isinstance(spec.contacts, str) else dict(spec.contacts),
         )
+
+    @property
+    def _engine(self) -> str:
+        engines = {self.joints.engine} if self.joints is not None and self.joints.count else set()
+        if self.joints is None or self.touching.parts:
+            engines.add("numpy")
+        return engines.pop() if len(engines) == 1 else "mixed"
 
 
 def _of_engine(joints: Sums | None):
@@ -217,6 +252,8 @@ def accumulate(
     cutoff: float = CUTOFF,
     coulomb_width: float = COULOMB_WIDTH,
     sample_weights: ArrayLike | Callable[[Log], ArrayLike] | None = None,
+    contacts: str | Mapping[str, str] = "point",
+    row_weights: ArrayLike | None = None,
     engine: str = "auto",
 ) -> Information:
     """Information of one log or several, streamed in chunks.
@@ -244,9 +281,15 @@ def accumulate(
         sample_weights: of the squared residuals of rows of joints, (n,) or (n, nv), finite and not negative, times
             `log.weights`; for several logs a function of each log that returns them. A weight of 2 counts a sample
             twice, so `info.counts` are sums of weights.
+        contacts: kinds of the contacts that `log.contacts` flags, one for all or by frame: "point" (three forces),
+            "line" (along the frame's x: no moment about it) or "flat" (six). Their unknown forces are eliminated from
+            the rows of joints. Wrenches of `log.external` are known, and added to the torques.
+        row_weights: (nv,) of the squared residuals of rows of joints, 1 / variance where it is known, positive. Forces
+            of contacts are eliminated by them, so sums with contacts made with others do not add.
         engine: "native" (the compiled core, one thread a processor core), "numpy", "jax" (in float64 on JAX's device)
             or "auto", which takes JAX for logs of JAX arrays and the core where it is installed; they agree to
-            rounding, and the result names the one used. Only Gram matrices of joint torques have a choice.
+            rounding, and the result names the one used. Only Gram matrices of joint torques have a choice; samples in
+            contact are summed by NumPy.
 
     Returns:
         The Information, which adds to others of the same columns. The share of samples whose noise is independent
@@ -268,7 +311,8 @@ def accumulate(
     """
     options = {"friction": friction, "armature": armature, "coupling": coupling, "springs": springs, "extra": extra}
     options |= {"rotors": rotors, "columns": columns, "sums": sums, "cutoff": cutoff, "coulomb_width": coulomb_width}
-    spec = specified(robot, log, rows=rows, **options, sample_weights=sample_weights, engine=engine)
+    options |= {"sample_weights": sample_weights, "contacts": contacts, "row_weights": row_weights}
+    spec = specified(robot, log, rows=rows, **options, engine=engine)
     return collected(spec, log) if isinstance(log, Log) else _streamed(spec, log)
 
 
@@ -285,6 +329,8 @@ def specified(
     cutoff=CUTOFF,
     coulomb_width=COULOMB_WIDTH,
     sample_weights=None,
+    contacts="point",
+    row_weights=None,
     engine="auto",
     **options,
 ) -> RegressionSpec:
@@ -300,9 +346,12 @@ def specified(
     _check_rows(kinds, layout, engine, sums)
     if sample_weights is not None:
         _check_weights(sample_weights, kinds, several=not isinstance(log, Log))
+    require_contact_kinds(contacts)
+    weights = None if row_weights is None else _row_weights(row_weights, robot, kinds)
     basis = regression_basis(robot, layout, sensors_of(robot, kinds))
     kept = basis.columns if columns == "base" else np.arange(layout.size)
-    return RegressionSpec(robot, layout, basis, kept, kinds, sums, coulomb_width, cutoff, engine, sample_weights)
+    choices_made = robot, layout, basis, kept, kinds, sums, coulomb_width, cutoff, engine
+    return RegressionSpec(*choices_made, sample_weights, contacts, weights)
 
 
 def collected(spec: RegressionSpec, log: Log) -> Information:
@@ -336,6 +385,18 @@ def _check_weights(sample_weights, kinds: Iterable[str], *, several: bool):
         raise OptionError("sample_weights of several logs is a function that returns those of the log it is given.")
     if tuple(kinds) != ("joints",):
         raise OptionError("sample_weights go with rows of joints alone; leave them out of a spec with others.")
+
+
+def _row_weights(row_weights, robot: Robot, kinds: tuple[str, ...]) -> np.ndarray:
+    weights = np.asarray(row_weights, dtype=float)
+    if kinds != ("joints",) or robot.loops:
+        raise OptionError("row_weights go with rows of joints alone, of robots without closed loops.")
+    if weights.shape != (robot.nv,) or not (np.isfinite(weights).all() and (weights > 0).all()):
+        raise OptionError(
+            f"row_weights are {robot.nv} finite, positive numbers, one for each of {choices(robot.dof_names)}; got "
+            f"{weights.tolist() if weights.size < 8 else weights.shape}."
+        )
+    return weights
 
 
 def _streamed(spec: RegressionSpec, logs: Iterable[Log]) -> Information:

@@ -64,9 +64,16 @@ def accumulate_blocks(
 
 
 def _with_discrepancies(blocks: list[Information], log: Log, edges, options: dict) -> list[Information]:
-    """The same with sums of what the model may lack; of rows of the joints of a tree only."""
+    """The same with sums of what the model may lack; of rows of the joints of a tree without forces from outside."""
     first = blocks[0]
-    if first.robot is None or first.robot.loops or first.group_names != first.robot.dof_names or is_jax_array(log.v):
+    if (
+        first.robot is None
+        or first.robot.loops
+        or first.group_names != first.robot.dof_names
+        or is_jax_array(log.v)
+        or log.contacts
+        or log.external
+    ):
         return blocks
     weights = options.get("sample_weights")
     found = discrepancies(

@@ -21,8 +21,9 @@ from steelyard.model import Robot, fingerprint
 from steelyard.storage import require_readable
 from steelyard.terms import Extra, ParameterLayout
 
-FORMAT = "steelyard information 1.0"
+FORMAT = "steelyard information 1.1"
 ARRAYS = ("gram", "moment", "energy", "counts", "weights", "columns")
+OPTIONAL = ("factors", "projection")
 PARTS = ("columns", "regrouping", "null_space")  # of the basis
 
 
@@ -107,12 +108,12 @@ def packed(info: Information) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "groups": info.group_names,
         "coulomb_width": info.coulomb_width,
         "independence": info.independence,
+        "contacts": info.contacts if isinstance(info.contacts, str) else dict(info.contacts),
         "engine": info.engine,
     }
     arrays = {name: getattr(info, name) for name in ARRAYS}
     arrays |= {f"basis_{name}": getattr(info.basis, name) for name in PARTS}
-    if info.factors is not None:
-        arrays["factors"] = info.factors
+    arrays |= {name: value for name in OPTIONAL if (value := getattr(info, name)) is not None}
     return about, arrays
 
 
@@ -159,8 +160,9 @@ def _unpacked(about, arrays, robot, path) -> Information:
         robot=robot,
         coulomb_width=about["coulomb_width"],
         independence=about["independence"],
+        contacts=about.get("contacts", "point"),
         engine=about["engine"],
-        factors=arrays.get("factors"),
+        **{name: arrays.get(name) for name in OPTIONAL},
     )
 
 
@@ -178,6 +180,7 @@ def _require_shapes(arrays: dict[str, np.ndarray], groups: int, size: int) -> No
         "basis_regrouping": (r, size),
         "basis_null_space": (size, size - r),
         "factors": (groups, k + 1, k + 1),
+        "projection": (groups,),
     }
     for name, shape in expected.items():
         if name in arrays:

@@ -207,6 +207,13 @@ def scaled(y, target, weights):
     return (y, target) if weights is None else (y * np.sqrt(weights), target * np.sqrt(weights))
 
 
+def counted(target, weights, count) -> float:
+    """How many rows a number of them counts for."""
+    if count is not None:
+        return count
+    return len(target) if weights is None else weights.sum()
+
+
 class Grams:
     """Gram matrices of g row groups in k columns, of the columns that each group has."""
 
@@ -214,8 +221,9 @@ class Grams:
         self.places, self.blocks = [np.zeros(0, dtype=int)] * g, [np.zeros((0, 0))] * g
         self.moment, self.energy, self.counts = np.zeros((g, k)), np.zeros(g), np.zeros(g)
 
-    def add(self, group: int, places, y, target, weights=None):
-        self.counts[group] += len(target) if weights is None else weights.sum()
+    def add(self, group: int, places, y, target, weights=None, count=None):
+        """Add rows y (k_i, n). count: how many they count for, by default n or the sum of their weights."""
+        self.counts[group] += counted(target, weights, count)
         y, target = scaled(y, target, weights)
         self.add_sums(group, places, y @ y.T, y @ target, target @ target)
 
@@ -242,9 +250,9 @@ class Triangles:
         self.size, self.counts = k, np.zeros(g)
         self.places, self.waiting = [np.zeros(0, dtype=int)] * g, [[] for _ in range(g)]
 
-    def add(self, group: int, places, y, target, weights=None):
+    def add(self, group: int, places, y, target, weights=None, count=None):
         self.places[group], waiting = places, self.waiting[group]
-        self.counts[group] += len(target) if weights is None else weights.sum()
+        self.counts[group] += counted(target, weights, count)
         y, target = scaled(y, target, weights)
         waiting.append(np.concatenate([y, target[None]]).T)
         if sum(len(rows) for rows in waiting) >= BLOCK + 2 * len(places):

@@ -164,7 +164,7 @@ def weak_rows(spec, kind: str, t, channels, chunk_size: int) -> Pieces:
     balance = momentum_balance if kind == "momentum" else energy_balance
     open_windows: dict[int, np.ndarray] = {}
     for part in parts(t, spec.cutoff, chunk_size):
-        chunk = spec.chunk(channels, part.samples.start, part.samples.stop)
+        chunk = spec.chunk(channels, part.samples)
         for group, places, static, rate in balance(spec, chunk):
             sums = static @ part.mean + rate @ part.rate
             before = open_windows.get(group)

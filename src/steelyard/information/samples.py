@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.arguments import require_type
 from steelyard.errors import FitError, LogError, OptionError
+from steelyard.information.contact_rows import contacts_of, explained_torque, require_usable, unexplained
 from steelyard.information.engines import CHUNK
 from steelyard.information.gram import Squares
 from steelyard.information.regression_rows import (
@@ -25,7 +26,7 @@ from steelyard.terms import COULOMB_WIDTH, layout_of
 
 
 def residuals(info: Information, log: Log, base) -> np.ndarray:
-    """Measured torque of a log less what base parameters explain.
+    """Measured torque of a log less what base parameters, known wrenches and forces of contacts explain.
 
     Args:
         info: names the robot, its columns and their options; its sums are not used.
@@ -45,13 +46,17 @@ def residuals(info: Information, log: Log, base) -> np.ndarray:
     raw = raw_columns(robot, layout, info.basis.columns)
     rows, values = rows_of(raw.robot, raw.layout, raw.columns), raw.values(base)
     q, v, a, tau = channels_of(robot, log, ("q", "v", "a", "tau"))
+    flags = require_usable(robot, ("joints",), log)
+    tau = explained_torque(robot, log, q, tau)
     channels = (q, v, a, tau, direction_of(log, info.coulomb_width, layout))
     result = np.empty((len(log), robot.nv))
     for start in range(0, len(log), CHUNK):
         chunk = tuple(np.ascontiguousarray(x[start : start + CHUNK].T) for x in channels)
         for dof, (y, left) in enumerate(chunk_rows(raw.robot, raw.layout, info.coulomb_width, rows, chunk)):
             result[start : start + CHUNK, dof] = left - values[rows[dof].places] @ y
-    return result
+    if not flags.any():
+        return result
+    return unexplained(contacts_of(robot, tuple(log.contacts), info.contacts, info.projection), flags, q, result)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +93,10 @@ def products(info: Information, log: Log, other: Log, sample_weights=None) -> Pr
     require_same_samples(log, other)
     raw = raw_columns(robot, layout, info.basis.columns)
     rows = rows_of(raw.robot, raw.layout, raw.columns)
-    measured = (*channels_of(robot, log, ("q", "v", "a", "tau")), direction_of(log, width, layout))
+    q, v, a, tau = channels_of(robot, log, ("q", "v", "a", "tau"))
+    if require_usable(robot, ("joints",), log).any():
+        raise LogError(f"Products of logs are of all rows, and log '{log.name}' has contacts with unknown forces.")
+    measured = (q, v, a, explained_torque(robot, log, q, tau), direction_of(log, width, layout))
     q, v, a = other.require("q", "v", "a")
     moved = (q, v, a, measured[3], direction_of(other, width, layout))
     weights = weights_of(sample_weights, log)

@@ -5,6 +5,7 @@ samples, in base columns by default; on request also the triangular factor of `[
 number. Row weights are chosen afterwards; `info_a + info_b` is the information of both logs. No samples are kept.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import is_
@@ -31,7 +32,7 @@ class Information(Card):
         squares: Gram matrices of g row groups in the k columns of `columns`.
         moment: (g, k) products with the torque.
         energy: (g,) sums of squared torques.
-        counts: (g,) samples, or sums of their weights.
+        counts: (g,) samples, or sums of their weights, less the shares of rows that forces of contacts explain.
         weights: (g,) of the row groups, 1 / variance once known.
         columns: (k,) which of the p columns of `layout` the sums are in.
         group_names: (g,) names of the row groups.
@@ -43,6 +44,8 @@ class Information(Card):
         engine: which path made the sums, for information only.
         factors: (g, k + 1, k + 1) upper triangular with `factors^T factors` the sums of `[y | tau]`, None where only
             sums were kept.
+        projection: (g,) row weights by which unknown forces of contacts were eliminated, None where there were none.
+        contacts: kinds of these contacts, one for all or by frame.
         discrepancy: sums of what the model may lack, where `accumulate_blocks` made them.
     """
 
@@ -60,6 +63,8 @@ class Information(Card):
     independence: float = 1.0
     engine: str = "numpy"
     factors: np.ndarray | None = None
+    projection: np.ndarray | None = None
+    contacts: str | Mapping[str, str] = "point"
     discrepancy: Discrepancy | None = None
 
     def _title(self) -> str:
@@ -139,7 +144,15 @@ class Information(Card):
         return replace(self, factors=None)
 
     def rescaled(self, gains) -> "Information":
-        """The Information of torques that are `gains` (g,) times as large, such as gains of currents."""
+        """The Information of torques that are `gains` (g,) times as large, such as gains of currents.
+
+        Raises FitError for sums with unknown forces of contacts, whose rows mix torques of all joints.
+        """
+        if self.projection is not None:
+            raise FitError(
+                "Forces of contacts were eliminated from these sums, which mixed torques of all joints: each can no "
+                "longer be scaled alone. Scale the torques of the log, and accumulate it again."
+            )
         gains = np.asarray(gains, dtype=float)
         factors = self.factors
         if factors is not None:
@@ -192,6 +205,8 @@ class Information(Card):
             factors=merged_factors(self.factors, other.factors) if both else None,
             independence=(self.n * self.independence + other.n * other.independence) / (self.n + other.n),
             engine=self.engine if self.engine == other.engine else "mixed",
+            projection=other.projection if self.projection is None else self.projection,
+            contacts=other.contacts if self.projection is None else self.contacts,
             discrepancy=self.discrepancy + other.discrepancy if self.discrepancy and other.discrepancy else None,
         )
 
@@ -259,8 +274,25 @@ def _added_counts(one, other) -> np.ndarray:
     return np.asarray(one) + np.asarray(other)
 
 
+def _require_same_projection(one: Information, other: Information):
+    """Raise FitError for sums from which forces of contacts were eliminated in different ways."""
+    if one.projection is None or other.projection is None:
+        return
+    if one.contacts != other.contacts:
+        raise FitError(
+            f"Contacts of these Informations are of other kinds, {one.contacts} and {other.contacts}. Accumulate both "
+            "logs with the same contacts, those of both."
+        )
+    if one.projection.shape != other.projection.shape or not np.allclose(one.projection, other.projection, atol=0):
+        raise FitError(
+            "Forces of contacts were eliminated from these Informations by different row weights, which mix rows "
+            "differently, so their sums cannot be added. Accumulate both logs with the same row_weights."
+        )
+
+
 def _require_same_regression(one: Information, other: Information):
     """Raise FitError unless two Informations have the same columns of the same robot."""
+    _require_same_projection(one, other)
     shared = (one.layout, one.basis, one.columns, one.group_names)
     same = all(map(is_, shared, (other.layout, other.basis, other.columns, other.group_names)))
     if same and one.coulomb_width == other.coulomb_width:

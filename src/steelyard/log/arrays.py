@@ -1,6 +1,6 @@
-"""Files that hold named arrays (NPZ, MAT, HDF5): keys `t, q, v, a, tau, joint_names` (or their synonyms) and
-`wrench_LINK`, rows are samples; `log` numbers the rows of several logs, `log_names` names them. Arrays inside groups or
-structures are called by their path, `arm/q`, `arm.q`.
+"""Files that hold named arrays (NPZ, MAT, HDF5): keys `t, q, v, a, tau, joint_names` or their synonyms, `wrench_LINK`,
+`contact_FRAME` and `external_FRAME`, rows are samples; `log` numbers the rows of several logs, `log_names` names them.
+Arrays inside groups or structures are called by their path, `arm/q`, `arm.q`.
 """
 
 import re
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import DRIVE, NAME_WORDS, SI, WORDS, WRENCH_WORD, factor, is_si
 from steelyard.log.episodes import INDEX, NAMES, chosen
+from steelyard.log.frame_channels import FrameChannel, found_arrays, gathered
 from steelyard.log.raw_channels import Channel, Raw, Request
 from steelyard.log.recorders import expanded, recognised
 
@@ -63,7 +64,13 @@ def build(arrays: Arrays, request: Request) -> Raw:
     reached |= {WRENCH_WORD + link for link in wrenches}
     if bandwidth is not None:
         reached |= {BANDWIDTH}
-    unused = [key for key in keys if key not in reached]
+    of_frames = [each for each in found_arrays(keys, request.channels) if not reached & set(each.columns)]
+    filled = [
+        (each, each.filled([arrays[key] for key in each.columns])) for each in of_frames if _are_numbers(arrays, each)
+    ]
+    by_frame, by_frame_used, left_out = gathered(filled, request.channels, values["t"].size)
+    notes += left_out
+    unused = [key for key in keys if key not in reached | {*by_frame_used}]
     if unused:
         notes.append(f"arrays not used: {choices(unused)}")
     time = values.pop("t")
@@ -82,7 +89,7 @@ def build(arrays: Arrays, request: Request) -> Raw:
             f"{arrays.path}: {len(names)} names in {named!r}, but columns are {widths}. Give one name a column, or "
             "for a robot with joints of several freedoms (a free base) leave the names out: its order is taken."
         )
-    raw = Raw(time[:, 0], channels, (*stored, *notes), wrenches, bandwidth, program.base)
+    raw = Raw(time[:, 0], channels, (*stored, *notes), wrenches, bandwidth, program.base, by_frame)
     numbers = np.zeros(0) if index is None else arrays[index].ravel()
     if len(numbers) == len(time) and numbers.dtype.kind in "iu":
         return chosen(raw, numbers, () if logs is None else _strings(arrays[logs]), request.logs)
@@ -106,6 +113,10 @@ def _wrenches(arrays: Arrays) -> dict[str, NDArray[np.float64]]:
         for key, array in found.items()
         if array.dtype.kind in "fiu" and array.ndim == 2 and array.shape[1] == 6
     }
+
+
+def _are_numbers(arrays: Arrays, of_frame: FrameChannel) -> bool:
+    return all(arrays[key].dtype.kind in "fiub" for key in of_frame.columns)
 
 
 def _bandwidth(arrays: Arrays) -> float | None:

@@ -95,6 +95,16 @@ def finite(log: Log) -> Iterator[Finding]:
             f"such values in {key}. Leave these samples out: delete the lines, or in Python "
             f"log[numpy.isfinite(log.{key}){'.all(1)' * (key != 't')}].",
         )
+    for kind in ("wrenches", "external"):
+        for frame, values in getattr(log, kind).items():
+            good = np.isfinite(values).all(axis=1)
+            if not good.all():
+                first = int(np.argmin(good))
+                yield fatal(
+                    "not_finite",
+                    f"{kind} of {frame} is {values[first]} at sample {first} (t = {log.t[first]:.6g} s); "
+                    f"{int((~good).sum())} such samples. Leave them out, or the frame: its channel is optional.",
+                )
 
 
 def time(log: Log) -> Iterator[Finding]:

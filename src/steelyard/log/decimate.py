@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, OptionError
 from steelyard.log import checks
+from steelyard.log.frame_channels import changed
 from steelyard.log.log import Log
 from steelyard.log.stamps import GAP, segments
 
@@ -21,7 +22,7 @@ _SLACK = 1.0  # dB, by which Kaiser's formula may fall short
 
 
 def decimate(log: Log, factor: int) -> Log:
-    """Every `factor`-th sample of a log, low-pass filtered: q, v, a, tau and wrenches alike. Stamps are kept.
+    """Every `factor`-th sample of a log, low-pass filtered: q, v, a, tau and wrenches alike. Stamps and flags are kept.
 
     Stretches between gaps are filtered each on its own; at either end of each, samples that the filter sees from one
     side only are left out. Quaternions in q (nq != nv) are left as measured. Raises OptionError for a factor below 1,
@@ -49,7 +50,7 @@ def decimate(log: Log, factor: int) -> Log:
     fewer = log[rows]
     changes: dict[str, Any] = {key: thinned(value) for key in keys if (value := getattr(log, key)) is not None}
     changes["bandwidth"] = log.narrowed(_MIDDLE * 0.5 * log.rate / factor)
-    changes["wrenches"] = {link: thinned(wrench) for link, wrench in log.wrenches.items()}
+    changes |= changed(log, thinned, ("wrenches", "external"))
     note = (
         f"decimated by {factor}: kept up to {PASSBAND * 0.5 * log.rate / factor:.6g} Hz, {ATTENUATION:g} dB down from "
     )

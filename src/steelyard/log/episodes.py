@@ -67,4 +67,5 @@ def chosen(raw: Raw, index: NDArray, names: Sequence[str], wanted: Sequence[str]
     channels = {key: replace(channel, values=channel.values[rows]) for key, channel in raw.channels.items()}
     wrenches = {link: wrench[rows] for link, wrench in raw.wrenches.items()}
     t = one_time(raw.t[rows], changes(index[rows]))
-    return replace(raw, t=t, channels=channels, wrenches=wrenches, notes=(*raw.notes, note))
+    by_frame = raw.by_frame.at(rows)
+    return replace(raw, t=t, channels=channels, wrenches=wrenches, by_frame=by_frame, notes=(*raw.notes, note))

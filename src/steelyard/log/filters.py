@@ -16,6 +16,7 @@ from steelyard.errors import LogError, OptionError
 from steelyard.log import checks
 from steelyard.log.automatic_cutoff import cutoff_for, torque_cutoff_for
 from steelyard.log.decimate import decimate
+from steelyard.log.frame_channels import changed
 from steelyard.log.log import Log
 from steelyard.log.smoothers import BUTTERWORTH, derivatives, describe, order_of
 from steelyard.log.stamps import restamp, segments
@@ -23,7 +24,7 @@ from steelyard.terms import COULOMB_WIDTH, motor_of, ratios_of
 
 __all__ = ["cutoff_for", "decimate", "differentiate", "lowpass", "restamp", "torque_cutoff_for"]
 
-_WRENCH = "wrench:"  # in front of a link's name, where wrenches are filtered among other channels
+_WRENCHES = ("wrenches", "external")  # filtered like torques, among other channels as "wrenches:LINK"
 
 
 def lowpass(
@@ -110,7 +111,7 @@ def differentiate(
     parts = [_filtered(log, part, keep, *options) for part, keep in zip(usable, kept, strict=True)]
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     rows = np.concatenate([np.arange(keep.start, keep.stop) for keep in kept])
-    wrenches = {link: whole.pop(_WRENCH + link) for link in log.wrenches}
+    wrenches = {key: {link: whole.pop(f"{key}:{link}") for link in getattr(log, key)} for key in _WRENCHES}
     bandwidth = log.bandwidth
     if filter_torque:
         bandwidth = log.narrowed(torque_cutoff)
@@ -118,7 +119,7 @@ def differentiate(
         whole.pop("tau", None)
         whole.pop("direction")
         whole.pop("shared_direction", None)
-        wrenches = {link: wrench[rows] for link, wrench in log.wrenches.items()}
+        wrenches = changed(log, lambda wrench: wrench[rows], _WRENCHES)
     ends = "each end" if len(usable) == 1 else f"each end of {len(usable)} stretches"
     left_out = f"{len(log) - len(rows)} of {len(log)} samples left out ({drop} at {ends})"
     if len(usable) < len(stretches):
@@ -126,7 +127,7 @@ def differentiate(
     apart = f" ({torque_cutoff:.6g} Hz for torques)" if filter_torque and torque_cutoff != cutoff else ""
     filtered = ", ".join(key for key in ("q", "v", "tau") if key in whole)
     how = f"{filtered}: {describe(smoother, order)}, -3 dB at {cutoff:.6g} Hz{apart}; {left_out}"
-    whole |= {"wrenches": wrenches, "direction_width": coulomb_width, "bandwidth": bandwidth}
+    whole |= wrenches | {"direction_width": coulomb_width, "bandwidth": bandwidth}
     motors = shared if "shared_direction" in whole else ()
     return log[rows].replace(**whole, shared=motors).noted(how, *_origin(log))
 
@@ -142,7 +143,7 @@ def _filtered(
 ) -> dict[str, NDArray[np.float64]]:
     t, inner = log.t[part], slice(keep.start - part.start, keep.stop - part.start)
     motions = {"q": log.q if log.nq == log.nv else None, "v": log.v}
-    torques = {"tau": log.tau} | {_WRENCH + link: wrench for link, wrench in log.wrenches.items()}
+    torques = {"tau": log.tau} | {f"{key}:{link}": x for key in _WRENCHES for link, x in getattr(log, key).items()}
     motions, torques = (
         {key: np.asarray(value[part]) for key, value in each.items() if value is not None}
         for each in (motions, torques)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.cards import Card
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import COMMON, DRIVE, SI, factor, is_si
+from steelyard.log.frame_channels import changed
 
 _MOTION = ("v", "a", "tau")
 _DOF = (*_MOTION, *(key for key in DRIVE if key not in COMMON))
@@ -66,6 +67,12 @@ class Log(Card):
     wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """(n, 6) wrenches `[f; n]` of six-axis sensors, N and N m, each by the link that is held, in that link's axes at
     its origin; "base" is the one under the robot, in world axes at the world origin. They act on the robot."""
+    contacts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """(n,) by frame: 1 where it touches something at rest, with a force that nobody measured, 0 where it does not, what
+    lies between in doubt. Never filtered: each holds until the next."""
+    external: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """(n, 6) known wrenches `[fx fy fz nx ny nz]` that act on the robot, N and N m, by frame: in the frame's axes at
+    its origin. Filtered like tau."""
     bandwidth: float | None = None
     """Cutoff that tau was low-pass filtered at, Hz; None: as recorded."""
     joint_names: tuple[str, ...] = ()
@@ -87,6 +94,8 @@ class Log(Card):
             "joints": self.joint_names or f"{self.nq}, without names",
             "channels": " ".join(channels),
             "wrenches": ", ".join(self.wrenches),
+            "contacts": ", ".join(self.contacts),
+            "external": ", ".join(self.external),
             "filtered at": f"{self.bandwidth:.4g} Hz" if self.bandwidth else None,
             "notes": self.notes or None,
         }
@@ -106,7 +115,9 @@ class Log(Card):
             put(key, value)
         for key in _BESIDE:
             put(key, _frozen(getattr(self, key), key, self.name))
-        put("wrenches", {link: _wrench(value, link, self) for link, value in self.wrenches.items()})
+        for key, word in (("wrenches", "wrench"), ("external", "external wrench")):
+            put(key, {str(at): _wrench(value, f"{word} of {at}", self) for at, value in getattr(self, key).items()})
+        put("contacts", {str(frame): _flags(value, frame, self) for frame, value in self.contacts.items()})
         put("notes", notes)
         put("units", dict(SI))
         if self.bandwidth is not None and not 0 < self.bandwidth < np.inf:
@@ -145,9 +156,8 @@ class Log(Card):
         if np.ndim(order) != 1 or np.any(np.diff(order) <= 0):
             raise LogError(f"log {self.name!r}: index with a slice, a mask or increasing indices; order is kept")
         keys = (*SI, *_BESIDE)
-        wrenches = {link: wrench[rows] for link, wrench in self.wrenches.items()}
         parts = {key: value[rows] for key in keys if (value := getattr(self, key)) is not None}
-        return self.replace(**parts, wrenches=wrenches, shared=self.shared)
+        return self.replace(**parts, **changed(self, lambda x: x[rows]), shared=self.shared)
 
     @property
     def nq(self) -> int:
@@ -286,12 +296,29 @@ def _frozen(value: Any, key: str, name: str) -> NDArray[np.float64] | None:
     return array
 
 
-def _wrench(value: Any, link: str, log: Log) -> NDArray[np.float64]:
-    array = _frozen(value, f"wrench of {link}", log.name)
+def _wrench(value: Any, what: str, log: Log) -> NDArray[np.float64]:
+    array = _frozen(value, what, log.name)
     if array is None or array.shape != (len(log.t), 6):
         found = None if array is None else array.shape
-        raise LogError(f"log {log.name!r}: the wrench of {link} has shape {found}, expected ({len(log.t)}, 6)")
+        raise LogError(
+            f"log {log.name!r}: the {what} has shape {found}, expected ({len(log.t)}, 6): [fx fy fz nx ny nz] a sample"
+        )
     return array
+
+
+def _flags(value: Any, frame: str, log: Log) -> NDArray[np.float64]:
+    array, samples = _frozen(value, f"contact of {frame}", log.name), len(log.t)
+    wanted = f"log {log.name!r}: contacts of {frame!r} are {samples} flags, one a sample, 0 to 1; found"
+    if array is None or array.shape != (samples, 1):
+        raise LogError(f"{wanted} {'None' if array is None else f'an array of shape {array.shape}'}.")
+    if not np.all((array >= 0) & (array <= 1)):
+        unknown = int(np.isnan(array).sum())
+        raise LogError(
+            f"{wanted} {np.nanmin(array):.4g} to {np.nanmax(array):.4g}, {unknown} of them no numbers. Compare a force "
+            "with a threshold, or give the force itself as external={frame: (n, 6)}; leave out samples, or frames, "
+            "without flags."
+        )
+    return array[:, 0]
 
 
 def _names(names: Sequence[str], name: str) -> tuple[str, ...]:

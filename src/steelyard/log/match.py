@@ -7,6 +7,7 @@ from typing import Any
 
 from steelyard.errors import LogError, UnrecordedJoints, choices
 from steelyard.log.channels import COMMON, DRIVE
+from steelyard.log.frame_channels import require_frames
 from steelyard.log.free_base import OWN, convention_of, from_convention
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import HOW, Channel, Raw, RobotNames
@@ -28,6 +29,8 @@ def to_log(
     _leave_out_odd(channels, joint_names is not None, notes)
     if joint_names is not None:
         channels = {key: _renamed(key, channel, tuple(joint_names), notes) for key, channel in channels.items()}
+    if frames := getattr(robot, "frames", None):
+        require_frames(frames, raw.by_frame)
     if robot is None:
         channels, names = _agreed(channels, notes)
     else:
@@ -42,6 +45,8 @@ def to_log(
         **joints,
         joint_names=names,
         wrenches=raw.wrenches,
+        contacts=raw.by_frame.contacts,
+        external=raw.by_frame.external,
         bandwidth=raw.bandwidth,
         name=name,
         notes=tuple(notes),

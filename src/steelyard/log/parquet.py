@@ -35,7 +35,7 @@ def read(path: Path, request: Request) -> Raw:
             headers = [name if widths[name] is None else f"{name}[{i}]" for name, i in leaves]
             plan = layout(headers, request)
             start, stop = request.rows or (0, file.metadata.num_rows)
-            require_size(8 * (stop - start) * len(plan.columns), str(path))
+            require_size(8 * (stop - start) * len(plan.indices), str(path))
             wanted = list(dict.fromkeys(leaves[index][0] for index in plan.indices))
             table = _rows(file, [name.replace("/", ".") for name in wanted], start, stop)
             flat = {name: _matrix(_column(table, name), widths[name], f"{path}, column {name!r}") for name in wanted}

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI
+from steelyard.log.frame_channels import WORDS, ByFrame
 
 HOW = """--channels '{"t": "column", "q": ["column", ...], "tau": [...]}', in Python channels={"t": "column", ...}"""
 """How to say which column is which, for the end of a message."""
@@ -31,9 +32,10 @@ class Request:
 
     def __post_init__(self):
         for option, mapping in (("channels", self.channels), ("units", self.units)):
-            unknown = sorted(set(mapping) - set(SI))
+            known = (*SI, *WORDS) if option == "channels" else tuple(SI)
+            unknown = sorted(set(mapping) - set(known))
             if unknown:
-                raise LogError(f"{option}= has no channel {choices(unknown)}; channels are {choices(SI)}")
+                raise LogError(f"{option}= has no channel {choices(unknown)}; channels are {choices(known)}")
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Raw:
     """Cutoff that tau was filtered at, Hz, where the file says it."""
     base: str | None = None
     """Convention of a free base, where it is known; None for Steelyard's own."""
+    by_frame: ByFrame = field(default_factory=ByFrame)
+    """Contacts and external wrenches."""
 
 
 class RobotNames(Protocol):

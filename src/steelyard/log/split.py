@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from steelyard.arguments import require_type
-from steelyard.errors import LogError, OptionError
+from steelyard.errors import LogError, OptionError, choices
 from steelyard.log.channels import DRIVE
+from steelyard.log.frame_channels import BY_FRAME
 from steelyard.log.log import Log, independence_of
 
 
@@ -100,6 +101,7 @@ def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
     recorded = all(log.bandwidth is None for log in logs)
     shared = logs[0].shared if all(log.shared == logs[0].shared for log in logs) else ()
     told: dict[str, Any] = {key: stack(key) for key in DRIVE if _alike(logs, key)}
+    told |= {key: _stacked(logs, key) for key in BY_FRAME}
     return Log(
         **told,
         t=t,
@@ -122,6 +124,17 @@ def _alike(logs: Sequence[Log], key: str) -> bool:
     """Whether all logs have a channel, in as many columns."""
     found = [getattr(log, key) for log in logs]
     return all(each is not None for each in found) and len({each.shape[1] for each in found}) == 1
+
+
+def _stacked(logs: Sequence[Log], key: str) -> dict[str, np.ndarray]:
+    """Arrays by frame. Raises LogError for logs that do not have the same ones, as none can stand for the lacking."""
+    frames = [set(getattr(log, key)) for log in logs]
+    if any(each != frames[0] for each in frames):
+        listed = "; ".join(
+            f"{log.name!r}: {choices(sorted(each)) or 'none'}" for log, each in zip(logs, frames, strict=True)
+        )
+        raise LogError(f"logs cannot be joined, as their {key} are of other frames: {listed}")
+    return {name: np.concatenate([getattr(log, key)[name] for log in logs]) for name in getattr(logs[0], key)}
 
 
 def _weights(logs: Sequence[Log]) -> np.ndarray | None:

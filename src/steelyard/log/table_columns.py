@@ -6,7 +6,7 @@ A whole header is read in one of two styles, whichever explains more of it: the 
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import CHANNEL_OF, DRIVE, MEASURED, SI, UNIT_ENDS, WORDS, factor, is_si
+from steelyard.log.frame_channels import FrameChannel, found_columns, gathered
 from steelyard.log.raw_channels import HOW, Channel, Raw, Request
 from steelyard.log.recorders import expanded, recognised
 
@@ -43,10 +44,13 @@ class Layout:
     names: Mapping[str, tuple[str, ...] | None]
     notes: tuple[str, ...]
     base: str | None = None
+    of_frames: tuple[tuple[FrameChannel, tuple[int, ...]], ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def indices(self) -> list[int]:
-        return [column.index for column in self.columns]
+        joints = [column.index for column in self.columns]
+        return joints + [index for _, indices in self.of_frames for index in indices]
 
     def build(self, data: Sequence[NDArray[Any]]) -> Raw:
         """data: one column (n,) of numbers for each of `indices`. Returns channels in SI."""
@@ -54,7 +58,10 @@ class Layout:
         filled = {key: self._filled(data, group) for key, group in groups.items() if group}
         time = filled.pop("t")[:, 0]
         channels = {key: Channel(x, self.names[key]) for key, x in filled.items()}
-        return Raw(time, channels, self.notes, base=self.base)
+        rest = iter(data[len(self.columns) :])
+        of_frames = [(each, each.filled([next(rest) for _ in indices])) for each, indices in self.of_frames]
+        by_frame, _, left_out = gathered(of_frames, self.asked, len(time))
+        return Raw(time, channels, (*self.notes, *left_out), base=self.base, by_frame=by_frame)
 
     def _filled(self, data: Sequence[NDArray[Any]], group: list[int]) -> NDArray[np.float64]:
         result = np.empty((len(data[group[0]]), len(group)))
@@ -71,12 +78,21 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
     them, when two columns claim the same place, or when a unit is unknown."""
     program = recognised([split_unit(header)[0] for header in headers], request)
     request = program.request
-    stated, named = _understood([split_unit(header) for header in headers], request.known)
+    bare = [split_unit(header)[0] for header in headers]
+    of_frames = [
+        (each, tuple(bare.index(name) for name in each.columns)) for each in found_columns(bare, request.channels)
+    ]
+    of_no_joint = {index for _, indices in of_frames for index in indices}
+    words = [("", None) if i in of_no_joint else split_unit(header) for i, header in enumerate(headers)]
+    stated, named = _understood(words, request.known)
     chosen: list[tuple[int, str, str]] = []
     for key, wanted in request.channels.items():
+        if key not in SI:
+            continue
         told = _explicit(key, wanted, headers, stated, named, request.known)
         chosen += [(index, key, joint) for index, joint in told]
     taken = {index for index, _, _ in chosen}
+    of_frames = [pair for pair in of_frames if not taken & set(pair[1])]
     chosen += [(i, *hit) for i, hit in enumerate(named) if hit and hit[0] not in request.channels and i not in taken]
     columns = [
         Column(index, headers[index], key, joint, request.units.get(key) or stated[index][1] or SI[key])
@@ -88,7 +104,11 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
     for key in SI:
         group, names[key] = _ordered([column for column in columns if column.channel == key], request)
         ordered += group
-    return Layout(tuple(ordered), names, (*program.notes, *doubtful, *_notes(ordered, headers, request)), program.base)
+    used = {column.index for column in ordered} | {index for _, indices in of_frames for index in indices}
+    unused = [header for index, header in enumerate(headers) if index not in used]
+    notes = [*program.notes, *doubtful, *_notes(ordered, request)]
+    notes += [f"columns not used: {choices(unused)}"] if unused else []
+    return Layout(tuple(ordered), names, tuple(notes), program.base, tuple(of_frames), request.channels)
 
 
 def split_unit(header: str) -> tuple[str, str | None]:
@@ -254,7 +274,7 @@ def _ordered(group: list[Column], request: Request) -> tuple[list[Column], tuple
     return group, tuple(joints)
 
 
-def _notes(columns: Sequence[Column], headers: Sequence[str], request: Request) -> Iterable[str]:
+def _notes(columns: Sequence[Column], request: Request) -> Iterable[str]:
     for key in SI:
         group = [column for column in columns if column.channel == key]
         converted = sorted({column.unit for column in group if not is_si(key, column.unit)})
@@ -264,10 +284,6 @@ def _notes(columns: Sequence[Column], headers: Sequence[str], request: Request) 
             yield f"{key}: {count} of {len(group)} columns converted from {unit} to {SI[key]}, {source}"
         if group and key not in request.channels and not _own_spelling(group[0]):
             yield f"{key}: read from columns like {group[0].header!r}"
-    used = {column.index for column in columns}
-    unused = [header for index, header in enumerate(headers) if index not in used]
-    if unused:
-        yield f"columns not used: {choices(unused)}"
 
 
 def _own_spelling(column: Column) -> bool:

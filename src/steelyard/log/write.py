@@ -13,13 +13,15 @@ from steelyard.arguments import require_type
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI, WRENCH_WORD
 from steelyard.log.csv_header import parse_header
+from steelyard.log.frame_channels import WORDS, headers
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import Request
 from steelyard.log.table_columns import layout
 
 
 def write_csv(log: Log, path: str | Path, comment: str = "") -> Path:
-    """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT, command_JOINT, ...` (`q1` without names), in SI units.
+    """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT, command_JOINT, ...` (`q1` without names), in SI units,
+    and `contact_FRAME`, `external_FRAME_fx` ... `_nz`.
 
     Numbers have 17 digits. A comment above them keeps the bandwidth of filtered torques; notes are not kept.
 
@@ -38,9 +40,11 @@ def write_csv(log: Log, path: str | Path, comment: str = "") -> Path:
     header = io.StringIO()
     above = f"# {comment}\n" if comment else ""
     above += "" if log.bandwidth is None else f"# bandwidth {log.bandwidth:.17f} Hz\n"
-    csv.writer(header, lineterminator="\n").writerow(title for key in present for title in _titles(log, key))
+    of_frames = headers(log)
+    titles = [title for key in present for title in _titles(log, key)] + [title for title, _ in of_frames]
+    csv.writer(header, lineterminator="\n").writerow(titles)
     _require_readable(log, header.getvalue(), present)
-    table = np.column_stack([getattr(log, key) for key in present])
+    table = np.column_stack([getattr(log, key) for key in present] + [column for _, column in of_frames])
 
     def write(file: BinaryIO) -> None:
         file.write((above + header.getvalue()).encode())
@@ -50,7 +54,8 @@ def write_csv(log: Log, path: str | Path, comment: str = "") -> Path:
 
 
 def write_npz(log: Log, path: str | Path) -> Path:
-    """Write keys `t, q, v, a, tau, command, ..., wrench_LINK, joint_names, bandwidth, notes` that the log has.
+    """Write keys `t, q, v, a, tau, command, ..., wrench_LINK, contact_FRAME, external_FRAME, joint_names,
+    bandwidth, notes` that the log has.
 
     Args:
         log: any.
@@ -65,6 +70,8 @@ def write_npz(log: Log, path: str | Path) -> Path:
     require_type(Log, log=log)
     arrays = {key: value for key in SI if (value := getattr(log, key)) is not None}
     arrays |= {WRENCH_WORD + link: wrench for link, wrench in log.wrenches.items()}
+    for channel, word in WORDS.items():
+        arrays |= {f"{word}_{frame}": value for frame, value in getattr(log, channel).items()}
     for key in ("joint_names", "notes"):
         if getattr(log, key):
             arrays[key] = np.array(getattr(log, key), dtype=np.str_)
@@ -89,14 +96,17 @@ def _require_readable(log: Log, line: str, present: list[str]) -> None:
     """The header must read back as the names it was made from."""
     expected = {key: log.joint_names if _named(log, key) else None for key in present}
     try:
-        headers = parse_header(line) if len(line.splitlines()) == 1 else []
-        found = layout(headers, Request())
-        same = found.indices == list(range(len(headers))) and expected.items() <= found.names.items()
+        titles = parse_header(line) if len(line.splitlines()) == 1 else []
+        found = layout(titles, Request())
+        frames = {channel: {c.frame for c, _ in found.of_frames if c.channel == channel} for channel in WORDS}
+        same = found.indices == list(range(len(titles))) and expected.items() <= found.names.items()
+        same = same and all(frames[channel] == set(getattr(log, channel)) for channel in WORDS)
     except LogError:
         same = False
     if not same:
         raise LogError(
-            f"joint names {log.joint_names} cannot be told apart in a CSV header; write an .npz file instead"
+            f"names {(*log.joint_names, *log.contacts, *log.external)} cannot be told apart in a CSV header; write an "
+            ".npz file instead"
         )
 
 

@@ -38,7 +38,7 @@ from steelyard.model.meshes import Piece
 from steelyard.model.mjcf_drives import IMPEDANCE, STEP
 from steelyard.model.packages import WAYS
 from steelyard.model.references import allowed_folders, package_named
-from steelyard.model.robot import WORLD, Link, Robot, Source, with_moved_axes
+from steelyard.model.robot import WORLD, Frame, Link, Robot, Source, with_moved_axes
 from steelyard.model.rotor import Rotor
 from steelyard.model.side import read_known, read_side, side_path, write_side
 from steelyard.model.side_known import Known
@@ -79,6 +79,7 @@ __all__ = [
     "WAYS",
     "WORLD",
     "Drive",
+    "Frame",
     "Inertial",
     "Joint",
     "Known",

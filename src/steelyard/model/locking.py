@@ -6,6 +6,7 @@ the links beyond a locked joint keep the inertials that they have.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +15,11 @@ from steelyard.errors import ModelError, choices
 from steelyard.inertia import transform
 from steelyard.model.joint import Joint, multi_dof_pose, twist_pose_coefficients
 from steelyard.model.loops import Loop
-from steelyard.model.robot import WORLD, Link, Robot
+from steelyard.model.robot import WORLD, Frame, Robot
 from steelyard.model.rotor import Rotor
 
 ROUNDING = 1e-6  # rad or m that a stated position may lie beyond a limit
+Placed = TypeVar("Placed", bound=Frame)
 Carrier = tuple[int, np.ndarray, np.ndarray]
 """Index of a joint or body that is left, or WORLD, and the pose in it of one that was taken away."""
 
@@ -71,7 +73,8 @@ def locked(robot: Robot, positions: Mapping[str, ArrayLike]) -> Robot:
         armature=robot.armature[free],
         damping=robot.damping[free],
         frictionloss=robot.frictionloss[free],
-        links=tuple(_link(link, on) for link in robot.links),
+        links=tuple(_riding(link, on) for link in robot.links),
+        sites=tuple(_riding(site, on) for site in robot.sites),
         rotors=tuple(_rotor(rotor, moved) for rotor in robot.rotors if rotor.joint not in gone),
         loops=tuple(_loop(loop, moved) for loop in robot.loops),
         actuated=tuple(name for name in robot.actuated if name not in gone),
@@ -157,11 +160,12 @@ def _bodies(robot: Robot, frames: dict[int, Carrier]) -> list[Carrier]:
     return [frames[int(joint)] for joint in robot.body_joints]
 
 
-def _link(link: Link, on: list[Carrier]) -> Link:
-    if link.body == WORLD:
-        return link
-    body, R, p = on[link.body]
-    return replace(link, body=body, rotation=R @ link.rotation, position=p + R @ link.position)
+def _riding(each: Placed, on: list[Carrier]) -> Placed:
+    """A link or a frame on the body that is left."""
+    if each.body == WORLD:
+        return each
+    body, R, p = on[each.body]
+    return replace(each, body=body, rotation=R @ each.rotation, position=p + R @ each.position)
 
 
 def _rotor(rotor: Rotor, moved) -> Rotor:

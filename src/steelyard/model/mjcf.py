@@ -13,7 +13,7 @@ from steelyard.model.drive import Drive, actuator_drive
 from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
 from steelyard.model.mjcf_compile import compile_file
-from steelyard.model.robot import WORLD, Robot, Source
+from steelyard.model.robot import WORLD, Frame, Robot, Source
 from steelyard.model.xml import parse
 from steelyard.spatial import rotation_from_quaternion
 
@@ -125,7 +125,18 @@ def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
     )
     closed = loops(m, robot)
     driven = actuated_joints(m, robot) if closed else ()
-    return replace(robot, loops=closed, actuated=driven, drives=joint_drives(m, robot))
+    return replace(robot, sites=_sites(m, robot), loops=closed, actuated=driven, drives=joint_drives(m, robot))
+
+
+def _sites(m, robot: Robot) -> tuple[Frame, ...]:
+    """Named sites, on the bodies that carry them."""
+    links = {link.name: link for link in robot.links}
+    found = []
+    for k in (k for k in range(m.nsite) if m.site(k).name):
+        on = links[body_name(m, int(m.site_bodyid[k]))]
+        R = on.rotation @ compiled_rotation(m.site_quat[k])
+        found.append(Frame(m.site(k).name, on.body, R, on.position + on.rotation @ m.site_pos[k]))
+    return tuple(found)
 
 
 def _require_finite(m, path: Path):

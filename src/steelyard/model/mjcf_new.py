@@ -87,7 +87,9 @@ def _expressible(robot: Robot) -> Robot:
             rows += property_of(robot, index, field, format=None if joint.features.pieces else "MJCF").tolist()
     arrays = {field: np.array(rows) for field, rows in values.items()}
     body_joints = np.array([last[int(j)] for j in robot.body_joints])
-    return replace(robot, joints=tuple(joints), parents=np.array(parents), body_joints=body_joints, links=(), **arrays)
+    return replace(
+        robot, joints=tuple(joints), parents=np.array(parents), body_joints=body_joints, links=(), sites=(), **arrays
+    )
 
 
 def _require_expressible(joint: Joint, parent: int, *, inner: bool):

@@ -34,17 +34,25 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Link(Card):
-    """A rigid part as the model file names it, riding on a body (or on the world).
+class Frame(Card):
+    """A place that the model file names, riding on a body (or on the world).
 
-    body: index of its body, WORLD when it cannot move. rotation, position: its pose in the body frame. theta: (10,)
-    its inertial parameters in its own frame, as read. has_inertial: whether the file states them.
+    body: index of its body, WORLD when it cannot move. rotation, position: its pose in the body frame.
     """
 
     name: str
     body: int
     rotation: np.ndarray
     position: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Link(Frame):
+    """A rigid part as the model file names it.
+
+    theta: (10,) its inertial parameters in its own frame, as read. has_inertial: whether the file states them.
+    """
+
     theta: np.ndarray
     has_inertial: bool
 
@@ -54,12 +62,12 @@ class Robot:
     """Kinematics, inertial parameters and joint properties of a robot; `with_...` methods return a changed copy.
 
     joints: parents before children, depth first. parents: (nj,) joint index or WORLD. body_joints: (nb,) the joint
-    whose child frame is the body frame; joints without a body are the inner joints of a compound one. inertias: (nb,
-    10) in body frames, fixed attachments lumped in. gravity: (3,) in the world, m/s^2. links: every part of the file
-    with the body it rides on. loops: closures of kinematic loops, which are not part of the tree; functions of
-    `dynamics` are those of the open tree, `closed_loop` obeys the loops. actuated: joints that have a motor, for robots
-    with loops; empty when unknown. drives: what is known of motors, by degree of freedom: actuators of MJCF, over them
-    the side file.
+    whose child frame is the body frame; joints without a body are the inner joints of a compound one. inertias:
+    (nb, 10) in body frames, fixed attachments lumped in. gravity: (3,) in the world, m/s^2. links: every part of
+    the file with the body it rides on. sites: further places that the file names, such as MJCF's sites. loops:
+    closures of kinematic loops, which are not part of the tree; functions of `dynamics` are those of the open tree,
+    `closed_loop` obeys the loops. actuated: joints that have a motor, for robots with loops; empty when unknown.
+    drives: what is known of motors, by degree of freedom: actuators of MJCF, over them the side file.
     """
 
     name: str
@@ -73,6 +81,7 @@ class Robot:
     damping: np.ndarray
     frictionloss: np.ndarray
     links: tuple[Link, ...] = ()
+    sites: tuple[Frame, ...] = ()
     rotors: tuple[Rotor, ...] = ()
     loops: tuple[Loop, ...] = ()
     actuated: tuple[str, ...] = ()
@@ -201,6 +210,12 @@ class Robot:
         stated = {link.body for link in self.links if link.has_inertial}
         return tuple(name for i, name in enumerate(self.body_names) if i not in stated) if self.links else ()
 
+    @cached_property
+    def frames(self) -> dict[str, Frame]:
+        """Every place with a name: links, fixed ones too, bodies, and sites; a link comes before a site of its name."""
+        bodies = (Frame(name, i, np.eye(3), np.zeros(3)) for i, name in enumerate(self.body_names))
+        return {each.name: each for each in (*self.sites, *bodies, *self.links)}
+
     @property
     def neutral(self) -> np.ndarray:
         """(nq,) zero angles and travels, identity orientations."""
@@ -257,6 +272,14 @@ class Robot:
         if name not in self.body_names:
             raise ModelError(f"Robot '{self.name}' has no body '{name}'. Its bodies: {choices(self.body_names)}.")
         return self.body_names.index(name)
+
+    def frame(self, name: str) -> Frame:
+        """A link or another named place. Raises ModelError that lists the valid names."""
+        if name not in self.frames:
+            raise ModelError(
+                f"Robot '{self.name}' has no link or frame '{name}'. It has {choices(sorted(self.frames))}."
+            )
+        return self.frames[name]
 
     def __repr__(self) -> str:
         base = "floating" if self.floating else "fixed"

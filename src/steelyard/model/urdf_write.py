@@ -207,6 +207,7 @@ def _expressible(robot: Robot) -> tuple[Robot, list[str]]:
         gravity=np.array(DEFAULT_GRAVITY),
         armature=np.zeros(robot.nv),
         links=(),
+        sites=(),
     )
     return reframed, shifted
 

@@ -141,7 +141,7 @@ def base_stands(robot: Robot, log: Log) -> bool:
     """Whether something holds a free base that gravity would make fall, and its force is not among the torques."""
     if not robot.floating or not np.any(robot.gravity) or log.tau is None or log.nq != robot.nq or robot.nv <= TWIST:
         return False
-    if log.duration < LONG or log.wrenches or np.any(log.tau[:, :TWIST]):
+    if log.duration < LONG or log.wrenches or log.contacts or log.external or np.any(log.tau[:, :TWIST]):
         return False
     return bool(np.ptp(log.q[:, :POSE], axis=0).max() < STANDS)
 

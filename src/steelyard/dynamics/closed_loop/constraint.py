@@ -10,8 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics.kinematics import motion, tree
-from steelyard.dynamics.newton_euler import coordinate_map
+from steelyard.dynamics.kinematics import coordinate_map, motion, tree
 from steelyard.model import LOOP_KINDS, WORLD, Robot
 from steelyard.spatial import crm, cross, rotate
 

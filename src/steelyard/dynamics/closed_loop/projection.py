@@ -13,6 +13,7 @@ from steelyard.dynamics.closed_loop.constraint import jacobian_rate, placed
 from steelyard.dynamics.closed_loop.states import State, named, rate, state
 from steelyard.dynamics.derivatives import inverse_dynamics_derivatives as tree_derivatives
 from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
+from steelyard.dynamics.external_wrenches import external_rows
 from steelyard.dynamics.newton_euler import inverse_dynamics as tree_inverse_dynamics
 from steelyard.dynamics.newton_euler import regressor as tree_regressor
 from steelyard.dynamics.newton_euler import regressor_rows
@@ -20,27 +21,33 @@ from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
 
-def inverse_dynamics(robot: Robot, q, v, a, *, actuated=None, start=None):
+def inverse_dynamics(robot: Robot, q, v, a, *, external=None, actuated=None, start=None):
     """Torques of the independent joints that produce a motion of a robot with closed loops, without friction.
 
     q: (..., nq), where entries of passive joints are guesses for closing the loops, or (..., ni), the independent
     joints only, in the order of the robot's joints. v, a: (..., nv), of which only independent entries count, or
     (..., ni). actuated: names of the independent joints; by default the robot's motors (`robot.actuated`), or a choice
     that suits its loops (`closed_loop.independent`). start: (nq,) configuration on the branch of assembly that motions
-    without passive joints are on; the model's own by default.
+    without passive joints are on; the model's own by default. external: wrenches by frame, as of `inverse_dynamics` of
+    the open tree.
 
     Returns (..., ni) in N m or N, armature of all joints included (paper D, (13)). Raises LoopError for loops that
     cannot be closed and wrong choices of joints, SingularConfigurationError where passive joints are not determined.
     """
     at = state(robot, q, v, a, actuated=actuated, start=start)
-    tau = tree_torque(robot, at)
+    tau = tree_torque(robot, at, external)
     return tau.reshape(*at.batch, tau.shape[1])
 
 
-def tree_torque(robot: Robot, at: State):
+def tree_torque(robot: Robot, at: State, external=None):
     """Torques (n, ni) of the independent joints at a state."""
-    tau = tree_inverse_dynamics(robot, at.q, at.v, at.a)
+    tau = tree_inverse_dynamics(robot, at.q, at.v, at.a, external=_flat(robot, at, external))
     return on_independent_joints(at, tau[..., None])[..., 0]
+
+
+def _flat(robot: Robot, at: State, external) -> dict:
+    """Wrenches (n, 6) by frame."""
+    return {name: wrench.T for name, wrench in external_rows(robot, at.batch, external, at.q.T).items()}
 
 
 def regressor(robot: Robot, q, v, a, *, actuated=None, start=None):
@@ -138,7 +145,7 @@ class Derivatives:
     dtau_da: np.ndarray
 
 
-def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, actuated=None, start=None) -> Derivatives:
+def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, external=None, actuated=None, start=None) -> Derivatives:
     """Derivatives of `closed_loop.inverse_dynamics`, whose arguments they take, exact to rounding.
 
     Passive joints follow: the derivatives are along the closed loops.
@@ -146,9 +153,10 @@ def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, actuated=None, start=
     at = state(robot, q, v, a, actuated=actuated, start=start)
     G = at.transmission.gamma
     dv_dq, da_dq, da_dv, turning = _of_motion(robot, at)
-    tree = tree_derivatives(robot, at.q, at.v, at.a)
+    outside = _flat(robot, at, external)
+    tree = tree_derivatives(robot, at.q, at.v, at.a, external=outside)
     by_q, by_v, by_a = tree.dtau_dq, tree.dtau_dv, tree.dtau_da
-    tau = tree_inverse_dynamics(robot, at.q, at.v, at.a)
+    tau = tree_inverse_dynamics(robot, at.q, at.v, at.a, external=outside)
     groups = (
         on_independent_joints(at, by_q @ G + by_v @ dv_dq + by_a @ da_dq) + np.einsum("nikj,ni->njk", turning, tau),
         on_independent_joints(at, by_v @ G + by_a @ da_dv),

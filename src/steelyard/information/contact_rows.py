@@ -1,0 +1,235 @@
+"""Rows of robots in contact: what unknown forces at known places leave of the equations of joints.
+
+Contacts add `J^T f` with forces f that nobody measured. With row weights W the best forces are eliminated exactly: of
+rows `y`, what no force can explain is left,
+
+    y - J^T (J W J^T)^+ J W y = W^-1/2 (1 - Q Q^T) W^1/2 y,      Q an orthonormal basis of the columns of W^1/2 J^T,
+
+still one row a degree and in its unit, so that each keeps a noise of its own. Of `nv` rows `rank J` are lost: a row
+counts for its `1 - |Q_i|^2`, which add up to what is left. Weights have to be known here, because rows are mixed.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from steelyard.dynamics import (
+    contact_jacobian,
+    coordinate_map,
+    external_rows,
+    external_torque,
+    orthonormal,
+    require_contact_kinds,
+    tree,
+)
+from steelyard.errors import LogError, choices
+from steelyard.information.regression_rows import require_finite
+from steelyard.information.row_kinds import OF_JOINTS
+from steelyard.log import Log
+from steelyard.model import WORLD, Robot
+from steelyard.namespaces import array_namespace
+
+EXPLAINED = 1e-12  # share of a row that is left, below which it is rounding
+BLOCK = 4096  # samples whose known wrenches are moved at once
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """Where forces that nobody measured may act: frames, and the kind of contact of each. weights (nv,): of rows."""
+
+    robot: Robot
+    frames: tuple[str, ...]
+    kinds: tuple[str, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def degrees(self) -> np.ndarray:
+        """Degrees of freedom that forces there can act on."""
+        return _degrees(self.robot, self.frames)
+
+
+def contacts_of(robot: Robot, frames, kinds: str | Mapping[str, str], weights) -> Contacts:
+    """Contacts of a robot.
+
+    Args:
+        robot: the robot.
+        frames: names of links or other frames.
+        kinds: of `CONTACT_KINDS`, one for all or by frame (points where it says nothing).
+        weights: (nv,) of the rows, positive, None for equal ones.
+
+    Returns:
+        The Contacts.
+
+    Raises:
+        ModelError: no such frame.
+        OptionError: an unknown kind, or weights that are not positive.
+    """
+    for frame in frames:
+        robot.frame(frame)
+    named = dict.fromkeys(frames, kinds) if isinstance(kinds, str) else dict(kinds)
+    require_contact_kinds(kinds)
+    return Contacts(
+        robot,
+        tuple(frames),
+        tuple(named.get(frame, "point") for frame in frames),
+        tuple(np.ones(robot.nv) if weights is None else weights),
+    )
+
+
+def flags_of(log: Log) -> np.ndarray:
+    """Flags of the contacts of a log.
+
+    Args:
+        log: with contacts.
+
+    Returns:
+        (n, c) bool, in the order of `log.contacts`; whatever is not zero touches.
+    """
+    if not log.contacts:
+        return np.zeros((len(log), 0), dtype=bool)
+    return np.stack([np.asarray(each) != 0 for each in log.contacts.values()], axis=1)
+
+
+def require_usable(robot: Robot, kinds: tuple[str, ...], log: Log) -> np.ndarray:
+    """Refuse a log whose contacts or wrenches rows of these kinds have no place for.
+
+    Args:
+        robot: the robot.
+        kinds: of rows.
+        log: the log.
+
+    Returns:
+        Its flags, as of `flags_of`.
+
+    Raises:
+        LogError: with what to do.
+    """
+    flags, about = flags_of(log), f"Log '{log.name}' has"
+    if flags.any() and (kinds != ("joints",) or robot.loops):
+        raise LogError(
+            f"{about} contacts, whose unknown forces are in rows of {choices(kinds)}"
+            + (", and the robot has closed loops" if robot.loops else "")
+            + ". Use rows of joints, of a robot without loops, or samples without contacts."
+        )
+    if log.external and (not set(kinds) <= set(OF_JOINTS) or robot.loops):
+        raise LogError(
+            f"{about} wrenches from outside ({choices(log.external)}), which go with rows of joints of a robot without "
+            f"closed loops, not with {choices(kinds)}. Leave them out of the log, or these rows out of the fit."
+        )
+    return flags
+
+
+def explained_torque(robot: Robot, log: Log, q, tau):
+    """What motion has to explain: measured torques, and what known wrenches on the robot add to them.
+
+    Args:
+        robot: the robot.
+        log: whose wrenches are added.
+        q: (n, nq) of the log.
+        tau: (n, nv) of the log.
+
+    Returns:
+        (n, nv).
+
+    Raises:
+        LogError: a wrench that is not finite.
+        ModelError: one on a frame that the robot does not have.
+    """
+    if not log.external:
+        return tau
+    parts = []
+    for name, wrench in log.external.items():
+        require_finite(log, f"external wrench on {name}", wrench)
+    for start in range(0, len(q), BLOCK):
+        part = slice(start, start + BLOCK)
+        here, at = {name: wrench[part] for name, wrench in log.external.items()}, np.asarray(q[part]).T
+        parts.append(external_torque(robot, at, external_rows(robot, at.shape[1:], here, at)).T)
+    return tau + array_namespace(tau).asarray(np.concatenate(parts), dtype=tau.dtype)
+
+
+def contact_sets(flags: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Samples by what touches there.
+
+    Args:
+        flags: (n, c) of the contacts.
+
+    Returns:
+        An iterator of indices of contacts (none in flight) and indices of samples.
+    """
+    sets, which = np.unique(flags, axis=0, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    edges = np.searchsorted(which.ravel()[order], np.arange(len(sets) + 1))
+    for touching, start, stop in zip(sets, edges[:-1], edges[1:], strict=True):
+        yield np.flatnonzero(touching), order[start:stop]
+
+
+def force_directions(contacts: Contacts, touching, q, roots) -> np.ndarray:
+    """Orthonormal directions of rows that contact forces reach.
+
+    Args:
+        contacts: of the robot.
+        touching: (c,) indices of those that touch.
+        q: (nq, n).
+        roots: (n, d) square roots of all weights of the degrees that contacts reach.
+
+    Returns:
+        (n, d, m), with columns of zeros where the rank is lower.
+    """
+    frames, kinds = ([each[i] for i in touching] for each in (contacts.frames, contacts.kinds))
+    columns = contact_jacobian(contacts.robot, q, frames, kinds)[:, contacts.degrees]
+    return orthonormal(columns * roots[:, :, None])
+
+
+def projectors(contacts: Contacts, touching, q, roots) -> tuple[np.ndarray, np.ndarray]:
+    """What makes of rows what no contact force explains of them.
+
+    Args:
+        contacts: of the robot.
+        touching: (c,) indices of those that touch.
+        q: (nq, n).
+        roots: (n, d) square roots of the sample weights of the degrees that contacts reach, or ones.
+
+    Returns:
+        (n, d, d): times rows of these degrees, rows whose squares are weighed by the roots' squares; and (n, d), the
+        share of each row that is left.
+    """
+    fixed = np.sqrt(np.array(contacts.weights))[contacts.degrees]
+    Q = force_directions(contacts, touching, q, roots * fixed)
+    left = np.eye(len(fixed)) - Q @ Q.mT
+    share = np.diagonal(left, axis1=1, axis2=2)
+    share = np.where(share > EXPLAINED, share, 0.0)  # of rows that forces explain, only rounding is left
+    return (share > 0)[:, :, None] * left * (roots * fixed)[:, None, :] / fixed[:, None], share
+
+
+def unexplained(contacts: Contacts, flags, q, torque) -> np.ndarray:
+    """Torques that no contact force explains.
+
+    Args:
+        contacts: of the log.
+        flags: (n, c) bool.
+        q: (n, nq).
+        torque: (n, nv).
+
+    Returns:
+        (n, nv); where nothing touches, the torques themselves.
+    """
+    left, degrees = np.array(torque, dtype=float), contacts.degrees
+    for touching, samples in contact_sets(flags):
+        for start in range(0, len(samples) if len(touching) else 0, BLOCK):
+            part = samples[start : start + BLOCK]
+            at, here = np.ascontiguousarray(np.asarray(q[part]).T), np.ix_(part, degrees)
+            project, _ = projectors(contacts, touching, at, np.ones((len(part), len(degrees))))
+            left[here] = (project @ left[here][:, :, None])[:, :, 0]
+    return left
+
+
+@lru_cache(maxsize=64)
+def _degrees(robot: Robot, frames: tuple[str, ...]) -> np.ndarray:
+    constants, moved = tree(robot), np.zeros(len(tree(robot).coordinates), dtype=bool)
+    for frame in frames:
+        body = robot.frame(frame).body
+        if body != WORLD:
+            moved |= constants.ancestors[robot.body_joints[body]] != 0
+    return np.flatnonzero((coordinate_map(robot) != 0) @ moved)

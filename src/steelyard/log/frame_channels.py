@@ -1,0 +1,189 @@
+"""Channels of frames instead of joints: flags of contact, and wrenches from outside.
+
+In tables they are columns `contact_FRAME` and `external_FRAME_fx` ... `_nz`, in files of arrays `contact_FRAME` (n,)
+and `external_FRAME` (n, 6).
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError, choices
+
+PARTS = ("fx", "fy", "fz", "nx", "ny", "nz")  # of a wrench, as columns end
+WORDS = {"contacts": "contact", "external": "external"}  # channel -> start of names
+WIDTHS = {"contacts": 1, "external": 6}
+BY_FRAME = ("contacts", "external", "wrenches")  # channels of a Log that are arrays by name
+_COLUMN = {
+    "contacts": re.compile(r"contact_(?P<frame>.+)"),
+    "external": re.compile(rf"external_(?P<frame>.+)_(?P<part>{'|'.join(PARTS)})"),
+}
+_LEAF = re.compile(r"[/.]")
+
+
+@dataclass(frozen=True)
+class FrameChannel:
+    """What a file has of one frame. columns: headers or keys, one or six."""
+
+    channel: str
+    frame: str
+    columns: tuple[str, ...]
+
+    def filled(self, values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+        """(n,) flags or (n, 6) wrenches, of columns (n,) or of one array of all."""
+        parts = [np.asarray(each, dtype=np.float64) for each in values]
+        if len(parts) > 1:
+            return np.stack([part.ravel() for part in parts], axis=1)
+        one = parts[0]
+        return one.ravel() if self.channel == "contacts" and 1 in one.shape[-2:] and one.ndim == 2 else one
+
+
+@dataclass(frozen=True)
+class ByFrame:
+    """Arrays of a log by frame, as a reader hands them on, SI."""
+
+    contacts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    external: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    def at(self, rows) -> "ByFrame":
+        """Some samples of them."""
+        return ByFrame(*({key: x[rows] for key, x in each.items()} for each in (self.contacts, self.external)))
+
+
+def changed(log, change: Callable[[NDArray], NDArray], channels: Sequence[str] = BY_FRAME) -> dict[str, Any]:
+    """What `log.replace` takes to change every array by frame.
+
+    Args:
+        log: a Log.
+        change: of one array.
+        channels: those that are changed.
+
+    Returns:
+        The changed mappings by the names of their fields.
+    """
+    return {key: {name: change(x) for name, x in getattr(log, key).items()} for key in channels}
+
+
+def found_columns(names: Sequence[str], wanted: Mapping[str, Any]) -> list[FrameChannel]:
+    """The columns of a table that belong to frames.
+
+    Args:
+        names: headers without units.
+        wanted: `channels=` of a request: `{"contacts": {"FL_foot": "column"}}`, None for none.
+
+    Returns:
+        One FrameChannel a frame; a wrench of which a component is missing is none.
+
+    Raises:
+        LogError: columns that are asked for and are not there, or are not one or six.
+    """
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for name in names:
+        for channel, pattern in _COLUMN.items():
+            if channel not in wanted and (hit := pattern.fullmatch(name)):
+                found.setdefault((channel, hit["frame"]), {})[hit.groupdict().get("part", "")] = name
+    whole = [
+        FrameChannel(channel, frame, tuple(parts[part] for part in (PARTS if channel == "external" else ("",))))
+        for (channel, frame), parts in found.items()
+        if len(parts) == WIDTHS[channel]
+    ]
+    return [*_asked_for(names, wanted), *whole]
+
+
+def found_arrays(keys: Sequence[str], wanted: Mapping[str, Any]) -> list[FrameChannel]:
+    """The arrays of a file that belong to frames, by the last part of their path.
+
+    Args:
+        keys: of the arrays.
+        wanted: as of `found_columns`, of one array (n,) or (n, 6) each.
+
+    Returns:
+        One FrameChannel a frame.
+
+    Raises:
+        LogError: as of `found_columns`.
+    """
+    found = _asked_for(keys, wanted)
+    for key in keys:
+        leaf = _LEAF.split(key)[-1]
+        for channel, word in WORDS.items():
+            if channel not in wanted and leaf.startswith(f"{word}_") and len(leaf) > len(word) + 1:
+                found.append(FrameChannel(channel, leaf.removeprefix(f"{word}_"), (key,)))
+    return found
+
+
+def _asked_for(names: Sequence[str], wanted: Mapping[str, Any]) -> list[FrameChannel]:
+    asked = []
+    for channel in WORDS:
+        told = wanted.get(channel) or {}
+        if not isinstance(told, Mapping):
+            raise LogError(
+                f'channels= of {channel} names frames: {{"{channel}": {{"FRAME": "column"}}}}; found {told!r}'
+            )
+        for frame, columns in told.items():
+            columns = (columns,) if isinstance(columns, str) else tuple(columns)
+            if lost := [column for column in columns if column not in names]:
+                raise LogError(f"channels= wants {choices(lost)} for {channel}; the file has {choices(names)}")
+            if len(columns) not in (1, WIDTHS[channel]):
+                raise LogError(
+                    f"channels= gives {len(columns)} columns for {channel} of {frame}: it has {WIDTHS[channel]}"
+                )
+            asked.append(FrameChannel(channel, str(frame), columns))
+    return asked
+
+
+def gathered(arrays: Sequence[tuple[FrameChannel, NDArray[np.float64]]], asked: Mapping[str, Any], samples: int):
+    """What was read by frame, less what its numbers show to be something else.
+
+    Args:
+        arrays: each found channel with its numbers.
+        asked: `channels=` of the request, for which nothing is left out.
+        samples: of the log.
+
+    Returns:
+        (ByFrame, columns that were used, notes on what was left out).
+    """
+    result, used, notes = ByFrame({}, {}), [], []
+    for each, x in arrays:
+        shape = (samples,) if each.channel == "contacts" else (samples, 6)
+        if each.channel not in asked and x.shape != shape:
+            continue  # named among what was not used
+        if each.channel == "contacts" and each.channel not in asked and x.size and not _are_flags(x):
+            notes.append(
+                f"{each.columns[0]}: not used, as flags of contact are 0 to 1 and it runs from {np.nanmin(x):.4g} to "
+                f"{np.nanmax(x):.4g}; forces are columns external_FRAME_fx to _nz"
+            )
+        else:
+            getattr(result, each.channel)[each.frame] = x
+        used += each.columns
+    return result, used, notes
+
+
+def _are_flags(x: NDArray) -> bool:
+    known = x[~np.isnan(x)]
+    return bool(np.all((known >= 0) & (known <= 1)))
+
+
+def headers(log) -> list[tuple[str, NDArray[np.float64]]]:
+    """(header, column (n,)) of each column of a table that a log has by frame."""
+    flags = [(f"contact_{frame}", flag) for frame, flag in log.contacts.items()]
+    return flags + [
+        (f"external_{frame}_{part}", wrench[:, k])
+        for frame, wrench in log.external.items()
+        for k, part in enumerate(PARTS)
+    ]
+
+
+def require_frames(frames: Mapping[str, Any], by_frame: ByFrame) -> None:
+    """Raises LogError for a frame that a robot does not have. frames: of the robot, by name."""
+    for channel, word in WORDS.items():
+        if unknown := [name for name in getattr(by_frame, channel) if name not in frames]:
+            raise LogError(
+                f"{channel} of {choices(unknown)}: the robot has no such frame; it has {choices(frames)}. Rename the "
+                f'columns {word}_FRAME, or say which frame is which: channels={{"{channel}": {{"FRAME": "column"}}}}, '
+                f"None for none."
+            )
