@@ -133,15 +133,17 @@ def walked(
     softness: float = 0.02,
     slope: float = 0.0,
     radius: float = 0.002,
+    turn: float = 0.0,
 ) -> Walk:
     """A walk.
 
     folder: for the model file. payload: kg on the trunk. friction: of the ground. softness: s, time constant of the
     ground. slope: rad, uphill. radius: m, of the feet, about their frames; a foot that is no point rolls.
+    turn: rad/s, to the left.
     """
     robot, rng = quadruped(folder), np.random.default_rng(seed)
     true = robot.with_inertias(_with_payload(robot, payload))
-    q, v, a, tau, wrenches = _simulated(true, GAITS[gait], duration, rng, friction, softness, slope, radius)
+    q, v, a, tau, wrenches = _simulated(true, GAITS[gait], duration, rng, turn, friction, softness, slope, radius)
     t = np.arange(len(q)) * SAMPLE
     noise = noise or Noise()
     external = dict(zip(FEET, wrenches, strict=True))
@@ -189,12 +191,13 @@ def _compiled(text: str, friction: float, softness: float, slope: float, radius:
     return m
 
 
-def _simulated(robot, gait, duration, rng, friction, softness, slope, radius):
+def _simulated(robot, gait, duration, rng, turn, *ground):
     """q, v, a, tau in Steelyard's convention, and wrenches (4, n, 6) at the feet in their axes."""
-    m = _compiled(mjcf_text(robot), friction, softness, slope, radius)
+    m = _compiled(mjcf_text(robot), *ground)
     d, every = mujoco.MjData(m), round(SAMPLE / STEP)
     feet = [m.geom(foot).id for foot in FEET]
     calves = m.geom_bodyid[feet]
+    *_, slope, radius = ground
     sway = _sway(rng)
     up = np.array([-np.sin(slope), 0, np.cos(slope)])
     d.qpos[:7] = [*(up * (HEIGHT + radius)), np.cos(slope / 2), 0, -np.sin(slope / 2), 0]
@@ -203,7 +206,7 @@ def _simulated(robot, gait, duration, rng, friction, softness, slope, radius):
     q, v, a, tau = np.empty((n, 19)), np.empty((n, 18)), np.empty((n, 18)), np.zeros((n, 18))
     wrenches, held, force = np.zeros((4, n, 6)), np.zeros((4, 3)), np.zeros(6)
     for at in range(-settle, n):
-        d.ctrl[:], held = _goals(gait, at * SAMPLE, d, sway, held, up)
+        d.ctrl[:], held = _goals(gait, at * SAMPLE, d, sway, held, up, turn)
         if at >= 0:
             q[at], v[at] = d.qpos, d.qvel
         mujoco.mj_step(m, d)
@@ -230,7 +233,7 @@ def _sway(rng):
     return rng.uniform(0.2, 0.9, size=(2, 6)), size * np.array([[0.6], [0.4]]), rng.uniform(0, 6, size=(2, 6))
 
 
-def _goals(gait, time, d, sway, held, up):
+def _goals(gait, time, d, sway, held, up, turn):
     """Angles (12,) of the legs; how far (4, 3) each foot is put aside to catch the trunk."""
     w, size, phase = sway
     ramp = float(np.clip((time + 0.9) / 0.9, 0, 1))
@@ -244,7 +247,8 @@ def _goals(gait, time, d, sway, held, up):
     foot = _stood(shift[:3])
     if gait.stance < 1 and time > 0:
         s = (time / gait.period + np.array(gait.phase)) % 1.0
-        turning = np.clip(-1.5 * heading, -0.4, 0.4)  # rad/s
+        off = (turn * time - heading + np.pi) % (2 * np.pi) - np.pi
+        turning = np.clip(turn + 1.5 * off, -0.5, 0.5)  # rad/s
         path = np.stack([gait.speed - turning * HIP_Y * ASIDE, turning * HIP_X * AHEAD], axis=1)
         stride = path * gait.period * gait.stance
         swing = s >= gait.stance

@@ -18,6 +18,7 @@ LOADED = 0.08  # of the weight, above which a foot carries; torques and masses a
 LONGEST = 0.25  # s by which flags may come late
 EVEN = 0.02  # s, within which flags and forces begin together as well as they can be told
 AGREES = 0.4  # correlation of flags with what they should be, below which no delay is told
+HEAVY, CARRIED = 0.2, 0.05  # of the weight, and of the samples without flags in which a foot may carry as much
 OFTEN = 0.10  # share of samples above which flags and motion contradict each other
 CARRIES = 0.15  # share of a log's samples in which a foot without flags must carry
 SOFT = 0.015  # m by which standing feet may rise and sink, by errors of the base's pose
@@ -26,11 +27,16 @@ CHANGES = 4  # of a flag, from which on it can be early or late
 
 @dataclass(frozen=True)
 class _Seen:
-    """flags (f, n) as given, motion of the same frames, and whether each carries weight, where torques tell."""
+    """flags (f, n) as given, motion of the same frames, and their forces over the weight, where torques tell them."""
 
     flags: NDArray[np.bool_]
     motion: FootMotion
-    loaded: NDArray[np.bool_] | None
+    force: NDArray[np.float64] | None
+
+    @property
+    def loaded(self) -> NDArray[np.bool_] | None:
+        """(f, n) whether each frame carries, as far as nominal masses tell."""
+        return None if self.force is None else self.force > LOADED
 
     @property
     def rests(self) -> NDArray[np.bool_]:
@@ -39,8 +45,8 @@ class _Seen:
 
     @cached_property
     def sinking(self) -> float:
-        """m between the lowest and the highest twentieth of the samples in which a frame is flagged and carries; the
-        median over frames, so that one with wrong flags does not count. 0 without torques: heights alone cannot tell."""
+        """m between the lowest and the highest twentieth of the samples in which a frame is flagged and carries; median
+        over frames, so that one with wrong flags does not count. 0 without torques: heights alone cannot tell."""
         stands = [] if self.loaded is None else [(i, on) for i, on in enumerate(self.flags & self.loaded) if on.any()]
         spreads = [np.ptp(np.percentile(self.motion.height[i, on], [5, 95])) for i, on in stands]
         return float(np.median(spreads)) if spreads else 0.0
@@ -64,12 +70,13 @@ def alike(robot: Robot, frames: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in others if robot.frame(name).body not in own and len(name.split("_")) in size)
 
 
-def contact_faults(robot: Robot, log: Log) -> Iterator[Finding]:
+def contact_faults(robot: Robot, log: Log, *, found: bool = False) -> Iterator[Finding]:
     """What contradicts the flags of a log.
 
     Args:
         robot: with a free base; others have no ground.
         log: with contacts, and v; with a and tau, torques are asked, too.
+        found: whether flags are those that the motion shows, with which it agrees of course.
 
     Yields:
         Findings, those that bias masses fatal.
@@ -77,19 +84,18 @@ def contact_faults(robot: Robot, log: Log) -> Iterator[Finding]:
     flagged = tuple(log.contacts)
     if not (robot.floating and flagged):
         return
-    frames = (*flagged, *alike(robot, flagged))
-    flags = np.stack(
-        [log.contacts[frame] > 0 if frame in log.contacts else np.zeros(len(log), bool) for frame in frames]
-    )
-    loaded = None
+    frames = (*flagged, *(() if found else alike(robot, flagged)))
+    flags = [log.contacts[frame] > 0 if frame in log.contacts else np.zeros(len(log), bool) for frame in frames]
+    force = None
     if log.tau is not None and log.a is not None:
         weight = float(robot.inertias[:, 0].sum() * np.linalg.norm(robot.gravity))
-        loaded = estimated_forces(robot, log, frames) > LOADED * weight
-    seen = _Seen(flags, foot_motion(robot, log, frames), loaded)
-    yield from _unflagged(log, seen)
-    flying = {frame: _flying(seen, seen.motion.of(frame)) for frame in flagged}
-    wrong = {frame: share for frame, share in flying.items() if share}
-    late = _lag(log, seen, [seen.motion.of(frame) for frame in flagged])
+        force = estimated_forces(robot, log, frames) / weight
+    seen = _Seen(np.stack(flags), foot_motion(robot, log, frames), force)
+    rows = list(range(len(flagged)))
+    never = [] if found else list(_without_flags(log, seen))
+    yield from never
+    wrong = {} if found else {frame: share for row, frame in enumerate(flagged) if (share := _flying(seen, row))}
+    late = 0 if found else _lag(log, seen, rows)
     if late:
         yield fatal(
             "contact_late",
@@ -106,10 +112,33 @@ def contact_faults(robot: Robot, log: Log) -> Iterator[Finding]:
             "find contacts from the motion: --contacts auto.",
             options=AUTO,
         )
-    yield from _ground(log, seen, [seen.motion.of(frame) for frame in flagged if frame not in wrong])
+    else:
+        if not never:
+            yield from _carrying(log, seen, rows, found=found)
+        yield from _ground(log, seen, rows)
 
 
-def _unflagged(log: Log, seen: _Seen) -> Iterator[Finding]:
+def _carrying(log: Log, seen: _Seen, rows: Sequence[int], *, found: bool) -> Iterator[Finding]:
+    """Feet that carry much where nothing says that they touch."""
+    if seen.force is None:
+        return
+    free = ~seen.flags[rows] & ~near_changes(log, seen.flags[rows], int(np.ceil(EVEN * log.rate)))
+    share = _share(seen.force[rows] > HEAVY, free)
+    if share > CARRIED:
+        remedy = (
+            "the ground is soft, or feet slip, and motion does not show contacts there: record flags"
+            if found
+            else "look at the flags, or find contacts from the motion: --contacts auto"
+        )
+        yield fatal(
+            "contact_unflagged",
+            f"Torques tell that feet carry over {HEAVY:.0%} of the weight in {share:.0%} of the samples in which they "
+            f"are taken to be free. These forces would be taken for masses; {remedy}.",
+            options=() if found else AUTO,
+        )
+
+
+def _without_flags(log: Log, seen: _Seen) -> Iterator[Finding]:
     """Feet that carry and are never flagged."""
     never = [f for i, f in enumerate(seen.motion.frames) if not seen.flags[i].any()]
     carry = [
@@ -155,8 +184,6 @@ def _flying(seen: _Seen, row: int) -> float:
 
 def _ground(log: Log, seen: _Seen, rows: Sequence[int]) -> Iterator[Finding]:
     """Feet that slide, and ground that gives way."""
-    if not rows:
-        return
     settled = ~near_changes(log, seen.flags[rows], int(np.ceil(EVEN * log.rate)))
     stands = seen.flags[rows] & seen.rests[rows] & settled
     slides = _share(seen.motion.speed[rows] > SLOW, stands)

@@ -18,6 +18,7 @@ from steelyard.prepare.foot_motion import SLOW, foot_motion
 
 AUTO, NONE = "auto", "none"
 LEAST = 2  # samples left out on either side of a change
+MARGIN = 0.02  # s by which a contact may begin before, and end after, what the motion shows
 FEET = ("foot", "toe", "ankle_roll", "sole")  # ends of names of links that stand, in files of legged robots
 
 
@@ -27,7 +28,8 @@ def with_contacts(robot: Robot, log: Log, words: Sequence[str]) -> Log:
     Args:
         robot: the robot.
         log: with v where contacts are found from the motion.
-        words: "auto", "none", or frames, which must have flags; with auto, frames to look at. Empty: as recorded.
+        words: "auto", "none", or frames, also with commas, which must have flags; with auto, frames to look at. Empty:
+            as recorded.
 
     Returns:
         The log, and in its notes where contacts are from.
@@ -37,6 +39,7 @@ def with_contacts(robot: Robot, log: Log, words: Sequence[str]) -> Log:
         LogError: frames without flags.
         ModelError: unknown frames.
     """
+    words = _parted(words)
     if not words:
         return log
     frames = [word for word in words if word not in (AUTO, NONE)]
@@ -58,8 +61,23 @@ def with_contacts(robot: Robot, log: Log, words: Sequence[str]) -> Log:
     return log.replace(contacts={frame: log.contacts[frame] for frame in frames}).noted(*notes)
 
 
+def from_motion(words: Sequence[str]) -> bool:
+    """Whether words ask for contacts that the motion shows. words: as of `with_contacts`."""
+    return AUTO in _parted(words)
+
+
+def _parted(words: Sequence[str]) -> list[str]:
+    """Words, also those between commas."""
+    return [word.strip() for each in words for word in each.split(",") if word.strip()]
+
+
 def _found(robot: Robot, log: Log, frames: Sequence[str]) -> Log:
-    """With flags from the motion, of the frames asked for, those of the log and their like, or links named as feet."""
+    """With flags from the motion: of the frames asked for, those of the log and their like, or links named as feet.
+
+    They are wider than the motion says: forces that are allowed for in vain cost rows, missing ones falsify masses.
+    """
+    from scipy.ndimage import binary_dilation
+
     if not robot.floating:
         raise OptionError("contacts auto looks for feet on the ground, and the base is fixed: flag what touches.")
     named = [name for name in robot.frames if name.lower().endswith(FEET)]
@@ -67,9 +85,10 @@ def _found(robot: Robot, log: Log, frames: Sequence[str]) -> Log:
     if not chosen:
         raise OptionError("contacts auto finds no link named as a foot; name them: --contacts auto,FL_foot,FR_foot,...")
     motion = foot_motion(robot, log, chosen)
-    shares = ", ".join(f"{f} {share:.0%}" for f, share in zip(chosen, motion.touching.mean(axis=1), strict=True))
+    flags = binary_dilation(motion.touching, np.ones((1, 2 * round(MARGIN * log.rate) + 1)))
+    shares = ", ".join(f"{f} {share:.0%}" for f, share in zip(chosen, flags.mean(axis=1), strict=True))
     tilt = np.degrees(np.arctan(np.linalg.norm(motion.slope)))
-    return log.replace(contacts=dict(zip(chosen, motion.touching.astype(float), strict=True))).noted(
+    return log.replace(contacts=dict(zip(chosen, flags.astype(float), strict=True))).noted(
         f"contacts found from the speed and height of feet over ground that slopes by {tilt:.1f} degrees: {shares}"
     )
 
@@ -79,7 +98,7 @@ def _ends(robot: Robot, names: Sequence[str]) -> tuple[str, ...]:
     return tuple({robot.frame(name).body: name for name in names}.values())
 
 
-def settled(robot: Robot, log: Log, cutoff: float) -> Log:
+def in_steady_contact(robot: Robot, log: Log, cutoff: float) -> Log:
     """The log without samples whose contacts are in doubt.
 
     Args:
