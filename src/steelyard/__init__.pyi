@@ -121,6 +121,7 @@ def identify(
     armature: bool = True,
     coupling: str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]] = (),
     drive: str | Mapping[str, str] | Sequence[str] = (),
+    contacts: str | Sequence[str] = (),
     rotors: bool = False,
     side: str | Path | None = None,
     lock: str | Sequence[str] = (),
@@ -160,6 +161,9 @@ def identify(
             motor's inertia and friction act on that combination of speeds.
         drive: What drives the joints: position, velocity, voltage, current, torque; JOINT=KIND. Their commands are in
             the logs instead of torques. `model`: as its actuators and its side file say.
+        contacts: Frames that touch the ground, with commas; auto, none. Their flags are columns `contact_FRAME`, all of
+            which are used by default. `auto` finds contacts from the speed of feet and their height above the ground,
+            whose height and slope are found, too.
         rotors: Rotors of the side file are bodies. With parameters of their own (side file).
         side: Side file with rotors, loops and known facts. `MODEL.steelyard.toml` is read when it is there: rotors for
             `--rotors`, closed loops, and what is known of links. None means beside the model.

@@ -272,6 +272,16 @@ class Job:
         commands=(IDENTIFY, ANALYZE, VALIDATE, FLEET),
         accepts="str | Mapping[str, str] | Sequence[str]",
     )
+    contacts: tuple[str, ...] = option(
+        (),
+        "Frames that touch the ground, with commas; auto, none.",
+        more="Their flags are columns `contact_FRAME`, all of which are used by default. `auto` finds contacts from "
+        "the speed of feet and their height above the ground, whose height and slope are found, too.",
+        metavar="FRAMES",
+        scope=LOG,
+        commands=FITS,
+        accepts="str | Sequence[str]",
+    )
     rotors: bool = option(
         False,
         "Rotors of the side file are bodies.",
@@ -411,7 +421,7 @@ class Job:
     @property
     def preparation(self) -> dict:
         """The options of `prepare`."""
-        names = ("corrections", "cutoff", "torque_cutoff", "smoother", "coupling", "accept", "drive")
+        names = ("corrections", "cutoff", "torque_cutoff", "smoother", "coupling", "accept", "drive", "contacts")
         return {name: getattr(self, name) for name in names}
 
     def as_json(self) -> dict:

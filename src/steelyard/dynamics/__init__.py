@@ -37,7 +37,7 @@ from steelyard.dynamics.effects import (
     unstated_torque,
 )
 from steelyard.dynamics.external_wrenches import external_rows, external_torque
-from steelyard.dynamics.frames import bias_acceleration, frame_rows, frame_velocity, jacobian
+from steelyard.dynamics.frames import bias_acceleration, frame_position, frame_rows, frame_velocity, jacobian
 from steelyard.dynamics.kinematics import (
     FRAME_FIELDS,
     Motion,
@@ -93,6 +93,7 @@ __all__ = [
     "extra_rows",
     "extra_torque",
     "fixed_poses",
+    "frame_position",
     "frame_rows",
     "frame_velocity",
     "friction_torque",

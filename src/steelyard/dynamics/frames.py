@@ -123,6 +123,26 @@ def frame_rows(robot: Robot, q, frames: tuple[str, ...]):
     return found
 
 
+def frame_position(robot: Robot, q, frame: str):
+    """Place of a frame in the world.
+
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        frame: as of `jacobian`.
+
+    Returns:
+        (..., 3) m, of its origin.
+
+    Raises:
+        ModelError: no such frame.
+        OptionError: q has the wrong width.
+    """
+    xp, batch, q, _, _ = _state(robot, q)
+    rotations, positions, _ = joint_poses(robot, q)
+    return xp.reshape(frame_pose(robot, frame, rotations, positions)[1].T, (*batch, 3))
+
+
 def _state(robot: Robot, q, v=None):
     require_type(Robot, robot=robot)
     q = as_array("q", q)

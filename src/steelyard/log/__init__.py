@@ -14,7 +14,7 @@ from steelyard.log.automatic_cutoff import (
 )
 from steelyard.log.channels import DRIVE, WORDS, factor
 from steelyard.log.checks import USUAL
-from steelyard.log.findings import Finding, fatal
+from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.free_base import convention_of, from_convention
 from steelyard.log.hold import held
 from steelyard.log.kalman_kernel import (
@@ -104,6 +104,7 @@ __all__ = [
     "times",
     "torque_cutoff_for",
     "update",
+    "warning",
     "write_csv",
     "write_npz",
 ]

@@ -2,6 +2,8 @@
 
 from steelyard.job import NOTHING, Corrections, corrections_from
 from steelyard.prepare.clipped import Clipped, unclipped
+from steelyard.prepare.contact_checks import contact_faults
+from steelyard.prepare.contact_flags import in_steady_contact, with_contacts
 from steelyard.prepare.log_side import LogSide, log_side, log_side_path, read_undone, write_log_side
 from steelyard.prepare.mistakes_by_fit import load_word, settled
 from steelyard.prepare.prepared import (
@@ -20,9 +22,11 @@ __all__ = [
     "Corrections",
     "LogSide",
     "Prepared",
+    "contact_faults",
     "corrected",
     "corrections_from",
     "filterable",
+    "in_steady_contact",
     "load_word",
     "lock_words",
     "locks_of",
@@ -34,6 +38,7 @@ __all__ = [
     "settled",
     "spectral_cutoff",
     "unclipped",
+    "with_contacts",
     "with_motion",
     "write_log_side",
 ]

@@ -1,11 +1,12 @@
 """The one order in which a log is made ready for a robot: mistakes undone, checked, filtered, cleared, completed.
 
-    corrected -> checked -> evenly stamped -> filtered -> without clipped torques -> with the joints of closed loops
+    corrected -> checked -> evenly stamped -> filtered -> in steady contact -> without clipped torques
+        -> with the joints of closed loops
 
 What takes a fit to be undone (drive gains, unknown delays, torques beyond their limit) follows in `settled`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -26,6 +27,8 @@ from steelyard.log import (
     torque_cutoff_for,
 )
 from steelyard.model import Robot
+from steelyard.prepare.contact_checks import contact_faults
+from steelyard.prepare.contact_flags import from_motion, in_steady_contact, with_contacts
 from steelyard.prepare.undo import corrected
 
 REPAIRED = ("repeated_sample",)  # findings that new stamps undo
@@ -90,6 +93,7 @@ def prepare(
     coupling=(),
     accept: tuple[str, ...] = (),
     drive: tuple[str, ...] = (),
+    contacts: tuple[str, ...] = (),
     refuse: bool = True,
 ) -> Prepared:
     """Make a log ready for fits of a robot.
@@ -104,6 +108,7 @@ def prepare(
         coupling: groups of joints with a common motor, whose direction of motion is theirs together.
         accept: codes of fatal findings in spite of which to go on.
         drive: words of a job that say what drives the joints of a log without torques.
+        contacts: frames with flags of contact to use, "auto" to find them from the motion, "none"; empty: as recorded.
         refuse: whether a log that cannot be used is refused; otherwise it comes back as far as it could be prepared.
 
     Returns:
@@ -136,9 +141,28 @@ def prepare(
         if refuse:
             raise
         return Prepared(raw, None, raw, findings, own, band, notes=(f"motion not analysed: {error}",))
+    if robot is not None and (raw.contacts or contacts):
+        findings += _contact_faults(robot, filtered, contacts, accept, refuse)
+        refilter = partial(_in_contact, robot, contacts, own, refilter)
+        filtered = refilter(raw)
     ready = Prepared(raw, filtered, filtered, findings, own, band, refilter, repaired=repaired)
     fitted = ready.clear if corrections.saturation else filtered
     return replace(ready, log=on_tree(robot, fitted) if robot is not None and robot.loops else fitted)
+
+
+def _contact_faults(
+    robot: Robot, log: Log, words: tuple[str, ...], accept: Collection[str], refuse: bool
+) -> tuple[Finding, ...]:
+    """What contradicts the contacts that are asked for. Raises LogError for what is fatal and not accepted."""
+    found = tuple(contact_faults(robot, with_contacts(robot, log, words), found=from_motion(words)))
+    fatal = [each.message for each in found if each.severity == "fatal" and each.code not in accept]
+    if fatal and refuse:
+        raise LogError(f"log {log.name!r} cannot be used. {' '.join(fatal)}")
+    return found
+
+
+def _in_contact(robot: Robot, words: tuple[str, ...], cutoff: float, refilter: Callable[[Log], Log], log: Log) -> Log:
+    return in_steady_contact(robot, with_contacts(robot, refilter(log), words), cutoff)
 
 
 def spectral_cutoff(log: Log, findings: Iterable[Finding]) -> float | None:

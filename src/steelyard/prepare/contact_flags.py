@@ -1,0 +1,141 @@
+"""Which contacts a log is fitted with: flags as recorded or found from the motion, and samples that they make doubtful.
+
+Around a change of any flag forces come and go within the reach of the filters, and a foot that slides is not where its
+force was thought to act; such samples are left out.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.dynamics import frame_velocity
+from steelyard.errors import LogError, OptionError, choices
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.prepare.contact_checks import alike, near_changes
+from steelyard.prepare.foot_motion import SLOW, foot_motion
+
+AUTO, NONE = "auto", "none"
+LEAST = 2  # samples left out on either side of a change
+MARGIN = 0.02  # s by which a contact may begin before, and end after, what the motion shows
+FEET = ("foot", "toe", "ankle_roll", "sole")  # ends of names of links that stand, in files of legged robots
+
+
+def with_contacts(robot: Robot, log: Log, words: Sequence[str]) -> Log:
+    """The log with the contacts that are asked for.
+
+    Args:
+        robot: the robot.
+        log: with v where contacts are found from the motion.
+        words: "auto", "none", or frames, also with commas, which must have flags; with auto, frames to look at. Empty:
+            as recorded.
+
+    Returns:
+        The log, and in its notes where contacts are from.
+
+    Raises:
+        OptionError: words that do not go together, or `auto` for a robot that has no ground.
+        LogError: frames without flags.
+        ModelError: unknown frames.
+    """
+    words = _parted(words)
+    if not words:
+        return log
+    frames = [word for word in words if word not in (AUTO, NONE)]
+    if NONE in words:
+        if len(words) > 1:
+            raise OptionError(f"contacts {','.join(words)!r}: none goes with nothing else.")
+        return log.replace(contacts={})
+    for frame in frames:
+        robot.frame(frame)
+    if AUTO in words:
+        return _found(robot, log, frames)
+    if lacking := [frame for frame in frames if frame not in log.contacts]:
+        raise LogError(
+            f"log {log.name!r} has no contacts of {choices(lacking)}; it has {choices(log.contacts) or 'none'}. Record "
+            f"columns contact_{lacking[0]}, or find them from the motion: --contacts auto,{','.join(frames)}."
+        )
+    left = [frame for frame in log.contacts if frame not in frames]
+    notes = (f"contacts of {choices(left)} not used, as they were not asked for",) if left else ()
+    return log.replace(contacts={frame: log.contacts[frame] for frame in frames}).noted(*notes)
+
+
+def from_motion(words: Sequence[str]) -> bool:
+    """Whether words ask for contacts that the motion shows. words: as of `with_contacts`."""
+    return AUTO in _parted(words)
+
+
+def _parted(words: Sequence[str]) -> list[str]:
+    """Words, also those between commas."""
+    return [word.strip() for each in words for word in each.split(",") if word.strip()]
+
+
+def _found(robot: Robot, log: Log, frames: Sequence[str]) -> Log:
+    """With flags from the motion: of the frames asked for, those of the log and their like, or links named as feet.
+
+    They are wider than the motion says: forces that are allowed for in vain cost rows, missing ones falsify masses.
+    """
+    from scipy.ndimage import binary_dilation
+
+    if not robot.floating:
+        raise OptionError("contacts auto looks for feet on the ground, and the base is fixed: flag what touches.")
+    named = [name for name in robot.frames if name.lower().endswith(FEET)]
+    chosen = tuple(frames) or (*log.contacts, *alike(robot, tuple(log.contacts))) or _ends(robot, named)
+    if not chosen:
+        raise OptionError("contacts auto finds no link named as a foot; name them: --contacts auto,FL_foot,FR_foot,...")
+    motion = foot_motion(robot, log, chosen)
+    flags = binary_dilation(motion.touching, np.ones((1, 2 * round(MARGIN * log.rate) + 1)))
+    shares = ", ".join(f"{f} {share:.0%}" for f, share in zip(chosen, flags.mean(axis=1), strict=True))
+    tilt = np.degrees(np.arctan(np.linalg.norm(motion.slope)))
+    return log.replace(contacts=dict(zip(chosen, flags.astype(float), strict=True))).noted(
+        f"contacts found from the speed and height of feet over ground that slopes by {tilt:.1f} degrees: {shares}"
+    )
+
+
+def _ends(robot: Robot, names: Sequence[str]) -> tuple[str, ...]:
+    """One frame a body, the last of those that are named."""
+    return tuple({robot.frame(name).body: name for name in names}.values())
+
+
+def in_steady_contact(robot: Robot, log: Log, cutoff: float) -> Log:
+    """The log without samples whose contacts are in doubt.
+
+    Args:
+        robot: the robot.
+        log: filtered.
+        cutoff: of the filters, Hz.
+
+    Returns:
+        The log less samples about changes of flags and those in which a flagged foot moves; notes say how many.
+    """
+    if not log.contacts:
+        return log
+    reach = max(LEAST, int(np.ceil(log.rate / (4 * cutoff)))) if cutoff else LEAST
+    flags = _without_flicker(np.stack([flag > 0 for flag in log.contacts.values()]), 2 * reach)
+    log = log.replace(contacts=dict(zip(log.contacts, flags.astype(float), strict=True)))
+    changing = near_changes(log, flags, reach)
+    (v,) = log.require("v")
+    speed = np.stack([np.linalg.norm(frame_velocity(robot, log.q, v, f)[:, :3], axis=1) for f in log.contacts])
+    moving = np.any(flags & (speed > SLOW), axis=0) & ~changing
+    keep = ~(changing | moving)
+    if not keep.any():
+        raise LogError(
+            f"log {log.name!r}: contacts change or move in every sample, so none is left. Look at the flags, or walk "
+            "slower; --contacts none leaves contacts out."
+        )
+    if keep.all():
+        return log
+    return log[keep].noted(
+        f"contacts: {changing.mean():.1%} of the samples left out within {reach} samples of a change of flags, "
+        f"{moving.mean():.1%} as a foot that is flagged moves faster than {SLOW} m/s"
+    )
+
+
+def _without_flicker(flags: NDArray[np.bool_], shortest: int) -> NDArray[np.bool_]:
+    """Flags (f, n) of frames that touch on through gaps of up to so many samples: to allow for a force too much costs
+    rows, one too few masses."""
+    from scipy.ndimage import binary_closing
+
+    wide = np.pad(flags, ((0, 0), (shortest, shortest)), mode="edge")
+    return binary_closing(wide, np.ones((1, shortest + 1), dtype=bool))[:, shortest:-shortest]

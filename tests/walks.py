@@ -1,0 +1,337 @@
+"""A quadruped that walks in MuJoCo, recorded as a real one is: encoders, torques, an estimator's base, an IMU, flags.
+
+The legs follow a clock: feet swing ahead, land and push back, by inverse kinematics and stiff PD loops, and where feet
+land is corrected by how fast and how tilted the trunk is. Feet are spheres on a plane with Coulomb friction.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import mujoco
+import numpy as np
+
+import steelyard as sy
+from steelyard.model import load, mjcf_text
+from steelyard.spatial import rotation_from_quaternion
+
+LEGS = ("FL", "FR", "RL", "RR")
+FEET = tuple(f"{leg}_foot" for leg in LEGS)
+AHEAD, ASIDE = np.array([1, 1, -1, -1]), np.array([1, -1, 1, -1])  # of the legs
+HIP_X, HIP_Y, SIDE, UPPER, LOWER = 0.19, 0.05, 0.095, 0.213, 0.213  # m
+HEIGHT = 0.30  # m of the hips above the feet
+STEP, SAMPLE = 1e-3, 5e-3  # s of the simulation, of the log
+ARMATURE = 0.01  # kg m^2 of motors behind their gears
+KP, KD, LIMIT = 150.0, 4.0, 45.0  # N m/rad, N m s/rad, N m
+GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+@dataclass(frozen=True)
+class Gait:
+    """period: s of a stride. stance: share of it that a foot stands. phase: of each leg's stride. speed: m/s ahead."""
+
+    period: float
+    stance: float
+    phase: tuple[float, float, float, float]
+    speed: float
+    lift: float = 0.07
+
+
+GAITS = {
+    "trot": Gait(0.6, 0.62, (0.0, 0.5, 0.5, 0.0), 0.25, 0.06),
+    "walk": Gait(0.9, 0.8, (0.0, 0.5, 0.75, 0.25), 0.12),
+    "bound": Gait(0.4, 0.65, (0.0, 0.0, 0.5, 0.5), 0.15, 0.05),
+    "stance": Gait(1.0, 1.0, (0.0, 0.0, 0.0, 0.0), 0.0),
+}
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Standard deviations of the sensors, SI; 0: exact."""
+
+    angle: float = 2e-4
+    rate: float = 0.01
+    torque: float = 0.1
+    position: float = 1e-3
+    turn: float = 5e-4
+    velocity: float = 0.01
+    gyro: float = 3e-3
+    acceleration: float = 0.05
+    force: float = 1.0
+
+
+@dataclass(frozen=True)
+class Walk:
+    """true, nominal: the robot that walked, and the model of it with wrong masses. log: what sensors said, with flags
+    of contact. exact: the motion itself at the same times, with accelerations and the wrenches at the feet. gyro,
+    proper: (n, 3) of the IMU in the base, rad/s and m/s^2. forces: (n, 3) by foot, what sensors in the feet said."""
+
+    true: sy.Robot
+    nominal: sy.Robot
+    log: sy.Log
+    exact: sy.Log
+    gyro: np.ndarray
+    proper: np.ndarray
+    forces: dict[str, np.ndarray]
+
+
+def urdf_text() -> str:
+    """A quadruped of the size of a Go2, without meshes; trunk and legs are boxes and rods."""
+    trunk = _link("base", 6.9, (0.02, 0.003, -0.005), (0.38, 0.19, 0.11))
+    parts = [trunk]
+    for leg, x, y in zip(LEGS, AHEAD, ASIDE, strict=True):
+        parts += [
+            _joint(f"{leg}_hip_joint", "base", f"{leg}_hip", (x * HIP_X, y * HIP_Y, 0), "1 0 0"),
+            _link(f"{leg}_hip", 0.68, (-0.005 * x, 0.01 * y, 0.0), (0.08, 0.08, 0.08)),
+            _joint(f"{leg}_thigh_joint", f"{leg}_hip", f"{leg}_thigh", (0, y * SIDE, 0), "0 1 0"),
+            _link(f"{leg}_thigh", 1.15, (-0.004, -0.022 * y, -0.033), (0.05, 0.05, 0.20)),
+            _joint(f"{leg}_calf_joint", f"{leg}_thigh", f"{leg}_calf", (0, 0, -UPPER), "0 1 0"),
+            _link(f"{leg}_calf", 0.28, (0.005, 0.001 * y, -0.13), (0.03, 0.03, 0.22)),
+            _joint(f"{leg}_foot_joint", f"{leg}_calf", f"{leg}_foot", (0, 0, -LOWER), None),
+            f'<link name="{leg}_foot"/>',
+        ]
+    return "\n".join(['<robot name="quadruped">', *parts, "</robot>"])
+
+
+def _link(name, mass, com, size) -> str:
+    a, b, c = (mass / 12 * s**2 for s in size)
+    return (
+        f'<link name="{name}"><inertial><origin xyz="{_words(com)}"/><mass value="{mass}"/><inertia ixx="{b + c:.8g}" '
+        f'iyy="{a + c:.8g}" izz="{a + b:.8g}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    )
+
+
+def _joint(name, parent, child, at, axis) -> str:
+    limits = "" if axis is None else f'<axis xyz="{axis}"/><limit lower="-3" upper="3" effort="60" velocity="30"/>'
+    return (
+        f'<joint name="{name}" type="{"fixed" if axis is None else "revolute"}"><parent link="{parent}"/>'
+        f'<child link="{child}"/><origin xyz="{_words(at)}"/>{limits}</joint>'
+    )
+
+
+def _words(values) -> str:
+    return " ".join(f"{x:.9g}" for x in values)
+
+
+def quadruped(folder) -> sy.Robot:
+    """The robot, read from a file that is put in a folder."""
+    path = folder / "quadruped.urdf"
+    path.write_text(urdf_text())
+    robot = load(path, floating=True)
+    armature = np.r_[np.zeros(6), np.full(12, ARMATURE)]
+    return robot.with_joint_properties(armature=armature)
+
+
+def walked(
+    folder,
+    gait: str = "trot",
+    *,
+    duration: float = 60.0,
+    seed: int = 0,
+    noise: Noise | None = None,
+    payload: float = 0.0,
+    friction: float = 0.8,
+    softness: float = 0.02,
+    slope: float = 0.0,
+    radius: float = 0.002,
+    turn: float = 0.0,
+) -> Walk:
+    """A walk.
+
+    folder: for the model file. payload: kg on the trunk. friction: of the ground. softness: s, time constant of the
+    ground. slope: rad, uphill. radius: m, of the feet, about their frames; a foot that is no point rolls.
+    turn: rad/s, to the left.
+    """
+    robot, rng = quadruped(folder), np.random.default_rng(seed)
+    true = robot.with_inertias(_with_payload(robot, payload))
+    q, v, a, tau, wrenches = _simulated(true, GAITS[gait], duration, rng, turn, friction, softness, slope, radius)
+    t = np.arange(len(q)) * SAMPLE
+    noise = noise or Noise()
+    external = dict(zip(FEET, wrenches, strict=True))
+    names = true.dof_names
+    exact = sy.Log(t=t, q=q, v=v, a=a, tau=tau, external=external, joint_names=names, name=f"{gait}, exact")
+    return Walk(true, _nominal(robot, rng), *_recorded(exact, noise, rng, gait))
+
+
+def _with_payload(robot, mass: float):
+    """A box on the trunk."""
+    inertias = robot.inertias.copy()
+    at, size = np.array([0.05, 0.02, 0.11]), np.array([0.2, 0.15, 0.1])
+    I = mass / 12 * np.diag(np.sum(size**2) - size**2) + mass * (at @ at * np.eye(3) - np.outer(at, at))
+    inertias[0] += np.r_[mass, mass * at, I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
+    return inertias
+
+
+def _nominal(robot, rng):
+    """Wrong masses: each link 10 to 40 % off, the trunk a fifth too heavy."""
+    factors = np.r_[1.2, rng.uniform(0.6, 1.4, size=robot.nb - 1)]
+    return robot.with_inertias(robot.inertias * factors[:, None])
+
+
+@lru_cache
+def _compiled(text: str, friction: float, softness: float, slope: float, radius: float):
+    spec = mujoco.MjSpec.from_string(text)
+    ground = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[50, 50, 1], name="ground")
+    ground.quat = [np.cos(slope / 2), 0, -np.sin(slope / 2), 0]
+    ground.contype, ground.conaffinity, ground.condim = 1, 0, 3
+    ground.friction, ground.solref = [friction, 0, 0], [softness, 1]
+    ground.priority = 1
+    for leg in LEGS:
+        calf = next(body for body in spec.bodies if body.name == f"{leg}_calf")
+        foot = calf.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0], pos=[0, 0, -LOWER])
+        foot.name, foot.mass, foot.contype, foot.conaffinity = f"{leg}_foot", 0.0, 0, 1
+    for joint in spec.joints:
+        if joint.type == mujoco.mjtJoint.mjJNT_HINGE:
+            servo = spec.add_actuator(target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+            servo.set_to_position(kp=KP, kv=KD)
+            servo.forcelimited, servo.forcerange = True, [-LIMIT, LIMIT]
+    m = spec.compile()
+    m.opt.timestep, m.opt.cone, m.opt.impratio = STEP, mujoco.mjtCone.mjCONE_ELLIPTIC, 20
+    m.opt.integrator, m.opt.tolerance = mujoco.mjtIntegrator.mjINT_EULER, 1e-13
+    m.dof_damping[:], m.dof_frictionloss[:] = 0, 0
+    return m
+
+
+def _simulated(robot, gait, duration, rng, turn, *ground):
+    """q, v, a, tau in Steelyard's convention, and wrenches (4, n, 6) at the feet in their axes."""
+    m = _compiled(mjcf_text(robot), *ground)
+    d, every = mujoco.MjData(m), round(SAMPLE / STEP)
+    feet = [m.geom(foot).id for foot in FEET]
+    calves = m.geom_bodyid[feet]
+    *_, slope, radius = ground
+    sway = _sway(rng)
+    up = np.array([-np.sin(slope), 0, np.cos(slope)])
+    d.qpos[:7] = [*(up * (HEIGHT + radius)), np.cos(slope / 2), 0, -np.sin(slope / 2), 0]
+    d.qpos[7:] = _legs(np.zeros(3), _stood(np.zeros(3))).ravel()
+    settle, n = round(1.0 / SAMPLE), round(duration / SAMPLE)
+    q, v, a, tau = np.empty((n, 19)), np.empty((n, 18)), np.empty((n, 18)), np.zeros((n, 18))
+    wrenches, held, force = np.zeros((4, n, 6)), np.zeros((4, 3)), np.zeros(6)
+    for at in range(-settle, n):
+        d.ctrl[:], held = _goals(gait, at * SAMPLE, d, sway, held, up, turn)
+        if at >= 0:
+            q[at], v[at] = d.qpos, d.qvel
+        mujoco.mj_step(m, d)
+        if at >= 0:  # accelerations and forces are those of the state before the step
+            a[at], tau[at, 6:] = d.qacc, d.qfrc_actuator[6:]
+            for i in range(d.ncon):
+                foot = feet.index(max(d.contact.geom[i]))
+                mujoco.mj_contactForce(m, d, i, force)
+                pushed = d.contact.frame[i].reshape(3, 3).T @ force[:3]
+                arm = d.contact.pos[i] - d.geom_xpos[feet[foot]]
+                R = d.xmat[calves[foot]].reshape(3, 3)
+                wrenches[foot, at] += np.r_[R.T @ pushed, R.T @ np.cross(arm, pushed)]
+        mujoco.mj_step(m, d, nstep=every - 1)
+    q[:, 3:7] = np.roll(q[:, 3:7], -1, axis=1)
+    R = rotation_from_quaternion(q[:, 3:7])
+    v[:, :3], a[:, :3] = (np.einsum("nji,nj->ni", R, x[:, :3]) for x in (v, a))
+    a[:, :3] -= np.cross(v[:, 3:6], v[:, :3])
+    return q, v, a, tau, wrenches
+
+
+def _sway(rng):
+    """Six slow motions of the trunk over the feet, as (frequency, size, phase) of two waves each."""
+    size = np.array([0.025, 0.025, 0.02, 0.10, 0.10, 0.12])
+    return rng.uniform(0.2, 0.9, size=(2, 6)), size * np.array([[0.6], [0.4]]), rng.uniform(0, 6, size=(2, 6))
+
+
+def _goals(gait, time, d, sway, held, up, turn):
+    """Angles (12,) of the legs; how far (4, 3) each foot is put aside to catch the trunk."""
+    w, size, phase = sway
+    ramp = float(np.clip((time + 0.9) / 0.9, 0, 1))
+    share = ramp * (1.0 if gait.stance == 1 else 0.4)
+    shift = share * np.sum(size * np.sin(2 * np.pi * w * max(time, 0) + phase), axis=0)
+    R = d.xmat[1].reshape(3, 3)
+    tilt = R.T @ up  # the ground's normal as the trunk sees it
+    pitch, roll = np.arctan2(-tilt[0], tilt[2]), np.arctan2(tilt[1], tilt[2])
+    speed = R.T @ d.qvel[:3]
+    heading = np.arctan2(R[1, 0], R[0, 0])
+    foot = _stood(shift[:3])
+    if gait.stance < 1 and time > 0:
+        s = (time / gait.period + np.array(gait.phase)) % 1.0
+        off = (turn * time - heading + np.pi) % (2 * np.pi) - np.pi
+        turning = np.clip(turn + 1.5 * off, -0.5, 0.5)  # rad/s
+        path = np.stack([gait.speed - turning * HIP_Y * ASIDE, turning * HIP_X * AHEAD], axis=1)
+        stride = path * gait.period * gait.stance
+        swing = s >= gait.stance
+        along = np.where(swing, (s - gait.stance) / (1 - gait.stance), s / gait.stance)
+        ease = along - np.sin(2 * np.pi * along) / (2 * np.pi)
+        foot[:, :2] += np.where(swing, ease - 0.5, 0.5 - along)[:, None] * stride
+        foot[:, 2] += np.where(swing, gait.lift * np.sin(np.pi * along) ** 2, 0)
+        caught = np.array([0.12 * (speed[0] - gait.speed), 0.14 * speed[1], 0])  # where a fall ends
+        held = np.where(swing[:, None], held + 0.05 * (caught - held), held)
+        foot += np.clip(held, -0.08, 0.08)
+    lean = np.array([0.6 * roll + shift[3], 0.6 * pitch + shift[4], shift[5]])
+    return _legs(lean, foot).ravel(), held
+
+
+def _stood(shift):
+    """(4, 3) m from each hip to its foot, in the trunk, for a trunk that is shifted."""
+    below = np.stack([0 * ASIDE, SIDE * ASIDE, -HEIGHT + 0 * ASIDE], axis=1)
+    return below - shift
+
+
+def _legs(lean, foot):
+    """(4, 3) angles for feet (4, 3) under hips, of a trunk that leans by small angles (3,)."""
+    hips = np.stack([HIP_X * AHEAD, HIP_Y * ASIDE, 0 * ASIDE], axis=1)
+    where = hips + foot
+    where = where - np.cross(lean, where) - hips
+    x, y, z = where.T
+    side = SIDE * ASIDE
+    depth = np.sqrt(np.maximum(y**2 + z**2 - side**2, 0.02))
+    hip = np.arctan2(z, y) + np.arctan2(depth, side)
+    reach = np.clip(np.hypot(x, depth), 0.1, 0.999 * (UPPER + LOWER))
+    knee = -np.arccos(np.clip((reach**2 - UPPER**2 - LOWER**2) / (2 * UPPER * LOWER), -1, 1))
+    thigh = np.arctan2(-x, depth) - np.arctan2(LOWER * np.sin(knee), UPPER + LOWER * np.cos(knee))
+    return np.stack([(hip + np.pi) % (2 * np.pi) - np.pi, thigh, knee], axis=1)
+
+
+def _recorded(exact, noise, rng, name):
+    """The log, the motion itself, gyroscope, accelerometer and forces of the feet."""
+    n = len(exact)
+    drawn = lambda size, columns: size * rng.normal(size=(n, columns))  # noqa: E731
+    q, v, tau = exact.q.copy(), exact.v.copy(), exact.tau.copy()
+    R = rotation_from_quaternion(exact.q[:, 3:7])
+    w = exact.v[:, 3:6]
+    proper = exact.a[:, :3] + np.cross(w, exact.v[:, :3]) - np.einsum("nji,j->ni", R, GRAVITY)
+    q[:, :3] += _estimated(drawn(noise.position, 3))
+    q[:, 3:7] = _turned(q[:, 3:7], _estimated(drawn(noise.turn, 3)))
+    q[:, 7:] += drawn(noise.angle, 12)
+    gyro = w + drawn(noise.gyro, 3)
+    v[:, :3] += _estimated(drawn(noise.velocity, 3))
+    v[:, 3:6] = gyro
+    v[:, 6:] += drawn(noise.rate, 12)
+    tau[:, 6:] += drawn(noise.torque, 12)
+    forces = {foot: wrench[:, :3] + drawn(noise.force, 3) for foot, wrench in exact.external.items()}
+    flags = {foot: (np.linalg.norm(wrench[:, :3], axis=1) > 5).astype(float) for foot, wrench in exact.external.items()}
+    log = sy.Log(t=exact.t, q=q, v=v, tau=tau, contacts=flags, joint_names=exact.joint_names, name=name)
+    return log, exact, gyro, proper + drawn(noise.acceleration, 3), forces
+
+
+def _estimated(noise):
+    """Errors of an estimator: slow, of the size of the noise that it was made from."""
+    slow = np.zeros_like(noise)
+    for k in range(1, len(noise)):
+        slow[k] = 0.97 * slow[k - 1] + np.sqrt(1 - 0.97**2) * noise[k]
+    return slow
+
+
+def _turned(quaternion, turn):
+    """x y z w turned by small rotation vectors in the body."""
+    x, w = quaternion[:, :3], quaternion[:, 3:]
+    found = np.concatenate(
+        [x + 0.5 * (w * turn + np.cross(x, turn)), w - 0.5 * np.sum(x * turn, axis=1, keepdims=True)], axis=1
+    )
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def with_late_flags(log: sy.Log, samples: int) -> sy.Log:
+    """The log with flags that come some samples late."""
+    late = {
+        foot: flag[np.clip(np.arange(len(flag)) - samples, 0, len(flag) - 1)] for foot, flag in log.contacts.items()
+    }
+    return log.replace(contacts=late)
+
+
+def with_flag(log: sy.Log, foot: str, flag) -> sy.Log:
+    """The log with another flag of a foot: an array, or None for none."""
+    rest = {name: each for name, each in log.contacts.items() if name != foot}
+    return log.replace(contacts=rest if flag is None else rest | {foot: flag})
