@@ -313,6 +313,25 @@ def test_known_wrenches_move_to_the_torques():
     assert sy.accumulate(robot, against, friction=(), columns="all").residual_energy(truth).sum() > 1
 
 
+def test_validation_gives_contacts_the_forces_that_suit_best():
+    robot, log = quadruped(n=60, noise=0.0)
+    robot = robot.with_joint_properties(**dict.fromkeys(("damping", "frictionloss"), np.zeros(robot.nv)))
+    wrench = np.random.default_rng(3).normal(size=(60, 6))
+    pushed = sy.inverse_dynamics(robot, log.q, log.v, log.a, external={"base_link": wrench})
+    tau = log.tau + pushed - sy.inverse_dynamics(robot, log.q, log.v, log.a)
+    log = log.replace(tau=tau, external={"base_link": wrench})
+    assert sy.validate(robot, log).relative_error < 1e-9
+    assert sy.validate(robot, log.replace(contacts={})).relative_error > 0.1
+    assert sy.validate(robot, log.replace(external={})).relative_error > 1e-3
+    wrong = robot.with_inertias(1.3 * robot.inertias)
+    W = np.random.default_rng(1).uniform(0.1, 10, size=robot.nv)
+    found = sy.validate(wrong, log, row_weights=W)
+    info = sy.accumulate(robot, log, friction=(), row_weights=W)
+    np.testing.assert_allclose(
+        np.sum(found.error**2, axis=0), info.residual_energy(info.basis.regrouping @ wrong.inertias.ravel()), rtol=1e-6
+    )
+
+
 def test_jax_logs_in_contact_are_summed_to_the_same():
     robot, log = quadruped(n=30)
     with jax.enable_x64(True):

@@ -1,9 +1,11 @@
 """How well a model predicts torques it was not fitted to."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.arguments import as_array, require_type
 from steelyard.cards import Card
@@ -19,7 +21,7 @@ from steelyard.dynamics import (
 )
 from steelyard.fit.estimate import Estimate
 from steelyard.identifiable import on_tree
-from steelyard.information import channels_of, direction_of
+from steelyard.information import channels_of, direction_of, without_forces
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
@@ -84,13 +86,22 @@ class Validation(Card):
         return np.sum(self.weights * x, axis=0) / np.maximum(np.sum(self.weights, axis=0), 1e-300)
 
 
-def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Validation:
+def validate(
+    model: Estimate | Robot,
+    log: Log,
+    *,
+    rotors: bool = False,
+    contacts: str | Mapping[str, str] = "point",
+    row_weights: ArrayLike | None = None,
+) -> Validation:
     """Predict the torques of a log and compare.
 
     Args:
         model: an Estimate, or a Robot with what its file states.
         log: with q, v, a and tau, best one that the model was not fitted to.
         rotors: whether the rotors of a Robot move, too; those of an Estimate do when they were identified.
+        contacts: as of `accumulate`: forces at contacts that the log flags are those that suit the prediction best.
+        row_weights: as of `accumulate`, by which these are the best.
 
     Returns:
         A Validation with predicted and measured torques and their errors.
@@ -122,6 +133,9 @@ def validate(model: Estimate | Robot, log: Log, *, rotors: bool = False) -> Vali
     predicted = np.concatenate(
         [predict(model, q[s], v[s], a[s], direction=direction[s], rotors=rotors) for s in chunks]
     )
+    if log.contacts or log.external:
+        left = without_forces(robot, log, tau - predicted, contacts=contacts, row_weights=row_weights)
+        predicted = tau - left
     if not robot.loops:
         return Validation(log.t, predicted, tau, robot.dof_names, log.weights)
     choice = choose_independent(robot)

@@ -2,6 +2,7 @@
 
 from steelyard.information.accumulation import accumulate
 from steelyard.information.blocks import accumulate_blocks
+from steelyard.information.contact_rows import without_forces
 from steelyard.information.engines import CHUNK
 from steelyard.information.files import (
     is_information,
@@ -63,4 +64,5 @@ __all__ = [
     "sensors_of",
     "unpacked",
     "weights_of",
+    "without_forces",
 ]

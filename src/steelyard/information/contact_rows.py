@@ -225,6 +225,30 @@ def unexplained(contacts: Contacts, flags, q, torque) -> np.ndarray:
     return left
 
 
+def without_forces(robot: Robot, log: Log, torque, *, contacts: str | Mapping[str, str] = "point", row_weights=None):
+    """Errors of torques less what forces from outside make of them: wrenches of the log, and the best ones at contacts.
+
+    Args:
+        robot: the robot.
+        log: with q, and with its contacts and wrenches.
+        torque: (n, nv) measured torques less those of a model that knows of no forces.
+        contacts: as of `accumulate`.
+        row_weights: as of `accumulate`.
+
+    Returns:
+        (n, nv).
+
+    Raises:
+        LogError: the robot has closed loops, or a wrench is not finite.
+    """
+    flags = require_usable(robot, ("joints",), log)
+    (q,) = log.require("q")
+    left = explained_torque(robot, log, q, torque)
+    if not flags.any():
+        return left
+    return unexplained(contacts_of(robot, tuple(log.contacts), contacts, row_weights), flags, q, left)
+
+
 @lru_cache(maxsize=64)
 def _degrees(robot: Robot, frames: tuple[str, ...]) -> np.ndarray:
     constants, moved = tree(robot), np.zeros(len(tree(robot).coordinates), dtype=bool)

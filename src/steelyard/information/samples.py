@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.arguments import require_type
 from steelyard.errors import FitError, LogError, OptionError
-from steelyard.information.contact_rows import contacts_of, explained_torque, require_usable, unexplained
+from steelyard.information.contact_rows import explained_torque, require_usable, without_forces
 from steelyard.information.engines import CHUNK
 from steelyard.information.gram import Squares
 from steelyard.information.regression_rows import (
@@ -46,17 +46,13 @@ def residuals(info: Information, log: Log, base) -> np.ndarray:
     raw = raw_columns(robot, layout, info.basis.columns)
     rows, values = rows_of(raw.robot, raw.layout, raw.columns), raw.values(base)
     q, v, a, tau = channels_of(robot, log, ("q", "v", "a", "tau"))
-    flags = require_usable(robot, ("joints",), log)
-    tau = explained_torque(robot, log, q, tau)
     channels = (q, v, a, tau, direction_of(log, info.coulomb_width, layout))
     result = np.empty((len(log), robot.nv))
     for start in range(0, len(log), CHUNK):
         chunk = tuple(np.ascontiguousarray(x[start : start + CHUNK].T) for x in channels)
         for dof, (y, left) in enumerate(chunk_rows(raw.robot, raw.layout, info.coulomb_width, rows, chunk)):
             result[start : start + CHUNK, dof] = left - values[rows[dof].places] @ y
-    if not flags.any():
-        return result
-    return unexplained(contacts_of(robot, tuple(log.contacts), info.contacts, info.projection), flags, q, result)
+    return without_forces(robot, log, result, contacts=info.contacts, row_weights=info.projection)
 
 
 @dataclass(frozen=True, eq=False)
