@@ -40,8 +40,8 @@ MUTANTS = (
     Mutant(
         "unfiltered wrenches of other samples",
         "log/filters.py",
-        "wrenches = {link: wrench[rows] for link, wrench in log.wrenches.items()}\n    ends",
-        "wrenches = {link: wrench[: len(rows)] for link, wrench in log.wrenches.items()}\n    ends",
+        "changed(log, lambda wrench: wrench[rows], _WRENCHES)",
+        "changed(log, lambda wrench: wrench[: len(rows)], _WRENCHES)",
         FILTERS,
     ),
     Mutant(
