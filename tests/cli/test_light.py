@@ -56,7 +56,7 @@ def test_completion_loads_nothing_heavy(monkeypatch):
     monkeypatch.setenv("COMP_WORDS", "steelyard identify --co")
     monkeypatch.setenv("COMP_CWORD", "2")
     shown, loaded = asked()
-    assert set(shown.split()) == {"--coupling", "--config"} and loaded == "loaded:\n"
+    assert set(shown.split()) == {"--coupling", "--config", "--contacts"} and loaded == "loaded:\n"
     monkeypatch.setenv("COMP_WORDS", "steelyard in")
     monkeypatch.setenv("COMP_CWORD", "1")
     assert asked()[0].split() == ["inspect"]

@@ -36,7 +36,8 @@ def test_severities_are_those_with_which_findings_are_made():
 
 
 def test_every_record_is_made_somewhere():
-    text = "".join(file.read_text("utf-8") for file in SOURCE.rglob("*.py") if file.name != "faults.py")
+    records = ("faults.py", "faults_of_logs.py")
+    text = "".join(file.read_text("utf-8") for file in SOURCE.rglob("*.py") if file.name not in records)
     assert [code for code in CATALOGUE if f'"{code}"' not in text] == []
 
 

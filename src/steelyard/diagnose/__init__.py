@@ -3,7 +3,8 @@
 from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
 from steelyard.diagnose.diagnosis import Diagnosis, diagnose
-from steelyard.diagnose.faults import ACCEPTABLE, CATALOGUE, FATAL, FaultRecord
+from steelyard.diagnose.fault_record import FaultRecord
+from steelyard.diagnose.faults import ACCEPTABLE, CATALOGUE, FATAL
 from steelyard.diagnose.fisher_information import expected_error, information_loss
 from steelyard.diagnose.hypotheses.delay import Delays, delays
 from steelyard.diagnose.hypotheses.position_offset import PositionOffsets, position_offsets

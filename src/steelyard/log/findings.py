@@ -34,6 +34,16 @@ def fatal(code: str, message: str, *, options: Iterable[str] = ()) -> Finding:
 
 
 def warning(code: str, message: str, *, options: Iterable[str] = ()) -> Finding:
+    """A finding that deserves a look.
+
+    Args:
+        code: as of `fatal`.
+        message: as of `fatal`.
+        options: as of `fatal`.
+
+    Returns:
+        The Finding.
+    """
     return Finding(code, "warning", message, tuple(options))
 
 

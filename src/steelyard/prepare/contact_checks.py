@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from steelyard.errors import choices
 from steelyard.log import Finding, Log, fatal, segments, warning
 from steelyard.model import Robot
-from steelyard.prepare.contact_forces import estimated_forces
-from steelyard.prepare.foot_motion import HIGH, SLOW, FootMotion, foot_motion
+from steelyard.prepare.foot_motion import HIGH, SLOW, FootMotion, estimated_forces, foot_motion
 
 AUTO = ("--contacts", "auto")
 LOADED = 0.08  # of the weight, above which a foot carries; torques and masses are only about right

@@ -138,4 +138,4 @@ def _without_flicker(flags: NDArray[np.bool_], shortest: int) -> NDArray[np.bool
     from scipy.ndimage import binary_closing
 
     wide = np.pad(flags, ((0, 0), (shortest, shortest)), mode="edge")
-    return binary_closing(wide, np.ones((1, shortest + 1), dtype=bool))[:, shortest:-shortest]
+    return np.asarray(binary_closing(wide, np.ones((1, shortest + 1), dtype=bool)), dtype=bool)[:, shortest:-shortest]

@@ -1,4 +1,4 @@
-"""What the motion of a robot says of its contacts: which frames rest on the ground, and where the ground is.
+"""What motion and torques of a robot say of its contacts: which frames rest on the ground, and where the ground is.
 
 The ground is a plane whose height and slope are found from the frames themselves: where they are slow, they stand. A
 frame counts as touching once it is slow and low, until it is fast or high (hysteresis).
@@ -10,13 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.dynamics import frame_position, frame_velocity
+from steelyard.dynamics import frame_position, frame_velocity, inverse_dynamics, jacobian
 from steelyard.log import Log
 from steelyard.model import Robot
 
 SLOW, FAST = 0.15, 0.25  # m/s: a foot that rolls on its edge is slow, one that swings fast
 LOW, HIGH = 0.008, 0.016  # m above the ground, with what soft ground and estimators of poses leave open
 WIDE = 0.05  # m that standing frames must be apart for the ground to show its slope
+TWIST = 6  # rows of a free base, whose wrench nothing measures
+FLAT = 1e-3  # m, lever below which a torque tells no force
 ROUNDS = 4  # of the fit of the ground, each without what lay off the one before
 
 
@@ -100,3 +102,22 @@ def _touching(speed: NDArray, height: NDArray) -> NDArray[np.bool_]:
     decided = on | off
     last = np.maximum.accumulate(np.where(decided, np.arange(on.shape[1]), 0), axis=1)
     return np.take_along_axis(on, last, axis=1)
+
+
+def estimated_forces(robot: Robot, log: Log, frames: Sequence[str]) -> NDArray[np.float64]:
+    """Vertical forces at frames, roughly: by least squares over the torques of all joints, with nominal masses.
+
+    Args:
+        robot: free, with nominal masses.
+        log: filtered, with v, a and tau.
+        frames: where forces may act.
+
+    Returns:
+        (f, n) N, up, of the ground on the robot.
+    """
+    q, v, a, tau = log.require("q", "v", "a", "tau")
+    missing = (inverse_dynamics(robot, q, v, a) - tau)[:, TWIST:]
+    levers = np.concatenate([jacobian(robot, q, frame)[:, :3, TWIST:] for frame in frames], axis=1)
+    square = levers @ np.swapaxes(levers, 1, 2) + FLAT**2 * np.eye(3 * len(frames))
+    force = np.linalg.solve(square, levers @ missing[:, :, None])[:, :, 0]
+    return force.reshape(len(log), -1, 3)[:, :, 2].T
