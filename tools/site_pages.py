@@ -20,6 +20,7 @@ NAVIGATION = {
         "troubleshooting",
         "payload",
         "drives",
+        "contacts",
         "command_line",
     ),
     "Guide": (

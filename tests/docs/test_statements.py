@@ -76,7 +76,7 @@ def test_fatal_faults_are_those_of_the_code():
 
 def test_severities_of_findings_are_those_of_the_code():
     made: dict[str, set[str]] = {"fatal": set(), "warning": set()}
-    for file in (ROOT / "src/steelyard/log").rglob("*.py"):
+    for file in (path for name in ("log", "prepare") for path in (ROOT / "src/steelyard" / name).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in made and node.args:
                 codes = [each.value for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant)]

@@ -43,12 +43,12 @@ def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, case: Case | None
 
     logs: with q, v, a and tau, filtered alike (`filters.differentiate`); those that were fitted, held-out parts
     included; how many samples are looked at follows from their `effective_samples`. case: of just these, where it was
-    made already. Of robots with closed
-    loops only contributions are found; faults are not looked for. Raises FitError for an estimate without a robot,
-    LogError for missing channels.
+    made already. Of robots with closed loops, and of logs with contacts or wrenches from outside, only contributions
+    are found; faults are not looked for. Raises FitError for an estimate without a robot, LogError for missing
+    channels.
     """
     logs = (logs,) if isinstance(logs, Log) else tuple(logs)
-    if estimate.require_robot().loops:
+    if estimate.require_robot().loops or any(log.contacts or log.external for log in logs):
         few = thinned(logs, thinning(estimate, logs))
         return Diagnosis((), (), contributions(estimate, few))
     case = case_of(estimate, logs) if case is None else case

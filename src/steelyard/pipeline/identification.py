@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from steelyard.fit import (
     uncertainty,
     validate,
 )
-from steelyard.information import accumulate, accumulate_blocks, reversal_weights
+from steelyard.information import Information, accumulate, accumulate_blocks, reversal_weights
 from steelyard.job import Job
 from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split_blocks
 from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
@@ -39,6 +40,8 @@ from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.tried_corrections import noticeable, tried
 from steelyard.prepare import Prepared, load_word, lock_words, locks_of, prepare, read_logs, settled, spectral_cutoff
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
+
+LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
 
 
 def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
@@ -156,12 +159,26 @@ def run(
             f"Samples where a joint nearly stands still (about {COULOMB_WIDTH} rad/s or m/s) count less, "
             f"{job.reversal_weight:g} at standstill: friction is least certain there."
         )
-    by_log = {
-        name: accumulate_blocks(robot, log, **options) for name, log in zip(_distinct(job.logs), train, strict=True)
-    }
+
+    def fitted(options: dict) -> tuple[dict[str, tuple[Information, ...]], Estimate]:
+        """Sums of blocks by log, and the fit to them."""
+        sums = {
+            name: accumulate_blocks(robot, log, **options) for name, log in zip(_distinct(job.logs), train, strict=True)
+        }
+        total = reduce(add, [block for own in sums.values() for block in own])
+        return sums, consistent_within_geometry(total, weight=job.weight, regularizer=job.regularizer, **known)
+
+    report("fitting", 0.7)
+    by_log, estimate = fitted(options)
+    contacts: dict[str, Any] = {}
+    if any(log.contacts for log in train):
+        contacts = {"row_weights": 1 / np.maximum(estimate.noise, LEAST_NOISE * estimate.noise.max()) ** 2}
+        by_log, estimate = fitted(options | contacts)
+        notes.append(
+            "Forces of contacts are those that suit motion and torques best, each row weighed by its noise. Faults of "
+            "wiring are not looked for in such logs."
+        )
     blocks = [block for own in by_log.values() for block in own]
-    report("fitting", 0.75)
-    estimate = consistent_within_geometry(reduce(add, blocks), weight=job.weight, regularizer=job.regularizer, **known)
     report("looking for faults", 0.8)
     diagnosis = diagnose(estimate, entire)
     require_no_fatal(diagnosis.faults, job.accept)
@@ -172,19 +189,21 @@ def run(
     apart = _correlation_time(diagnosis)
     test = [split_blocks(each.judged, validation=job.validation, gap=each.memory + apart)[1] for each in read]
     held = joined(test, name="held-out samples")
-    before, after = validate(robot, held, rotors=job.rotors), validate(estimate, held)
+    before, after = validate(robot, held, rotors=job.rotors, **contacts), validate(estimate, held, **contacts)
 
     def judged(logs: Sequence[Log]) -> Validation:
         """Of a fit like this one to the training part of other logs, on their held-out part."""
         halves = [split_blocks(log, validation=job.validation) for log in logs]
-        sums = reduce(add, [accumulate(robot, half, **job.columns) for half, _ in halves])
+        sums = reduce(add, [accumulate(robot, half, **job.columns, **contacts) for half, _ in halves])
         again = consistent_within_geometry(sums, weight=job.weight, regularizer=job.regularizer, **known)
-        return validate(again, joined([rest for _, rest in halves], name="held-out samples"))
+        return validate(again, joined([rest for _, rest in halves], name="held-out samples"), **contacts)
 
     reach = generalization(
         estimate,
         by_log,
-        reduce(add, [accumulate(robot, each, **job.columns) for each in test]),  # samples alike, as the error above
+        reduce(
+            add, [accumulate(robot, each, **job.columns, **contacts) for each in test]
+        ),  # samples alike, as the error above
         weight=job.weight,
         other_motion=ordinary_use(robot, train, **job.columns),
     )

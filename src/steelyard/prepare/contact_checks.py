@@ -143,16 +143,16 @@ def _without_flags(log: Log, seen: _Seen) -> Iterator[Finding]:
     carry = [
         f for f in never if np.mean(seen.rests[seen.motion.of(f)] & seen.motion.touching[seen.motion.of(f)]) > CARRIES
     ]
-    for code, what, frames in (
-        ("contact_never", "is never flagged", [f for f in carry if f in log.contacts]),
-        ("contact_missing", "has no flags of contact", [f for f in carry if f not in log.contacts]),
+    for what, frames in (
+        ("is never flagged", [f for f in carry if f in log.contacts]),
+        ("has no flags of contact", [f for f in carry if f not in log.contacts]),
     ):
         if frames:
             told = ", ".join(
                 f"{f} in {np.mean(seen.motion.touching[seen.motion.of(f)]):.0%} of the samples" for f in frames
             )
             yield fatal(
-                code,
+                "contact_never" if frames[0] in log.contacts else "contact_missing",
                 f"{choices(frames)} {what} but rests on the ground ({told}), so its force would be taken for masses. "
                 f"Add columns contact_{frames[0]}, or find contacts from the motion: --contacts auto.",
                 options=AUTO,
