@@ -16,7 +16,7 @@ def trot(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(trot):
-    return sy.identify(trot.nominal, trot.log, floating=True, contacts=walks.FEET, friction=())
+    return sy.identify(trot.nominal, trot.log, floating=True, contacts=walks.FEET)
 
 
 def test_a_walk_gives_a_better_model(trot, found):
@@ -27,6 +27,7 @@ def test_a_walk_gives_a_better_model(trot, found):
     assert abs(mass - true) < 0.02 * true < 0.2 * abs(given - true)
     assert is_consistent(found.estimate.theta).all()
     assert found.diagnosis.faults == () and any("Forces of contacts" in note for note in found.notes)
+    assert "offset" not in found.estimate.friction and any("Constant torques are left out" in n for n in found.notes)
 
 
 def test_it_predicts_another_gait_better(trot, found, tmp_path):

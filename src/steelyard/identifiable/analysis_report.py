@@ -69,6 +69,8 @@ def analyze_report(
         found = {"opening": list(sentences)} | document(result, links=links, motors=motors, data=data)
         return json.dumps(found, indent=1, ensure_ascii=False)
     sections = [("Scale", [_folded(line, width) for line in scale_lines(result)])] if result.scales else []
+    if result.hidden is not None and result.hidden.lines:
+        sections.append(("Contacts", [_folded(line, width) for line in result.hidden.lines]))
     if expressions:
         written = zip(result.expressions(), result.scaled[result.columns], strict=True)
         sums = [_folded(marked(line, scaled), width, sum=True) for line, scaled in written]
@@ -149,6 +151,7 @@ def document(
             for c, text, row in zip(result.columns, result.expressions(), result.basis.regrouping, strict=True)
         ],
         "scales": [asdict(scale) | {"fixed": scale.fixed} for scale in result.scales],
+        "hidden_by_contacts": list(result.hidden.lines) if result.hidden is not None else [],
         "dimensions": [asdict(each) for each in result.dimensions or ()],
         "explained": {link: result.explain(link) for link in links},
         "shared_motors": list(motors),

@@ -40,6 +40,8 @@ def _all_there_is(result: Analysis) -> str:
 def _shown(result: Analysis) -> str:
     setup = result.setup
     how = "Poses held at rest" if setup.motion == "static" else "Motion"
+    if setup.contacts is not None:
+        how += " on feet that stand still" if any(setup.contacts.sets) else " in flight"
     words = MEASURED | ({"joints": LOGGED} if result.scales else {})
     measured = " and ".join(words.get(each, each) for each in setup.sensors)
     verb = "recorded" if result.scales else "measured"

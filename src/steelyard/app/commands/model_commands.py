@@ -57,6 +57,10 @@ def analyze(
     explain: Annotated[
         str, typer.Option(metavar="LINKS", help="Explain links in words: names with commas, or all.")
     ] = "",
+    contacts: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FRAMES", help="Feet that stand still, with commas; once for each stance."),
+    ] = None,
     log: Annotated[
         Path | None, typer.Option(metavar="LOG", help="Say how well this motion excites what can be known.")
     ] = None,
@@ -74,7 +78,9 @@ def analyze(
         if floating and planar:
             raise OptionError("The base is either --floating or --planar.")
         job = options.job()
-        robot = load(model, gravity=job.gravity, folders=job.folders)
+        stances = tuple(words(each) for each in contacts) if contacts else None
+        standing = True if stances and floating else None  # on feet that somebody else's forces would not explain
+        robot = load(model, floating=standing, gravity=job.gravity, folders=job.folders)
         side = side_path(model) if job.side is None else Path(job.side)
         robot = read_side(side, robot) if side.exists() or motors else robot
         robot = lock(robot, lock_words(job.lock, robot))
@@ -95,6 +101,7 @@ def analyze(
             friction=None if friction is None else friction_of(friction),
             armature=armature,
             drive=job.drive,
+            contacts=stances,
             masses=known.masses | masses_from(job.masses),
             fixed=known.fixed | fixed_from(job.fixed),
         )
