@@ -21,8 +21,10 @@ HIP_X, HIP_Y, SIDE, UPPER, LOWER = 0.19, 0.05, 0.095, 0.213, 0.213  # m
 HEIGHT = 0.30  # m of the hips above the feet
 STEP, SAMPLE = 1e-3, 5e-3  # s of the simulation, of the log
 ARMATURE = 0.01  # kg m^2 of motors behind their gears
+VISCOUS, COULOMB, STICTION = 0.1, 0.2, 0.05  # N m s/rad, N m, rad/s: friction of the drives, between motor and joint
 KP, KD, LIMIT = 150.0, 4.0, 45.0  # N m/rad, N m s/rad, N m
 GRAVITY = np.array([0.0, 0.0, -9.81])
+SENSOR_AT, SENSOR_TURNED = (0.06, -0.02, 0.05), (0.0, 0.0, np.pi / 2)  # m, rad, of the inertial sensor in the trunk
 
 
 @dataclass(frozen=True)
@@ -62,22 +64,21 @@ class Noise:
 @dataclass(frozen=True)
 class Walk:
     """true, nominal: the robot that walked, and the model of it with wrong masses. log: what sensors said, with flags
-    of contact. exact: the motion itself at the same times, with accelerations and the wrenches at the feet. gyro,
-    proper: (n, 3) of the IMU in the base, rad/s and m/s^2. forces: (n, 3) by foot, what sensors in the feet said."""
+    of contact and an inertial sensor in the base; its torques are those of motors. exact: the motion itself at the same
+    times, with accelerations, torques behind the friction of drives and the wrenches at the feet. forces: (n, 3) by
+    foot, what sensors in the feet said."""
 
     true: sy.Robot
     nominal: sy.Robot
     log: sy.Log
     exact: sy.Log
-    gyro: np.ndarray
-    proper: np.ndarray
     forces: dict[str, np.ndarray]
 
 
 def urdf_text() -> str:
     """A quadruped of the size of a Go2, without meshes; trunk and legs are boxes and rods."""
     trunk = _link("base", 6.9, (0.02, 0.003, -0.005), (0.38, 0.19, 0.11))
-    parts = [trunk]
+    parts = [trunk, _joint("imu_joint", "base", "imu", SENSOR_AT, None, SENSOR_TURNED), '<link name="imu"/>']
     for leg, x, y in zip(LEGS, AHEAD, ASIDE, strict=True):
         parts += [
             _joint(f"{leg}_hip_joint", "base", f"{leg}_hip", (x * HIP_X, y * HIP_Y, 0), "1 0 0"),
@@ -100,11 +101,11 @@ def _link(name, mass, com, size) -> str:
     )
 
 
-def _joint(name, parent, child, at, axis) -> str:
+def _joint(name, parent, child, at, axis, turned=(0, 0, 0)) -> str:
     limits = "" if axis is None else f'<axis xyz="{axis}"/><limit lower="-3" upper="3" effort="60" velocity="30"/>'
     return (
         f'<joint name="{name}" type="{"fixed" if axis is None else "revolute"}"><parent link="{parent}"/>'
-        f'<child link="{child}"/><origin xyz="{_words(at)}"/>{limits}</joint>'
+        f'<child link="{child}"/><origin xyz="{_words(at)}" rpy="{_words(turned)}"/>{limits}</joint>'
     )
 
 
@@ -205,10 +206,13 @@ def _simulated(robot, gait, duration, rng, turn, *ground):
     settle, n = round(1.0 / SAMPLE), round(duration / SAMPLE)
     q, v, a, tau = np.empty((n, 19)), np.empty((n, 18)), np.empty((n, 18)), np.zeros((n, 18))
     wrenches, held, force = np.zeros((4, n, 6)), np.zeros((4, 3)), np.zeros(6)
+    d.ctrl[:] = d.qpos[7:]
     for at in range(-settle, n):
-        d.ctrl[:], held = _goals(gait, at * SAMPLE, d, sway, held, up, turn)
+        goals, held = _goals(gait, at * SAMPLE, d, sway, held, up, turn)
+        step = (goals - d.ctrl) / every  # drives interpolate between goals: no kick every sample
         if at >= 0:
             q[at], v[at] = d.qpos, d.qvel
+        d.ctrl += step
         mujoco.mj_step(m, d)
         if at >= 0:  # accelerations and forces are those of the state before the step
             a[at], tau[at, 6:] = d.qacc, d.qfrc_actuator[6:]
@@ -219,7 +223,9 @@ def _simulated(robot, gait, duration, rng, turn, *ground):
                 arm = d.contact.pos[i] - d.geom_xpos[feet[foot]]
                 R = d.xmat[calves[foot]].reshape(3, 3)
                 wrenches[foot, at] += np.r_[R.T @ pushed, R.T @ np.cross(arm, pushed)]
-        mujoco.mj_step(m, d, nstep=every - 1)
+        for _ in range(every - 1):
+            d.ctrl += step
+            mujoco.mj_step(m, d)
     q[:, 3:7] = np.roll(q[:, 3:7], -1, axis=1)
     R = rotation_from_quaternion(q[:, 3:7])
     v[:, :3], a[:, :3] = (np.einsum("nji,nj->ni", R, x[:, :3]) for x in (v, a))
@@ -285,25 +291,33 @@ def _legs(lean, foot):
 
 
 def _recorded(exact, noise, rng, name):
-    """The log, the motion itself, gyroscope, accelerometer and forces of the feet."""
+    """The log, the motion itself, and forces of the feet."""
     n = len(exact)
     drawn = lambda size, columns: size * rng.normal(size=(n, columns))  # noqa: E731
-    q, v, tau = exact.q.copy(), exact.v.copy(), exact.tau.copy()
-    R = rotation_from_quaternion(exact.q[:, 3:7])
-    w = exact.v[:, 3:6]
-    proper = exact.a[:, :3] + np.cross(w, exact.v[:, :3]) - np.einsum("nji,j->ni", R, GRAVITY)
+    q, tau = exact.q.copy(), exact.tau.copy()
+    v = exact.v + 0.5 * STEP * exact.a  # whose derivative a is: that of a step of Euler's is half a step late
+    sensor = felt(exact.q, v, exact.a)
+    sensor += np.concatenate([drawn(noise.gyro, 3), drawn(noise.acceleration, 3)], axis=1)
     q[:, :3] += _estimated(drawn(noise.position, 3))
     q[:, 3:7] = _turned(q[:, 3:7], _estimated(drawn(noise.turn, 3)))
     q[:, 7:] += drawn(noise.angle, 12)
-    gyro = w + drawn(noise.gyro, 3)
     v[:, :3] += _estimated(drawn(noise.velocity, 3))
-    v[:, 3:6] = gyro
+    v[:, 3:6] += drawn(noise.gyro, 3)
     v[:, 6:] += drawn(noise.rate, 12)
-    tau[:, 6:] += drawn(noise.torque, 12)
+    tau[:, 6:] += VISCOUS * exact.v[:, 6:] + COULOMB * np.tanh(exact.v[:, 6:] / STICTION) + drawn(noise.torque, 12)
     forces = {foot: wrench[:, :3] + drawn(noise.force, 3) for foot, wrench in exact.external.items()}
     flags = {foot: (np.linalg.norm(wrench[:, :3], axis=1) > 5).astype(float) for foot, wrench in exact.external.items()}
-    log = sy.Log(t=exact.t, q=q, v=v, tau=tau, contacts=flags, joint_names=exact.joint_names, name=name)
-    return log, exact, gyro, proper + drawn(noise.acceleration, 3), forces
+    known = {"contacts": flags, "imu": {"imu": sensor}, "joint_names": exact.joint_names}
+    return sy.Log(t=exact.t, q=q, v=v, tau=tau, name=name, **known), exact, forces
+
+
+def felt(q, v, a):
+    """(n, 6) angular velocity and acceleration less gravity in the axes of the inertial sensor."""
+    w, dw, r = v[:, 3:6], a[:, 3:6], np.array(SENSOR_AT)
+    R = rotation_from_quaternion(q[:, 3:7])
+    p = a[:, :3] + np.cross(w, v[:, :3]) - np.einsum("nji,j->ni", R, GRAVITY)
+    p = p + np.cross(dw, r) + np.cross(w, np.cross(w, r))
+    return np.concatenate([[[0, 1, 0], [-1, 0, 0], [0, 0, 1]] @ x.T for x in (w, p)]).T  # a quarter turn about z
 
 
 def _estimated(noise):

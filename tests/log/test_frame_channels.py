@@ -21,26 +21,28 @@ def made(**changes):
     q = np.stack([np.sin(3 * t), np.cos(2 * t)], axis=1)
     flags = {"FL_foot": (np.arange(N) // 50) % 2, "FR_foot": np.linspace(0, 1, N)}
     given = {"t": t, "q": q, "tau": RNG.normal(size=(N, 2)), "contacts": flags, "joint_names": NAMES}
-    return sy.Log(**(given | {"external": {"wrist": RNG.normal(size=(N, 6))}} | changes))
+    of_six = {"external": {"wrist": RNG.normal(size=(N, 6))}, "imu": {"trunk": RNG.normal(size=(N, 6))}}
+    return sy.Log(**(given | of_six | changes))
 
 
 def alike(found, log, rtol=0.0):
-    assert list(found.contacts) == list(log.contacts) and list(found.external) == list(log.external)
-    for key in ("contacts", "external"):
+    for key in ("contacts", "external", "imu"):
+        assert list(getattr(found, key)) == list(getattr(log, key))
         for frame, values in getattr(log, key).items():
             np.testing.assert_allclose(getattr(found, key)[frame], values, rtol=rtol, atol=0)
 
 
 def as_mat(log, path):
     arrays = {"t": log.t, "q": log.q, "tau": log.tau} | {f"contact_{k}": x for k, x in log.contacts.items()}
-    savemat(path, arrays | {f"external_{k}": x for k, x in log.external.items()})
+    arrays |= {f"external_{k}": x for k, x in log.external.items()}
+    savemat(path, arrays | {f"imu_{k}": x for k, x in log.imu.items()})
 
 
 def as_hdf5(log, path):
     with h5py.File(path, "w") as file:
         for key in ("t", "q", "tau"):
             file[f"state/{key}"] = getattr(log, key)
-        for word, channel in (("contact", log.contacts), ("external", log.external)):
+        for word, channel in (("contact", log.contacts), ("external", log.external), ("imu", log.imu)):
             for frame, values in channel.items():
                 file[f"state/{word}_{frame}"] = values
 
@@ -114,6 +116,15 @@ def test_wrenches_that_are_not_finite_are_found():
     values[7, 2] = np.nan
     (found,) = checks.finite(made(external={"foot": values}))
     assert found.code == "not_finite" and "external of foot" in found.message and "sample 7" in found.message
+
+
+def test_inertial_sensors_are_filtered_like_velocities(tmp_path):
+    log = made()
+    log = log.replace(v=log.q, imu={"trunk": np.tile(log.q, (1, 3))})
+    found = filters.differentiate(log, cutoff=8, torque_cutoff=20)
+    np.testing.assert_allclose(found.imu["trunk"], np.tile(found.v, (1, 3)), atol=1e-12)
+    with pytest.raises(SteelyardError, match=r"imu of trunk has shape \(400, 3\).*\[wx wy wz ax ay az\]"):
+        made(imu={"trunk": np.ones((N, 3))})
 
 
 def test_cut_split_and_joined():

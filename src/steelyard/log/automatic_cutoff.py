@@ -84,7 +84,8 @@ WINDOWED = np.linspace(0, 50, 2001)  # frequencies over the cutoff at which a su
 DISTORTS = 0.4  # error of identified torques over the square root of the share of the acceleration that is lost
 SCATTER = 0.006  # s^0.5: error that the torques' noise leaves, times the root of the duration: 0.2 % after ten seconds
 WEAK = 4.0  # attenuation over that of the average; errors of identified arms are flat from 3 to 6
-HIGHEST = 10.0  # Hz: arms and legs move below it, structural vibration and noise lie above
+HIGHEST = 10.0  # Hz: arms move below it, structural vibration and noise lie above
+HIGHEST_OF_STEPS = 20.0  # Hz: forces of feet come and go within hundredths of a second, which no filter spares
 SAMPLES_A_PERIOD = 6.0  # of the cutoff frequency: with fewer, derivatives are visibly wrong
 
 
@@ -107,7 +108,7 @@ def cutoff_for(
 
     Args:
         log: what is filtered.
-        cutoff: Hz; None takes `bandwidth`, but at most 10 Hz and a sixth of the rate; the latter alone where no stretch
+        cutoff: Hz; None takes `bandwidth`, but at most `highest_cutoff`; the latter alone where no stretch
             has 64 samples.
         smoother: as of `filters.differentiate`.
         order: as of `filters.differentiate`.
@@ -144,12 +145,16 @@ def highest_cutoff(log: Log) -> float:
     """What motion and rate allow, whatever the spectrum says.
 
     Args:
-        log: what is filtered.
+        log: what is filtered; with contacts or a free base, of a robot that steps.
 
     Returns:
         Hz.
     """
-    return min(HIGHEST, log.rate / SAMPLES_A_PERIOD)
+    allowed = log.rate / SAMPLES_A_PERIOD
+    free = log.nq == log.nv + 1 >= 7
+    if not (free or log.contacts):
+        return min(HIGHEST, allowed)
+    return allowed if log.imu else min(HIGHEST_OF_STEPS, allowed)  # a sensor needs no derivative, which has noise
 
 
 def acceleration_noise(noise: float, rate: float, cutoff: float) -> float:

@@ -95,7 +95,7 @@ def finite(log: Log) -> Iterator[Finding]:
             f"such values in {key}. Leave these samples out: delete the lines, or in Python "
             f"log[numpy.isfinite(log.{key}){'.all(1)' * (key != 't')}].",
         )
-    for kind in ("wrenches", "external"):
+    for kind in ("wrenches", "external", "imu"):
         for frame, values in getattr(log, kind).items():
             good = np.isfinite(values).all(axis=1)
             if not good.all():

@@ -50,7 +50,7 @@ def decimate(log: Log, factor: int) -> Log:
     fewer = log[rows]
     changes: dict[str, Any] = {key: thinned(value) for key in keys if (value := getattr(log, key)) is not None}
     changes["bandwidth"] = log.narrowed(_MIDDLE * 0.5 * log.rate / factor)
-    changes |= changed(log, thinned, ("wrenches", "external"))
+    changes |= changed(log, thinned, ("wrenches", "external", "imu"))
     note = (
         f"decimated by {factor}: kept up to {PASSBAND * 0.5 * log.rate / factor:.6g} Hz, {ATTENUATION:g} dB down from "
     )

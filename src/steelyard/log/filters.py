@@ -79,11 +79,12 @@ def differentiate(
     coulomb_width: half-width of standstill for the direction of motion.
     coupling: joints that share a motor, as in `accumulate`, so that its direction is filtered, too.
 
-    q is filtered; v is the filtered measurement if the log has one, else the derivative of the filtered q; a is the
-    derivative of that v, and replaces an acceleration in the log. The direction of motion, `tanh(v / coulomb_width)`,
-    passes the same filter as the torque, so that Coulomb friction is compared like with like. With quaternions in q
-    (nq != nv) the log must have v, and q stays as measured. Raises LogError for data that cannot be filtered (see
-    `checks`), a cutoff of half the sampling rate or more, or when no stretch is long enough.
+    q and inertial sensors are filtered; v is the filtered measurement if the log has one, else the derivative of the
+    filtered q; a is the derivative of that v, and replaces an acceleration in the log. The direction of motion,
+    `tanh(v / coulomb_width)`, passes the same filter as the torque, so that Coulomb friction is compared like with
+    like. With quaternions in q (nq != nv) the log must have v, and q stays as measured. Raises LogError for data
+    that cannot be filtered (see `checks`), a cutoff of half the sampling rate or more, or when no stretch is long
+    enough.
     """
     require_type(Log, log=log)
     require_type(Real | None, cutoff=cutoff, torque_cutoff=torque_cutoff)
@@ -112,6 +113,7 @@ def differentiate(
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     rows = np.concatenate([np.arange(keep.start, keep.stop) for keep in kept])
     wrenches = {key: {link: whole.pop(f"{key}:{link}") for link in getattr(log, key)} for key in _WRENCHES}
+    sensors = {"imu": {frame: whole.pop(f"imu:{frame}") for frame in log.imu}}
     bandwidth = log.bandwidth
     if filter_torque:
         bandwidth = log.narrowed(torque_cutoff)
@@ -127,7 +129,7 @@ def differentiate(
     apart = f" ({torque_cutoff:.6g} Hz for torques)" if filter_torque and torque_cutoff != cutoff else ""
     filtered = ", ".join(key for key in ("q", "v", "tau") if key in whole)
     how = f"{filtered}: {describe(smoother, order)}, -3 dB at {cutoff:.6g} Hz{apart}; {left_out}"
-    whole |= wrenches | {"direction_width": coulomb_width, "bandwidth": bandwidth}
+    whole |= wrenches | sensors | {"direction_width": coulomb_width, "bandwidth": bandwidth}
     motors = shared if "shared_direction" in whole else ()
     return log[rows].replace(**whole, shared=motors).noted(how, *_origin(log))
 
@@ -142,7 +144,7 @@ def _filtered(
     shared,
 ) -> dict[str, NDArray[np.float64]]:
     t, inner = log.t[part], slice(keep.start - part.start, keep.stop - part.start)
-    motions = {"q": log.q if log.nq == log.nv else None, "v": log.v}
+    motions = {"q": log.q if log.nq == log.nv else None, "v": log.v} | {f"imu:{at}": x for at, x in log.imu.items()}
     torques = {"tau": log.tau} | {f"{key}:{link}": x for key in _WRENCHES for link, x in getattr(log, key).items()}
     motions, torques = (
         {key: np.asarray(value[part]) for key, value in each.items() if value is not None}

@@ -1,7 +1,7 @@
-"""Channels of frames instead of joints: flags of contact, and wrenches from outside.
+"""Channels of frames instead of joints: flags of contact, wrenches from outside, and inertial sensors.
 
-In tables they are columns `contact_FRAME` and `external_FRAME_fx` ... `_nz`, in files of arrays `contact_FRAME` (n,)
-and `external_FRAME` (n, 6).
+In tables they are columns `contact_FRAME`, `external_FRAME_fx` ... `_nz` and `imu_FRAME_wx` ... `_az`, in files of
+arrays `contact_FRAME` (n,), `external_FRAME` and `imu_FRAME` (n, 6).
 """
 
 import re
@@ -14,13 +14,18 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 
-PARTS = ("fx", "fy", "fz", "nx", "ny", "nz")  # of a wrench, as columns end
-WORDS = {"contacts": "contact", "external": "external"}  # channel -> start of names
-WIDTHS = {"contacts": 1, "external": 6}
-BY_FRAME = ("contacts", "external", "wrenches")  # channels of a Log that are arrays by name
+WORDS = {"contacts": "contact", "external": "external", "imu": "imu"}  # channel -> start of names
+PARTS = {  # as columns end
+    "contacts": ("",),
+    "external": ("fx", "fy", "fz", "nx", "ny", "nz"),
+    "imu": ("wx", "wy", "wz", "ax", "ay", "az"),
+}
+BY_FRAME = (*WORDS, "wrenches")  # channels of a Log that are arrays by name
 _COLUMN = {
-    "contacts": re.compile(r"contact_(?P<frame>.+)"),
-    "external": re.compile(rf"external_(?P<frame>.+)_(?P<part>{'|'.join(PARTS)})"),
+    channel: re.compile(
+        rf"{word}_(?P<frame>.+)" + (rf"_(?P<part>{'|'.join(PARTS[channel])})" if channel != "contacts" else "")
+    )
+    for channel, word in WORDS.items()
 }
 _LEAF = re.compile(r"[/.]")
 
@@ -34,7 +39,7 @@ class FrameChannel:
     columns: tuple[str, ...]
 
     def filled(self, values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-        """(n,) flags or (n, 6) wrenches, of columns (n,) or of one array of all."""
+        """(n,) flags or (n, 6) of others, of columns (n,) or of one array of all."""
         parts = [np.asarray(each, dtype=np.float64) for each in values]
         if len(parts) > 1:
             return np.stack([part.ravel() for part in parts], axis=1)
@@ -48,17 +53,18 @@ class ByFrame:
 
     contacts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     external: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    imu: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def at(self, rows) -> "ByFrame":
         """Some samples of them."""
-        return ByFrame(*({key: x[rows] for key, x in each.items()} for each in (self.contacts, self.external)))
+        return ByFrame(**changed(self, lambda x: x[rows], tuple(WORDS)))
 
 
 def changed(log, change: Callable[[NDArray], NDArray], channels: Sequence[str] = BY_FRAME) -> dict[str, Any]:
     """What `log.replace` takes to change every array by frame.
 
     Args:
-        log: a Log.
+        log: a Log, or a ByFrame.
         change: of one array.
         channels: those that are changed.
 
@@ -76,7 +82,7 @@ def found_columns(names: Sequence[str], wanted: Mapping[str, Any]) -> list[Frame
         wanted: `channels=` of a request: `{"contacts": {"FL_foot": "column"}}`, None for none.
 
     Returns:
-        One FrameChannel a frame; a wrench of which a component is missing is none.
+        One FrameChannel a frame; one of which a component is missing is none.
 
     Raises:
         LogError: columns that are asked for and are not there, or are not one or six.
@@ -87,9 +93,9 @@ def found_columns(names: Sequence[str], wanted: Mapping[str, Any]) -> list[Frame
             if channel not in wanted and (hit := pattern.fullmatch(name)):
                 found.setdefault((channel, hit["frame"]), {})[hit.groupdict().get("part", "")] = name
     whole = [
-        FrameChannel(channel, frame, tuple(parts[part] for part in (PARTS if channel == "external" else ("",))))
+        FrameChannel(channel, frame, tuple(parts[part] for part in PARTS[channel]))
         for (channel, frame), parts in found.items()
-        if len(parts) == WIDTHS[channel]
+        if len(parts) == len(PARTS[channel])
     ]
     return [*_asked_for(names, wanted), *whole]
 
@@ -128,9 +134,9 @@ def _asked_for(names: Sequence[str], wanted: Mapping[str, Any]) -> list[FrameCha
             columns = (columns,) if isinstance(columns, str) else tuple(columns)
             if lost := [column for column in columns if column not in names]:
                 raise LogError(f"channels= wants {choices(lost)} for {channel}; the file has {choices(names)}")
-            if len(columns) not in (1, WIDTHS[channel]):
+            if len(columns) not in (1, len(PARTS[channel])):
                 raise LogError(
-                    f"channels= gives {len(columns)} columns for {channel} of {frame}: it has {WIDTHS[channel]}"
+                    f"channels= gives {len(columns)} columns for {channel} of {frame}: it has {len(PARTS[channel])}"
                 )
             asked.append(FrameChannel(channel, str(frame), columns))
     return asked
@@ -147,7 +153,7 @@ def gathered(arrays: Sequence[tuple[FrameChannel, NDArray[np.float64]]], asked: 
     Returns:
         (ByFrame, columns that were used, notes on what was left out).
     """
-    result, used, notes = ByFrame({}, {}), [], []
+    result, used, notes = ByFrame({}, {}, {}), [], []
     for each, x in arrays:
         shape = (samples,) if each.channel == "contacts" else (samples, 6)
         if each.channel not in asked and x.shape != shape:
@@ -172,9 +178,10 @@ def headers(log) -> list[tuple[str, NDArray[np.float64]]]:
     """(header, column (n,)) of each column of a table that a log has by frame."""
     flags = [(f"contact_{frame}", flag) for frame, flag in log.contacts.items()]
     return flags + [
-        (f"external_{frame}_{part}", wrench[:, k])
-        for frame, wrench in log.external.items()
-        for k, part in enumerate(PARTS)
+        (f"{WORDS[channel]}_{frame}_{part}", values[:, k])
+        for channel in ("external", "imu")
+        for frame, values in getattr(log, channel).items()
+        for k, part in enumerate(PARTS[channel])
     ]
 
 

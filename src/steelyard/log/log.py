@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.cards import Card
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import COMMON, DRIVE, SI, factor, is_si
-from steelyard.log.frame_channels import changed
+from steelyard.log.frame_channels import PARTS, changed
 
 _MOTION = ("v", "a", "tau")
 _DOF = (*_MOTION, *(key for key in DRIVE if key not in COMMON))
@@ -73,6 +73,9 @@ class Log(Card):
     external: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """(n, 6) known wrenches `[fx fy fz nx ny nz]` that act on the robot, N and N m, by frame: in the frame's axes at
     its origin. Filtered like tau."""
+    imu: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """(n, 6) what inertial sensors measured, `[wx wy wz ax ay az]`, angular velocity, rad/s, and acceleration less
+    gravity, m/s^2 (9.81 upwards at rest), by frame: in the frame's axes at its origin. Filtered like v."""
     bandwidth: float | None = None
     """Cutoff that tau was low-pass filtered at, Hz; None: as recorded."""
     joint_names: tuple[str, ...] = ()
@@ -96,6 +99,7 @@ class Log(Card):
             "wrenches": ", ".join(self.wrenches),
             "contacts": ", ".join(self.contacts),
             "external": ", ".join(self.external),
+            "imu": ", ".join(self.imu),
             "filtered at": f"{self.bandwidth:.4g} Hz" if self.bandwidth else None,
             "notes": self.notes or None,
         }
@@ -115,8 +119,8 @@ class Log(Card):
             put(key, value)
         for key in _BESIDE:
             put(key, _frozen(getattr(self, key), key, self.name))
-        for key, word in (("wrenches", "wrench"), ("external", "external wrench")):
-            put(key, {str(at): _wrench(value, f"{word} of {at}", self) for at, value in getattr(self, key).items()})
+        for key, word in (("wrenches", "wrench"), ("external", "external wrench"), ("imu", "imu")):
+            put(key, {str(at): _of_six(value, f"{word} of {at}", self) for at, value in getattr(self, key).items()})
         put("contacts", {str(frame): _flags(value, frame, self) for frame, value in self.contacts.items()})
         put("notes", notes)
         put("units", dict(SI))
@@ -296,12 +300,12 @@ def _frozen(value: Any, key: str, name: str) -> NDArray[np.float64] | None:
     return array
 
 
-def _wrench(value: Any, what: str, log: Log) -> NDArray[np.float64]:
+def _of_six(value: Any, what: str, log: Log) -> NDArray[np.float64]:
     array = _frozen(value, what, log.name)
     if array is None or array.shape != (len(log.t), 6):
-        found = None if array is None else array.shape
+        found, parts = None if array is None else array.shape, PARTS["imu" if what.startswith("imu") else "external"]
         raise LogError(
-            f"log {log.name!r}: the {what} has shape {found}, expected ({len(log.t)}, 6): [fx fy fz nx ny nz] a sample"
+            f"log {log.name!r}: the {what} has shape {found}, expected ({len(log.t)}, 6): [{' '.join(parts)}] a sample"
         )
     return array
 

@@ -47,6 +47,7 @@ def to_log(
         wrenches=raw.wrenches,
         contacts=raw.by_frame.contacts,
         external=raw.by_frame.external,
+        imu=raw.by_frame.imu,
         bandwidth=raw.bandwidth,
         name=name,
         notes=tuple(notes),

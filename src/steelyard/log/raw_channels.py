@@ -64,7 +64,7 @@ class Raw:
     base: str | None = None
     """Convention of a free base, where it is known; None for Steelyard's own."""
     by_frame: ByFrame = field(default_factory=ByFrame)
-    """Contacts and external wrenches."""
+    """Contacts, external wrenches and inertial sensors."""
 
 
 class RobotNames(Protocol):

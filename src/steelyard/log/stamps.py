@@ -114,7 +114,7 @@ def repeated(log: Log) -> NDArray[np.bool_]:
     the longest of those count.
     """
     held = np.all(log.q[1:] == log.q[:-1], axis=1)  # step i leads to sample i + 1
-    for x in (log.v, log.tau, *(getattr(log, key) for key in DRIVE), *log.external.values()):
+    for x in (log.v, log.tau, *(getattr(log, key) for key in DRIVE), *log.external.values(), *log.imu.values()):
         if x is not None:
             rows = np.flatnonzero(held)
             held[rows] = np.all(x[rows + 1] == x[rows], axis=1)

@@ -21,7 +21,7 @@ from steelyard.log.table_columns import layout
 
 def write_csv(log: Log, path: str | Path, comment: str = "") -> Path:
     """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT, command_JOINT, ...` (`q1` without names), in SI units,
-    and `contact_FRAME`, `external_FRAME_fx` ... `_nz`.
+    and `contact_FRAME`, `external_FRAME_fx` ... `_nz`, `imu_FRAME_wx` ... `_az`.
 
     Numbers have 17 digits. A comment above them keeps the bandwidth of filtered torques; notes are not kept.
 
@@ -54,8 +54,8 @@ def write_csv(log: Log, path: str | Path, comment: str = "") -> Path:
 
 
 def write_npz(log: Log, path: str | Path) -> Path:
-    """Write keys `t, q, v, a, tau, command, ..., wrench_LINK, contact_FRAME, external_FRAME, joint_names,
-    bandwidth, notes` that the log has.
+    """Write keys `t, q, v, a, tau, command, ..., wrench_LINK, contact_FRAME, external_FRAME, imu_FRAME,
+    joint_names, bandwidth, notes` that the log has.
 
     Args:
         log: any.
@@ -105,8 +105,8 @@ def _require_readable(log: Log, line: str, present: list[str]) -> None:
         same = False
     if not same:
         raise LogError(
-            f"names {(*log.joint_names, *log.contacts, *log.external)} cannot be told apart in a CSV header; write an "
-            ".npz file instead"
+            f"names {(*log.joint_names, *log.contacts, *log.external, *log.imu)} cannot be told apart in a CSV header; "
+            "write an .npz file instead"
         )
 
 

@@ -18,6 +18,8 @@ from steelyard.prepare.foot_motion import SLOW, foot_motion
 
 AUTO, NONE = "auto", "none"
 LEAST = 2  # samples left out on either side of a change
+REACH = 1.5, 1.0, 0.5  # periods of the cutoff left out on either side: forces that come and go smear over them
+LEFT = 0.1  # share of the samples that is to be left; the most periods that leave it are taken
 MARGIN = 0.02  # s by which a contact may begin before, and end after, what the motion shows
 FEET = ("foot", "toe", "ankle_roll", "sole")  # ends of names of links that stand, in files of legged robots
 
@@ -111,13 +113,17 @@ def in_steady_contact(robot: Robot, log: Log, cutoff: float) -> Log:
     """
     if not log.contacts:
         return log
-    reach = max(LEAST, int(np.ceil(log.rate / (4 * cutoff)))) if cutoff else LEAST
-    flags = _without_flicker(np.stack([flag > 0 for flag in log.contacts.values()]), 2 * reach)
+    period = log.rate / cutoff if cutoff else 0.0
+    flags = _without_flicker(np.stack([flag > 0 for flag in log.contacts.values()]), max(2 * LEAST, round(period / 2)))
     log = log.replace(contacts=dict(zip(log.contacts, flags.astype(float), strict=True)))
-    changing = near_changes(log, flags, reach)
     (v,) = log.require("v")
     speed = np.stack([np.linalg.norm(frame_velocity(robot, log.q, v, f)[:, :3], axis=1) for f in log.contacts])
-    moving = np.any(flags & (speed > SLOW), axis=0) & ~changing
+    moving = np.any(flags & (speed > SLOW), axis=0)
+    tried = [max(LEAST, round(periods * period)) for periods in REACH]
+    left = (np.mean(~(near_changes(log, flags, each) | moving)) for each in tried)
+    reach = next((each for each, share in zip(tried, left, strict=True) if share >= LEFT), tried[-1])
+    changing = near_changes(log, flags, reach)
+    moving &= ~changing
     keep = ~(changing | moving)
     if not keep.any():
         raise LogError(

@@ -29,6 +29,7 @@ from steelyard.log import (
 from steelyard.model import Robot
 from steelyard.prepare.contact_checks import contact_faults
 from steelyard.prepare.contact_flags import from_motion, in_steady_contact, with_contacts
+from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
 from steelyard.prepare.undo import corrected
 
 REPAIRED = ("repeated_sample",)  # findings that new stamps undo
@@ -137,28 +138,36 @@ def prepare(
     refilter = partial(with_motion, cutoff=own, torque_cutoff=band, smoother=smoother, coupling=coupling)
     try:
         filtered = refilter(raw)
+        if robot is not None and robot.floating and own:
+            findings += _required(log.name, sensor_faults(robot, raw, filtered), accept, refuse)
+            if raw.imu:
+                refilter = partial(_with_inertial_sensor, robot, refilter)
+                filtered = refilter(raw)
+        if robot is not None and (raw.contacts or contacts):
+            found = contact_faults(robot, with_contacts(robot, filtered, contacts), found=from_motion(contacts))
+            findings += _required(log.name, found, accept, refuse)
+            refilter = partial(_in_contact, robot, contacts, own, refilter)
+            filtered = refilter(raw)
     except LogError as error:
         if refuse:
             raise
         return Prepared(raw, None, raw, findings, own, band, notes=(f"motion not analysed: {error}",))
-    if robot is not None and (raw.contacts or contacts):
-        findings += _contact_faults(robot, filtered, contacts, accept, refuse)
-        refilter = partial(_in_contact, robot, contacts, own, refilter)
-        filtered = refilter(raw)
     ready = Prepared(raw, filtered, filtered, findings, own, band, refilter, repaired=repaired)
     fitted = ready.clear if corrections.saturation else filtered
     return replace(ready, log=on_tree(robot, fitted) if robot is not None and robot.loops else fitted)
 
 
-def _contact_faults(
-    robot: Robot, log: Log, words: tuple[str, ...], accept: Collection[str], refuse: bool
-) -> tuple[Finding, ...]:
-    """What contradicts the contacts that are asked for. Raises LogError for what is fatal and not accepted."""
-    found = tuple(contact_faults(robot, with_contacts(robot, log, words), found=from_motion(words)))
+def _required(name: str, findings: Iterable[Finding], accept: Collection[str], refuse: bool) -> tuple[Finding, ...]:
+    """All findings of a log. Raises LogError for those that are fatal and not accepted."""
+    found = tuple(findings)
     fatal = [each.message for each in found if each.severity == "fatal" and each.code not in accept]
     if fatal and refuse:
-        raise LogError(f"log {log.name!r} cannot be used. {' '.join(fatal)}")
+        raise LogError(f"log {name!r} cannot be used. {' '.join(fatal)}")
     return found
+
+
+def _with_inertial_sensor(robot: Robot, refilter: Callable[[Log], Log], log: Log) -> Log:
+    return with_acceleration(robot, refilter(with_angular_velocity(robot, log)))
 
 
 def _in_contact(robot: Robot, words: tuple[str, ...], cutoff: float, refilter: Callable[[Log], Log], log: Log) -> Log:
