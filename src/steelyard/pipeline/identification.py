@@ -38,7 +38,17 @@ from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_kno
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.tried_corrections import noticeable, tried
-from steelyard.prepare import Prepared, load_word, lock_words, locks_of, prepare, read_logs, settled, spectral_cutoff
+from steelyard.prepare import (
+    Prepared,
+    load_word,
+    lock_words,
+    locks_of,
+    prepare,
+    read_logs,
+    settled,
+    spectral_cutoff,
+    standing_faults,
+)
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
@@ -179,6 +189,7 @@ def run(
             "Forces of contacts are those that suit motion and torques best, each row weighed by its noise. Faults of "
             "wiring are not looked for in such logs."
         )
+        findings += standing_faults(robot, train)
     blocks = [block for own in by_log.values() for block in own]
     report("looking for faults", 0.8)
     diagnosis = diagnose(estimate, entire)

@@ -2,7 +2,7 @@
 
 from steelyard.job import NOTHING, Corrections, corrections_from
 from steelyard.prepare.clipped import Clipped, unclipped
-from steelyard.prepare.contact_checks import contact_faults
+from steelyard.prepare.contact_checks import contact_faults, standing_faults
 from steelyard.prepare.contact_flags import in_steady_contact, with_contacts
 from steelyard.prepare.log_side import LogSide, log_side, log_side_path, read_undone, write_log_side
 from steelyard.prepare.mistakes_by_fit import load_word, settled
@@ -37,6 +37,7 @@ __all__ = [
     "read_undone",
     "settled",
     "spectral_cutoff",
+    "standing_faults",
     "unclipped",
     "with_contacts",
     "with_motion",

@@ -200,6 +200,27 @@ def _ground(log: Log, seen: _Seen, rows: Sequence[int]) -> Iterator[Finding]:
         )
 
 
+def standing_faults(robot: Robot, logs: Sequence[Log]) -> Iterator[Finding]:
+    """What feet that stand in all samples of all logs keep from sight.
+
+    Args:
+        robot: with a free base; others have masses that the ground does not carry.
+        logs: with contacts, as they are fitted together.
+
+    Yields:
+        At most one Finding, a warning.
+    """
+    flags = [{frame: bool(np.all(flag > 0)) for frame, flag in log.contacts.items()} for log in logs]
+    always = [frame for frame in flags[0] if all(own.get(frame) for own in flags)]
+    if robot.floating and always:
+        yield warning(
+            "contact_always",
+            f"In all samples {choices(always)} stand{'s' * (len(always) == 1)}, so a mass there, and with it the total "
+            "mass, does not show. Lift feet in some samples, measure their forces, or weigh the robot and give "
+            "--mass all=KG.",
+        )
+
+
 def near_changes(log: Log, flags: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     """Samples about changes of flags.
 

@@ -33,8 +33,8 @@ def _held_out(result: Result) -> dict:
             "torque_rms": np.sqrt(np.mean(after.measured[:, i] ** 2)),
             "rms_before": before.rms[i],
             "rms_after": after.rms[i],
-            "relative_before": before.relative[i],
-            "relative_after": after.relative[i],
+            "relative_before": _over_torque(before.relative[i]),
+            "relative_after": _over_torque(after.relative[i]),
             "noise": noise.get(name),
             "quantiles_before": spread[0][:, i],
             "quantiles_after": spread[1][:, i],
@@ -63,6 +63,11 @@ def _generalization(result: Result) -> dict:
         "parts": [vars(each) for each in found.parts],
         "other_motion": found.other_motion,
     }
+
+
+def _over_torque(error: float) -> float | None:
+    """None for the rows of a free base, which nothing pushes."""
+    return float(error) if np.isfinite(error) else None
 
 
 def _torque_parts(summary: dict) -> Iterator[Part]:
