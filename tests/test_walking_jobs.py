@@ -93,7 +93,8 @@ def test_standing_does_not_tell_the_total_mass(folder, others):
 def test_slip_and_soft_ground_are_named_and_cost_little(folder, others, gait, ground, codes):
     walk = walks.walked(folder, gait, duration=25.0, seed=1, **ground)
     found = identified(walk)
-    assert {finding.code for finding in found.findings} == codes and summary(found)["verdict"]["level"] == "care"
+    told = {finding.code for finding in found.findings}
+    assert codes <= told <= codes | {"contact_always"} and summary(found)["verdict"]["level"] == "care"
     assert found.after.relative_error < 0.4 * found.before.relative_error and mass_error(walk, found.robot) < 0.01
     assert all(torque_error(found.robot, each) < 0.25 * torque_error(walk.nominal, each) for each in others)
 
