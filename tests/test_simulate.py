@@ -53,7 +53,7 @@ def test_noisy_logs_are_predicted_as_well_as_by_the_truth(name, record_property)
 def followed(step, monkeypatch, controller=None):
     """Error of the torque by the closed-form motion, over the torque, and that of the velocity, rad/s, of a record."""
     robot, motion = puma(), rich_motion(puma(), duration=2.0, seed=3)
-    monkeypatch.setattr("steelyard.simulate.STEP", step)
+    monkeypatch.setattr("steelyard.simulate.trajectories.STEP", step)
     log = record(robot, motion, sensors=Sensors(0.0, 0.0, rate=1 / step), controller=controller).log
     q, v, a = (log.q, log.v, log.a) if controller else motion.evaluate(log.t)
     error = sy.validate(robot, log.replace(q=q, v=v, a=a)).relative_error

@@ -26,20 +26,15 @@ def torque_error(robot, walk):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("walks")
-
-
-@pytest.fixture(scope="module")
-def others(folder):
+def others():
     """Another gait, and another ground."""
     options = {"duration": 6.0, "seed": 3}
-    return walks.walked(folder, "walk", **options), walks.walked(folder, "bound", slope=0.15, friction=0.6, **options)
+    return walks.walk("walk", **options), walks.walk("bound", slope=0.15, friction=0.6, **options)
 
 
 @pytest.fixture(scope="module")
-def trot(folder):
-    return walks.walked(folder, "trot", duration=25.0)
+def trot():
+    return walks.walk("trot", duration=25.0)
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +62,9 @@ def test_without_its_flags_the_log_is_no_good(trot):
     assert summary(wrong)["verdict"]["level"] == "keep" and wrong.after.relative_error > 0.5
 
 
-def test_standing_does_not_tell_the_total_mass(folder, others):
+def test_standing_does_not_tell_the_total_mass(others):
     """It says so; the torques of the same feet are found all the same, and a walk in a second log tells."""
-    stance = walks.walked(folder, "stance", duration=15.0, seed=1)
+    stance = walks.walk("stance", duration=15.0, seed=1)
     found = identified(stance)
     assert [finding.code for finding in found.findings] == ["contact_always"]
     assert "--mass all=KG" in found.findings[0].message and summary(found)["verdict"]["level"] == "care"
@@ -90,8 +85,8 @@ def test_standing_does_not_tell_the_total_mass(folder, others):
         ("walk", {"softness": 0.1}, {"contact_soft", "contact_slip"}),
     ],
 )
-def test_slip_and_soft_ground_are_named_and_cost_little(folder, others, gait, ground, codes):
-    walk = walks.walked(folder, gait, duration=25.0, seed=1, **ground)
+def test_slip_and_soft_ground_are_named_and_cost_little(others, gait, ground, codes):
+    walk = walks.walk(gait, duration=25.0, seed=1, **ground)
     found = identified(walk)
     told = {finding.code for finding in found.findings}
     assert codes <= told <= codes | {"contact_always"} and summary(found)["verdict"]["level"] == "care"
@@ -101,11 +96,11 @@ def test_slip_and_soft_ground_are_named_and_cost_little(folder, others, gait, gr
 
 @pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("gait", ["trot", "walk", "bound"])
-def test_intervals_hold_the_truth(folder, gait):
+def test_intervals_hold_the_truth(gait):
     """Base parameters that the data determines, of two walks: about 36, of which 95 % are to be inside."""
     inside = []
     for seed in (0, 1):
-        walk = walks.walked(folder, gait, duration=30.0, seed=seed)
+        walk = walks.walk(gait, duration=30.0, seed=seed)
         found = identified(walk)
         layout, base = found.estimate.layout, found.uncertainty.base
         truth = np.zeros(layout.size)

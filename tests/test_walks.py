@@ -22,9 +22,8 @@ FOUND = ("contact_late", "contact_in_flight", "contact_never", "contact_missing"
 
 
 @pytest.fixture(scope="module")
-def walked(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("walks")
-    return lru_cache(lambda gait, duration=15.0, **options: walks.walked(folder, gait, duration=duration, **options))
+def walked():
+    return lru_cache(lambda gait, duration=15.0, **options: walks.walk(gait, duration=duration, **options))
 
 
 def faults(walk, log=None):
@@ -40,7 +39,7 @@ def test_it_walks_and_obeys_the_equation_of_motion(walked, gait):
     assert rotation_from_quaternion(q[:, 3:7])[:, 2, 2].min() > 0.85 and q[:, 2].min() > 0.2
     assert gait == "stance" or q[-1, 0] > 0.3
     found = sy.inverse_dynamics(walk.true, q, v, a, external=walk.exact.external)
-    assert np.abs(found - tau).max() < 1e-3 * walks.Noise().torque
+    assert np.abs(found - tau).max() < 1e-3 * walks.WalkNoise().torque
     assert not tau[:, :6].any()
     wrong = {foot: -wrench for foot, wrench in walk.exact.external.items()}
     assert np.abs(sy.inverse_dynamics(walk.true, q, v, a, external=wrong) - tau).max() > 10
@@ -54,14 +53,14 @@ def test_it_walks_and_obeys_the_equation_of_motion(walked, gait):
             frame = model.frames[model.getFrameId(foot)]
             forces[frame.parentJoint] += frame.placement.act(pin.Force(wrench[k]))
         np.testing.assert_allclose(
-            E.T @ pin.rnea(model, data, there, E @ v[k], E @ a[k], forces), tau[k], atol=1e-3 * walks.Noise().torque
+            E.T @ pin.rnea(model, data, there, E @ v[k], E @ a[k], forces), tau[k], atol=1e-3 * walks.WalkNoise().torque
         )
 
 
 def test_the_same_seed_gives_the_same_walk(walked, tmp_path):
-    one, other = walked("trot", 2.0), walks.walked(tmp_path, "trot", duration=2.0)
+    one, other = walked("trot", 2.0), walks.walk("trot", duration=2.0)
     np.testing.assert_array_equal(one.log.q, other.log.q)
-    assert np.any(walks.walked(tmp_path, "trot", duration=2.0, seed=1).log.q != one.log.q)
+    assert np.any(walks.walk("trot", duration=2.0, seed=1).log.q != one.log.q)
 
 
 @pytest.mark.parametrize("options", [{}, {"seed": 4}, {"slope": 0.1}, {"payload": 4.0}, {"radius": 0.022}])
@@ -211,10 +210,12 @@ def _in_convention(log, convention):
 
 
 def test_the_sensor_in_the_trunk_feels_what_mujoco_says(walked, tmp_path):
-    walk = walked("trot", 2.0, noise=walks.Noise(*[0.0] * 9))
+    walk = walked("trot", 2.0, noise=walks.WalkNoise(*[0.0] * 9))
     spec = mujoco.MjSpec.from_string(mjcf_text(walk.true))
     half = np.pi / 4
-    site = spec.body("base").add_site(name="imu", pos=walks.SENSOR_AT, quat=[np.cos(half), 0, 0, np.sin(half)])
+    site = spec.body("base").add_site(
+        name="imu", pos=walk.true.frame("imu").position, quat=[np.cos(half), 0, 0, np.sin(half)]
+    )
     for kind in (mujoco.mjtSensor.mjSENS_GYRO, mujoco.mjtSensor.mjSENS_ACCELEROMETER):
         spec.add_sensor(type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=site.name)
     m = spec.compile()
@@ -230,7 +231,9 @@ def test_the_sensor_in_the_trunk_feels_what_mujoco_says(walked, tmp_path):
         mujoco.mj_sensorVel(m, d)
         mujoco.mj_rnePostConstraint(m, d)
         mujoco.mj_sensorAcc(m, d)
-        np.testing.assert_allclose(walks.felt(q[k : k + 1], v[k : k + 1], a[k : k + 1])[0], d.sensordata, atol=1e-9)
+        np.testing.assert_allclose(
+            walks.felt(walk.true.frame("imu"), q[k : k + 1], v[k : k + 1], a[k : k + 1])[0], d.sensordata, atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.2])
@@ -252,7 +255,7 @@ def test_the_sensor_gives_the_motion_of_the_base(walked, bias):
 def test_a_sensor_that_contradicts_the_base_is_named(walked):
     walk = walked("trot")
     sensor = walk.log.imu["imu"]
-    gravity = walks.felt(walk.log.q, 0 * walk.log.v, 0 * walk.log.v)[:, 3:]
+    gravity = walks.felt(walk.true.frame("imu"), walk.log.q, 0 * walk.log.v, 0 * walk.log.v)[:, 3:]
     scale = np.repeat([1, 1 / 9.81], 3)
     for wrong, code, said in (
         (sensor * scale, "imu_gravity", "in units of g"),

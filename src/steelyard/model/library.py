@@ -7,6 +7,8 @@ The files lie in `model/data`; docs/robots.md tabulates them. All are SI, z up, 
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
+
 from steelyard.model.formats import load
 from steelyard.model.robot import Robot
 from steelyard.model.side import read_side, side_path
@@ -48,6 +50,16 @@ def palletiser(*, floating: bool | None = None, gravity=None) -> Robot:
     return _bundled("palletiser", floating, gravity)
 
 
+def quadruped(*, floating: bool | None = None, gravity=None) -> Robot:
+    """A quadruped of the size of a Go2, of boxes and rods (our own); `sy.simulate.walk` drives it.
+
+    floating: None or True lets the trunk move freely, False fixes it. gravity: as in `load`.
+    """
+    robot = _bundled("quadruped", floating is not False, gravity)
+    return robot.with_joint_properties(armature=np.r_[np.zeros(robot.nv - 12), np.full(12, 0.01)])  # kg m^2, of motors
+
+
 def _bundled(name: str, floating, gravity) -> Robot:
     path = Path(str(files("steelyard.model") / "data" / f"{name}.urdf"))
-    return read_side(side_path(path), load(path, floating=floating, gravity=gravity))
+    robot = load(path, floating=floating, gravity=gravity)
+    return read_side(side_path(path), robot) if side_path(path).is_file() else robot

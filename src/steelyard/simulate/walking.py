@@ -1,0 +1,323 @@
+"""A quadruped that walks in MuJoCo, recorded as a real one is: encoders, torques, an estimator's base, an inertial
+sensor, flags of contact.
+
+The legs follow a clock: feet swing ahead, land and push back, by inverse kinematics and stiff PD loops, and where feet
+land is corrected by how fast and how tilted the trunk is. Feet are spheres on a plane with Coulomb friction.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from steelyard.cards import Card
+from steelyard.errors import OptionError, choices
+from steelyard.log import Log
+from steelyard.model import Frame, Robot, library, mjcf_text
+from steelyard.spatial import rotation_from_quaternion
+
+LEGS = ("FL", "FR", "RL", "RR")
+FEET = tuple(f"{leg}_foot" for leg in LEGS)
+AHEAD, ASIDE = np.array([1, 1, -1, -1]), np.array([1, -1, 1, -1])  # of the legs
+HIP_X, HIP_Y, SIDE, UPPER, LOWER = 0.19, 0.05, 0.095, 0.213, 0.213  # m, as in the model
+HEIGHT = 0.30  # m of the hips above the feet
+STEP, SAMPLE = 1e-3, 5e-3  # s of the simulation, of the log
+VISCOUS, COULOMB, STICTION = 0.1, 0.2, 0.05  # N m s/rad, N m, rad/s: friction of the drives, between motor and joint
+KP, KD, LIMIT = 150.0, 4.0, 45.0  # N m/rad, N m s/rad, N m
+GRAVITY = np.array([0.0, 0.0, -9.81])
+SENSOR = "imu"  # frame of the inertial sensor in the trunk
+
+
+@dataclass(frozen=True)
+class Gait:
+    """period: s of a stride. stance: share of it that a foot stands. phase: of each leg's stride. speed: m/s ahead."""
+
+    period: float
+    stance: float
+    phase: tuple[float, float, float, float]
+    speed: float
+    lift: float = 0.07
+
+
+GAITS = {
+    "trot": Gait(0.6, 0.62, (0.0, 0.5, 0.5, 0.0), 0.25, 0.06),
+    "walk": Gait(0.9, 0.8, (0.0, 0.5, 0.75, 0.25), 0.12),
+    "bound": Gait(0.4, 0.65, (0.0, 0.0, 0.5, 0.5), 0.15, 0.05),
+    "stance": Gait(1.0, 1.0, (0.0, 0.0, 0.0, 0.0), 0.0),
+}
+
+
+@dataclass(frozen=True)
+class WalkNoise:
+    """Standard deviations of the sensors, SI; 0: exact."""
+
+    angle: float = 2e-4
+    rate: float = 0.01
+    torque: float = 0.1
+    position: float = 1e-3
+    turn: float = 5e-4
+    velocity: float = 0.01
+    gyro: float = 3e-3
+    acceleration: float = 0.05
+    force: float = 1.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Walk(Card):
+    """true, nominal: the robot that walked, and the model of it with wrong masses. log: what sensors said, with flags
+    of contact and an inertial sensor in the base; its torques are those of motors. exact: the motion itself at the same
+    times, with accelerations, torques behind the friction of drives and the wrenches at the feet. forces: (n, 3) by
+    foot, what sensors in the feet said."""
+
+    true: Robot
+    nominal: Robot
+    log: Log
+    exact: Log
+    forces: dict[str, np.ndarray]
+
+    def _title(self) -> str:
+        return f"Walk('{self.log.name}', {len(self.log)} samples, {self.log.duration:.3g} s)"
+
+    def _rows(self):
+        return {"true": self.true, "nominal": self.nominal, "log": self.log, "exact": self.exact}
+
+
+def walk(
+    gait: str = "trot",
+    *,
+    duration: float = 60.0,
+    seed: int = 0,
+    noise: WalkNoise | None = None,
+    payload: float = 0.0,
+    friction: float = 0.8,
+    softness: float = 0.02,
+    slope: float = 0.0,
+    radius: float = 0.002,
+    turn: float = 0.0,
+) -> Walk:
+    """`library.quadruped()` walks, and its log is recorded at 200 Hz.
+
+    Args:
+        gait: "trot", "walk", "bound" or "stance".
+        duration: s.
+        seed: of noise, of the sway of the trunk, and of the masses that the nominal model has wrong.
+        noise: of the sensors; None: `WalkNoise()`.
+        payload: kg, a box on the trunk.
+        friction: coefficient of the ground.
+        softness: s, time constant of the ground.
+        slope: rad, uphill.
+        radius: m, of the feet, about their frames; a foot that is no point rolls.
+        turn: rad/s, to the left.
+
+    Returns:
+        The Walk: truth, a wrong model, and what was recorded.
+
+    Raises:
+        OptionError: an unknown gait.
+    """
+    if gait not in GAITS:
+        raise OptionError(f"There is no gait {gait!r}; choose from {choices(GAITS)}.")
+    robot, rng = library.quadruped(), np.random.default_rng(seed)
+    true = robot.with_inertias(_with_payload(robot, payload))
+    q, v, a, tau, wrenches = _simulated(true, GAITS[gait], duration, rng, turn, friction, softness, slope, radius)
+    t = SAMPLE * np.arange(len(q), dtype=np.float64)
+    external = dict(zip(FEET, wrenches, strict=True))
+    exact = Log(t=t, q=q, v=v, a=a, tau=tau, external=external, joint_names=true.dof_names, name=f"{gait}, exact")
+    return Walk(true, _nominal(robot, rng), *_recorded(robot, exact, noise or WalkNoise(), rng, gait))
+
+
+def _with_payload(robot, mass: float):
+    """A box on the trunk."""
+    inertias = robot.inertias.copy()
+    at, size = np.array([0.05, 0.02, 0.11]), np.array([0.2, 0.15, 0.1])
+    I = mass / 12 * np.diag(np.sum(size**2) - size**2) + mass * (at @ at * np.eye(3) - np.outer(at, at))
+    inertias[0] += np.r_[mass, mass * at, I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
+    return inertias
+
+
+def _nominal(robot, rng):
+    """Wrong masses: each link 10 to 40 % off, the trunk a fifth too heavy."""
+    factors = np.r_[1.2, rng.uniform(0.6, 1.4, size=robot.nb - 1)]
+    return robot.with_inertias(robot.inertias * factors[:, None])
+
+
+@lru_cache
+def _compiled(text: str, friction: float, softness: float, slope: float, radius: float):
+    import mujoco
+
+    spec = mujoco.MjSpec.from_string(text)
+    ground = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[50, 50, 1], name="ground")
+    ground.quat = [np.cos(slope / 2), 0, -np.sin(slope / 2), 0]
+    ground.contype, ground.conaffinity, ground.condim = 1, 0, 3
+    ground.friction, ground.solref = [friction, 0, 0], [softness, 1]
+    ground.priority = 1
+    for leg in LEGS:
+        calf = next(body for body in spec.bodies if body.name == f"{leg}_calf")
+        foot = calf.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0], pos=[0, 0, -LOWER])
+        foot.name, foot.mass, foot.contype, foot.conaffinity = f"{leg}_foot", 0.0, 0, 1
+    for joint in spec.joints:
+        if joint.type == mujoco.mjtJoint.mjJNT_HINGE:
+            servo = spec.add_actuator(target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+            servo.set_to_position(kp=KP, kv=KD)
+            servo.forcelimited, servo.forcerange = True, [-LIMIT, LIMIT]
+    m = spec.compile()
+    m.opt.timestep, m.opt.cone, m.opt.impratio = STEP, mujoco.mjtCone.mjCONE_ELLIPTIC, 20
+    m.opt.integrator, m.opt.tolerance = mujoco.mjtIntegrator.mjINT_EULER, 1e-13
+    m.dof_damping[:], m.dof_frictionloss[:] = 0, 0
+    return m
+
+
+def _simulated(robot, gait, duration, rng, turn, *ground):
+    """q, v, a, tau in Steelyard's convention, and wrenches (4, n, 6) at the feet in their axes."""
+    import mujoco
+
+    m = _compiled(mjcf_text(robot), *ground)
+    d, every = mujoco.MjData(m), round(SAMPLE / STEP)
+    feet = [m.geom(foot).id for foot in FEET]
+    calves = m.geom_bodyid[feet]
+    *_, slope, radius = ground
+    sway = _sway(rng)
+    up = np.array([-np.sin(slope), 0, np.cos(slope)])
+    d.qpos[:7] = [*(up * (HEIGHT + radius)), np.cos(slope / 2), 0, -np.sin(slope / 2), 0]
+    d.qpos[7:] = _legs(np.zeros(3), _stood(np.zeros(3))).ravel()
+    settle, n = round(1.0 / SAMPLE), round(duration / SAMPLE)
+    q, v, a, tau = np.empty((n, 19)), np.empty((n, 18)), np.empty((n, 18)), np.zeros((n, 18))
+    wrenches, held, force = np.zeros((4, n, 6)), np.zeros((4, 3)), np.zeros(6)
+    d.ctrl[:] = d.qpos[7:]
+    for at in range(-settle, n):
+        goals, held = _goals(gait, at * SAMPLE, d, sway, held, up, turn)
+        step = (goals - d.ctrl) / every  # drives interpolate between goals: no kick every sample
+        if at >= 0:
+            q[at], v[at] = d.qpos, d.qvel
+        d.ctrl += step
+        mujoco.mj_step(m, d)
+        if at >= 0:  # accelerations and forces are those of the state before the step
+            a[at], tau[at, 6:] = d.qacc, d.qfrc_actuator[6:]
+            for i in range(d.ncon):
+                foot = feet.index(max(d.contact.geom[i]))
+                mujoco.mj_contactForce(m, d, i, force)
+                pushed = d.contact.frame[i].reshape(3, 3).T @ force[:3]
+                arm = d.contact.pos[i] - d.geom_xpos[feet[foot]]
+                R = d.xmat[calves[foot]].reshape(3, 3)
+                wrenches[foot, at] += np.r_[R.T @ pushed, R.T @ np.cross(arm, pushed)]
+        for _ in range(every - 1):
+            d.ctrl += step
+            mujoco.mj_step(m, d)
+    q[:, 3:7] = np.roll(q[:, 3:7], -1, axis=1)
+    R = rotation_from_quaternion(q[:, 3:7])
+    v[:, :3], a[:, :3] = (np.einsum("nji,nj->ni", R, x[:, :3]) for x in (v, a))
+    a[:, :3] -= np.cross(v[:, 3:6], v[:, :3])
+    return q, v, a, tau, wrenches
+
+
+def _sway(rng):
+    """Six slow motions of the trunk over the feet, as (frequency, size, phase) of two waves each."""
+    size = np.array([0.025, 0.025, 0.02, 0.10, 0.10, 0.12])
+    return rng.uniform(0.2, 0.9, size=(2, 6)), size * np.array([[0.6], [0.4]]), rng.uniform(0, 6, size=(2, 6))
+
+
+def _goals(gait, time, d, sway, held, up, turn):
+    """Angles (12,) of the legs; how far (4, 3) each foot is put aside to catch the trunk."""
+    w, size, phase = sway
+    ramp = float(np.clip((time + 0.9) / 0.9, 0, 1))
+    share = ramp * (1.0 if gait.stance == 1 else 0.4)
+    shift = share * np.sum(size * np.sin(2 * np.pi * w * max(time, 0) + phase), axis=0)
+    R = d.xmat[1].reshape(3, 3)
+    tilt = R.T @ up  # the ground's normal as the trunk sees it
+    pitch, roll = np.arctan2(-tilt[0], tilt[2]), np.arctan2(tilt[1], tilt[2])
+    speed = R.T @ d.qvel[:3]
+    heading = np.arctan2(R[1, 0], R[0, 0])
+    foot = _stood(shift[:3])
+    if gait.stance < 1 and time > 0:
+        s = (time / gait.period + np.array(gait.phase)) % 1.0
+        off = (turn * time - heading + np.pi) % (2 * np.pi) - np.pi
+        turning = np.clip(turn + 1.5 * off, -0.5, 0.5)  # rad/s
+        path = np.stack([gait.speed - turning * HIP_Y * ASIDE, turning * HIP_X * AHEAD], axis=1)
+        stride = path * gait.period * gait.stance
+        swing = s >= gait.stance
+        along = np.where(swing, (s - gait.stance) / (1 - gait.stance), s / gait.stance)
+        ease = along - np.sin(2 * np.pi * along) / (2 * np.pi)
+        foot[:, :2] += np.where(swing, ease - 0.5, 0.5 - along)[:, None] * stride
+        foot[:, 2] += np.where(swing, gait.lift * np.sin(np.pi * along) ** 2, 0)
+        caught = np.array([0.12 * (speed[0] - gait.speed), 0.14 * speed[1], 0])  # where a fall ends
+        held = np.where(swing[:, None], held + 0.05 * (caught - held), held)
+        foot += np.clip(held, -0.08, 0.08)
+    lean = np.array([0.6 * roll + shift[3], 0.6 * pitch + shift[4], shift[5]])
+    return _legs(lean, foot).ravel(), held
+
+
+def _stood(shift):
+    """(4, 3) m from each hip to its foot, in the trunk, for a trunk that is shifted."""
+    below = np.stack([0 * ASIDE, SIDE * ASIDE, -HEIGHT + 0 * ASIDE], axis=1)
+    return below - shift
+
+
+def _legs(lean, foot):
+    """(4, 3) angles for feet (4, 3) under hips, of a trunk that leans by small angles (3,)."""
+    hips = np.stack([HIP_X * AHEAD, HIP_Y * ASIDE, 0 * ASIDE], axis=1)
+    where = hips + foot
+    where = where - np.cross(lean, where) - hips
+    x, y, z = where.T
+    side = SIDE * ASIDE
+    depth = np.sqrt(np.maximum(y**2 + z**2 - side**2, 0.02))
+    hip = np.arctan2(z, y) + np.arctan2(depth, side)
+    reach = np.clip(np.hypot(x, depth), 0.1, 0.999 * (UPPER + LOWER))
+    knee = -np.arccos(np.clip((reach**2 - UPPER**2 - LOWER**2) / (2 * UPPER * LOWER), -1, 1))
+    thigh = np.arctan2(-x, depth) - np.arctan2(LOWER * np.sin(knee), UPPER + LOWER * np.cos(knee))
+    return np.stack([(hip + np.pi) % (2 * np.pi) - np.pi, thigh, knee], axis=1)
+
+
+def _recorded(robot, exact, noise, rng, name):
+    """The log, the motion itself, and forces of the feet."""
+    n = len(exact)
+    drawn = lambda size, columns: size * rng.normal(size=(n, columns))  # noqa: E731
+    q, tau = exact.q.copy(), exact.tau.copy()
+    v = exact.v + 0.5 * STEP * exact.a  # whose derivative a is: that of a step of Euler's is half a step late
+    sensor = felt(robot.frame(SENSOR), exact.q, v, exact.a)
+    sensor += np.concatenate([drawn(noise.gyro, 3), drawn(noise.acceleration, 3)], axis=1)
+    q[:, :3] += _estimated(drawn(noise.position, 3))
+    q[:, 3:7] = _turned(q[:, 3:7], _estimated(drawn(noise.turn, 3)))
+    q[:, 7:] += drawn(noise.angle, 12)
+    v[:, :3] += _estimated(drawn(noise.velocity, 3))
+    v[:, 3:6] += drawn(noise.gyro, 3)
+    v[:, 6:] += drawn(noise.rate, 12)
+    tau[:, 6:] += VISCOUS * exact.v[:, 6:] + COULOMB * np.tanh(exact.v[:, 6:] / STICTION) + drawn(noise.torque, 12)
+    forces = {foot: wrench[:, :3] + drawn(noise.force, 3) for foot, wrench in exact.external.items()}
+    flags = {foot: (np.linalg.norm(wrench[:, :3], axis=1) > 5).astype(float) for foot, wrench in exact.external.items()}
+    known = {"contacts": flags, "imu": {SENSOR: sensor}, "joint_names": exact.joint_names}
+    return Log(t=exact.t, q=q, v=v, tau=tau, name=name, **known), exact, forces
+
+
+def felt(frame: Frame, q, v, a):
+    """What an inertial sensor measures.
+
+    Args:
+        frame: of the sensor, on the base.
+        q: (n, nq) of a robot with a free base.
+        v: (n, nv).
+        a: (n, nv).
+
+    Returns:
+        (n, 6) angular velocity and acceleration less gravity in the axes of the frame, rad/s and m/s^2.
+    """
+    w, dw, r = v[:, 3:6], a[:, 3:6], frame.position
+    p = a[:, :3] + np.cross(w, v[:, :3]) - rotation_from_quaternion(q[:, 3:7]).mT @ GRAVITY
+    p = p + np.cross(dw, r) + np.cross(w, np.cross(w, r))
+    return np.concatenate([w @ frame.rotation, p @ frame.rotation], axis=1)
+
+
+def _estimated(noise):
+    """Errors of an estimator: slow, of the size of the noise that it was made from."""
+    slow = np.zeros_like(noise)
+    for k in range(1, len(noise)):
+        slow[k] = 0.97 * slow[k - 1] + np.sqrt(1 - 0.97**2) * noise[k]
+    return slow
+
+
+def _turned(quaternion, turn):
+    """x y z w turned by small rotation vectors in the body."""
+    x, w = quaternion[:, :3], quaternion[:, 3:]
+    found = np.concatenate(
+        [x + 0.5 * (w * turn + np.cross(x, turn)), w - 0.5 * np.sum(x * turn, axis=1, keepdims=True)], axis=1
+    )
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
