@@ -52,7 +52,7 @@ def picture(log, fitted, width=900, row=34):
     start = fitted.t[0]
     scale = (width - 120) / SHOWN
     rows = [(foot, log.contacts[foot] > 0, "#4477aa") for foot in FEET] + [("fitted", used, "#228833")]
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{row * len(rows) + 40}">']
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 20}" height="{row * len(rows) + 40}">']
     parts.append('<rect width="100%" height="100%" fill="#ffffff"/><g font-family="sans-serif" font-size="14">')
     for k, (name, on, colour) in enumerate(rows):
         parts.append(f'<text x="8" y="{row * k + 26}">{name}</text>')

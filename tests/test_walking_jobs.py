@@ -6,6 +6,7 @@ import pytest
 import steelyard as sy
 import walks
 from steelyard.inertia import is_consistent
+from steelyard.prepare import prepare
 from steelyard.report import summary
 
 
@@ -116,3 +117,13 @@ def test_without_an_inertial_sensor_the_fit_says_what_is_lost(trot):
     found = identified(trot, trot.log.replace(imu={}))
     assert [finding.code for finding in found.findings] == ["imu_missing"]
     assert found.after.relative_error < 0.4 * found.before.relative_error
+
+
+def test_a_payload_on_the_trunk_is_found_from_two_walks(found):
+    """On forces of feet that nobody measured, and a model identified without it."""
+    walk = walks.walk("walk", duration=15.0, seed=3, payload=2.0)
+    log = prepare(walk.log, found.robot).log
+    truth = walk.true.inertias[0] - sy.library.quadruped().inertias[0]
+    carried = sy.payload.identify_from_torques(found.robot, log, frame="base")
+    assert carried.mass == pytest.approx(2.0, rel=0.02)
+    np.testing.assert_allclose(carried.com, truth[1:4] / 2.0, atol=0.005)

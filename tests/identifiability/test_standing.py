@@ -34,6 +34,7 @@ CASES = [
     ("g1_29dof_rev_1_0", True, SOLES, 185),
     ("g1_29dof_rev_1_0", True, LEFT, 199),
     ("g1_29dof_rev_1_0", True, (SOLES, LEFT), None),
+    ("talos_reduced", True, {"leg_left_6_link": "flat"}, 220),
     ("panda", False, ("panda_hand",), 47),
     ("panda", False, {"panda_hand": "flat"}, None),
 ]
