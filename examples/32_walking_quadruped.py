@@ -3,8 +3,8 @@
     python examples/32_walking_quadruped.py             # a trot; writes quadruped_identified.urdf and gait.svg
     python examples/32_walking_quadruped.py --gait walk
 
-The log is that of a real robot: encoders, motor torques with friction, an estimator's pose, an inertial sensor, flags of
-contact. Masses of the model are wrong by 10 to 40 %; the truth behind the log is known.
+The log is that of a real robot: encoders, motor torques with friction, an estimator's pose, an inertial sensor, flags
+of contact. Masses of the model are wrong by 10 to 40 %; the truth behind the log is known.
 """
 
 import argparse

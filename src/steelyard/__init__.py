@@ -18,6 +18,7 @@ _HOMES = {
     "calibrate": "calibration",
     "check": "check",
     "closed_loop": "dynamics.closed_loop",
+    "controller_code": "codegen",
     "Design": "excite",
     "diagnose": "diagnose",
     "Diagnosis": "diagnose",

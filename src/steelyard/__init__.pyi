@@ -6,6 +6,7 @@ from typing import Any
 
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
 from steelyard.calibration import calibrate
+from steelyard.codegen import controller_code
 from steelyard.diagnose import Diagnosis
 from steelyard.drives import Rollout, rollout
 from steelyard.dynamics import (
@@ -69,6 +70,7 @@ __all__ = [
     "calibrate",
     "check",
     "closed_loop",
+    "controller_code",
     "diagnose",
     "energy_regressor",
     "errors",

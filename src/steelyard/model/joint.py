@@ -221,7 +221,14 @@ def is_helical(joint: Joint) -> bool:
 
 
 def ball_anchor(Phi):
-    """Point (3,) that a spherical joint turns about, skew in the linear rows of its Phi."""
+    """Point that a spherical joint turns about, skew in the linear rows of its Phi.
+
+    Args:
+        Phi: (6, 3) of the joint.
+
+    Returns:
+        (3,) in child axes, m.
+    """
     return array_namespace(Phi).stack([Phi[2, 1], Phi[0, 2], Phi[1, 0]])
 
 

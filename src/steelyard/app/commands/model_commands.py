@@ -170,25 +170,35 @@ def check(
 
 
 @subcommand(
-    "Write URDF as MJCF, or MJCF as URDF.",
+    "Write URDF as MJCF, MJCF as URDF, or code for controllers.",
     "steelyard convert arm.urdf arm.xml",
+    "steelyard convert result/arm_identified.urdf arm.h",
     "steelyard convert quadruped.urdf quadruped.xml --floating",
     "steelyard convert result/arm_identified.xml arm_identified.urdf",
 )
 def convert(
     model: Model,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write: .urdf, or .xml for MJCF.")],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="File to write: .urdf, .xml for MJCF, .h for C, .py for NumPy.")
+    ],
     *,
     options: ConvertOptions,
     as_json: Json = False,
     quiet: Quiet = False,
 ):
-    """Write a robot in the other format, read back and compared: bodies, joints, limits, inertials; no meshes."""
+    """Write a robot in the other format, read back and compared: bodies, joints, limits, inertials; no meshes. Or its
+    gravity, inverse dynamics and regressor as code."""
     with refusals():
+        from steelyard.codegen import CODE, controller_code
         from steelyard.model import format_of, load, save
 
         job = options.job()
         robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders)
+        if out.suffix in CODE:
+            code = controller_code(robot, out)
+            found = {"files": [str(code.path)], "operations": code.operations, "compiled": code.compiled}
+            finish(found, lambda: repr(code), as_json=as_json, quiet=quiet)
+            return
         stated = (job.floating, job.gravity) != (None, None)
         if robot.source and robot.source.format == format_of(robot, out) and stated:
             raise OptionError(

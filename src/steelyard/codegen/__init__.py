@@ -1,0 +1,5 @@
+"""Code for controllers: gravity, inverse dynamics and regressor of one robot in C and NumPy, without dependencies."""
+
+from steelyard.codegen.generate import CODE, ControllerCode, controller_code
+
+__all__ = ["CODE", "ControllerCode", "controller_code"]
