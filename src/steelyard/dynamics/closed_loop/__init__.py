@@ -3,12 +3,11 @@
 Some joints are independent, usually those with motors; the others follow. `robot.loops` lists the closures.
 """
 
+from steelyard.dynamics.closed_loop.derivatives import Derivatives, inverse_dynamics_derivatives
 from steelyard.dynamics.closed_loop.projection import (
-    Derivatives,
     gamma,
     independent,
     inverse_dynamics,
-    inverse_dynamics_derivatives,
     regressor,
     tree_state,
     with_motors,
