@@ -3,7 +3,7 @@
 Some joints are independent, usually those with motors; the others follow. `robot.loops` lists the closures.
 """
 
-from steelyard.dynamics.closed_loop.derivatives import Derivatives, inverse_dynamics_derivatives
+from steelyard.dynamics.closed_loop.derivatives import Derivatives, follows, inverse_dynamics_derivatives
 from steelyard.dynamics.closed_loop.projection import (
     gamma,
     independent,
@@ -15,6 +15,7 @@ from steelyard.dynamics.closed_loop.projection import (
 
 __all__ = [
     "Derivatives",
+    "follows",
     "gamma",
     "independent",
     "inverse_dynamics",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.cards import Card
+from steelyard.dynamics.closed_loop.assembly import Choice, choose_independent
 from steelyard.dynamics.closed_loop.constraint import constants
 from steelyard.dynamics.closed_loop.following import (
     FOLLOWED,
@@ -22,7 +23,7 @@ from steelyard.dynamics.closed_loop.following import (
     of_geometry,
 )
 from steelyard.dynamics.closed_loop.projection import flat_external, on_independent_joints
-from steelyard.dynamics.closed_loop.states import State, state, transmission
+from steelyard.dynamics.closed_loop.states import State, named, state, transmission
 from steelyard.dynamics.derivatives import InverseDynamicsDerivatives
 from steelyard.dynamics.derivatives import inverse_dynamics_derivatives as tree_derivatives
 from steelyard.dynamics.gradients import Gradient
@@ -38,8 +39,11 @@ NUMBERS = 2**20  # in one working array
 class Derivatives(Card):
     """Derivatives of the torques (..., ni) of the independent joints at closed states (...); rows are torques.
 
+    friction: torque (n, nv) of all joints and its slope (n, nv) by their velocities, for derivatives by geometry: that
+    of passive joints is felt at the motors. None leaves it aside.
+
     Held: the independent q, v and a. Dependent ones follow the closures. Each group is computed when it is first asked
-    for. Friction is left aside, armature of all joints counts. Where loops have redundant equations (planar and
+    for. Armature of all joints counts. Where loops have redundant equations (planar and
     spherical linkages), a change that opens them everywhere has no derivative: its entry is NaN, and `along` takes
     combinations that they can follow.
     """
@@ -47,6 +51,7 @@ class Derivatives(Card):
     robot: Robot
     at: State
     external: Mapping[str, Any]
+    friction: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def dtau_dq(self):
@@ -91,8 +96,8 @@ class Derivatives(Card):
     def dtau_dcut(self):
         """(..., ni, L, 6) as the twist of a joint that was cut becomes `Ad_exp(eta)` of it: both frames move."""
         rows = self._geometry[..., 12 * self.robot.nj :].reshape(*self._shape, len(self.robot.loops), 2, 6).sum(axis=-2)
-        combined = self._changes(cut=np.eye(6 * len(self.robot.loops)).reshape(-1, len(self.robot.loops), 6))
-        return np.where(_follows(self.robot, self.at, combined).reshape(-1, 6), rows, np.nan)
+        combined = _joined(self.robot, {"cut": np.eye(6 * len(self.robot.loops)).reshape(-1, len(self.robot.loops), 6)})
+        return np.where(_follows(self.robot, self.at.choice, combined).reshape(-1, 6), rows, np.nan)
 
     @cached_property
     def dtau_dgravity(self):
@@ -118,8 +123,9 @@ class Derivatives(Card):
             OptionError: another shape, or none of them.
             LoopError: the loops cannot follow such a change.
         """
-        changes = self._changes(joints=joints, placements=placements, closures=closures, cut=cut)
-        follows = _follows(self.robot, self.at, changes)
+        given = {"joints": joints, "placements": placements, "closures": closures, "cut": cut}
+        changes = _joined(self.robot, given)
+        follows = _follows(self.robot, self.at.choice, changes)
         if not follows.all():
             raise LoopError(
                 f"The loops of robot '{self.robot.name}' ({', '.join(self.robot.loop_names)}) have redundant equations "
@@ -203,44 +209,56 @@ class Derivatives(Card):
         rows = tree.dtau_dq[part] @ change.q + tree.dtau_dv[part] @ change.v + tree.dtau_da[part] @ change.a
         held = [x[part].reshape(*x[part].shape[:2], -1) for x in (tree.dtau_djoint, tree.dtau_dplacement)]
         rows[..., : 12 * robot.nj] += np.concatenate(held, axis=-1)
-        power = constraint_power(robot, at, change.displaced, self._tree_torque[part])
+        tau = self._tree_torque[part]
+        if self.friction is not None:
+            loss, slope = (x[part] for x in self.friction)
+            tau, rows = tau + loss, rows + slope[..., None] * change.v
+        power = constraint_power(robot, at, change.displaced, tau)
         return on_independent_joints(at, rows) + power
 
     @cached_property
     def _masked(self):
         width = self._geometry.shape[-1]
-        return np.where(_follows(self.robot, self.at, np.eye(width)), self._geometry, np.nan)
-
-    def _changes(self, *, joints=None, placements=None, closures=None, cut=None):
-        """(..., 12 nj + 12 L) one array of all changes."""
-        nj, count = self.robot.nj, len(self.robot.loops)
-        given = {"joints": joints, "placements": placements, "closures": closures, "cut": cut}
-        shapes = {"joints": (nj, 6), "placements": (nj, 6), "closures": (count, 2, 6), "cut": (count, 6)}
-        arrays = {name: np.asarray(x, dtype=float) for name, x in given.items() if x is not None}
-        batches = set()
-        for name, array in arrays.items():
-            shape = shapes[name]
-            if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
-                raise OptionError(f"{name} has shape {array.shape}; expected {shape} or (k, ...) of them.")
-            batches.add(array.shape[: -len(shape)])
-        if len(batches) != 1:
-            raise OptionError("Give joints, placements, closures or cut, all of one change or all of k changes.")
-        batch = batches.pop()
-        parts = [arrays.get(name, np.zeros((*batch, *shapes[name]))) for name in ("joints", "placements", "closures")]
-        if "cut" in arrays:
-            parts[2] = parts[2] + arrays["cut"][..., :, None, :]
-        return np.concatenate([x.reshape(*batch, -1) for x in parts], axis=-1)
+        return np.where(_follows(self.robot, self.at.choice, np.eye(width)), self._geometry, np.nan)
 
     def _batched(self, array):
         return array.reshape(*self.at.batch, *array.shape[1:])
 
 
-def _follows(robot: Robot, at: State, changes):
+def _joined(robot: Robot, given: Mapping[str, Any]):
+    """(..., 12 nj + 12 L) one array of all changes, as `of_geometry` has them."""
+    nj, count = robot.nj, len(robot.loops)
+    shapes = {"joints": (nj, 6), "placements": (nj, 6), "closures": (count, 2, 6), "cut": (count, 6)}
+    arrays = {name: np.asarray(x, dtype=float) for name, x in given.items() if x is not None}
+    batches = set()
+    for name, array in arrays.items():
+        shape = shapes[name]
+        if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
+            raise OptionError(f"{name} has shape {array.shape}; expected {shape} or (k, ...) of them.")
+        batches.add(array.shape[: -len(shape)])
+    if len(batches) != 1:
+        raise OptionError("Give joints, placements, closures or cut, all of one change or all of k changes.")
+    batch = batches.pop()
+    parts = [arrays.get(name, np.zeros((*batch, *shapes[name]))) for name in ("joints", "placements", "closures")]
+    if "cut" in arrays:
+        parts[2] = parts[2] + arrays["cut"][..., :, None, :]
+    return np.concatenate([x.reshape(*batch, -1) for x in parts], axis=-1)
+
+
+def _follows(robot: Robot, choice: Choice, changes):
     """Whether the loops can follow changes (..., 12 nj + 12 L): (...)."""
     units = np.tile([constants(robot).length] * 3 + [1.0] * 3, changes.shape[-1] // 6)
     scaled = changes / units
-    left = np.linalg.norm(scaled @ left_open(robot, at.choice).T, axis=-1)
+    left = np.linalg.norm(scaled @ left_open(robot, choice).T, axis=-1)
     return left <= FOLLOWED * np.maximum(np.linalg.norm(scaled, axis=-1), np.finfo(float).tiny)
+
+
+def follows(robot: Robot, *, joints, cut, actuated=None):
+    """Whether all loops can close after changes of geometry: joints (k, nj, 6) and cut (k, L, 6), as of
+    `Derivatives.along`. Returns (k,) bools.
+    """
+    choice = choose_independent(robot, named(actuated))
+    return _follows(robot, choice, _joined(robot, {"joints": joints, "cut": cut}))
 
 
 def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, external=None, actuated=None, start=None) -> Derivatives:
