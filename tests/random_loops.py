@@ -72,3 +72,10 @@ def moved(robot, joints, placements, closures):
         p = np.stack([at + r @ step for at, r, (_, step) in zip(loop.positions, loop.rotations, steps, strict=True)])
         loops.append(replace(loop, rotations=R, positions=p))
     return replace(robot, joints=tuple(changed), loops=tuple(loops), source=None)
+
+
+def slope(function, step=5e-4):
+    """Derivative at zero by central differences, extrapolated twice."""
+    rows = [(function(h) - function(-h)) / (2 * h) for h in (step, step / 2, step / 4)]
+    rows = [(4 * rows[i + 1] - rows[i]) / 3 for i in range(2)]
+    return (16 * rows[1] - rows[0]) / 15

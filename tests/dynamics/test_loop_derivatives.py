@@ -6,7 +6,7 @@ import pytest
 
 import steelyard as sy
 from mujoco_loops import hold_still, model_with_loops, motion_and_torque
-from random_loops import moved, robot_closed_at
+from random_loops import moved, robot_closed_at, slope
 from steelyard.dynamics.closed_loop import derivatives as module
 from steelyard.errors import LoopError, OptionError
 from steelyard.model import library
@@ -19,13 +19,6 @@ def independent_states(robot, count, seed=0):
     rng = np.random.default_rng(seed)
     size = (count, len(robot.actuated))
     return rng.uniform(-SIZE, SIZE, size), 2 * rng.normal(size=size), 5 * rng.normal(size=size)
-
-
-def slope(function, step=5e-4):
-    """Derivative at zero by central differences, extrapolated twice."""
-    rows = [(function(h) - function(-h)) / (2 * h) for h in (step, step / 2, step / 4)]
-    rows = [(4 * rows[i + 1] - rows[i]) / 3 for i in range(2)]
-    return (16 * rows[1] - rows[0]) / 15
 
 
 def numeric(robot, state, changes, actuated, external=None):

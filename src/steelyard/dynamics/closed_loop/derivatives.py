@@ -24,7 +24,7 @@ from steelyard.dynamics.closed_loop.following import (
 )
 from steelyard.dynamics.closed_loop.projection import flat_external, on_independent_joints
 from steelyard.dynamics.closed_loop.states import State, named, state, transmission
-from steelyard.dynamics.derivatives import InverseDynamicsDerivatives
+from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, robot_with_spinning_rotors
 from steelyard.dynamics.derivatives import inverse_dynamics_derivatives as tree_derivatives
 from steelyard.dynamics.gradients import Gradient
 from steelyard.dynamics.newton_euler import inverse_dynamics as tree_inverse_dynamics
@@ -261,7 +261,9 @@ def follows(robot: Robot, *, joints, cut, actuated=None):
     return _follows(robot, choice, _joined(robot, {"joints": joints, "cut": cut}))
 
 
-def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, external=None, actuated=None, start=None) -> Derivatives:
+def inverse_dynamics_derivatives(
+    robot: Robot, q, v, a, *, external=None, rotors: bool = False, actuated=None, start=None
+) -> Derivatives:
     """Derivatives of `closed_loop.inverse_dynamics` without finite differences, exact to rounding (paper D, (14)).
 
     Args:
@@ -270,6 +272,7 @@ def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, external=None, actuat
         v: (..., nv) or (..., ni), rad/s or m/s.
         a: (..., nv) or (..., ni), rad/s^2 or m/s^2.
         external: wrenches by frame, as of `inverse_dynamics`; they stay as they are in their frames.
+        rotors: whether motor rotors are bodies, too; `robot` of the result then has a joint and a body more for each.
         actuated: names of the independent joints, as of `closed_loop.inverse_dynamics`.
         start: (nq,) configuration on the branch of assembly, as there.
 
@@ -279,5 +282,7 @@ def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, external=None, actuat
     Raises:
         LoopError, SingularConfigurationError, OptionError, ModelError: as `closed_loop.inverse_dynamics`.
     """
+    if rotors:
+        robot = robot_with_spinning_rotors(robot, external)
     at = state(robot, q, v, a, actuated=actuated, start=start)
     return Derivatives(robot, at, flat_external(robot, at, external))

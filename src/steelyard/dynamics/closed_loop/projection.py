@@ -18,7 +18,7 @@ from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
 
-def inverse_dynamics(robot: Robot, q, v, a, *, external=None, actuated=None, start=None):
+def inverse_dynamics(robot: Robot, q, v, a, *, external=None, rotors: bool = False, actuated=None, start=None):
     """Torques of the independent joints that produce a motion of a robot with closed loops, without friction.
 
     q: (..., nq), where entries of passive joints are guesses for closing the loops, or (..., ni), the independent
@@ -26,19 +26,19 @@ def inverse_dynamics(robot: Robot, q, v, a, *, external=None, actuated=None, sta
     (..., ni). actuated: names of the independent joints; by default the robot's motors (`robot.actuated`), or a choice
     that suits its loops (`closed_loop.independent`). start: (nq,) configuration on the branch of assembly that motions
     without passive joints are on; the model's own by default. external: wrenches by frame, as of `inverse_dynamics` of
-    the open tree.
+    the open tree. rotors: whether motor rotors are bodies, too, as there.
 
     Returns (..., ni) in N m or N, armature of all joints included (paper D, (13)). Raises LoopError for loops that
     cannot be closed and wrong choices of joints, SingularConfigurationError where passive joints are not determined.
     """
     at = state(robot, q, v, a, actuated=actuated, start=start)
-    tau = tree_torque(robot, at, external)
+    tau = tree_torque(robot, at, external, rotors=rotors)
     return tau.reshape(*at.batch, tau.shape[1])
 
 
-def tree_torque(robot: Robot, at: State, external=None):
+def tree_torque(robot: Robot, at: State, external=None, *, rotors: bool = False):
     """Torques (n, ni) of the independent joints at a state."""
-    tau = tree_inverse_dynamics(robot, at.q, at.v, at.a, external=flat_external(robot, at, external))
+    tau = tree_inverse_dynamics(robot, at.q, at.v, at.a, external=flat_external(robot, at, external), rotors=rotors)
     return on_independent_joints(at, tau[..., None])[..., 0]
 
 
