@@ -205,7 +205,7 @@ class Derivatives(Card):
         robot, tree = self.robot, self._tree
         q, v, a = (x[part] for x in (self.at.q, self.at.v, self.at.a))
         at = State((len(q),), self.at.choice, q, v, a, transmission(robot, self.at.choice, q))
-        change = followed(robot, at, of_geometry(robot, at))
+        change, displaced = followed(robot, at, of_geometry(robot, at))
         rows = tree.dtau_dq[part] @ change.q + tree.dtau_dv[part] @ change.v + tree.dtau_da[part] @ change.a
         held = [x[part].reshape(*x[part].shape[:2], -1) for x in (tree.dtau_djoint, tree.dtau_dplacement)]
         rows[..., : 12 * robot.nj] += np.concatenate(held, axis=-1)
@@ -213,7 +213,7 @@ class Derivatives(Card):
         if self.friction is not None:
             loss, slope = (x[part] for x in self.friction)
             tau, rows = tau + loss, rows + slope[..., None] * change.v
-        power = constraint_power(robot, at, change.displaced, tau)
+        power = constraint_power(robot, at, displaced, tau)
         return on_independent_joints(at, rows) + power
 
     @cached_property

@@ -32,12 +32,11 @@ class Displaced:
 
 @dataclass(frozen=True, eq=False)
 class Following:
-    """Changes q, v, a (n, nv, k) of all coordinates, those of q in the tangent space. displaced: with what followed."""
+    """Changes q, v, a (n, nv, k) of all coordinates, those of q in the tangent space."""
 
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
-    displaced: Displaced
 
 
 def along_coordinates(robot: Robot, at: State, dq) -> Displaced:
@@ -98,11 +97,14 @@ def opened(robot: Robot, at: State, change: Displaced):
     return in_first_frames(robot, at.transmission.at, change.ends[1] - change.ends[0])
 
 
-def followed(robot: Robot, at: State, change: Displaced) -> Following:
-    """What happens to all coordinates as the dependent ones close the loops again, independent q, v, a held."""
+def followed(robot: Robot, at: State, change: Displaced) -> tuple[Following, Displaced]:
+    """What happens to all coordinates as the dependent ones close the loops again, independent q, v, a held, and all
+    that is displaced then.
+    """
     dq = _by_dependent(at, opened(robot, at, change), robot.nv)
     more = along_coordinates(robot, at, dq)
-    return driven(robot, at, dq, Displaced(change.axes + more.axes, change.ends + more.ends))
+    whole = Displaced(change.axes + more.axes, change.ends + more.ends)
+    return driven(robot, at, dq, whole), whole
 
 
 def driven(robot: Robot, at: State, dq, change: Displaced | None, dv=None) -> Following:
@@ -140,7 +142,7 @@ def driven(robot: Robot, at: State, dq, change: Displaced | None, dv=None) -> Fo
     if change is not None:
         bent = bent - crossed(change.ends[0], total[:, None])
     da = _by_dependent(at, in_first_frames(robot, at.transmission.at, bent), robot.nv)
-    return Following(dq, dv, da, change)
+    return Following(dq, dv, da)
 
 
 def constraint_power(robot: Robot, at: State, change: Displaced, tau):
