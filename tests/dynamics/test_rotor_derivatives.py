@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax
 import mujoco
 import numpy as np
 import pytest
@@ -73,6 +74,22 @@ def test_trees_with_rotors(seed):
 
 def torque(robot, q, v, a):
     return sy.inverse_dynamics(robot, q, v, a, rotors=True)
+
+
+@pytest.mark.exhaustive
+def test_gradients_with_rotors_in_jax():
+    robot = five_bar_with_motors()
+    state, weights = random_state(robot, np.random.default_rng(3), (2,)), np.arange(8.0).reshape(2, 4)
+    found = sy.inverse_dynamics_derivatives(robot, *state, rotors=True).vjp(weights)
+    with jax.enable_x64(True):
+        arrays = [jax.numpy.asarray(x) for x in state]
+        value = lambda *x: (weights * sy.inverse_dynamics(robot, *x, rotors=True)).sum()  # noqa: E731
+        for mine, theirs in zip((found.q, found.v, found.a), jax.grad(value, (0, 1, 2))(*arrays), strict=True):
+            close(mine, np.asarray(theirs), 1e-9)
+        pulled = sy.inverse_dynamics_derivatives(robot, *arrays, rotors=True).vjp(jax.numpy.asarray(weights))
+        assert isinstance(pulled.theta, jax.Array)
+        for name in ("twist", "placement", "theta"):
+            close(np.asarray(getattr(pulled, name)), getattr(found, name), 1e-9)
 
 
 def five_bar_with_motors():
