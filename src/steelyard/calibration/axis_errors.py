@@ -128,6 +128,7 @@ def _of(robot: Robot, j: int, tilt: float, shift: float):
 
 
 def _of_axis(axis, anchor, tilt: float, shift: float):
+    """Rows (words, eta, prior deviation) of an axis (3,) through a point (3,), 0 leaves tilts or shifts out."""
     first = np.eye(3)[np.argmin(np.abs(axis))]
     first = first - axis * (axis @ first)
     first /= np.linalg.norm(first)
