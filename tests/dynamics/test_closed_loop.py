@@ -2,11 +2,12 @@
 
 import jax
 import jax.numpy as jnp
+import mujoco
 import numpy as np
 import pytest
 
 import steelyard as sy
-from mujoco_loops import hold_still, model_with_loops, motion_and_torque
+from mujoco_loops import constraint, hold_still, model_with_loops, motion_and_torque
 from steelyard.model import library
 
 ROBOTS = {"five_bar": library.five_bar, "four_bar_leg": library.four_bar_leg, "palletiser": library.palletiser}
@@ -103,28 +104,33 @@ def test_derivatives_are_those_of_the_torques(robot):
     )
 
 
-def _paper_five_bar(robot):
-    """Torque of a spherical five-bar by paper D, (12) and (13), and its cut joint's angle: none of our dynamics.
+def _axes(robot):
+    return np.array([*(joint.subspace[3:, 0] for joint in robot.joints), robot.loops[0].rotations[0][:, 2]])
+
+
+def _turn(axis, angle):
+    W = jnp.cross(jnp.eye(3), axis)
+    return jnp.eye(3) + jnp.sin(angle) * W + (1 - jnp.cos(angle)) * (W @ W)
+
+
+def _paper_five_bar(robot, w):
+    """Torque of a spherical five-bar with axes w (5, 3) by paper D, (12) and (13), its cut joint's angle and how far
+    it is from closed: none of our dynamics.
 
     The tree's torques come from its Lagrangian by automatic differentiation.
     """
-    w = [*(joint.subspace[3:, 0] for joint in robot.joints), robot.loops[0].rotations[0][:, 2]]
     h, moments = robot.inertias[:, 1:4], robot.inertias[:, [4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(-1, 3, 3)
 
-    def turn(axis, angle):
-        W = np.cross(np.eye(3), axis)
-        return np.eye(3) + jnp.sin(angle) * W + (1 - jnp.cos(angle)) * (W @ W)
-
     def links(q):
-        first = turn(w[0], q[0])
-        second = first @ turn(w[1], q[1])
-        return first, second, second @ turn(w[2], q[2]), turn(w[3], q[3])
+        first = _turn(w[0], q[0])
+        second = first @ _turn(w[1], q[1])
+        return first, second, second @ _turn(w[2], q[2]), _turn(w[3], q[3])
 
     def gamma(q):
         first, second, _, fourth = links(q)
         x, y, z = first @ w[1], second @ w[2], -fourth @ w[4]
         cofactors = jnp.stack([jnp.cross(y, z), jnp.cross(z, x), jnp.cross(x, y)])
-        J = -cofactors @ np.stack([w[0], -w[3]], axis=1) / (x @ cofactors[0])
+        J = -cofactors @ jnp.stack([w[0], -w[3]], axis=1) / (x @ cofactors[0])
         return jnp.stack([np.array([1.0, 0.0]), J[0], J[1], np.array([0.0, 1.0]), J[2]])
 
     def lagrangian(q, v):
@@ -148,7 +154,11 @@ def _paper_five_bar(robot):
             jnp.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]]) @ w[4], jnp.trace(E) - 1
         )
 
-    return gamma, torque, cut_angle
+    def gap(q):
+        _, _, third, fourth = links(q)
+        return (third - fourth) @ w[4]
+
+    return gamma, torque, cut_angle, gap
 
 
 @pytest.mark.exhaustive
@@ -159,7 +169,7 @@ def test_five_bar_torques_and_derivatives_by_automatic_differentiation():
     tau = sy.closed_loop.inverse_dynamics(robot, *state)
     found = sy.closed_loop.inverse_dynamics_derivatives(robot, *state)
     with jax.enable_x64(True):
-        gamma, torque, cut_angle = _paper_five_bar(robot)
+        gamma, torque, cut_angle, _ = _paper_five_bar(robot, _axes(robot))
         quick = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}  # to compile
         whole = jax.jit(
             lambda *x: (torque(*x), *jax.jacfwd(torque, (0, 1, 2))(*x), gamma(x[0])), compiler_options=quick
@@ -172,6 +182,53 @@ def test_five_bar_torques_and_derivatives_by_automatic_differentiation():
             np.testing.assert_allclose(found.dtau_dq[k], by_all @ G, rtol=1e-8, atol=1e-9)
             np.testing.assert_allclose(found.dtau_dv[k], by_v, rtol=1e-8, atol=1e-9)
             np.testing.assert_allclose(found.dtau_da[k], by_a, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.exhaustive
+def test_five_bar_derivatives_by_axes_by_automatic_differentiation():
+    """Paper D, (14): every axis turns, that of the cut joint too, and the passive joints close the loop again."""
+    robot = library.five_bar()
+    state = independent_states(robot, 2, seed=3)
+    found = sy.closed_loop.inverse_dynamics_derivatives(robot, *state)
+    axes, to_body = _axes(robot), robot.loops[0].rotations[0].T
+
+    def torque_of(turns, still, q, v, a):
+        w = jnp.stack([x + jnp.cross(turn, x) for x, turn in zip(axes, turns, strict=True)])
+        _, torque, cut_angle, gap = _paper_five_bar(robot, w)
+        open_by, passive = gap(q), jax.jacfwd(_paper_five_bar(robot, axes)[3])(q)[:, 1:3]
+        q = q.at[1:3].add(-still * jnp.linalg.pinv(passive) @ open_by)  # exact to first order
+        return torque(jnp.append(q, cut_angle(q)), v, a)
+
+    with jax.enable_x64(True):
+        slopes = jax.jit(jax.jacfwd(torque_of))
+        for k, joints in enumerate(found.at.q):
+            arguments = np.zeros((5, 3)), 1.0, joints, state[1][k], state[2][k]
+            expected = slopes(*(jnp.asarray(x) for x in arguments))
+            np.testing.assert_allclose(found.dtau_dtwist[k, :, :, 3:], expected[:, :4], rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(found.dtau_dcut[k, :, 0, 3:] @ to_body, expected[:, 4], rtol=1e-8, atol=1e-8)
+            held = slopes(*(jnp.asarray(x) for x in (arguments[0], 0.0, *arguments[2:])))
+            assert np.abs(held - expected).max() > 1e-2 * np.abs(expected).max(), "the closure's own motion counts"
+
+
+def test_wrenches_from_outside_are_what_mujocos_jacobians_say(robot):
+    m = hold_still(model_with_loops(robot).compile())
+    rng, state = np.random.default_rng(5), independent_states(robot, 3)
+    names = (robot.body_names[0], robot.body_names[-1])
+    external = {name: rng.normal(size=(3, 6)) for name in names}
+    tau = sy.closed_loop.inverse_dynamics(robot, *state, external=external)
+    alone = sy.closed_loop.inverse_dynamics(robot, *state)
+    q, gamma = sy.closed_loop.tree_state(robot, *state)[0], sy.closed_loop.gamma(robot, state[0])
+    d = mujoco.MjData(m)
+    for k in range(3):
+        constraint(m, d, q[k])
+        pulled = np.zeros(m.nv)
+        for name in names:
+            linear, angular, body = np.empty((3, m.nv)), np.empty((3, m.nv)), m.body(name).id
+            mujoco.mj_jacBody(m, d, linear, angular, body)
+            wrench = external[name][k].reshape(2, 3) @ d.xmat[body].reshape(3, 3).T
+            pulled += linear.T @ wrench[0] + angular.T @ wrench[1]
+        np.testing.assert_allclose(tau[k], alone[k] - gamma[k].T @ pulled, rtol=1e-9, atol=1e-9)
+    assert np.abs(tau - alone).max() > 0.1
 
 
 def test_floating_base_with_a_loop():

@@ -1,8 +1,6 @@
 """Constraint equations of every kind of closure, closing loops, branches of assembly, and what is refused."""
 
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -11,50 +9,14 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import steelyard as sy
-from random_robots import urdf_text
-from robots import random_state
+from random_loops import FREE_MOTIONS, robot_closed_at
 from steelyard.dynamics import choose_independent
 from steelyard.dynamics.closed_loop.assembly import assembled, close, moved
 from steelyard.dynamics.closed_loop.constraint import gaps, jacobian, jacobian_rate, placed
 from steelyard.errors import LoopError, ModelError, OptionError, SingularConfigurationError
 from steelyard.model import LOOP_KINDS, library
-from steelyard.model.loops import Loop
 
 STEP = 1e-6
-FREE_MOTIONS = {"connect": (), "hinge": (), "weld": (), "slide": (2,), "cylinder": (2,)}
-
-
-def robot_closed_at(seed: int, kind: str):
-    """A random robot with one loop, and a configuration where it is closed."""
-    rng = np.random.default_rng(seed)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "random.urdf"
-        path.write_text(urdf_text(rng, links=6))
-        robot = sy.load(path)
-    q = random_state(robot, rng)[0]
-    names = [None, *robot.body_names]
-    first, second = rng.choice(len(names), size=2, replace=False)
-    frames = []
-    for body in (first, second):
-        R, p = (np.eye(3), np.zeros(3)) if body == 0 else _pose(robot, body - 1, q)
-        frames.append((R, p))
-    world_R, world_p = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=3)
-    world_R = world_R * np.sign(np.linalg.det(world_R))
-    turned = world_R if kind != "connect" else world_R[:, [1, 2, 0]]
-    slid = world_p + sum(0.3 * world_R[:, axis] for axis in FREE_MOTIONS[kind])
-    poses = [(world_R, world_p), (turned, slid)]
-    rotations = np.stack([R.T @ W for (R, _), (W, _) in zip(frames, poses, strict=True)])
-    positions = np.stack([R.T @ (w - p) for (R, p), (_, w) in zip(frames, poses, strict=True)])
-    loop = Loop("ring", kind, (names[first], names[second]), rotations, positions)
-    return replace(robot, loops=(loop,)), q[None]
-
-
-def _pose(robot, body, q):
-    from steelyard.dynamics import motion
-
-    still = np.zeros((robot.nv, 1))
-    state = motion(robot, q[:, None], still, still)
-    return state.rotation[body, ..., 0], state.position[body, :, 0]
 
 
 @settings(deadline=None, max_examples=30, derandomize=True)

@@ -18,7 +18,8 @@ from steelyard.arguments import require_each, require_type
 from steelyard.calibration.axis_errors import SHIFT, TILT, AxisDirections, axis_directions, axis_sums
 from steelyard.calibration.visibility import AxisVisibility, axis_visibility
 from steelyard.cards import Card
-from steelyard.errors import OptionError
+from steelyard.dynamics import with_motors
+from steelyard.errors import LoopError, OptionError, SteelyardError
 from steelyard.fit import Estimate, Status, consistent, prior_precision, weak_directions, whiten
 from steelyard.identifiable import from_null_space
 from steelyard.information import Information, accumulate
@@ -38,7 +39,8 @@ class Calibration(Card):
     """Joint axes and inertial parameters fitted together.
 
     robot: the model with corrected axes and identified values. estimate: the fit of inertial parameters and friction
-    at these axes. eta: (nj, 6) correction of each joint's twist, `Ad_exp(eta)` in its child's frame, m and rad.
+    at these axes. eta: (nj, 6) correction of each joint's twist, `Ad_exp(eta)` in its child's frame, m and rad;
+    of a robot with loops (nj + L, 6), joints that were cut behind the others, in the frames of their closures.
     covariance: (d, d) of the directions, in their prior standard deviations. rms_before, rms: (nv,) of the torque
     residual with the model's own axes and with these, inertial parameters fitted in both. converged: whether the last
     step was small beside its standard deviation. visibility: what any log could show.
@@ -99,6 +101,8 @@ class Calibration(Card):
             unit, factor = ("deg", np.degrees(1)) if " tilt " in name else ("mm", 1e3)
             told = "" if measured else "  (not decided by this log)"
             lines.append(f"  {name}: {value * factor:+.3f} +- {deviation * factor:.3f} {unit}{told}")
+        if self.directions.held:
+            lines.append(f"  Kept as they are, or the loops would not close: {', '.join(self.directions.held)}")
         return "\n".join([*lines, self.visibility.summary()])
 
 
@@ -121,7 +125,8 @@ def calibrate(
     Args:
         robot: the model whose axes, inertias and friction are the nominal values.
         log: one Log or several, with q, v, a and tau, rich enough for both.
-        joints: names of the joints whose axes to correct, all joints of one degree by default.
+        joints: names of the joints whose axes to correct, all joints of one degree by default; of a robot with loops,
+            also names of its loops.
         tilt: standard deviation of an axis's direction before the log, rad; 0 keeps directions.
         shift: standard deviation of a revolute axis's place before the log, m; 0 keeps places.
         friction: names of the friction terms, as in `accumulate`.
@@ -135,7 +140,8 @@ def calibrate(
         A Calibration: the corrected robot, the fit at its axes, corrections and their covariance.
 
     Raises:
-        OptionError: unknown joints, or no positive number of iterations.
+        OptionError: unknown joints, no positive number of iterations, or loops that can close after none of the
+            corrections.
         FitError, LogError: as the fit inside does.
 
     Example:
@@ -156,7 +162,7 @@ def calibrate(
     require_each(Log, log=log)
     if iterations < 1:
         raise OptionError(f"iterations is a positive number of steps; got {iterations!r}.")
-    logs = (log,) if isinstance(log, Log) else tuple(log)
+    logs, robot = (log,) if isinstance(log, Log) else tuple(log), with_motors(robot)
     directions = axis_directions(robot, joints, tilt=tilt, shift=shift)
     options = {"friction": friction, "armature": armature, "sample_weights": sample_weights}
 
@@ -231,10 +237,20 @@ def _regrouped(point: _Point) -> Estimate:
 def _improved(point: _Point, step, fitted) -> _Point:
     """The fit at the longest of the halved steps that costs less; the point itself when none does."""
     for k in range(HALVINGS):
-        trial = fitted(point.z + step / 2**k)
+        try:
+            trial = fitted(point.z + step / 2**k)
+        except SteelyardError as error:
+            if not _opens(error):
+                raise
+            continue  # too long a step: with such axes the linkage cannot make the recorded motion
         if trial.cost < point.cost:
             return trial
     return point
+
+
+def _opens(error: BaseException | None) -> bool:
+    """Whether loops that cannot close are behind an error."""
+    return error is not None and (isinstance(error, LoopError) or _opens(error.__cause__))
 
 
 def _step(point: _Point, logs, directions, prior, weight: float, sample_weights):

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.calibration.axis_errors import AxisDirections, axis_columns
+from steelyard.calibration.axis_errors import AxisDirections, axis_columns, loop_axis_columns
 from steelyard.cards import Card
-from steelyard.dynamics import effect_column, regressor
+from steelyard.dynamics import choose_independent, columns, effect_column, random_closed_states, regressor
 from steelyard.identifiable import regression_basis
-from steelyard.model import Robot, rest_poses
+from steelyard.model import WORLD, Robot, rest_poses
 from steelyard.spatial import adjoint
-from steelyard.terms import ParameterLayout
+from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
 RANK = 1e-8  # of the largest singular value of unit columns; what inertial parameters take up is rounding
 SHARE = 1e-6  # of a unit direction
@@ -85,15 +85,9 @@ def axis_visibility(
     """
     basis = regression_basis(robot, layout)
     d, r = directions.count, basis.count
-    n = 20 + 3 * (d + r) // robot.nv
-    q, v, a = _random_states(robot, np.random.default_rng(seed), n)
-    columns = np.zeros((n, robot.nv, layout.size))
-    columns[..., layout.inertial] = regressor(robot, q, v, a)
-    for term in layout.terms:
-        for dof, column in zip(layout.dofs, range(*layout.term(term).indices(layout.size)), strict=True):
-            columns[:, dof, column] = effect_column(term, v[:, dof], a[:, dof])
-    Y = columns.reshape(n * robot.nv, -1)[:, basis.columns]
-    J = axis_columns(robot, directions.basis, q, v, a).reshape(n * robot.nv, d)
+    stacked = _of_loops if robot.loops else _of_tree
+    Y, J = stacked(robot, layout, directions, d + r, seed)
+    Y, J = Y.reshape(-1, layout.size)[:, basis.columns], J.reshape(-1, d)
     orthonormal = np.linalg.qr(Y / np.linalg.norm(Y, axis=0))[0]
     scale = np.linalg.norm(J, axis=0)
     scale[scale == 0] = 1.0
@@ -104,6 +98,26 @@ def axis_visibility(
     hidden = Vt[int(np.count_nonzero(singular > RANK)) :].T / scale[:, None]
     hidden = np.linalg.qr(hidden)[0]
     return AxisVisibility(directions.names, hidden, _moves_of_the_base(robot, directions, hidden))
+
+
+def _of_tree(robot: Robot, layout: ParameterLayout, directions: AxisDirections, unknowns: int, seed: int):
+    """Columns (n, nv, p) and directions (n, nv, d) at random states, three rows an unknown."""
+    n = 20 + 3 * unknowns // robot.nv
+    q, v, a = _random_states(robot, np.random.default_rng(seed), n)
+    rows = np.zeros((n, robot.nv, layout.size))
+    rows[..., layout.inertial] = regressor(robot, q, v, a)
+    for term in layout.terms:
+        for dof, column in zip(layout.dofs, range(*layout.term(term).indices(layout.size)), strict=True):
+            rows[:, dof, column] = effect_column(term, v[:, dof], a[:, dof])
+    return rows, axis_columns(robot, directions.basis, q, v, a)
+
+
+def _of_loops(robot: Robot, layout: ParameterLayout, directions: AxisDirections, unknowns: int, seed: int):
+    """The same of independent joints at random closed states."""
+    choice = choose_independent(robot)
+    at = random_closed_states(robot, choice, 20 + 3 * unknowns // len(choice.independent), seed=seed)
+    J = loop_axis_columns(robot, directions.basis, at, coulomb_width=COULOMB_WIDTH)
+    return columns(robot, layout, at), J
 
 
 def _random_states(robot: Robot, rng, n: int):
@@ -119,7 +133,7 @@ def _moves_of_the_base(robot: Robot, directions: AxisDirections, hidden) -> np.n
     """Combinations (d, b) among the hidden ones that move every axis as one body, by a shift or about gravity."""
     down = robot.gravity / (np.linalg.norm(robot.gravity) or 1.0)
     moves = np.column_stack([np.eye(6)[:, :3], np.concatenate([np.zeros(3), down])])
-    R, p = rest_poses(robot)
+    R, p = _axis_frames(robot)
     eta = np.linalg.inv(adjoint(R, p)) @ moves  # (nj, 6, 4) in child axes
     bodily = [np.linalg.pinv(directions.vectors[rows].T) @ eta[j] for j, rows in _rows_of_joints(directions)]
     z = np.concatenate(bodily) / directions.deviation[:, None]
@@ -127,6 +141,17 @@ def _moves_of_the_base(robot: Robot, directions: AxisDirections, hidden) -> np.n
     whole = np.linalg.norm(z - inside, axis=0) < 1e-6 * np.maximum(np.linalg.norm(z, axis=0), 1e-300)
     U, singular, _ = np.linalg.svd(z[:, whole], full_matrices=False)
     return U[:, singular > SHARE * max(singular.max(initial=0.0), 1e-300)]
+
+
+def _axis_frames(robot: Robot):
+    """Rest poses of the children of joints, and of the frames of closures: (nj + L, 3, 3), (nj + L, 3)."""
+    R, p = rest_poses(robot)
+    for loop in robot.loops:
+        on = WORLD if loop.bodies[0] is None else int(robot.body_joints[robot.body_index(loop.bodies[0])])
+        above = (np.eye(3), np.zeros(3)) if on == WORLD else (R[on], p[on])
+        R = np.concatenate([R, (above[0] @ loop.rotations[0])[None]])
+        p = np.concatenate([p, (above[1] + above[0] @ loop.positions[0])[None]])
+    return R, p
 
 
 def _rows_of_joints(directions: AxisDirections):

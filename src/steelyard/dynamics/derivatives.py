@@ -18,6 +18,7 @@ from steelyard.dynamics.gradients import Gradient, torque_gradient
 from steelyard.dynamics.kinematics import samples_last
 from steelyard.dynamics.native_plans import fixed_poses, native_links, native_tree
 from steelyard.dynamics.newton_euler import regressor
+from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.errors import OptionError, choices
 from steelyard.model import Robot
 from steelyard.namespaces import array_namespace, is_numpy_array
@@ -146,7 +147,7 @@ class InverseDynamicsDerivatives(Card):
 
 
 def inverse_dynamics_derivatives(
-    robot: Robot, q, v, a, *, external: Mapping[str, Any] | None = None, engine: str = "auto"
+    robot: Robot, q, v, a, *, external: Mapping[str, Any] | None = None, engine: str = "auto", rotors: bool = False
 ) -> InverseDynamicsDerivatives:
     """Derivatives of `inverse_dynamics` at a batch of states, without finite differences (paper D, sections 2 and 5).
 
@@ -159,13 +160,15 @@ def inverse_dynamics_derivatives(
         engine: "numpy", "native" (the compiled core, for those with respect to positions, velocities, accelerations and
             twists, without wrenches from outside) or "auto", which takes the core where it is installed and can; they
             agree to rounding.
+        rotors: whether motor rotors are bodies, too, as of `inverse_dynamics`. `robot` of the result then has a joint
+            and a body more for each, named as the rotor, with entries of their own.
 
     Returns:
         InverseDynamicsDerivatives, whose groups are computed when they are first asked for. NumPy in, NumPy out; JAX
         in, JAX out.
 
     Raises:
-        OptionError: another engine, or q, v, a or a wrench has the wrong width.
+        OptionError: another engine, wrenches from outside with rotors, or q, v, a or a wrench has the wrong width.
         ModelError: a wrench on a frame that the robot does not have.
 
     Example:
@@ -184,9 +187,29 @@ def inverse_dynamics_derivatives(
         native.require_core()
         if external:
             raise OptionError("engine 'native' takes derivatives without wrenches from outside; leave it at 'auto'.")
+    if rotors:
+        robot = robot_with_spinning_rotors(robot, external)
     _, batch, like, _, _ = samples_last(robot, q, v, a)  # refuses wrong widths at once
     external_rows(robot, batch, external, like)
     return InverseDynamicsDerivatives(robot, q, v, a, engine, external)
+
+
+def robot_with_spinning_rotors(robot: Robot, external) -> Robot:
+    """The tree with rotors as bodies.
+
+    Args:
+        robot: the robot.
+        external: wrenches that the caller was given.
+
+    Returns:
+        The robot.
+
+    Raises:
+        OptionError: wrenches from outside, whose frames that tree does not have.
+    """
+    if external:
+        raise OptionError("Derivatives with rotors=True take no wrenches from outside; leave one of them out.")
+    return with_rotor_bodies(robot).robot
 
 
 def _joint_of_coordinate(robot: Robot) -> np.ndarray:

@@ -41,6 +41,7 @@ class Gradient(Card):
     placement: Any
     gravity: Any
     theta: Any
+    closure: Any = None
 
 
 def torque_gradient(robot: Robot, q, v, a, weights, external=None) -> Gradient:

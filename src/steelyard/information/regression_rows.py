@@ -139,7 +139,18 @@ def recorded_direction(log: Log, coulomb_width: float, layout: ParameterLayout) 
 
 
 def known_torque(robot, layout, v, a, direction):
-    """Torque (nv, n) of the effects that are no columns, at the model's values."""
+    """Torque of the effects that are no columns, at the model's values.
+
+    Args:
+        robot: the robot.
+        layout: of all parameters.
+        v: (nv, n) velocities.
+        a: (nv, n) accelerations.
+        direction: (nv + s, n) direction of motion, as of `direction_of`.
+
+    Returns:
+        (nv, n).
+    """
     known = array_namespace(v).zeros_like(v)
     for term, value in stated_values(robot).items():
         if term in layout.terms:  # what is no column of its own stays known: passive joints of closed loops

@@ -291,7 +291,8 @@ def with_moved_axes(robot: Robot, eta) -> Robot:
 
     Args:
         robot: the robot.
-        eta: (nj, 6), m and rad, one row a joint of `robot.joints`; zero for joints with several degrees.
+        eta: (nj, 6), m and rad, one row a joint of `robot.joints`; zero for joints with several degrees. With rows for
+            `robot.loops` behind them, (nj + L, 6), joints that were cut move, too: both frames of each closure.
 
     Returns:
         A robot without source file: `save` writes a new one.
@@ -300,16 +301,27 @@ def with_moved_axes(robot: Robot, eta) -> Robot:
         ModelError: another shape, and a joint that has no twist.
     """
     eta = np.asarray(eta, dtype=float)
-    if eta.shape != (robot.nj, 6) or not np.isfinite(eta).all():
+    if eta.shape not in ((robot.nj, 6), (robot.nj + len(robot.loops), 6)) or not np.isfinite(eta).all():
         raise ModelError(
             f"eta of robot '{robot.name}' has shape ({robot.nj}, 6), a finite twist a joint; got {eta.shape}."
         )
     if not eta.any():
         return robot
     joints = tuple(
-        _with_moved_axis(joint, twist) if twist.any() else joint for joint, twist in zip(robot.joints, eta, strict=True)
+        _with_moved_axis(joint, twist) if twist.any() else joint
+        for joint, twist in zip(robot.joints, eta[: robot.nj], strict=True)
     )
-    return replace(robot, joints=joints, source=None)
+    loops = robot.loops
+    if len(eta) > robot.nj:
+        loops = tuple(_with_moved_frames(loop, twist) for loop, twist in zip(loops, eta[robot.nj :], strict=True))
+    return replace(robot, joints=joints, loops=loops, source=None)
+
+
+def _with_moved_frames(loop: Loop, eta) -> Loop:
+    if not eta.any():
+        return loop
+    R, p = from_vector(eta[3:]), left_jacobian(eta[3:]) @ eta[:3]
+    return replace(loop, rotations=loop.rotations @ R, positions=loop.positions + loop.rotations @ p)
 
 
 def _with_moved_axis(joint: Joint, eta) -> Joint:

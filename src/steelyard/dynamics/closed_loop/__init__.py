@@ -3,12 +3,11 @@
 Some joints are independent, usually those with motors; the others follow. `robot.loops` lists the closures.
 """
 
+from steelyard.dynamics.closed_loop.derivatives import Derivatives, follows, inverse_dynamics_derivatives
 from steelyard.dynamics.closed_loop.projection import (
-    Derivatives,
     gamma,
     independent,
     inverse_dynamics,
-    inverse_dynamics_derivatives,
     regressor,
     tree_state,
     with_motors,
@@ -16,6 +15,7 @@ from steelyard.dynamics.closed_loop.projection import (
 
 __all__ = [
     "Derivatives",
+    "follows",
     "gamma",
     "independent",
     "inverse_dynamics",

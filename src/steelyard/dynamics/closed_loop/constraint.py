@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.dynamics.kinematics import coordinate_map, motion, tree
 from steelyard.model import LOOP_KINDS, WORLD, Robot
-from steelyard.spatial import crm, cross, rotate
+from steelyard.spatial import cross, rotate
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,21 +133,41 @@ def jacobian_rate(robot: Robot, at: Placed, u, v):
     axes = at.axes[:, None]
     drift = c.above @ (axes * u[..., None])
     moved = axes * v[..., None]
-    changed = (c.paths[1] - c.paths[0]) @ _crossed(drift, moved)
+    changed = (c.paths[1] - c.paths[0]) @ crossed(drift, moved)
     carried, relative = c.paths[0] @ (axes * u[..., None]), (c.paths[1] - c.paths[0]) @ moved
-    changed = changed - _crossed(carried, relative)  # (n, k, L, 6): the axes of the first frame turn too
-    linear = changed[..., :3] + cross(changed[..., 3:], at.positions[0][:, None])
-    seen = np.concatenate([_into(at, linear), _into(at, changed[..., 3:])], axis=-1)
+    changed = changed - crossed(carried, relative)  # (n, k, L, 6): the axes of the first frame turn too
+    return in_first_frames(robot, at, changed)
+
+
+def in_first_frames(robot: Robot, at: Placed, twists):
+    """Kept rows (n, m, k) of twists (n, k, L, 6) of the second frames seen from the first, given in world axes."""
+    c = constants(robot)
+    linear = twists[..., :3] + cross(twists[..., 3:], at.positions[0][:, None])
+    seen = np.concatenate([_into(at, linear), _into(at, twists[..., 3:])], axis=-1)
     rows = seen.reshape(*seen.shape[:2], 6 * seen.shape[2])[..., c.rows] / c.row_sizes
     return np.swapaxes(rows, -1, -2)
+
+
+def of_multipliers(robot: Robot, at: Placed, multipliers):
+    """Wrenches (n, L, 6) `[f; n]` in world axes at the world origin, of multipliers (n, m) of the kept rows: their
+    power on twists is that of the multipliers on `in_first_frames`.
+    """
+    c = constants(robot)
+    rows = np.zeros((len(multipliers), 6 * c.bodies.shape[1]))
+    rows[:, c.rows] = multipliers / c.row_sizes
+    linear, angular = np.split(rows.reshape(len(rows), -1, 6), 2, axis=-1)
+    force, moment = rotate(at.rotations[0], linear), rotate(at.rotations[0], angular)
+    return np.concatenate([force, moment + cross(at.positions[0], force)], axis=-1)
 
 
 def _into(at: Placed, u):
     return rotate(np.swapaxes(at.rotations[0], -1, -2)[:, None], u)
 
 
-def _crossed(V, U):
-    return (crm(V) @ U[..., None])[..., 0]
+def crossed(V, U):
+    """`V x U` of twists (..., 6)."""
+    linear = cross(V[..., 3:], U[..., :3]) + cross(V[..., :3], U[..., 3:])
+    return np.concatenate([linear, cross(V[..., 3:], U[..., 3:])], axis=-1)
 
 
 def _length(robot: Robot) -> float:

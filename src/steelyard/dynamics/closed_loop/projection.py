@@ -3,15 +3,12 @@
 The loops are cut, so the tree's torques are known; virtual work projects them: `tau = Gamma^T tau_tree` (13).
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics.closed_loop.assembly import choose_independent, moved
-from steelyard.dynamics.closed_loop.constraint import jacobian_rate, placed
-from steelyard.dynamics.closed_loop.states import State, named, rate, state
-from steelyard.dynamics.derivatives import inverse_dynamics_derivatives as tree_derivatives
+from steelyard.dynamics.closed_loop.assembly import choose_independent
+from steelyard.dynamics.closed_loop.states import State, named, state
 from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
 from steelyard.dynamics.external_wrenches import external_rows
 from steelyard.dynamics.newton_euler import inverse_dynamics as tree_inverse_dynamics
@@ -21,7 +18,7 @@ from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
 
-def inverse_dynamics(robot: Robot, q, v, a, *, external=None, actuated=None, start=None):
+def inverse_dynamics(robot: Robot, q, v, a, *, external=None, rotors: bool = False, actuated=None, start=None):
     """Torques of the independent joints that produce a motion of a robot with closed loops, without friction.
 
     q: (..., nq), where entries of passive joints are guesses for closing the loops, or (..., ni), the independent
@@ -29,23 +26,23 @@ def inverse_dynamics(robot: Robot, q, v, a, *, external=None, actuated=None, sta
     (..., ni). actuated: names of the independent joints; by default the robot's motors (`robot.actuated`), or a choice
     that suits its loops (`closed_loop.independent`). start: (nq,) configuration on the branch of assembly that motions
     without passive joints are on; the model's own by default. external: wrenches by frame, as of `inverse_dynamics` of
-    the open tree.
+    the open tree. rotors: whether motor rotors are bodies, too, as there.
 
     Returns (..., ni) in N m or N, armature of all joints included (paper D, (13)). Raises LoopError for loops that
     cannot be closed and wrong choices of joints, SingularConfigurationError where passive joints are not determined.
     """
     at = state(robot, q, v, a, actuated=actuated, start=start)
-    tau = tree_torque(robot, at, external)
+    tau = tree_torque(robot, at, external, rotors=rotors)
     return tau.reshape(*at.batch, tau.shape[1])
 
 
-def tree_torque(robot: Robot, at: State, external=None):
+def tree_torque(robot: Robot, at: State, external=None, *, rotors: bool = False):
     """Torques (n, ni) of the independent joints at a state."""
-    tau = tree_inverse_dynamics(robot, at.q, at.v, at.a, external=_flat(robot, at, external))
+    tau = tree_inverse_dynamics(robot, at.q, at.v, at.a, external=flat_external(robot, at, external), rotors=rotors)
     return on_independent_joints(at, tau[..., None])[..., 0]
 
 
-def _flat(robot: Robot, at: State, external) -> dict:
+def flat_external(robot: Robot, at: State, external) -> dict:
     """Wrenches (n, 6) by frame."""
     return {name: wrench.T for name, wrench in external_rows(robot, at.batch, external, at.q.T).items()}
 
@@ -131,65 +128,3 @@ def columns(robot: Robot, layout: ParameterLayout, at: State, *, direction=None,
         rows = extra_rows(robot, extra, q, v, a, direction=shared.get(i), coulomb_width=coulomb_width)
         full[list(extra.dofs), layout.extra.start + i] = rows
     return on_independent_joints(at, np.moveaxis(full, -1, 0))
-
-
-STEP = 1e-40  # of complex steps: derivatives of analytic functions without cancellation
-
-
-@dataclass(frozen=True, eq=False)
-class Derivatives:
-    """Of torques (..., ni) at n states: dtau_dq, dtau_dv, dtau_da, each (..., ni, ni), rows are torques."""
-
-    dtau_dq: np.ndarray
-    dtau_dv: np.ndarray
-    dtau_da: np.ndarray
-
-
-def inverse_dynamics_derivatives(robot: Robot, q, v, a, *, external=None, actuated=None, start=None) -> Derivatives:
-    """Derivatives of `closed_loop.inverse_dynamics`, whose arguments they take, exact to rounding.
-
-    Passive joints follow: the derivatives are along the closed loops.
-    """
-    at = state(robot, q, v, a, actuated=actuated, start=start)
-    G = at.transmission.gamma
-    dv_dq, da_dq, da_dv, turning = _of_motion(robot, at)
-    outside = _flat(robot, at, external)
-    tree = tree_derivatives(robot, at.q, at.v, at.a, external=outside)
-    by_q, by_v, by_a = tree.dtau_dq, tree.dtau_dv, tree.dtau_da
-    tau = tree_inverse_dynamics(robot, at.q, at.v, at.a, external=outside)
-    groups = (
-        on_independent_joints(at, by_q @ G + by_v @ dv_dq + by_a @ da_dq) + np.einsum("nikj,ni->njk", turning, tau),
-        on_independent_joints(at, by_v @ G + by_a @ da_dv),
-        on_independent_joints(at, by_a @ G),
-    )
-    return Derivatives(*(x.reshape(*at.batch, *x.shape[1:]) for x in groups))
-
-
-def _of_motion(robot: Robot, at: State):
-    """Changes of speeds and accelerations (n, nv, ni) with independent coordinates k, and of Gamma (n, nv, k, j).
-
-    With K v = 0 differentiated once and K a + K' v = 0 differentiated again, at the loops' own motions.
-    """
-    transmission, choice, ni = at.transmission, at.choice, len(at.choice.independent)
-    G = transmission.gamma
-
-    def along(u, v, acceleration=None):
-        return rate(robot, choice, transmission, u, v, acceleration)
-
-    v, a = (np.repeat(x[..., None], ni, axis=2) for x in (at.v, at.a))
-    dv = along(G, v)
-    curved = np.zeros_like(dv)
-    curved[:, choice.dependent] = -transmission.passive @ _second_rate(robot, at)
-    da_dq = along(G, a) + along(dv, v) + along(v, dv) + curved
-    da_dv = along(G, v) + along(v, G)
-    pairs = along(np.repeat(G, ni, axis=2), np.tile(G, (1, 1, ni)))
-    return dv, da_dq, da_dv, pairs.reshape(*dv.shape, ni)
-
-
-def _second_rate(robot: Robot, at: State):
-    """Change (n, m, ni) of K' v, v held, as each independent coordinate carries the loops along."""
-    columns = []
-    for k in range(len(at.choice.independent)):
-        there = placed(robot, moved(robot, at.q, 1j * STEP * at.transmission.gamma[:, :, k]))
-        columns.append(jacobian_rate(robot, there, at.v[..., None], at.v[..., None])[..., 0].imag / STEP)
-    return np.stack(columns, axis=-1)
