@@ -37,6 +37,7 @@ NAVIGATION = {
         "report",
         "view",
         "write_back",
+        "controller_code",
         "check/index",
         "ci_check",
         "fleet",
