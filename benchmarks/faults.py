@@ -28,7 +28,8 @@ from steelyard.model import save
 from steelyard.pipeline import Job, inspect
 from steelyard.pipeline import run as identify
 from steelyard.prepare import Corrections, corrected, corrections_from
-from steelyard.simulate import PERFECT, Sensors, _sensed, record
+from steelyard.simulate import PERFECT, Sensors, record
+from steelyard.simulate.trajectories import _sensed
 
 ROBOTS = {"panda": "panda_description/urdf/panda.urdf", "ur10": "ur_description/urdf/ur10_robot.urdf"}
 FOLDER = Path(sys.prefix) / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"

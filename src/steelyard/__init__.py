@@ -58,6 +58,7 @@ _HOMES = {
     "save": "model",
     "save_information": "information",
     "simulate": "simulate",
+    "slotine_li_regressor": "dynamics",
     "split_blocks": "log",
     "SteelyardError": "errors",
     "Uncertainty": "fit",

@@ -23,6 +23,7 @@ from steelyard.dynamics import (
     momentum_regressor,
     power_regressor,
     regressor,
+    slotine_li_regressor,
     wrench_regressor,
 )
 from steelyard.errors import SteelyardError
@@ -100,6 +101,7 @@ __all__ = [
     "save",
     "save_information",
     "simulate",
+    "slotine_li_regressor",
     "split_blocks",
     "validate",
     "view",

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 import steelyard as sy
 from steelyard.model import force_from_mujoco, from_mujoco, to_mujoco
-from steelyard.simulate import _compiled
+from steelyard.simulate.trajectories import _compiled
 
 FREE = """<mujoco><worldbody><body name="trunk"><freejoint name="root"/><inertial pos="0 0 0" mass="3"
   diaginertia="0.1 0.2 0.25"/>

@@ -59,6 +59,7 @@ from steelyard.dynamics.newton_euler import (
     regressor_rows,
     regressor_rows_with_rotors,
     row_blocks,
+    slotine_li_regressor,
 )
 from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.dynamics.stacks import cross, times
@@ -121,6 +122,7 @@ __all__ = [
     "samples_last",
     "sensor_frame",
     "shared_directions",
+    "slotine_li_regressor",
     "sum_plan",
     "times",
     "transmission",

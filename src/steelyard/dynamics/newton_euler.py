@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import native, spatial
+from steelyard.arguments import as_array
 from steelyard.dynamics.external_wrenches import external_rows, external_torque
 from steelyard.dynamics.kinematics import Motion, body_motion, coordinate_map, motion, samples_last, tree
 from steelyard.dynamics.native_plans import fixed_poses, native_links, native_tree
@@ -126,6 +127,51 @@ def regressor(robot: Robot, q, v, a):
     xp, batch, q, v, a = samples_last(robot, q, v, a)
     Y = regressor_rows(robot, q, v, a)
     return xp.reshape(xp.moveaxis(Y, -1, 0), (*batch, robot.nv, 10 * robot.nb))
+
+
+def slotine_li_regressor(robot: Robot, q, v, vr, ar):
+    """Regressor of passive tracking, `Y(q, v, vr, ar) theta = M(q) ar + C(q, v) vr + g(q)` (Slotine and Li 1987).
+
+    `dM/dt - 2 C` is skew: C is that of the Christoffel symbols, whose `C(q, v) w` is bilinear and, but for the bracket
+    of joints with several degrees, symmetric in v and w. So three regressors give it, by polarisation.
+
+    Args:
+        robot: the robot.
+        q: (..., nq) positions, rad or m.
+        v: (..., nv) velocities, rad/s or m/s.
+        vr: (..., nv) reference velocities, rad/s or m/s.
+        ar: (..., nv) reference accelerations, rad/s^2 or m/s^2.
+
+    Returns:
+        (..., nv, 10 nb) as of `regressor`, which it is where vr is v.
+
+    Raises:
+        OptionError: q, v, vr or ar has the wrong width.
+    """
+    v, vr, ar = (as_array(name, x) for name, x in (("v", v), ("vr", vr), ("ar", ar)))
+    turned = ar + 0.5 * _brackets(robot, v, vr)
+    still = 0 * ar
+    double = regressor(robot, q, v + vr, still) - regressor(robot, q, v - vr, still)
+    return regressor(robot, q, still, turned) + 0.25 * double
+
+
+def _brackets(robot: Robot, v, w):
+    """(..., nv) Lie bracket of two velocities of each joint with several degrees; 0 for others."""
+    xp = array_namespace(v, w)
+    parts = []
+    for joint in robot.free_joints:
+        at = sum(part.shape[-1] for part in parts)
+        one, other = v[..., at : at + joint.nv], w[..., at : at + joint.nv]
+        if joint.nv == 1:
+            parts.append(0 * one * other)
+            continue
+        Phi = xp.asarray(joint.subspace, dtype=v.dtype)
+        x, y = one @ Phi.T, other @ Phi.T
+        angular = spatial.cross(x[..., 3:], y[..., 3:])
+        linear = spatial.cross(x[..., 3:], y[..., :3]) + spatial.cross(x[..., :3], y[..., 3:])
+        back = xp.asarray(np.linalg.pinv(joint.subspace).T, dtype=v.dtype)
+        parts.append(xp.concat([linear, angular], axis=-1) @ back)
+    return xp.concat(parts, axis=-1)
 
 
 def regressor_rows(robot: Robot, q, v, a):

@@ -1,5 +1,6 @@
 """Information in, Estimate out; one estimator a file."""
 
+from steelyard.fit.adaptation import natural_step
 from steelyard.fit.analysis_of_variance import Repeatability, compare_runs, repeatability
 from steelyard.fit.block_scores import independent_blocks, sandwich
 from steelyard.fit.chart_descent import nonconvex
@@ -21,6 +22,7 @@ from steelyard.fit.prediction_error import Generalization, Prediction, generaliz
 from steelyard.fit.prior import EFFECT_SPREAD, congruence, consistent_prior, model_parameters, prior_precision
 from steelyard.fit.prior_weight import WeightChoice, choose_weight
 from steelyard.fit.program import Program, build
+from steelyard.fit.recursive import RecursiveEstimator
 from steelyard.fit.torque_band import TorqueBand, TorquePredictor
 from steelyard.fit.validation import Validation, predict, validate
 from steelyard.fit.volumes import CAN_EXIST, OTHERS, WORDS
@@ -42,6 +44,7 @@ __all__ = [
     "Load",
     "Prediction",
     "Program",
+    "RecursiveEstimator",
     "Repeatability",
     "Source",
     "Status",
@@ -74,6 +77,7 @@ __all__ = [
     "mass_words",
     "masses_from",
     "model_parameters",
+    "natural_step",
     "nonconvex",
     "ordinary_use",
     "output_torque",

@@ -1,0 +1,119 @@
+"""Natural adaptation and recursive identification: bodies at every step, and the laws that they follow."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import steelyard as sy
+from random_bodies import bodies
+from steelyard.errors import SteelyardError
+from steelyard.inertia import is_consistent, pseudo
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 999), gain=st.floats(-1e6, 1e6), batch=st.sampled_from([(), (1,), (3, 1, 2)]))
+def test_bodies_stay_bodies(seed, gain, batch):
+    rng = np.random.default_rng(seed)
+    theta = bodies(seed, batch)
+    assert is_consistent(sy.fit.natural_step(theta, rng.normal(size=theta.shape), gain=gain)).all()
+
+
+def test_the_step_is_the_geodesic_against_the_gradient():
+    """By matrix functions of SciPy, and to first order by the law `dJ = -gain J G J`."""
+    rng = np.random.default_rng(2)
+    theta, direction = bodies(2), rng.normal(size=10)
+    J = pseudo.to_matrix(theta)
+    basis = np.eye(16).reshape(16, 4, 4)
+    symmetric = (basis + basis.transpose(0, 2, 1)) / 2
+    G = sum(direction @ pseudo.to_parameters(each) * one for each, one in zip(symmetric, basis, strict=True))
+    G = (G + G.T) / 2
+    assert np.trace(G @ J) == pytest.approx(direction @ theta)
+    half = scipy.linalg.sqrtm(J)
+    for gain in (0.01, 0.1):
+        expected = half @ scipy.linalg.expm(-gain * half @ G @ half) @ half
+        found = pseudo.to_matrix(sy.fit.natural_step(theta, direction, gain=gain))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    small = sy.fit.natural_step(theta, direction, gain=1e-7)
+    np.testing.assert_allclose((pseudo.to_matrix(small) - J) / 1e-7, -J @ G @ J, rtol=1e-5, atol=1e-6)
+    assert direction @ small < direction @ theta
+
+
+def test_a_step_says_what_it_cannot_take():
+    body = bodies(0)
+    for theta, direction, said in (
+        (-body, np.ones(10), "cannot exist"),
+        (body, np.full(10, np.nan), "finite"),
+        (body, np.ones(9), "direction alike"),
+    ):
+        with pytest.raises(SteelyardError, match=said):
+            sy.fit.natural_step(theta, direction, gain=1.0)
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    robot = sy.library.puma560()
+    truth = sy.simulate.record(robot, duration=3.0, sensors=sy.simulate.PERFECT).truth
+    noisy = truth.replace(tau=truth.tau + 0.05 * np.random.default_rng(0).normal(size=truth.tau.shape))
+    return robot.with_inertias(1.3 * robot.inertias), noisy
+
+
+def fed(estimator, log, rows):
+    found = None
+    for row in rows:
+        found = estimator.update(log.q[row], log.v[row], log.a[row], log.tau[row])
+        assert found.physical and is_consistent(found.theta).all()
+    return found
+
+
+def test_samples_one_by_one_are_the_fit_to_all(recorded):
+    robot, log = recorded
+    rows = slice(0, 600, 20)
+    found = fed(sy.fit.RecursiveEstimator(robot, noise=0.05), log, range(600)[rows])
+    whole = sy.fit.consistent(
+        sy.accumulate(robot, log[rows], friction=(), armature=False), prior=robot, noise=np.full(6, 0.05)
+    )
+    np.testing.assert_allclose(found.theta, whole.theta, rtol=1e-5, atol=1e-6)
+    chunk = sy.fit.RecursiveEstimator(robot, noise=0.05).update(log.q[rows], log.v[rows], log.a[rows], log.tau[rows])
+    np.testing.assert_allclose(chunk.theta, whole.theta, rtol=1e-5, atol=1e-6)
+
+
+def test_forgetting_weighs_samples_by_their_age(recorded):
+    robot, log = recorded
+    rows, memory = np.arange(0, 400, 20), 15.0
+    found = fed(sy.fit.RecursiveEstimator(robot, noise=0.05, memory=memory), log, rows)
+    info = 0
+    for row in rows:
+        new = sy.accumulate(robot, log[row : row + 1], friction=(), armature=False).as_gram()
+        info = new if info == 0 else info.discounted(np.exp(-1 / memory)) + new
+    aged = sy.fit.consistent(info, prior=robot, noise=np.full(6, 0.05))
+    np.testing.assert_allclose(found.theta, aged.theta, rtol=1e-5, atol=1e-6)
+    never = fed(sy.fit.RecursiveEstimator(robot, noise=0.05), log, rows)
+    assert np.abs(never.theta - found.theta).max() > 1e-4
+
+
+def test_what_is_not_excited_stays_at_the_prior(recorded):
+    """A robot at rest: the estimate meets its torque, says that it is weak, and does not drift while it forgets."""
+    robot, log = recorded
+    estimator, still = sy.fit.RecursiveEstimator(robot, noise=0.05, memory=50), np.zeros(6)
+    held = sy.inverse_dynamics(sy.library.puma560(), log.q[0], still, still)
+    found = [estimator.update(log.q[0], still, still, held) for _ in range(120)]
+    assert all(each.physical for each in found) and found[-1].status is not sy.fit.Status.OK
+    assert np.abs(found[-1].theta - found[59].theta).max() < 0.01 * np.abs(robot.inertias).max()
+    assert np.abs(sy.inverse_dynamics(found[-1].require_robot(), log.q[0], still, still) - held).max() < 0.02
+    np.testing.assert_allclose(found[-1].theta[0], robot.inertias[0], rtol=0.02)  # gravity does not act on its axis
+
+
+def test_bad_samples_leave_the_sums_as_they_were(recorded):
+    robot, log = recorded
+    estimator = sy.fit.RecursiveEstimator(robot, noise=0.05)
+    estimator.update(log.q[:5], log.v[:5], log.a[:5], log.tau[:5])
+    before = estimator.information
+    for q, tau in ((log.q[5], np.full(6, np.nan)), (log.q[5, :5], log.tau[5])):
+        with pytest.raises(SteelyardError):
+            estimator.update(q, log.v[5], log.a[5], tau)
+    assert estimator.information is before
+    for wrong in ({"noise": 0.0}, {"noise": [1.0, 2.0]}, {"noise": 1.0, "memory": 0}):
+        with pytest.raises(SteelyardError, match="expected|positive"):
+            sy.fit.RecursiveEstimator(robot, **wrong)
