@@ -14,13 +14,13 @@ import numpy as np
 import steelyard as sy
 from steelyard.model import mjcf_text
 
-PERIOD = 0.002  # s of the controller
+PERIOD = 0.004  # s of the controller
 PHASES = {"before the pick": (1.0, 3.0), "during": (3.0, 4.0), "after": (6.0, 8.0)}  # s
 PICKED, PAYLOAD = 3.0, 3.0  # s, kg
 MOTORS = np.array([0.8, 3.0, 0.8, 0.2, 0.2, 0.2])  # kg m^2, behind their gears
 RELAXATION, DAMPING = 10.0, np.array([40.0, 60.0, 30.0, 5.0, 5.0, 5.0])  # 1/s, N m s/rad
 RATE = 10.0  # of natural adaptation
-NOISE, MEMORY, EVERY = 0.1, 500.0, 10  # N m; samples; periods between updates of the estimator
+NOISE, MEMORY, EVERY = 0.1, 250.0, 5  # N m; samples; periods between updates of the estimator
 
 
 def main():

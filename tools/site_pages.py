@@ -38,6 +38,7 @@ NAVIGATION = {
         "view",
         "write_back",
         "controller_code",
+        "adaptive_control",
         "check/index",
         "ci_check",
         "fleet",

@@ -115,5 +115,5 @@ def test_bad_samples_leave_the_sums_as_they_were(recorded):
             estimator.update(q, log.v[5], log.a[5], tau)
     assert estimator.information is before
     for wrong in ({"noise": 0.0}, {"noise": [1.0, 2.0]}, {"noise": 1.0, "memory": 0}):
-        with pytest.raises(SteelyardError, match="expected|positive"):
+        with pytest.raises(SteelyardError, match=r"expected|positive"):
             sy.fit.RecursiveEstimator(robot, **wrong)

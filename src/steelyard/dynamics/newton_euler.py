@@ -148,11 +148,16 @@ def slotine_li_regressor(robot: Robot, q, v, vr, ar):
     Raises:
         OptionError: q, v, vr or ar has the wrong width.
     """
-    v, vr, ar = (as_array(name, x) for name, x in (("v", v), ("vr", vr), ("ar", ar)))
-    turned = ar + 0.5 * _brackets(robot, v, vr)
+    given = (("q", q), ("v", v), ("vr", vr), ("ar", ar))
+    q, v, vr, ar = (as_array(name, x) for name, x in given)
+    xp = array_namespace(q, v, vr, ar)
+    v, vr, ar = xp.broadcast_arrays(v, vr, ar)
     still = 0 * ar
-    double = regressor(robot, q, v + vr, still) - regressor(robot, q, v - vr, still)
-    return regressor(robot, q, still, turned) + 0.25 * double
+    turned = ar + 0.5 * _brackets(robot, v, vr)
+    once, sum_, difference = regressor(
+        robot, q[None], xp.stack([still, v + vr, v - vr]), xp.stack([turned, still, still])
+    )
+    return once + 0.25 * (sum_ - difference)
 
 
 def _brackets(robot: Robot, v, w):
