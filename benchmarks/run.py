@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parent
 SHARED = ("__init__", "run", "peers", "peer_cases", "timing", "real_logs", "fault_bounds")  # no benchmarks
 # many minutes each; their tables are in docs/
 STUDIES = (
+    "controller_code",
     "coverage",
     "drives",
     "estimators",

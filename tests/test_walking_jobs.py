@@ -59,7 +59,7 @@ def test_a_walk_gives_a_better_model(trot, found, others):
 
 def test_without_its_flags_the_log_is_no_good(trot):
     """What the same torques say where forces of the feet are taken for those of masses."""
-    wrong = sy.identify(trot.nominal, trot.log[:2000].replace(contacts={}), floating=True, friction=())
+    wrong = sy.identify(trot.nominal, trot.log[:800].replace(contacts={}), floating=True, friction=())
     assert summary(wrong)["verdict"]["level"] == "keep" and wrong.after.relative_error > 0.5
 
 
