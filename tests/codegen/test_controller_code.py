@@ -192,6 +192,16 @@ def test_what_cannot_be_written_is_refused_and_leaves_nothing(tmp_path, monkeypa
     with pytest.raises(ModelError, match="is off the library by"):
         sy.controller_code(arm, tmp_path / "a.h")
     assert not list(tmp_path.iterdir())
+    monkeypatch.undo()
+    (tmp_path / "mine.py").write_text("print(1)\n")
+    with pytest.raises(OptionError, match="not written by Steelyard"):
+        sy.controller_code(arm, tmp_path / "mine.py")
+    assert (tmp_path / "mine.py").read_text() == "print(1)\n"
+    for place in ("missing/arm.h", "folder.h"):
+        (tmp_path / "folder.h").mkdir(exist_ok=True)
+        with pytest.raises(ModelError, match="cannot write"):
+            sy.controller_code(arm, tmp_path / place)
+    assert [sy.controller_code(arm, tmp_path / "again.py").compiled for _ in range(2)] == [False, False]
 
 
 def test_only_what_is_asked_for_is_written(tmp_path):

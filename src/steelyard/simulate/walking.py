@@ -270,7 +270,10 @@ def _legs(lean, foot):
 def _recorded(robot, exact, noise, rng, name):
     """The log, the motion itself, and forces of the feet."""
     n = len(exact)
-    drawn = lambda size, columns: size * rng.normal(size=(n, columns))  # noqa: E731
+
+    def drawn(size, columns):
+        return size * rng.normal(size=(n, columns))
+
     q, tau = exact.q.copy(), exact.tau.copy()
     v = exact.v + 0.5 * STEP * exact.a  # whose derivative a is: that of a step of Euler's is half a step late
     sensor = felt(robot.frame(SENSOR), exact.q, v, exact.a)
