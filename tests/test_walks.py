@@ -1,5 +1,6 @@
 """Logs of a quadruped that walks, slips, sinks and lies: what its flags of contact have wrong is named."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import mujoco
@@ -10,7 +11,7 @@ import pytest
 import pinocchio_adapter as adapter
 import steelyard as sy
 import walks
-from steelyard.errors import LogError, OptionError
+from steelyard.errors import LogError, ModelError, OptionError
 from steelyard.log import convention_of, filters, from_convention
 from steelyard.model import mjcf_text
 from steelyard.prepare import contact_faults, in_steady_contact, prepare, with_contacts
@@ -274,3 +275,16 @@ def test_a_sensor_that_contradicts_the_base_is_named(walked):
     foot = prepare(walk.log.replace(imu=walk.log.imu | {"FL_foot": sensor}), walk.nominal)
     assert [each.code for each in foot.findings] == ["imu_unused"] and "FL_foot" in foot.findings[0].message
     assert prepare(walk.log, walk.nominal).findings == ()
+
+
+def test_what_cannot_walk_is_refused():
+    """An arm; legs whose knees bend the other way round on one side; a robot that falls on ice."""
+    quadruped = sy.library.quadruped()
+    odd = list(quadruped.joints)
+    knee = next(i for i, joint in enumerate(odd) if joint.name == "RR_calf_joint")
+    odd[knee] = replace(odd[knee], position=odd[knee].position + np.array([0, 0, 0.01]))
+    for robot in (sy.library.puma560(), replace(quadruped, joints=tuple(odd))):
+        with pytest.raises(ModelError, match="FL_foot"):
+            sy.simulate.walk(robot=robot, duration=0.1)
+    with pytest.raises(OptionError, match="falls after"):
+        sy.simulate.walk("gallop", duration=5.0, friction=0.02)

@@ -32,6 +32,14 @@ def cheetah3_leg(*, floating: bool | None = None, gravity=None) -> Robot:
     return _bundled("cheetah3_leg", floating, gravity)
 
 
+def cheetah3(*, floating: bool | None = None, gravity=None) -> Robot:
+    """The MIT Cheetah 3 with its twelve rotors (paper C, Table 6); `sy.simulate.walk` drives it.
+
+    floating: None or True lets the torso move freely, False fixes it. gravity: as in `load`.
+    """
+    return _bundled("cheetah3", floating is not False, gravity)
+
+
 def five_bar(*, floating: bool | None = None, gravity=None) -> Robot:
     """A spherical five-bar linkage with two motors and one closed loop (structure of paper D, section 3; masses ours).
 

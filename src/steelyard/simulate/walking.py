@@ -11,20 +11,20 @@ from functools import lru_cache
 import numpy as np
 
 from steelyard.cards import Card
+from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
 from steelyard.errors import OptionError, choices
+from steelyard.inertia import rotational_inertia, transform
 from steelyard.log import Log
 from steelyard.model import Frame, Robot, library, mjcf_text
+from steelyard.simulate.legs import AHEAD, ASIDE, FEET, Legs
 from steelyard.spatial import rotation_from_quaternion
 
-LEGS = ("FL", "FR", "RL", "RR")
-FEET = tuple(f"{leg}_foot" for leg in LEGS)
-AHEAD, ASIDE = np.array([1, 1, -1, -1]), np.array([1, -1, 1, -1])  # of the legs
-HIP_X, HIP_Y, SIDE, UPPER, LOWER = 0.19, 0.05, 0.095, 0.213, 0.213  # m, as in the model
-HEIGHT = 0.30  # m of the hips above the feet
 STEP, SAMPLE = 1e-3, 5e-3  # s of the simulation, of the log
 VISCOUS, COULOMB, STICTION = 0.1, 0.2, 0.05  # N m s/rad, N m, rad/s: friction of the drives, between motor and joint
-KP, KD, LIMIT = 150.0, 4.0, 45.0  # N m/rad, N m s/rad, N m
+KP, KD, LIMIT = 150.0, 4.0, 45.0  # N m/rad, N m s/rad, N m, of a robot of
+MASS, HEIGHT = 15.34, 0.30  # kg, and m of its hips above its feet
 GRAVITY = np.array([0.0, 0.0, -9.81])
+UPRIGHT = 0.5  # cosine of the tilt from which a robot falls
 SENSOR = "imu"  # frame of the inertial sensor in the trunk
 
 
@@ -43,6 +43,7 @@ GAITS = {
     "trot": Gait(0.6, 0.62, (0.0, 0.5, 0.5, 0.0), 0.25, 0.06),
     "walk": Gait(0.9, 0.8, (0.0, 0.5, 0.75, 0.25), 0.12),
     "bound": Gait(0.4, 0.65, (0.0, 0.0, 0.5, 0.5), 0.15, 0.05),
+    "gallop": Gait(0.4, 0.45, (0.0, 0.2, 0.5, 0.7), 1.0, 0.08),
     "stance": Gait(1.0, 1.0, (0.0, 0.0, 0.0, 0.0), 0.0),
 }
 
@@ -85,6 +86,7 @@ class Walk(Card):
 def walk(
     gait: str = "trot",
     *,
+    robot: Robot | None = None,
     duration: float = 60.0,
     seed: int = 0,
     noise: WalkNoise | None = None,
@@ -95,10 +97,12 @@ def walk(
     radius: float = 0.002,
     turn: float = 0.0,
 ) -> Walk:
-    """`library.quadruped()` walks, and its log is recorded at 200 Hz.
+    """A quadruped walks, and its log is recorded at 200 Hz.
 
     Args:
-        gait: "trot", "walk", "bound" or "stance".
+        gait: "trot", "walk", "bound", "gallop" or "stance".
+        robot: four equal legs with three joints each, as of `library.cheetah3()`; None: `library.quadruped()`. What its
+            rotors add is in the exact torques and accelerations, and in the log's.
         duration: s.
         seed: of noise, of the sway of the trunk, and of the masses that the nominal model has wrong.
         noise: of the sensors; None: `WalkNoise()`.
@@ -113,15 +117,19 @@ def walk(
         The Walk: truth, a wrong model, and what was recorded.
 
     Raises:
-        OptionError: an unknown gait.
+        OptionError: an unknown gait, or the robot falls.
+        ModelError: a robot with other legs.
     """
     if gait not in GAITS:
         raise OptionError(f"There is no gait {gait!r}; choose from {choices(GAITS)}.")
-    robot, rng = library.quadruped(), np.random.default_rng(seed)
+    robot, rng = robot or library.quadruped(), np.random.default_rng(seed)
     true = robot.with_inertias(_with_payload(robot, payload))
-    q, v, a, tau, wrenches = _simulated(true, GAITS[gait], duration, rng, turn, friction, softness, slope, radius)
+    ground = (friction, softness, slope, radius)
+    q, v, a, tau, wrenches = _simulated(_spinning_as_armature(true), GAITS[gait], duration, rng, turn, *ground)
     t = SAMPLE * np.arange(len(q), dtype=np.float64)
     external = dict(zip(FEET, wrenches, strict=True))
+    if true.rotors:  # what they add as they spin is left out by MuJoCo, and small: the same motion at another moment
+        a = _accelerations(true, q, v, tau, external)
     exact = Log(t=t, q=q, v=v, a=a, tau=tau, external=external, joint_names=true.dof_names, name=f"{gait}, exact")
     return Walk(true, _nominal(robot, rng), *_recorded(robot, exact, noise or WalkNoise(), rng, gait))
 
@@ -141,8 +149,21 @@ def _nominal(robot, rng):
     return robot.with_inertias(robot.inertias * factors[:, None])
 
 
+def _spinning_as_armature(robot):
+    """The robot for MuJoCo: rotors ride on their carriers, and their spin adds to the inertia of their joints."""
+    inertias, armature = robot.inertias.copy(), robot.armature.copy()
+    for rotor in robot.rotors:
+        if rotor.carrier is not None:
+            inertias[robot.body_index(rotor.carrier)] += transform(rotor.theta, rotor.rotation, rotor.position)
+        spin = rotor.own_axis @ rotational_inertia(rotor.theta) @ rotor.own_axis
+        armature[robot.dof_names.index(rotor.joint)] += rotor.gear_ratio**2 * spin
+    still = np.zeros(robot.nv)
+    return robot.with_inertias(inertias).with_joint_properties(armature=armature, damping=still, frictionloss=still)
+
+
 @lru_cache
-def _compiled(text: str, friction: float, softness: float, slope: float, radius: float):
+def _compiled(text: str, feet: tuple, size: float, friction: float, softness: float, slope: float, radius: float):
+    """MuJoCo's model on its ground; feet: body and (3,) place of each; size: see `_simulated`."""
     import mujoco
 
     spec = mujoco.MjSpec.from_string(text)
@@ -151,15 +172,15 @@ def _compiled(text: str, friction: float, softness: float, slope: float, radius:
     ground.contype, ground.conaffinity, ground.condim = 1, 0, 3
     ground.friction, ground.solref = [friction, 0, 0], [softness, 1]
     ground.priority = 1
-    for leg in LEGS:
-        calf = next(body for body in spec.bodies if body.name == f"{leg}_calf")
-        foot = calf.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0], pos=[0, 0, -LOWER])
-        foot.name, foot.mass, foot.contype, foot.conaffinity = f"{leg}_foot", 0.0, 0, 1
+    for name, (body, place) in zip(FEET, feet, strict=True):
+        shank = next(each for each in spec.bodies if each.name == body)
+        foot = shank.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0], pos=place)
+        foot.name, foot.mass, foot.contype, foot.conaffinity = name, 0.0, 0, 1
     for joint in spec.joints:
         if joint.type == mujoco.mjtJoint.mjJNT_HINGE:
             servo = spec.add_actuator(target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
-            servo.set_to_position(kp=KP, kv=KD)
-            servo.forcelimited, servo.forcerange = True, [-LIMIT, LIMIT]
+            servo.set_to_position(kp=KP * size, kv=KD * size**1.15)
+            servo.forcelimited, servo.forcerange = True, [-LIMIT * size, LIMIT * size]
     m = spec.compile()
     m.opt.timestep, m.opt.cone, m.opt.impratio = STEP, mujoco.mjtCone.mjCONE_ELLIPTIC, 20
     m.opt.integrator, m.opt.tolerance = mujoco.mjtIntegrator.mjINT_EULER, 1e-13
@@ -171,24 +192,29 @@ def _simulated(robot, gait, duration, rng, turn, *ground):
     """q, v, a, tau in Steelyard's convention, and wrenches (4, n, 6) at the feet in their axes."""
     import mujoco
 
-    m = _compiled(mjcf_text(robot), *ground)
+    legs = Legs.of(robot)
+    size = robot.inertias[:, 0].sum() * legs.height / (MASS * HEIGHT)  # torques grow with it
+    frames = [robot.frame(foot) for foot in FEET]
+    places = tuple((robot.body_names[frame.body], tuple(frame.position)) for frame in frames)
+    m = _compiled(mjcf_text(robot), places, round(size, 3), *ground)
     d, every = mujoco.MjData(m), round(SAMPLE / STEP)
     feet = [m.geom(foot).id for foot in FEET]
-    calves = m.geom_bodyid[feet]
     *_, slope, radius = ground
     sway = _sway(rng)
     up = np.array([-np.sin(slope), 0, np.cos(slope)])
-    d.qpos[:7] = [*(up * (HEIGHT + radius)), np.cos(slope / 2), 0, -np.sin(slope / 2), 0]
-    d.qpos[7:] = _legs(np.zeros(3), _stood(np.zeros(3))).ravel()
+    d.qpos[:7] = [*(up * (legs.height + radius)), np.cos(slope / 2), 0, -np.sin(slope / 2), 0]
+    d.qpos[7:] = legs.angles(np.zeros(3), legs.stood(np.zeros(3))).ravel()
     settle, n = round(1.0 / SAMPLE), round(duration / SAMPLE)
     q, v, a, tau = np.empty((n, 19)), np.empty((n, 18)), np.empty((n, 18)), np.zeros((n, 18))
     wrenches, held, force = np.zeros((4, n, 6)), np.zeros((4, 3)), np.zeros(6)
     d.ctrl[:] = d.qpos[7:]
     for at in range(-settle, n):
-        goals, held = _goals(gait, at * SAMPLE, d, sway, held, up, turn)
+        goals, held = _goals(gait, legs, at * SAMPLE, d, sway, held, up, turn)
         step = (goals - d.ctrl) / every  # drives interpolate between goals: no kick every sample
         if at >= 0:
             q[at], v[at] = d.qpos, d.qvel
+            if d.xmat[1, 8] < UPRIGHT:
+                raise OptionError(f"The robot falls after {at * SAMPLE:.2g} s: firmer ground, or another gait or seed.")
         d.ctrl += step
         mujoco.mj_step(m, d)
         if at >= 0:  # accelerations and forces are those of the state before the step
@@ -198,7 +224,7 @@ def _simulated(robot, gait, duration, rng, turn, *ground):
                 mujoco.mj_contactForce(m, d, i, force)
                 pushed = d.contact.frame[i].reshape(3, 3).T @ force[:3]
                 arm = d.contact.pos[i] - d.geom_xpos[feet[foot]]
-                R = d.xmat[calves[foot]].reshape(3, 3)
+                R = d.xmat[m.geom_bodyid[feet[foot]]].reshape(3, 3) @ frames[foot].rotation
                 wrenches[foot, at] += np.r_[R.T @ pushed, R.T @ np.cross(arm, pushed)]
         for _ in range(every - 1):
             d.ctrl += step
@@ -210,13 +236,21 @@ def _simulated(robot, gait, duration, rng, turn, *ground):
     return q, v, a, tau, wrenches
 
 
+def _accelerations(robot, q, v, tau, external):
+    """(n, nv) of the robot with its rotors as spinning bodies."""
+    still = np.zeros_like(v)
+    M = inverse_dynamics_derivatives(robot, q, v, still, rotors=True).dtau_da
+    rest = inverse_dynamics(robot, q, v, still, external=external, rotors=True)
+    return np.linalg.solve(M, (tau - rest)[..., None])[..., 0]
+
+
 def _sway(rng):
     """Six slow motions of the trunk over the feet, as (frequency, size, phase) of two waves each."""
     size = np.array([0.025, 0.025, 0.02, 0.10, 0.10, 0.12])
     return rng.uniform(0.2, 0.9, size=(2, 6)), size * np.array([[0.6], [0.4]]), rng.uniform(0, 6, size=(2, 6))
 
 
-def _goals(gait, time, d, sway, held, up, turn):
+def _goals(gait, legs, time, d, sway, held, up, turn):
     """Angles (12,) of the legs; how far (4, 3) each foot is put aside to catch the trunk."""
     w, size, phase = sway
     ramp = float(np.clip((time + 0.9) / 0.9, 0, 1))
@@ -227,12 +261,12 @@ def _goals(gait, time, d, sway, held, up, turn):
     pitch, roll = np.arctan2(-tilt[0], tilt[2]), np.arctan2(tilt[1], tilt[2])
     speed = R.T @ d.qvel[:3]
     heading = np.arctan2(R[1, 0], R[0, 0])
-    foot = _stood(shift[:3])
+    foot = legs.stood(shift[:3])
     if gait.stance < 1 and time > 0:
         s = (time / gait.period + np.array(gait.phase)) % 1.0
         off = (turn * time - heading + np.pi) % (2 * np.pi) - np.pi
         turning = np.clip(turn + 1.5 * off, -0.5, 0.5)  # rad/s
-        path = np.stack([gait.speed - turning * HIP_Y * ASIDE, turning * HIP_X * AHEAD], axis=1)
+        path = np.stack([gait.speed - turning * legs.hip_y * ASIDE, turning * legs.hip_x * AHEAD], axis=1)
         stride = path * gait.period * gait.stance
         swing = s >= gait.stance
         along = np.where(swing, (s - gait.stance) / (1 - gait.stance), s / gait.stance)
@@ -243,28 +277,7 @@ def _goals(gait, time, d, sway, held, up, turn):
         held = np.where(swing[:, None], held + 0.05 * (caught - held), held)
         foot += np.clip(held, -0.08, 0.08)
     lean = np.array([0.6 * roll + shift[3], 0.6 * pitch + shift[4], shift[5]])
-    return _legs(lean, foot).ravel(), held
-
-
-def _stood(shift):
-    """(4, 3) m from each hip to its foot, in the trunk, for a trunk that is shifted."""
-    below = np.stack([0 * ASIDE, SIDE * ASIDE, -HEIGHT + 0 * ASIDE], axis=1)
-    return below - shift
-
-
-def _legs(lean, foot):
-    """(4, 3) angles for feet (4, 3) under hips, of a trunk that leans by small angles (3,)."""
-    hips = np.stack([HIP_X * AHEAD, HIP_Y * ASIDE, 0 * ASIDE], axis=1)
-    where = hips + foot
-    where = where - np.cross(lean, where) - hips
-    x, y, z = where.T
-    side = SIDE * ASIDE
-    depth = np.sqrt(np.maximum(y**2 + z**2 - side**2, 0.02))
-    hip = np.arctan2(z, y) + np.arctan2(depth, side)
-    reach = np.clip(np.hypot(x, depth), 0.1, 0.999 * (UPPER + LOWER))
-    knee = -np.arccos(np.clip((reach**2 - UPPER**2 - LOWER**2) / (2 * UPPER * LOWER), -1, 1))
-    thigh = np.arctan2(-x, depth) - np.arctan2(LOWER * np.sin(knee), UPPER + LOWER * np.cos(knee))
-    return np.stack([(hip + np.pi) % (2 * np.pi) - np.pi, thigh, knee], axis=1)
+    return legs.angles(lean, foot).ravel(), held
 
 
 def _recorded(robot, exact, noise, rng, name):
