@@ -278,7 +278,7 @@ def test_a_sensor_that_contradicts_the_base_is_named(walked):
 
 
 def test_what_cannot_walk_is_refused():
-    """An arm; legs whose knees bend the other way round on one side; a robot that falls on ice."""
+    """An arm; one leg shorter than the others; a robot that bears too much."""
     quadruped = sy.library.quadruped()
     odd = list(quadruped.joints)
     knee = next(i for i, joint in enumerate(odd) if joint.name == "RR_calf_joint")
@@ -287,4 +287,4 @@ def test_what_cannot_walk_is_refused():
         with pytest.raises(ModelError, match="FL_foot"):
             sy.simulate.walk(robot=robot, duration=0.1)
     with pytest.raises(OptionError, match="falls after"):
-        sy.simulate.walk("gallop", duration=5.0, friction=0.02)
+        sy.simulate.walk("gallop", duration=4.0, payload=60.0)

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.model import Robot
 
-FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
+FEET: tuple[str, ...] = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
 AHEAD, ASIDE = np.array([1, 1, -1, -1]), np.array([1, -1, 1, -1])  # of the legs
 CROUCH = 0.70  # of a stretched leg, at which hips are carried
 

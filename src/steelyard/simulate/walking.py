@@ -214,7 +214,9 @@ def _simulated(robot, gait, duration, rng, turn, *ground):
         if at >= 0:
             q[at], v[at] = d.qpos, d.qvel
             if d.xmat[1, 8] < UPRIGHT:
-                raise OptionError(f"The robot falls after {at * SAMPLE:.2g} s: firmer ground, or another gait or seed.")
+                raise OptionError(
+                    f"The robot falls after {at * SAMPLE:.2g} s: firmer ground, less payload, or another gait."
+                )
         d.ctrl += step
         mujoco.mj_step(m, d)
         if at >= 0:  # accelerations and forces are those of the state before the step
