@@ -38,11 +38,15 @@ def main():
         told = (np.sqrt(np.mean(error[int(a / PERIOD) : int(b / PERIOD)] ** 2)) for a, b in PHASES.values())
         print(f"{name:24}" + "".join(f"{1e3 * rms:18.2f}" for rms in told))
         if controller.seconds:
-            took = 1e3 * np.array(controller.seconds)
-            counts = "  ".join(f"< {t:g} ms: {np.mean(took < t):.0%}" for t in (1, 2, 5, 10, 20))
-            print(
-                f"    steps, median {np.median(took):.2f} ms, {counts}; bodies at every step: {controller.consistent}"
-            )
+            print(f"    bodies at every step: {controller.consistent}; a step takes, ms")
+            print(histogram(1e3 * np.array(controller.seconds)))
+
+
+def histogram(took):
+    """A line for each ms in which steps end."""
+    bins, counts = np.unique(np.minimum(took.astype(int), 20), return_counts=True)
+    rows = ((f"{low}-{low + 1}" if low < 20 else "20-", n / len(took)) for low, n in zip(bins, counts, strict=True))
+    return "\n".join(f"    {ms:>8} {share:6.1%} {'#' * round(60 * share)}" for ms, share in rows)
 
 
 def carrying(robot, mass):

@@ -72,7 +72,10 @@ def test_samples_one_by_one_are_the_fit_to_all(recorded):
     rows = slice(0, 600, 20)
     found = fed(sy.fit.RecursiveEstimator(robot, noise=0.05), log, range(600)[rows])
     whole = sy.fit.consistent(
-        sy.accumulate(robot, log[rows], friction=(), armature=False), prior=robot, noise=np.full(6, 0.05)
+        sy.accumulate(robot, log[rows], friction=(), armature=False),
+        prior=robot,
+        noise=np.full(6, 0.05),
+        regularizer="entropic",
     )
     np.testing.assert_allclose(found.theta, whole.theta, rtol=1e-5, atol=1e-6)
     chunk = sy.fit.RecursiveEstimator(robot, noise=0.05).update(log.q[rows], log.v[rows], log.a[rows], log.tau[rows])
@@ -87,7 +90,7 @@ def test_forgetting_weighs_samples_by_their_age(recorded):
     for row in rows:
         new = sy.accumulate(robot, log[row : row + 1], friction=(), armature=False).as_gram()
         info = new if info == 0 else info.discounted(np.exp(-1 / memory)) + new
-    aged = sy.fit.consistent(info, prior=robot, noise=np.full(6, 0.05))
+    aged = sy.fit.consistent(info, prior=robot, noise=np.full(6, 0.05), regularizer="entropic")
     np.testing.assert_allclose(found.theta, aged.theta, rtol=1e-5, atol=1e-6)
     never = fed(sy.fit.RecursiveEstimator(robot, noise=0.05), log, rows)
     assert np.abs(never.theta - found.theta).max() > 1e-4
@@ -103,6 +106,42 @@ def test_what_is_not_excited_stays_at_the_prior(recorded):
     assert np.abs(found[-1].theta - found[59].theta).max() < 0.01 * np.abs(robot.inertias).max()
     assert np.abs(sy.inverse_dynamics(found[-1].require_robot(), log.q[0], still, still) - held).max() < 0.02
     np.testing.assert_allclose(found[-1].theta[0], robot.inertias[0], rtol=0.02)  # gravity does not act on its axis
+
+
+def test_friction_at_its_bound_and_what_no_model_explains(recorded):
+    """Newton's way, with friction that is not negative, ends where the cone solver does; friction that is left out
+    counts as noise, so that masses take up less of it."""
+    robot, _ = recorded
+    puma, still = sy.library.puma560(), np.zeros(6)
+    real = puma.with_joint_properties(armature=still, damping=[1, 0, 1, 0, 0.1, 0], frictionloss=[1, 0, 0, 1, 0.1, 0])
+    log = sy.simulate.record(real, duration=3.0, sensors=sy.simulate.PERFECT).truth
+    log = log.replace(tau=log.tau + 0.05 * np.random.default_rng(0).normal(size=log.tau.shape))
+    terms = ("viscous", "coulomb")
+    estimator = sy.fit.RecursiveEstimator(robot, noise=0.05, memory=100, friction=terms)
+    found = fed(estimator, log, range(0, 400, 5))
+    noise = np.full(6, 0.05)
+    whole = sy.fit.consistent(estimator.information, prior=robot, noise=noise, regularizer="entropic")
+    assert sum("at least 0" in each for each in whole.binding) >= 3
+    np.testing.assert_allclose(found.parameters, whole.parameters, rtol=1e-4, atol=1e-5)
+    estimator = sy.fit.RecursiveEstimator(robot, noise=0.05, memory=100)
+    unaware = fed(estimator, log, range(0, 400, 5))
+    believed = sy.fit.consistent(estimator.information, prior=robot, noise=noise, regularizer="entropic")
+    wrong = [abs(each.theta[:, 0].sum() - puma.inertias[:, 0].sum()) for each in (unaware, believed)]
+    assert unaware.noise.max() > 0.3 and wrong[0] < 0.3 * wrong[1]
+
+
+def test_newton_goes_where_the_cone_solver_does(recorded):
+    """From the minimum of other data, from a far point, and from none that is inside."""
+    robot, log = recorded
+    info = sy.accumulate(robot, log[:400:20], friction=("viscous",), armature=False)
+    program = sy.fit.build(info, prior=robot, regularizer="entropic", noise=np.full(6, 0.05))
+    whole = sy.fit.solve(program).parameters
+    for near in (program.start, 5 * whole, -whole, whole):
+        found = sy.fit.solve(program, near=near)
+        assert found.certificate.duality_gap < 1e-8
+        np.testing.assert_allclose(found.parameters, whole, rtol=1e-4, atol=1e-6)
+    quadratic = sy.fit.build(info, prior=robot, noise=np.full(6, 0.05))
+    np.testing.assert_allclose(sy.fit.solve(quadratic, near=whole).parameters, sy.fit.solve(quadratic).parameters)
 
 
 def test_bad_samples_leave_the_sums_as_they_were(recorded):

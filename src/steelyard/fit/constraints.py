@@ -79,6 +79,8 @@ class Rows:
 
     def slack(self, x, aux: Sequence[np.ndarray] = ()) -> np.ndarray:
         """(m,) `b - A x - A_aux aux`. aux: of the constraints that have some; left out where it is empty."""
+        if not self.constraints:
+            return np.zeros(0)
         slack = self.b - self.A @ x
         for where, part in zip(np.flatnonzero(self.free), aux, strict=bool(aux)):
             slack[self.places[where]] -= self.constraints[where].A_aux @ part

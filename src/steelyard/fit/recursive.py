@@ -1,22 +1,28 @@
 """Recursive identification: a consistent estimate after every sample or chunk, from sums that forget."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.arguments import require_type
 from steelyard.errors import OptionError
-from steelyard.fit.cone_program import consistent
+from steelyard.fit.cone_program import solve
 from steelyard.fit.estimate import Estimate
+from steelyard.fit.program import Program, assembled, build
+from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.fit.whitening import joint_noise
 from steelyard.information import Information, accumulate
 from steelyard.log import Log
 from steelyard.model import Robot
 
 
 class RecursiveEstimator:
-    """Sums of all samples so far, older ones counting less, and the consistent fit to them with the robot as prior.
+    """Sums of all samples so far, older ones counting less, and the fit to them with the robot as entropic prior.
 
-    Every estimate is the global optimum that `consistent` finds and certifies; what the samples do not excite stays at
-    the prior. This object changes with each `update`.
+    Every estimate is the minimum of `consistent(..., regularizer="entropic")`, with a certificate, found by Newton's
+    method from the one before; bodies are never at the border of what can exist, and what samples do not excite stays
+    at the prior. This object changes with each `update`.
     """
 
     def __init__(
@@ -26,7 +32,8 @@ class RecursiveEstimator:
 
         Args:
             robot: prior of all parameters.
-            noise: (nv,) standard deviations of the torques, N m or N, or one for all.
+            noise: (nv,) standard deviations of the torques, N m or N, or one for all; where estimates leave clearly
+                more, torques count as noisy as that.
             memory: samples after which data counts 1/e; None never forgets.
             friction: terms that are identified, too, as of `accumulate`.
             armature: whether it is identified, too.
@@ -42,6 +49,7 @@ class RecursiveEstimator:
         self.memory = memory
         self.columns = {"friction": tuple(friction), "armature": armature}
         self.information: Information | None = None
+        self._past: tuple[Program, np.ndarray] | None = None  # the last program and its minimum
 
     def update(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike) -> Estimate:
         """The estimate with further samples.
@@ -62,11 +70,28 @@ class RecursiveEstimator:
         log = Log(t=np.arange(len(q), dtype=float), q=q, v=v, a=a, tau=tau, name="update")
         new = accumulate(self.robot, log, **self.columns).as_gram()
         if self.information is not None:
-            past = self.information
-            new = (past if self.memory is None else past.discounted(float(np.exp(-len(q) / self.memory)))) + new
-        estimate = consistent(new, prior=self.robot, noise=self.noise)
-        self.information = new
+            old = self.information
+            new = (old if self.memory is None else old.discounted(float(np.exp(-len(q) / self.memory)))) + new
+        if self._past is None:
+            program = _without_margins(build(new, prior=self.robot, regularizer="entropic", noise=self.noise))
+            near = program.start
+        else:
+            past, near = self._past
+            program = assembled(new, past.knowledge, ratios=past.ratios, noise=self._left(new, near))
+        estimate = solve(program, near=near)
+        self.information, self._past = new, (program, estimate.parameters)
         return estimate
+
+    def _left(self, info: Information, parameters) -> np.ndarray:
+        """(g,) noise, or what the last estimate leaves of the torques where that is clearly more."""
+        left = joint_noise(info, info.basis.regroup(parameters), np.zeros(len(self.noise)))
+        return np.where(left > THRESHOLDS.overfitted * self.noise, left, self.noise)
+
+
+def _without_margins(program: Program) -> Program:
+    """Without the margins that keep bodies off the border: the entropic prior does, however near data drives them."""
+    kept = tuple(each for each in program.constraints if not each.definite)
+    return replace(program, knowledge=replace(program.knowledge, constraints=kept))
 
 
 def _positive(noise: ArrayLike, count: int):
