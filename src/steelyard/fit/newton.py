@@ -72,6 +72,8 @@ def _bounds(program: Program) -> np.ndarray:
     """(k,) least values of the unknowns, each of one parameter where it has any."""
     lower = np.full(program.size, -np.inf)
     least = program.knowledge.lower_bounds
+    if least is None:
+        return lower
     bounded = np.isfinite(least)
     lower[bounded] = (least - program.start)[bounded] / np.diag(program.directions)[bounded]
     return lower
