@@ -104,6 +104,31 @@ def five_bar_with_motors():
     return replace(robot, rotors=tuple(rotors))
 
 
+def test_motors_inside_a_loop_are_identified():
+    """Sums, counts and fits with rotors as bodies: torques of a record are explained only with them, to rounding."""
+    robot, still = five_bar_with_motors(), np.zeros(4)
+    robot = robot.with_joint_properties(armature=still, damping=still, frictionloss=still)
+    symmetric = replace(robot, rotors=tuple(replace(rotor, symmetric=True) for rotor in robot.rotors))
+    for each, more in ((robot, 1), (symmetric, 1)):
+        whole, links = (sy.identifiability(each, motors=motors).count for motors in (True, False))
+        assert whole >= links + more
+        layout = sy.terms.layout_of(each, rotors=True)
+        assert sy.identifiable.regression_basis(each, layout).count == whole
+    q, v, a = states(robot, 300, seed=1)
+    tau = sy.closed_loop.inverse_dynamics(robot, q, v, a, rotors=True)
+    log = sy.Log(t=0.01 * np.arange(300), q=q, v=v, a=a, tau=tau, joint_names=robot.actuated)
+    options = {"friction": (), "armature": False}
+    for columns in ("base", "all"):
+        info = sy.accumulate(robot, log, rotors=True, columns=columns, **options)
+        theta = np.concatenate([robot.inertias.ravel(), *(rotor.theta for rotor in robot.rotors)])
+        true = theta if columns == "all" else info.basis.regroup(theta)
+        assert (info.residual_energy(true) <= 1e-13 * info.energy).all()
+    found = sy.fit.consistent(sy.accumulate(robot, log, rotors=True, **options))
+    assert sy.validate(found, log).relative_error < 1e-6
+    without = sy.fit.consistent(sy.accumulate(robot, log, **options))
+    assert sy.validate(without, log).relative_error > 1e-3
+
+
 def states(robot, count, seed=0):
     rng = np.random.default_rng(seed)
     size = (count, len(robot.actuated))

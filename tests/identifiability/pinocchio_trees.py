@@ -53,7 +53,7 @@ class Twin:
             placed = _after(frame, (rotor.rotation, rotor.position))
             axis = rotor.rotation.T @ rotor.axis
             kind = pin.JointModelRevoluteUnaligned(axis)
-            self.rotor_ids.append(self.model.addJoint(above, kind, pin.SE3(*placed), f"rotor_{rotor.joint}"))
+            self.rotor_ids.append(self.model.addJoint(above, kind, pin.SE3(*placed), f"rotor_{len(self.rotor_ids)}"))
             self.columns.append((self.rotor_ids[-1], symmetric(axis) if rotor.symmetric else np.eye(10)))
         self.data = self.model.createData()
         self.E = self._velocities()
@@ -67,7 +67,7 @@ class Twin:
             E[start : start + joint.nv, where] = joint.ratio * np.eye(joint.nv)
             self.by_name[joint.name] = start
         for rotor, i in zip(self.rotors, self.rotor_ids, strict=True):
-            E[self.model.joints[i].idx_v] = rotor.gear_ratio * E[self.by_name[rotor.joint]]
+            E[self.model.joints[i].idx_v] = sum(ratio * E[self.by_name[joint]] for joint, ratio in rotor.gears)
         return E
 
     def regression(self, rng, samples: int, *, locked=(), dynamic=True):

@@ -65,10 +65,20 @@ def _joint(rng, name, before, mimic, multi) -> Joint:
 
 
 def _rotors(rng, joints, names):
+    """About every third joint has a rotor, a few two; a few turn with another joint, too."""
+    single = [joint.name for joint in joints if joint.nv == 1]
     for joint in joints:
-        if joint.nv == 1 and joint.mimics is None and rng.uniform() < 0.4:
+        if joint.nv != 1:
+            continue
+        for number in (1, 2):
+            if rng.uniform() > (0.4 if number == 1 else 0.15):
+                break
             symmetric = rng.uniform() < 0.7
+            others = [name for name in single if name != joint.name] if rng.uniform() < 0.15 else []
+            also = ((str(rng.choice(others)), float(rng.choice([1.0, -6.0]))),) if others else ()
             yield Rotor(
+                number=number,
+                also=also,
                 joint=joint.name,
                 gear_ratio=float(rng.choice([1.0, -6.0, 50.0])),
                 carrier=None if rng.uniform() < 0.2 else str(rng.choice(names)),

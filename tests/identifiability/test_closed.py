@@ -157,7 +157,6 @@ def test_what_closed_loops_do_not_have_is_refused_by_name():
     robot = library.four_bar_leg()
     for options, what in (
         ({"base": "floating"}, "base"),
-        ({"motors": True}, "motors"),
         ({"locked": ("hip",)}, "locked"),
     ):
         with pytest.raises(OptionError, match=rf"{what}: robot 'four_bar_leg' has closed loops \(shank_pin\)"):
@@ -168,7 +167,6 @@ def test_what_closed_loops_do_not_have_is_refused_by_name():
     for options, message in (
         ({"rows": "momentum"}, "joints, power, energy can be used, and not momentum"),
         ({"engine": "native"}, "engine 'native' is for trees"),
-        ({"rotors": True}, "leave rotors out"),
     ):
         with pytest.raises(OptionError, match=message):
             sy.accumulate(robot, log, **options)

@@ -69,16 +69,17 @@ def mujoco_torque(robot, q, v, a):
     qpos, qvel, qacc = (x[0] for x in to_mujoco(links, robot, q[None], v[None], a[None]))
     model = in_mujoco(robot)
     data = mujoco.MjData(model)
-    gears = {rotor.name: (rotor.gear_ratio, rotor.joint) for rotor in robot.rotors}
+    gears = {rotor.name: rotor.gears for rotor in robot.rotors}
+    data.qpos[:] = 0.0
     project = np.zeros((model.nv, links.nv))
     for i in range(model.njnt):
         joint = model.joint(i)
-        ratio, driven = gears.get(joint.name, (1.0, joint.name))
-        source = links.joint(driven)
-        for k in range(len(joint.damping)):
-            project[joint.dofadr[0] + k, source.dofadr[0] + k] = ratio
-        for k in range(len(joint.qpos0)):
-            data.qpos[joint.qposadr[0] + k] = ratio * qpos[source.qposadr[0] + k]
+        for driven, ratio in gears.get(joint.name, ((joint.name, 1.0),)):
+            source = links.joint(driven)
+            for k in range(len(joint.damping)):
+                project[joint.dofadr[0] + k, source.dofadr[0] + k] = ratio
+            turned = ratio * qpos[source.qposadr[0] : source.qposadr[0] + len(joint.qpos0)]
+            data.qpos[joint.qposadr[0] : joint.qposadr[0] + len(joint.qpos0)] += turned
     data.qvel, data.qacc = project @ qvel, project @ qacc
     model.dof_damping[:] = model.dof_frictionloss[:] = model.dof_armature[:] = 0
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
@@ -105,6 +106,37 @@ def test_rows_and_torques_are_those_of_mujoco(name, balanced, floating):
         np.testing.assert_allclose(rows @ theta, expected, atol=1e-11 * size)
         without = sy.inverse_dynamics(robot, q, v, a)
         assert np.abs(without - expected).max() > 1e-3 * size
+
+
+def differential(robot, rng):
+    """Two more motors, on the first link, that turn with sum and difference of the last joints, and two on the first
+    joint."""
+    last, first = robot.joint_names[-2:], robot.rotors[0]
+    both = ((last[1], 20.0), (last[1], -20.0))
+    pair = (
+        replace(first, joint=last[0], gear_ratio=30.0, also=(each,), number=1 + k, carrier=robot.body_names[0])
+        for k, each in enumerate(both)
+    )
+    return unbalanced(replace(robot, rotors=(first, replace(first, number=2), *pair)), rng)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_several_motors_of_a_joint_and_several_joints_of_a_motor(name):
+    """Rows and torques are MuJoCo's, base parameters as many as the rank of Pinocchio's rows."""
+    rng = np.random.default_rng(5)
+    robot = differential(MAKERS[name](), rng)
+    robot = robot.with_joint_properties(armature=np.zeros(robot.nv))
+    theta = np.concatenate([robot.inertias.ravel(), *(rotor.theta for rotor in robot.rotors)])
+    q, v, a = random_state(robot, rng)
+    expected = mujoco_torque(robot, q, v, a)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(sy.inverse_dynamics(robot, q, v, a, rotors=True), expected, atol=1e-11 * size)
+    rows = regressor_rows_with_rotors(robot, *(x[:, None] for x in (q, v, a)))[..., 0]
+    np.testing.assert_allclose(rows @ theta, expected, atol=1e-11 * size)
+    found = sy.identifiability(robot, motors=True)
+    assert found.count == scaled_rank(Twin(robot, motors=True).regression(rng, 200))[0]
+    info = sy.accumulate(robot, geared_log(robot, rng), rotors=True, friction=())
+    assert (info.residual_energy(info.basis.regroup(theta)) <= 1e-13 * info.energy).all()
 
 
 @pytest.mark.parametrize("floating", [False, True])

@@ -1,5 +1,6 @@
 """Side files: placement of rotors against compositions written out by hand, strictness, messages."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from steelyard.errors import ModelError
 from steelyard.inertia import parameters
-from steelyard.model import library, load, read_side, side_path, write_side
+from steelyard.model import fingerprint, library, load, locking, read_side, side_path, write_side
 from steelyard.model.side_mechanism import ROTOR_KEYS
 
 MOUNTED = """<mujoco><worldbody>
@@ -173,6 +174,21 @@ def test_symmetry_is_about_the_axis_whatever_the_frame(tmp_path, mounted):
         _rotor(tmp_path, mounted, disc.replace("0.3, 0, 0", "0.3, 1e-4, 0") + "axis = [1, 0, 0]")
 
 
+def test_several_motors_of_a_joint_and_several_joints_of_a_motor(tmp_path, mounted):
+    """Two motors on one joint, two that turn with the sum and the difference of two: read, named, written, read."""
+    pair = "[[rotor]]\njoint = ['roll', 'pitch']\ngear_ratio = [50, {}]\nmass = 1\ninertia = 1e-4\n"
+    robot = _read(tmp_path, mounted, f"[[rotor]]\n{GOOD}\n[[rotor]]\n{GOOD}\n" + pair.format(50) + pair.format(-50))
+    names = ["rotor(slide)", "rotor(slide:2)", "rotor(roll+pitch)", "rotor(roll+pitch:2)"]
+    assert [rotor.name for rotor in robot.rotors] == names
+    assert robot.rotors[3].gears == (("roll", 50.0), ("pitch", -50.0))
+    write_side(robot, tmp_path / "again.steelyard.toml")
+    again = read_side(tmp_path / "again.steelyard.toml", replace(robot, rotors=()))
+    assert [(rotor.name, rotor.gears) for rotor in again.rotors] == [(r.name, r.gears) for r in robot.rotors]
+    assert fingerprint(again, rotors=True) == fingerprint(robot, rotors=True)
+    stiff = locking.locked(robot, {"roll": 0.0})
+    assert [rotor.gears for rotor in stiff.rotors][2:] == [(("pitch", 50.0),), (("pitch", -50.0),)]
+
+
 GOOD = 'joint = "slide"\ngear_ratio = 5'
 
 
@@ -192,7 +208,13 @@ GOOD = 'joint = "slide"\ngear_ratio = 5'
         ("[rotor]\njoint = 'slide'", r"rotor is .*array of tables: start each entry with \[\[rotor\]\]"),
         ("rotor = 3", r"rotor is 3; expected an array of tables"),
         (f"[[rotor]]\n{GOOD}\ngear_ration = 5", r"rotor\[0\].gear_ration is not known. Did you mean 'gear_ratio'\?"),
-        (f"[[rotor]]\n{GOOD}\n[[rotor]]\n{GOOD}", r"rotor\[1\] drives joint 'slide' again"),
+        ("[[rotor]]\njoint = ['roll', 'roll']\ngear_ratio = [1, 2]", r"joint is .*expected .*a list of different ones"),
+        (
+            "[[rotor]]\njoint = ['roll', 'slide']\ngear_ratio = 5",
+            r"gear_ratio is 5; expected a list of 2 finite numbers",
+        ),
+        ("[[rotor]]\njoint = ['roll', 'slide']\ngear_ratio = [5, 0]", r"gear_ratio is .*2 ratios .*none of them zero"),
+        ("[[rotor]]\njoint = ['roll', 'leg']\ngear_ratio = [5, 1]", r"joint is 'leg', which robot"),
         ("[[rotor]]\ngear_ratio = 5", r"rotor\[0\].joint is missing. Its joints: roll, pitch, slide, socket"),
         ("[[rotor]]\njoint = 'elbow'", r"joint is 'elbow', which robot '.*' does not have. Its joints: roll"),
         ("[[rotor]]\njoint = 'socket'", r"joint is 'socket', a spherical joint with 3 degrees of freedom"),

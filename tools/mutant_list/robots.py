@@ -272,7 +272,7 @@ MUTANTS = (
     Mutant(
         "rotor of a mimic joint without the joint's offset",
         "dynamics/rotors.py",
-        "offset=rotor.gear_ratio * driven.offset,",
+        "offset=ratio * driven.offset,",
         "offset=driven.offset,",
         ("information/test_rotors.py::test_a_rotor_on_a_joint_that_follows_another",),
     ),
@@ -362,10 +362,24 @@ MUTANTS = (
         ("identifiability/test_drive_scales.py",),
     ),
     Mutant(
-        "locked motors turn",
+        "rotors of mimic joints turn at the master's speed",
         "identifiable/motor_rotors.py",
-        "subspace=turn[:, :0] if locked else",
-        "subspace=turn[:, :1] if locked else",
-        ("identifiability/test_experiments.py", "identifiability/test_random_trees.py"),
+        "ratio * follows[joint] / size[k]",
+        "ratio / size[k]",
+        ("identifiability/test_random_trees.py", "information/test_rotors.py"),
+    ),
+    Mutant(
+        "only the first of a rotor's joints turns it",
+        "dynamics/rotors.py",
+        "for name, ratio in rotor.gears:",
+        "for name, ratio in rotor.gears[:1]:",
+        ("information/test_rotors.py",),
+    ),
+    Mutant(
+        "Newton's bound of the gap counts half the decrement",
+        "fit/newton.py",
+        "pull = np.where(held, 0.0, self.gradient)",
+        "pull = np.where(held, 0.0, 0.001 * self.gradient)",
+        ("fit/test_adaptation.py",),
     ),
 )

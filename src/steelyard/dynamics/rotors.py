@@ -1,4 +1,5 @@
-"""Rotors as bodies: a rotor is one more body, on a joint that follows the joint it drives through the gear.
+"""Rotors as bodies: a rotor is one more body, on a joint that follows the joint it drives through the gear (of several
+such joints about one axis, where several drive it).
 
 So all that holds for mimic joints holds for rotors: a rotor's velocity is that of its carrier plus `ratio * v * axis`,
 its wrench acts on its carrier and all before it, and its moment about its axis, times the ratio, on its joint (paper
@@ -51,8 +52,12 @@ def with_rotor_bodies(robot: Robot) -> RobotWithRotors:
 
     def add_rotors(carrier, parent):
         for r in places.get(carrier, ()):
-            rotor = robot.rotors[r]
-            add(_rotor_joint(robot, rotor), parent, (robot.nb + r, rotor.name, rotor.theta))
+            *inner, last = _rotor_joints(robot, robot.rotors[r])
+            above = parent
+            for joint in inner:
+                add(joint, above)
+                above = len(joints) - 1
+            add(last, above, (robot.nb + r, robot.rotors[r].name, robot.rotors[r].theta))
 
     new = {WORLD: WORLD}
     bodies = {int(j): b for b, j in enumerate(robot.body_joints)}
@@ -86,21 +91,28 @@ def _mixing(robot: Robot, order) -> np.ndarray:
     return mixing
 
 
-def _rotor_joint(robot: Robot, rotor: Rotor) -> Joint:
-    driven = next((joint for joint in robot.joints if joint.name == rotor.joint), None)
-    if driven is None or driven.nv != 1:
-        names = [joint.name for joint in robot.joints if joint.nv == 1]
-        raise ModelError(
-            f"A rotor drives joint '{rotor.joint}', which is no joint with one degree of freedom of robot "
-            f"'{robot.name}'. Those are {choices(names)}."
+def _rotor_joints(robot: Robot, rotor: Rotor) -> list[Joint]:
+    """Joints about the rotor's axis, one behind the other: each follows one of the joints that turn it."""
+    found = []
+    for name, ratio in rotor.gears:
+        driven = next((joint for joint in robot.joints if joint.name == name), None)
+        if driven is None or driven.nv != 1:
+            names = [joint.name for joint in robot.joints if joint.nv == 1]
+            raise ModelError(
+                f"A rotor drives joint '{name}', which is no joint with one degree of freedom of robot "
+                f"'{robot.name}'. Those are {choices(names)}."
+            )
+        first = not found  # what moves it moves the rotor
+        found.append(
+            Joint(
+                rotor.name if first else f"{rotor.name}.{name}",
+                "revolute",
+                revolute_subspace(rotor.own_axis),
+                rotor.rotation if first else np.eye(3),
+                rotor.position if first else np.zeros(3),
+                ratio=ratio * driven.ratio,
+                offset=ratio * driven.offset,
+                mimics=driven.mimics or driven.name,
+            )
         )
-    return Joint(
-        rotor.name,
-        "revolute",
-        revolute_subspace(rotor.own_axis),
-        rotor.rotation,
-        rotor.position,
-        ratio=rotor.gear_ratio * driven.ratio,
-        offset=rotor.gear_ratio * driven.offset,
-        mimics=driven.mimics or driven.name,
-    )
+    return found

@@ -51,7 +51,7 @@ def _add(mechanism: Mechanism, robot: Robot, size: np.ndarray, apart: set[int], 
         units += SYMMETRIC_UNITS if rotor.symmetric else UNITS
         values.append(np.linalg.lstsq(content, rotor.theta, rcond=None)[0])
         scale.append(mechanism.length ** np.array([0.0, 1, 2, 2] if rotor.symmetric else [0.0, 1, 1, 1, *[2] * 6]))
-        made = _made(mechanism, rotor, content, columns, size, apart)
+        made = _made(mechanism, robot, rotor, content, columns, size, apart)
         if isinstance(made, Spin):
             scale[-1][3] /= made.ratio**2
             spins.append(made)
@@ -68,18 +68,21 @@ def _add(mechanism: Mechanism, robot: Robot, size: np.ndarray, apart: set[int], 
     )
 
 
-def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size, apart: set[int]) -> Spin | Node:
-    driven = _found(mechanism, "joint", rotor.joint, "A rotor drives joint")
+def _made(mechanism: Mechanism, robot: Robot, rotor: Rotor, content, columns, size, apart: set[int]) -> Spin | Node:
+    driven = [mechanism.nodes[_found(mechanism, "joint", joint, "A rotor drives joint")] for joint, _ in rotor.gears]
     carrier = _carrier(mechanism, rotor)
-    node = mechanism.nodes[driven]
     position = rotor.position / mechanism.length
-    locked = not len(node.coordinates)
-    alone = not locked and int(node.coordinates[0]) in apart and len(mechanism.riders[node.coordinates[0]]) == 1
-    if rotor.symmetric and node.parent == carrier and alone:
-        ratio = rotor.gear_ratio / size[node.coordinates[0]]
+    follows = {joint.name: joint.ratio for joint in robot.joints}
+    turns: dict[int, float] = {}  # by coordinate; locked joints have none
+    for node, (joint, ratio) in zip(driven, rotor.gears, strict=True):
+        for k in node.coordinates:
+            turns[int(k)] = turns.get(int(k), 0.0) + ratio * follows[joint] / size[k]
+    alone = len(turns) == 1 and set(turns) <= apart and len(mechanism.riders[next(iter(turns))]) == 1
+    if rotor.symmetric and driven[0].parent == carrier and alone and not rotor.also:
+        (coordinate, ratio), *_ = turns.items()
         return Spin(
             name=rotor.name,
-            coordinate=int(node.coordinates[0]),
+            coordinate=coordinate,
             carrier=carrier,
             axis=rotor.axis,
             ratio=ratio,
@@ -93,8 +96,8 @@ def _made(mechanism: Mechanism, rotor: Rotor, content, columns, size, apart: set
         parent=carrier,
         rotation=rotor.rotation,
         position=position,
-        subspace=turn[:, :0] if locked else rotor.gear_ratio * turn / size[node.coordinates],
-        coordinates=node.coordinates,
+        subspace=turn * np.array(list(turns.values())),
+        coordinates=np.array(list(turns), dtype=int),
         content=content,
         columns=columns,
     )

@@ -132,8 +132,9 @@ def _frames(mechanism: Mechanism, q, v, a):
     frames = []
     for node in mechanism.nodes:
         k = node.coordinates
-        twice = np.concatenate([q[0, k], q[1, k]]) if len(k) > 1 else q[0, k]
-        R, p = product_of_exponentials(np.tile(node.subspace, 2) if len(k) > 1 else node.subspace, twice)
+        several = np.linalg.matrix_rank(node.subspace) > 1  # a rotor that several joints turn has one axis
+        twice = np.concatenate([q[0, k], q[1, k]]) if several else q[0, k]
+        R, p = product_of_exponentials(np.tile(node.subspace, 2) if several else node.subspace, twice)
         R, p = node.rotation @ R, p @ node.rotation.T + node.position
         Rt = np.swapaxes(R, 1, 2)
         X = adjoint(Rt, -(Rt @ p[..., None])[..., 0])
@@ -149,7 +150,8 @@ def _frames(mechanism: Mechanism, q, v, a):
 def closed_basis(
     robot: Robot, layout: ParameterLayout, scale, order, *, dynamic: bool = True, sensors: tuple[str, ...] = ("joints",)
 ) -> tuple[Basis, RankDecisions]:
-    """Basis of a layout's columns for torques measured at independent joints, by the rank of random states.
+    """Basis for torques measured at independent joints, by the rank of random states. Its columns are those of a layout
+    without its rotors, then the numbers of each rotor.
 
     scale (p,): unit of each column; order (p,): place in the order of preference.
     """
@@ -158,8 +160,12 @@ def closed_basis(
     at = random_closed_states(
         robot, choice, 3 * layout.size // len(rows) + EXTRA_STATES, seed=LOOPS_SEED, dynamic=dynamic
     )
-    stacked = columns(robot, layout, at)[:, rows].reshape(-1, layout.size) * scale
-    return numeric_basis(stacked, scale, order)
+    whole = columns(robot, layout, at)[:, rows]
+    parts = [np.delete(whole, layout.rotors, axis=-1)]
+    for body, rotor in enumerate(robot.rotors if layout.rotor_names else (), start=len(layout.body_names)):
+        parts.append(whole[..., layout.body(body)] @ rotor.content)
+    stacked = np.concatenate(parts, axis=-1)
+    return numeric_basis(stacked.reshape(-1, stacked.shape[-1]) * scale, scale, order)
 
 
 def sensor_rows(robot: Robot, choice: Choice, sensors: tuple[str, ...]) -> list[int]:

@@ -22,11 +22,12 @@ def regression_basis(robot: Robot, layout: ParameterLayout, sensors: tuple[str, 
     sensors: as of `identifiability`; balances of momentum and energy reveal what torques of all joints do.
     """
     if robot.loops:
-        mechanism = mechanism_of(robot, terms=layout.terms)
-        effects = len(layout.extras)
-        scale = np.concatenate([mechanism.scale, np.ones(effects)])
-        order = np.concatenate([preference(mechanism), mechanism.size + np.arange(effects)])
-        return closed_basis(robot, layout, scale, order)[0]
+        mechanism = mechanism_of(robot, motors=bool(layout.rotor_names), reduce=False, terms=layout.terms)
+        before, effects = mechanism.layout.size, len(layout.extras)  # extras lie between terms and rotors
+        scale = np.insert(mechanism.scale, [before] * effects, 1.0)
+        order = np.insert(preference(mechanism), [before] * effects, mechanism.size + np.arange(effects))
+        found = closed_basis(robot, layout, scale, order)[0]
+        return with_rotor_columns(robot, layout, found) if layout.rotor_names else found
     if sensors != ("joints",):
         from steelyard.identifiable.structural import identifiability  # with tables and sentences that sums do without
 

@@ -197,17 +197,18 @@ def _in_contact(robot: Robot, setup: Setup, terms) -> Identifiability:
 
 
 def _with_loops(robot: Robot, setup: Setup, terms) -> Identifiability:
-    refused = [name for name in ("base", "motors", "locked") if getattr(setup, name)]
+    refused = [name for name in ("base", "locked") if getattr(setup, name)]
     if refused:
         raise OptionError(
             f"{refused[0]}: robot '{robot.name}' has closed loops ({choices(robot.loop_names)}), which are analysed as "
             f"they stand. Leave {choices(refused)} out, or analyse the open tree: dataclasses.replace(robot, loops=())."
         )
-    mechanism = mechanism_of(robot, terms=terms)
+    mechanism = mechanism_of(robot, motors=setup.motors, reduce=False, terms=terms)
     experiment = Experiment(setup.motion == "dynamic", True, ())
+    rotors = tuple(rotor.name for rotor in robot.rotors) if setup.motors else ()
     basis, decisions = closed_basis(
         robot,
-        mechanism.layout,
+        replace(mechanism.layout, rotor_names=rotors),
         mechanism.scale,
         preference(mechanism),
         dynamic=experiment.dynamic,

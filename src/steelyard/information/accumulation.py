@@ -341,7 +341,7 @@ def specified(
     robot = with_motors(robot)
     kinds = kinds_of(robot, rows)
     if robot.loops:
-        refuse_for_loops(robot, kinds, engine=engine, rotors=rotors)
+        refuse_for_loops(robot, kinds, engine=engine)
     layout = layout_of(robot, friction=friction, **options, extra=tuple(extra), rotors=rotors)
     _check_rows(kinds, layout, engine, sums)
     if sample_weights is not None:

@@ -303,7 +303,7 @@ def raw_columns(robot: Robot, layout: ParameterLayout, kept) -> Raw:
     Returns:
         The Raw columns.
     """
-    if not layout.rotor_names:
+    if not layout.rotor_names or robot.loops:  # rows of loops are made in the columns of the layout
         return Raw(robot, layout, kept)
     whole = with_rotor_bodies(robot)
     everything = np.eye(layout.size)

@@ -57,13 +57,11 @@ def kinds_of(robot: Robot, rows: str | Iterable[str]) -> tuple[str, ...]:
     return kinds
 
 
-def refuse_for_loops(robot: Robot, kinds: tuple[str, ...], *, engine: str, rotors: bool):
+def refuse_for_loops(robot: Robot, kinds: tuple[str, ...], *, engine: str):
     """Raise OptionError for what `accumulate` does not do for robots with closed loops."""
     untold, about = [kind for kind in kinds if kind not in OF_LOOPS], f"robot '{robot.name}' has closed loops"
     if untold:
         raise OptionError(f"rows: {about}; of it, {choices(OF_LOOPS)} can be used, and not {choices(untold)}.")
-    if rotors:
-        raise OptionError(f"rotors: {about}; leave rotors out, armature=True has their inertia at the motors.")
     if engine not in ("auto", "numpy"):
         raise OptionError(f"engine: {about}; engine '{engine}' is for trees. Leave it at 'auto'.")
 

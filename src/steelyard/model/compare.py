@@ -104,7 +104,8 @@ def fingerprint(robot: Robot, *, rotors: bool = False) -> str:
         digest.update(repr(robot.actuated).encode())
     digest.update((np.round(robot.gravity.astype(float), DIGITS) + 0.0).tobytes())
     for rotor in robot.rotors if rotors else ():
-        digest.update(repr((rotor.joint, rotor.carrier, rotor.symmetric)).encode())
-        for numbers in (rotor.gear_ratio, rotor.axis, rotor.rotation, rotor.position):
+        joints, ratios = zip(*rotor.gears, strict=True)
+        digest.update(repr((joints, rotor.carrier, rotor.symmetric)).encode())
+        for numbers in (ratios, rotor.axis, rotor.rotation, rotor.position):
             digest.update((np.round(np.asarray(numbers, dtype=float), DIGITS) + 0.0).tobytes())
     return digest.hexdigest()

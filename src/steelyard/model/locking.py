@@ -75,7 +75,7 @@ def locked(robot: Robot, positions: Mapping[str, ArrayLike]) -> Robot:
         frictionloss=robot.frictionloss[free],
         links=tuple(_riding(link, on) for link in robot.links),
         sites=tuple(_riding(site, on) for site in robot.sites),
-        rotors=tuple(_rotor(rotor, moved) for rotor in robot.rotors if rotor.joint not in gone),
+        rotors=tuple(_rotor(rotor, moved) for each in robot.rotors if (rotor := _still_turned(each, gone))),
         loops=tuple(_loop(loop, moved) for loop in robot.loops),
         actuated=tuple(name for name in robot.actuated if name not in gone),
         drives={name: drive for name, drive in robot.drives.items() if name not in gone},
@@ -166,6 +166,12 @@ def _riding(each: Placed, on: list[Carrier]) -> Placed:
         return each
     body, R, p = on[each.body]
     return replace(each, body=body, rotation=R @ each.rotation, position=p + R @ each.position)
+
+
+def _still_turned(rotor: Rotor, gone: set[str]) -> Rotor | None:
+    """The rotor as the joints that are left turn it."""
+    gears = tuple(each for each in rotor.gears if each[0] not in gone)
+    return replace(rotor, joint=gears[0][0], gear_ratio=gears[0][1], also=gears[1:]) if gears else None
 
 
 def _rotor(rotor: Rotor, moved) -> Rotor:

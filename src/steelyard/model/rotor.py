@@ -11,13 +11,14 @@ from steelyard.inertia import from_origin_inertia, rotational_inertia
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rotor(Card):
-    """A rotor driven by a joint.
+    """A rotor driven by a joint, or by several.
 
-    joint: name of the joint whose speed, times `gear_ratio`, is the rotor's speed about `axis`. carrier: name of the
-    body the motor housing is fixed to, None when it stands on the ground. axis (3,): unit vector; rotation (3, 3),
-    position (3,): rotor frame, all in the carrier's frame (the world's for None) at rest. theta: (10,) inertial
-    parameters in the rotor frame, zeros when unknown. symmetric: whether its inertia does not change as it spins
-    (only m, the first moment along the axis and two moments of inertia are then free).
+    joint: name of the joint whose speed, times `gear_ratio`, is the rotor's speed about `axis`. also: further
+    joints and their ratios, whose speeds add to it (a differential). number: of the rotors of the same joints.
+    carrier: name of the body the motor housing is fixed to, None when it stands on the ground. axis (3,): unit
+    vector; rotation (3, 3), position (3,): rotor frame, all in the carrier's frame (the world's for None) at rest.
+    theta: (10,) inertial parameters in the rotor frame, zeros when unknown. symmetric: whether its inertia does not
+    change as it spins (only m, the first moment along the axis and two moments of inertia are then free).
     """
 
     joint: str
@@ -28,11 +29,19 @@ class Rotor(Card):
     position: np.ndarray
     theta: np.ndarray
     symmetric: bool = True
+    also: tuple[tuple[str, float], ...] = ()
+    number: int = 1
+
+    @property
+    def gears(self) -> tuple[tuple[str, float], ...]:
+        """All joints that turn it, each with its ratio."""
+        return ((self.joint, self.gear_ratio), *self.also)
 
     @property
     def name(self) -> str:
         """Name of the rotor as a body."""
-        return f"rotor({self.joint})"
+        joints = "+".join(joint for joint, _ in self.gears)
+        return f"rotor({joints})" if self.number == 1 else f"rotor({joints}:{self.number})"
 
     @property
     def own_axis(self) -> np.ndarray:

@@ -62,9 +62,9 @@ def read_side(path, robot: Robot) -> Robot:
     rotors = []
     for table in document.tables("rotor"):
         table.refuse_unknown(ROTOR_KEYS)
-        rotors.append(read_rotor(table, robot))
-        if rotors[-1].joint in [other.joint for other in rotors[:-1]]:
-            raise ModelError(f"{table.where} drives joint '{rotors[-1].joint}' again; describe one rotor a joint.")
+        rotor = read_rotor(table, robot)
+        alike = sum([joint for joint, _ in each.gears] == [joint for joint, _ in rotor.gears] for each in rotors)
+        rotors.append(replace(rotor, number=1 + alike))
     robot = replace(robot, rotors=tuple(rotors), loops=(*robot.loops, *_loops(document, robot)))
     driven = document.texts("actuated")
     unknown = [name for name in driven or () if name not in robot.joint_names]
@@ -218,8 +218,9 @@ def _link_pose(robot: Robot, name: str | None):
 
 def _entry(robot: Robot, rotor: Rotor) -> Iterator[tuple[str, str]]:
     R, p = _link_pose(robot, rotor.carrier)
-    yield "joint", json.dumps(rotor.joint)
-    yield "gear_ratio", repr(float(rotor.gear_ratio))
+    joints, ratios = zip(*rotor.gears, strict=True)
+    yield "joint", json.dumps(list(joints) if rotor.also else rotor.joint)
+    yield "gear_ratio", _numbers(ratios) if rotor.also else repr(float(rotor.gear_ratio))
     yield "carrier", json.dumps(rotor.carrier or GROUND)
     yield "axis", _numbers(R.T @ rotor.axis)
     yield "position", _numbers(R.T @ (rotor.position - p))

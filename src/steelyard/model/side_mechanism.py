@@ -42,11 +42,7 @@ SYMMETRY_TOLERANCE = 1e-6
 
 def read_rotor(table: Table, robot: Robot) -> Rotor:
     """Rotor of a `[[rotor]]` table. Raises ModelError that names the key."""
-    index = _joint_index(table, robot)
-    gear_ratio = table.number("gear_ratio")
-    if not gear_ratio:
-        found = "is missing" if gear_ratio is None else "is 0"
-        raise ModelError(f"{table.name('gear_ratio')} {found}; expected rotor speed over joint speed, not zero.")
+    (index, gear_ratio), *also = _gears(table, robot)
     carrier, axis, R, p = _placed(table, robot, index)
     theta = _theta(table)
     symmetric = table.flag("symmetric")
@@ -57,11 +53,29 @@ def read_rotor(table: Table, robot: Robot) -> Rotor:
             "in the rotor frame. Put com on the axis and make the transverse moments equal, or set symmetric = false."
         )
     name = robot.joints[index].name
-    return Rotor(name, gear_ratio, carrier, axis, R, p, theta, symmetric)
+    others = tuple((robot.joints[other].name, ratio) for other, ratio in also)
+    return Rotor(name, gear_ratio, carrier, axis, R, p, theta, symmetric, others)
 
 
-def _joint_index(table: Table, robot: Robot) -> int:
-    name, names = table.text("joint"), [joint.name for joint in robot.joints]
+def _gears(table: Table, robot: Robot) -> list[tuple[int, float]]:
+    """Indices of the joints that turn a rotor, with their ratios: one, or a list of both."""
+    if not isinstance(table.values.get("joint"), list):
+        index, ratio = _joint_index(table, table.text("joint"), robot), table.number("gear_ratio")
+        if not ratio:
+            found = "is missing" if ratio is None else "is 0"
+            raise ModelError(f"{table.name('gear_ratio')} {found}; expected rotor speed over joint speed, not zero.")
+        return [(index, ratio)]
+    names = table.texts("joint") or ()
+    if len(names) != len(set(names)) or not names:
+        table.refuse("joint", "the name of a joint, or a list of different ones")
+    ratios = table.numbers("gear_ratio", len(names))
+    if ratios is None or not ratios.all():
+        table.refuse("gear_ratio", f"{len(names)} ratios of rotor speed over joint speed, none of them zero")
+    return [(_joint_index(table, name, robot), float(ratio)) for name, ratio in zip(names, ratios, strict=True)]
+
+
+def _joint_index(table: Table, name: str | None, robot: Robot) -> int:
+    names = [joint.name for joint in robot.joints]
     if name not in names:
         found = "is missing" if name is None else f"is '{name}', which robot '{robot.name}' does not have"
         raise ModelError(f"{table.name('joint')} {found}. Its joints: {choices(names)}.")
@@ -69,7 +83,7 @@ def _joint_index(table: Table, robot: Robot) -> int:
     if joint.nv != 1:
         raise ModelError(
             f"{table.name('joint')} is '{name}', a {joint.kind} joint with {joint.nv} degrees of freedom; "
-            "a gear drives a joint with one."
+            "a gear drives joints with one."
         )
     return names.index(name)
 

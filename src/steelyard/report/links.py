@@ -67,7 +67,7 @@ def _rotors(result: Result) -> list[dict]:
     return [
         {
             "name": rotor.name,
-            "joint": rotor.joint,
+            "joint": "+".join(joint for joint, _ in rotor.gears),
             "carrier": rotor.carrier,
             "gear_ratio": rotor.gear_ratio,
             "prior": rotor_numbers(rotor, rotor.theta),

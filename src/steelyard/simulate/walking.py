@@ -156,7 +156,8 @@ def _spinning_as_armature(robot):
         if rotor.carrier is not None:
             inertias[robot.body_index(rotor.carrier)] += transform(rotor.theta, rotor.rotation, rotor.position)
         spin = rotor.own_axis @ rotational_inertia(rotor.theta) @ rotor.own_axis
-        armature[robot.dof_names.index(rotor.joint)] += rotor.gear_ratio**2 * spin
+        for joint, ratio in rotor.gears:
+            armature[robot.dof_names.index(joint)] += ratio**2 * spin
     still = np.zeros(robot.nv)
     return robot.with_inertias(inertias).with_joint_properties(armature=armature, damping=still, frictionloss=still)
 

@@ -13,7 +13,7 @@ from steelyard.dynamics.effects import effect_column, extra_rows, shared_directi
 from steelyard.dynamics.external_wrenches import external_rows
 from steelyard.dynamics.newton_euler import inverse_dynamics as tree_inverse_dynamics
 from steelyard.dynamics.newton_euler import regressor as tree_regressor
-from steelyard.dynamics.newton_euler import regressor_rows
+from steelyard.dynamics.newton_euler import regressor_rows, regressor_rows_with_rotors
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
@@ -119,7 +119,7 @@ def columns(robot: Robot, layout: ParameterLayout, at: State, *, direction=None,
     q, v, a = (np.ascontiguousarray(x.T) for x in (at.q, at.v, at.a))
     turning = np.tanh(v / coulomb_width) if direction is None else np.ascontiguousarray(direction.T)
     full = np.zeros((robot.nv, layout.size, len(at.q)))
-    full[:, layout.inertial] = regressor_rows(robot, q, v, a)
+    full[:, layout.inertial] = (regressor_rows_with_rotors if layout.rotor_names else regressor_rows)(robot, q, v, a)
     for dof in layout.dofs:
         for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
             full[dof, column] = effect_column(term, v[dof], a[dof], direction=turning[dof])
