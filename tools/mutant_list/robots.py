@@ -265,8 +265,8 @@ MUTANTS = (
     Mutant(
         "rotor of a mimic joint without the joint's ratio",
         "dynamics/rotors.py",
-        "ratio=rotor.gear_ratio * driven.ratio,",
-        "ratio=rotor.gear_ratio,",
+        "ratio=ratio * driven.ratio,",
+        "ratio=ratio,",
         ("information/test_rotors.py::test_a_rotor_on_a_joint_that_follows_another",),
     ),
     Mutant(
