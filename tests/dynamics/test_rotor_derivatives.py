@@ -23,18 +23,6 @@ def close(found, expected, tolerance=1e-7):
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * max(1.0, np.abs(expected).max()))
 
 
-def depth_first(robot):
-    """Whether each branch is whole before the next, as a Robot has to be; random_tree does not see to it."""
-    chain = []
-    for j, parent in enumerate(robot.parents):
-        while chain and chain[-1] != parent:
-            chain.pop()
-        if parent >= 0 and not chain:
-            return False
-        chain.append(j)
-    return True
-
-
 def with_moved_rotor(robot, index, xi):
     rotor, (R, p) = robot.rotors[index], pose(xi)
     turned = rotor.rotation @ R
@@ -48,7 +36,7 @@ def with_moved_rotor(robot, index, xi):
 def test_trees_with_rotors(seed):
     rng = np.random.default_rng(seed)
     robot = random_tree(rng, multi=False)
-    while not robot.rotors or not depth_first(robot):
+    while not robot.rotors:
         robot = random_tree(rng, multi=False)
     rotors = tuple(
         replace(rotor, theta=from_com_inertia(np.array(1.2), rng.normal(size=3), np.diag([1.0, 1.2, 1.5])))

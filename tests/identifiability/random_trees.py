@@ -11,14 +11,16 @@ ONE_DEGREE = ("revolute", "prismatic", "helical")
 
 def random_tree(rng, *, bodies=6, mimic=True, rotors=True, compound=True, multi=True) -> Robot:
     """A robot of `bodies` bodies; about half of its poses and axes are aligned with each other and with gravity."""
-    joints, parents, carried = [], [], []
+    joints, parents, carried, branch = [], [], [], []
     for b in range(bodies):
-        parent = -1 if b == 0 else int(rng.choice(carried[max(0, b - 3) :])) if rng.uniform() < 0.9 else -1
+        parent = int(rng.choice(branch[-3:])) if branch and rng.uniform() < 0.9 else -1
+        branch = branch[: branch.index(parent) + 1] if parent >= 0 else []
         for _ in range(1 + (compound and rng.uniform() < 0.2)):
             joints.append(_joint(rng, f"j{len(joints)}", joints, mimic and rng.uniform() < 0.2, multi))
             parents.append(parent)
             parent = len(joints) - 1
         carried.append(parent)
+        branch.append(parent)  # joints of bodies that may still carry others: depth first
     free = [joint for joint in joints if joint.mimics is None]
     count = sum(joint.nv for joint in free)
     names = tuple(f"b{b}" for b in range(bodies))

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+from steelyard.errors import ModelError
 from steelyard.model import (
     KINDS,
     Joint,
     displaced,
+    library,
     multi_dof_pose,
     planar_subspace,
     revolute_subspace,
@@ -113,3 +115,13 @@ def test_velocities_of_every_kind_are_twists_in_child_axes(kind):
     step = 1e-5
     moved = np.linalg.inv(at(q)) @ at(displaced(joint, q, step * v))
     np.testing.assert_allclose(moved, pose(step * joint.subspace @ v), atol=1e-8)
+
+
+def test_joints_out_of_order_are_refused():
+    """Two arms whose joints alternate: sums over what a joint carries would take in bodies of the other arm."""
+    quadruped = library.quadruped()
+    order = [0, 1, 4, 2, 3]
+    mixed = [quadruped.joints[j] for j in order]
+    parents = [-1, 0, 0, 1, 3]
+    with pytest.raises(ModelError, match="joint 'FL_thigh_joint' comes after joints of another branch"):
+        replace(quadruped, joints=tuple(mixed), parents=np.array(parents))

@@ -94,6 +94,20 @@ class Robot:
             array = np.array(getattr(self, name))
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        self._require_depth_first()
+
+    def _require_depth_first(self):
+        """Sums over subtrees go along slices of joints."""
+        branch: list[int] = []
+        for index, parent in enumerate(self.parents.tolist()):
+            while branch and branch[-1] != parent:
+                branch.pop()
+            if parent != WORLD and not branch:
+                raise ModelError(
+                    f"Robot '{self.name}': joint '{self.joints[index].name}' comes after joints of another branch than "
+                    f"its parent's. Order joints depth first, so that all that a joint carries follows it at once."
+                )
+            branch.append(index)
 
     @property
     def nb(self) -> int:
