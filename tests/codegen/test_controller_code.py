@@ -175,7 +175,7 @@ def test_names_from_models_stay_names(name, tmp_path):
     header = sy.controller_code(robot, tmp_path / "robot.h")
     assert header.compiled == bool(COMPILERS)
     text = header.path.read_text()
-    assert text.count("/*") == text.count("*/") == 3 and max(map(len, text.split("*/")[0].splitlines())) < 130
+    assert text.count("/*") == text.count("*/") == 4 and max(map(len, text.split("*/")[0].splitlines())) < 130
     by_numpy(sy.controller_code(robot, tmp_path / "robot.py").path)
 
 

@@ -1,0 +1,49 @@
+"""Base parameters as contents of bodies: with the others 0 a tree has the same torques, and the shortest code."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.dynamics import with_rotor_bodies
+from steelyard.identifiable import identifiability
+from steelyard.model import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """Base parameters of a tree (Khalil and Kleinfinger 1987).
+
+    robot: the tree, with rotors as bodies where they count. joints: whose child each parameter is of. contents: its
+    inertial parameters (10,) a unit. values: SI. names: each of the first of those that it regroups.
+    """
+
+    robot: Robot
+    joints: list[int]
+    contents: list[list[float]]
+    values: list[float]
+    names: tuple[str, ...]
+
+    def of_joint(self, joint: int) -> list[int]:
+        """Numbers of those of a joint's child."""
+        return [k for k, each in enumerate(self.joints) if each == joint]
+
+
+def base_parameters(robot: Robot, *, rotors: bool) -> BaseParameters:
+    """Of links, and rotors where they count. Axes that are nearly parallel stay as they are: code is exact."""
+    found = identifiability(robot, motors=rotors)
+    if found.mechanism.rounded:
+        found = identifiability(robot, motors=rotors, tolerance=0.0)
+    whole, places = robot, np.arange(robot.nb)
+    if rotors:
+        made = with_rotor_bodies(robot)
+        whole, places = made.robot, made.order
+    blocks = [np.eye(10)] * robot.nb + [rotor.content for rotor in robot.rotors if rotors]
+    bodies = np.repeat(places, [block.shape[1] for block in blocks])
+    contents = np.concatenate([block.T for block in blocks])
+    return BaseParameters(
+        whole,
+        whole.body_joints[bodies[found.columns]].tolist(),
+        contents[found.columns].tolist(),
+        found.regroup(found.values).tolist(),
+        found.base_names,
+    )
