@@ -9,7 +9,7 @@ import pytest
 import trimesh
 
 import steelyard as sy
-from identifiability.random_trees import random_tree
+from identifiability.random_trees import depth_first, random_tree
 from mujoco_loops import hold_still, model_with_loops, motion_and_torque
 from random_loops import pose, slope
 from robots import random_state
@@ -21,18 +21,6 @@ from steelyard.model import Rotor, library
 
 def close(found, expected, tolerance=1e-7):
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * max(1.0, np.abs(expected).max()))
-
-
-def depth_first(robot):
-    """Whether each branch is whole before the next, as a Robot has to be; random_tree does not see to it."""
-    chain = []
-    for j, parent in enumerate(robot.parents):
-        while chain and chain[-1] != parent:
-            chain.pop()
-        if parent >= 0 and not chain:
-            return False
-        chain.append(j)
-    return True
 
 
 def with_moved_rotor(robot, index, xi):

@@ -1,6 +1,6 @@
 """Base parameters as contents of bodies: with the others 0 a tree has the same torques, and the shortest code."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,8 @@ class BaseParameters:
     """Base parameters of a tree (Khalil and Kleinfinger 1987).
 
     robot: the tree, with rotors as bodies where they count. joints: whose child each parameter is of. contents: its
-    inertial parameters (10,) a unit. values: SI. names: each of the first of those that it regroups.
+    inertial parameters (10,) a unit. values: SI. names: each of the first of those that it regroups. symmetric: joints
+    whose child does not change as it turns, so that its axes may stay with the carrier and need no sine.
     """
 
     robot: Robot
@@ -22,6 +23,7 @@ class BaseParameters:
     contents: list[list[float]]
     values: list[float]
     names: tuple[str, ...]
+    symmetric: frozenset[int]
 
     def of_joint(self, joint: int) -> list[int]:
         """Numbers of those of a joint's child."""
@@ -33,17 +35,17 @@ def base_parameters(robot: Robot, *, rotors: bool) -> BaseParameters:
     found = identifiability(robot, motors=rotors)
     if found.mechanism.rounded:
         found = identifiability(robot, motors=rotors, tolerance=0.0)
-    whole, places = robot, np.arange(robot.nb)
-    if rotors:
-        made = with_rotor_bodies(robot)
-        whole, places = made.robot, made.order
-    blocks = [np.eye(10)] * robot.nb + [rotor.content for rotor in robot.rotors if rotors]
-    bodies = np.repeat(places, [block.shape[1] for block in blocks])
+    made = with_rotor_bodies(robot if rotors else replace(robot, rotors=()))
+    whole, turning = made.robot, robot.rotors if rotors else ()
+    blocks = [np.eye(10)] * robot.nb + [rotor.content for rotor in turning]
+    joints = whole.body_joints[made.order]
+    of_columns = np.repeat(joints, [block.shape[1] for block in blocks])
     contents = np.concatenate([block.T for block in blocks])
     return BaseParameters(
         whole,
-        whole.body_joints[bodies[found.columns]].tolist(),
+        of_columns[found.columns].tolist(),
         contents[found.columns].tolist(),
         found.regroup(found.values).tolist(),
         found.base_names,
+        frozenset(int(joint) for joint, rotor in zip(joints[robot.nb :], turning, strict=True) if rotor.symmetric),
     )

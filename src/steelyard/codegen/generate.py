@@ -5,7 +5,7 @@ import runpy
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -33,13 +33,15 @@ PATIENCE = 300  # s for a compiler
 @dataclass(frozen=True, eq=False, repr=False)
 class ControllerCode(Card):
     """What was written. path: of the file. functions: their names. operations: arithmetic ones of a call, by function.
-    base_names: parameters of the regressor's columns. compiled: whether C was compiled here and compared; NumPy was."""
+    base_names: parameters of the regressor's columns. compiled: whether C was compiled here and compared; NumPy was.
+    left_out: what the robot may have and the code has not."""
 
     path: Path
     functions: tuple[str, ...]
     operations: dict[str, int]
     base_names: tuple[str, ...]
     compiled: bool
+    left_out: tuple[str, ...] = ()
 
     def _title(self) -> str:
         return f"Wrote {self.path}, which agrees with the library{' as C' * self.compiled}."
@@ -48,6 +50,7 @@ class ControllerCode(Card):
         return {
             "operations a call": ", ".join(f"{name} {count}" for name, count in self.operations.items()),
             "base parameters": len(self.base_names),
+            "left out": "; ".join(self.left_out) or None,
             "not tried": "no compiler was found; its NumPy form agrees"
             if self.path.suffix == ".h" and not self.compiled
             else None,
@@ -63,10 +66,11 @@ def controller_code(
     before the file appears: by its NumPy form, and of C, where there is a compiler, by itself.
 
     Args:
-        robot: without closed loops; its inertias, gravity and armature are constants of the code.
+        robot: without closed loops; its inertias, gravity, armature and rotors are constants of the code.
         path: of the file, .h or .py; the functions start with the robot's name in C.
         functions: "gravity" (q), "inverse_dynamics" (q, v, a; armature included, friction not) and "regressor" (of the
             base parameters, rows are torques, armature left aside); joints in the order of `robot.joint_names`.
+        rotors: whether motor rotors are bodies, too, as of `inverse_dynamics`, in all functions.
 
     Returns:
         What was written.
@@ -93,7 +97,7 @@ def controller_code(
             "there is no code for them. Export the open tree: dataclasses.replace(robot, loops=())."
         )
     try:
-        return _written(robot, path, functions, rotors)
+        return _written(robot, path, functions, rotors and bool(robot.rotors))
     except OSError as error:
         raise ModelError(f"cannot write {path}: {error.strerror or error}") from error
 
@@ -111,7 +115,7 @@ def _written(robot: Robot, path: Path, functions: Sequence[str], rotors: bool) -
             made.append(Function(name, program, {each: sizes[each] for each in inputs}, result))
     prefix = identifier(robot.name)
     tables = _tables(robot, base)
-    about = _about(robot, base, made)
+    about = _about(robot, base, made, rotors)
     with storage.whole(path) as draft:
         text = c_text if path.suffix == ".h" else python_text
         draft.write_text(text(prefix, about, tables, made), encoding="ascii")
@@ -127,7 +131,14 @@ def _written(robot: Robot, path: Path, functions: Sequence[str], rotors: bool) -
                 found = _by_c(str(compiler), draft, Path(folder), prefix, states, made)
                 _require_equal(robot, found, expected, tables["BASE_PARAMETERS"], "C")
     operations = {function.name: function.operations for function in made}
-    return ControllerCode(path, tuple(operations), operations, base.names, compiled)
+    return ControllerCode(path, tuple(operations), operations, base.names, compiled, tuple(_left_out(robot, rotors)))
+
+
+def _left_out(robot: Robot, rotors: bool) -> Iterator[str]:
+    if robot.rotors and not rotors:
+        yield "motor rotors (rotors=True, --rotors)"
+    if robot.source and robot.source.format == "urdf" and not (rotors or robot.armature.any()):
+        yield "armature, which URDF cannot state"
 
 
 def _tables(robot: Robot, base: BaseParameters) -> dict[str, int | list[float]]:
@@ -143,7 +154,7 @@ def _tables(robot: Robot, base: BaseParameters) -> dict[str, int | list[float]]:
     }
 
 
-def _about(robot: Robot, base: BaseParameters, made: Sequence[Function]) -> list[str]:
+def _about(robot: Robot, base: BaseParameters, made: Sequence[Function], rotors: bool) -> list[str]:
     """Lines of the comment above the code."""
     source = f", from {harmless(Path(robot.source.path).name)}" if robot.source and robot.source.path else ""
     told = {
@@ -151,13 +162,15 @@ def _about(robot: Robot, base: BaseParameters, made: Sequence[Function]) -> list
         "inverse_dynamics": "torques of a motion q, v, a: bodies, gravity and armature; friction is not in them",
         "regressor": "nv rows; times BASE_PARAMETERS they are the torques of the bodies and gravity, without armature",
     }
+    motors = f"Bodies are links{' and motor rotors' if rotors else '; motor rotors are not in them'}."
     return [
         f"Robot {harmless(robot.name)}{source}. {MARK} {version('steelyard')}; do not edit.",
         "",
         *(f"{function.name}({', '.join(function.inputs)}): {told[function.name]}" for function in made),
+        *([motors] if robot.rotors else []),
         "",
         f"q ({robot.nq}): positions, rad or m; free bases as x y z and quaternion x y z w, ball joints as x y z w.",
-        f"v, a ({robot.nv}): velocities and accelerations; torques in N m or N. Joints, in this order:",
+        f"v, a ({robot.nv}): velocities and accelerations; torques in N m or N, apart from q, v, a in memory. Joints:",
         *(f"  {harmless(name)}" for name in robot.dof_names),
         "",
         f"Base parameters ({len(base.values)}), SI, each the name of the first of those it regroups:",

@@ -29,7 +29,7 @@ from steelyard.codegen.tracing import (
     times,
     transpose,
 )
-from steelyard.model import WORLD, Joint, Robot, ball_anchor, twist_pose_coefficients
+from steelyard.model import WORLD, Joint, ball_anchor, twist_pose_coefficients
 
 FUNCTIONS = "gravity", "inverse_dynamics", "regressor"
 ZERO: list[Value] = [0.0, 0.0, 0.0]
@@ -65,7 +65,7 @@ class Body:
 def torques(base: BaseParameters, q, v, a) -> list[Value]:
     """Torques (nv,) of a motion, armature included, as `inverse_dynamics`; q, v, a: lists of values."""
     robot, bodies, wrenches = base.robot, [], []
-    for j, body in enumerate(_outwards(robot, q, v, a)):
+    for j, body in enumerate(_outwards(base, q, v, a)):
         own = [scaled(base.values[k], base.contents[k]) for k in base.of_joint(j)]
         bodies.append(body)
         wrenches.append(_wrench(body, plus(*own)) if own else (ZERO, ZERO))
@@ -89,7 +89,7 @@ def regressor_columns(base: BaseParameters, q, v, a) -> list[list[Value]]:
     robot = base.robot
     rows: list[list[Value]] = [[0.0] * len(base.values) for _ in range(robot.nv)]
     above: list[list[Axis]] = []
-    for j, body in enumerate(_outwards(robot, q, v, a)):
+    for j, body in enumerate(_outwards(base, q, v, a)):
         parent = int(robot.parents[j])
         above.append([*([] if parent == WORLD else [_carried(axis, body) for axis in above[parent]]), *body.axes])
         for k in base.of_joint(j):
@@ -110,12 +110,12 @@ def _carried(axis: Axis, body: Body) -> Axis:
     return Axis(linear, times(back, axis.angular), axis.coordinate, axis.ratio)
 
 
-def _outwards(robot: Robot, q, v, a) -> Iterator[Body]:
+def _outwards(base: BaseParameters, q, v, a) -> Iterator[Body]:
     """All joints' children, parents first."""
-    bodies: list[Body] = []
+    robot, bodies = base.robot, []
     ground = Body(NOTHING, ZERO, ZERO, ZERO, constants(-robot.gravity), NOTHING, [])
     for joint, parent, at_q, at_v in zip(robot.joints, robot.parents, robot.q_slices, robot.v_slices, strict=True):
-        R, p = _pose(joint, q[at_q])
+        R, p = _pose(joint, [0.0] if len(bodies) in base.symmetric else q[at_q])
         linear, angular = (constants(each.T) for each in (joint.subspace[:3], joint.subspace[3:]))
         axes = [Axis(*each, at_v.start + k, joint.ratio) for k, each in enumerate(zip(linear, angular, strict=True))]
         below = ground if parent == WORLD else bodies[parent]
