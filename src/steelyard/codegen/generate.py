@@ -62,8 +62,8 @@ def controller_code(
 ) -> ControllerCode:
     """Write functions of a robot as code without dependencies: a C header, or a Python file for NumPy.
 
-    Straight-line code without loops, branches and memory of its own; agrees with the library to 1e-12, which is tried
-    before the file appears: by its NumPy form, and of C, where there is a compiler, by itself.
+    Straight-line code without branches and memory of its own; agrees with the library to 1e-12, which is tried before
+    the file appears: by its NumPy form, and of C, where there is a compiler, by itself.
 
     Args:
         robot: without closed loops; its inertias, gravity, armature and rotors are constants of the code.

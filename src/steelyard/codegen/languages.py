@@ -221,7 +221,7 @@ $about
 #endif
 #endif
 
-/* Long functions are cut into pieces, which compilers take apart in less time. */
+/* Long functions are cut into pieces, which compilers take in less time: -O2 -march=native is as fast as -O3. */
 #ifndef STEELYARD_APART
 #if defined(__GNUC__)
 #define STEELYARD_APART __attribute__((noinline, unused)) static
