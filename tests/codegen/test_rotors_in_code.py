@@ -90,3 +90,9 @@ def test_convert_reads_the_side_file(tmp_path):
     assert [size(tmp_path / f"{name}.py") for name in "abc"] == [36, 40, 40]
     refused = converted(tmp_path / "d.xml", "--rotors")
     assert refused.exit_code == 2 and "are for code" in refused.stderr and not (tmp_path / "d.xml").exists()
+
+
+def test_loops_of_the_side_file_are_refused(tmp_path):
+    source = sy.library.five_bar().source.path
+    done = CliRunner().invoke(app, ["convert", str(source), str(tmp_path / "a.h")])
+    assert done.exit_code == 2 and "closed loops" in done.stderr and not list(tmp_path.iterdir())
