@@ -2,6 +2,7 @@
 
 import runpy
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -65,6 +66,16 @@ def test_random_trees(seed, tmp_path):
         robot = random_tree(rng)
     stated = np.concatenate([rotor.theta for rotor in robot.rotors])
     require_same(robot.with_rotor_inertias(stated), tmp_path)
+
+
+def test_a_rotor_whose_parameters_are_not_symmetric_spins_as_they_say(tmp_path):
+    robot = sy.library.cheetah3_leg()
+    uneven = replace(robot.rotors[1], theta=robot.rotors[1].theta + 0.01 * np.eye(10)[1])
+    robot = replace(robot, rotors=(robot.rotors[0], uneven, robot.rotors[2]))
+    code = runpy.run_path(str(sy.controller_code(robot, tmp_path / "a.py", rotors=True).path))
+    q, v, a = random_state(robot, np.random.default_rng(7))
+    expected = sy.inverse_dynamics(robot, q, v, a, rotors=True)
+    np.testing.assert_allclose(code["inverse_dynamics"](q, v, a), expected, atol=1e-12 * np.abs(expected).max())
 
 
 def test_a_robot_without_rotors_has_none_to_count(tmp_path):

@@ -272,8 +272,8 @@ MUTANTS = (
     Mutant(
         "code: bodies that are not symmetric keep the carrier's axes",
         "codegen/base_parameters.py",
-        "strict=True) if rotor.symmetric)",
-        "strict=True))",
+        "robot.rotors, strict=True) if rotor.symmetric)",
+        "robot.rotors, strict=True))",
         ("codegen/test_rotors_in_code.py",),
     ),
     Mutant(
