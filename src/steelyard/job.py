@@ -287,7 +287,7 @@ class Job:
         "Rotors of the side file are bodies.",
         more="With parameters of their own ([side file](side_file.md)).",
         scope=LOG,
-        commands=FITS,
+        commands=(*FITS, CONVERT),
     )
     side: str | None = option(
         None,
@@ -296,7 +296,7 @@ class Job:
         "(closed_loops.md), and what is known of links.",
         metavar="FILE.toml",
         scope=OUTPUT,
-        commands=(*FITS, ANALYZE),
+        commands=(*FITS, ANALYZE, CONVERT),
         unset="beside the model",
         path=True,
     )

@@ -1,6 +1,7 @@
 """Code for controllers against the library and Pinocchio, through compilers that take warnings for errors."""
 
 import ctypes
+import re
 import runpy
 import shutil
 import subprocess
@@ -10,23 +11,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import pinocchio_adapter as adapter
 import steelyard as sy
 from robots import random_state, urdf
-from steelyard.codegen import generate
+from steelyard.codegen import generate, statements
 from steelyard.errors import ModelError, OptionError
 from strategies import robots
 
 C99 = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-COMPILERS = [
-    [name, *options]
-    for name, *options in (
-        ["gcc", *C99],
-        ["clang", *C99],
-        ["g++", "-x", "c++", "-Wall", "-Wextra", "-pedantic", "-Werror"],
-    )
-    if shutil.which(name)
+CPP = ["-x", "c++", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+KNOWN = [["gcc", *C99], ["clang", *C99], ["g++", *CPP], ["clang++", *CPP]]
+COMPILERS = [compiler for compiler in KNOWN if shutil.which(compiler[0])]
+EACH_COMPILER = [
+    pytest.param(each, id=each[0], marks=pytest.mark.skipif(each not in COMPILERS, reason=f"needs {each[0]}"))
+    for each in KNOWN
 ]
 ROBOTS = [("panda", False), ("ur5_robot", False), ("solo12", True), ("talos_reduced", True)]
 
@@ -84,7 +84,7 @@ def test_numpy_code_does_what_library_and_pinocchio_do(name, floating, batch, tm
         np.testing.assert_allclose(bodies, adapter.inverse_dynamics(model, data, robot, q, v, a), atol=1e-9 * size)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS, ids=lambda compiler: compiler[0])
+@pytest.mark.parametrize("compiler", EACH_COMPILER)
 @pytest.mark.parametrize(("name", "floating"), ROBOTS[::2])
 def test_compiled_code_does_what_the_library_does(name, floating, compiler, tmp_path):
     robot = sy.load(urdf(name), floating=floating)
@@ -175,7 +175,7 @@ def test_names_from_models_stay_names(name, tmp_path):
     header = sy.controller_code(robot, tmp_path / "robot.h")
     assert header.compiled == bool(COMPILERS)
     text = header.path.read_text()
-    assert text.count("/*") == text.count("*/") == 3 and max(map(len, text.split("*/")[0].splitlines())) < 130
+    assert text.count("/*") == text.count("*/") == 4 and max(map(len, text.split("*/")[0].splitlines())) < 130
     by_numpy(sy.controller_code(robot, tmp_path / "robot.py").path)
 
 
@@ -188,7 +188,7 @@ def test_what_cannot_be_written_is_refused_and_leaves_nothing(tmp_path, monkeypa
     with pytest.raises(OptionError, match=r"some of gravity, inverse_dynamics, regressor; found mass"):
         sy.controller_code(arm, tmp_path / "a.h", functions=("mass",))
     right = generate.inverse_dynamics
-    monkeypatch.setattr(generate, "inverse_dynamics", lambda *given: 1.0001 * right(*given))
+    monkeypatch.setattr(generate, "inverse_dynamics", lambda *given, **words: 1.0001 * right(*given, **words))
     with pytest.raises(ModelError, match="is off the library by"):
         sy.controller_code(arm, tmp_path / "a.h")
     assert not list(tmp_path.iterdir())
@@ -208,3 +208,24 @@ def test_only_what_is_asked_for_is_written(tmp_path):
     made = sy.controller_code(sy.library.scara(), tmp_path / "a.py", functions=("gravity",))
     assert made.functions == ("gravity",) and "def regressor" not in made.path.read_text()
     assert made.operations["gravity"] == 0  # vertical axes: a constant
+
+
+@pytest.mark.skipif(not COMPILERS, reason="needs a C compiler")
+@pytest.mark.parametrize("length", [1, 40, 300])
+def test_pieces_of_any_length_hand_on_what_later_ones_need(length, tmp_path, monkeypatch):
+    monkeypatch.setattr(statements, "PIECE", length)
+    made = sy.controller_code(sy.library.puma560(), tmp_path / "puma.h")
+    text = made.path.read_text()
+    assert made.compiled and text.count("STEELYARD_APART void") > 400 // length
+    kept = [int(size) for size in re.findall(r"STEELYARD_REAL kept\[(\d+)\];", text)]
+    assert kept and max(kept) < made.operations["regressor"] / 4  # entries that nobody reads any more are used again
+
+
+def test_axes_that_are_nearly_parallel_stay_as_they_are(tmp_path):
+    """Regrouping takes them for parallel; code is exact."""
+    robot = sy.library.scara()
+    tilted = Rotation.from_rotvec([1e-7, 0, 0]).as_matrix()
+    joints = tuple(replace(joint, rotation=joint.rotation @ tilted) for joint in robot.joints)
+    robot = replace(robot, joints=joints, source=None)
+    assert sy.identifiability(robot).mechanism.rounded > 0
+    assert len(sy.controller_code(robot, tmp_path / "a.py").base_names) >= sy.identifiability(robot).count

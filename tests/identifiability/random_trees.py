@@ -39,6 +39,18 @@ def random_tree(rng, *, bodies=6, mimic=True, rotors=True, compound=True, multi=
     )
 
 
+def depth_first(robot):
+    """Whether each branch is whole before the next, as a Robot has to be; random_tree does not see to it."""
+    chain = []
+    for j, parent in enumerate(robot.parents):
+        while chain and chain[-1] != parent:
+            chain.pop()
+        if parent >= 0 and not chain:
+            return False
+        chain.append(j)
+    return True
+
+
 def _joint(rng, name, before, mimic, multi) -> Joint:
     masters = [joint for joint in before if joint.mimics is None and joint.nv == 1]
     kinds = ("revolute",) * 6 + ("prismatic",) * 2 + ("helical",)

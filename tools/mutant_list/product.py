@@ -256,6 +256,27 @@ MUTANTS = (
         ("codegen/test_controller_code.py",),
     ),
     Mutant(
+        "code: Coriolis acceleration of sliding joints halved",
+        "codegen/traced_dynamics.py",
+        "cross(plus(w, carried), slide)",
+        "cross(w, slide)",
+        ("codegen/test_controller_code.py",),
+    ),
+    Mutant(
+        "code: memory given away before its last reader",
+        "codegen/statements.py",
+        "for step, at in last.items() if at == k]",
+        "for step, at in last.items() if at == k + 1 and step in slots]",
+        ("codegen/test_controller_code.py",),
+    ),
+    Mutant(
+        "code: bodies that are not symmetric keep the carrier's axes",
+        "codegen/base_parameters.py",
+        "robot.rotors, strict=True) if rotor.symmetric)",
+        "robot.rotors, strict=True))",
+        ("codegen/test_rotors_in_code.py",),
+    ),
+    Mutant(
         "tracking: Coriolis forces of references twice",
         "dynamics/newton_euler.py",
         "once + 0.25 * (sum_ - difference)",

@@ -5,7 +5,7 @@ import runpy
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -15,11 +15,11 @@ import numpy as np
 from steelyard import storage
 from steelyard.arguments import require_type
 from steelyard.cards import Card
+from steelyard.codegen.base_parameters import BaseParameters, base_parameters
 from steelyard.codegen.languages import Function, c_text, harmless, identifier, python_text
 from steelyard.codegen.traced_dynamics import FUNCTIONS, program_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError, OptionError, choices
-from steelyard.identifiable import Identifiability, identifiability
 from steelyard.model import Robot
 
 CODE = ".h", ".py"  # suffixes of files
@@ -33,13 +33,15 @@ PATIENCE = 300  # s for a compiler
 @dataclass(frozen=True, eq=False, repr=False)
 class ControllerCode(Card):
     """What was written. path: of the file. functions: their names. operations: arithmetic ones of a call, by function.
-    base_names: parameters of the regressor's columns. compiled: whether C was compiled here and compared; NumPy was."""
+    base_names: parameters of the regressor's columns. compiled: whether C was compiled here and compared; NumPy was.
+    left_out: what the robot may have and the code has not."""
 
     path: Path
     functions: tuple[str, ...]
     operations: dict[str, int]
     base_names: tuple[str, ...]
     compiled: bool
+    left_out: tuple[str, ...] = ()
 
     def _title(self) -> str:
         return f"Wrote {self.path}, which agrees with the library{' as C' * self.compiled}."
@@ -48,23 +50,27 @@ class ControllerCode(Card):
         return {
             "operations a call": ", ".join(f"{name} {count}" for name, count in self.operations.items()),
             "base parameters": len(self.base_names),
+            "left out": "; ".join(self.left_out) or None,
             "not tried": "no compiler was found; its NumPy form agrees"
             if self.path.suffix == ".h" and not self.compiled
             else None,
         }
 
 
-def controller_code(robot: Robot, path, *, functions: Sequence[str] = FUNCTIONS) -> ControllerCode:
+def controller_code(
+    robot: Robot, path, *, functions: Sequence[str] = FUNCTIONS, rotors: bool = False
+) -> ControllerCode:
     """Write functions of a robot as code without dependencies: a C header, or a Python file for NumPy.
 
-    Straight-line code without loops, branches and memory of its own; agrees with the library to 1e-12, which is tried
-    before the file appears: by its NumPy form, and of C, where there is a compiler, by itself.
+    Straight-line code without branches and memory of its own; agrees with the library to 1e-12, which is tried before
+    the file appears: by its NumPy form, and of C, where there is a compiler, by itself.
 
     Args:
-        robot: without closed loops; its inertias, gravity and armature are constants of the code.
+        robot: without closed loops; its inertias, gravity, armature and rotors are constants of the code.
         path: of the file, .h or .py; the functions start with the robot's name in C.
         functions: "gravity" (q), "inverse_dynamics" (q, v, a; armature included, friction not) and "regressor" (of the
             base parameters, rows are torques, armature left aside); joints in the order of `robot.joint_names`.
+        rotors: whether motor rotors are bodies, too, as of `inverse_dynamics`, in all functions.
 
     Returns:
         What was written.
@@ -91,26 +97,25 @@ def controller_code(robot: Robot, path, *, functions: Sequence[str] = FUNCTIONS)
             "there is no code for them. Export the open tree: dataclasses.replace(robot, loops=())."
         )
     try:
-        return _written(robot, path, functions)
+        return _written(robot, path, functions, rotors and bool(robot.rotors))
     except OSError as error:
         raise ModelError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def _written(robot: Robot, path: Path, functions: Sequence[str]) -> ControllerCode:
+def _written(robot: Robot, path: Path, functions: Sequence[str], rotors: bool) -> ControllerCode:
     """The file, once its code agrees with the library. Raises OptionError for a file that is there and not ours."""
     if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace"):
         raise OptionError(f"{path} is there, and not written by Steelyard: it stays as it is. Choose another name.")
-    base = identifiability(robot)
+    base = base_parameters(robot, rotors=rotors)
     sizes = {"q": robot.nq, "v": robot.nv, "a": robot.nv}
-    columns = [int(column) for column in base.columns]
     made = []
     for name in FUNCTIONS:
         if name in functions:
-            program, inputs, result = program_of(name, robot, columns)
+            program, inputs, result = program_of(name, base)
             made.append(Function(name, program, {each: sizes[each] for each in inputs}, result))
     prefix = identifier(robot.name)
     tables = _tables(robot, base)
-    about = _about(robot, base, made)
+    about = _about(robot, base, made, rotors)
     with storage.whole(path) as draft:
         text = c_text if path.suffix == ".h" else python_text
         draft.write_text(text(prefix, about, tables, made), encoding="ascii")
@@ -118,7 +123,7 @@ def _written(robot: Robot, path: Path, functions: Sequence[str]) -> ControllerCo
             twin = Path(folder) / "twin.py"
             twin.write_text(python_text(prefix, about, tables, made), encoding="ascii")
             states = _states(robot)
-            expected = _expected(robot, base, states, made)
+            expected = _expected(robot, states, made, rotors)
             _require_equal(robot, _by_numpy(twin, states, made), expected, tables["BASE_PARAMETERS"], "NumPy")
             compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
             compiled = path.suffix == ".h" and compiler is not None
@@ -126,23 +131,30 @@ def _written(robot: Robot, path: Path, functions: Sequence[str]) -> ControllerCo
                 found = _by_c(str(compiler), draft, Path(folder), prefix, states, made)
                 _require_equal(robot, found, expected, tables["BASE_PARAMETERS"], "C")
     operations = {function.name: function.operations for function in made}
-    return ControllerCode(path, tuple(operations), operations, base.base_names, compiled)
+    return ControllerCode(path, tuple(operations), operations, base.names, compiled, tuple(_left_out(robot, rotors)))
 
 
-def _tables(robot: Robot, base: Identifiability) -> dict[str, int | list[float]]:
+def _left_out(robot: Robot, rotors: bool) -> Iterator[str]:
+    if robot.rotors and not rotors:
+        yield "motor rotors (rotors=True, --rotors)"
+    if robot.source and robot.source.format == "urdf" and not (rotors or robot.armature.any()):
+        yield "armature, which URDF cannot state"
+
+
+def _tables(robot: Robot, base: BaseParameters) -> dict[str, int | list[float]]:
     """Constants of the file by name."""
     return {
         "NQ": robot.nq,
         "NV": robot.nv,
-        "NUMBER_OF_BASE_PARAMETERS": base.count,
-        "BASE_PARAMETERS": base.regroup(robot.inertias.ravel()).tolist(),
+        "NUMBER_OF_BASE_PARAMETERS": len(base.values),
+        "BASE_PARAMETERS": base.values,
         "ARMATURE": robot.armature.tolist(),
         "VISCOUS_FRICTION": robot.damping.tolist(),
         "COULOMB_FRICTION": robot.frictionloss.tolist(),
     }
 
 
-def _about(robot: Robot, base: Identifiability, made: Sequence[Function]) -> list[str]:
+def _about(robot: Robot, base: BaseParameters, made: Sequence[Function], rotors: bool) -> list[str]:
     """Lines of the comment above the code."""
     source = f", from {harmless(Path(robot.source.path).name)}" if robot.source and robot.source.path else ""
     told = {
@@ -150,17 +162,19 @@ def _about(robot: Robot, base: Identifiability, made: Sequence[Function]) -> lis
         "inverse_dynamics": "torques of a motion q, v, a: bodies, gravity and armature; friction is not in them",
         "regressor": "nv rows; times BASE_PARAMETERS they are the torques of the bodies and gravity, without armature",
     }
+    motors = f"Bodies are links{' and motor rotors' if rotors else '; motor rotors are not in them'}."
     return [
         f"Robot {harmless(robot.name)}{source}. {MARK} {version('steelyard')}; do not edit.",
         "",
         *(f"{function.name}({', '.join(function.inputs)}): {told[function.name]}" for function in made),
+        *([motors] if robot.rotors else []),
         "",
         f"q ({robot.nq}): positions, rad or m; free bases as x y z and quaternion x y z w, ball joints as x y z w.",
-        f"v, a ({robot.nv}): velocities and accelerations; torques in N m or N. Joints, in this order:",
+        f"v, a ({robot.nv}): velocities and accelerations; torques in N m or N, apart from q, v, a in memory. Joints:",
         *(f"  {harmless(name)}" for name in robot.dof_names),
         "",
-        f"Base parameters ({base.count}), SI, each the name of the first of those it regroups:",
-        *(f"  {harmless(name)}" for name in base.base_names),
+        f"Base parameters ({len(base.values)}), SI, each the name of the first of those it regroups:",
+        *(f"  {harmless(name)}" for name in base.names),
     ]
 
 
@@ -173,12 +187,12 @@ def _states(robot: Robot) -> dict[str, np.ndarray]:
     return {"q": q, "v": v, "a": a}
 
 
-def _expected(robot: Robot, base: Identifiability, states, made: Sequence[Function]) -> dict[str, np.ndarray]:
+def _expected(robot: Robot, states, made: Sequence[Function], rotors: bool) -> dict[str, np.ndarray]:
     """What the library says, by function; of a regressor the torques of its base parameters."""
     q, v, a = states["q"], states["v"], states["a"]
     found = {
-        "gravity": inverse_dynamics(robot, q, np.zeros_like(v), np.zeros_like(a)),
-        "inverse_dynamics": inverse_dynamics(robot, q, v, a),
+        "gravity": inverse_dynamics(robot, q, np.zeros_like(v), np.zeros_like(a), rotors=rotors),
+        "inverse_dynamics": inverse_dynamics(robot, q, v, a, rotors=rotors),
     }
     found["regressor"] = found["inverse_dynamics"] - robot.armature * a
     return {function.name: found[function.name] for function in made}

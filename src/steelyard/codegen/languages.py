@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from string import Template
 
+from steelyard.codegen.statements import Statement, pieces, statements
 from steelyard.codegen.tracing import Program, Traced
 
 LONGEST = 60  # characters of a name in a comment
-DEEPEST = 6  # operations inside one expression; longer ones get a name
+MANY = 16  # zeros
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
@@ -32,33 +34,40 @@ class Function:
         """Values in the order of the array that is filled, rows one after the other."""
         return self.result if len(self.shape) == 1 else [value for row in self.result for value in row]
 
+    @cached_property
+    def statements(self) -> list[Statement]:
+        """What a call does, in order."""
+        return statements(self.program, self.outputs)
+
+    @cached_property
+    def named(self) -> frozenset[int]:
+        """Steps that have names."""
+        return frozenset(each.step for each in self.statements if each.named)
+
     @property
     def operations(self) -> int:
         """Arithmetic operations of a call."""
-        return sum(self.program.steps[number][0] != "in" for number in _needed(self)[0])
+        return sum(each.operations for each in self.statements)
 
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """number: a constant; call: of sin, cos or sqrt; entry: of an input array; line: of a value with a name."""
+    """number: a constant; call: of sin, cos or sqrt; entry: of an input array."""
 
     number: Callable[[float], str]
     call: Callable[[str, str], str]
     entry: Callable[[str, int], str]
-    line: str
 
 
 C = Language(
     number=lambda x: f"(STEELYARD_REAL)({x!r})",
     call=lambda name, x: f"STEELYARD_{name.upper()}({x})",
     entry=lambda name, i: f"{name}[{i}]",
-    line="    const STEELYARD_REAL {} = {};",
 )
 PYTHON = Language(
     number=lambda x: f"({x!r})",
     call=lambda name, x: f"{name}({x})",
     entry=lambda name, i: f"{name}[..., {i}]",
-    line="    {} = {}",
 )
 
 
@@ -73,54 +82,18 @@ def identifier(name: str) -> str:
     return plain if plain[:1].isalpha() else f"robot_{plain}".rstrip("_")
 
 
-def _needed(function: Function) -> tuple[list[int], dict[int, int]]:
-    """Numbers of the steps that outputs need, in order, and how often each is used."""
-    uses: dict[int, int] = {}
-    waiting = [value.number for value in function.outputs if isinstance(value, Traced)]
-    for number in waiting:
-        uses[number] = uses.get(number, 0) + 1
-    seen = set(waiting)
-    while waiting:
-        operation, operands = function.program.steps[waiting.pop()]
-        for is_step, number in () if operation == "in" else operands:
-            if is_step:
-                uses[number] = uses.get(number, 0) + 1
-                if number not in seen:
-                    seen.add(number)
-                    waiting.append(number)
-    return sorted(seen), uses
-
-
-def body(function: Function, language: Language) -> tuple[list[str], list[str]]:
-    """Lines of temporaries, and the expression of each output. What is used once stands where it is used."""
-    numbers, uses = _needed(function)
-    written: dict[int, tuple[str, int]] = {}  # expression and its depth
-    lines = []
-
-    def told(operand) -> tuple[str, int]:
-        is_step, value = operand
-        return written[value] if is_step else (language.number(value), 0)
-
-    for number in numbers:
-        operation, operands = function.program.steps[number]
-        if operation == "in":
-            written[number] = language.entry(*operands), 0
-            continue
-        parts = [told(each) for each in operands]
-        depth = 1 + max(part[1] for part in parts)
-        if operation in SIGNS:
-            text = f"({parts[0][0]} {SIGNS[operation]} {parts[1][0]})"
-        else:
-            text = f"(-{parts[0][0]})" if operation == "neg" else language.call(operation, parts[0][0])
-        if uses[number] > 1 or depth > DEEPEST or operation in ("sin", "cos", "sqrt", "div"):
-            lines.append(language.line.format(f"t{number}", text))
-            text, depth = f"t{number}", 0
-        written[number] = text, depth
-    outputs = [
-        written[value.number][0] if isinstance(value, Traced) else language.number(float(value))
-        for value in function.outputs
+def expression(program: Program, language: Language, number: int, name: Callable[[int], str | None]) -> str:
+    """Text of a step. name: what an earlier step is called; None: it stands inside."""
+    operation, operands = program.steps[number]
+    if operation == "in":
+        return language.entry(*operands)
+    parts = [
+        (name(value) or expression(program, language, value, name)) if is_step else language.number(value)
+        for is_step, value in operands
     ]
-    return lines, outputs
+    if operation in SIGNS:
+        return f"({parts[0]} {SIGNS[operation]} {parts[1]})"
+    return f"(-{parts[0]})" if operation == "neg" else language.call(operation, parts[0])
 
 
 def c_text(
@@ -141,13 +114,55 @@ def c_text(
 
 def _c_functions(prefix: str, functions: Sequence[Function]) -> Iterator[str]:
     for function in functions:
-        lines, outputs = body(function, C)
-        taken = ", ".join(f"const STEELYARD_REAL {name}[{size}]" for name, size in function.inputs.items())
-        yield f"\nstatic inline void {prefix}_{function.name}({taken}, STEELYARD_REAL out[{len(outputs)}])\n{{"
-        yield from (f"    (void){name};" for name in function.inputs)
-        yield from lines
-        yield from (f"    out[{i}] = {value};" for i, value in enumerate(outputs))
+        name, cut = f"{prefix}_{function.name}", pieces(function.statements)
+        arrays = [f"const STEELYARD_REAL *STEELYARD_RESTRICT {array}" for array in function.inputs]
+        unused = [f"    (void){array};" for array in function.inputs]
+        inner = ", ".join(
+            [*arrays, "STEELYARD_REAL *STEELYARD_RESTRICT kept", "STEELYARD_REAL *STEELYARD_RESTRICT out"]
+        )
+        several = len(cut.parts) > 1
+        texts = [_c_piece(function, part, cut.slots) for part in cut.parts]
+        for k, text in enumerate(texts if several else ()):
+            yield f"\nSTEELYARD_APART void {name}_{k}({inner})\n{{"
+            yield from (*unused, "    (void)kept;", "    (void)out;", *text, "}")
+        yield f"\nstatic inline void {name}({', '.join(arrays)}, STEELYARD_REAL *STEELYARD_RESTRICT out)\n{{"
+        yield from unused
+        yield from _c_constants(function)
+        if several:
+            yield f"    STEELYARD_REAL kept[{max(cut.size, 1)}];"
+            given = ", ".join([*function.inputs, "kept", "out"])
+            yield from (f"    {name}_{k}({given});" for k in range(len(texts)))
+        else:
+            yield from (line for text in texts for line in text)
         yield "}\n"
+
+
+def _c_constants(function: Function) -> Iterator[str]:
+    """Entries that no motion changes. Many zeros are one loop, which compilers make fast."""
+    left = {i: float(value) for i, value in enumerate(function.outputs) if not isinstance(value, Traced)}
+    if sum(value == 0 for value in left.values()) > MANY:
+        yield f"    for (int i = 0; i < {len(function.outputs)}; i++)\n        out[i] = 0;"
+        left = {i: value for i, value in left.items() if value}
+    yield from (f"    out[{i}] = {C.number(value)};" for i, value in left.items())
+
+
+def _c_piece(function: Function, part: Sequence[Statement], slots: Mapping[int, int]) -> Iterator[str]:
+    """Lines of a piece: its own values have names, those of others are in the memory between pieces."""
+    inside = {each.step for each in part}
+    read_here = {step for each in part for step in each.reads} & inside
+    known = function.named
+
+    def name(step: int) -> str | None:
+        return None if step not in known else f"t{step}" if step in inside else f"kept[{slots[step]}]"
+
+    for each in part:
+        text = expression(function.program, C, each.step, name)
+        targets = [f"kept[{slots[each.step]}]"] if each.step in slots else []
+        targets += [f"out[{i}]" for i in each.outputs]
+        if each.step in read_here or len(targets) > 1:
+            yield f"    const STEELYARD_REAL t{each.step} = {text};"
+            text = f"t{each.step}"
+        yield from (f"    {target} = {text};" for target in targets)
 
 
 def python_text(
@@ -160,15 +175,27 @@ def python_text(
         for name, value in tables.items()
     ]
     for function in functions:
-        lines, outputs = body(function, PYTHON)
         batch = ", ".join(f"{name}.shape[:-1]" for name in function.inputs)
         parts += ["", "", f"def {function.name}({', '.join(function.inputs)}):"]
         parts += [f"    {name} = np.asarray({name}, dtype=float)" for name in function.inputs]
-        parts += lines
-        parts.append(f"    out = np.empty((*np.broadcast_shapes({batch}), {len(outputs)}))")
-        parts += [f"    out[..., {i}] = {value}" for i, value in enumerate(outputs)]
+        parts.append(f"    out = np.empty((*np.broadcast_shapes({batch}), {len(function.outputs)}))")
+        parts += _python_lines(function)
         parts.append(f"    return out.reshape((*out.shape[:-1], {', '.join(map(str, function.shape))}))")
     return "\n".join(parts) + "\n"
+
+
+def _python_lines(function: Function) -> Iterator[str]:
+    for i, value in enumerate(function.outputs):
+        if not isinstance(value, Traced):
+            yield f"    out[..., {i}] = {float(value)!r}"
+    for each in function.statements:
+        text = expression(
+            function.program, PYTHON, each.step, lambda step: f"t{step}" if step in function.named else None
+        )
+        if each.named:
+            yield f"    t{each.step} = {text}"
+            text = f"t{each.step}"
+        yield from (f"    out[..., {i}] = {text}" for i in each.outputs)
 
 
 HEADER = Template("""/*
@@ -191,6 +218,20 @@ $about
 #define STEELYARD_SIN(x) sin(x)
 #define STEELYARD_COS(x) cos(x)
 #define STEELYARD_SQRT(x) sqrt(x)
+#endif
+#endif
+
+/* Long functions are cut into pieces, which compilers take in less time: -O2 -march=native is as fast as -O3. */
+#ifndef STEELYARD_APART
+#if defined(__GNUC__)
+#define STEELYARD_APART __attribute__((noinline, unused)) static
+#define STEELYARD_RESTRICT __restrict__
+#elif defined(_MSC_VER)
+#define STEELYARD_APART __declspec(noinline) static
+#define STEELYARD_RESTRICT __restrict
+#else
+#define STEELYARD_APART static inline
+#define STEELYARD_RESTRICT
 #endif
 #endif
 """)

@@ -1,14 +1,19 @@
-"""Newton-Euler recursion of one robot as a straight-line program (Featherstone 2008, chapter 5), in frames of links.
+"""Newton-Euler recursion of one robot as a straight-line program (Luh, Walker and Paul 1980), in frames of links.
 
-Poses of the children of joints in their parents; twists and proper accelerations go out, wrenches come back:
+Poses of the children of joints in their parents; angular velocities w, accelerations aw and proper accelerations d of
+origins go out, wrenches come back. With l + [s] the linear and angular rates of a joint and B = [aw] + [w]^2:
 
-    V_j = X V_p + Phi qd        A_j = X A_p + Phi qdd + V_j x Phi qd        tau = Phi^T F        F_p += X^T F
+    d_j = R^T (d_p + B_p p) + l' + (w_j + R^T w_p) x l        force = m d + B h        tau = Phi^T (force, moment)
+
+Bodies have base parameters (Khalil and Kleinfinger 1987): most of the ten numbers of a body are 0 then.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.codegen.base_parameters import BaseParameters
 from steelyard.codegen.tracing import (
     Program,
     Value,
@@ -24,37 +29,53 @@ from steelyard.codegen.tracing import (
     times,
     transpose,
 )
-from steelyard.model import WORLD, Joint, Robot, ball_anchor, twist_pose_coefficients
+from steelyard.model import WORLD, Joint, ball_anchor, twist_pose_coefficients
 
 FUNCTIONS = "gravity", "inverse_dynamics", "regressor"
 ZERO: list[Value] = [0.0, 0.0, 0.0]
+NOTHING = [ZERO, ZERO, ZERO]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """A column of Phi, [linear; angular], with the coordinate of v that moves it at a ratio."""
+
+    linear: list
+    angular: list
+    coordinate: int
+    ratio: float
 
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A joint's child: its pose (R, p) in the parent, twist (v, w), proper acceleration (d, aw) of its origin; its own
-    axes. columns: linear and angular parts of Phi, one a degree, with the coordinate of v and the ratio."""
+    """A joint's child, in its own axes at its origin.
+
+    rotation, position: in the parent. spin: w; turning: aw; fall: d; field: B (3, 3). axes: of its joint.
+    """
 
     rotation: list
     position: list
-    twist: tuple[list, list]
-    acceleration: tuple[list, list]
-    columns: list[tuple[list, list, int, float]]
+    spin: list
+    turning: list
+    fall: list
+    field: list
+    axes: list[Axis]
 
 
-def torques(robot: Robot, q, v, a) -> list[Value]:
+def torques(base: BaseParameters, q, v, a) -> list[Value]:
     """Torques (nv,) of a motion, armature included, as `inverse_dynamics`; q, v, a: lists of values."""
-    bodies = _outwards(robot, q, v, a)
-    wrenches = [(ZERO, ZERO) for _ in bodies]
-    for joint, theta in zip(robot.body_joints, constants(robot.inertias), strict=True):
-        wrenches[joint] = _wrench(bodies[joint], theta)
+    robot, bodies, wrenches = base.robot, [], []
+    for j, body in enumerate(_outwards(base, q, v, a)):
+        own = [scaled(base.values[k], base.contents[k]) for k in base.of_joint(j)]
+        bodies.append(body)
+        wrenches.append(_wrench(body, plus(*own)) if own else (ZERO, ZERO))
     tau: list[Value] = [
         armature * acceleration for armature, acceleration in zip(robot.armature.tolist(), a, strict=True)
     ]
     for j in reversed(range(robot.nj)):
         force, moment = wrenches[j]
-        for linear, angular, coordinate, ratio in bodies[j].columns:
-            tau[coordinate] = tau[coordinate] + ratio * (dot(linear, force) + dot(angular, moment))
+        for axis in bodies[j].axes:
+            tau[axis.coordinate] = tau[axis.coordinate] + _power(axis, force, moment)
         if (parent := int(robot.parents[j])) != WORLD:
             R, p = bodies[j].rotation, bodies[j].position
             force, moment = times(R, force), times(R, moment)
@@ -63,68 +84,68 @@ def torques(robot: Robot, q, v, a) -> list[Value]:
     return tau
 
 
-def regressor_columns(robot: Robot, columns, q, v, a) -> list[list[Value]]:
-    """Rows (nv, r) of torques per unit of some parameters of `robot.inertias.ravel()`, armature left aside."""
-    bodies = _outwards(robot, q, v, a)
-    rows: list[list[Value]] = [[0.0] * len(columns) for _ in range(robot.nv)]
-    for b, joint in enumerate(robot.body_joints):
-        own = [(k, column - 10 * b) for k, column in enumerate(columns) if column // 10 == b]
-        units = {k: _wrench(bodies[joint], np.eye(10)[i].tolist()) for k, i in own}
-        for linear, angular, coordinate, ratio in _axes_above(robot, bodies, int(joint)) if own else ():
-            for k, (force, moment) in units.items():
-                rows[coordinate][k] = rows[coordinate][k] + ratio * (dot(linear, force) + dot(angular, moment))
+def regressor_columns(base: BaseParameters, q, v, a) -> list[list[Value]]:
+    """Rows (nv, r) of torques per unit of base parameters, armature left aside."""
+    robot = base.robot
+    rows: list[list[Value]] = [[0.0] * len(base.values) for _ in range(robot.nv)]
+    above: list[list[Axis]] = []
+    for j, body in enumerate(_outwards(base, q, v, a)):
+        parent = int(robot.parents[j])
+        above.append([*([] if parent == WORLD else [_carried(axis, body) for axis in above[parent]]), *body.axes])
+        for k in base.of_joint(j):
+            force, moment = _wrench(body, base.contents[k])
+            for axis in above[j]:
+                rows[axis.coordinate][k] = rows[axis.coordinate][k] + _power(axis, force, moment)
     return rows
 
 
-def _axes_above(robot: Robot, bodies: list[Body], joint: int):
-    """Columns of Phi of a joint and those before it, in the axes of its child at its origin."""
-    R, p = constants(np.eye(3)), ZERO  # of the child, in the frame whose joint is looked at
-    while joint != WORLD:
-        for linear, angular, coordinate, ratio in bodies[joint].columns:
-            back = transpose(R)
-            yield times(back, plus(linear, cross(angular, p))), times(back, angular), coordinate, ratio
-        own = bodies[joint]
-        R, p = product(own.rotation, R), plus(times(own.rotation, p), own.position)
-        joint = int(robot.parents[joint])
+def _power(axis: Axis, force, moment) -> Value:
+    return axis.ratio * (dot(axis.linear, force) + dot(axis.angular, moment))
 
 
-def _outwards(robot: Robot, q, v, a) -> list[Body]:
+def _carried(axis: Axis, body: Body) -> Axis:
+    """An axis of the parent's frame in that of its child."""
+    back = transpose(body.rotation)
+    linear = times(back, plus(axis.linear, cross(axis.angular, body.position)))
+    return Axis(linear, times(back, axis.angular), axis.coordinate, axis.ratio)
+
+
+def _outwards(base: BaseParameters, q, v, a) -> Iterator[Body]:
     """All joints' children, parents first."""
-    bodies: list[Body] = []
+    robot, bodies = base.robot, []
+    ground = Body(NOTHING, ZERO, ZERO, ZERO, constants(-robot.gravity), NOTHING, [])
     for joint, parent, at_q, at_v in zip(robot.joints, robot.parents, robot.q_slices, robot.v_slices, strict=True):
-        R, p = _pose(joint, q[at_q])
-        columns = [
-            (linear, angular, at_v.start + k, joint.ratio)
-            for k, (linear, angular) in enumerate(
-                zip(constants(joint.subspace[:3].T), constants(joint.subspace[3:].T), strict=True)
-            )
-        ]
-        if parent == WORLD:
-            (v0, w0), (d0, a0) = (ZERO, ZERO), (constants(-robot.gravity), ZERO)
-        else:
-            (v0, w0), (d0, a0) = bodies[parent].twist, bodies[parent].acceleration
+        R, p = _pose(joint, [0.0] if len(bodies) in base.symmetric else q[at_q])
+        linear, angular = (constants(each.T) for each in (joint.subspace[:3], joint.subspace[3:]))
+        axes = [Axis(*each, at_v.start + k, joint.ratio) for k, each in enumerate(zip(linear, angular, strict=True))]
+        below = ground if parent == WORLD else bodies[parent]
         back = transpose(R)
-        rate = [_along(columns, v), _along(columns, a)]
-        twist = (
-            plus(times(back, plus(v0, cross(w0, p))), rate[0][0]),
-            plus(times(back, w0), rate[0][1]),
-        )
-        turned = cross(twist[1], rate[0][1])
-        carried = plus(cross(twist[1], rate[0][0]), cross(twist[0], rate[0][1]))
-        acceleration = (
-            plus(times(back, plus(d0, cross(a0, p))), rate[1][0], carried),
-            plus(times(back, a0), rate[1][1], turned),
-        )
-        bodies.append(Body(R, p, twist, acceleration, columns))
-    return bodies
+        (slide, turn), (slides, turns) = _along(axes, v), _along(axes, a)
+        carried = times(back, below.spin)
+        w = plus(carried, turn)
+        aw = plus(times(back, below.turning), turns, cross(w, turn))
+        d = plus(times(back, plus(below.fall, times(below.field, p))), slides, cross(plus(w, carried), slide))
+        bodies.append(Body(R, p, w, aw, d, _field(w, aw), axes))
+        yield bodies[-1]
 
 
-def _along(columns, x) -> tuple[list, list]:
+def _field(w, aw) -> list:
+    """B = [aw] + [w]^2: acceleration of points of a body per distance from its origin."""
+    (x, y, z), (ax, ay, az) = w, aw
+    xx, yy, zz = x * x, y * y, z * z
+    return [
+        [-(yy + zz), x * y - az, x * z + ay],
+        [x * y + az, -(xx + zz), y * z - ax],
+        [x * z - ay, y * z + ax, -(xx + yy)],
+    ]
+
+
+def _along(axes, x) -> tuple[list, list]:
     """Phi x of the degrees of a joint."""
     linear, angular = ZERO, ZERO
-    for along, about, coordinate, ratio in columns:
-        linear = plus(linear, scaled(ratio * x[coordinate], along))
-        angular = plus(angular, scaled(ratio * x[coordinate], about))
+    for axis in axes:
+        rate = axis.ratio * x[axis.coordinate]
+        linear, angular = plus(linear, scaled(rate, axis.linear)), plus(angular, scaled(rate, axis.angular))
     return linear, angular
 
 
@@ -132,11 +153,14 @@ def _wrench(body: Body, theta) -> tuple[list, list]:
     """Force and moment that a body of parameters theta (10,) takes, in its axes at its origin."""
     mass, h = theta[0], theta[1:4]
     xx, xy, yy, xz, yz, zz = theta[4:]
-    I = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-    (v, w), (linear, aw) = body.twist, body.acceleration
-    d = plus(linear, cross(w, v))
-    force = plus(scaled(mass, d), cross(aw, h), cross(w, cross(w, h)))
-    return force, plus(cross(h, d), times(I, aw), cross(w, times(I, w)))
+    B, (x, y, z), (ax, ay, az) = body.field, body.spin, body.turning
+    force = plus(scaled(mass, body.fall), times(B, h))
+    turned = [  # I aw + w x I w
+        dot([xx, zz - yy, xy, xz, yz], [ax, y * z, -B[2][0], B[1][0], y * y - z * z]),
+        dot([yy, xx - zz, xy, yz, xz], [ay, x * z, B[2][1], -B[0][1], z * z - x * x]),
+        dot([zz, yy - xx, xz, yz, xy], [az, x * y, -B[1][2], B[0][2], x * x - y * y]),
+    ]
+    return force, plus(cross(h, body.fall), turned)
 
 
 def _pose(joint: Joint, q) -> tuple[list, list]:
@@ -172,13 +196,10 @@ def _rotation(quaternion) -> list[list[Value]]:
     ]
 
 
-def program_of(name: str, robot: Robot, columns: list[int]) -> tuple[Program, str, list]:
-    """The program of one of `FUNCTIONS`, the arrays that it takes, and what it returns: values, or rows of them.
-
-    columns: base parameters, numbers of `robot.inertias.ravel()`.
-    """
-    program, inputs = Program(), "q" if name == "gravity" else "qva"
+def program_of(name: str, base: BaseParameters) -> tuple[Program, str, list]:
+    """The program of one of `FUNCTIONS`, the arrays that it takes, and what it returns: values, or rows of them."""
+    program, inputs, robot = Program(), "q" if name == "gravity" else "qva", base.robot
     q = program.inputs("q", robot.nq)
     v, a = (program.inputs(x, robot.nv) if x in inputs else [0.0] * robot.nv for x in "va")
-    result = regressor_columns(robot, columns, q, v, a) if name == "regressor" else torques(robot, q, v, a)
+    result = regressor_columns(base, q, v, a) if name == "regressor" else torques(base, q, v, a)
     return program, inputs, result

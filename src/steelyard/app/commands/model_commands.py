@@ -172,7 +172,7 @@ def check(
 @subcommand(
     "Write URDF as MJCF, MJCF as URDF, or code for controllers.",
     "steelyard convert arm.urdf arm.xml",
-    "steelyard convert result/arm_identified.urdf arm.h",
+    "steelyard convert result/arm_identified.urdf arm.h --rotors",
     "steelyard convert quadruped.urdf quadruped.xml --floating",
     "steelyard convert result/arm_identified.xml arm_identified.urdf",
 )
@@ -191,14 +191,17 @@ def convert(
     with refusals():
         from steelyard.codegen import CODE, controller_code
         from steelyard.model import format_of, load, save
+        from steelyard.pipeline import load_with_side
 
-        job = options.job()
-        robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders)
+        job = options.job(model)
         if out.suffix in CODE:
-            code = controller_code(robot, out)
-            found = {"files": [str(code.path)], "operations": code.operations, "compiled": code.compiled}
-            finish(found, lambda: repr(code), as_json=as_json, quiet=quiet)
+            code = controller_code(load_with_side(job), out, rotors=job.rotors)
+            found = {name: getattr(code, name) for name in ("operations", "compiled", "left_out")}
+            finish({"files": [str(code.path)], **found}, lambda: repr(code), as_json=as_json, quiet=quiet)
             return
+        if job.rotors or job.side:
+            raise OptionError(f"--rotors and --side are for code, .h or .py; {out} is a model, which has no rotors.")
+        robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders)
         stated = (job.floating, job.gravity) != (None, None)
         if robot.source and robot.source.format == format_of(robot, out) and stated:
             raise OptionError(

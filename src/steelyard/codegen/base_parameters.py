@@ -1,0 +1,63 @@
+"""Base parameters as contents of bodies: with the others 0 a tree has the same torques, and the shortest code."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.dynamics import with_rotor_bodies
+from steelyard.identifiable import identifiability
+from steelyard.model import Robot, Rotor
+
+EVEN = 1e-12  # of a rotor's largest parameter, within which it is symmetric
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """Base parameters of a tree (Khalil and Kleinfinger 1987).
+
+    robot: the tree, with rotors as bodies where they count. joints: whose child each parameter is of. contents: its
+    inertial parameters (10,) a unit. values: SI. names: each of the first of those that it regroups. symmetric: joints
+    whose child does not change as it turns, so that its axes may stay with the carrier and need no sine.
+    """
+
+    robot: Robot
+    joints: list[int]
+    contents: list[list[float]]
+    values: list[float]
+    names: tuple[str, ...]
+    symmetric: frozenset[int]
+
+    def of_joint(self, joint: int) -> list[int]:
+        """Numbers of those of a joint's child."""
+        return [k for k, each in enumerate(self.joints) if each == joint]
+
+
+def base_parameters(robot: Robot, *, rotors: bool) -> BaseParameters:
+    """Of links, and rotors where they count. Axes that are nearly parallel stay as they are: code is exact."""
+    robot = replace(robot, rotors=tuple(map(_as_stated, robot.rotors)) if rotors else ())
+    found = identifiability(robot, motors=rotors)
+    if found.mechanism.rounded:
+        found = identifiability(robot, motors=rotors, tolerance=0.0)
+    made = with_rotor_bodies(robot)
+    blocks = [np.eye(10)] * robot.nb + [rotor.content for rotor in robot.rotors]
+    joints = made.robot.body_joints[made.order]
+    of_columns = np.repeat(joints, [block.shape[1] for block in blocks])
+    contents = np.concatenate([block.T for block in blocks])
+    return BaseParameters(
+        made.robot,
+        of_columns[found.columns].tolist(),
+        contents[found.columns].tolist(),
+        found.regroup(found.values).tolist(),
+        found.base_names,
+        frozenset(int(joint) for joint, rotor in zip(joints[robot.nb :], robot.rotors, strict=True) if rotor.symmetric),
+    )
+
+
+def _as_stated(rotor: Rotor) -> Rotor:
+    """A rotor that is called symmetric spins as its parameters say if they are not, as in `inverse_dynamics`."""
+    even = rotor.content @ rotor.reading @ rotor.theta
+    return (
+        rotor
+        if np.allclose(even, rotor.theta, rtol=0, atol=EVEN * np.abs(even).max())
+        else replace(rotor, symmetric=False)
+    )
