@@ -9,7 +9,7 @@ import pytest
 import trimesh
 
 import steelyard as sy
-from identifiability.random_trees import depth_first, random_tree
+from identifiability.random_trees import random_tree
 from mujoco_loops import hold_still, model_with_loops, motion_and_torque
 from random_loops import pose, slope
 from robots import random_state

@@ -12,7 +12,7 @@ ONE_DEGREE = ("revolute", "prismatic", "helical")
 def random_tree(rng, *, bodies=6, mimic=True, rotors=True, compound=True, multi=True) -> Robot:
     """A robot of `bodies` bodies; about half of its poses and axes are aligned with each other and with gravity."""
     joints, parents, carried, branch = [], [], [], []
-    for b in range(bodies):
+    for _ in range(bodies):
         parent = int(rng.choice(branch[-3:])) if branch and rng.uniform() < 0.9 else -1
         branch = branch[: branch.index(parent) + 1] if parent >= 0 else []
         for _ in range(1 + (compound and rng.uniform() < 0.2)):
@@ -37,18 +37,6 @@ def random_tree(rng, *, bodies=6, mimic=True, rotors=True, compound=True, multi=
         frictionloss=np.zeros(count),
         rotors=tuple(_rotors(rng, joints, names)) if rotors else (),
     )
-
-
-def depth_first(robot):
-    """Whether each branch is whole before the next, as a Robot has to be; random_tree does not see to it."""
-    chain = []
-    for j, parent in enumerate(robot.parents):
-        while chain and chain[-1] != parent:
-            chain.pop()
-        if parent >= 0 and not chain:
-            return False
-        chain.append(j)
-    return True
 
 
 def _joint(rng, name, before, mimic, multi) -> Joint:
