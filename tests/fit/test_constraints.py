@@ -65,7 +65,7 @@ def knowledge(seed, model, truth):
     rng = np.random.default_rng(100 + seed)
     within = {}
     for name, theta in zip(model.body_names, truth.inertias, strict=True):
-        e, kind = around(theta, 2.4), rng.integers(6)
+        e, kind = around(theta, 2.4), rng.integers(7)
         lower, upper = e.center - np.sqrt(np.diag(e.Q)), e.center + np.sqrt(np.diag(e.Q))
         shift = 0.3 * np.sqrt(np.diag(e.Q))
         within[name] = (
@@ -75,6 +75,7 @@ def knowledge(seed, model, truth):
             e,
             [Ellipsoid(e.center - shift, e.Q), Ellipsoid(e.center + shift, e.Q)],
             hull.Box(lower, upper),
+            sets.Intersection((sets.EllipsoidRealizable(e), sets.ComInEllipsoid(around(theta, 0.2)))),
         )[kind]
     first, second, third = model.body_names
     m = truth.inertias[:, 0]
@@ -149,6 +150,9 @@ def membership(body_set, W, J, mass, inverse):
         e = body_set.ellipsoid
         return [cp.norm(np.linalg.inv(np.linalg.cholesky(e.Q)) @ (J[:3, 3] - J[3, 3] * e.center)) <= J[3, 3]]
     asked = [W >> THRESHOLDS.eigenvalue * np.eye(4)]
+    if isinstance(body_set, sets.Intersection):  # an ellipsoid of the body and one of its centre of mass
+        body, com = body_set.sets
+        return [*membership(body.ellipsoid, W, J, mass, inverse), *membership(com, W, J, mass, inverse)]
     if isinstance(body_set, Ellipsoid):
         return [*asked, cp.trace(J @ body_set.quadric) >= 0]
     if isinstance(body_set, list):

@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from random_bodies import bodies, clouds, parameters, rotations
 from robots import SHARED_DATA
 from steelyard.errors import InertiaError
-from steelyard.inertia import Ellipsoid, covariance_ellipsoid, minimum_volume_ellipsoid, pseudo
+from steelyard.inertia import (
+    Ellipsoid,
+    covariance_axes,
+    covariance_ellipsoid,
+    drawing,
+    minimum_volume_ellipsoid,
+    pseudo,
+)
 from steelyard.inertia.enclosing import cover
+from steelyard.viewer.masses import mass_of
 
 
 def ellipsoid(seed=0):
@@ -80,6 +88,30 @@ def test_covariance_ellipsoid_of_a_solid_ellipsoid():
 def test_covariance_ellipsoid_does_not_depend_on_mass():
     theta = bodies(5)
     np.testing.assert_allclose(covariance_ellipsoid(7 * theta).Q, covariance_ellipsoid(theta).Q, rtol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("flat", [1, 2, 3])
+def test_flat_bodies_have_a_covariance_ellipsoid(seed, flat):
+    """Plates, rods and points anywhere: moments of their points by NumPy, and pictures."""
+    rng = np.random.default_rng(seed)
+    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    local = rng.normal(size=(50, 3)) * [0.3, 0.2, 0.1]
+    local[:, 3 - flat :] = 0.0
+    points, masses = local @ R.T + 2 * rng.normal(size=3), rng.uniform(0.1, 1.0, size=50)
+    theta = sum(
+        m * pseudo.to_parameters(np.outer(np.append(x, 1), np.append(x, 1)))
+        for m, x in zip(masses, points, strict=True)
+    )
+    center, lengths, axes = covariance_axes(theta)
+    covariance = np.cov(points.T, aweights=masses, ddof=0)
+    np.testing.assert_allclose(center, np.average(points, axis=0, weights=masses), atol=1e-12)
+    np.testing.assert_allclose(axes * lengths**2 @ axes.T, covariance, atol=1e-12)
+    assert np.count_nonzero(lengths) == 3 - flat
+    with pytest.raises(InertiaError, match="the body is flat"):
+        covariance_ellipsoid(theta)
+    assert drawing.image(np.eye(3), [[0, 1, 2]], theta, size=(40, 30)).startswith(b"\x89PNG")
+    assert (mass_of(theta)["ellipsoid"] is None) == (flat == 3)
 
 
 def cvxpy_volume(points):

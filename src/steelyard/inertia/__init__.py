@@ -25,7 +25,7 @@ from steelyard.inertia import (
 from steelyard.inertia.body_set import MOMENTS, BodySet
 from steelyard.inertia.cones import COARSE, ConeRows, minimise
 from steelyard.inertia.divergence import riemannian
-from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
+from steelyard.inertia.ellipsoid import Ellipsoid, covariance_axes, covariance_ellipsoid
 from steelyard.inertia.enclosing import corners, cover, minimum_volume_ellipsoid
 from steelyard.inertia.mesh_parts import Part, PartGradient, combine, pull_back
 from steelyard.inertia.parameters import (
@@ -108,6 +108,7 @@ __all__ = [  # noqa: RUF022  order of use
     "COARSE",
     # shapes
     "Ellipsoid",
+    "covariance_axes",
     "covariance_ellipsoid",
     "minimum_volume_ellipsoid",
     "cover",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
+from steelyard.inertia.ellipsoid import Ellipsoid, covariance_axes
 
 MESH = (150, 165, 180)
 ELLIPSOID = (30, 95, 200)
@@ -21,6 +21,7 @@ LIGHT = np.array([0.35, 0.5, 0.8])  # direction of the light: right, up, towards
 CHUNK = 1 << 20  # pixels tested at a time
 LONGEST = 48.0  # edge in pixels above which a triangle is cut
 EDGE = 1e-6  # neighbours overlap by this share, so that no seam shows
+THIN = 1e-3  # of the mesh's diagonal: thinner ellipsoids are drawn this thick
 SUPERSAMPLE = 2  # drawn this much larger, then averaged: smooth edges
 
 
@@ -32,7 +33,7 @@ def figure(vertices, faces, theta, *, bounds=()):
     """
     import plotly.graph_objects as go
 
-    ellipsoid = covariance_ellipsoid(theta)
+    ellipsoid = _covariance(theta, vertices)
     traces = [_plotly_mesh(go, np.asarray(vertices), np.asarray(faces), "mesh", MESH, 0.35)]
     traces.append(_plotly_mesh(go, *surface(ellipsoid), "covariance ellipsoid", ELLIPSOID, 0.8))
     traces += [
@@ -51,12 +52,19 @@ def figure(vertices, faces, theta, *, bounds=()):
 
 def image(vertices, faces, theta, *, view=DEFAULT_VIEW, size=(800, 600), bounds=()) -> bytes:
     """PNG picture of the same things, seen along -view. size: pixels (width, height). Returns the bytes of the file."""
-    ellipsoid = covariance_ellipsoid(theta)
+    ellipsoid = _covariance(theta, vertices)
     dot = Ellipsoid(ellipsoid.center, np.eye(3) * (0.01 * np.linalg.norm(np.ptp(vertices, axis=0))) ** 2)
     layers = [Layer(*surface(dot), CENTER), Layer(*surface(ellipsoid), ELLIPSOID, opacity=0.85)]
     layers += [Layer(np.asarray(vertices, dtype=float), np.asarray(faces), MESH, opacity=0.45)]
     layers += [Layer(*surface(bound), (200, 140, 20), opacity=0.25) for bound in bounds]
     return png(render(layers, view=view, size=size))
+
+
+def _covariance(theta, vertices) -> Ellipsoid:
+    """The covariance ellipsoid; a flat one as thick as can be seen."""
+    center, lengths, directions = covariance_axes(theta)
+    seen = THIN * np.linalg.norm(np.ptp(np.asarray(vertices, dtype=float), axis=0))
+    return Ellipsoid.from_semi_axes(np.maximum(lengths, seen), center=center, rotation=directions)
 
 
 def surface(ellipsoid, *, around=48, along=24):

@@ -10,6 +10,7 @@ from steelyard.errors import InertiaError
 from steelyard.inertia import parameters
 
 SYMMETRIC = 1e-9  # accepted asymmetry of Q relative to its largest entry
+ROUNDING = 1e-14  # of second moments about the origin: a smaller one about the centre of mass is none
 FLAT = 1e-12  # accepted ratio of smallest to largest eigenvalue of Q
 
 
@@ -126,20 +127,19 @@ class Ellipsoid:
         return self.level(points) <= 1 + tolerance
 
 
-def covariance_ellipsoid(theta):
-    """Ellipsoid of the second moments of one body: centre of mass, and `Q = Sigma_C / m`.
-
-    Its semi-axes are the root-mean-square distances of the mass along the principal axes, whatever the mass.
+def covariance_axes(theta):
+    """Centre and semi-axes of the covariance ellipsoid of one body, which may be flat: one length of a plate is 0, two
+    of a rod, three of a point mass.
 
     Args:
-        theta: (10,), physically consistent.
+        theta: (10,), physically consistent, or at the border of that.
 
     Returns:
-        The Ellipsoid.
+        Centre of mass (3,) in m; lengths (3,) in m, ascending: root-mean-square distances of the mass along the
+        principal axes, whatever the mass; and these axes, unit directions in the columns of (3, 3).
 
     Raises:
-        InertiaError: theta is not consistent (a plate or point mass has a flat ellipsoid, which `Ellipsoid` refuses as
-            well).
+        InertiaError: no body has these parameters.
 
     Source: paper B, Figure 2.
     """
@@ -151,9 +151,34 @@ def covariance_ellipsoid(theta):
         )
     mass, com, I = parameters.to_com_inertia(theta)
     covariance = (0.5 * np.trace(I) * np.eye(3) - I) / mass
-    if not np.isfinite(covariance).all() or np.linalg.eigvalsh(covariance)[0] <= 0:
+    rounding = ROUNDING * (abs(np.trace(covariance)) + com @ com)  # of what is left when the centre is taken out
+    if not np.isfinite(covariance).all() or np.linalg.eigvalsh(covariance)[0] < -rounding:
         raise InertiaError(
             "theta is not physically consistent: its covariance is not positive definite; project it onto "
             "Consistent() first"
         )
-    return Ellipsoid(com, covariance)
+    squares, directions = np.linalg.eigh(covariance)
+    return com, np.sqrt(np.where(squares < rounding, 0.0, squares)), directions
+
+
+def covariance_ellipsoid(theta):
+    """Ellipsoid of the second moments of one body: centre of mass, and `Q = Sigma_C / m`.
+
+    Args:
+        theta: (10,), physically consistent.
+
+    Returns:
+        The Ellipsoid, with the axes of `covariance_axes`.
+
+    Raises:
+        InertiaError: no body has these parameters, or a flat one, which `covariance_axes` takes.
+
+    Source: paper B, Figure 2.
+    """
+    com, lengths, directions = covariance_axes(theta)
+    if not lengths[0] > 0:
+        raise InertiaError(
+            f"the body is flat: its covariance ellipsoid has semi-axes {lengths.tolist()} m; covariance_axes has those "
+            "of plates, rods and point masses"
+        )
+    return Ellipsoid(com, directions * lengths**2 @ directions.T)

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError, OptionError, choices
 from steelyard.fit import Estimate, Uncertainty
-from steelyard.inertia import covariance_ellipsoid
+from steelyard.inertia import covariance_axes
 from steelyard.model import Robot
 
 SOLID = np.sqrt(5.0)  # semi-axes of a homogeneous ellipsoid over the root-mean-square distances of its mass
@@ -49,9 +49,9 @@ def mass_of(theta, center_covariance=None) -> dict:
     if not np.isfinite(com).all():  # without mass, or with 1e-320 kg
         return {"mass": float(theta[0]), "com": None, "ellipsoid": None, "region": None}
     try:
-        lengths, axes = covariance_ellipsoid(theta).semi_axes
-        ellipsoid = (SOLID * axes * lengths).ravel().tolist()
-    except InertiaError:  # not physically consistent, or flat: there is no such solid
+        _, lengths, axes = covariance_axes(theta)
+        ellipsoid = (SOLID * axes * lengths).ravel().tolist() if lengths.any() else None
+    except InertiaError:  # not physically consistent: there is no such solid
         ellipsoid = None
     region = None
     if center_covariance is not None and np.isfinite(center_covariance).all():
