@@ -48,6 +48,7 @@ from steelyard.dynamics.kinematics import (
     samples_last,
     tree,
 )
+from steelyard.dynamics.mujoco_bodies import mujoco_inertias, mujoco_regressor, set_mujoco_inertias
 from steelyard.dynamics.native_plans import fixed_poses, sum_plan
 from steelyard.dynamics.newton_euler import (
     body_regressor,
@@ -107,6 +108,8 @@ __all__ = [
     "momentum_drift_regressor",
     "momentum_regressor",
     "motion",
+    "mujoco_inertias",
+    "mujoco_regressor",
     "on_independent_joints",
     "orthonormal",
     "power_regressor",
@@ -121,6 +124,7 @@ __all__ = [
     "row_blocks",
     "samples_last",
     "sensor_frame",
+    "set_mujoco_inertias",
     "shared_directions",
     "slotine_li_regressor",
     "sum_plan",

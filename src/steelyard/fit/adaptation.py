@@ -43,7 +43,7 @@ def natural_step(theta: ArrayLike, direction: ArrayLike, *, gain: float) -> np.n
         raise OptionError("direction and gain are finite numbers; leave samples without a measurement out.")
     values, axes = np.linalg.eigh(pseudo.to_matrix(theta))
     if not (values > 0).all():
-        raise OptionError("theta has bodies that cannot exist: start from sy.inertia.project(theta).")
+        raise OptionError("theta has bodies that cannot exist: start from sy.inertia.Consistent().project(theta).")
     half = axes * np.sqrt(values)[..., None, :]  # J = half half^T
     speed, turned = np.linalg.eigh(-gain * half.mT @ _with_respect_to_matrix(direction.reshape(theta.shape)) @ half)
     moved = half @ turned
