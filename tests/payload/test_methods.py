@@ -51,6 +51,9 @@ def test_point_masses_are_the_published_problem(log):
     reduced = np.linalg.norm((1 - w) * (wrench_regressor(log, reduced=True) @ theta - log.wrench))
     assert np.linalg.norm(d.full @ theta - d.full_b) == pytest.approx(full, rel=1e-9)
     assert np.linalg.norm(d.reduced @ theta - d.reduced_b) == pytest.approx(reduced, rel=1e-9)
+    assert np.linalg.norm(discretise(make_problem(log), points, scale=(2.0, 2.0, 1.0)).full @ theta) == pytest.approx(
+        np.linalg.norm(np.tanh(3 * dynamism(log)[:, None] / 4 / 300) * (wrench_regressor(log) @ theta)), rel=1e-9
+    )
     best = solve_point_masses(d)
     rng = np.random.default_rng(1)
     for _ in range(20):
@@ -69,6 +72,18 @@ def test_dynamism_of_one_sample():
         twist=np.array([[1.0, 0, 0, 0, 2.0, 0]]), acceleration=np.array([[0, 0, 3.0, 0.5, 0, 0]])
     )  # w x v = (0, 2, 0) x (1, 0, 0) = (0, 0, -2)
     assert dynamism(log)[0] == pytest.approx((3.0 - 2.0) ** 2 + 0.25 + 16.0)
+
+
+def test_dynamism_constants_are_options(log):
+    """Constants twice as large are a dynamism of a quarter, so c1 of a quarter undoes them; other constants do not."""
+    usual, same, other = (
+        identify(log, "pmd", shape=THING.solid, **options).theta
+        for options in ({}, {"dynamism": (2.0, 2.0, 1.0), "c1": 75.0}, {"dynamism": (2.0, 2.0, 1.0)})
+    )
+    np.testing.assert_allclose(same, usual, rtol=1e-6)
+    assert np.abs(other / usual - 1).max() > 1e-3
+    with pytest.raises(OptionError, match="three positive numbers"):
+        identify(log, "pmd", shape=THING.solid, dynamism=(1.0, 0.0, 0.5))
 
 
 @pytest.mark.parametrize("weight", [1e-2, 1.0, 100.0])

@@ -20,6 +20,8 @@ def test_each_is_relative_to_the_box():
     theta = from_com_inertia(2.1, np.array([0.003, -0.004, 0.001]), np.diag([0.010, 0.020, 0.025]) + shares * off)
     found = errors(theta, TRUTH, SIDES)
     np.testing.assert_allclose(found.percent, [5.0, 4 / 3, 35.0], rtol=1e-12)
+    np.testing.assert_allclose(found.com_axes, [1.0, 2.0, 1.0], rtol=1e-12)
+    np.testing.assert_allclose(found.inertia_entries, 100 * np.abs(shares), rtol=1e-9)
     assert found.geodesic == np.inf  # no body has such moments
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.lazy import lazy
 from steelyard.payload.arm_sensor import carried_log
+from steelyard.payload.carried_effort import joint_torques, predicted_wrench
 from steelyard.payload.controller_formats import export, exports, in_frame, require_formats
 from steelyard.payload.entropic import EntropicFits, entropic_fits
 from steelyard.payload.from_torques import carried_information, identify_from_torques
@@ -61,8 +62,10 @@ __all__ = [
     "identify_files",
     "identify_from_torques",
     "in_frame",
+    "joint_torques",
     "observability",
     "payload_view",
+    "predicted_wrench",
     "read_wrench_log",
     "require_formats",
     "solid_of",

@@ -12,7 +12,7 @@ from steelyard.payload.methods import METHODS, PMD_POINTS, Method, Settings, met
 from steelyard.payload.motion_consistency import with_motion
 from steelyard.payload.motion_signals import smooth_motion
 from steelyard.payload.payload_estimate import Payload, Status, status_of
-from steelyard.payload.point_mass import C1
+from steelyard.payload.point_mass import C1, DYNAMISM
 from steelyard.payload.solid_shape import Solid, solid_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.tool_calibration import Tool, compensate
@@ -35,6 +35,7 @@ def identify(
     density: float | None = None,
     scale: float = 1.0,
     c1: float = C1,
+    dynamism: tuple[float, float, float] = DYNAMISM,
     weight: float | None = None,
     smooth: bool | None = None,
     seed: int = 0,
@@ -53,6 +54,7 @@ def identify(
             check, makes a log SUSPECT.
         noise: (2,) known standard deviations of force [N] and torque [N m]; by default from the residuals.
         points, c1: number of points and dynamism of full trust of "pmd".
+        dynamism: n1 [m/s^2], n2 [rad/s^2] and n3 [rad/s] of "pmd": what counts as fast, of paper E, 4.
         density: points per cm^3 of the shape.
         scale: metres per unit of the shape's file.
         weight: lambda of "pmd", weight of the prior in "geo", "ellipsoid", "hull" and "consistent".
@@ -78,7 +80,7 @@ def identify(
         (True, 'geo', 'OK')
     """
     require_type(WrenchLog, log=log)
-    settings = Settings(points, c1, weight, seed)
+    settings = Settings(points, c1, dynamism, weight, seed)
     wanted = method_named(method)
     _require_options(wanted, shape, noise, points)
     if len(log) < THRESHOLDS.fewest_poses:

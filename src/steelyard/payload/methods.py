@@ -20,7 +20,7 @@ from steelyard.inertia import (
 )
 from steelyard.payload.density import density_fit
 from steelyard.payload.entropic import compact_body, entropic_fit
-from steelyard.payload.point_mass import C1, LAMBDA, discretise, solve_point_masses
+from steelyard.payload.point_mass import C1, DYNAMISM, LAMBDA, discretise, solve_point_masses
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_problem import Problem, solve
@@ -34,11 +34,12 @@ INTERIOR = 1e-6  # eigenvalue that keeps off singular bodies, relative to the se
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of the estimators. points, c1: of point masses; weight: of prior or regularisation, None for the
+    """Options of the estimators. points, c1, dynamism: of point masses; weight: of prior or regularisation, None for the
     estimator's own; seed: of random points."""
 
     points: int = PMD_POINTS
     c1: float = C1
+    dynamism: tuple[float, float, float] = DYNAMISM
     weight: float | None = None
     seed: int = 0
 
@@ -81,7 +82,8 @@ def _density(problem: Problem, settings: Settings) -> Fit:
 def _point_masses(problem: Problem, settings: Settings, squared: bool = False) -> Fit:
     weight = LAMBDA if settings.weight is None else settings.weight
     points = _solid(problem).sample(settings.points, seed=settings.seed)
-    fit = solve_point_masses(discretise(problem, points, c1=settings.c1, weight=weight), squared=squared)
+    data = discretise(problem, points, c1=settings.c1, scale=settings.dynamism, weight=weight)
+    fit = solve_point_masses(data, squared=squared)
     A, _ = problem.whitened
     spread = np.linalg.inv(A.T @ A + 0.5 * divergence.pullback_metric(_prior(problem)))
     return fit.theta, spread, (f"{len(fit.points)} points, duality gap {fit.gap:.1e}",)

@@ -211,14 +211,20 @@ class Payload(Card):
         }
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Errors(Card):
-    """Errors of one estimate in per cent, and its geodesic distance from the truth (unitless; inf if inconsistent)."""
+    """Errors of one estimate in per cent, and its geodesic distance from the truth (unitless; inf if inconsistent).
+
+    com_axes: (3,) of each axis, whose mean is `com`; inertia_entries: (3, 3) of each moment and product, whose mean on
+    and above the diagonal is `inertia`.
+    """
 
     mass: float
     com: float
     inertia: float
     geodesic: float
+    com_axes: np.ndarray
+    inertia_entries: np.ndarray
 
     @property
     def percent(self) -> np.ndarray:
@@ -252,15 +258,17 @@ def errors(theta, truth, sides) -> Errors:
     if not mass > 0:
         raise InertiaError(f"the true mass is {mass}, expected a positive number: errors are relative to it")
     if theta[0] == 0:
-        return Errors(100.0, np.inf, np.inf, np.inf)
+        return Errors(100.0, np.inf, np.inf, np.inf, np.full(3, np.inf), np.full((3, 3), np.inf))
     found_mass, found_com, found_inertia = parameters.to_com_inertia(theta)
     scale = mass / 12 * (np.eye(3) * (a @ a) - np.outer(a, a))
-    relative = np.abs((found_inertia - inertia) / scale)
+    axes, entries = 100 * np.abs(found_com - com) / a, 100 * np.abs((found_inertia - inertia) / scale)
     return Errors(
         mass=float(100 * abs(found_mass - mass) / mass),
-        com=float(100 * np.mean(np.abs(found_com - com) / a)),
-        inertia=float(100 * np.mean(relative[np.triu_indices(3)])),
+        com=float(np.mean(axes)),
+        inertia=float(np.mean(entries[np.triu_indices(3)])),
         geodesic=float(riemannian(theta, truth)) if is_consistent(theta) and is_consistent(truth) else np.inf,
+        com_axes=axes,
+        inertia_entries=entries,
     )
 
 

@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.dynamics import friction_torque, inverse_dynamics, regressor
+from steelyard.dynamics import friction_torque, inverse_dynamics
 from steelyard.errors import OptionError
-from steelyard.inertia import parameters
 from steelyard.log import Log, filters
 from steelyard.model import Robot, load
-from steelyard.payload.arm_sensor import frame_of
+from steelyard.payload.carried_effort import joint_torques, predicted_wrench
 from steelyard.payload.from_torques import identify_from_torques
 from steelyard.payload.from_wrenches import identify, prepared_log
 from steelyard.payload.payload_estimate import Payload
@@ -19,13 +18,11 @@ from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.tool_calibration import calibrate
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_reader import read_wrench_log
-from steelyard.payload.wrench_sums import wrench_regressor
 from steelyard.prepare import read_undone
 from steelyard.spatial import rotation_from_rpy
 
 CHANNELS = ("fx", "fy", "fz", "nx", "ny", "nz")
 UNITS = ("N", "N", "N", "N m", "N m", "N m")
-CHUNK = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,21 +44,15 @@ class Signals(Card):
 def wrench_signals(log: WrenchLog, payload: Payload) -> Signals:
     """Forces and torques of a wrist sensor. log: as it was fitted, the tool taken off."""
     bias = np.zeros(6) if payload.bias is None else payload.bias
-    chunks = (log[start : start + CHUNK] for start in range(0, len(log), CHUNK))
-    explained = np.concatenate([wrench_regressor(part) @ payload.theta + bias for part in chunks])
-    return Signals(log.t, CHANNELS, UNITS, np.asarray(log.wrench), explained)
+    return Signals(log.t, CHANNELS, UNITS, np.asarray(log.wrench), predicted_wrench(payload, log) + bias)
 
 
 def torque_signals(arm: Robot, log: Log, payload: Payload, *, frame: str | None = None) -> Signals:
     """Joint torques beyond the arm's own. log: with q, v, a and tau, as it was fitted; frame: of the payload."""
     q, v, a, tau = log.require("q", "v", "a", "tau")
-    body, R, p = frame_of(arm, frame)
-    columns = slice(10 * body, 10 * body + 10)
-    theta = parameters.transform(payload.theta, R, p)
     direction = log.direction if log.direction is None else log.direction[:, : arm.nv]
     measured = tau - inverse_dynamics(arm, q, v, a) - friction_torque(arm, v, direction=direction)
-    chunks = (slice(start, start + CHUNK) for start in range(0, len(log), CHUNK))
-    explained = np.concatenate([regressor(arm, q[s], v[s], a[s])[..., columns] @ theta for s in chunks])
+    explained = joint_torques(arm, payload, q, v, a, frame=frame)
     units = tuple("N m" if np.any(c[3:]) else "N" for joint in arm.free_joints for c in joint.subspace.T)
     return Signals(log.t, arm.dof_names, units, measured, explained)
 

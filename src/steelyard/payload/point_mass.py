@@ -21,7 +21,7 @@ from steelyard.payload.wrench_problem import Problem
 from steelyard.payload.wrench_sums import accumulate, triangle
 
 LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
-SCALE = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s
+DYNAMISM = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s, as published
 CONVERGED = 1e-7  # relative duality gap that ends the iteration of the norms
 FLOOR = 1e-12  # of a norm, relative to the data: norms of zero have no gradient
 STUCK = 1e-14  # change of the norms at which their digits end
@@ -29,11 +29,14 @@ GAP = 1e-6  # relative duality gap that is accepted without asking the cone solv
 NORM_STEPS, NEWTON_STEPS = 300, 60
 
 
-def dynamism(log: WrenchLog) -> np.ndarray:
-    """(n,) how fast each sample moves (E, 4)."""
+def dynamism(log: WrenchLog, scale=DYNAMISM) -> np.ndarray:
+    """(n,) how fast each sample moves (E, 4). scale: n1, n2, n3, positive; inf leaves a term out."""
+    scale = np.asarray(scale, dtype=float)
+    if scale.shape != (3,) or not (scale > 0).all():
+        raise OptionError(f"dynamism is n1 [m/s^2], n2 [rad/s^2] and n3 [rad/s], three positive numbers; got {scale}")
     twist, acceleration = log.motion
     parts = (log.origin_acceleration, acceleration[:, 3:], twist[:, 3:])
-    return sum(np.sum(x * x, axis=1) / n**2 for x, n in zip(parts, SCALE, strict=True))  # type: ignore[return-value]
+    return sum(np.sum(x * x, axis=1) / n**2 for x, n in zip(parts, scale, strict=True))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +62,14 @@ class PointMassFit:
     gap: float
 
 
-def discretise(problem: Problem, points, *, c1: float = C1, weight: float = LAMBDA) -> Discretisation:
-    """Accumulate a log for Problem 1. points: (n, 3) in m; c1: dynamism at which the full model takes 99.5 %."""
+def discretise(
+    problem: Problem, points, *, c1: float = C1, scale=DYNAMISM, weight: float = LAMBDA
+) -> Discretisation:
+    """Accumulate a log for Problem 1. points: (n, 3) in m; c1: dynamism at which the full model takes 99.5 %; scale:
+    constants of the dynamism."""
     if not (np.isfinite(c1) and c1 > 0 and np.isfinite(weight) and weight > 0):
         raise OptionError(f"c1 and weight are positive numbers; got {c1!r} and {weight!r}")
-    w = np.tanh(3 * dynamism(problem.log) / c1)
+    w = np.tanh(3 * dynamism(problem.log, scale) / c1)
     reduced = accumulate(problem.log, weights=1 - w, reduced=True).triangle((1.0, 1.0), bias=problem.bias)
     full = accumulate(problem.log, weights=w).triangle((1.0, 1.0), bias=problem.bias)
     return Discretisation(
