@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.dynamics import sensor_frame
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.excite.measured_axes import JOINTS, measured_kinds, measured_slice
 from steelyard.excite.measured_rows import regression_of
@@ -13,10 +15,22 @@ from steelyard.excite.optimality import CRITERIA, Goal, unit_columns
 from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.fit import EFFECT_SPREAD, congruence, consistent_prior, weigh_by_noise
 from steelyard.identifiable import Basis, regression_basis
-from steelyard.information import Information, groups_of, sensors_of
+from steelyard.inertia import transform_matrix
+from steelyard.information import BASE, WRENCH, Information, groups_of, link_of, sensors_of
 from steelyard.job import FRICTION
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout, layout_of
+
+
+class Held(Protocol):
+    """A payload that was identified, as `sy.payload` has it. covariance: (10, 10) in the frame of its sensor; noise:
+    (2,) standard deviations of force [N] and torque [N m], or (nv,) of the joints."""
+
+    @property
+    def covariance(self) -> np.ndarray: ...
+
+    @property
+    def noise(self) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +48,7 @@ class Aim:
     noise: ArrayLike | None = None
     noise_share: float = 0.0
     rate: float = 100.0
-    after: Information | None = None
+    after: Information | Held | None = None
     weight: float = 1.0
 
     def __post_init__(self):
@@ -54,14 +68,19 @@ def goal_of(robot: Robot, states, aim: Aim) -> Goal:
     rows = plan.at(q, v, a)
     typical = np.sqrt(np.mean(tau**2, axis=1))
     typical = np.maximum(typical, 1e-3 * max(typical.max(initial=0.0), 1e-9))
-    after, noise = aim.after, aim.noise
-    if after is not None:
+    after, noise, held = aim.after, aim.noise, None
+    if isinstance(after, Information):
         after, noise = _weighted_information(robot, layout, kinds, after, noise)
+    elif after is not None:
+        held, noise = _held(robot, layout, kinds, aim.focus, after), _noise_of(kinds, after) if noise is None else noise
     typical_rows = np.concatenate([typical, _typical_wrench(rows.forces[robot.nv :])])
     noise = _noise(robot, kinds, typical_rows, noise)
-    earlier = np.zeros((basis.count, basis.count)) if after is None else after.base.G
+    earlier = after.base.G if isinstance(after, Information) else np.zeros((basis.count, basis.count))
     columns, wanted = _unknowns(robot, layout, basis, aim.focus)
     units = _prior_units(robot, layout, typical, aim.weight)[:, columns][columns]
+    if held is not None:
+        body, units = held
+        columns = wanted = np.arange(layout.size)[layout.body(body)]
     open_before = basis.regrouping[:, columns] @ units
     spread, directions = _visible_factor(open_before)
     places = np.searchsorted(columns, wanted)
@@ -117,6 +136,25 @@ def _unknowns(robot: Robot, layout: ParameterLayout, basis: Basis, focus) -> tup
     if not wanted:
         raise OptionError("focus: nothing is left to be known; name bodies, parameters, 'friction' or 'payload'.")
     return everything, np.unique(wanted)
+
+
+def _held(robot: Robot, layout: ParameterLayout, kinds: tuple[str, ...], focus, held: Held) -> tuple[int, np.ndarray]:
+    """The body that carries a payload, and (10, 10) columns of its parameters that the payload leaves open by one
+    standard deviation."""
+    sensors = [kind for kind in kinds if kind.startswith(WRENCH)]
+    if focus != "payload" or len(kinds) != 1 or BASE in kinds:
+        raise OptionError(
+            "after= of a payload is for focus='payload', and for rows of the sensor that it was identified with: "
+            "'wrench:LINK', or 'joints' where there was none."
+        )
+    frame = sensor_frame(robot, link_of(sensors[0])) if sensors else sensor_frame(robot, robot.body_names[-1])
+    squares, axes = np.linalg.eigh(np.asarray(held.covariance, dtype=float))
+    return frame.body, transform_matrix(frame.rotation, frame.position) @ (axes * np.sqrt(np.maximum(squares, 0.0)))
+
+
+def _noise_of(kinds: tuple[str, ...], held: Held):
+    """Noise of the rows with which a payload was identified."""
+    return np.repeat(held.noise, 3) if kinds[0].startswith(WRENCH) else held.noise
 
 
 def _require_visible(layout: ParameterLayout, basis: Basis, name: str) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from steelyard.arguments import require_type
 from steelyard.errors import OptionError
 from steelyard.excite.collisions import scene_notes, scene_within
-from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.design_goal import Aim, Held, goal_of
 from steelyard.excite.feasibility import SHAPE_SHARE, Feasible, best_feasible, pursue_target
 from steelyard.excite.ground_support import support_of
 from steelyard.excite.home import start_pose
@@ -49,7 +49,7 @@ def design(
     noise=Aim.noise,
     noise_share: float = Aim.noise_share,
     rate: float = Aim.rate,
-    after: Information | None = Aim.after,
+    after: Information | Held | None = Aim.after,
     weight: float = Aim.weight,
     target: float | None = None,
     warm: Design | Log | None = None,
@@ -86,7 +86,8 @@ def design(
             or of the typical torque.
         noise_share: further noise, as a share of the RMS torque of the motion.
         rate: independent samples a second.
-        after: Information of earlier logs; what they show least then counts most.
+        after: Information of earlier logs, or with focus "payload" one that `sy.payload.identify` found with this sensor;
+            what they show least then counts most.
         weight: of the prior, as in `fit.consistent`.
         target: condition number to reach, by the criterion "condition" if need be; a miss is explained in `notes`.
         warm: a design or a log to start from.
