@@ -68,7 +68,9 @@ def joint_torques(robot: Robot, payload, q, v, a, *, frame: str | None = None) -
     n = len(q)
     for name, x, width in (("q", q, robot.nq), ("v", v, robot.nv), ("a", a, robot.nv)):
         if x.shape != (n, width):
-            raise OptionError(f"{name} of {robot.name!r} has shape {x.shape}; expected ({n}, {width}), one row a sample")
+            raise OptionError(
+                f"{name} of {robot.name!r} has shape {x.shape}; expected ({n}, {width}), one row a sample"
+            )
     body, R, p = frame_of(robot, frame)
     theta = parameters.transform(_theta(payload), R, p)
     columns = slice(10 * body, 10 * body + 10)

@@ -62,9 +62,7 @@ class PointMassFit:
     gap: float
 
 
-def discretise(
-    problem: Problem, points, *, c1: float = C1, scale=DYNAMISM, weight: float = LAMBDA
-) -> Discretisation:
+def discretise(problem: Problem, points, *, c1: float = C1, scale=DYNAMISM, weight: float = LAMBDA) -> Discretisation:
     """Accumulate a log for Problem 1. points: (n, 3) in m; c1: dynamism at which the full model takes 99.5 %; scale:
     constants of the dynamism."""
     if not (np.isfinite(c1) and c1 > 0 and np.isfinite(weight) and weight > 0):
