@@ -13,6 +13,9 @@ data does not show, though: a core and a shell have the centre of mass of a homo
 those of the widest prior, any density inside the shape, and hold the estimate's distance from it. A result that no
 density inside the shape has is moved to the nearest that one does, in the metric of its own covariance.
 
+Where the shape's pose is uncertain (`Solid.pose_std`), all of these priors are wider by what a motion of the shape
+does, and the density may be inside the shape moved as is likely.
+
 All of it happens in coordinates in which the homogeneous kilogram is the unit matrix, `J = L W L^T`, so that thin
 shapes are as well conditioned as compact ones.
 """
@@ -24,6 +27,7 @@ import numpy as np
 from steelyard.errors import FitError
 from steelyard.inertia import cones
 from steelyard.payload.entropic import unit_basis
+from steelyard.payload.shape_pose import moved_points, pose_columns
 from steelyard.payload.solid_shape import Solid, unit_masses
 
 CELLS = 96
@@ -39,6 +43,7 @@ ATOMS = 400  # points inside the shape that stand for all of it
 SOLID = 1e-4  # share of the homogeneous body in every result: no body is flat
 FLOOR = 1e-12  # of a variance: thin shapes leave hardly any across
 UNIT = cones.triangle(np.eye(4))
+SIX = np.eye(6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +66,7 @@ def density_fit(A, b, solid: Solid, mass: float) -> DensityFit:
         )
     basis = unit_basis(solid.homogeneous)
     spreads = np.array([*field_spreads(solid, basis), *(lump_spread(solid, basis) / count for count in LUMPS)])
-    level = LEVEL**2 * np.outer(UNIT, UNIT)
+    level = LEVEL**2 * np.outer(UNIT, UNIT) + pose_spread(solid, basis)
     B = mass * A @ basis
     means, covariances, evidence = zip(*(condition(B, b, spread + level) for spread in spreads), strict=True)
     weight = np.exp(np.array(evidence) - max(evidence))
@@ -90,14 +95,20 @@ def lump_spread(solid: Solid, basis) -> np.ndarray:
 
 def precisions(solid: Solid, basis) -> tuple[np.ndarray, np.ndarray]:
     """(10, 10) precisions of w of 1 kg: in four lumps, and of any density inside the shape."""
-    usual = lump_spread(solid, basis) / 4 + LEVEL**2 * np.outer(UNIT, UNIT)
+    usual = lump_spread(solid, basis) / 4 + LEVEL**2 * np.outer(UNIT, UNIT) + pose_spread(solid, basis)
     narrow, wide = (np.linalg.inv(spread + FLOOR * np.eye(10)) for spread in (usual, any_spread(solid, basis)))
     return narrow, wide
 
 
 def any_spread(solid: Solid, basis) -> np.ndarray:
     """(10, 10) covariance of w of the widest prior: any density inside the shape, and a mass that is hardly known."""
-    return ANY**2 * lump_spread(solid, basis) + LEVEL**2 * np.outer(UNIT, UNIT)
+    return ANY**2 * lump_spread(solid, basis) + LEVEL**2 * np.outer(UNIT, UNIT) + pose_spread(solid, basis)
+
+
+def pose_spread(solid: Solid, basis) -> np.ndarray:
+    """(10, 10) covariance of w of 1 kg from the pose of the shape."""
+    columns = np.linalg.solve(basis, pose_columns(solid))
+    return columns @ columns.T
 
 
 def condition(B, b, spread):
@@ -113,13 +124,19 @@ def condition(B, b, spread):
 
 def nearest_inside(w, covariance, solid: Solid, basis) -> np.ndarray:
     """The w (10,) of a positive density inside the shape that is nearest, in units of the covariance; w itself where it
-    is one."""
+    is one. A shape of uncertain pose is moved as costs least."""
     from scipy.optimize import nnls
 
     points = np.concatenate([solid.sample(ATOMS), solid.corners])
-    atoms = np.linalg.solve(basis, unit_masses(points))
     values, axes = np.linalg.eigh(covariance)
     whiten = axes.T / np.sqrt(np.maximum(values, FLOOR * values[-1]))[:, None]
+    atoms = np.linalg.solve(basis, unit_masses(points))
+    if any(solid.pose_std):
+        poses = w[:1] * np.linalg.solve(basis, pose_columns(solid))
+        rows = np.block([[whiten @ atoms, whiten @ poses, -whiten @ poses], [np.zeros((6, len(points))), SIX, -SIX]])
+        found = nnls(rows, np.concatenate([whiten @ w, np.zeros(6)]))[0]
+        points = moved_points(points, solid, found[-12:-6] - found[-6:])
+        atoms = np.linalg.solve(basis, unit_masses(points))
     masses, _ = nnls(whiten @ atoms, whiten @ w)
     return (1 - SOLID) * atoms @ masses + SOLID * masses.sum() * UNIT
 

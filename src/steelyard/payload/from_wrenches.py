@@ -18,7 +18,8 @@ from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.tool_calibration import Tool, compensate
 from steelyard.payload.wrench_faults import examine, misfit
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_problem import Problem, make_problem
+from steelyard.payload.wrench_problem import Problem, make_problem, plain_fit, without_drift
+from steelyard.payload.wrench_sums import DRIFT
 
 
 def identify(
@@ -28,7 +29,7 @@ def identify(
     shape=None,
     prior=None,
     tool: Tool | None = None,
-    bias: bool = False,
+    bias: bool | str = False,
     elsewhere: bool = False,
     noise=None,
     points: int = PMD_POINTS,
@@ -49,7 +50,8 @@ def identify(
         prior: parameters (10,) or a `Payload` expected beforehand, in the sensor frame; by default the homogeneous
             shape at the measured mass, or without shape a compact body of the density of water.
         tool: from `calibrate`, taken off first.
-        bias: whether a constant wrench is estimated beside, for a sensor that was not tared.
+        bias: whether a constant wrench is estimated beside, for a sensor that was not tared; "drift" for one that also
+            changes steadily with time.
         elsewhere: the robot is not on the Earth. Otherwise a gravity of another strength, which the motion cannot
             check, makes a log SUSPECT.
         noise: (2,) known standard deviations of force [N] and torque [N m]; by default from the residuals.
@@ -91,14 +93,20 @@ def identify(
     log = prepared_log(log, method, tool=tool, smooth=smooth)
     expected = None if prior is None else _consistent_prior(prior)
     problem = make_problem(log, noise=noise, bias=bias, solid=solid, prior=expected)
-    strength = strength_of(log, bias=bias, noise=noise)
-    findings = examine(log, solid, strength=strength, elsewhere=elsewhere, bias=bias, noise=noise)
+    level = without_drift(log, plain_fit(log, bias)[1][6:]) if bias == DRIFT else log  # the mistakes are others
+    strength = strength_of(level, bias=bool(bias), noise=noise)
+    findings = examine(level, solid, strength=strength, elsewhere=elsewhere, bias=bool(bias), noise=noise)
     if not problem.mass > 0 and chosen.needs_mass:
         why = f"{chosen.name} needs a positive mass, and the forces give {problem.mass:.4g} kg"
         chosen = METHODS["ols"]
     theta, covariance, notes = chosen.fit(problem, settings)
-    constant = problem.information.bias(theta, problem.noise) if bias else None
-    findings = (*findings, *misfit(problem, theta, constant))
+    offset, spread = _bias(problem, theta, covariance)
+    findings = (*findings, *misfit(problem, theta, offset))
+    if solid is not None and any(solid.pose_std) and chosen.name != "density":
+        notes = (
+            *notes,
+            f"method {chosen.name} takes the pose of the shape as exact; density accounts for its deviations",
+        )
     if strength is not None and not strength.checked and not any(each.severity == "fatal" for each in findings):
         notes = (*notes, strength.unchecked)
     payload = Payload(
@@ -108,12 +116,21 @@ def identify(
         status=Status.OK,
         noise=problem.noise,
         samples=len(log),
-        bias=constant,
+        bias=offset[:6] if bias else None,
+        drift=offset[6:] if bias == DRIFT else None,
+        drift_deviation=spread[6:] if bias == DRIFT else None,
         why=why,
         findings=tuple(finding.message for finding in findings),
         notes=(*log.notes, *(solid.notes if solid is not None else ()), *notes),
     )
     return replace(payload, status=_status(payload, problem, findings))
+
+
+def _bias(problem: Problem, theta, covariance) -> tuple[np.ndarray, np.ndarray]:
+    """Bias (k,) beside a payload and its standard deviations."""
+    noise = problem.noise * np.sqrt(problem.memory)
+    information, kind = problem.information, problem.bias
+    return information.bias(theta, noise, bias=kind), information.bias_deviation(noise, covariance, bias=kind)
 
 
 def prepared_log(log: WrenchLog, method: str, *, tool: Tool | None = None, smooth: bool | None = None) -> WrenchLog:

@@ -34,8 +34,8 @@ INTERIOR = 1e-6  # eigenvalue that keeps off singular bodies, relative to the se
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of the estimators. points, c1, dynamism: of point masses; weight: of prior or regularisation, None for the
-    estimator's own; seed: of random points."""
+    """Options of the estimators. points, c1, dynamism: of point masses; weight: of prior or regularisation, None for
+    the estimator's own; seed: of random points."""
 
     points: int = PMD_POINTS
     c1: float = C1

@@ -21,8 +21,8 @@ from steelyard.payload.motion_signals import roughness
 from steelyard.payload.outlying_stretches import has_outlying_window, outlying_samples, stretches_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_problem import plain_fit, solve
-from steelyard.payload.wrench_sums import group_rms, unexplained_wrench, wrench_regressor
+from steelyard.payload.wrench_problem import plain_fit, solve, without_drift
+from steelyard.payload.wrench_sums import DRIFT, group_rms, unexplained_wrench, wrench_regressor
 
 LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
 STEPS = 8  # of the alternating fit of a turned sensor
@@ -52,7 +52,7 @@ def explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False
     known = white_noise(log, theta, offset) if noise is None else np.asarray(noise, dtype=float)
     share = misfit_share(log, theta, offset, noise=known)
     part = log.thinned(LOOKED_AT)
-    causes = (_stretches, _offset, _gravity, _turned, _shifted) if share >= THRESHOLDS.misfit_searched else ()
+    causes = (_stretches, _offset, _drift, _gravity, _turned, _shifted) if share >= THRESHOLDS.misfit_searched else ()
     small = THRESHOLDS.cause * share
     found = [cause for look in causes if (cause := look(part, bias, known)) is not None and cause.left < small]
     stronger = _strength(part, strength, bias, known)
@@ -113,6 +113,19 @@ def _offset(log, bias, noise):
     left = misfit_share(log, theta, offset, noise=noise, unknowns=16)
     numbers = ", ".join(f"{x:.3g}" for x in offset)
     return Cause(f"the sensor was not tared: it shows ({numbers}) N and N m beside; use bias=True (--bias).", left)
+
+
+def _drift(log, bias, noise):
+    """A sensor whose bias changes with time, which leaves far less than a constant one."""
+    theta, offset = plain_fit(log, DRIFT)
+    if not theta[0] > 0:
+        return None
+    rate = offset[6:]
+    left = misfit_share(without_drift(log, rate), theta, offset[:6], noise=noise, unknowns=22)
+    if left > THRESHOLDS.cause * _refitted(log, True, noise, 16):
+        return None
+    numbers = ", ".join(f"{x:.2g}" for x in rate)
+    return Cause(f"the sensor's bias drifts by ({numbers}) N/s and N m/s; use bias='drift' (--drift).", left)
 
 
 def _gravity(log, bias, noise):

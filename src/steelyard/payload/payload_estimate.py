@@ -82,6 +82,8 @@ class Payload(Card):
         used.
     samples: number of samples.
     bias: (6,) constant wrench estimated beside, N and N m; None when it was not.
+    drift: (6,) by which it grows each second from the first sample; None when that was not asked for.
+    drift_deviation: (6,) standard deviations of the drift.
     why: why this method.
     findings: what looks wrong with the data, in words.
     notes: what was assumed and done.
@@ -97,6 +99,8 @@ class Payload(Card):
     why: str = ""
     findings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    drift: np.ndarray | None = None
+    drift_deviation: np.ndarray | None = None
 
     def _title(self) -> str:
         return f"Payload({self.mass:.4g} kg, {self.status.name.lower().replace('_', ' ')})"
@@ -181,6 +185,9 @@ class Payload(Card):
         ]
         if self.bias is not None:
             lines.append("bias            " + ", ".join(f"{x:.4g}" for x in self.bias) + "  (N, N m)")
+        if self.drift is not None and self.drift_deviation is not None:
+            rates = zip(self.drift, self.drift_deviation, strict=True)
+            lines.append("its drift       " + ", ".join(f"{x:.3g} ± {s:.1g}" for x, s in rates) + "  (N/s, N m/s)")
         return "\n".join([*lines, *(f"! {text}" for text in self.findings), *self.notes])
 
     def _residuals(self):
@@ -206,6 +213,8 @@ class Payload(Card):
             "samples": self.samples,
             "noise": self.noise.tolist(),
             "bias": None if self.bias is None else self.bias.tolist(),
+            "drift": None if self.drift is None else self.drift.tolist(),
+            "drift_deviation": None if self.drift_deviation is None else self.drift_deviation.tolist(),
             "findings": list(self.findings),
             "notes": list(self.notes),
         }

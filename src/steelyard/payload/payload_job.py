@@ -18,6 +18,7 @@ from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.tool_calibration import calibrate
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_reader import read_wrench_log
+from steelyard.payload.wrench_sums import DRIFT
 from steelyard.prepare import read_undone
 from steelyard.spatial import rotation_from_rpy
 
@@ -44,6 +45,7 @@ class Signals(Card):
 def wrench_signals(log: WrenchLog, payload: Payload) -> Signals:
     """Forces and torques of a wrist sensor. log: as it was fitted, the tool taken off."""
     bias = np.zeros(6) if payload.bias is None else payload.bias
+    bias = bias if payload.drift is None else bias + np.outer(log.t - log.t[0], payload.drift)
     return Signals(log.t, CHANNELS, UNITS, np.asarray(log.wrench), predicted_wrench(payload, log) + bias)
 
 
@@ -72,6 +74,7 @@ class Request:
     cutoff: float = 10.0
     hand: Path | None = None
     bias: bool = False
+    drift: bool = False
     axes: str = "sensor"
     negate: bool = False
     gravity: tuple[float, float, float] | None = None
@@ -110,7 +113,7 @@ def identify_files(request: Request) -> Outcome:
         log,
         request.method,
         shape=_shape(request),
-        bias=request.bias,
+        bias=DRIFT if request.drift else request.bias,
         elsewhere=request.elsewhere,
         noise=request.noise,
         smooth=False,

@@ -4,7 +4,7 @@ Everything becomes a `Solid`: points that fill the inside evenly. A closed mesh 
 mesh through voxels, which need no topology; too few points through their convex hull. What was assumed is in `notes`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ class Solid:
 
     points: (n, 3) in m, each standing for the same small box; spacing: (3,) sides of that box, m; lower, upper: (3,)
     corners of the bounding box; homogeneous: (10,) inertial parameters of 1 kg spread evenly; source: what it was made
-    from, in words.
+    from, in words; pose_std: standard deviations of its rotation about its centre, rad, and of its position, m.
     """
 
     points: np.ndarray
@@ -36,6 +36,7 @@ class Solid:
     homogeneous: np.ndarray
     source: str
     notes: tuple[str, ...] = ()
+    pose_std: tuple[float, float] = (0.0, 0.0)
 
     @property
     def sides(self) -> np.ndarray:
@@ -130,7 +131,9 @@ def small_boxes(points, spacing) -> np.ndarray:
     return columns
 
 
-def solid_of(shape, *, density: float | None = None, scale: float = 1.0, pose=None, seed: int = 0) -> Solid:
+def solid_of(
+    shape, *, density: float | None = None, scale: float = 1.0, pose=None, pose_std=None, seed: int = 0
+) -> Solid:
     """A `Solid` of any shape, in the sensor frame.
 
     Args:
@@ -140,6 +143,8 @@ def solid_of(shape, *, density: float | None = None, scale: float = 1.0, pose=No
         scale: metres per unit of a file.
         pose: (R, p), rotation (3, 3) and position (3,) in m of the shape's own frame in the sensor frame, by default
             the same frame.
+        pose_std: (rad, m), standard deviations of that rotation about the shape's centre and of that position, an
+            axis; zero by default, and for a Solid its own. Only method "density" accounts for them.
         seed: of the offset of the lattice.
 
     Returns:
@@ -155,6 +160,8 @@ def solid_of(shape, *, density: float | None = None, scale: float = 1.0, pose=No
         >>> box.sides.round(3).tolist(), round(box.volume, 4)
         ([0.1, 0.2, 0.3], 0.006)
     """
+    if pose_std is not None:
+        return replace(solid_of(shape, density=density, scale=scale, pose=pose, seed=seed), pose_std=_spread(pose_std))
     if isinstance(shape, Solid):
         return shape
     if density is not None and not (np.isfinite(density) and density > 0):
@@ -196,6 +203,15 @@ def _placed(vertices, rotation, position):
             "pose is (R, p): a rotation matrix (3, 3) and a position (3,) in m of the shape in the sensor frame"
         )
     return vertices @ R.T + p
+
+
+def _spread(pose_std) -> tuple[float, float]:
+    found = np.asarray(pose_std, dtype=float)
+    if found.shape != (2,) or not (np.isfinite(found).all() and (found >= 0).all()):
+        raise OptionError(
+            f"pose_std is two standard deviations, of the shape's rotation in rad and position in m; got {pose_std!r}"
+        )
+    return float(found[0]), float(found[1])
 
 
 def _spacing(density):

@@ -198,8 +198,10 @@ def _place(log, solid):
         return
     theta = solve(A, b - A[:, 4:] @ (mass * solid.homogeneous[4:])) if not log.moving else solve(A, b)
     com, deviation = theta[1:4] / theta[0], np.linalg.pinv(A.T @ A)[[1, 2, 3], [1, 2, 3]] ** 0.5 / mass
-    distance = solid.distance_outside(com)
-    if distance > THRESHOLDS.outside_shape * np.linalg.norm(solid.sides) + 4 * deviation.max():
+    distance, size = solid.distance_outside(com), float(np.linalg.norm(solid.sides))
+    turn, shift = solid.pose_std
+    allowed = 4 * float(np.hypot(deviation.max(), np.hypot(shift, turn * size / 2)))
+    if distance > THRESHOLDS.outside_shape * size + allowed:
         yield (
             f"the measured centre of mass, {np.array2string(com, precision=3)} m, lies {1e3 * distance:.0f} mm outside "
             "the shape. Is the shape placed in the sensor frame (--shape-pose), in metres (--scale)? Is the wrench "

@@ -7,7 +7,7 @@ import numpy as np
 
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_sums import WrenchInformation, accumulate, wrench_regressor
+from steelyard.payload.wrench_sums import WrenchInformation, accumulate, freed, offsets, wrench_regressor
 
 NOISE_STEPS = 5
 MEMORY_SAMPLES = 5000
@@ -22,15 +22,15 @@ class Problem:
 
     log: as used (compensated, smoothed); information: its sums; noise: (2,) standard deviations of force [N] and torque
     [N m]; memory: (2,) samples that one independent sample is worth, from the residuals' autocorrelation (errors of a
-    motion filter are not white); bias: whether a constant wrench is estimated beside; solid: the shape, None when
-    unknown; prior: (10,) parameters that the user expects, None for none.
+    motion filter are not white); bias: whether a constant wrench is estimated beside, or "drift"; solid: the shape,
+    None when unknown; prior: (10,) parameters that the user expects, None for none.
     """
 
     log: WrenchLog
     information: WrenchInformation
     noise: np.ndarray
     memory: np.ndarray
-    bias: bool = False
+    bias: bool | str = False
     solid: Solid | None = None
     prior: np.ndarray | None = None
 
@@ -45,7 +45,7 @@ class Problem:
         return mass_of(self.log, self.bias)
 
 
-def make_problem(log, *, noise=None, bias=False, solid=None, prior=None) -> Problem:
+def make_problem(log, *, noise=None, bias: bool | str = False, solid=None, prior=None) -> Problem:
     """Accumulate a log; noise: (2,) known standard deviations, by default from the residuals of a weighted fit."""
     information = accumulate(log)
     found = residual_noise(information, bias)
@@ -53,29 +53,28 @@ def make_problem(log, *, noise=None, bias=False, solid=None, prior=None) -> Prob
     return Problem(log, information, found if noise is None else np.asarray(noise, float), memory, bias, solid, prior)
 
 
-def residual_noise(information: WrenchInformation, bias: bool) -> np.ndarray:
+def residual_noise(information: WrenchInformation, bias: bool | str) -> np.ndarray:
     """(2,) standard deviations of force and torque components, from weighted least squares, iterated."""
     signal = information.signal_rms
     floor = NOISE_FLOOR * np.maximum(signal, NOWHERE)
-    unknowns = 16 if bias else 10
+    unknowns = 10 + offsets(bias)
     degrees = max(6 * information.count - unknowns, 1.0) / max(6 * information.count, 1.0)
     noise = np.maximum(0.05 * signal, floor)
     for _ in range(NOISE_STEPS):
         theta = solve(*information.whitened(noise, bias=bias))
-        offset = information.bias(theta, noise) if bias else None
+        offset = information.bias(theta, noise, bias=bias) if bias else None
         noise = np.maximum(information.residual_rms(theta, offset) / np.sqrt(degrees), floor)
     return noise
 
 
-def residual_memory(log: WrenchLog, information: WrenchInformation, noise, bias: bool) -> np.ndarray:
+def residual_memory(log: WrenchLog, information: WrenchInformation, noise, bias: bool | str) -> np.ndarray:
     """(2,) integrated autocorrelation, in samples, of force and torque residuals; 1 for white noise."""
     part = log[:MEMORY_SAMPLES]
     if len(part) < 50:
         return np.ones(2)
     theta = solve(*information.whitened(noise, bias=bias))
     Y = wrench_regressor(part)
-    residual = part.wrench - Y @ theta
-    residual = residual - residual.mean(axis=0) if bias else residual
+    residual = freed(part.wrench - Y @ theta, part.t, bias)
     n, reach = len(residual), min(len(residual) // 3, 200)
     memory = np.ones(2)
     for group in range(2):
@@ -108,12 +107,12 @@ def score_spread(Y, residual, noise, *, reach: float) -> float:
     return max(1.0, float(total) / scores.shape[1])
 
 
-def plain_fit(log: WrenchLog, bias: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """theta (10,) of weighted least squares and a constant wrench (6,), zero unless asked for."""
+def plain_fit(log: WrenchLog, bias: bool | str = False) -> tuple[np.ndarray, np.ndarray]:
+    """theta (10,) of weighted least squares and a constant wrench (6,), zero unless asked for; (12,) of a drift."""
     information = accumulate(log)
     noise = residual_noise(information, bias)
     theta = solve(*information.whitened(noise, bias=bias))
-    return theta, information.bias(theta, noise) if bias else np.zeros(6)
+    return theta, information.bias(theta, noise, bias=bias) if bias else np.zeros(6)
 
 
 def solve(A, b) -> np.ndarray:
@@ -123,11 +122,14 @@ def solve(A, b) -> np.ndarray:
     return np.linalg.lstsq(A / scale, b, rcond=1e-12)[0] / scale
 
 
-def mass_of(log: WrenchLog, bias: bool = False) -> float:
+def without_drift(log: WrenchLog, drift) -> WrenchLog:
+    """The log less a wrench that grows by (6,) each second from its start."""
+    return log.replace(wrench=log.wrench - np.outer(log.t - log.t[0], drift))
+
+
+def mass_of(log: WrenchLog, bias: bool | str = False) -> float:
     """Mass whose weight and push along the motion of the sensor explain the forces best, kg."""
-    felt = log.origin_acceleration - log.gravity_in_sensor
-    force = log.wrench[:, :3]
-    if bias:
-        felt, force = felt - felt.mean(axis=0), force - force.mean(axis=0)
+    felt = freed(log.origin_acceleration - log.gravity_in_sensor, log.t, bias)
+    force = freed(log.wrench[:, :3], log.t, bias)
     energy = float(np.sum(felt * felt))
     return float(np.sum(felt * force)) / energy if energy > 0 else 0.0

@@ -46,6 +46,9 @@ def payload(
         Path | None, typer.Option(metavar="LOG", help="The same with an empty hand: finds its weight and the bias.")
     ] = None,
     bias: Annotated[bool, typer.Option("--bias", help="Estimate a constant wrench beside the payload.")] = False,
+    drift: Annotated[
+        bool, typer.Option("--drift", help="The same for a bias that changes steadily with time.")
+    ] = False,
     axes: Annotated[str, typer.Option(metavar="AXES", help="Axes of wrench and motion: sensor or world.")] = "sensor",
     negate: Annotated[bool, typer.Option("--negate", help="The sensor reports the reaction.")] = False,
     gravity: Annotated[
@@ -87,6 +90,7 @@ def payload(
             cutoff,
             hand,
             bias,
+            drift,
             axes,
             negate,
             gravity,

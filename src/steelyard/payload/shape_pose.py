@@ -1,0 +1,26 @@
+"""A shape whose place in the sensor frame is not quite known: what a small motion of it changes.
+
+The pose errors are three turns about the centre of the homogeneous shape and three shifts, independent and Gaussian. To
+first order they change the parameters of the homogeneous body along six directions (paper D, 30-34).
+"""
+
+import numpy as np
+
+from steelyard.inertia import from_vector, parameters
+from steelyard.payload.solid_shape import Solid
+from steelyard.spatial import skew
+
+
+def pose_columns(solid: Solid) -> np.ndarray:
+    """(10, 6) change of the homogeneous kilogram with one deviation of each shift and turn."""
+    D, center = parameters.transform_derivative(solid.homogeneous), solid.homogeneous[1:4]
+    turn, shift = solid.pose_std
+    return np.concatenate([shift * D[:, :3], turn * (D[:, 3:] + D[:, :3] @ skew(center))], axis=1)
+
+
+def moved_points(points, solid: Solid, deviations) -> np.ndarray:
+    """Points (n, 3) of the shape after shifts and turns (6,), in deviations."""
+    center = solid.homogeneous[1:4]
+    turn, shift = solid.pose_std
+    R = from_vector(turn * np.asarray(deviations[3:]))
+    return (points - center) @ R.T + center + shift * np.asarray(deviations[:3])

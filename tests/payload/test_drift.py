@@ -1,0 +1,82 @@
+"""A sensor whose bias changes steadily: the augmented regression, the truth, and what a constant bias makes of it."""
+
+import numpy as np
+import pytest
+
+from payload_logs import THETA, swing
+from steelyard.errors import OptionError
+from steelyard.payload import Status, diagnose, identify, observability
+from steelyard.payload.tray_experiment import test_object
+from steelyard.payload.wrench_problem import mass_of
+from steelyard.payload.wrench_sums import accumulate, wrench_regressor
+
+OFFSET = np.array([1.0, -2.0, 0.5, 0.03, -0.02, 0.01])
+RATE = np.array([0.3, 0.2, -0.4, 0.02, 0.01, -0.015])  # N/s and N m/s
+NOISE = (0.05, 0.002, 0.0, 0.0)
+THING = test_object("hammer")
+
+
+def drifting(theta=THETA, *, seed=0, noise=NOISE, duration=6.0, start=0.0):
+    log = swing(theta, noise=noise, bias=OFFSET, seed=seed, duration=duration)
+    return log.replace(t=log.t + start, wrench=log.wrench + np.outer(log.t, RATE))
+
+
+def test_least_squares_are_the_augmented_regression():
+    log = drifting(start=1.7e9)  # stamps of a clock
+    rows = np.concatenate(
+        [
+            wrench_regressor(log),
+            np.broadcast_to(np.eye(6), (len(log), 6, 6)),
+            (log.t - log.t[0])[:, None, None] * np.eye(6),
+        ],
+        axis=2,
+    ).reshape(-1, 22)
+    expected = np.linalg.lstsq(rows, log.wrench.ravel(), rcond=None)[0]
+    found = identify(log, "ols", bias="drift")
+    np.testing.assert_allclose(found.theta, expected[:10], atol=1e-8)
+    info = accumulate(log)
+    np.testing.assert_allclose(info.bias(found.theta, (1.0, 1.0), bias="drift"), expected[10:], atol=1e-7)
+    spread = np.linalg.inv(rows.T @ rows)  # with unit noise
+    A, _ = info.whitened((1.0, 1.0), bias="drift")
+    own = info.bias_deviation((1.0, 1.0), np.linalg.inv(A.T @ A), bias="drift")
+    np.testing.assert_allclose(own, np.sqrt(np.diag(spread))[10:], rtol=1e-6)
+
+
+def test_sums_of_parts_count_time_from_the_first():
+    log = drifting()
+    whole, parts = accumulate(log), accumulate(log[:200]) + accumulate(log[200:])
+    for one, other in ((whole.force, parts.force), (whole.torque, parts.torque)):
+        np.testing.assert_allclose(other.T @ other, one.T @ one, atol=1e-8 * np.abs(one.T @ one).max())
+
+
+@pytest.mark.parametrize("method", ["geo", "density"])
+def test_drift_is_within_its_interval_and_masses_are_right(method):
+    inside = []
+    for seed in range(20):
+        log = drifting(THING.theta, seed=seed)
+        found = identify(log, method, shape=THING.solid if method == "density" else None, bias="drift")
+        assert not found.findings and found.status is Status.OK
+        assert found.mass == pytest.approx(THING.theta[0], rel=0.02)
+        inside.append(np.abs(found.drift - RATE) < 1.96 * found.drift_deviation)
+        assert found.drift_deviation[:3].max() < 0.02 and found.drift_deviation[3:].max() < 0.002
+        np.testing.assert_allclose(found.bias, OFFSET, atol=0.1)
+    assert np.mean(inside) > 0.88
+    assert "its drift" in found.summary() and found.as_dict()["drift"] == found.drift.tolist()
+
+
+def test_a_constant_bias_is_wrong_there_and_the_drift_is_named():
+    log = drifting(THING.theta)
+    constant, right = identify(log, "ols", bias=True), identify(log, "ols", bias="drift")
+    assert abs(constant.mass - THING.theta[0]) > 10 * abs(right.mass - THING.theta[0])
+    for found in (constant, identify(log)):
+        assert any("the sensor's bias drifts" in text and "(--drift)" in text for text in found.findings)
+    assert any("not tared" in text for text in diagnose(swing(noise=NOISE, bias=OFFSET, duration=6.0)))
+    assert mass_of(drifting(noise=(0, 0, 0, 0)), "drift") == pytest.approx(THETA[0], rel=0.05)
+
+
+def test_what_a_log_shows_beside_a_drift():
+    log = swing()
+    assert observability(log, bias="drift").rank == 10
+    assert observability(log[:3], bias="drift").rank <= 6  # a line explains two of three samples
+    with pytest.raises(OptionError, match="bias is False, True"):
+        identify(log, bias="linear")
