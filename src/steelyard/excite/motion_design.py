@@ -86,8 +86,8 @@ def design(
             or of the typical torque.
         noise_share: further noise, as a share of the RMS torque of the motion.
         rate: independent samples a second.
-        after: Information of earlier logs, or with focus "payload" one that `sy.payload.identify` found with this sensor;
-            what they show least then counts most.
+        after: Information of earlier logs, or with focus "payload" one that `sy.payload.identify` found with this
+            sensor; what they show least then counts most.
         weight: of the prior, as in `fit.consistent`.
         target: condition number to reach, by the criterion "condition" if need be; a miss is explained in `notes`.
         warm: a design or a log to start from.
