@@ -11,6 +11,7 @@ from steelyard.payload.from_torques import carried_information, identify_from_to
 from steelyard.payload.from_wrenches import identify
 from steelyard.payload.methods import METHODS
 from steelyard.payload.motion_signals import MotionNoise, PoseTracker, filter_motion, tune
+from steelyard.payload.object_pose import Placement, locate
 from steelyard.payload.online import Change, OnlineEstimator
 from steelyard.payload.payload_estimate import FINDINGS, Errors, Payload, Status, errors
 from steelyard.payload.payload_job import Outcome, Request, Signals, identify_files
@@ -41,6 +42,7 @@ __all__ = [
     "OnlineEstimator",
     "Outcome",
     "Payload",
+    "Placement",
     "PoseTracker",
     "Request",
     "Signals",
@@ -63,6 +65,7 @@ __all__ = [
     "identify_from_torques",
     "in_frame",
     "joint_torques",
+    "locate",
     "observability",
     "payload_view",
     "predicted_wrench",

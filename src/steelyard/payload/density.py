@@ -14,7 +14,7 @@ those of the widest prior, any density inside the shape, and hold the estimate's
 density inside the shape has is moved to the nearest that one does, in the metric of its own covariance.
 
 Where the shape's pose is uncertain (`Solid.pose_std`), all of these priors are wider by what a motion of the shape
-does, and the density may be inside the shape moved as is likely.
+does, to first order at its likely place, and the density may be inside the shape that is moved there.
 
 All of it happens in coordinates in which the homogeneous kilogram is the unit matrix, `J = L W L^T`, so that thin
 shapes are as well conditioned as compact ones.
@@ -27,7 +27,7 @@ import numpy as np
 from steelyard.errors import FitError
 from steelyard.inertia import cones
 from steelyard.payload.entropic import unit_basis
-from steelyard.payload.shape_pose import moved_points, pose_columns
+from steelyard.payload.shape_pose import moved, moved_points, pose_columns
 from steelyard.payload.solid_shape import Solid, unit_masses
 
 CELLS = 96
@@ -41,9 +41,10 @@ LEVEL = 1.0  # of the mass: how far the overall level may be from what forces al
 WORTH = 0.02  # evidence share below which a prior is left out
 ATOMS = 400  # points inside the shape that stand for all of it
 SOLID = 1e-4  # share of the homogeneous body in every result: no body is flat
+POSE_STEPS, POSE_FOUND = 5, 0.05  # of the pose, and its change in deviations that ends them
 FLOOR = 1e-12  # of a variance: thin shapes leave hardly any across
 UNIT = cones.triangle(np.eye(4))
-SIX = np.eye(6)
+SIX, NOWHERE = np.eye(6), np.zeros(6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,19 +65,38 @@ def density_fit(A, b, solid: Solid, mass: float) -> DensityFit:
             f"the forces give a mass of {mass:.4g} kg, so there is nothing to spread over the shape. Nothing is held, "
             "or the sign of wrench or gravity is wrong: sy.payload.diagnose(log) says which"
         )
+    fit, offset = _fit_at(A, b, solid, mass, np.zeros(6))
+    for _ in range(POSE_STEPS if any(solid.pose_std) else 0):  # a thin body is far from linear in its pose
+        start = offset
+        fit, offset = _fit_at(A, b, moved(solid, start), mass, start)
+        if np.abs(offset - start).max() < POSE_FOUND:
+            break
+    return fit
+
+
+def _fit_at(A, b, solid: Solid, mass: float, offset) -> tuple[DensityFit, np.ndarray]:
+    """The fit with the effect of the pose to first order at a shape that was moved by `offset` (6,), in deviations of
+    the pose; and where the shape is likely to be."""
     basis = unit_basis(solid.homogeneous)
-    spreads = np.array([*field_spreads(solid, basis), *(lump_spread(solid, basis) / count for count in LUMPS)])
-    level = LEVEL**2 * np.outer(UNIT, UNIT) + pose_spread(solid, basis)
+    pose = np.linalg.solve(basis, pose_columns(solid))
+    mean, level = UNIT - pose @ offset, LEVEL**2 * np.outer(UNIT, UNIT) + pose @ pose.T
+    spreads = np.array([*field_spreads(solid, basis), *(lump_spread(solid, basis) / count for count in LUMPS)]) + level
     B = mass * A @ basis
-    means, covariances, evidence = zip(*(condition(B, b, spread + level) for spread in spreads), strict=True)
+    means, covariances, evidence = zip(*(condition(B, b, spread, mean) for spread in spreads), strict=True)
     weight = np.exp(np.array(evidence) - max(evidence))
     weight = np.where(weight >= WORTH, weight, 0.0) / weight[weight >= WORTH].sum()
     w = np.tensordot(weight, means, axes=1)
     own = np.tensordot(weight, [C + np.outer(m - w, m - w) for m, C in zip(means, covariances, strict=True)], axes=1)
-    w = nearest_inside(w, own, solid, basis)
-    wide, spread, _ = condition(B, b, any_spread(solid, basis))
+    likely = sum(p * _pose_of(m - mean, spread, pose) for p, m, spread in zip(weight, means, spreads, strict=True) if p)
+    w = nearest_inside(w, own, solid, basis, offset)
+    wide, spread, _ = condition(B, b, any_spread(solid, basis), mean)
     theta, covariance = mass * basis @ w, mass**2 * basis @ (spread + np.outer(wide - w, wide - w)) @ basis.T
-    return DensityFit(theta, covariance)
+    return DensityFit(theta, covariance), np.asarray(likely)
+
+
+def _pose_of(change, spread, pose) -> np.ndarray:
+    """(6,) deviations of the pose that are expected where w is off its mean by `change`."""
+    return pose.T @ np.linalg.solve(spread + FLOOR * np.trace(spread) * np.eye(10), change)
 
 
 def field_spreads(solid: Solid, basis) -> list[np.ndarray]:
@@ -111,20 +131,21 @@ def pose_spread(solid: Solid, basis) -> np.ndarray:
     return columns @ columns.T
 
 
-def condition(B, b, spread):
-    """Gaussian w (10,) of mean `UNIT` and covariance `spread`, given `B w ~ b`: mean, covariance, log evidence."""
+def condition(B, b, spread, mean=UNIT):
+    """Gaussian w (10,) of this mean and covariance `spread`, given `B w ~ b`: mean, covariance, log evidence."""
     values, axes = np.linalg.eigh(spread)
     root = axes * np.sqrt(np.maximum(values, FLOOR))
-    F, r = B @ root, b - B @ UNIT
+    F, r = B @ root, b - B @ mean
     H = np.eye(10) + F.T @ F
     z = np.linalg.solve(H, F.T @ r)
     evidence = -0.5 * (r @ r - (F.T @ r) @ z) - 0.5 * np.linalg.slogdet(H)[1]
-    return UNIT + root @ z, root @ np.linalg.solve(H, root.T), float(evidence)
+    return mean + root @ z, root @ np.linalg.solve(H, root.T), float(evidence)
 
 
-def nearest_inside(w, covariance, solid: Solid, basis) -> np.ndarray:
+def nearest_inside(w, covariance, solid: Solid, basis, offset=NOWHERE) -> np.ndarray:
     """The w (10,) of a positive density inside the shape that is nearest, in units of the covariance; w itself where it
-    is one. A shape of uncertain pose is moved as costs least."""
+    is one. A shape of uncertain pose, which
+    has been moved by `offset` (6,) deviations, is moved on as costs least."""
     from scipy.optimize import nnls
 
     points = np.concatenate([solid.sample(ATOMS), solid.corners])
@@ -132,9 +153,9 @@ def nearest_inside(w, covariance, solid: Solid, basis) -> np.ndarray:
     whiten = axes.T / np.sqrt(np.maximum(values, FLOOR * values[-1]))[:, None]
     atoms = np.linalg.solve(basis, unit_masses(points))
     if any(solid.pose_std):
-        poses = w[:1] * np.linalg.solve(basis, pose_columns(solid))
+        poses = np.linalg.solve(basis, pose_columns(solid))
         rows = np.block([[whiten @ atoms, whiten @ poses, -whiten @ poses], [np.zeros((6, len(points))), SIX, -SIX]])
-        found = nnls(rows, np.concatenate([whiten @ w, np.zeros(6)]))[0]
+        found = nnls(rows, np.concatenate([whiten @ w, -offset]))[0]
         points = moved_points(points, solid, found[-12:-6] - found[-6:])
         atoms = np.linalg.solve(basis, unit_masses(points))
     masses, _ = nnls(whiten @ atoms, whiten @ w)

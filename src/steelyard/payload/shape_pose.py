@@ -4,6 +4,8 @@ The pose errors are three turns about the centre of the homogeneous shape and th
 first order they change the parameters of the homogeneous body along six directions (paper D, 30-34).
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from steelyard.inertia import from_vector, parameters
@@ -18,9 +20,30 @@ def pose_columns(solid: Solid) -> np.ndarray:
     return np.concatenate([shift * D[:, :3], turn * (D[:, 3:] + D[:, :3] @ skew(center))], axis=1)
 
 
+def moved(solid: Solid, deviations) -> Solid:
+    """The shape after shifts and turns (6,), in deviations."""
+    points = moved_points(solid.points, solid, deviations)
+    half = solid.spacing / 2
+    R, shift = _motion(solid, deviations)
+    center = solid.homogeneous[1:4]
+    homogeneous = parameters.transform(solid.homogeneous, R, center + shift - R @ center)
+    return replace(
+        solid,
+        points=points,
+        lower=points.min(axis=0) - half,
+        upper=points.max(axis=0) + half,
+        homogeneous=homogeneous,
+    )
+
+
 def moved_points(points, solid: Solid, deviations) -> np.ndarray:
     """Points (n, 3) of the shape after shifts and turns (6,), in deviations."""
+    R, shift = _motion(solid, deviations)
     center = solid.homogeneous[1:4]
+    return (points - center) @ R.T + center + shift
+
+
+def _motion(solid, deviations):
+    """Rotation (3, 3) about the centre of the homogeneous shape, and shift (3,) in m."""
     turn, shift = solid.pose_std
-    R = from_vector(turn * np.asarray(deviations[3:]))
-    return (points - center) @ R.T + center + shift * np.asarray(deviations[:3])
+    return from_vector(turn * np.asarray(deviations[3:])), shift * np.asarray(deviations[:3])

@@ -1,0 +1,166 @@
+"""Where a body of known shape sits on the sensor: the pose that gives a homogeneous shape the payload that was found.
+
+The centre of mass says where its centroid is, the principal axes of inertia how it is turned. An axis is known up to
+its sign, so a body has four poses, half turns about its principal axes apart; where two moments are alike, any turn
+about the third axis is as good.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.cards import Card
+from steelyard.errors import InertiaError
+from steelyard.inertia import from_vector, parameters, to_vector
+from steelyard.payload.payload_estimate import Payload
+from steelyard.payload.solid_shape import solid_of
+
+TURNS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])  # halves, and none
+KNOWN = 0.2  # rad, standard deviation up to which a turn about an axis counts as known
+ALIKE = 1e-3  # relative difference of two moments of a shape that filling it with points may leave
+HOMOGENEOUS = 4.0  # deviations from the moments of the homogeneous shape
+ROUND = 0.02  # of the largest moment: what is as good as none
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Placement(Card):
+    """Pose of a shape's own frame in the sensor frame.
+
+    rotation: (3, 3) and position: (3,) in m, of the pose that is nearest to what was expected.
+    others: pairs of the same, all other poses that the payload has as well.
+    axes: (3, 3) principal axes of the shape in its own frame, columns, of rising moment.
+    turn_deviation: (3,) standard deviations of a turn about each of them, rad; inf where it cannot be known.
+    position_deviation: (3,) standard deviations of the centroid in the sensor frame, m.
+    ambiguous: what is not known of the pose, in words.
+    notes: what does not fit.
+    """
+
+    rotation: np.ndarray
+    position: np.ndarray
+    others: tuple[tuple[np.ndarray, np.ndarray], ...]
+    axes: np.ndarray
+    turn_deviation: np.ndarray
+    position_deviation: np.ndarray
+    ambiguous: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def pose(self) -> tuple[np.ndarray, np.ndarray]:
+        """(R, p), as `solid_of(shape, pose=...)` takes it."""
+        return self.rotation, self.position
+
+
+def locate(payload: Payload, shape, *, near=None, scale: float = 1.0) -> Placement:
+    """The pose on the sensor of a body of even density, from its payload and its shape.
+
+    Args:
+        payload: identified without the shape, from a motion that shows the inertia.
+        shape: what `solid_of` takes, in a frame of its own in metres.
+        near: rotation (3, 3) of the shape in the sensor frame that is expected, by default none; it chooses among the
+            poses that the payload cannot tell apart.
+        scale: metres per unit of the shape's file.
+
+    Returns:
+        The Placement; `ambiguous` says what the payload cannot know.
+
+    Raises:
+        InertiaError: a payload that no real body has, or an expected rotation that is none.
+
+    Source: principal axes, paper A.
+    """
+    if not payload.consistent:
+        raise InertiaError(
+            f"a payload with status {payload.status.name} has no principal axes of a real body: identify with geo"
+        )
+    expected = np.eye(3) if near is None else np.asarray(near, dtype=float)
+    if expected.shape != (3, 3) or np.abs(expected @ expected.T - np.eye(3)).max() > 1e-6:
+        raise InertiaError(f"near is a rotation matrix (3, 3) of the shape in the sensor frame; got {near!r}")
+    _, center, about = parameters.to_com_inertia(solid_of(shape, scale=scale).homogeneous)
+    moments, axes = _principal(payload.mass * about)
+    found, directions = _principal(payload.inertia)
+    spread = _principal_deviation(payload, directions)
+    turn = np.array([_turn_deviation(found, moments, spread, axis) for axis in range(3)])
+    free = turn > KNOWN
+    rotations = [directions @ np.diag(half) @ axes.T for half in TURNS]
+    if free.any():  # turns that do not show are those of the expected pose
+        rotations = [_turned_to(R, axes, free, expected) for R in rotations]
+    rotations.sort(key=lambda R: -float(np.trace(expected.T @ R)))
+    best, *rest = [(R, payload.com - R @ center) for R in _distinct(rotations)]
+    return Placement(
+        rotation=best[0],
+        position=best[1],
+        others=tuple(rest),
+        axes=axes,
+        turn_deviation=turn,
+        position_deviation=payload.com_deviation,
+        ambiguous=_words(free, len(rest)),
+        notes=_misfit(found, moments, np.diag(spread)),
+    )
+
+
+def _principal(inertia):
+    """Moments (3,), rising, and right-handed axes (3, 3)."""
+    moments, axes = np.linalg.eigh(inertia)
+    return moments, axes * np.sign(np.linalg.det(axes))
+
+
+def _principal_deviation(payload: Payload, directions) -> np.ndarray:
+    """(3, 3) standard deviations of the inertia about the centre of mass in principal axes."""
+    D = parameters.transform_matrix(directions.T, -directions.T @ payload.com)
+    xx, xy, yy, xz, yz, zz = np.sqrt(np.maximum(np.diag(D @ payload.covariance @ D.T), 0.0))[4:]
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _turn_deviation(found, moments, spread, axis) -> float:
+    """rad: a turn about an axis shows in the product of inertia of the other two, as far as their moments differ."""
+    i, j = (k for k in range(3) if k != axis)
+    apart = min(abs(found[i] - found[j]), abs(moments[i] - moments[j]))
+    if apart <= ALIKE * moments[-1] or apart <= 2 * np.hypot(spread[i, i], spread[j, j]):
+        return np.inf
+    return float(spread[i, j] / apart)
+
+
+def _turned_to(R, axes, free, expected):
+    """R turned to the expected rotation by turns about the axes of the shape that are free."""
+    if free.sum() > 1:
+        return expected
+    axis = axes[:, int(np.argmax(free))]
+    change = R.T @ expected
+    angle = np.arctan2(axis @ _unskew(change), np.trace(change) - axis @ change @ axis)
+    return R @ from_vector(angle * axis)
+
+
+def _unskew(R):
+    return np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+
+
+def _distinct(rotations):
+    """Those that are not the same as an earlier one."""
+    kept: list[np.ndarray] = []
+    for R in rotations:
+        if all(np.linalg.norm(to_vector(R.T @ other)) > 1e-6 for other in kept):
+            kept.append(R)
+    return kept
+
+
+def _words(free, others) -> str:
+    if free.all():
+        return "no axis of inertia shows: only the centroid is located, the rotation is the expected one"
+    if free.sum() == 2:
+        return "turns about two axes do not show: only the centroid is located, the rotation is the expected one"
+    turns = (
+        f"; a turn about axis {int(np.argmax(free))} does not show, as the other moments are alike"
+        if free.any()
+        else ""
+    )
+    return f"{others + 1} poses have this payload, half turns about the principal axes apart{turns}"
+
+
+def _misfit(found, moments, spread) -> tuple[str, ...]:
+    off = np.abs(found - moments)
+    if (off <= HOMOGENEOUS * spread + ROUND * moments[-1]).all():
+        return ()
+    return (
+        f"principal moments {np.array2string(found, precision=3)} kg m^2 are not those of the homogeneous shape, "
+        f"{np.array2string(moments, precision=3)}: its density is uneven, or the shape or its scale is another",
+    )
