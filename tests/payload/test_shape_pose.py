@@ -30,7 +30,7 @@ def test_columns_are_differences_of_moved_bodies():
     for k, column in enumerate(pose_columns(solid).T):
         there, back = (moved(solid, sign * step * np.eye(6)[k]).homogeneous for sign in (1, -1))
         np.testing.assert_allclose((there - back) / (2 * step), column, atol=1e-8)
-    np.testing.assert_allclose(moved(solid, np.eye(6)[1]).points, solid.points + [0, 0.01, 0], atol=1e-12)
+    np.testing.assert_allclose(moved(solid, np.eye(6)[1]).points, solid.points + np.array([0, 0.01, 0]), atol=1e-12)
     turned = moved(solid, np.arange(6.0) / 5).homogeneous
     for body in (turned, solid.homogeneous):  # principal moments stay
         assert np.linalg.eigvalsh(parameters.to_com_inertia(body)[2]) == pytest.approx(
