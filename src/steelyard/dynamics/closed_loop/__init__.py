@@ -4,6 +4,7 @@ Some joints are independent, usually those with motors; the others follow. `robo
 """
 
 from steelyard.dynamics.closed_loop.derivatives import Derivatives, follows, inverse_dynamics_derivatives
+from steelyard.dynamics.closed_loop.in_jax import torque_function
 from steelyard.dynamics.closed_loop.projection import (
     gamma,
     independent,
@@ -21,6 +22,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "regressor",
+    "torque_function",
     "tree_state",
     "with_motors",
 ]
