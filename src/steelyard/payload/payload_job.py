@@ -68,6 +68,7 @@ class Request:
     shape: Path | None = None
     scale: float = 1.0
     shape_pose: tuple[float, float, float, float, float, float] | None = None
+    shape_pose_std: tuple[float, float] | None = None
     arm: Path | None = None
     frame: str | None = None
     torques: bool = False
@@ -134,7 +135,7 @@ def _shape(request: Request):
     if request.shape_pose is not None:
         placed = np.array(request.shape_pose)
         pose = rotation_from_rpy(placed[3:]), placed[:3]
-    return solid_of(request.shape, scale=request.scale, pose=pose)
+    return solid_of(request.shape, scale=request.scale, pose=pose, pose_std=request.shape_pose_std)
 
 
 def _from_torques(request: Request) -> Outcome:

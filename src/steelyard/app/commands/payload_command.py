@@ -29,6 +29,10 @@ def payload(
         tuple[float, float, float, float, float, float] | None,
         typer.Option(metavar="X Y Z ROLL PITCH YAW", help="Frame of the shape in the sensor frame, m and rad."),
     ] = None,
+    shape_pose_std: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="RAD M", help="Standard deviations of that pose, rotation and position. [default: 0 0]"),
+    ] = None,
     method: Annotated[
         str,
         typer.Option(
@@ -84,6 +88,7 @@ def payload(
             shape,
             scale,
             shape_pose,
+            shape_pose_std,
             arm,
             frame,
             torques,
