@@ -20,6 +20,12 @@ def pose_columns(solid: Solid) -> np.ndarray:
     return np.concatenate([shift * D[:, :3], turn * (D[:, 3:] + D[:, :3] @ skew(center))], axis=1)
 
 
+def place_deviation(solid: Solid) -> float:
+    """Standard deviation of the place of a point at the shape's end, m."""
+    turn, shift = solid.pose_std
+    return float(np.hypot(shift, turn * np.linalg.norm(solid.sides) / 2))
+
+
 def moved(solid: Solid, deviations) -> Solid:
     """The shape after shifts and turns (6,), in deviations."""
     points = moved_points(solid.points, solid, deviations)

@@ -8,6 +8,7 @@ from steelyard.log import Finding, gaps
 from steelyard.payload.gravity_strength import Strength, doubt, strength_of
 from steelyard.payload.misfit_causes import explanation
 from steelyard.payload.motion_consistency import motion_findings
+from steelyard.payload.shape_pose import place_deviation
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
@@ -199,8 +200,7 @@ def _place(log, solid):
     theta = solve(A, b - A[:, 4:] @ (mass * solid.homogeneous[4:])) if not log.moving else solve(A, b)
     com, deviation = theta[1:4] / theta[0], np.linalg.pinv(A.T @ A)[[1, 2, 3], [1, 2, 3]] ** 0.5 / mass
     distance, size = solid.distance_outside(com), float(np.linalg.norm(solid.sides))
-    turn, shift = solid.pose_std
-    allowed = 4 * float(np.hypot(deviation.max(), np.hypot(shift, turn * size / 2)))
+    allowed = 4 * float(np.hypot(deviation.max(), place_deviation(solid)))
     if distance > THRESHOLDS.outside_shape * size + allowed:
         yield (
             f"the measured centre of mass, {np.array2string(com, precision=3)} m, lies {1e3 * distance:.0f} mm outside "
