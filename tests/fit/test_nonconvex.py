@@ -85,3 +85,15 @@ def test_mistakes_are_explained(info):
         fit.nonconvex(info, signs="hope")
     with pytest.raises(InertiaError):
         fit.nonconvex(info, start=-info.robot.inertias)
+
+
+def test_few_samples_with_a_prior_are_a_weak_fit():
+    """One sample: the prior decides what it does not show, as in the convex fit, and the status says so."""
+    rng = np.random.default_rng(9)
+    model = library.cheetah3_leg()
+    log = random_log(model, rng, samples=1, torque=lambda q, v, a: inverse_dynamics(model, q, v, a) + 1.0)
+    info = accumulate(model, log, friction=(), armature=False)
+    noise = np.full(3, 0.1)
+    convex, found = fit.consistent(info, noise=noise), fit.nonconvex(info, noise=noise)
+    assert found.status is convex.status is fit.Status.WEAK_EXCITATION and found.weakest
+    np.testing.assert_allclose(found.theta, convex.theta, rtol=1e-4, atol=1e-5)

@@ -16,7 +16,7 @@ from steelyard.fit.estimate import Estimate, Status, estimate_of
 from steelyard.fit.knowledge import effect_bounds
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.program import unconstrained_program
-from steelyard.fit.whitening import require_enough_samples
+from steelyard.fit.whitening import weak_directions
 from steelyard.inertia import exponential, log_cholesky, principal
 from steelyard.information import Information
 from steelyard.terms import ParameterLayout
@@ -66,12 +66,14 @@ SIGNS = ("squares", "exponentials")
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where a descent ended: parameters (p,), cost (that of `consistent`), evaluations, and whether it converged."""
+    """Where a descent ended: parameters (p,), cost (that of `consistent`), evaluations, and whether it converged.
+    weakest: what the data hardly shows, in words."""
 
     parameters: np.ndarray
     cost: float
     evaluations: int
     converged: bool
+    weakest: tuple[str, ...]
 
 
 def nonconvex(
@@ -110,13 +112,15 @@ def nonconvex(
     """
     theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
     found, noise = descent(info, chart, theta0, start, weight, signs, noise, evaluations)
+    status = Status.WEAK_EXCITATION if found.weakest else Status.OK
     return estimate_of(
         info,
         f"descent in the {chart} chart (weight {weight:g})",
         found.parameters,
         np.full((info.basis.count, info.basis.count), np.nan),
         noise=noise,
-        status=Status.OK if found.converged else Status.INACCURATE,
+        status=status if found.converged else Status.INACCURATE,
+        weakest=found.weakest,
         notes=(*notes, f"{found.evaluations} evaluations, cost {found.cost:.9g}; a local minimum."),
     )
 
@@ -131,7 +135,6 @@ def descent(
         raise OptionError(f"Unknown chart {chart!r}. Choose from {choices(CHARTS)}.")
     if signs not in SIGNS:
         raise OptionError(f"Unknown signs {signs!r}. Choose from {choices(SIGNS)}.")
-    require_enough_samples(info)
     program = unconstrained_program(info, theta0, weight, noise)
     inverse = np.linalg.inv(program.directions)
     free = _Unknowns(info.layout, CHARTS[chart], signs, np.diag(program.directions))
@@ -159,7 +162,8 @@ def descent(
             max_nfev=evaluations,
         )
     cost = program.cost(coordinates(found.x))
-    return Descent(free.parameters(found.x), cost, found.nfev, found.status > 0), program.noise
+    weakest = weak_directions(program.problem, info.layout, info.basis)
+    return Descent(free.parameters(found.x), cost, found.nfev, found.status > 0, weakest), program.noise
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,8 +144,7 @@ def condition(B, b, spread, mean=UNIT):
 
 def nearest_inside(w, covariance, solid: Solid, basis, offset=NOWHERE) -> np.ndarray:
     """The w (10,) of a positive density inside the shape that is nearest, in units of the covariance; w itself where it
-    is one. A shape of uncertain pose, which
-    has been moved by `offset` (6,) deviations, is moved on as costs least."""
+    is one. A shape of uncertain pose, which has been moved by `offset` (6,) deviations, is moved on as costs least."""
     from scipy.optimize import nnls
 
     points = np.concatenate([solid.sample(ATOMS), solid.corners])
