@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from adversary import arms, verdict_logs
+from adversary import flights
 from steelyard.diagnose import case_of
 from steelyard.diagnose.hypotheses import nominal_model
 from steelyard.job import FRICTION
@@ -16,11 +16,11 @@ def fallen(tmp_path_factory):
 
     def made(seed):
         rng = np.random.default_rng([seed, 22])
-        robot = arms.drawn(rng, kind=arms.FLYER, joints=int(rng.choice([2, 3, 4])))
+        robot = flights.drawn(rng)
         path = tmp_path_factory.mktemp("fallen") / "robot.xml"
-        path.write_text(arms.mjcf(arms.mistaken(robot, rng), friction=True), encoding="utf-8")
+        path.write_text(flights.mjcf(flights.mistaken(robot, rng), friction=True), encoding="utf-8")
         model = sy.load(path)
-        log = verdict_logs.free_fall(robot, model, rng, arms.compiled(robot), seconds=1.5)
+        log = flights.free_fall(robot, model, rng, flights.compiled(robot), seconds=1.5)
         return model, sy.Log(**log, joint_names=model.dof_names)
 
     return made

@@ -1,0 +1,312 @@
+"""Strangers' jobs with known truth: are level, named cause, remedy and written links of `sy.identify` right?"""
+
+import json
+import re
+import shlex
+import warnings
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pinocchio as pin
+from typer.testing import CliRunner
+
+import steelyard as sy
+from adversary import flights
+from adversary import stranger_logs as logs
+from adversary.stranger_classes import CLASSES, Class, Made, job_of
+from adversary.stranger_logs import Job, Motion
+from adversary.stranger_robots import torques
+from adversary.suite import Row, Suite
+from steelyard.app import app
+from steelyard.diagnose import CATALOGUE
+from steelyard.errors import SteelyardError
+from steelyard.fit import validate
+from steelyard.report import percent
+from steelyard.report.first_screen import verdict
+
+FLIGHT = "free fall"
+NAMES, EACH = (*CLASSES, FLIGHT), 20  # jobs of a class
+HEALTHY = tuple(name for name, kind in CLASSES.items() if kind.healthy)
+LEVELS = ("good", "care", "keep", "refused")
+MOST = 3.0  # error of links over that of the healthy twin's that "good" allows
+REFUSED = {"looks like degrees": "degrees"}  # words of refusals, and their fault
+SAME = 0.01  # of torque: errors of links below are none; and by how much links may be worse than those given
+
+
+def one(seed: int) -> Row:
+    """Job `seed % EACH` of class `seed // EACH`: classes share robots, motions and noise."""
+    number, base = divmod(seed, EACH)
+    name = NAMES[number]
+    if name == FLIGHT:
+        return {"kind": name, **_fall(base)}
+    kind = CLASSES[name]
+    job = job_of(kind, base)
+    made = kind.make(job, job.rng(3, number))
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        row = _tried(job, kind, made, Path(folder))
+    honest = row["links"] if kind.healthy else _honest(base, job.robot.name, kind.true)
+    return {"kind": name, "robot": job.robot.name, "what": " ".join((made.what, *made.joints)), "honest": honest, **row}
+
+
+@lru_cache(maxsize=4 * EACH)
+def _honest(base: int, robot: str, true: bool) -> float:
+    """Error of links identified from the healthy twin."""
+    job, kind = logs.drawn(base, robot=robot, true=true), CLASSES["healthy"]
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _run(job, kind.make(job, job.rng(3)), Path(folder))["links"]
+
+
+def _tried(job: Job, kind: Class, made: Made, folder: Path) -> Row:
+    """What came out, and what came out of the first remedy printed."""
+    row = _run(job, made, folder)
+    row |= _named(kind, made, row)
+    if row["remedy"]:
+        row["obeyed"] = _obeyed(job, row["remedy"], folder)
+    return row
+
+
+def _run(job: Job, made: Made, folder: Path) -> Row:
+    """Outcome of `sy.identify` on a log, with errors of the links that are to be used on fresh motion."""
+    model, out = folder / "robot.urdf", folder / "out"
+    model.write_text(job.robot.text, encoding="utf-8")
+    found = [_saved(folder / f"run{k + 1}.npz", log) for k, log in enumerate(made.logs)]
+    given = _errors(job, job.robot.nominal)
+    kept = {"links": max(given), "fast": given[0], "given": max(given), "given_fast": given[0], "written": False}
+    try:
+        done = sy.identify(model, found, out=out)
+    except SteelyardError as error:
+        said = str(error)
+        return kept | {"level": "refused", "codes": _codes(said), "said": said.splitlines()[0], "remedy": _option(said)}
+    told = json.loads((out / "summary.json").read_text("utf-8"))
+    judged = told["verdict"]
+    row = kept | {
+        "level": judged["level"],
+        "codes": [each["code"] for each in told["findings"]],
+        "said": " ".join((judged["headline"], *judged["reasons"])),
+        "remedy": next((shlex.join(each.options) for each in done.findings if getattr(each, "options", ())), ""),
+        "before": done.before.relative_error,
+        "held_out": done.after.relative_error,
+        "met": _met(job, done.estimate),
+        **_signs(done.generalization),
+    }
+    return row if judged["level"] == "keep" else row | _written(job, out)
+
+
+def _signs(found) -> Row:
+    """What verdicts go by."""
+    return {
+        "surprise": found.held_out and found.held_out.ratio,
+        "parts": max((part.ratio for part in found.parts), default=None),
+        "promised": found.other_motion,
+    }
+
+
+def _fall(base: int) -> Row:
+    """A free fall, judged by the torques of another one, links and friction together."""
+    rng = np.random.default_rng([base, 47])
+    robot = flights.drawn(rng)
+    with TemporaryDirectory() as place, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, moved = Path(place) / "robot.xml", flights.compiled(robot)
+        model.write_text(flights.mjcf(flights.mistaken(robot, rng), friction=True), encoding="utf-8")
+        given = sy.load(model)
+        run, fresh = (
+            sy.Log(**flights.free_fall(robot, given, rng, moved, seconds=1.5), joint_names=given.dof_names)
+            for _ in range(2)
+        )
+        done = sy.identify(model, run, cutoff=0.0)
+    before, after = (validate(each, fresh).relative_error for each in (done.prior, done.estimate))
+    told = verdict(done)
+    return {
+        "robot": "flyer",
+        "what": "",
+        "honest": done.after.relative_error,
+        "links": after,
+        "fast": after,
+        "given": before,
+        "given_fast": before,
+        "written": True,
+        "level": told.level,
+        "codes": [each.code for each in done.findings],
+        "said": " ".join((told.headline, *told.reasons)),
+        "remedy": "",
+        "named": False,
+        "misnamed": [],
+        "before": done.before.relative_error,
+        "held_out": done.after.relative_error,
+        "met": after,
+        **_signs(done.generalization),
+    }
+
+
+def _saved(path: Path, log) -> Path:
+    np.savez(path, **log)
+    return path
+
+
+def _written(job: Job, out: Path) -> Row:
+    """Errors of the links of the model in a folder."""
+    found = _errors(job, pin.buildModelFromUrdf(str(next(out.glob("*_identified.urdf")))))
+    given = _errors(job, job.robot.nominal)
+    changed = any(abs(a - b) > 1e-6 for a, b in zip(found, given, strict=True))
+    return {"links": max(found), "fast": found[0], "written": changed}
+
+
+def _errors(job: Job, model: pin.Model) -> tuple[float, ...]:
+    """Errors of links alone over torques of the true ones, on motion twice as fast, and elsewhere."""
+    found = []
+    for motion, true in _fresh(job):
+        found.append(float(np.linalg.norm(torques(model, *motion.state) - true) / np.linalg.norm(true)))
+    return tuple(found)
+
+
+@lru_cache(maxsize=4)
+def _fresh(job: Job) -> tuple[tuple[Motion, np.ndarray], ...]:
+    """Motions unlike any log, with torques of the true links."""
+    rng = job.rng(4)
+    robot = job.robot
+    home = robot.home + 0.5 * robot.reach * rng.choice([-1, 1], robot.n)
+    motions = (
+        logs.sines(job, rng, speed=2.0, seconds=8.0),
+        logs.sines(job, rng, home=home, reach=0.5, seconds=8.0),
+    )
+    return tuple((each, logs.links(job, each)) for each in motions)
+
+
+def _met(job: Job, estimate) -> float:
+    """Torque error of an estimate, friction included, on fresh motion without noise."""
+    squares = np.zeros(2)
+    for motion, load in _fresh(job):
+        tau = load + logs.drives(job, motion, load)
+        log = sy.Log(t=motion.t, q=motion.q, v=motion.v, a=motion.a, tau=tau, joint_names=tuple(job.robot.joints))
+        squares += np.sum(validate(estimate, log).error ** 2), np.sum(tau**2)
+    return float(np.sqrt(squares[0] / squares[1]))
+
+
+def _named(kind: Class, made: Made, row: Row) -> Row:
+    """Whether a finding names the cause, and whether one accuses something else."""
+    accused = [code for code in row["codes"] if code not in CATALOGUE or CATALOGUE[code].biases]
+    right = [code for code in row["codes"] if code in kind.codes]
+    if made.joints and right:
+        right = right if all(joint in row["said"] for joint in made.joints) else []
+    return {"named": bool(right), "misnamed": [code for code in accused if code not in right]}
+
+
+def _codes(said: str) -> list[str]:
+    """Faults that a refusal names."""
+    return re.findall(r"--accept (\w+)", said) or [code for words, code in REFUSED.items() if words in said]
+
+
+def _option(said: str) -> str:
+    """The first option that a refusal gives as remedy."""
+    found = re.search(r"(?:Option:|command line) (--.*?)(?=$|\n|[.;)]? [A-Z][a-z]+[ :]|[.;)]$)", said)
+    return found.group(1) if found else ""
+
+
+def _obeyed(job: Job, remedy: str, folder: Path) -> Row:
+    """Level and errors of links after the command was run again with an option."""
+    out = folder / "again"
+    files = [folder / "robot.urdf", *sorted(folder.glob("run*.npz"))]
+    words = [*map(str, files), "-o", str(out), "--quiet", *shlex.split(remedy)]
+    ended = CliRunner().invoke(app, ["identify", *words])
+    if ended.exception is not None and not isinstance(ended.exception, SystemExit):
+        raise ended.exception
+    if ended.exit_code not in (0, 1):
+        return {"level": "refused", "said": ended.output.strip().splitlines()[-1] if ended.output else ""}
+    level = json.loads((out / "summary.json").read_text("utf-8"))["verdict"]["level"]
+    return {"level": level, **_written(job, out)}
+
+
+def wrong_good(row: Row) -> bool:
+    """A *good* whose links err above three times the healthy twin's, or above those given."""
+    return row["level"] == "good" and row["links"] > SAME + min(MOST * row["honest"], row["given"])
+
+
+def wrong_better(row: Row) -> bool:
+    """Links written and said to be better that are worse than those given on motion twice as fast."""
+    return row["level"] in ("good", "care") and row["written"] and row["fast"] > row["given_fast"] + SAME
+
+
+def wrong_remedy(row: Row) -> bool:
+    """A remedy after which worse links than those given are said to be better."""
+    after = row.get("obeyed")
+    return bool(after) and after["level"] in ("good", "care") and after["links"] > row["given"] + SAME
+
+
+def false_alarm(row: Row) -> bool:
+    return row["kind"] in HEALTHY and (row["level"] in ("keep", "refused") or bool(row["misnamed"]))
+
+
+PAGE = """# Strangers' files
+
+{count} jobs of `steelyard identify` in {classes} classes, simulated with Pinocchio: vendors' and random robots, files
+without friction whose links are up to tens of percent wrong (or right), friction, noise and encoder steps of several
+kinds. The error of links is that of their torque alone, without friction, on motion twice as fast as the log and in
+another posture, whichever is more; where the verdict is *keep* or refused, the given links count. Errors below
+{same} are none.
+
+- *good*, and links err above {most:g} times those of the healthy twin or above those given: {good}
+- links said to be better that are worse than those given on motion twice as fast: {better}
+- remedies printed and obeyed: {obeyed}; of these, worse links than those given said to be better: {remedy}
+- false alarms on healthy logs: {alarm}
+- ended in an error that has no message: {raised}
+
+Links: median error of those to be used / of the healthy twin / of those given. Worse: said to be better, worse on
+fast motion. Remedies: after which links are as good as the healthy twin's / wrong / all.
+
+| class | good | care | keep | refused | named | other cause named | links | wrong good | worse | remedies |
+|---|---|---|---|---|---|---|---|---|---|---|
+{table}
+"""
+
+
+def page(rows: list[Row]) -> str:
+    """Levels, causes and remedies beside the truth."""
+    told = [row for row in rows if "raised" not in row]
+    obeyed = [row for row in told if "obeyed" in row]
+    kinds = [(name, [row for row in told if row["kind"] == name]) for name in NAMES]
+    return PAGE.format(
+        count=len(rows),
+        classes=len(NAMES),
+        same=percent(SAME),
+        most=MOST,
+        good=_seeds(filter(wrong_good, told)),
+        better=_seeds(filter(wrong_better, told)),
+        obeyed=len(obeyed),
+        remedy=_seeds(filter(wrong_remedy, told)),
+        alarm=_seeds(filter(false_alarm, told)),
+        raised=_seeds(row for row in rows if "raised" in row),
+        table="\n".join(_line(name, rows) for name, rows in kinds if rows),
+    )
+
+
+def _line(name: str, rows: list[Row]) -> str:
+    levels = [sum(row["level"] == level for row in rows) for level in LEVELS]
+    errors = " / ".join(percent(float(np.median([row[key] for row in rows]))) for key in ("links", "honest", "given"))
+    after = [row for row in rows if "obeyed" in row]
+    fine = [row for row in after if row["obeyed"].get("links", 9.0) <= SAME + MOST * row["honest"]]
+    remedies = f"{len(fine)} / {sum(map(wrong_remedy, after))} / {len(after)}" if after else "–"
+    cells = [
+        name,
+        *levels,
+        "–" if name in HEALTHY else sum(row["named"] for row in rows),
+        sum(bool(row["misnamed"]) for row in rows),
+        errors,
+        sum(map(wrong_good, rows)),
+        sum(map(wrong_better, rows)),
+        remedies,
+    ]
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _seeds(rows) -> str:
+    """How many, and which seeds repeat them."""
+    seeds = [str(row["seed"]) for row in rows]
+    return f"{len(seeds)} (seeds {', '.join(seeds)})" if seeds else "0"
+
+
+SUITE = Suite("strangers", EACH * len(NAMES), one, page, limit=300.0)
