@@ -1,6 +1,6 @@
 """A mistake that may have been made, and the same data with it undone."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -95,10 +95,15 @@ def remaining_share(cause: Fault, case: Case, undone: Case) -> float:
 @dataclass(frozen=True)
 class Test:
     """A test for one kind of fault by least squares. hypotheses: of a case; accepts: whether a hypothesis of a case is
-    believed, if none wins more."""
+    believed, if none wins more; told: those that are, as they are to be told, where they exclude each other."""
 
     hypotheses: Callable[[Case], Iterable[Hypothesis]]
     accepts: Callable[[Case, Hypothesis], bool]
+    told: Callable[[Case, Sequence[Hypothesis]], Iterable[Hypothesis]] = lambda _, accepted: accepted
+
+    def accepted(self, case: Case) -> Iterable[Hypothesis]:
+        """Hypotheses of a case that are believed."""
+        return self.told(case, [each for each in self.hypotheses(case) if self.accepts(case, each)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -133,7 +133,7 @@ def _believed(each: Hypothesis, case: Case) -> bool:
 
 
 def _fine(case: Case) -> Hypothesis | None:
-    others = _best(each for test in TESTS for each in test.hypotheses(case) if test.accepts(case, each))
+    others = _best(each for test in TESTS for each in test.accepted(case))
     offsets = _best(each for each in position_offset.hypotheses(case) if each.evidence > EVIDENCE)
     if offsets and others and offsets.more and offsets.gain < SEVERAL * others.gain:
         return others  # several offsets take the place of much else

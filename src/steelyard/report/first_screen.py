@@ -39,6 +39,14 @@ ADVICE = {
     "keep": "Keep the nominal model until you know why: look at these first.",
 }
 
+STAND = {
+    "good": "No link of the model is wrong beyond doubt: the written model has them as they were, with the friction "
+    "found, and may be used.",
+    "care": "No link of the model is wrong beyond doubt: the written model has them as they were, with the friction "
+    "found. Look at these first.",
+    "keep": ADVICE["keep"],
+}
+
 
 def numbers(result: Result, found: Mapping, written: Sequence[str] = ()) -> dict:
     """The key `verdict` of the summary. found: its other keys. written: as of `verdict`."""
@@ -56,7 +64,7 @@ def verdict(result: Result, written: Sequence[str] = ()) -> Verdict:
     reasons = (*written, *_reasons(result, improved))
     usable = improved and _explains(result) and not _lost(result)
     level = "good" if not reasons else "care" if usable else "keep"
-    return Verdict(level, _headline(result, improved), ADVICE[level], reasons)
+    return Verdict(level, _headline(result, improved), (STAND if result.stand else ADVICE)[level], reasons)
 
 
 def _lost(result: Result) -> bool:
@@ -82,12 +90,17 @@ def _headline(result: Result, improved: bool) -> str:
         return f"Not explained: held-out torque error {change}."
     if _lost(result):
         return f"Masses in ratios only: held-out torque error {change}."
-    if result.stand and improved:
-        return f"Your links stand; friction was learned: held-out torque error {change}."
     if result.stand:
-        return f"Your links stand: held-out torque error {change}."
+        learned = "; friction was learned" if improved else ""
+        return (
+            f"Your links stand{learned}: held-out torque error {change}, and with links identified, too, "
+            f"{percent(result.everything.relative_error)}."
+        )
     if improved:
-        return f"Better: held-out torque error {change} ({times(before / after)} times smaller)."
+        return (
+            f"Better: held-out torque error {change} ({times(before / after)} times smaller); with links as given and "
+            f"friction fitted, {percent(result.alone.relative_error)}."
+        )
     if after <= (1 + SAME) * before or percent(before) == percent(after):
         return f"No better than the nominal model: held-out torque error {change}."
     return f"Worse than the nominal model: held-out torque error {change}."

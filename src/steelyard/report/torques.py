@@ -45,6 +45,9 @@ def _held_out(result: Result) -> dict:
         "samples": len(after.t),
         "relative_error_before": before.relative_error,
         "relative_error_after": after.relative_error,
+        "relative_error_links_given": result.alone.relative_error,
+        "relative_error_links_identified": result.everything.relative_error,
+        "links_stand": result.stand,
         "joints": joints,
     }
 

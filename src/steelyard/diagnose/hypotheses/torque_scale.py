@@ -4,6 +4,7 @@ Links are felt by several joints, so one joint's scale shows against the rest; t
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,7 @@ WINS = 0.12  # nats a sample that it must win; measured logs without one win at 
 GRID = np.geomspace(0.1, 10.0, 921)  # half a per cent apart
 KNOWN = 0.1  # relative standard deviation of a factor between a joint's torque and gravity of the given links
 PLAUSIBLE = 1.6  # factor by which the masses of a given model may be off, all together or those that one joint moves
+ALIKE_GAIN = 0.15  # share of the best gain within which scales of two joints explain the data about as well
 ALIKE = 1.5  # factor from the median within which joints agree about a common one
 MOST_AGREE = 0.6  # share of the torque whose joints must agree
 UNITS = {"mNm": 1e3, "kNm": 1e-3}  # units of torque, in units a N m
@@ -134,7 +136,32 @@ def _scale(case: Case, dof: int) -> float:
 
 
 def _accepts(_: Case, each: Hypothesis) -> bool:
-    return each.wins(WINS) and each.own_share < MOST
+    """Whether it takes most off the residual of a joint: of its own, or of one that feels the same links."""
+    return each.wins(WINS) and bool((each.after < MOST * each.before).any())
 
 
-TEST = Test(hypotheses, _accepts)
+def _told(case: Case, accepted: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """Scales of joints that explain the data about as well, as one: of two joints that feel the same links, either may
+    be off. Ahead is the one with which the links of the given model fit best; the others are named in its message."""
+    if not accepted:
+        return []
+    most = max(each.gain for each in accepted)
+    alike = [each for each in accepted if each.gain > (1 - ALIKE_GAIN) * most]
+    if len(alike) < 2:
+        return alike
+    given = [GivenLinks(each.case) for each in alike]
+    left = [float(np.sum(np.log(_in_log_units(case, each, g)))) for each, g in zip(alike, given, strict=True)]
+    first, *others = (alike[k] for k in np.argsort(left))
+    words = " or ".join(f"{each.fault.joint} {each.fault.evidence['scale']:.3g}" for each in others)
+    message = (
+        f"{first.fault.message} Instead, the torque of {words} times may be the cause, which explains the log about as "
+        "well: weigh a link, or check both gears, before a factor is applied."
+    )
+    return [replace(first, fault=replace(first.fault, message=message, options=()))]
+
+
+def _in_log_units(case: Case, each: Hypothesis, given: GivenLinks) -> np.ndarray:
+    return given.energy * (case.factor / each.case.factor) ** 2
+
+
+TEST = Test(hypotheses, _accepts, _told)
