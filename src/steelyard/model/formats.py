@@ -25,7 +25,6 @@ from steelyard.model.meshes import Piece
 from steelyard.model.references import allowed_folders, is_inside
 from steelyard.model.robot import Robot, Source
 from steelyard.model.sketch import Inertial, Sketch
-from steelyard.model.xml import parse
 from steelyard.model.xml_edit import Element, read
 
 
@@ -136,7 +135,7 @@ def load(
         )
     format = BY_SUFFIX[suffix]
     if suffix in GENERAL:  # the root element tells; the format of that suffix refuses what nobody knows
-        tag = parse(path).tag
+        tag = read(path).root.tag
         format = next((each for each in FORMATS if tag in each.roots), format)
     robot = format.load(path, floating=floating, gravity=gravity, folders=allowed_folders(path, folders))
     return locked(robot, lock or {})

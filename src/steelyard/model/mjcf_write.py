@@ -30,6 +30,7 @@ from steelyard.model.xml_edit import (
     set_numbers,
     update,
 )
+from steelyard.numbers import to_float
 
 UNSET = -1.0  # settotalmass of a file without it
 
@@ -263,7 +264,7 @@ def _properties(joint: Node, properties: dict[str, float]) -> list[Edit]:
     edits = []
     for name, value in properties.items():
         higher = joint.element.attributes.get(name, "").split()[1:]  # of a damping polynomial
-        edits += update(joint.document, joint.element, name, [value, *(float(word) for word in higher)])
+        edits += update(joint.document, joint.element, name, [value, *(to_float(word) for word in higher)])
     return edits
 
 

@@ -59,7 +59,9 @@ def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
     parts, joints = _parts(reader, tree, lambda *_: ((), False)), _joints(reader, tree)
     if reader.refusals:
         raise ModelError(reader.refusals[0])
-    notes = [] if name else [f"{path.name}: <robot> has no name; '{path.stem}' is used."]
+    notes = list(document.notes)
+    if not name:
+        notes.append(f"{path.name}: <robot> has no name; '{path.stem}' is used.")
     return assemble(
         name or path.stem,
         _segments(tree, parts, joints),
@@ -105,7 +107,7 @@ def sketch(document: Document, folders: tuple[Path, ...], *, meshes: bool = True
         return shapes_of(reader, link, label, source, meshes=meshes)
 
     parts, joints = _parts(reader, tree, shapes), _joints(reader, tree)
-    return Sketch(document.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults))
+    return Sketch(document.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults), document.notes)
 
 
 def _walked(document: Document) -> tuple[Reader, Tree]:
