@@ -26,7 +26,7 @@ def mjcf(rng, *, bases: int, spelled: str) -> str:
         com = " ".join(f"{x:.3f}" for x in rng.normal(size=3) * 0.1)
         trees.append(
             f'<body name="trunk{k}" pos="{k} 0 1">{free[spelled]}{BODY.format(com, 2)}'
-            f'<body name="head{k}" pos="0.2 0 0.1"><joint name="neck{k}" type="ball"/>{BODY.format("0 0 0.1", 0.4)}</body>'
+            f'<body name="head{k}" pos="0.2 0 0"><joint name="neck{k}" type="ball"/>{BODY.format("0 0 1", 0.4)}</body>'
             f'<body name="leg{k}" pos="0.1 0 -0.1"><joint name="hip{k}" axis="0 1 0"/>{BODY.format("0 0 -0.2", 0.5)}'
             "</body></body>"
         )

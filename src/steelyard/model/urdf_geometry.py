@@ -51,10 +51,11 @@ def shapes_of(reader: Reader, link: Element, label: str, source: Meshes, *, mesh
 def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Element, Piece | None]:
     """Geometry of a <collision> or <visual>, None where it cannot be understood; a mesh has no file yet."""
     geometry, role = element.find("geometry"), element.tag
-    if geometry is None or not geometry.children:
+    solids_of = [] if geometry is None else [each for each in geometry.children if ":" not in each.tag]
+    if not solids_of:
         reader.fault("SY506", element, label, f"<{role}> has no geometry.", refusal=f"<{role}> without geometry")
         return element, None
-    solid = geometry.children[0]
+    solid = solids_of[0]
     label = f"{label} > {solid.tag}"
     R, p = origin(reader, element, label, code="SY506")
     placed = Piece(link, role, R, p)

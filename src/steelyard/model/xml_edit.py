@@ -244,11 +244,11 @@ def _index(body: bytes, begin: int, path: Path) -> Element:
         if head is None:
             raise ModelError(f"{path}: the start tag <{tag[:60]}> cannot be located for editing.")
         if len(open_elements) == DEEPEST or head.end() - start > LONGEST:
-            what = (
-                f"more than {DEEPEST} elements in each other" if len(open_elements) == DEEPEST else "a huge start tag"
-            )
             line = body.count(b"\n", 0, start) + 1
-            raise ModelError(f"{path}, line {line}: {what}, which no model of a robot needs; it was not read.")
+            raise ModelError(
+                f"{path}, line {line}: elements are nested more than {DEEPEST} deep, or one is longer than "
+                f"{LONGEST // 10**6} MB. No robot needs that; it was not read."
+            )
         spans = {
             m[1].decode(): (m.start(), m.start(3), m.end(3), m.end())
             for m in ATTRIBUTE.finditer(body, start + 1 + len(tag.encode()), head.end())
