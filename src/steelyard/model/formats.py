@@ -37,7 +37,8 @@ class Format:
     load: the strict reader. reach: raises ModelError where a file names one outside of folders. sketch: the tolerant
     reader, of a document. pieces: geometry of all links. surroundings: solids that hang on the world itself, such as
     tables and floors, as arguments of a geom in a specification of MuJoCo, and a name. keyframes: named poses of a
-    robot, (nq,) each. edit: an edited copy of a robot's file; new: a new file of a robot; edit_inertials: a copy of a sketched file with other inertials.
+    robot, (nq,) each. edit: an edited copy of a robot's file; new: a new file of a robot; edit_inertials: a copy of
+    a sketched file with other inertials.
     """
 
     name: str
