@@ -273,6 +273,7 @@ def urdf(folder, reference):
     return path
 
 
+CLIMB = "../"
 REFERENCES = (
     "../../../secret/m.stl",
     "{secret}/m.stl",
@@ -360,7 +361,7 @@ def test_files_of_installed_packages_are_read(folder, tmp_path, name):
     (tmp_path / name / "robots").mkdir(parents=True)
     shutil.copytree(folder, tmp_path / name / "robots" / "arm")
     robot = sy.load(mjcf(tmp_path / name / "robots" / "arm", "mesh", "inside"))
-    report = sy.save(robot, tmp_path / "out" / "arm.xml")
+    report = sy.save(robot, tmp_path / "far" / "out" / "arm.xml")
     assert bool([note for note in report.notes if "--folder" in note]) == (name == "sites")
     if name == "sites":
         with pytest.raises(ModelError, match="not opened"):
@@ -386,7 +387,7 @@ def test_a_folder_that_is_none_is_named(folder):
 
 def test_a_saved_copy_says_where_its_files_are(folder, tmp_path):
     robot = sy.load(mjcf(folder, "mesh", "inside"))
-    report = sy.save(robot, tmp_path / "out" / "arm.xml")
+    report = sy.save(robot, tmp_path / "far" / "out" / "arm.xml")
     (note,) = [each for each in report.notes if "--folder" in each]
     assert str(folder) in note
     with pytest.raises(ModelError, match="not opened"):
@@ -394,3 +395,127 @@ def test_a_saved_copy_says_where_its_files_are(folder, tmp_path):
     assert sy.load(report.path, folders=[folder]).nb == 1
     # beside its files there is nothing to say
     assert not [n for n in sy.save(robot, folder / "copy.xml").notes if "--folder" in n]
+
+
+# ---- what belongs to a model: its package, or the folder around its own where that holds all that it names
+
+
+def layouts(folder, texts):
+    """A model in `robots` of a folder that names files in these places."""
+    (folder / "robots").mkdir(parents=True)
+    meshes = "".join(f'<mesh name="m{i}" file="{text}"/>' for i, text in enumerate(texts))
+    path = folder / "robots" / "arm.xml"
+    path.write_text(f"<mujoco><asset>{meshes}</asset><worldbody>{BODY.format('')}</worldbody></mujoco>")
+    links = "".join(
+        f'<link name="l{i}"><visual><geometry><mesh filename="{text}"/></geometry></visual></link>'
+        f'<joint name="j{i}" type="fixed"><parent link="arm"/><child link="l{i}"/></joint>'
+        for i, text in enumerate(texts)
+    )
+    (folder / "robots" / "arm.urdf").write_text(URDF.format("m.stl").replace("</robot>", links + "</robot>"))
+    return path, path.with_suffix(".urdf")
+
+
+def put(secret, *places):
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(secret / "m.stl", place)
+
+
+def outside(urdf):
+    return [each.file for each in check.run(urdf, select=["SY603"])]
+
+
+def test_files_beside_the_models_folder_are_read(folder, tmp_path):
+    """As `meshdir="../assets"` of simulators' packages."""
+    home = folder / "pack"
+    xml, urdf = layouts(home, ["../assets/m.stl", "../assets/deep/n.stl"])
+    put(tmp_path / "secret", home / "assets" / "m.stl", home / "assets" / "deep" / "n.stl", home / "robots" / "m.stl")
+    robot = sy.load(xml)
+    assert robot.source.folders[0] == home
+    assert outside(urdf) == [] == outside(xml)
+    report = sy.save(robot.with_inertias(1.1 * robot.inertias), home / "robots" / "copy.xml")
+    assert not [note for note in report.notes if "--folder" in note]
+    assert sy.load(report.path).nb == 1
+    assert check.repair(xml, home / "robots" / "fixed.xml").remaining.codes == check.run(xml).codes
+
+
+def test_an_include_and_asset_folder_beside_the_models_folder(folder, tmp_path):
+    home = folder / "pack"
+    xml, _ = layouts(home, [])
+    put(tmp_path / "secret", home / "assets" / "m.stl")
+    (home / "parts").mkdir()
+    (home / "parts" / "asset.xml").write_text('<mujocoinclude><compiler meshdir="../assets"/></mujocoinclude>')
+    meshed = MESHED.format('<mesh name="m" file="m.stl"/>')
+    xml.write_text(f'<mujoco><include file="../parts/asset.xml"/>{meshed}</mujoco>')
+    assert sy.load(xml).nb == 1
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        "../../secret.stl",
+        f"{20 * CLIMB}etc/hostname",
+        "/etc/hostname",
+        "../assets/link.stl",
+        "../linked/m.stl",
+    ],
+)
+def test_one_file_further_out_and_the_folder_around_counts_for_none(folder, tmp_path, one):
+    """Climbing further, from the root, and by links that leave."""
+    home = folder / "pack"
+    xml, urdf = layouts(home, ["../assets/m.stl", one])
+    put(tmp_path / "secret", home / "assets" / "m.stl", folder / "secret.stl", home / "robots" / "m.stl")
+    (home / "assets" / "link.stl").symlink_to(tmp_path / "secret" / "m.stl")
+    (home / "linked").symlink_to(tmp_path / "secret")
+    with pytest.raises(ModelError, match="not opened"):
+        sy.load(xml)
+    assert outside(urdf) == ["../assets/m.stl", one]
+
+
+@pytest.mark.parametrize("place", ["home", "above the home", "drive"])
+def test_the_folder_around_is_none_for_everything(folder, tmp_path, monkeypatch, place):
+    home = folder / "pack"
+    xml, urdf = layouts(home, ["../assets/m.stl"])
+    put(tmp_path / "secret", home / "assets" / "m.stl", home / "robots" / "m.stl")
+    if place == "drive":
+        monkeypatch.setattr("steelyard.model.references.Path.anchor", str(folder), raising=False)
+    else:
+        monkeypatch.setenv("HOME", str(home if place == "home" else home / "user"))
+    with pytest.raises(ModelError, match="not opened"):
+        sy.load(xml)
+    assert outside(urdf) == ["../assets/m.stl"]
+
+
+def test_a_package_ends_at_its_marker(folder, tmp_path):
+    """What has a package names files in it alone."""
+    home = folder / "pack"
+    xml, _ = layouts(home, ["../assets/m.stl"])
+    put(tmp_path / "secret", home / "assets" / "m.stl")
+    (home / "robots" / "package.xml").touch()
+    with pytest.raises(ModelError, match="not opened"):
+        sy.load(xml)
+
+
+@pytest.mark.parametrize("marker", ["package.xml", "model.config", ".git", "__init__.py", "../other.dist-info"])
+@pytest.mark.parametrize("deep", [1, 3])
+def test_every_marker_of_a_package(folder, tmp_path, marker, deep):
+    home = folder.joinpath("target", "pack")
+    below = home.joinpath(*"abc"[: deep - 1])
+    xml, urdf = layouts(below, ["../" * deep + "assets/m.stl"])
+    put(tmp_path / "secret", home / "assets" / "m.stl", below / "robots" / "m.stl")
+    if deep > 1:
+        assert outside(urdf) == ["../" * deep + "assets/m.stl"]
+    (home / marker).touch()
+    assert outside(urdf) == []
+    assert sy.load(xml).nb == 1
+
+
+def test_a_python_package_begins_at_its_topmost_init(folder, tmp_path):
+    home = folder / "target" / "top"
+    xml, urdf = layouts(home / "sub" / "data", ["../../../assets/m.stl"])
+    put(tmp_path / "secret", home / "assets" / "m.stl", home / "sub" / "data" / "robots" / "m.stl")
+    (home / "sub" / "__init__.py").touch()
+    assert outside(urdf) == ["../../../assets/m.stl"]
+    (home / "__init__.py").touch()
+    assert outside(urdf) == []
+    assert sy.load(xml).nb == 1

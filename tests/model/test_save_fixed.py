@@ -34,10 +34,9 @@ def test_a_body_whose_mass_is_in_a_turned_fixed_link(robot, tmp_path):
     np.testing.assert_allclose(transform(motor.theta, turn, np.array([0.5, -0.1, 0.2])), THETA, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("flat", [0.0, -1e-9])
-def test_bodies_without_thickness_are_not_written(robot, tmp_path, flat):
-    """Second moments along x, y and z: a plate has none along its normal, and no simulator takes it."""
-    moments = np.array([0.01, 0.02, flat])
+def test_bodies_thinner_than_a_plate_are_not_written(robot, tmp_path):
+    """Second moments along x, y and z: a plate has none along its normal, which simulators take, and none has less."""
+    moments = np.array([0.01, 0.02, -1e-9])
     theta = from_com_inertia(np.asarray(1.0), np.zeros(3), np.diag(moments.sum() - moments))
     with pytest.raises(ModelError, match="cannot be written"):
         sy.save(robot.with_inertias(theta), tmp_path / "out.urdf")

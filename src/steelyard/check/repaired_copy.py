@@ -13,7 +13,7 @@ from steelyard.check.inertial_repair import Change, repair_inertials
 from steelyard.check.rule import Findings
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
-from steelyard.model import Inertial, Robot, Sketch, allowed_folders, edit_inertials, load, read_sketch
+from steelyard.model import Inertial, Robot, Sketch, edit_inertials, folders_of, load, read_sketch
 
 SAMPLES = 200
 
@@ -94,7 +94,7 @@ def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=()
         raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
     rules = selected(select, ignore)
     wanted = repairable(fix)
-    allowed = allowed_folders(path, folders)
+    allowed = folders_of(path, folders)
     sketch = read_sketch(path, folders=folders)
     repaired, changes = repair_inertials(sketch, rules, wanted)
     _require_written(sketch, changes)

@@ -42,7 +42,8 @@ def outside_package(sketch: Sketch) -> Iterator[Hit]:
 
     Why: A path that is absolute, climbs out with `..`, or runs through a symbolic link works on one computer only, and
     a model from elsewhere should not make programs open files of yours. Such files are not opened here. The package is
-    the nearest folder above the model with package.xml, .git or pyproject.toml, else the model's own folder.
+    the nearest folder above the model with package.xml, model.config, .git, pyproject.toml or __init__.py, else the
+    model's own folder, or the one around it where that holds all files that the model names.
     Example:
         <mesh filename="../../../../home/me/arm.stl"/>
     Remedy: Put the file into the package and name it relative to the model, or with package://. If it is yours, allow

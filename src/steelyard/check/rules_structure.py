@@ -147,4 +147,29 @@ def refused(sketch: Sketch) -> Iterator[Hit]:
     yield from reported(sketch, "SY508", "Correct what the message names.")
 
 
-RULES = (mass_ratio, no_armature, no_limits, void_limits, tree, unreadable, mimic, refused)
+@rule("SY509", "unread-loop", "warning")
+def unread_loop(sketch: Sketch) -> Iterator[Hit]:
+    """A loop is closed in a dialect that is not read.
+
+    Why: URDF describes trees. Drake's <loop_joint> and joints inside <gazebo> close loops for one tool only; everything
+    else, Steelyard included, sees an open tree, whose joints are not the robot's degrees of freedom.
+    Example:
+        <loop_joint name="pin" type="revolute"><link1 link="coupler"/><link2 link="rocker"/></loop_joint>
+    Remedy: Close the loop in the side file ([[loop]]), or in MJCF with <equality>.
+    """
+    yield from reported(sketch, "SY509", "See closed loops in the guide.")
+
+
+@rule("SY510", "implicit-world", "info")
+def implicit_world(sketch: Sketch) -> Iterator[Hit]:
+    """A joint hangs on a link `world` that the file does not have.
+
+    Why: Drake knows the ground by this name, and so does Steelyard; MuJoCo, Pinocchio and ROS refuse the file.
+    Example:
+        <joint name="weld" type="fixed"><parent link="world"/><child link="base"/></joint>   (no link is called world)
+    Remedy: Add <link name="world"/>.
+    """
+    yield from reported(sketch, "SY510", 'Add <link name="world"/> for other tools.')
+
+
+RULES = (mass_ratio, no_armature, no_limits, void_limits, tree, unreadable, mimic, refused, unread_loop, implicit_world)

@@ -18,7 +18,7 @@ from steelyard.cards import Card
 from steelyard.codegen.base_parameters import BaseParameters, base_parameters
 from steelyard.codegen.languages import Function, c_text, harmless, identifier, python_text
 from steelyard.codegen.traced_dynamics import FUNCTIONS, program_of
-from steelyard.dynamics import inverse_dynamics
+from steelyard.dynamics import armature_torque, inverse_dynamics
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.model import Robot
 
@@ -194,7 +194,7 @@ def _expected(robot: Robot, states, made: Sequence[Function], rotors: bool) -> d
         "gravity": inverse_dynamics(robot, q, np.zeros_like(v), np.zeros_like(a), rotors=rotors),
         "inverse_dynamics": inverse_dynamics(robot, q, v, a, rotors=rotors),
     }
-    found["regressor"] = found["inverse_dynamics"] - robot.armature * a
+    found["regressor"] = found["inverse_dynamics"] - armature_torque(robot, v.T, a.T).T
     return {function.name: found[function.name] for function in made}
 
 

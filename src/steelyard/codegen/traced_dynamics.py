@@ -29,7 +29,7 @@ from steelyard.codegen.tracing import (
     times,
     transpose,
 )
-from steelyard.model import WORLD, Joint, ball_anchor, twist_pose_coefficients
+from steelyard.model import WORLD, Joint, Robot, ball_anchor, twist_pose_coefficients
 
 FUNCTIONS = "gravity", "inverse_dynamics", "regressor"
 ZERO: list[Value] = [0.0, 0.0, 0.0]
@@ -70,7 +70,7 @@ def torques(base: BaseParameters, q, v, a) -> list[Value]:
         bodies.append(body)
         wrenches.append(_wrench(body, plus(*own)) if own else (ZERO, ZERO))
     tau: list[Value] = [
-        armature * acceleration for armature, acceleration in zip(robot.armature.tolist(), a, strict=True)
+        armature * felt for armature, felt in zip(robot.armature.tolist(), _felt(robot, v, a), strict=True)
     ]
     for j in reversed(range(robot.nj)):
         force, moment = wrenches[j]
@@ -82,6 +82,16 @@ def torques(base: BaseParameters, q, v, a) -> list[Value]:
             above = wrenches[parent]
             wrenches[parent] = plus(above[0], force), plus(above[1], moment, cross(p, force))
     return tau
+
+
+def _felt(robot: Robot, v, a) -> list[Value]:
+    """Accelerations that armature multiplies, as `felt_acceleration`."""
+    felt: list[Value] = list(a)
+    for joint, at in zip(robot.joints, robot.v_slices, strict=True):
+        if joint.kind == "free" and robot.armature[at].any():
+            linear = slice(at.start, at.start + 3)
+            felt[linear] = plus(felt[linear], cross(v[at][3:], v[linear]))
+    return felt
 
 
 def regressor_columns(base: BaseParameters, q, v, a) -> list[list[Value]]:

@@ -1,6 +1,7 @@
 """Functions of a Robot and its motion, with leading batch axes."""
 
 from steelyard.dynamics import closed_loop
+from steelyard.dynamics.armature import armature_torque, felt_acceleration
 from steelyard.dynamics.balances import (
     SensorFrame,
     base_wrench_regressor,
@@ -74,6 +75,7 @@ __all__ = [
     "SensorFrame",
     "State",
     "accelerations",
+    "armature_torque",
     "base_wrench_regressor",
     "base_wrench_rows",
     "bias_acceleration",
@@ -94,6 +96,7 @@ __all__ = [
     "external_torque",
     "extra_rows",
     "extra_torque",
+    "felt_acceleration",
     "fixed_poses",
     "frame_position",
     "frame_rows",

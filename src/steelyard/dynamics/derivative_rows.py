@@ -31,7 +31,7 @@ from steelyard.spatial import crm
 
 
 def of_degrees(state: Pass):
-    """dtau/dq, dv, da (n, nv, nv) of a chunk."""
+    """dtau/dq, dv, da (n, nv, nv) of a chunk, of bodies alone."""
     robot, xp = state.robot, array_namespace(state.base_twist)
     joint, axes = tree(robot).degree_joint, state.joints.axes
     Y = _first(resisted(state, joint, axes))
@@ -39,8 +39,7 @@ def of_degrees(state: Pass):
     inside, outside = (xp.asarray(mask, dtype=Y.dtype) for mask in _masks(robot, joint, joint))
     products = Y[..., :6] @ xp.matrix_transpose(_first(axes))
     M = inside * products + outside * xp.matrix_transpose(products)
-    by_q, by_v, M = (by_coordinate(robot, torques_of(robot, x)) for x in (by_q, by_v, M))
-    return by_q, by_v, M + xp.asarray(np.diag(robot.armature), dtype=M.dtype)
+    return tuple(by_coordinate(robot, torques_of(robot, x)) for x in (by_q, by_v, M))
 
 
 def of_twists(state: Pass):

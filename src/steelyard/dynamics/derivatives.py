@@ -11,6 +11,7 @@ import numpy as np
 from steelyard import native
 from steelyard.cards import Card
 from steelyard.dynamics import derivative_rows
+from steelyard.dynamics.armature import armature_by_rates
 from steelyard.dynamics.derivative_rows import LinkDerivatives, link_columns, of_links
 from steelyard.dynamics.displacements import two_passes
 from steelyard.dynamics.external_wrenches import external_rows
@@ -108,6 +109,14 @@ class InverseDynamicsDerivatives(Card):
 
     @cached_property
     def _degrees(self):
+        by_q, by_v, M = self._degrees_of_bodies
+        xp, batch, _, v, _ = samples_last(self.robot, self.q, self.v, self.a)
+        more = armature_by_rates(self.robot, v)
+        by_v = by_v if more is None else by_v + xp.reshape(more, (*batch, *more.shape[1:]))
+        return by_q, by_v, M + xp.asarray(np.diag(self.robot.armature), dtype=M.dtype)
+
+    @property
+    def _degrees_of_bodies(self):
         if self._compiled:
             whole = "_all_compiled" in self.__dict__
             return self._all_compiled[:3] if whole else self._by_core(twists=False)
@@ -219,7 +228,7 @@ def _joint_of_coordinate(robot: Robot) -> np.ndarray:
 
 
 def _by_core(robot: Robot, q, v, a, *, twists: bool):
-    """dtau/dq, dv, da (n, nv, nv), and where asked dtau/deta (n, nv, nj, 6). q (n, nq), v, a (n, nv)."""
+    """dtau/dq, dv, da (n, nv, nv) of bodies, and where asked dtau/deta (n, nv, nj, 6). q (n, nq), v, a (n, nv)."""
     n, core = len(q), native.require_core()
     by_q, by_v, M = np.empty((3, n, robot.nv, robot.nv))
     eta = np.empty((n, robot.nj, 6, robot.nv)) if twists else None
@@ -235,6 +244,5 @@ def _by_core(robot: Robot, q, v, a, *, twists: bool):
         share(0)
     else:
         native.for_each(share, range(0, n, SHARE))
-    M[:, range(robot.nv), range(robot.nv)] += robot.armature
     degrees = by_q.mT, by_v.mT, M
     return degrees if eta is None else (*degrees, np.moveaxis(eta, -1, 1))

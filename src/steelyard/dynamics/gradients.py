@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.cards import Card
+from steelyard.dynamics.armature import armature_gradient
 from steelyard.dynamics.displacements import Pass, behind, mounts, of_joints, resisted, two_passes
 from steelyard.dynamics.external_wrenches import external_rows
 from steelyard.dynamics.kinematics import coordinate_map, motion, path_sum, samples_last, tree
@@ -57,6 +58,7 @@ def torque_gradient(robot: Robot, q, v, a, weights, external=None) -> Gradient:
     _, _, q, v, a = samples_last(robot, q, v, a)
     weights = xp.reshape(weights, (prod(batch), robot.nv)).T
     parts = _gradient(two_passes(robot, q, v, a, external_rows(robot, batch, external, q)), weights)
+    parts["v"] = parts["v"] + armature_gradient(robot, v, weights)
     parts["theta"] = _of_theta(xp, motion(robot, q, v, a), parts.pop("virtual"))
     return Gradient(**{name: xp.reshape(xp.moveaxis(x, -1, 0), (*batch, *x.shape[:-1])) for name, x in parts.items()})
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from steelyard import native, spatial
 from steelyard.arguments import as_array
+from steelyard.dynamics.armature import armature_torque
 from steelyard.dynamics.external_wrenches import external_rows, external_torque
 from steelyard.dynamics.kinematics import Motion, body_motion, coordinate_map, motion, samples_last, tree
 from steelyard.dynamics.native_plans import fixed_poses, native_links, native_tree
@@ -31,7 +32,8 @@ def inverse_dynamics(robot: Robot, q, v, a, *, external: Mapping[str, Any] | Non
     """Generalised forces of a motion, without friction (recursive Newton-Euler; Featherstone 2008, chapter 5).
 
     Args:
-        robot: the robot; gravity and armature (`armature * a`) are its own.
+        robot: the robot; gravity and armature are its own. Armature acts on `a`, that of a free joint in linear
+            rows on `a + w x v`, as in MuJoCo.
         q: (..., nq) positions, rad or m, joints in the order of `robot.joint_names`.
         v: (..., nv) velocities, rad/s or m/s.
         a: (..., nv) accelerations, rad/s^2 or m/s^2.
@@ -69,7 +71,7 @@ def _by_core(robot: Robot, q, v, a) -> np.ndarray:
     q, v, a = (np.ascontiguousarray(x) for x in (q, v, a))
     tau = np.empty(v.shape)
     native.require_core().torques(native_tree(robot), native_links(robot), q, fixed_poses(robot, q), v, a, tau)
-    return tau + robot.armature * a
+    return tau + armature_torque(robot, v.T, a.T).T
 
 
 def _by_arrays(xp, robot: Robot, q, v, a):
@@ -83,7 +85,7 @@ def _by_arrays(xp, robot: Robot, q, v, a):
     below = xp.reshape(behind @ xp.reshape(wrench, (robot.nb, 6 * n)), (behind.shape[0], 6, n))
     per_degree = xp.sum(state.axes * below, axis=1)
     tau = xp.asarray(coordinate_map(robot), dtype=q.dtype) @ per_degree
-    return tau + xp.asarray(robot.armature, dtype=q.dtype)[:, None] * a
+    return tau + armature_torque(robot, v, a)
 
 
 def _body_wrenches(robot, xp, state, dtype):

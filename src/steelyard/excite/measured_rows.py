@@ -11,6 +11,7 @@ from steelyard.dynamics import (
     Motion,
     body_wrench_regressors,
     effect_column,
+    felt_acceleration,
     joint_motion,
     projected,
     projected_blocks,
@@ -126,9 +127,9 @@ class Rows:
         rigid = [
             theta[10 * s.start : 10 * s.stop] @ block for s, block in zip(axes.row_bodies, self.blocks, strict=True)
         ]
-        tau = np.stack(rigid)
+        tau, felt = np.stack(rigid), felt_acceleration(robot, self.v, self.a)  # the latter for armature alone
         for term, values in stated_values(robot).items():
-            tau[: robot.nv] += values[:, None] * effect_column(term, self.v, self.a, coulomb_width=self.plan.width)
+            tau[: robot.nv] += values[:, None] * effect_column(term, self.v, felt, coulomb_width=self.plan.width)
         return tau
 
     def gradient(self, pull, force=None) -> Gradient:

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.dynamics import effect_column, extra_rows, row_blocks, shared_directions, tree, with_rotor_bodies
+from steelyard.dynamics import (
+    effect_column,
+    extra_rows,
+    felt_acceleration,
+    row_blocks,
+    shared_directions,
+    tree,
+    with_rotor_bodies,
+)
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.information.gram import Squares, factors_of_rows
 from steelyard.log import Log
@@ -151,7 +159,7 @@ def known_torque(robot, layout, v, a, direction):
     Returns:
         (nv, n).
     """
-    known = array_namespace(v).zeros_like(v)
+    known, a = array_namespace(v).zeros_like(v), felt_acceleration(robot, v, a)  # armature alone multiplies it
     for term, value in stated_values(robot).items():
         if term in layout.terms:  # what is no column of its own stays known: passive joints of closed loops
             value = np.where(np.isin(np.arange(robot.nv), layout.dofs), 0.0, value)

@@ -20,6 +20,7 @@ from steelyard.model.robot import Link, Robot
 SAME = 1e-12
 MARGIN = 1e-6
 EDGE = 1e-12
+ROUNDING = 1e-10  # relative: of numbers in files, and of moving a tensor to the centre of mass
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,17 +110,20 @@ def property_of(robot: Robot, index: int, field: str, *, format: str | None) -> 
 
 
 def require_consistent(name: str, theta):
-    """Raise ModelError for a body whose pseudo-inertia is not positive definite. theta: (10,)."""
+    """Raise ModelError for a body that no distribution of mass has; points, rods and plates are limits of some.
+
+    theta: (10,).
+    """
     if np.isfinite(theta).all() and theta[0] > 0:
         inertia = to_com_inertia(theta)[2]
-        smallest = float(np.linalg.eigvalsh(0.5 * np.trace(inertia) * np.eye(3) - inertia)[0])
-        if smallest > 0:
+        spread = np.linalg.eigvalsh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+        if spread[0] >= -ROUNDING * spread[-1]:
             return
-        found = f"smallest second moment about its centre of mass {smallest:.3g} kg m^2"
+        found = f"smallest second moment about its centre of mass {spread[0]:.3g} kg m^2, and none is negative"
     else:
-        found = f"mass {theta[0]:.6g} kg"
+        found = f"mass {theta[0]:.6g} kg, which must be positive"
     raise ModelError(
-        f"Body '{name}' cannot be written: no distribution of mass has its parameters ({found}; it must be positive). "
+        f"Body '{name}' cannot be written: no distribution of mass has its parameters ({found}). "
         "Fit with physical consistency (fit.consistent), or project the inertias first. Nothing was written."
     )
 
@@ -166,11 +170,21 @@ def _total(links: Iterable[Link]):
 
 
 def _largest_share(part, whole) -> float:
-    """Largest eigenvalue of `J(whole)^-1 J(part)`: `whole - s part` is consistent for s below its inverse."""
-    J = pseudo.to_matrix(whole)
-    D = np.diag(1 / np.sqrt(np.diag(J)))
-    whiten = np.linalg.inv(np.linalg.cholesky(D @ J @ D)) @ D
-    return float(np.linalg.eigvalsh(whiten @ pseudo.to_matrix(part) @ whiten.T)[-1])
+    """Largest eigenvalue of `J(whole)^-1 J(part)`: `whole - s part` is consistent for s below its inverse.
+
+    Infinite where the part has extent in a direction in which the whole, a plate or rod, has none.
+    """
+    J, inside = pseudo.to_matrix(whole), pseudo.to_matrix(part)
+    if not inside.any():
+        return 0.0
+    scale = np.sqrt(np.where(np.diag(J) > 0, np.diag(J), 1.0))
+    values, vectors = np.linalg.eigh(J / np.outer(scale, scale))
+    inside = vectors.T @ (inside / np.outer(scale, scale)) @ vectors
+    full = values > ROUNDING
+    if inside.diagonal()[~full].sum() > ROUNDING * np.trace(inside):
+        return np.inf
+    whiten = 1 / np.sqrt(values[full])
+    return float(np.linalg.eigvalsh(inside[np.ix_(full, full)] * np.outer(whiten, whiten))[-1])
 
 
 def _follow(fixed: dict[int, Link], old, new, largest: float) -> tuple[dict[int, np.ndarray], str]:

@@ -22,10 +22,9 @@ from steelyard.model import urdf, urdf_geometry
 from steelyard.model.changes import Draft
 from steelyard.model.locking import locked
 from steelyard.model.meshes import Piece
-from steelyard.model.references import allowed_folders, is_inside
+from steelyard.model.references import allowed_folders, around, is_inside
 from steelyard.model.robot import Robot, Source
 from steelyard.model.sketch import Inertial, Sketch
-from steelyard.model.xml import parse
 from steelyard.model.xml_edit import Element, read
 
 
@@ -35,10 +34,11 @@ class Format:
 
     name: as of `Source.format`. title, files: the model and its files in messages. suffix: of its files. roots: tags of
     the root element, that of a whole model first; section: an element that a whole model has below it, if any.
-    load: the strict reader. sketch: the tolerant one, of a document. pieces: geometry of all links. surroundings:
-    solids that hang on the world itself, such as tables and floors, as arguments of a geom in a specification of
-    MuJoCo, and a name. keyframes: named poses of a robot, (nq,) each. edit: an edited copy of a robot's file; new: a
-    new file of a robot; edit_inertials: a copy of a sketched file with other inertials.
+    load: the strict reader. reach: raises ModelError where a file names one outside of folders. sketch: the tolerant
+    reader, of a document. pieces: geometry of all links. surroundings: solids that hang on the world itself, such as
+    tables and floors, as arguments of a geom in a specification of MuJoCo, and a name. keyframes: named poses of a
+    robot, (nq,) each. edit: an edited copy of a robot's file; new: a new file of a robot; edit_inertials: a copy of
+    a sketched file with other inertials.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Format:
     suffix: str
     roots: tuple[str, ...]
     load: Callable[..., Robot]
+    reach: Callable[[Path, tuple[Path, ...]], None]
     sketch: Callable[..., Sketch]
     pieces: Callable[[Path, tuple[Path, ...]], Iterator[Piece]]
     section: str | None = None
@@ -70,6 +71,7 @@ FORMATS = (
         suffix=".urdf",
         roots=("robot",),
         load=urdf.load,
+        reach=urdf_geometry.require_reach,
         sketch=urdf.sketch,
         pieces=urdf_geometry.pieces,
         edit=_later("urdf_write.edited_copy"),
@@ -84,6 +86,7 @@ FORMATS = (
         roots=("mujoco", "mujocoinclude"),
         section="worldbody",
         load=_later("mjcf.load"),
+        reach=_later("mjcf_limits.require_reach"),
         sketch=_later("sketch_mjcf.sketch"),
         pieces=_later("sketch_mjcf.pieces"),
         surroundings=_later("sketch_mjcf.surroundings"),
@@ -136,9 +139,9 @@ def load(
         )
     format = BY_SUFFIX[suffix]
     if suffix in GENERAL:  # the root element tells; the format of that suffix refuses what nobody knows
-        tag = parse(path).tag
+        tag = read(path).root.tag
         format = next((each for each in FORMATS if tag in each.roots), format)
-    robot = format.load(path, floating=floating, gravity=gravity, folders=allowed_folders(path, folders))
+    robot = format.load(path, floating=floating, gravity=gravity, folders=_folders_of(path, folders, format))
     return locked(robot, lock or {})
 
 
@@ -160,7 +163,37 @@ def read_sketch(path, *, meshes: bool = True, folders=()) -> Sketch:
         first, *others = FORMATS
         known = [f"{first.title} starts with <{first.roots[0]}>", *(f"{o.title} with <{o.roots[0]}>" for o in others)]
         raise ModelError(f"{path}: the root element is <{document.root.tag[:60]}>; {', '.join(known)}.")
-    return format.sketch(document, allowed_folders(path, folders), meshes=meshes)
+    return format.sketch(document, _folders_of(path, folders, format), meshes=meshes)
+
+
+def folders_of(path, folders=()) -> tuple[Path, ...]:
+    """Folders in which files that a model names may lie.
+
+    Args:
+        path: the model file.
+        folders: further ones, named by the user.
+
+    Returns:
+        Its package, its own folder, the further ones; first the folder around its own, where a model without a package
+        names files there and nowhere else outside.
+
+    Raises:
+        ModelError: a named folder that is none, or a file that is no model.
+    """
+    tag = read(path).root.tag
+    format = next((each for each in FORMATS if tag in each.roots), FORMATS[0])
+    return _folders_of(Path(path), folders, format)
+
+
+def _folders_of(path: Path, folders, format: Format) -> tuple[Path, ...]:
+    allowed, wider = allowed_folders(path, folders), around(path)
+    for tried in (allowed, (wider, *allowed)) if wider else ():
+        try:
+            format.reach(path, tried)
+        except ModelError:  # of whatever kind: who reads the file says it better
+            continue
+        return tried
+    return allowed
 
 
 def edit_inertials(sketch: Sketch, inertials: dict[int, Inertial], target: Path, folders) -> list[tuple[Path, bytes]]:

@@ -14,7 +14,7 @@ from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
 from steelyard.model.mjcf_compile import compile_file
 from steelyard.model.robot import WORLD, Frame, Robot, Source
-from steelyard.model.xml import parse
+from steelyard.model.xml_edit import read
 from steelyard.spatial import rotation_from_quaternion
 
 
@@ -108,11 +108,11 @@ def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
     Raises ModelError that names the file and MuJoCo's complaint.
     """
     path = Path(path)
-    root = parse(path)
-    if root.tag not in ("mujoco", "mujocoinclude"):
-        raise ModelError(
-            f"{path}:{root.sourceline}: the root element is <{root.tag}>; an MJCF model starts with <mujoco>."
-        )
+    document = read(path)
+    tag = document.root.tag
+    if tag not in ("mujoco", "mujocoinclude"):
+        line = document.line(document.root)
+        raise ModelError(f"{path}:{line}: the root element is <{tag}>; an MJCF model starts with <mujoco>.")
     m, warned = compile_file(path, folders)
     _require_finite(m, path)
     robot = assemble(
@@ -121,7 +121,7 @@ def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
         floating=floating,
         gravity=_gravity(m) if gravity is None else gravity,
         source=Source(path.absolute(), "mjcf", tuple(folders)),
-        notes=[*(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
+        notes=[*document.notes, *(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
     )
     closed = loops(m, robot)
     driven = actuated_joints(m, robot) if closed else ()

@@ -12,11 +12,10 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-from lxml import etree
-
 from steelyard.errors import ModelError
 from steelyard.model.references import ASSET_FOLDERS, is_inside, remedy
-from steelyard.model.xml import parse, where
+from steelyard.model.xml_edit import Document, Element, read
+from steelyard.numbers import to_float
 
 PARTS = ("include", "model")  # elements that name further XML files
 MOST_PLACES = 100_000  # looked at in about 9 s of a busy core; the largest of 63 models of dm_control has 728
@@ -34,13 +33,14 @@ def require_reach(path: Path, folders: tuple[Path, ...]) -> None:
     size = 0
     while size != len(seen.documents):  # each document can add places in which the names of all others are looked for
         size = len(seen.documents)
-        for document, root in list(seen.documents.items()):
-            for element in root.iter(*PARTS):
-                for file in seen.files(element, "file", document):
-                    seen.add(file)
-    for document, root in seen.documents.items():
-        for element in root.iter(etree.Element):
-            for name in element.keys():  # noqa: SIM118  no mapping
+        for document in list(seen.documents.values()):
+            for element in document.root.walk():
+                if element.tag in PARTS:
+                    for file in seen.files(element, "file", document):
+                        seen.add(file)
+    for document in seen.documents.values():
+        for element in document.root.walk():
+            for name in element.attributes:
                 if name.startswith("file"):  # fileright and filename, too
                     seen.files(element, name, document)
 
@@ -51,7 +51,7 @@ class _Seen:
     assets."""
 
     folders: tuple[Path, ...]
-    documents: dict[Path, etree._Element] = field(default_factory=dict)
+    documents: dict[Path, Document] = field(default_factory=dict)
     homes: dict[Path, None] = field(default_factory=dict)
     asset_folders: dict[str, None] = field(default_factory=lambda: {"": None})
     looked: int = 0
@@ -61,21 +61,21 @@ class _Seen:
         real = Path(os.path.realpath(path))
         if real in self.documents:  # by whatever name: "a/../a/../b.xml" has no end
             return
-        root = parse(path)
-        encoding = (root.getroottree().docinfo.encoding or "utf-8").lower()
-        if not encoding.startswith(ENCODINGS):
-            raise ModelError(f"{path} is encoded as {encoding}, and MuJoCo reads UTF-8. Save it as UTF-8.")
-        if any("}" in element.tag for element in root.iter(etree.Element)):
+        document = read(path)
+        if not document.encoding.lower().startswith(ENCODINGS):
+            raise ModelError(f"{path} is encoded as {document.encoding}, and MuJoCo reads UTF-8. Save it as UTF-8.")
+        elements = list(document.root.walk())
+        if any(":" in each.tag or any(name.startswith("xmlns") for name in each.attributes) for each in elements):
             raise ModelError(f"{path} has XML namespaces, which MJCF does not know. Remove xmlns and prefixes.")
-        self.documents[real] = root
+        self.documents[real] = document
         self.homes |= {Path(os.path.normpath(path)).parent: None, real.parent: None}
-        for element in root.iter("compiler"):
-            for text in filter(None, map(element.get, ASSET_FOLDERS)):
+        for element in (each for each in elements if each.tag == "compiler"):
+            for text in filter(None, map(element.attributes.get, ASSET_FOLDERS)):
                 self.asset_folders |= {text: None, text.replace("\\", "/"): None}
 
-    def files(self, element, attribute: str, document: Path) -> list[Path]:
+    def files(self, element: Element, attribute: str, document: Document) -> list[Path]:
         """Existing files that an attribute can stand for. Raises ModelError where one is outside the folders."""
-        text = element.get(attribute, "")
+        text = element.attributes.get(attribute, "")
         found = []
         for place in self._places(text) if text else ():
             file = _file_at(place)
@@ -83,7 +83,7 @@ class _Seen:
                 continue
             if not is_inside(self.folders, file):
                 raise ModelError(
-                    f'{where(element, document)} has {attribute}="{text[:120]}": {os.path.realpath(file)[:300]} is '
+                    f'{document.where(element)} has {attribute}="{text[:120]}": {os.path.realpath(file)[:300]} is '
                     f"outside the model's folder ({self.folders[0]}) and was not opened. {remedy(file)}"
                 )
             found.append(file)
@@ -126,11 +126,11 @@ class _Tally:
     bodies: int = 0
     elements: int = 0
     samples: int = 0
-    files: dict[Path, etree._Element] = field(default_factory=dict)
+    files: dict[Path, Element] = field(default_factory=dict)
 
-    def root(self, path: Path) -> etree._Element:
+    def root(self, path: Path) -> Element:
         if path not in self.files:
-            self.files[path] = parse(path)
+            self.files[path] = read(path).root
         return self.files[path]
 
     def add(self, element, times: int) -> None:
@@ -139,11 +139,11 @@ class _Tally:
         if element.tag in ("body", "joint", "freejoint"):
             self.bodies += times
         elif element.tag in ("flexcomp", "composite"):
-            self.bodies += times * prod(_counts(element.get("count", DEFAULT_COUNT)))
+            self.bodies += times * prod(_counts(element.attributes.get("count", DEFAULT_COUNT)))
         elif element.tag in ("hfield", "texture"):
             self.samples += _samples(element)
         elif element.tag == "size":
-            self.elements += sum(_counts(element.get("nkey", "")))
+            self.elements += sum(_counts(element.attributes.get("nkey", "")))
         for count, most, what in (
             (self.bodies, MOST_BODIES, "bodies and joints"),
             (self.elements, MOST_ELEMENTS, "elements"),
@@ -163,37 +163,37 @@ def require_bounded(path: Path) -> None:
     stack = [(tally.root(path), 1, path)]
     while stack:
         element, times, file = stack.pop()
-        if not isinstance(element.tag, str):  # a comment
-            continue
         tally.add(element, times)
         if element.tag == "include":
-            other = _found(element.get("file"), file, path)
+            other = _found(element.attributes.get("file"), file, path)
             if other is not None and other not in included:  # MuJoCo refuses a second time
                 included.add(other)
                 stack.append((tally.root(other), times, other))
         elif element.tag in ("model", "attach"):
             stack += [(part, times, other) for part, other in _attached(element, file, tally)]
-        inner = times * max(prod(_counts(element.get("count", "1"))), 1) if element.tag == "replicate" else times
-        stack += [(child, inner, file) for child in element]
+        copies = prod(_counts(element.attributes.get("count", "1"))) if element.tag == "replicate" else 1
+        inner = times * max(copies, 1)
+        stack += [(child, inner, file) for child in element.children]
 
 
 def _attached(element, file: Path, tally: _Tally) -> Iterator[tuple]:
     """The other model that `<model>` has MuJoCo read, or the part of it that `<attach>` puts into this one."""
     named = element
     if element.tag == "attach":
-        models = tally.root(file).iter("model")
-        named = next((each for each in models if _name(each) == element.get("model")), element)
-    folders = {each.get(key, "") for each in tally.root(file).iter("compiler") for key in ("assetdir", "meshdir")}
-    other = _found(named.get("file"), file, *(file.parent / folder / "x" for folder in sorted(folders)))
+        models = tally.root(file).every("model")
+        named = next((each for each in models if _name(each) == element.attributes.get("model")), element)
+    compilers = tally.root(file).every("compiler")
+    folders = {each.attributes.get(key, "") for each in compilers for key in ("assetdir", "meshdir")}
+    other = _found(named.attributes.get("file"), file, *(file.parent / folder / "x" for folder in sorted(folders)))
     if other is None:
         return
     root = tally.root(other)
-    asked = element.get("body") if element.tag == "attach" else None
-    yield next((each for each in root.iter("body") if asked and each.get("name") == asked), root), other
+    asked = element.attributes.get("body") if element.tag == "attach" else None
+    yield next((each for each in root.every("body") if asked and each.attributes.get("name") == asked), root), other
 
 
 def _name(model) -> str:
-    return model.get("name") or Path(model.get("file", "")).stem
+    return model.attributes.get("name") or Path(model.attributes.get("file", "")).stem
 
 
 def _found(text: str | None, *beside: Path) -> Path | None:
@@ -205,8 +205,8 @@ def _found(text: str | None, *beside: Path) -> Path | None:
 def _samples(element) -> int:
     """Pixels of a texture or heights of a height field that its attributes ask for."""
     keys = ("nrow", "ncol") if element.tag == "hfield" else ("width", "height")
-    columns, rows = (sum(_counts(element.get(key, ""))) for key in keys)
-    if element.tag == "texture" and element.get("type", "cube") != "2d":
+    columns, rows = (sum(_counts(element.attributes.get(key, ""))) for key in keys)
+    if element.tag == "texture" and element.attributes.get("type", "cube") != "2d":
         rows = max(rows, FACES * columns)
     return columns * rows
 
@@ -214,6 +214,6 @@ def _samples(element) -> int:
 def _counts(text: str) -> list[int]:
     """The whole numbers in an attribute; what is none is left to MuJoCo to refuse."""
     try:
-        return [max(int(float(word)), 0) for word in text.split()]
+        return [max(int(to_float(word)), 0) for word in text.split()]
     except (ValueError, OverflowError):
         return []

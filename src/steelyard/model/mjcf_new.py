@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia import to_quaternion
+from steelyard.inertia import to_com_inertia, to_quaternion
 from steelyard.model.changes import OPEN, Draft, property_of, require_consistent
 from steelyard.model.compare import PROPERTIES
 from steelyard.model.joint import Joint, ball_anchor, is_helical, screw
@@ -15,11 +15,13 @@ from steelyard.model.mjcf_write import new_inertial
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.xml_edit import NewElement, new_file, number_text
 
+GRAIN = np.array([1e-6, 0, 0, 0, 1e-9, 0, 1e-9, 0, 0, 1e-9])  # a milligram, in place of a body without mass
+
 
 def new_model(robot: Robot, target: Path) -> Draft:
     """A new file for `target`. Raises ModelError for what MJCF cannot hold: helical joints, bodies without inertia."""
     for name, theta in zip(robot.body_names, robot.inertias, strict=True):
-        require_consistent(name, theta)
+        _require_writable(name, theta)
     if "world" in robot.body_names:
         raise ModelError("Body 'world' moves, and MJCF keeps this name for the ground. Rename the link and try again.")
     expected = _expressible(robot)
@@ -46,7 +48,7 @@ def new_model(robot: Robot, target: Path) -> Draft:
 
 
 def mjcf_text(robot: Robot) -> str:
-    """Text of a new MJCF file of a robot, as `save` would write it, for MuJoCo alone.
+    """Text of a new MJCF file of a robot, as `save` would write it, for MuJoCo alone: massless bodies weigh 1 mg there.
 
     Args:
         robot: what is written.
@@ -57,7 +59,26 @@ def mjcf_text(robot: Robot) -> str:
     Raises:
         ModelError: as `save`.
     """
-    return new_model(robot, Path("robot.xml")).files[-1][1].decode()
+    weighed = np.where(robot.inertias.any(axis=1, keepdims=True), robot.inertias, GRAIN)
+    return new_model(robot.with_inertias(weighed), Path("robot.xml")).files[-1][1].decode()
+
+
+def _require_writable(name: str, theta):
+    """Raise ModelError for what MuJoCo does not compile: bodies that cannot be, and moving ones without mass or extent.
+
+    theta: (10,).
+    """
+    if not theta.any():
+        raise ModelError(
+            f"Body '{name}' cannot be written: it moves and has no mass, and MuJoCo needs some. State its inertial, or "
+            "let it stand still: --lock JOINT=0 (lock={JOINT: 0})."
+        )
+    require_consistent(name, theta)
+    if not to_com_inertia(theta)[2].any():
+        raise ModelError(
+            f"Body '{name}' cannot be written: it moves and is a point, and MuJoCo needs moments of inertia. State "
+            "the tensor that the part has."
+        )
 
 
 def _notes(robot: Robot):

@@ -30,6 +30,7 @@ from steelyard.model.xml_edit import (
     set_numbers,
     update,
 )
+from steelyard.numbers import to_float
 
 UNSET = -1.0  # settotalmass of a file without it
 
@@ -102,6 +103,8 @@ def plain_springs(joints: list[Node], settings: Settings, damped: set[int]) -> I
             yield node, edits, "stiffness and damping that springdamper stood for"
 
 
+SLACK = 1e-12  # of the largest moment, by which the others exceed it together: some bits of rounding
+LEAST = 2e-15  # kg m^2: MuJoCo refuses moving bodies below 1e-15 (mjMINVAL)
 ORIENTATIONS = ("axisangle", "xyaxes", "zaxis", "euler")
 # compiler settings after which an inertial is not what the file says
 INFLUENCES = (
@@ -211,10 +214,21 @@ def _require_matched(
 
 def new_inertial(theta) -> NewElement:
     """`<inertial>` of a body. theta: (10,) in its frame."""
-    mass, com, inertia = com_form(theta)
+    mass, com, inertia = _compilable(theta)
     moments, quaternion = principal_moments(inertia)
     attributes = {"pos": number_text(com), "quat": number_text(quaternion)}
     return NewElement("inertial", attributes | {"mass": number_text([mass]), "diaginertia": number_text(moments)})
+
+
+def _compilable(theta):
+    """`com_form` that MuJoCo takes: it allows no rounding beyond a plate, and three moments above `LEAST`.
+
+    Rods and plates get as much more of a ball as that needs. theta: (10,).
+    """
+    mass, com, inertia = com_form(theta)
+    a, b, c = np.linalg.eigvalsh(inertia)
+    short = max(SLACK * c - (a + b - c), LEAST - a, 0.0) if c > LEAST else 0.0
+    return mass, com, inertia + short * np.eye(3)
 
 
 def _inertial(body: Body, theta, form=None, *, own_axes=None) -> tuple[Document, list[Edit]]:
@@ -226,7 +240,7 @@ def _inertial(body: Body, theta, form=None, *, own_axes=None) -> tuple[Document,
     if body.inertial is None:
         return body.node.document, insert(body.node.document, body.node.element, new_inertial(theta))
     document, element = body.inertial.document, body.inertial.element
-    mass, com, inertia = com_form(theta) if form is None else form
+    mass, com, inertia = _compilable(theta) if form is None else form
     edits = set_numbers(document, element, "pos", com) + set_numbers(document, element, "mass", [mass])
     if "fullinertia" in element.attributes:
         full = inertia[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
@@ -263,7 +277,7 @@ def _properties(joint: Node, properties: dict[str, float]) -> list[Edit]:
     edits = []
     for name, value in properties.items():
         higher = joint.element.attributes.get(name, "").split()[1:]  # of a damping polynomial
-        edits += update(joint.document, joint.element, name, [value, *(float(word) for word in higher)])
+        edits += update(joint.document, joint.element, name, [value, *(to_float(word) for word in higher)])
     return edits
 
 

@@ -2,8 +2,9 @@
 
 A model from elsewhere should not make programs open files of the user's. So a path is followed inside the model's own
 folder, inside the package that this folder is a part of, inside packages that are installed, and inside folders that
-the user names; nowhere else. Links are resolved first, so neither `..` nor a symbolic link leads out; a file outside is
-reported and never opened.
+the user names; nowhere else. A model without a package may name files in the folder around its own, as
+`meshdir="../assets"` does, where this holds all that it names. Links are resolved first, so neither `..` nor a symbolic
+link leads out; a file outside is reported and never opened.
 """
 
 import os
@@ -15,7 +16,8 @@ from urllib.parse import unquote
 from steelyard.errors import ModelError
 from steelyard.model.packages import declared_name, installed
 
-MARKERS = ("package.xml", ".git", "pyproject.toml", "setup.py", "manifest.xml")
+MARKERS = ("package.xml", "model.config", ".git", "pyproject.toml", "setup.py", "manifest.xml")
+PYTHON = "__init__.py"  # in every folder of a Python package down to its data
 SCHEMES = ("package://", "model://")
 INSTALLED = frozenset({"site-packages", "dist-packages"})  # of Python: what is in them is nobody's secret
 ASSET_FOLDERS = ("meshdir", "texturedir", "assetdir")  # attributes of MuJoCo's <compiler> that name folders
@@ -36,7 +38,19 @@ class Resolved:
 def package_of(folder: Path) -> Path:
     """The package a folder belongs to: the nearest folder above with a package marker, else `folder` itself."""
     folder = Path(os.path.realpath(folder))
-    return next((each for each in (folder, *folder.parents) if _is_package(each)), folder)
+    found = next((each for each in (folder, *folder.parents) if _is_package(each)), folder)
+    while (found / PYTHON).is_file() and (found.parent / PYTHON).is_file() and not _is_common(found.parent):
+        found = found.parent
+    return found
+
+
+def around(model) -> Path | None:
+    """The folder around a model's own, where a model without a package may name files: "../assets".
+
+    None in a package, whose files are in it, and where that folder is one for everything.
+    """
+    own = Path(os.path.realpath(Path(model).parent))
+    return None if _is_package(package_of(own)) or _is_common(own.parent) else own.parent
 
 
 def allowed_folders(model, folders: Iterable[str | os.PathLike] = ()) -> tuple[Path, ...]:
@@ -74,7 +88,8 @@ def remedy(path) -> str:
 
 def left_behind(folders: Iterable[Path], target: Path) -> tuple[str, ...]:
     """What to say of a copy at `target` that names files in these folders: nothing where it may be read as it is."""
-    lost = [folder for folder in folders if not is_inside(allowed_folders(target), folder)]
+    own = (*allowed_folders(target), *filter(None, [around(target)]))
+    lost = [folder for folder in folders if not is_inside(own, folder)]
     outer = [str(folder) for folder in lost if not any(folder.is_relative_to(each) for each in lost if each != folder)]
     if not outer:
         return ()
@@ -84,9 +99,24 @@ def left_behind(folders: Iterable[Path], target: Path) -> tuple[str, ...]:
 
 def _is_package(folder: Path) -> bool:
     """Whether a folder is a package. A home folder and those above it are none, whatever is in them."""
-    if Path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(folder):  # noqa: PTH111
+    if _holds_home(folder):
         return False
-    return folder.parent.name in HOMES or any((folder / marker).exists() for marker in MARKERS)
+    marked = any((folder / marker).exists() for marker in (*MARKERS, PYTHON))
+    return marked or folder.parent.name in HOMES or _is_installed(folder)
+
+
+def _holds_home(folder: Path) -> bool:
+    return Path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(folder)  # noqa: PTH111
+
+
+def _is_common(folder: Path) -> bool:
+    """Whether a folder is one for everything: a home or above it, a drive, and what lies on it, such as /tmp."""
+    return _holds_home(folder) or folder.parent == Path(folder.anchor)
+
+
+def _is_installed(folder: Path) -> bool:
+    """Whether pip put a folder where it is: `--target` may have any name, and notes of what was installed in it."""
+    return not _holds_home(folder.parent) and any(folder.parent.glob("*.dist-info"))
 
 
 def package_named(text: str) -> str | None:
@@ -124,6 +154,7 @@ def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Reso
     """
     name, _, rest = unquote(text.split("://", 1)[1]).partition("/")
     here = Path(os.path.realpath(start))
+    folders = folders[1:] if folders[:1] == (around(here / name),) else folders  # that is for plain paths
     if not name:
         return Resolved(None, "missing", f"'{text[:120]}' names no package before its third slash.")
     homes = [*_around_model(name, folders, here), *installed(name)]
@@ -160,7 +191,7 @@ def _built_from(home: Path, rest: str) -> tuple[Path, ...]:
 
 def _around(home: Path, here: Path) -> bool:
     """Whether a folder holds the model, and is not one that holds everything, such as /tmp and /home."""
-    return here.is_relative_to(home) and home.parent != Path(home.anchor)
+    return here.is_relative_to(home) and not _is_common(home)
 
 
 def _inside(path: Path, folders: tuple[Path, ...], text: str) -> Resolved:

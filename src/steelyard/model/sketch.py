@@ -4,7 +4,6 @@ Unlike a `Robot` a `Sketch` may be broken: values may be NaN, joints may lead no
 with a `Reader`, which refuses nothing and notes faults; the linter, motion design and whoever draws a robot read them.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +14,7 @@ import numpy as np
 from steelyard.inertia import from_com_inertia
 from steelyard.model.joint import Joint
 from steelyard.model.xml_edit import Document, Element
+from steelyard.numbers import to_float
 
 POINT = 1e-12  # m^2: squared radius of gyration of a point
 SMALL = 0.02  # of a rigid body's mass: a part lighter than that matters little to it
@@ -233,21 +233,15 @@ class Reader:
     faults: list[Fault] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
 
-    def __post_init__(self):
-        body = self.document.body
-        self._starts = np.flatnonzero(np.frombuffer(body, dtype=np.uint8) == 10).tolist()
-
     def line(self, element: Element) -> int:
-        return bisect_right(self._starts, element.start - 1) + 1
+        return self.document.line(element)
 
     def place(self, element: Element, text: str) -> Place:
         return Place(self.document.path, self.line(element), text)
 
     def where(self, element: Element) -> str:
         """`file:line <tag name="...">`, to start a refusal with."""
-        name = element.attributes.get("name") or element.attributes.get("link")
-        tag = f'{element.tag} name="{name}"' if name else element.tag
-        return f"{self.document.path}:{self.line(element)} <{tag}>"
+        return self.document.where(element)
 
     def fault(self, code: str, element: Element, text: str, message: str, *, file: str = "", refusal: str = ""):
         """Note a fault, and the refusal of a strict reader where it is one."""
@@ -282,7 +276,7 @@ class Reader:
             values = np.zeros(0)
         else:
             try:
-                values = np.array([float(word) for word in raw.split()])
+                values = np.array([to_float(word) for word in raw.split()])
             except ValueError:
                 values = np.zeros(0)
             if values.size == count and np.isfinite(values).all():

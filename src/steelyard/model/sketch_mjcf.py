@@ -174,17 +174,17 @@ def sketch(document: Document, folders: tuple[Path, ...], *, meshes: bool = True
     inertials = [_inertial(body, readers, i + 1) for i, body in enumerate(listed)]
     faults = [*missing, *(fault for reader in readers.values() for fault in reader.faults)]
     compiled, complaint = (None, None) if missing else _compiled(document.path, folders, faults)
-    notes: tuple[str, ...] = ()
+    notes = tuple(note for each in files.documents.values() for note in each.notes)
     if complaint:
         faults.append(Fault("SY508", Place(document.path, _line_in(complaint), "mujoco"), complaint))
     if compiled is None:
         parts, joints = _written(listed, inertials, readers)
-        notes = (f"{document.path.name}: MuJoCo did not compile it, so geometry and joints were not checked.",)
+        notes += (f"{document.path.name}: MuJoCo did not compile it, so geometry and joints were not checked.",)
         return Sketch(document.path, "mjcf", "body", parts, joints, tuple(faults), notes)
     places = {written_name(body, i + 1): (body_place(body, readers, i + 1), i) for i, body in enumerate(listed)}
     home = Place(document.path, readers[files.main].place(files.main.root, "").line, "mujoco")
     if barrier is not None:
-        notes = (f"{document.path.name}: bodies made by {barrier} are checked by their compiled values only.",)
+        notes += (f"{document.path.name}: bodies made by {barrier} are checked by their compiled values only.",)
     parts = parts_of(compiled, places, inertials, home)
     joints = joints_of(compiled, _joint_places(listed, readers), parts)
     return Sketch(document.path, "mjcf", "body", parts, joints, tuple(faults), notes)

@@ -16,6 +16,7 @@ from steelyard.model.joint import KINDS, SHORTEST, Joint
 from steelyard.model.meshes import Meshes
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sketch import Inertial, Part, Reader, Sketch, SketchJoint
+from steelyard.model.urdf_dialects import implicit_world, leftovers, unread_loops
 from steelyard.model.urdf_geometry import label_of, origin, shapes_of
 from steelyard.model.xml_edit import Document, Element, read
 
@@ -31,16 +32,21 @@ BOUNDED = ("revolute", "prismatic")  # types that have a range
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
 ATTRIBUTES = {"damping": "damping", "frictionloss": "friction"}  # fields of a `Joint` that <dynamics> states
+TOLD = ("SY509", "SY510")  # faults that a robot is read in spite of, and that its user must know of
 LIMITS = ("lower", "upper", "effort", "velocity")
 
 
 class Tree(NamedTuple):
-    """Elements of a file by name. incoming: child link -> its joint and parent link; order: links, parents first."""
+    """Elements of a file by name. incoming: child link -> its joint and parent link; order: links, parents first.
+
+    notes: what of the file is not read, or in its own way.
+    """
 
     links: dict[str, Element]
     joints: dict[str, Element]
     incoming: dict[str, tuple[Element, str]]
     order: list[str]
+    notes: tuple[str, ...]
 
 
 def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
@@ -59,7 +65,10 @@ def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
     parts, joints = _parts(reader, tree, lambda *_: ((), False)), _joints(reader, tree)
     if reader.refusals:
         raise ModelError(reader.refusals[0])
-    notes = [] if name else [f"{path.name}: <robot> has no name; '{path.stem}' is used."]
+    told = (each for each in reader.faults if each.code in TOLD)
+    notes = [*tree.notes, *(f"{path.name}, line {each.place.line}: {each.message}" for each in told)]
+    if not name:
+        notes.append(f"{path.name}: <robot> has no name; '{path.stem}' is used.")
     return assemble(
         name or path.stem,
         _segments(tree, parts, joints),
@@ -94,7 +103,7 @@ def _segments(tree: Tree, parts: list[Part], joints: list[SketchJoint]) -> list[
 def sketch(document: Document, folders: tuple[Path, ...], *, meshes: bool = True) -> Sketch:
     """Sketch of a URDF document. folders: in which meshes may lie. meshes: whether they are read.
 
-    Raises ModelError for unexpanded xacro.
+    Raises ModelError for xacro that may change links or joints.
     """
     reader, tree = _walked(document)
     if not tree.links:
@@ -105,19 +114,20 @@ def sketch(document: Document, folders: tuple[Path, ...], *, meshes: bool = True
         return shapes_of(reader, link, label, source, meshes=meshes)
 
     parts, joints = _parts(reader, tree, shapes), _joints(reader, tree)
-    return Sketch(document.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults))
+    return Sketch(document.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults), tree.notes)
 
 
 def _walked(document: Document) -> tuple[Reader, Tree]:
-    """A reader of the document, and its links and joints. Raises ModelError for unexpanded xacro."""
-    path, root = document.path, document.root
-    if any(name == "xmlns:xacro" for name in root.attributes) and any(e.tag.startswith("xacro:") for e in root.walk()):
-        raise ModelError(f"{path} holds xacro macros. Expand it first: `xacro {path.name} > robot.urdf`.")
+    """A reader of the document, and its links and joints. Raises ModelError as `leftovers` does."""
+    notes = document.notes + leftovers(document)
     reader = Reader(document)
     links = _named(reader, "link")
     joints = _named(reader, "joint")
+    implicit_world(reader, links, joints)
     incoming = _incoming(reader, links, joints)
-    return reader, Tree(links, joints, incoming, _parents_first(reader, links, incoming) if links else [])
+    order = _parents_first(reader, links, incoming) if links else []
+    unread_loops(reader, links, set(links) - set(incoming))
+    return reader, Tree(links, joints, incoming, order, notes)
 
 
 def _named(reader: Reader, tag: str) -> dict[str, Element]:

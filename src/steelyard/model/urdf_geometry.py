@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard.errors import ModelError
 from steelyard.inertia import solids
 from steelyard.model.meshes import MAX_MESH_BYTES, Meshes, Piece
 from steelyard.model.references import Resolved
@@ -51,10 +52,11 @@ def shapes_of(reader: Reader, link: Element, label: str, source: Meshes, *, mesh
 def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Element, Piece | None]:
     """Geometry of a <collision> or <visual>, None where it cannot be understood; a mesh has no file yet."""
     geometry, role = element.find("geometry"), element.tag
-    if geometry is None or not geometry.children:
+    solids_of = [] if geometry is None else [each for each in geometry.children if ":" not in each.tag]
+    if not solids_of:
         reader.fault("SY506", element, label, f"<{role}> has no geometry.", refusal=f"<{role}> without geometry")
         return element, None
-    solid = geometry.children[0]
+    solid = solids_of[0]
     label = f"{label} > {solid.tag}"
     R, p = origin(reader, element, label, code="SY506")
     placed = Piece(link, role, R, p)
@@ -95,6 +97,15 @@ def _shape(reader: Reader, element: Element, label: str, source: Meshes, limit: 
     kind, *size = piece.key
     vertices = vertices @ piece.rotation.T + piece.position
     return Shape(reader.place(solid, label), element.tag, vertices, faces, f"{kind} {[float(x) for x in size]}")
+
+
+def require_reach(path: Path, folders: tuple[Path, ...]) -> None:
+    """Raise ModelError for a file with a mesh or texture outside the folders. folders: as of `allowed_folders`."""
+    document, source = read(path), Meshes(Path(path).parent, folders)
+    for element in document.root.every(MESH, "texture"):
+        found = source.find(element.attributes.get("filename", "").strip())
+        if found.problem == "outside":
+            raise ModelError(f"{document.where(element)} {found.message}")
 
 
 def pieces(path, folders: tuple[Path, ...]) -> Iterator[Piece]:

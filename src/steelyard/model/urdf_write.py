@@ -28,6 +28,7 @@ from steelyard.model.xml_edit import (
     set_numbers,
     update,
 )
+from steelyard.numbers import to_float
 from steelyard.spatial import rotation_from_rpy, rpy_from_rotation
 
 
@@ -84,7 +85,7 @@ def _in_stated_axes(document: Document, link: Element, theta) -> Inertial:
     stated = link.find("inertial")
     origin = None if stated is None else stated.find("origin")
     rpy = "0 0 0" if origin is None else origin.attributes.get("rpy", "0 0 0")
-    R = rotation_from_rpy(np.array([float(word) for word in rpy.split()]))
+    R = rotation_from_rpy(np.array([to_float(word) for word in rpy.split()]))
     return Inertial(Place(document.path, document.line(link), "link"), mass, com, R, R.T @ inertia @ R)
 
 

@@ -4,18 +4,21 @@ A `Document` is a file and where its elements and attribute values lie. Function
 into a copy. Comments, quotes, order, white space, line ends, encoding and byte order mark stay as they are.
 """
 
-import codecs
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from html import escape  # that of xml.sax loads a client of HTTP
 from pathlib import Path
 from xml.parsers import expat
 
 from steelyard.errors import ModelError
-from steelyard.model.xml import parse_bytes, read_bytes
+from steelyard.model.xml import decoded, read_bytes
+from steelyard.numbers import to_float
 
-BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+DEEPEST = 256  # elements in each other
+LONGEST = 10_000_000  # characters of a start tag
 HEAD = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
 REMARK = re.compile(rb"[ \t]*<!--[^\n]*?-->")
 ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
@@ -64,19 +67,37 @@ class Element:
             yield element
             stack += reversed(element.children)
 
+    def every(self, *tags: str) -> Iterator["Element"]:
+        """Those of these tags among `walk`."""
+        return (each for each in self.walk() if each.tag in tags)
+
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """An XML file. body: its text as UTF-8 without byte order mark, whatever its own encoding; spans count in it."""
+    """An XML file. body: its text as UTF-8 without byte order mark, whatever its own encoding; spans count in it.
+
+    notes: what is odd about the file.
+    """
 
     path: Path
     body: bytes
     encoding: str
     bom: bytes
     root: Element
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [found.start() for found in re.finditer(b"\n", self.body)]
 
     def line(self, element: Element) -> int:
-        return self.body.count(b"\n", 0, element.start) + 1
+        return bisect_right(self._line_ends, element.start - 1) + 1
+
+    def where(self, element: Element) -> str:
+        """`file:line <tag name="...">`, to start a refusal with."""
+        name = element.attributes.get("name") or element.attributes.get("link")
+        tag = f'{element.tag} name="{name}"' if name else element.tag
+        return f"{self.path}:{self.line(element)} <{tag}>"
 
 
 @dataclass(frozen=True)
@@ -98,18 +119,22 @@ class NewElement:
 
 
 def read(path) -> Document:
-    """Index a model file. Raises ModelError as `xml.parse` does, and for an encoding that cannot be kept exactly."""
-    content = read_bytes(path)
-    declared = parse_bytes(content, path).getroottree().docinfo.encoding
-    bom, encoding = next(((bom, name) for bom, name in BOMS if content.startswith(bom)), (b"", declared or "utf-8"))
-    text = _decoded(content[len(bom) :], encoding)
-    if text is None:
-        raise ModelError(
-            f"{path} is written in '{encoding}', which cannot be edited without changing other parts. "
-            "Save it as UTF-8 and try again."
-        )
-    body = text.encode()
-    return Document(Path(path), body, encoding, bom, _index(body, path))
+    """Index a model file: no entities, no network, bounded size and depth.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ModelError: names the file, and line and remedy where they are known.
+    """
+    path = Path(path)
+    return _document(path, read_bytes(path))
+
+
+@lru_cache(maxsize=4)  # a model is looked at several times on its way to a robot
+def _document(path: Path, content: bytes) -> Document:
+    text = decoded(content, path)
+    return Document(path, text.body, text.encoding, text.bom, _index(text.body, text.start, path), text.notes)
 
 
 def assign(document: Document, element: Element, name: str, value: str) -> list[Edit]:
@@ -134,7 +159,7 @@ def replace_attribute(document: Document, element: Element, old: str, name: str,
 def update(document: Document, element: Element, name: str, values, *, default=None) -> list[Edit]:
     """Give an attribute new numbers, unless its text (or, where it is absent, `default`) already says them exactly."""
     text = element.attributes.get(name)
-    present = default if text is None else [float(word) for word in text.split()]
+    present = default if text is None else [to_float(word) for word in text.split()]
     if present is not None and list(present) == [float(value) for value in values]:
         return []
     return assign(document, element, name, number_text(values))
@@ -201,26 +226,29 @@ def _short(value: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def _decoded(content: bytes, encoding: str) -> str | None:
-    """Text of bytes, None unless it encodes to the very same bytes again."""
-    try:
-        text = content.decode(encoding)
-        return text if text.encode(encoding) == content else None
-    except (LookupError, UnicodeError):
-        return None
-
-
-def _index(body: bytes, path) -> Element:
+def _index(body: bytes, begin: int, path: Path) -> Element:
+    """Root element. begin: of what the parser sees, so that its own offsets and lines start there."""
     open_elements: list[Element] = []
     roots: list[Element] = []
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
 
+    def on_doctype(*_):
+        raise ModelError(
+            f"{path}: document type declarations and entities are not accepted in model files. Remove <!DOCTYPE>."
+        )
+
     def on_start(tag, attributes):
-        start = parser.CurrentByteIndex
+        start = begin + parser.CurrentByteIndex
         head = HEAD.match(body, start)
         if head is None:
-            raise ModelError(f"{path}: the start tag <{tag}> cannot be located for editing.")
+            raise ModelError(f"{path}: the start tag <{tag[:60]}> cannot be located for editing.")
+        if len(open_elements) == DEEPEST or head.end() - start > LONGEST:
+            line = body.count(b"\n", 0, start) + 1
+            raise ModelError(
+                f"{path}, line {line}: elements are nested more than {DEEPEST} deep, or one is longer than "
+                f"{LONGEST // 10**6} MB. No robot needs that; it was not read."
+            )
         spans = {
             m[1].decode(): (m.start(), m.start(3), m.end(3), m.end())
             for m in ATTRIBUTE.finditer(body, start + 1 + len(tag.encode()), head.end())
@@ -233,17 +261,20 @@ def _index(body: bytes, path) -> Element:
     def on_end(_):
         element = open_elements.pop()
         closed = body[element.head_end - 2 : element.head_end] == b"/>"
-        element.ends.append(element.head_end if closed else body.index(b">", parser.CurrentByteIndex) + 1)
+        element.ends.append(element.head_end if closed else body.index(b">", begin + parser.CurrentByteIndex) + 1)
 
     def on_text(data):
         open_elements[-1].chunks.append(data)
 
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = on_start, on_end, on_text
+    parser.StartDoctypeDeclHandler = on_doctype
     try:
-        parser.Parse(body, True)
+        parser.Parse(body[begin:], True)
     except expat.ExpatError as error:
+        line = body.count(b"\n", 0, begin) + error.lineno
+        said = expat.ErrorString(error.code)
         raise ModelError(
-            f"{path}, line {error.lineno}: not well-formed XML ({error}). Correct the file and try again."
+            f"{path}, line {line}: not well-formed XML ({said}). Correct the file and try again."
         ) from error
     return roots[0]
 

@@ -242,6 +242,28 @@ CASES = (
     case("limit_word", URDF, 'velocity="2"', 'velocity="fast"', "SY506"),
     case("mimic_nobody", URDF, LIMIT, LIMIT + '\n    <mimic joint="thumb"/>', "SY507", at="<mimic"),
     case("mimic_itself", URDF, LIMIT, LIMIT + '\n    <mimic joint="shoulder"/>', "SY507", at="<mimic"),
+    case(
+        "loop_of_drake",
+        URDF,
+        "</robot>",
+        '<loop_joint name="pin"><link1 link="hand"/><link2 link="base"/></loop_joint>\n</robot>',
+        "SY509",
+        at="<loop_joint",
+    ),
+    case(
+        "loop_of_gazebo",
+        URDF,
+        "</robot>",
+        '<gazebo>\n<joint name="pin" type="ball"><parent>hand</parent><child>base</child></joint></gazebo>\n</robot>',
+        "SY509",
+        at='<joint name="pin"',
+    ),
+    several(
+        "implicit_world",
+        [('<link name="base"/>', ""), ('<parent link="base"/>', '<parent link="world"/>')],
+        "SY510",
+        at='<joint name="shoulder"',
+    ),
     # SY6xx
     case("mesh_missing", URDF, BOX, '<mesh filename="meshes/arm.stl"/>', "SY601"),
     case("mesh_of_no_package", URDF, BOX, '<mesh filename="package://nowhere_description/arm.stl"/>', "SY604"),
