@@ -1,0 +1,30 @@
+"""The grammar of numbers in texts (XML attributes, cells of tables, options): that of the formats, not Python's.
+
+Python's `float` also takes `1_5` as 15 and digits of other scripts, which no writer of XML or CSV means.
+"""
+
+import re
+
+_NUMBER = re.compile(
+    r"[ \t\r\n\f\v]*[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|inf(?:inity)?|nan)[ \t\r\n\f\v]*",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def to_float(text: str) -> float:
+    """The number that a text is: decimal digits 0 to 9, a point, an exponent; or `inf` and `nan` in any case.
+
+    Args:
+        text: one number, with white space around it or none.
+
+    Returns:
+        Its value.
+
+    Raises:
+        ValueError: a text that is no number, such as `1_5`, `1,5`, `0x10` or digits of other scripts.
+
+    Source: XML Schema 1.1 part 2, 3.3.5 (`double`), with the words of C's `strtod` for infinity and not-a-number.
+    """
+    if _NUMBER.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is not a number")
+    return float(text)
