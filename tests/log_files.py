@@ -266,7 +266,7 @@ def bag1(log, folder):
     return path
 
 
-def bag2(log, folder, name="run2", version=9, compression=None, **options):
+def bag2(log, folder, name="run2", version=9, compression=None, topic="/joint_states", **options):
     """A folder with metadata and SQLite. version 8: without message definitions, as before Iron. compression: of each
     MESSAGE, or of the FILE."""
     from rosbags.rosbag2 import CompressionFormat, CompressionMode, Writer
@@ -277,7 +277,7 @@ def bag2(log, folder, name="run2", version=9, compression=None, **options):
     if compression:
         writer.set_compression(CompressionMode[compression], CompressionFormat.ZSTD)
     with writer:
-        connection = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", typestore=store)
+        connection = writer.add_connection(topic, "sensor_msgs/msg/JointState", typestore=store)
         for i, tick in enumerate(stamps(log)):
             writer.write(connection, int(tick), store.serialize_cdr(_typed(store, log, i, tick), connection.msgtype))
     return path

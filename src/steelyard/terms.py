@@ -258,7 +258,7 @@ class ParameterLayout(Card):
         return replace(self, extras=())
 
 
-RATIO = r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+"
+RATIO = r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+"
 
 
 def ratios_of(group, names: Collection[str]) -> dict[str, float]:

@@ -14,6 +14,7 @@ import typer
 from steelyard.errors import OptionError
 from steelyard.job import FRICTION, Corrections, Job, corrections_from
 from steelyard.job_options import NONE, Option, flag, options_of
+from steelyard.numbers import to_float
 
 
 def model_in(path: Path | None) -> Path | None:
@@ -180,7 +181,7 @@ def number_or_auto(text: str, option: str, how: Option) -> float | None:
     if text == how.auto:
         return None
     try:
-        return float(text)
+        return to_float(text)
     except ValueError as error:
         raise OptionError(f"{option} {text!r}: expected a number of {how.unit}, or {how.auto}.") from error
 

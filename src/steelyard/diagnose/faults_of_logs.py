@@ -38,6 +38,14 @@ OF_LOGS = (
         "--channels MAP",
     ),
     _of_log(
+        "computed_torque",
+        "The torque was computed or asked for by a controller, not measured.",
+        "Record measured torques, or motor currents; say which columns hold them.",
+        "--channels MAP",
+        False,
+        True,
+    ),
+    _of_log(
         "zero_torque_joint",
         "Torque of one joint is zero in every sample.",
         "If the joint stood still, make it a fixed joint of the model.",

@@ -4,7 +4,7 @@ Arrays inside groups or structures are called by their path, `arm/q`, `arm.q`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from steelyard.log.episodes import INDEX, NAMES, chosen
 from steelyard.log.frame_channels import FrameChannel, found_arrays, gathered
 from steelyard.log.raw_channels import Channel, Raw, Request
 from steelyard.log.recorders import expanded, recognised
+from steelyard.log.torque_signals import best_torques, computed_note
 
 LIMIT = 2**31
 """Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
@@ -54,6 +55,7 @@ def build(arrays: Arrays, request: Request) -> Raw:
                 f"{arrays.path} has no array for {what} ({key}); it has {choices(keys)}. "
                 f'Say which is which: --channels \'{{"{key}": "key", ...}}\', in Python channels='
             )
+    notes += computed_note(map(_leaf, used.get("tau", ())))
     values = {key: _numbers(arrays, key, found, request, notes) for key, found in used.items()}
     named = next((lower[word] for word in NAME_WORDS if word in lower), None)
     names = _names(arrays, named) if named else None
@@ -100,7 +102,7 @@ def build(arrays: Arrays, request: Request) -> Raw:
 
 def _by_word(keys) -> dict[str, str]:
     """Key of each word: of the whole key, or of the last part of its path where that is unique."""
-    leaves = [_PATH.split(key)[-1].lower() for key in keys]
+    leaves = [_leaf(key).lower() for key in keys]
     result = {leaf: key for leaf, key in zip(leaves, keys, strict=True) if leaves.count(leaf) == 1}
     return result | {key.lower(): key for key in keys}
 
@@ -136,9 +138,10 @@ def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list
         if lost:
             raise LogError(f"channels= wants {choices(lost)} for {channel}; the file has {choices(keys)}")
         return found
-    if channel in keys:
+    measured = _best_torques(keys) if channel == "tau" else []
+    if channel in keys and (channel in measured or not measured):
         return [channel]
-    found = [lower[word] for word in WORDS[channel] if word in lower]
+    found = measured or [lower[word] for word in WORDS[channel] if word in lower]
     if len(found) > 1 and channel in DRIVE:
         notes.append(f"{channel}: not read, as arrays {choices(found)} all look like it; choose with channels=")
         return []
@@ -147,6 +150,18 @@ def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list
     if found:
         notes.append(f"{channel}: read from array {found[0]!r}")
     return found
+
+
+def _best_torques(keys: Sequence[str]) -> list[str]:
+    """Keys of the best measured torques of all joints, by the last part of their path."""
+    leaves = [_leaf(key) for key in keys]
+    plain, beside = best_torques(leaves)
+    return [key for i, key in enumerate(keys) if plain.get(i, "").lower() in WORDS["tau"] and i not in beside]
+
+
+def _leaf(key: str) -> str:
+    """The last part of a path."""
+    return _PATH.split(key)[-1]
 
 
 def _numbers(arrays: Arrays, channel: str, keys: list[str], request: Request, notes: list[str]) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ A `Log` is always SI; whatever a file or a caller states otherwise is converted 
 from math import inf, pi
 
 from steelyard.errors import LogError, choices
+from steelyard.numbers import to_float
 
 #: SI unit of each channel (revolute or prismatic joints).
 SI = {"t": "s", "q": "rad or m", "v": "rad/s or m/s", "a": "rad/s^2 or m/s^2", "tau": "N m or N"}
@@ -68,7 +69,7 @@ def factor(channel: str, unit: str) -> float:
 def _step(unit: str) -> float | None:
     """The number that a unit is; None for a word, and for what no step can be."""
     try:
-        value = float(unit)
+        value = to_float(unit)
     except ValueError:
         return None
     return value if 0 < value < inf else None

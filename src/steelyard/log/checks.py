@@ -15,6 +15,7 @@ from steelyard.log.masks import saturation
 from steelyard.log.motion_checks import limits, time_unit, velocity, wraps
 from steelyard.log.raw_channels import RobotNames
 from steelyard.log.stamps import GAP, gaps, repeats, wandering
+from steelyard.log.torque_signals import COMPUTED
 
 SLOWEST = 25.0
 """Hz below which a log is too slow for the motion of arms and legs."""
@@ -204,7 +205,25 @@ def torque(log: Log, *, free: int = 0) -> Iterator[Finding]:
             f"drives, or leaves it out where the motion says otherwise. If the joint stood still, such as that of a "
             "gripper, lock it: --lock JOINT=VALUE.",
         )
+    yield from computed(log)
     yield from saturation(log)
+
+
+def computed(log: Log) -> Iterator[Finding]:
+    """Torque was measured, as far as its names say."""
+    for note in log.notes:
+        if note.startswith(COMPUTED):
+            currents = (
+                " Motor currents are in the log: take them for torques (--channels) with --drive-gains."
+                if log.current is not None
+                else ""
+            )
+            yield warning(
+                "computed_torque",
+                f"The torque is no measurement: {note.removeprefix(COMPUTED).strip()} is what a controller computed or "
+                "asked for. A fit then gives the controller's model, with a small error and without friction, not the "
+                f"robot's. Record measured torques, or torques of motor currents.{currents}",
+            )
 
 
 def still(log: Log) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from steelyard.errors import LogError
 from steelyard.log.channels import is_unit
+from steelyard.numbers import to_float
 
 MOST = 100  # lines of text that may stand above the numbers
 _DELIMITERS = ",;\t"
@@ -145,13 +146,13 @@ def cells_of(line: str, delimiter: str | None) -> list[str]:
 
 def with_comma(cell: str) -> float:
     """A number whose point may separate thousands, and so must not be there."""
-    return float(cell.replace(".", "?").replace(",", "."))
+    return to_float(cell.replace(".", "?").replace(",", "."))
 
 
 def is_number(cell: str, comma: bool = False) -> bool:
     """Whether a cell is a number."""
     try:
-        with_comma(cell) if comma else float(cell)
+        with_comma(cell) if comma else to_float(cell)
     except ValueError:
         return False
     return True

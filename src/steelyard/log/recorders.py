@@ -6,10 +6,11 @@ channel are in `channels`.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from steelyard.log.raw_channels import Request
+from steelyard.log.torque_signals import COMPUTED
 
 _INDEX = re.compile(r"^(?P<stem>.*?)(?:\[(?P<inside>\d+)\]|[_.]?(?P<behind>\d+))$")
 
@@ -19,14 +20,14 @@ class Recorder:
     """What a program writes.
 
     channels: names of each channel, the first that a file has is taken. marks: the program is meant by a file that has
-    all of these. base: convention of a free base. remarks: by name of a signal, what to know when it is used.
+    all of these. base: convention of a free base. computed: torques that are no measurements, though no word says so.
     """
 
     name: str
     channels: Mapping[str, Sequence[str]]
     marks: Sequence[str]
     base: str | None = None
-    remarks: Mapping[str, str] = field(default_factory=dict)
+    computed: Sequence[str] = ()
 
 
 TAUGHT = ("observation.state", "state", "action")  # signals of which each joint may have a column, `action_elbow`
@@ -50,20 +51,27 @@ RECORDERS = (
         marks=("q", "tau_J"),
     ),
     Recorder(
+        "libfranka",
+        {"t": ("time", "t", "timestamp"), "q": ("q",), "v": ("dq",), "tau": ("tau_J_d",), "command": ("q_d",)},
+        marks=("q", "tau_J_d"),
+    ),
+    Recorder(
         "UR RTDE",
         {
             "t": ("timestamp", "time"),
             "q": ("actual_q",),
             "v": ("actual_qd",),
-            "tau": ("target_moment",),
+            "tau": ("actual_current_as_torque", "target_moment"),
             "command": ("target_q",),
             "current": ("actual_current",),
         },
         marks=("actual_q",),
-        remarks={
-            "target_moment": "what the controller's own model computes, not a measurement; actual_current (with "
-            "--drive-gains) is measured"
-        },
+    ),
+    Recorder(
+        "Kinova Kortex",
+        {"q": ("q", "position"), "v": ("v", "velocity"), "tau": ("tau_current", "torque_current", "torque")},
+        marks=("torque", "torque_sensor"),
+        computed=("torque",),
     ),
     Recorder(
         "LeRobot",
@@ -111,9 +119,9 @@ def recognised(names: Sequence[str], request: Request) -> Recognised:
             return Recognised(request, recorder.base)
         channels = {key: _wanted(signals[name]) for key, name in used.items()}
         words = [f"{key} from {name}" for key, name in used.items()]
-        words += [f"{name} is {recorder.remarks[name]}" for name in used.values() if name in recorder.remarks]
-        note = f"recognised as written by {recorder.name}: {'; '.join(words)}"
-        return Recognised(replace(request, channels={**channels, **request.channels}), recorder.base, (note,))
+        notes = (f"recognised as written by {recorder.name}: {'; '.join(words)}",)
+        notes += (f"{COMPUTED} {used['tau']}",) if used.get("tau") in recorder.computed else ()
+        return Recognised(replace(request, channels={**channels, **request.channels}), recorder.base, notes)
     return Recognised(request)
 
 

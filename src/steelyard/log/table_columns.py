@@ -5,7 +5,7 @@ A whole header is read in one of two styles, whichever explains more of it: the 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from steelyard.log.channels import CHANNEL_OF, DRIVE, MEASURED, SI, UNIT_ENDS, W
 from steelyard.log.frame_channels import FrameChannel, found_columns, gathered
 from steelyard.log.raw_channels import HOW, Channel, Raw, Request
 from steelyard.log.recorders import expanded, recognised
+from steelyard.log.torque_signals import best_torques, computed_note
 
 _UNIT = re.compile(r"^(?P<name>.*?)\s*[\[(]\s*(?P<unit>[^\[\]()]*[^\[\]()\d\s][^\[\]()]*)[\])]$")
 _TIME = re.compile(rf"^({'|'.join(map(re.escape, WORDS['t']))})_(?P<unit>s|sec|ms|us|ns)$", re.IGNORECASE)
@@ -83,8 +84,13 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
         (each, tuple(bare.index(name) for name in each.columns)) for each in found_columns(bare, request.channels)
     ]
     of_no_joint = {index for _, indices in of_frames for index in indices}
-    words = [("", None) if i in of_no_joint else split_unit(header) for i, header in enumerate(headers)]
-    stated, named = _understood(words, request.known)
+    joints = {*request.known, *_positioned(bare)}
+    plain, beside = best_torques(bare, joints)
+    words = [
+        ("", None) if i in of_no_joint else (plain.get(i, name), split_unit(headers[i])[1])
+        for i, name in enumerate(bare)
+    ]
+    stated, named = _understood(words, request.known, beside)
     chosen: list[tuple[int, str, str]] = []
     for key, wanted in request.channels.items():
         if key not in SI:
@@ -93,7 +99,9 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
         chosen += [(index, key, joint) for index, joint in told]
     taken = {index for index, _, _ in chosen}
     of_frames = [pair for pair in of_frames if not taken & set(pair[1])]
-    chosen += [(i, *hit) for i, hit in enumerate(named) if hit and hit[0] not in request.channels and i not in taken]
+    chosen += [
+        (i, *hit) for i, hit in enumerate(named) if hit and hit[0] not in request.channels and i not in taken | beside
+    ]
     columns = [
         Column(index, headers[index], key, joint, request.units.get(key) or stated[index][1] or SI[key])
         for index, key, joint in chosen
@@ -106,7 +114,8 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
         ordered += group
     used = {column.index for column in ordered} | {index for _, indices in of_frames for index in indices}
     unused = [header for index, header in enumerate(headers) if index not in used]
-    notes = [*program.notes, *doubtful, *_notes(ordered, request)]
+    torques = [bare[column.index] for column in ordered if column.channel == "tau"]
+    notes = [*program.notes, *computed_note(torques, joints), *doubtful, *_notes(ordered, request)]
     notes += [f"columns not used: {choices(unused)}"] if unused else []
     return Layout(tuple(ordered), names, tuple(notes), program.base, tuple(of_frames), request.channels)
 
@@ -137,22 +146,32 @@ def _without_common_path(names: list[str]) -> list[str]:
     return ["/".join(name.split("/")[shared:]) if "/" in name else name for name in names]
 
 
-def _understood(stated: list[tuple[str, str | None]], known: Iterable[str]):
+def _understood(stated: list[tuple[str, str | None]], known: Iterable[str], beside: Collection[int]):
     """(name, unit) and (channel, joint) of each column, the latter None where nothing fits, as the style has it that
     explains the header best: channel before or behind the joint, and both once more with what only decorates left out.
+
+    beside: columns that do not count there, as they are read only where they are asked for.
     """
     expected = set(known)
     bare = [_undecorated(name, unit) for name, unit in stated]
     readings = [(each, _read_as(each, style)) for each in (stated, bare) for style in (_prefixed, _suffixed)]
 
     def score(reading):
-        found = [hit for hit in reading[1] if hit]
+        found = [hit for i, hit in enumerate(reading[1]) if hit and i not in beside]
         joints = {joint for key, joint in found if key != "t"}
         if reading[0] is bare and (len(set(found)) < len(found) or ("" in joints and len(joints) > 1)):
             return (-1,)  # two signals became one, or one lost its name: the words told them apart
         return sum(joint in expected for _, joint in found), len(found), len({key for key, _ in found}), -len(joints)
 
     return max(readings, key=score)  # the first of equals: as it is written, prefix
+
+
+def _positioned(names: list[str]) -> set[str]:
+    """Joints of columns of positions as they are written, but for those with a word before the name of another one, as
+    in `q_model_elbow` beside `q_elbow`."""
+    hits = [hit for style in (_prefixed, _suffixed) for name in names if (hit := style(name)) and hit[0] == "q"]
+    found = {joint for _, joint in hits if joint}
+    return {joint for joint in found if joint.partition("_")[2] not in found}
 
 
 def _read_as(stated, style) -> list[tuple[str, str] | None]:

@@ -13,6 +13,7 @@ from steelyard.information import accumulate
 from steelyard.job import Corrections
 from steelyard.log import Log, filters, saturated
 from steelyard.model import Robot
+from steelyard.numbers import to_float
 from steelyard.prepare.clipped import Clipped, unclipped
 from steelyard.prepare.prepared import Prepared
 from steelyard.prepare.undo import shifted
@@ -75,7 +76,7 @@ def load_word(word: str) -> tuple[str, float, str]:
     link, equals, rest = word.partition("=")
     mass, colon, path = rest.partition(":")
     try:
-        value = float(mass)
+        value = to_float(mass)
     except ValueError:
         value = np.nan
     if not (link and equals and colon and path and value > 0):

@@ -31,6 +31,7 @@ from steelyard.prepare.contact_checks import contact_faults
 from steelyard.prepare.contact_flags import from_motion, in_steady_contact, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
 from steelyard.prepare.undo import corrected
+from steelyard.prepare.ur_effort import effort_note
 
 REPAIRED = ("repeated_sample",)  # findings that new stamps undo
 UNUSABLE = ("not_finite", "time_order", "time_duplicate", "few_samples", "no_velocity")  # no filter takes such logs
@@ -133,6 +134,7 @@ def prepare(
     repaired = tuple(code for code in REPAIRED if any(finding.code == code for finding in findings))
     if repaired:
         raw = filters.restamp(raw)
+    raw = raw.noted(*effort_note(robot, raw)) if robot is not None and not drives else raw
     own = cutoff_for(raw, cutoff, smoother=smoother)
     band = torque_cutoff_for(raw, cutoff, torque_cutoff)
     refilter = partial(with_motion, cutoff=own, torque_cutoff=band, smoother=smoother, coupling=coupling)

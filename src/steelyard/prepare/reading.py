@@ -12,6 +12,7 @@ from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.job import NOTHING, Corrections
 from steelyard.log import DRIVE, Log
 from steelyard.model import Robot, locked, resting_position
+from steelyard.numbers import to_float
 from steelyard.prepare.log_side import read_recorded, undone
 
 POSE, TWIST = 7, 6  # columns of a free base in q and in v
@@ -97,7 +98,7 @@ def lock_words(words: Sequence[str], robot: Robot) -> dict[str, np.ndarray]:
         if not equals and joint.nq != 1:
             raise OptionError(f"--lock {word}: say where it stands, {name}= and {joint.nq} numbers with commas.")
         try:
-            numbers = [float(number) for number in text.split(",")] if equals else [resting_position(joint)]
+            numbers = [to_float(number) for number in text.split(",")] if equals else [resting_position(joint)]
         except ValueError as error:
             raise OptionError(f"--lock {word}: {text!r} is no position; write {name}=0.02, rad or m.") from error
         found[name] = np.array(numbers)

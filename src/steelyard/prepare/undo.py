@@ -14,6 +14,7 @@ from steelyard.job import Corrections, pair_of
 from steelyard.job_options import AUTO
 from steelyard.log import Log, clipped_sides, convention_of, even_stamps, from_convention, full_turns
 from steelyard.model import ENDLESS, Joint, Robot, load, screw
+from steelyard.numbers import to_float
 
 ALL = "all"
 NEAR = 1e-6  # of a step: times closer than that are the same
@@ -160,7 +161,7 @@ def channel_of(word: str) -> tuple[str | None, str]:
 
 def number_of(text: str, word: str) -> float:
     try:
-        value = float(text)
+        value = to_float(text)
     except ValueError as error:
         raise OptionError(f"{word!r}: {text!r} is not a number.") from error
     if not np.isfinite(value):

@@ -13,7 +13,7 @@ from steelyard.log.raw_channels import Channel, Raw, Request
 from steelyard.log.ros.definitions import short
 from steelyard.log.ros.messages import Recording
 from steelyard.log.ros.streams import CLOCKS, CORRECTED, RECEIVED, STAMPED, Stream, clock_notes
-from steelyard.log.ros.topics import WRENCH, Part
+from steelyard.log.ros.topics import WRENCH, Part, computed_torques
 
 COVERED = 0.9  # share of a log that a wrench must span to be used
 _FORCE = tuple(f"wrench.{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz")
@@ -41,6 +41,7 @@ def on_one_grid(found: list[Stream], parts: dict[str, list[Part]], request: Requ
         raise LogError(f"topics {choices(s.topic for s in used)} were not recorded at the same time")
     grid = _Grid(t[keep], base, keep, clock)
     channels = {key: _channel(key, group, grid, request, notes) for key, group in parts.items()}
+    notes += computed_torques(parts.get("tau", []))
     forces = _wrenches(covering, grid, notes)
     of = "receipt" if kind == RECEIVED or base.stamped is None else "stamp"
     notes.append(

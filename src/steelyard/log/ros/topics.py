@@ -5,7 +5,7 @@ those that `channels=` asks for as `TOPIC.field.path`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numpy.typing import NDArray
 
@@ -15,6 +15,7 @@ from steelyard.log.raw_channels import Request
 from steelyard.log.ros.definitions import leaves, short
 from steelyard.log.ros.messages import Recording, Topic
 from steelyard.log.ros.streams import Stream, definitions_of
+from steelyard.log.torque_signals import COMPUTED, computed_note
 
 JOINT_STATE, WRENCH = "sensor_msgs/JointState", "geometry_msgs/WrenchStamped"
 _FIELDS = {"q": "position", "v": "velocity", "tau": "effort"}
@@ -22,11 +23,12 @@ _FIELDS = {"q": "position", "v": "velocity", "tau": "effort"}
 
 @dataclass(frozen=True)
 class Part:
-    """Columns of a channel that one stream has."""
+    """Columns of a channel that one stream has, of its field at a path."""
 
     stream: Stream
     values: NDArray
     names: tuple[str, ...] | None
+    path: str = ""
 
 
 def requested_fields(request: Request) -> Iterator[str]:
@@ -90,7 +92,7 @@ def _part(stream: Stream, path: str, names: tuple[str, ...] | None = None) -> Pa
     values = stream.numbers[path]
     if names is None and len(stream.names) == values.shape[1]:
         names = stream.names
-    return Part(stream, values, names)
+    return Part(stream, values, names, path)
 
 
 def _explicit(key: str, joint: str | None, item: str, found: list[Stream], recording: Recording) -> Part:
@@ -105,11 +107,18 @@ def _explicit(key: str, joint: str | None, item: str, found: list[Stream], recor
             column = int(place.rstrip("]")) if place.rstrip("]").isdecimal() else -1
             if not 0 <= column < part.values.shape[1]:
                 raise LogError(f"channels= wants {item!r} for {key}, which has {part.values.shape[1]} elements")
-            part = Part(stream, part.values[:, [column]], part.names and (part.names[column],))
-        return part if joint is None else Part(stream, part.values, (joint,))
+            part = replace(part, values=part.values[:, [column]], names=part.names and (part.names[column],))
+        return part if joint is None else replace(part, names=(joint,))
     fields = [f"{stream.topic}.{path}" for stream in found for path in stream.numbers]
     known = choices(fields) or choices(f"{topic.name} ({topic.kind})" for topic in recording.topics.values())
     raise LogError(f"channels= wants {item!r} for {key}, which the file does not have; it has {known}")
+
+
+def computed_torques(group: list[Part]) -> tuple[str, ...]:
+    """The note on torques of fields or topics that are no measurements."""
+    named = [f"{part.stream.topic}.{part.path}" for part in group if _commands(part.stream)]
+    fields = computed_note(part.path.rsplit(".", 1)[-1] for part in group)
+    return (f"{COMPUTED} {choices(dict.fromkeys(named))}",) if named else fields
 
 
 def _commands(stream: Stream) -> bool:
