@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 # Loaded on first use: they bring the whole of reports.
 __getattr__ = lazy(
     __name__,
-    dict.fromkeys(("payload_view", "unexplained", "wrench", "write_payload"), "payload_report")
-    | dict.fromkeys(("Outcome", "Request", "Signals", "identify_files"), "payload_job"),
+    {
+        **dict.fromkeys(("payload_view", "unexplained", "wrench", "write_payload"), "payload_report"),
+        **dict.fromkeys(("Outcome", "Request", "Signals", "identify_files"), "payload_job"),
+    },
 )
 
 __all__ = [

@@ -88,6 +88,8 @@ def causes_of(look: Look, hypotheses: Iterable[Hypothesis]) -> list[Cause]:
     share = look.plain.share
     found = []
     for hypothesis in hypotheses:
+        if hypothesis in (stretches, changed, shifted) and share < THRESHOLDS.misfit_searched:
+            continue  # costly, and named only where much is left
         told = hypothesis(look)
         for each in () if told is None else (told,) if isinstance(told, Cause) else told:
             cause = _with_moves(each, look.plain.theta)
@@ -101,7 +103,8 @@ def causes_of(look: Look, hypotheses: Iterable[Hypothesis]) -> list[Cause]:
 def _cost(cause: Cause, look: Look) -> float:
     """Akaike's criterion: what the residual costs, and each unknown."""
     rows = look.rows
-    noise = np.maximum(cause.noise if cause.fit is None or cause.noise is not None else cause.fit.noise, rows.noise)
+    own = cause.noise if cause.noise is not None else rows.noise if cause.fit is None else cause.fit.noise
+    noise = np.maximum(own, rows.noise)
     counts = len(rows) * np.bincount(rows.groups)
     return float(np.sum(counts * 2 * np.log(noise / rows.signal))) + 2 * cause.unknowns
 

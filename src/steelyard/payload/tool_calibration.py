@@ -63,7 +63,7 @@ def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
     if not strength > 0:
         raise LogError(f"{log.name} has no gravity; a gripper's weight shows only under gravity")
     theta, bias, deviation = np.zeros(10), np.zeros(6), np.ones(6)
-    directions = np.zeros((len(log), 6, 0))
+    directions = rows = np.zeros((len(log), 6, 0))
     for _ in range(STEPS):
         Y = wrench_regressor(log.replace(gravity=gravity))[:, :, :size]
         turns = _across(gravity)

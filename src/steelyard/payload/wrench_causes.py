@@ -91,7 +91,7 @@ def _strength(look: Look, strength: Strength | None, causes: list[Cause]) -> Fin
     """That gravity is of another strength, which costs little where the motion is slow. It is offered only where it
     leaves no more than noise: a weight that something else takes off looks like it, and is none."""
     right = None if strength is None else strength.right
-    if strength is None or right is None:
+    if strength is None or right is None or look.rows.log is None:
         return None
     share = look.plain.share
     rows = replace(look.rows, gravity=look.rows.gravity * (right / strength.given))
