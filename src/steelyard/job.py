@@ -47,7 +47,7 @@ class Corrections:
         "200 Hz, `q=0.00153398` of ticks.",
         metavar="CHANNEL=UNIT",
         scope=LOG,
-        commands=READS,
+        commands=(*READS, PAYLOAD),
     )
     base: str | None = option(
         None,
@@ -63,7 +63,7 @@ class Corrections:
         "Joints that the columns belong to, in their order; also tau:JOINTS, q:JOINTS.",
         metavar="JOINTS",
         scope=LOG,
-        commands=READS,
+        commands=(*READS, PAYLOAD),
     )
     scale: tuple[str, ...] = option(
         (),
@@ -307,7 +307,7 @@ class Job:
         "of the robot that no log has are locked there by themselves, and a note says so.",
         metavar="JOINT[=VALUE]",
         scope=LOG,
-        commands=(IDENTIFY, FLEET, VALIDATE, INSPECT, ANALYZE),
+        commands=(IDENTIFY, FLEET, VALIDATE, INSPECT, ANALYZE, PAYLOAD),
     )
     folders: tuple[str, ...] = option(
         (),
@@ -387,14 +387,14 @@ class Job:
         more="See [logs](logs.md).",
         metavar="FILE.toml",
         scope=LOG,
-        commands=READS,
+        commands=(*READS, PAYLOAD),
         accepts="Mapping | None",
     )
     corrections: Corrections = option(
         NOTHING,
         "Mistakes of the logs to undo: Corrections, or a table of the same words.",
         scope=LOG,
-        commands=READS,
+        commands=(*READS, PAYLOAD),
         accepts="Corrections | Mapping",
     )
     drive_gains: bool = option(False, "Torques are motor currents: find each drive's gain, too.")

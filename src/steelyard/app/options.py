@@ -251,5 +251,9 @@ class ConvertOptions(JobOptions, command="convert"):
     """Base and gravity of a robot that is written."""
 
 
+class PayloadOptions(JobOptions, command="payload"):
+    """How the logs of a payload are read."""
+
+
 class FolderOptions(JobOptions, command="check"):
     """Folders of files that a model names."""

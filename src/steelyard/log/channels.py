@@ -29,7 +29,7 @@ _FACTORS = {
     "q": _POSITION | {"radian": 1.0, "radians": 1.0, "degree": pi / 180, "degrees": pi / 180},
     "v": {f"{unit}/s": factor for unit, factor in _POSITION.items()} | {"dps": pi / 180, "rpm": pi / 30},
     "a": {f"{unit}/s2": factor for unit, factor in _POSITION.items()},
-    "tau": {"nm": 1.0, "mnm": 1e-3, "cnm": 1e-2, "ncm": 1e-2, "knm": 1e3, "n": 1.0, "mn": 1e-3, "kn": 1e3},
+    "tau": {"nm": 1.0, "mnm": 1e-3, "cnm": 1e-2, "ncm": 1e-2, "nmm": 1e-3, "knm": 1e3, "n": 1.0, "mn": 1e-3, "kn": 1e3},
 }
 _FACTORS |= {
     "command": _FACTORS["q"] | _FACTORS["v"] | _FACTORS["tau"],  # of whatever the drive takes

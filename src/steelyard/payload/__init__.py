@@ -14,7 +14,6 @@ from steelyard.payload.motion_signals import MotionNoise, PoseTracker, filter_mo
 from steelyard.payload.object_pose import Placement, locate
 from steelyard.payload.online import Change, OnlineEstimator
 from steelyard.payload.payload_estimate import FINDINGS, Errors, Payload, Status, errors
-from steelyard.payload.payload_job import Outcome, Request, Signals, identify_files
 from steelyard.payload.solid_shape import Solid, solid_of
 from steelyard.payload.tool_calibration import Tool, calibrate, compensate
 from steelyard.payload.wrench_faults import diagnose
@@ -23,12 +22,16 @@ from steelyard.payload.wrench_reader import read_wrench_log
 from steelyard.payload.wrench_sums import Observability, observability
 
 if TYPE_CHECKING:
+    from steelyard.payload.payload_job import Outcome, Request, Signals, identify_files
     from steelyard.payload.payload_report import payload_view, unexplained, wrench, write_payload
 
 # Loaded on first use: they bring the whole of reports.
 __getattr__ = lazy(
     __name__,
-    dict.fromkeys(("payload_view", "unexplained", "wrench", "write_payload"), "payload_report"),
+    {
+        **dict.fromkeys(("payload_view", "unexplained", "wrench", "write_payload"), "payload_report"),
+        **dict.fromkeys(("Outcome", "Request", "Signals", "identify_files"), "payload_job"),
+    },
 )
 
 __all__ = [

@@ -5,16 +5,18 @@
 | Franka `setLoad` | kg | m, flange frame | flange axes, nine numbers column by column |
 | Universal Robots `set_target_payload` | kg | m, tool flange | `[Ixx, Iyy, Izz, Ixy, Ixz, Iyz]` |
 | KUKA load data (`LOAD_DATA`) | kg | mm, flange frame | principal, about it, axes as A, B, C in degrees |
+| ABB `loaddata` (`tload`) | kg | mm, `tool0` | principal, about it, axes as a quaternion |
 | ROS `geometry_msgs/Inertia` | kg | m | `ixx ixy ixz iyy iyz izz` |
 """
 
 import numpy as np
 
 from steelyard.errors import InertiaError, OptionError, choices
-from steelyard.inertia import conventions, is_consistent, parameters
+from steelyard.inertia import conventions, is_consistent, parameters, to_quaternion
 from steelyard.payload.payload_estimate import Payload
 
-FORMATS = ("franka", "ur", "kuka", "ros", "urdf", "mjcf")
+FORMATS = ("franka", "ur", "kuka", "abb", "ros", "urdf", "mjcf")
+COMMENTS = {"franka": "// {}", "ur": "# {}", "kuka": "; {}", "abb": "! {}", "ros": "# {}"}  # of XML: <!-- -->
 
 
 def in_frame(theta, rotation, position) -> np.ndarray:
@@ -59,7 +61,8 @@ def export(found: Payload | np.ndarray, format: str) -> str:
         return conventions.urdf_inertial(theta)
     if format == "mjcf":
         return conventions.mjcf_inertial(theta)
-    return {"franka": _franka, "ur": _ur, "kuka": _kuka, "ros": _ros}[format](*parameters.to_com_inertia(theta))
+    written = {"franka": _franka, "ur": _ur, "kuka": _kuka, "abb": _abb, "ros": _ros}[format]
+    return written(*parameters.to_com_inertia(theta))
 
 
 def require_formats(formats: tuple[str, ...]) -> None:
@@ -80,13 +83,16 @@ def exports(payload: Payload, formats: tuple[str, ...]) -> dict[str, str]:
     """The payload in each of the formats; none for a result that is not usable.
 
     Args:
-        payload: the result.
+        payload: the result, in the axes of the flange.
         formats: names of `FORMATS`.
 
     Returns:
-        Text by format.
+        Text by format, under a comment that names the axes.
     """
-    return {each: export(payload, each) for each in formats} if payload.status.usable else {}
+    if not payload.status.usable:
+        return {}
+    said = f"axes and origin of {payload.frame}"
+    return {each: f"{COMMENTS.get(each, '<!-- {} -->').format(said)}\n{export(payload, each)}" for each in formats}
 
 
 def _franka(mass, com, inertia):
@@ -103,8 +109,7 @@ def _ur(mass, com, inertia):
 
 def _kuka(mass, com, inertia):
     """KRL frame `CM {X, Y, Z [mm], A, B, C [deg]}` of the principal axes, and principal moments J in kg m^2."""
-    moments, R = np.linalg.eigh(inertia)
-    R = R if np.linalg.det(R) > 0 else R * np.array([1.0, 1.0, -1.0])
+    moments, R = _principal(inertia)
     b = -np.arcsin(np.clip(R[2, 0], -1, 1))  # R = Rz(A) Ry(B) Rx(C)
     a, c = np.arctan2(R[1, 0], R[0, 0]), np.arctan2(R[2, 1], R[2, 2])
     x, y, z = 1e3 * com
@@ -113,6 +118,19 @@ def _kuka(mass, com, inertia):
         f"LOAD_DATA[1]={{M {_n(mass)},CM {{X {_n(x)},Y {_n(y)},Z {_n(z)},A {_n(A)},B {_n(B)},C {_n(C)}}},"
         f"J {{X {_n(moments[0])},Y {_n(moments[1])},Z {_n(moments[2])}}}}}"
     )
+
+
+def _abb(mass, com, inertia):
+    """RAPID `loaddata`: mass, centre of mass [mm], axes of moment [w, x, y, z], moments about it [kg m^2]."""
+    moments, R = _principal(inertia)
+    x, y, z, w = to_quaternion(R)
+    return f"PERS loaddata payload1 := [{_n(mass)}, [{_list(1e3 * com)}], [{_list((w, x, y, z))}], {_list(moments)}];"
+
+
+def _principal(inertia):
+    """Principal moments (3,) and axes (3, 3), right-handed."""
+    moments, R = np.linalg.eigh(inertia)
+    return moments, R if np.linalg.det(R) > 0 else R * np.array([1.0, 1.0, -1.0])
 
 
 def _ros(mass, com, inertia):

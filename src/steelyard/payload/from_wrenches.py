@@ -15,8 +15,8 @@ from steelyard.payload.payload_estimate import Payload, Status, status_of
 from steelyard.payload.point_mass import C1, DYNAMISM
 from steelyard.payload.solid_shape import Solid, solid_of
 from steelyard.payload.thresholds import THRESHOLDS
-from steelyard.payload.tool_calibration import Tool, compensate
-from steelyard.payload.wrench_faults import examine, misfit
+from steelyard.payload.tool_calibration import Tool, compensate, tool_spread
+from steelyard.payload.wrench_faults import examine, implausibility, misfit, misstated
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem, make_problem, plain_fit, without_drift
 from steelyard.payload.wrench_sums import DRIFT
@@ -100,8 +100,10 @@ def identify(
         why = f"{chosen.name} needs a positive mass, and the forces give {problem.mass:.4g} kg"
         chosen = METHODS["ols"]
     theta, covariance, notes = chosen.fit(problem, settings)
+    if tool is not None:
+        covariance = covariance + tool_spread(problem, theta, covariance, tool)
     offset, spread = _bias(problem, theta, covariance)
-    findings = (*findings, *misfit(problem, theta, offset))
+    findings = (*findings, *misfit(problem, theta, offset), *implausibility(theta), *misstated(problem, noise))
     if solid is not None and any(solid.pose_std) and chosen.name != "density":
         notes = (
             *notes,
@@ -178,5 +180,6 @@ def _status(payload: Payload, problem: Problem, findings) -> Status:
     if fatal:
         return Status.NOT_EXPLAINED if fatal == ["unexplained"] else Status.SUSPECT
     size = None if problem.solid is None else float(np.linalg.norm(problem.solid.sides)) / 2
-    status = status_of(payload, moving=problem.log.moving, size=size)
+    A, _ = problem.whitened
+    status = status_of(payload, moving=problem.log.moving, gram=A.T @ A, size=size)
     return status if payload.consistent or status is Status.FAINT else Status.INCONSISTENT

@@ -1,211 +1,340 @@
-"""How much of a wrench no rigid payload explains, and which known mistake would explain it.
+"""How much of what was measured no rigid payload explains, and which known mistake would explain it.
 
-Least squares without any physics fit a log at least as well as every other method, so what they leave is the log's own.
-White noise is told from misfit by how rough the residuals are from sample to sample. A mistake is named where undoing
-it takes away most of the misfit: a sensor that was not tared, gravity that leans or is not the Earth's, a sensor that
-is turned on its flange, a wrench of another clock, a stretch of time in which something touched the payload or nothing
-was held. A gravity that the motion refutes and a stretch whose residuals add up are named even where little is left.
+The same tests serve wrenches of a wrist and torques of an arm: both are linear in ten parameters (`Rows`). Least
+squares without any physics fit a log at least as well as every other method, so what they leave is the log's own. A
+mistake is undone and the log fitted again. It is named where that takes away most of the misfit, or where it is
+significant and moves the result; in both cases only if a body comes out that a robot can hold. Others that explain
+about as well are named beside it.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.inertia import to_vector
-from steelyard.log import Finding, fatal
-from steelyard.payload.gravity_strength import Strength, refutation
-from steelyard.payload.motion_consistency import streamed
-from steelyard.payload.motion_signals import roughness
+from steelyard.log import Finding
 from steelyard.payload.outlying_stretches import has_outlying_window, outlying_samples, stretches_of
+from steelyard.payload.payload_changes import NOTHING, parts_of
+from steelyard.payload.plausible import implausible
+from steelyard.payload.rows import Fit, Rows, Sums, better, fitted, memory_of, share_of
 from steelyard.payload.thresholds import THRESHOLDS
-from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_problem import plain_fit, solve, without_drift
-from steelyard.payload.wrench_sums import DRIFT, group_rms, unexplained_wrench, wrench_regressor
 
-LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
-STEPS = 8  # of the alternating fit of a turned sensor
-SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's
-NO_OFFSET = np.zeros(6)
-LOOKED_AT = 2000  # samples of a long log, when mistakes are looked for
-FEWEST = 3  # poses beyond the unknowns of that test
-LATE = 0.5  # s, farthest shift of the wrench that is looked for
+LATE = 0.5  # s, farthest shift of the readings that is looked for
 GONE = 0.2  # of the payload's weight: less is felt where it was dropped
+ALIKE = 0.1  # of the misfit: causes that leave so little more explain about as well
+TURNS = 6  # of the iteration that finds gravity
+SETTLED = 1e-4  # rad
+LEANS = 0.5  # degrees: base and sensor are not aligned better
+TENTH = 0.1  # of the mass: what a controller takes off, or a hopper loses, is no less
+LEAST_GAIN, LOWEST_GAIN = 0.04, 0.1  # of scales that are not one
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A mistake in words, and the share of the wrench that is left when it is undone. moves: change of the mass, as a
-    part of it, where only some samples are undone."""
+    """A mistake that was undone.
 
+    name: in a few words; words: with its remedy. left: share of the signal beyond noise when it is undone. unknowns:
+    of its undoing. fit: when it is undone, None where samples or signals are others; theta, noise: of it then. moves:
+    change of the mass, as a part of it, and of the centre of mass in m. always: whether no result is right with it.
+    """
+
+    name: str
     words: str
     left: float
-    moves: float = 0.0
+    unknowns: int
+    fit: Fit | None = None
+    theta: np.ndarray | None = None
+    noise: np.ndarray | None = None
+    moves: tuple[float, float] = (0.0, 0.0)
+    always: bool = False
 
 
-def explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False, noise=None) -> Iterator[Finding]:
-    """Findings of a log that a rigid payload does not explain. strength: what the log tells of gravity; bias: a
-    constant wrench is fitted beside; noise: (2,) known deviations of force [N] and torque [N m], by default told from
-    misfit by their roughness in time."""
-    theta, offset = plain_fit(log, bias)
-    known = white_noise(log, theta, offset) if noise is None else np.asarray(noise, dtype=float)
-    share = misfit_share(log, theta, offset, noise=known)
-    part = log.thinned(LOOKED_AT)
-    causes = (_stretches, _offset, _drift, _gravity, _turned, _shifted) if share >= THRESHOLDS.misfit_searched else ()
-    small = THRESHOLDS.cause * share
-    found = [cause for look in causes if (cause := look(part, bias, known)) is not None and cause.left < small]
-    stronger = _strength(part, strength, bias, known)
-    if stronger is not None and (not found or stronger.left < small):
-        yield fatal("misread", stronger.words)
-    elif found:
-        cause = min(found, key=lambda each: each.left)
-        text = f"{cause.words} That explains {100 * (1 - (cause.left / share) ** 2):.0f} % of what the payload leaves"
-        yield Finding("misread", _severity(cause, share, THRESHOLDS.misfit_with_care), text)
-    elif _adds_up(part, theta, offset, known) and (cause := _stretches(part, bias, known, single=False)) is not None:
-        yield Finding("misread", _severity(cause, share, THRESHOLDS.unexplained), cause.words)
-    elif share > THRESHOLDS.misfit_with_care and (
-        streamed(log) or noise is not None or _depends_on_pose(log, theta, offset)
-    ):
-        remedy = "Is the payload rigid and held firmly, does nothing touch it, are frames, units and clocks right?"
-        if not streamed(log) and noise is None:
-            remedy += " If that is noise of the sensor, say how much: noise=(N, N m) (--noise)"
-        yield Finding(
-            "unexplained",
-            "fatal" if share > THRESHOLDS.unexplained else "warning",
-            f"no rigid payload explains {100 * share:.0f} % of the wrench, and no known mistake does. {remedy}",
-        )
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What hypotheses start from. sums: with all columns that some of them adds. taken: names of those that are fitted
+    in any case, such as a bias. plain: the fit as the log was read."""
+
+    rows: Rows
+    sums: Sums
+    taken: tuple[str, ...]
+    plain: Fit
+
+    def fit(self, *names: str) -> Fit:
+        """With further columns, the first of `Fit.beside` behind those taken in any case."""
+        return self.sums.fit(*(name for name in self.taken if name not in names), *names)
+
+    @property
+    def beside(self) -> np.ndarray:
+        """(n, k, m) columns that are fitted in any case."""
+        return self.sums.columns[:, :, [i for name in self.taken for i in self.sums.places[name]]]
 
 
-def _severity(cause: Cause, share: float, limit: float) -> Literal["fatal", "warning"]:
-    return "fatal" if share > limit or cause.moves > THRESHOLDS.moved_mass else "warning"
+Hypothesis = Callable[[Look], Iterable[Cause] | Cause | None]
 
 
-def white_noise(log: WrenchLog, theta, offset=NO_OFFSET) -> np.ndarray:
-    """(2,) deviations of force and torque that differ from sample to sample; zero for poses held at rest, where noise
-    and misfit look alike."""
-    if not streamed(log) or len(log) < 4:
-        return np.zeros(2)
-    residual = unexplained_wrench(log, theta, offset)
-    return np.array([roughness(residual[:, :3]), roughness(residual[:, 3:])])
+def look_at(rows: Rows, taken: tuple[str, ...] = (), more: dict[str, np.ndarray] | None = None) -> Look:
+    """Sums of rows with the columns of all hypotheses. more: those of one sensor alone."""
+    constant = rows.constant()
+    time = (rows.t - rows.t[0])[:, None, None]
+    weight = (rows.pull @ rows.gravity)[:, :, :4]
+    beside = {"constant": constant, "drift": time * constant, "weight": weight}
+    beside |= {"growing": time * rows.columns[:, :, :4]} | (more or {})
+    sums = Sums(rows, beside)
+    return Look(rows, sums, taken, sums.fit(*taken))
 
 
-def misfit_share(log: WrenchLog, theta, offset=NO_OFFSET, *, noise, unknowns: int = 10) -> float:
-    """What is left of the wrench beyond noise (2,), of force or torque, whichever is worse, as a part of it."""
-    left, signal = group_rms(unexplained_wrench(log, theta, offset)), group_rms(log.wrench)
-    left = left / np.sqrt(max(1 - unknowns / (6 * len(log)), 0.1))
-    known = 1 + SURE / np.sqrt(len(log))
-    beyond = np.sqrt(np.maximum(left**2 - known * np.square(noise), 0.0))
-    return float(np.max(beyond / np.maximum([signal[0], max(signal[1], LEVER * signal[0])], 1e-12)))
+def causes_of(look: Look, hypotheses: Iterable[Hypothesis]) -> list[Cause]:
+    """Mistakes whose undoing explains the log, the best one first."""
+    share = look.plain.share
+    found = []
+    for hypothesis in hypotheses:
+        if hypothesis in (stretches, changed, shifted) and share < THRESHOLDS.misfit_searched:
+            continue  # costly, and named only where much is left
+        told = hypothesis(look)
+        for each in () if told is None else (told,) if isinstance(told, Cause) else told:
+            cause = _with_moves(each, look.plain.theta)
+            if _named(cause, look, share) and not _impossible(cause):
+                found.append(cause)
+    best = min((each.left for each in found), default=0.0)
+    about = ALIKE * max(share, THRESHOLDS.misfit_searched)
+    return sorted(found, key=lambda each: (each.left > best + about, _cost(each, look)))
 
 
-def _refitted(log, bias, noise, unknowns):
-    return misfit_share(log, *plain_fit(log, bias), noise=noise, unknowns=unknowns)
+def _cost(cause: Cause, look: Look) -> float:
+    """Akaike's criterion: what the residual costs, and each unknown."""
+    rows = look.rows
+    own = cause.noise if cause.noise is not None else rows.noise if cause.fit is None else cause.fit.noise
+    noise = np.maximum(own, rows.noise)
+    counts = len(rows) * np.bincount(rows.groups)
+    return float(np.sum(counts * 2 * np.log(noise / rows.signal))) + 2 * cause.unknowns
 
 
-def _offset(log, bias, noise):
+def _with_moves(cause: Cause, theta) -> Cause:
+    other = cause.theta if cause.theta is not None else None if cause.fit is None else cause.fit.theta
+    if other is None or not other[0] or not theta[0]:
+        return cause
+    shift = float(np.linalg.norm(other[1:4] / other[0] - theta[1:4] / theta[0]))
+    return replace(cause, theta=other, moves=(abs(float(theta[0] / other[0] - 1)), shift))
+
+
+def _named(cause: Cause, look: Look, share: float) -> bool:
+    if cause.always:
+        return True
+    if share >= THRESHOLDS.misfit_searched and cause.left < THRESHOLDS.cause * share:
+        return True
+    if cause.fit is None or cause.fit.share > max(THRESHOLDS.cause * share, THRESHOLDS.misfit_searched):
+        return False
+    harm = cause.moves[0] > THRESHOLDS.moved_mass or cause.moves[1] > THRESHOLDS.moved_center
+    return harm and better(look.plain, cause.fit) > THRESHOLDS.surely_better + 4 * cause.unknowns
+
+
+def _impossible(cause: Cause) -> bool:
+    return cause.theta is not None and implausible(cause.theta) is not None
+
+
+def finding_of(causes: list[Cause], share: float) -> Finding:
+    """The first of the causes as a finding, with those that explain about as well."""
+    cause = causes[0]
+    about = cause.left + ALIKE * max(share, THRESHOLDS.misfit_searched)
+    others = list(dict.fromkeys(each.name for each in causes[1:] if each.left <= about and each.name != cause.name))
+    text = cause.words
+    if share > max(cause.left, 1e-9) and cause.fit is not None:
+        text += f" That explains {100 * (1 - (cause.left / share) ** 2):.0f} % of what the payload leaves."
+    if others:
+        text += f" About as well explained by: {'; '.join(others[:3])}."
+    limit = THRESHOLDS.misfit_with_care
+    fatal = share > limit or cause.moves[0] > THRESHOLDS.moved_mass or cause.moves[1] > THRESHOLDS.moved_center
+    return Finding("misread", "fatal" if fatal or cause.always else "warning", text)
+
+
+def adds_up(look: Look) -> bool:
+    """Whether residuals of a stream, each within noise, add up to more than noise does."""
+    noise = look.rows.noise
+    if not look.rows.streamed or not (noise > 0).all():
+        return False
+    return has_outlying_window(look.plain.residual / noise[look.rows.groups])
+
+
+def offset(look: Look) -> Cause | None:
     """A sensor that was not tared."""
-    if bias:
+    if look.taken:
         return None
-    theta, offset = plain_fit(log, True)
-    if not theta[0] > 0:
-        return None
-    left = misfit_share(log, theta, offset, noise=noise, unknowns=16)
-    numbers = ", ".join(f"{x:.3g}" for x in offset)
-    return Cause(f"the sensor was not tared: it shows ({numbers}) N and N m beside; use bias=True (--bias).", left)
+    fit = look.fit("constant")
+    numbers = ", ".join(f"{x:.3g}" for x in fit.beside)
+    words = f"the sensor was not tared: it shows ({numbers}) N and N m beside; use bias=True (--bias)."
+    return Cause("a sensor that was not tared", words, fit.share, len(fit.beside), fit)
 
 
-def _drift(log, bias, noise):
-    """A sensor whose bias changes with time, which leaves far less than a constant one."""
-    theta, offset = plain_fit(log, DRIFT)
-    if not theta[0] > 0:
+def drift(look: Look) -> Cause | None:
+    """An offset that changes with time, which leaves far less than a constant one."""
+    fit = look.fit("constant", "drift")
+    if fit.share > THRESHOLDS.cause * look.fit("constant").share:
         return None
-    rate = offset[6:]
-    left = misfit_share(without_drift(log, rate), theta, offset[:6], noise=noise, unknowns=22)
-    if left > THRESHOLDS.cause * _refitted(log, True, noise, 16):
-        return None
-    numbers = ", ".join(f"{x:.2g}" for x in rate)
-    return Cause(f"the sensor's bias drifts by ({numbers}) N/s and N m/s; use bias='drift' (--drift).", left)
+    numbers = ", ".join(f"{x:.2g}" for x in fit.beside[-len(look.rows.names) :])
+    if look.rows.log is None:
+        words = f"joint torques drift by ({numbers}) N m/s: record again when the drives are warm."
+    else:
+        words = f"the sensor's bias drifts by ({numbers}) N/s and N m/s; use bias='drift' (--drift)."
+    return Cause("an offset that drifts", words, fit.share, len(fit.beside), fit)
 
 
-def _gravity(log, bias, noise):
-    """Gravity in the world, from the forces: of the given strength, and where there is motion of any."""
-    strength = float(np.linalg.norm(log.gravity))
-    pull, mass = _pull(log, bias)
-    if not strength > 0 or not np.linalg.norm(pull) > 0:
+def removed_weight(look: Look) -> Cause | None:
+    """A controller that takes off the weight of the payload it believes in: columns of gravity alone."""
+    if not look.rows.moving or not np.linalg.norm(look.rows.gravity) > 0:
         return None
-    candidates = [strength * pull / np.linalg.norm(pull)]
-    if log.moving and mass > 0:
-        candidates.append(pull / mass)
-    tried = [(_refitted(log.replace(gravity=g), bias, noise, 12), g) for g in candidates]
-    left, gravity = tried[0]
-    if len(tried) > 1 and tried[1][0] < THRESHOLDS.cause * left:
-        left, gravity = tried[1]
-    cosine = np.clip(gravity @ log.gravity / (np.linalg.norm(gravity) * strength), -1, 1)
-    numbers = " ".join(f"{x:.3g}" for x in gravity + 0.0)
-    return Cause(
-        f"gravity points {np.degrees(np.arccos(cosine)):.0f} degrees away from what was given, at "
-        f"{np.linalg.norm(gravity):.3g} m/s^2: is the base tilted? Pass gravity=({numbers.replace(' ', ', ')}) "
-        f"(--gravity {numbers}).",
-        left,
+    fit = look.fit("weight")
+    taken = -fit.beside[-4:]
+    mass = fit.theta[0]
+    if not mass > 0 or not TENTH * mass < taken[0] < 10 * mass or implausible(np.append(taken, np.zeros(6))):
+        return None
+    if fit.deviation[-4] * np.sqrt(memory_of(fit.residual, look.rows.groups).max()) > TENTH * mass:
+        return None
+    words = (
+        f"the controller takes off the weight of a payload that it believes in: {_body(taken)}. Fitted beside, this "
+        f"log shows {_body(fit.theta)}. Set the controller's payload to none and record again."
     )
+    return Cause("the weight of a payload set in the controller", words, fit.share, 4, fit)
 
 
-def _strength(log, strength, bias, noise):
-    """Gravity of another strength, which costs too little where the motion is slow to leave much of the wrench."""
-    right = None if strength is None else strength.right
-    if strength is None or right is None:
+def _body(theta) -> str:
+    center = ", ".join(f"{1e3 * x + 0.0:.3g}" for x in theta[1:4] / theta[0])
+    return f"{theta[0]:.4g} kg at ({center}) mm"
+
+
+def gravity(look: Look) -> Cause | None:
+    """Gravity of the given strength that leans: from a fit in which its products with mass and moment are free, by
+    Gauss-Newton."""
+    rows, strength = look.rows, float(np.linalg.norm(look.rows.gravity))
+    if not strength > 0:
         return None
-    scaled = log.replace(gravity=log.gravity * (right / strength.given))
-    return Cause(refutation(log, strength, right), _refitted(scaled, bias, noise, 11))
-
-
-def _pull(log, bias):
-    """Mass times gravity (3,) in the world, and the mass, from the forces alone."""
-    light = wrench_regressor(log.replace(gravity=np.zeros(3)))[:, :3, :4]
-    columns = [light, -log.rotation.transpose(0, 2, 1)]
-    if bias:
-        columns.append(np.broadcast_to(np.eye(3), (len(log), 3, 3)))
-    rows = np.concatenate(columns, axis=2)
-    x = solve(rows.reshape(-1, rows.shape[2]), log.wrench[:, :3].ravel())
-    return x[4:7], float(x[0])
-
-
-def _turned(log, bias, noise):
-    """A sensor whose axes are turned against those that the rotations speak of: alternately the turn, and a payload."""
-    if bias:
-        return None
-    push, turn, read = log.origin_acceleration - log.gravity_in_sensor, np.eye(3), log
-    for _ in range(STEPS):
-        turn = _best_turn(log.wrench[:, :3], push)
-        read = log.replace(wrench=np.concatenate([log.wrench[:, :3] @ turn.T, log.wrench[:, 3:] @ turn.T], axis=1))
-        theta, _ = plain_fit(read)
-        if not theta[0] > 0:
-            return None
-        push = (wrench_regressor(log) @ theta)[:, :3]
-    vector = to_vector(turn)
-    angle = float(np.linalg.norm(vector))
-    axis = " ".join(f"{x:.2g}" for x in np.round(vector / max(angle, 1e-12), 2) + 0.0)
-    return Cause(
-        f"the sensor's axes are turned by {np.degrees(angle):.0f} degrees about ({axis}) against the rotations: "
-        "name its own link (--frame), or turn the wrench into those axes.",
-        _refitted(read, bias, noise, 13),
+    beside, found = look.beside, rows.under(_free_gravity(rows, look.beside, strength))
+    for _ in range(TURNS):
+        turns = strength * np.linalg.svd(found.gravity[None])[2][1:].T  # (3, 2) directions across gravity
+        tilts = np.einsum("nkia,i,ab->nkb", found.pull, fitted(found, beside).theta, turns)
+        tilts = tilts if found.weight is None else tilts + found.weight @ turns
+        turn = fitted(found, np.concatenate([beside, tilts], axis=2)).beside[-2:]
+        turned = found.gravity + turns @ turn
+        found = found.under(turned * strength / np.linalg.norm(turned))
+        if np.linalg.norm(turn) < SETTLED:
+            break
+    rows = found
+    fit = fitted(rows, beside)
+    angle = np.degrees(np.arccos(np.clip(rows.gravity @ look.rows.gravity / strength**2, -1, 1)))
+    numbers = [f"{x:.3g}" for x in rows.gravity + 0.0]
+    words = (
+        f"gravity points {angle:.0f} degrees away from what was given, at {strength:.3g} m/s^2: is the base tilted? "
+        f"Pass gravity=({', '.join(numbers)}) (--gravity {' '.join(numbers)})."
     )
+    return Cause("a gravity that leans", words, fit.share, 2, fit) if angle > LEANS else None
 
 
-def _shifted(log, bias, noise):
-    """A wrench whose clock is not that of the motion."""
-    if not streamed(log) or not log.moving:
+def _free_gravity(rows: Rows, beside, strength: float) -> np.ndarray:
+    """(3,) gravity of the given strength, from a fit in which its products with mass and moment are free; of an arm,
+    from its own weight."""
+    n, k = rows.measured.shape
+    products = rows.pull[:, :, :4].reshape(n, k, 12)
+    if rows.weight is None:
+        fit = fitted(replace(rows, gravity=np.zeros(3)), np.concatenate([beside, products], axis=2))
+        pull = fit.beside[-12:-9]
+    else:
+        pull = rows.gravity + fitted(rows, np.concatenate([beside, rows.weight], axis=2)).beside[-3:]
+    size = float(np.linalg.norm(pull))
+    return strength * pull / size if size > 0 else rows.gravity
+
+
+def growing(look: Look) -> Cause | None:
+    """A mass that changes steadily, as of a hopper that empties."""
+    fit = look.fit("growing")
+    rate, mass, span = fit.beside[-4], fit.theta[0], float(look.rows.t[-1] - look.rows.t[0])
+    if not mass > 0 or abs(rate) * span < TENTH * mass:
         return None
-    step = float(np.median(np.diff(log.t)))
-    reach = min(round(LATE / step), len(log) // 4)
-    inner, white = log[reach : len(log) - reach], np.zeros(2)
+    words = (
+        f"the payload's mass changes steadily, from {mass:.4g} kg at the start to {mass + rate * span:.4g} kg at the "
+        "end: split the log into parts in which it stays."
+    )
+    return Cause("a mass that changes steadily", words, fit.share, 4, fit)
 
-    def at(lag):
-        return inner.replace(wrench=log.wrench[reach + lag : len(log) - reach + lag])
+
+def changed(look: Look) -> Cause | None:
+    """A payload that is picked up, swapped, shifted or dropped within the log."""
+    rows = look.rows
+    parts, residual = parts_of(look.plain, look.beside)
+    if len(parts) < 2 or any(each.theta[0] > 0 and implausible(each.theta) for each in parts):
+        return None
+    heaviest = max(each.theta[0] for each in parts)
+    if min(each.theta[0] for each in parts) < -NOTHING * heaviest:
+        return None
+    times = ", ".join(f"{each.start:.4g}" for each in parts[1:])
+    held = "; ".join(each.words(heaviest) for each in parts)
+    words = f"the payload changes at t = {times} s: {held}. Split the log there."
+    noise = rows.rms(residual) / np.sqrt(max(1 - 10 * len(parts) / residual.size, 0.1))
+    longest = max(parts, key=lambda each: each.end - each.start)
+    unknowns = 10 * len(parts)
+    return Cause("a payload that changes", words, share_of(rows, noise), unknowns, theta=longest.theta, noise=noise)
+
+
+def stretches(look: Look, *, single: bool = True) -> Cause | None:
+    """Stretches of time in which something else acts."""
+    rows, beside = look.rows, look.beside
+    outlying = outlying_samples(rows, beside, single=single)
+    if not outlying.any():
+        return None
+    fit = fitted(rows[~outlying], beside[~outlying])
+    expected = rows.columns[outlying] @ fit.theta
+    given = rows.measured[outlying] - beside[outlying] @ fit.beside
+    heavy = rows.groups == 0 if rows.log is not None else np.ones(len(rows.groups), dtype=bool)
+    felt = np.sum((expected * given)[:, heavy]) / max(float(np.sum(expected[:, heavy] ** 2)), 1e-24)
+    spans = stretches_of(outlying)
+    longest = sorted(sorted(spans, key=lambda span: span[0] - span[1])[:3])
+    times = ", ".join(f"{rows.t[first]:.4g} to {rows.t[last]:.4g} s" for first, last in longest)
+    more = f" and {len(spans) - 3} more stretches" if len(spans) > 3 else ""
+    gone = "nothing is held there: was it dropped, or not yet picked up"
+    what = gone if abs(felt) < GONE else "did something touch it"
+    kind = "wrench is" if rows.log is not None else "torque is"
+    words = (
+        f"in {100 * np.mean(outlying):.2g} % of the samples (t = {times}{more}) the {kind} not this payload's; {what}? "
+        "Leave them out."
+    )
+    return Cause("a touch in part of the time", words, fit.share, 60 * len(spans), theta=fit.theta, noise=fit.noise)
+
+
+def gains(look: Look) -> Iterator[Cause]:
+    """One channel that shows another scale."""
+    rows = look.rows
+    for name in rows.names:
+        fit = look.fit(f"gain of {name}")
+        gain = 1 + float(fit.beside[-1])
+        if abs(gain - 1) > LEAST_GAIN and LOWEST_GAIN < gain < 1 / LOWEST_GAIN and fit.share < look.plain.share:
+            word = f"{name} is {gain:.3g} times what it should be: check its calibration"
+            word += ", or leave the joint's scale right with --scale." if rows.log is None else "."
+            yield Cause(f"{name} at {gain:.3g} times its value", word, fit.share, 1, fit)
+
+
+def gain_columns(rows: Rows, theta) -> dict[str, np.ndarray]:
+    """(n, k, 1) columns of one channel's scale each: what a payload theta (10,), and the arm, do there."""
+    expected = rows.columns @ theta + (0.0 if rows.own is None else rows.own)
+    eye = np.eye(len(rows.names))
+    return {f"gain of {name}": (expected * eye[i])[:, :, None] for i, name in enumerate(rows.names)}
+
+
+def shifted(look: Look) -> Cause | None:
+    """Readings whose clock is not that of the motion."""
+    rows = look.rows
+    if not rows.streamed or not rows.moving:
+        return None
+    step = float(np.median(np.diff(rows.t)))
+    reach = min(round(LATE / step), len(rows) // 4)
+    inner = rows[reach : len(rows) - reach]
+    readings = rows.measured if rows.own is None else rows.measured + rows.own
+    own = 0.0 if rows.own is None else rows.own[reach : len(rows) - reach]
+    quiet, beside = replace(inner, noise=0 * rows.noise), look.beside[reach : len(rows) - reach]
+
+    def at(kind, lag):
+        late = readings[reach + lag : len(rows) - reach + lag] - own
+        return fitted(replace(kind, measured=late), beside)
 
     def whole(lag):  # share with its noise: without, several lags may leave nothing
-        return _refitted(at(lag), bias, white, 11)
+        return at(quiet, lag).share
 
     best, stride = 0, max(1, reach // 8)
     while stride:
@@ -213,65 +342,11 @@ def _shifted(log, bias, noise):
         stride //= 4
     if best == 0:
         return None
-    when = "late" if best > 0 else "early"
-    return Cause(
-        f"the wrench is {abs(best) * step:.3g} s {when} against the motion: shift its stamps by {-best * step:.3g} s.",
-        _refitted(at(best), bias, noise, 11),
-    )
+    fit, when = at(inner, best), "late" if best > 0 else "early"
+    what = "wrench is" if rows.log is not None else "torque is"
+    words = f"the {what} {abs(best) * step:.3g} s {when} against the motion: shift its stamps by {-best * step:.3g} s."
+    return Cause("another clock", words, fit.share, 1, theta=fit.theta, noise=fit.noise)
 
 
-def _best_turn(x, y):
-    """Rotation (3, 3) that takes x (n, 3) nearest to y (n, 3) (Kabsch 1976)."""
-    u, _, vt = np.linalg.svd(y.T @ x)
-    return u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
-
-
-def _depends_on_pose(log, theta, offset) -> bool:
-    """Whether residuals of poses at rest go with how the sensor is turned, as those of wrong frames, gravity or a hose
-    do and noise does not: an F test of a constant and the rotation's entries. So it is assumed of too few poses."""
-    from scipy.special import fdtrc
-
-    X = np.column_stack([np.ones(len(log)), log.rotation.reshape(-1, 9)])
-    u, s, _ = np.linalg.svd(X, full_matrices=False)
-    along = u[:, s > 1e-9 * s[0]]
-    rank, free = along.shape[1], len(log) - along.shape[1]
-    if free < FEWEST:
-        return True
-    residual = unexplained_wrench(log, theta, offset)
-    residual = residual / np.repeat(np.maximum(group_rms(residual), 1e-12), 3)
-    inside = float(np.sum((along.T @ residual) ** 2))
-    degrees = 6 * rank - 4, 6 * free  # gravity shows four parameters, which are fitted
-    ratio = (inside / degrees[0]) / max((float(np.sum(residual**2)) - inside) / degrees[1], 1e-300)
-    return bool(fdtrc(*degrees, ratio) < THRESHOLDS.chance)
-
-
-def _adds_up(log, theta, offset, noise) -> bool:
-    """Whether residuals of a stream, each within noise, add up to more than noise does."""
-    if not streamed(log) or not (noise > 0).all():
-        return False
-    return has_outlying_window(unexplained_wrench(log, theta, offset) / np.repeat(noise, 3))
-
-
-def _stretches(log, bias, noise, single=True):
-    """Stretches of time in which the wrench is another one."""
-    outlying = outlying_samples(log, bias, single=single)
-    if not outlying.any():
-        return None
-    theta, offset = plain_fit(log[~outlying], bias)
-    left = misfit_share(log[~outlying], theta, offset, noise=noise)
-    moves = abs(plain_fit(log, bias)[0][0] / theta[0] - 1) if theta[0] else 0.0
-    expected = (wrench_regressor(log[outlying]) @ theta)[:, :3]
-    felt = np.sum(expected * (log.wrench[outlying, :3] - offset[:3])) / max(float(np.sum(expected**2)), 1e-24)
-    stretches = stretches_of(outlying)
-    longest = sorted(sorted(stretches, key=lambda span: span[0] - span[1])[:3])
-    times = ", ".join(f"{log.t[first]:.4g} to {log.t[last]:.4g} s" for first, last in longest)
-    more = f" and {len(stretches) - 3} more stretches" if len(stretches) > 3 else ""
-    what = (
-        "nothing is held there: was it dropped, or not yet picked up" if abs(felt) < GONE else "did something touch it"
-    )
-    words = (
-        f"in {100 * np.mean(outlying):.2g} % of the samples (t = {times}{more}) the wrench is not this payload's; "
-        f"{what}? "
-        "Leave them out."
-    )
-    return Cause(words, left, moves)
+SHARED: tuple[Hypothesis, ...] = (stretches, offset, drift, gravity, removed_weight, growing, changed, gains, shifted)
+"""Mistakes that every sensor can have."""

@@ -7,39 +7,33 @@ them, and a stretch of a stream where its residuals, each within noise, add up.
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.special import chdtr, chdtri
 
-from steelyard.payload.motion_consistency import streamed
+from steelyard.payload.rows import Rows, fitted
 from steelyard.payload.thresholds import THRESHOLDS
-from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_problem import plain_fit
-from steelyard.payload.wrench_sums import wrench_regressor
 
 STEPS = 8  # of the trimmed fit
 KEPT = 0.6  # of the samples, which trimmed least squares believe
-TRIMMED = (
-    0.627  # mean square of the smallest 60 % of normal samples of six components (chi-square of 8 at their quantile)
-)
 JOINED = 5  # samples between outliers that belong to one stretch
 FEWEST = 6  # samples that a fit of a part needs
 SHORTEST = 4  # samples of a window whose residuals are added
 ENDS = 20  # samples at either end of a stream, where motion filters err most
-MEDIAN = 5.348  # of chi-square of six degrees of freedom
 LOOKED_FOR = 40.0  # the same sum without trimming, from which stretches are looked for: right logs come to no more
 
 
-def outlying_samples(log: WrenchLog, bias: bool = False, *, single: bool = True) -> np.ndarray:
+def outlying_samples(rows: Rows, beside, *, single: bool = True) -> np.ndarray:
     """(n,) whether samples belong to stretches that the payload of the others does not explain; none where that would
-    be most of them, or the log is too short to tell. bias: a constant wrench is fitted beside; single: whether one
-    sample can be enough, as it is at the ends of smoothed motion."""
-    none, n = np.zeros(len(log), dtype=bool), len(log)
+    be most of them, or the log is too short to tell. beside: (n, k, m) columns that are fitted, too; single: whether
+    one sample can be enough, as it is at the ends of smoothed motion."""
+    none, n = np.zeros(len(rows), dtype=bool), len(rows)
     if n < 4 * FEWEST:
         return none
     third = n // 3
     starts = [np.arange(n), *(np.arange(k * third, (k + 1) * third) for k in range(3))]
-    tried = [_trimmed(log, bias, start) for start in starts]
+    tried = [_trimmed(rows, beside, start) for start in starts]
     residual = min(tried, key=lambda each: each[0])[1]
-    outlying = single & (np.sum(residual**2, axis=1) > THRESHOLDS.outlier)
-    if streamed(log):
+    outlying = single & (np.sum(residual**2, axis=1) > chdtri(residual.shape[1], THRESHOLDS.outlier))
+    if rows.streamed:
         outlying |= _windows(residual)
     if not outlying.any() or np.mean(outlying) > 1 - KEPT:
         return none
@@ -49,7 +43,7 @@ def outlying_samples(log: WrenchLog, bias: bool = False, *, single: bool = True)
 
 
 def has_outlying_window(residual) -> bool:
-    """Whether some window of residuals (n, 6) of a stream, in deviations, is worth the search for stretches."""
+    """Whether some window of residuals (n, k) of a stream, in deviations, is worth the search for stretches."""
     return any(ratio.max() > LOOKED_FOR for _, ratio in _sums(residual))
 
 
@@ -60,19 +54,21 @@ def stretches_of(outlying) -> list[tuple[int, int]]:
     return [(int(part[0]), int(part[-1])) for part in np.split(at, edges + 1)]
 
 
-def _trimmed(log, bias, start):
+def _trimmed(rows, beside, start):
     """Volume of the smaller residuals of least trimmed squares (Rousseeuw 1984) from a part of the samples, and all
-    residuals (n, 6) in deviations that those of normal noise would have."""
-    Y, part = wrench_regressor(log), start
-    residual, spread = np.zeros((len(log), 2, 3)), np.ones(2)
+    residuals (n, k) in deviations that those of normal noise would have."""
+    part, columns = start, rows.columns
+    k = rows.measured.shape[1]
+    trimmed = chdtr(k + 2, chdtri(k, 1 - KEPT)) / KEPT  # mean square of the smallest of normal samples
+    residual, spread = np.zeros((len(rows), k)), np.ones(len(rows.noise))
     for _ in range(STEPS):
-        theta, offset = plain_fit(log[part], bias)
-        residual = (log.wrench - Y @ theta - offset).reshape(-1, 2, 3)
-        spread = np.maximum(np.sqrt(np.mean(residual[part] ** 2, axis=(0, 2))), 1e-12)
-        squares = np.sum((residual / spread[:, None]) ** 2, axis=(1, 2))
-        part = np.argsort(squares, kind="stable")[: round(KEPT * len(log))]
+        fit = fitted(rows[part], beside[part])
+        residual = rows.measured - columns @ fit.theta - beside @ fit.beside
+        spread = np.maximum(rows.rms(residual[part]), 1e-12)
+        squares = np.sum((residual / spread[rows.groups]) ** 2, axis=1)
+        part = np.argsort(squares, kind="stable")[: round(KEPT * len(rows))]
         part.sort()
-    return float(np.prod(spread)), np.sqrt(TRIMMED) * (residual / spread[:, None]).reshape(-1, 6)
+    return float(np.prod(spread)), np.sqrt(trimmed) * residual / spread[rows.groups]
 
 
 def _windows(residual) -> np.ndarray:
@@ -102,13 +98,13 @@ def _edges(total, first: int, size: int) -> tuple[int, int]:
 def _sums(residual) -> Iterator[tuple[int, np.ndarray]]:
     """Sizes of windows, doubling, and (k,) for each window inside the stream the squared sum of its residuals over its
     size and over what half the windows have beyond white noise: errors of filtered motion remember each other."""
-    total, size = _total(residual), SHORTEST
+    total, size, median = _total(residual), SHORTEST, chdtri(residual.shape[1], 0.5)
     while size <= len(residual) // 3 and size + 2 * ENDS < len(residual):
         squares = np.sum((total[size:] - total[:-size]) ** 2, axis=1) / size
-        yield size, squares[ENDS : len(squares) - ENDS] / max(float(np.median(squares)) / MEDIAN, 1.0)
+        yield size, squares[ENDS : len(squares) - ENDS] / max(float(np.median(squares)) / median, 1.0)
         size *= 2
 
 
 def _total(residual):
-    """(n + 1, 6) sums of the residuals before each sample."""
+    """(n + 1, k) sums of the residuals before each sample."""
     return np.concatenate([np.zeros((1, residual.shape[1])), np.cumsum(residual, axis=0)])

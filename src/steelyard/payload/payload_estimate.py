@@ -21,13 +21,16 @@ class Status(Enum):
     STATIC = "solved from poses at rest: mass and centre of mass are measured, the inertia is assumed from the shape"
     AXIS = "solved, but part of the centre of mass is assumed: tilt the sensor more, about two axes, or record longer"
     FAINT = "the wrench hardly shows a payload: nothing is held, or too little for this sensor and so few samples"
+    OPEN = (
+        "something is held, and this log leaves its mass open: tilt it about two axes, move other joints, record longer"
+    )
     SUSPECT = "the log does not fit a rigid payload as it was read: see the findings, they say what to change"
     NOT_EXPLAINED = "no rigid payload explains this log, and no known mistake does: do not use these numbers"
     INCONSISTENT = "no real body has these numbers: give a shape, or use a method that keeps to physics (auto, geo)"
 
     @property
     def usable(self) -> bool:
-        return self not in (Status.FAINT, Status.SUSPECT, Status.NOT_EXPLAINED, Status.INCONSISTENT)
+        return self not in (Status.FAINT, Status.OPEN, Status.SUSPECT, Status.NOT_EXPLAINED, Status.INCONSISTENT)
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,13 @@ FINDINGS = {
     "gravity": FindingKind(
         "gravity was not given as the Earth's, and the log cannot check it",
         "leave gravity out, or confirm it: `elsewhere=True` (`--elsewhere`)",
+    ),
+    "noise": FindingKind(
+        "the residual contradicts the noise that was stated; deviations follow the residual",
+        "state the noise of the sensor as it is, or leave it out",
+    ),
+    "implausible": FindingKind(
+        "numbers that no robot holds: another unit, or another robot", "name the units of the columns"
     ),
     "unexplained": FindingKind(
         "no rigid payload explains the wrench, and no known mistake does",
@@ -84,6 +94,7 @@ class Payload(Card):
     bias: (6,) constant wrench estimated beside, N and N m; None when it was not.
     drift: (6,) by which it grows each second from the first sample; None when that was not asked for.
     drift_deviation: (6,) standard deviations of the drift.
+    frame: in whose axes, at whose origin theta is.
     why: why this method.
     findings: what looks wrong with the data, in words.
     notes: what was assumed and done.
@@ -101,6 +112,7 @@ class Payload(Card):
     notes: tuple[str, ...] = ()
     drift: np.ndarray | None = None
     drift_deviation: np.ndarray | None = None
+    frame: str = "the sensor"
 
     def _title(self) -> str:
         return f"Payload({self.mass:.4g} kg, {self.status.name.lower().replace('_', ' ')})"
@@ -108,7 +120,7 @@ class Payload(Card):
     def _rows(self):
         return {
             "status": self.status.value,
-            "centre of mass, m": self.com,
+            f"centre of mass in {self.frame}, m": self.com,
             "method": self.method,
             "samples": self.samples,
             "residual": self.noise,
@@ -178,7 +190,7 @@ class Payload(Card):
             f"method {self.method}: {self.why}" if self.why else f"method {self.method}",
             f"status: {self.status.value}",
             f"mass            {self.mass:.5g} ± {self.mass_deviation:.2g} kg",
-            f"centre of mass  {center} mm",
+            f"centre of mass  {center} mm, in the axes of {self.frame}",
             f"inertia about it, kg m^2: {', '.join(moments[:3])}",
             f"                          {', '.join(moments[3:])}",
             f"{self.samples} samples, residuals {self._residuals()}",
@@ -202,6 +214,7 @@ class Payload(Card):
             "why": self.why,
             "status": self.status.name,
             "status_text": self.status.value,
+            "frame": self.frame,
             "mass": self.mass,
             "mass_deviation": self.mass_deviation,
             "com": self.com.tolist(),
@@ -281,6 +294,7 @@ def errors(theta, truth, sides) -> Errors:
     )
 
 
+RANK = 1e-12  # eigenvalue over the largest that is rounding
 DENSITY = 1000.0  # kg/m^3, water
 FARTHEST = 10.0  # radii of gyration from the sensor to a centre of mass that is believed
 
@@ -298,13 +312,23 @@ def relative_deviation(payload: Payload, size: float | None = None) -> tuple[flo
     )
 
 
-def status_of(payload: Payload, *, moving: bool, size: float | None = None) -> Status:
-    """What was measured of a payload, from its deviations. moving: whether motion could show its inertia."""
+def status_of(payload: Payload, *, moving: bool, gram: np.ndarray | None = None, size: float | None = None) -> Status:
+    """What was measured of a payload, from its deviations. moving: whether motion could show its inertia. gram: (10,
+    10) normal matrix of the data alone, in units of their noise; None where a mass is known to come from data."""
     mass, centre, inertia = relative_deviation(payload, size)
-    if not payload.mass > 0 or mass > THRESHOLDS.determined:
-        return Status.FAINT
+    if not payload.mass > 0 or mass > THRESHOLDS.determined or (gram is not None and not _seen(gram, payload.mass)):
+        felt = 0.0 if gram is None else float(payload.theta @ gram @ payload.theta) / 10
+        return Status.OPEN if payload.mass > 0 and felt > THRESHOLDS.felt else Status.FAINT
     if centre > THRESHOLDS.determined:
         return Status.AXIS
     if not moving:
         return Status.STATIC
     return Status.WEAK if inertia > THRESHOLDS.determined else Status.OK
+
+
+def _seen(gram, mass) -> bool:
+    """Whether the data alone say anything of the mass: where they do not, shape or prior have made it."""
+    scale = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    values, axes = np.linalg.eigh(scale[:, None] * gram * scale)
+    values = np.maximum(values, RANK * values[-1])
+    return bool(scale[0] * np.linalg.norm(axes[0] / np.sqrt(values)) < mass)

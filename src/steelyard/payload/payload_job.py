@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.dynamics import friction_torque, inverse_dynamics
+from steelyard.dynamics import effect_column, friction_torque, inverse_dynamics
 from steelyard.errors import OptionError
 from steelyard.log import Log, filters
-from steelyard.model import Robot, load
+from steelyard.model import Robot
 from steelyard.payload.carried_effort import joint_torques, predicted_wrench
+from steelyard.payload.flange import flange_of, in_axes_of
 from steelyard.payload.from_torques import identify_from_torques
 from steelyard.payload.from_wrenches import identify, prepared_log
 from steelyard.payload.payload_estimate import Payload
@@ -19,7 +20,8 @@ from steelyard.payload.tool_calibration import calibrate
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_reader import read_wrench_log
 from steelyard.payload.wrench_sums import DRIFT
-from steelyard.prepare import read_undone
+from steelyard.prepare import Corrections, corrected, read_logs
+from steelyard.report import known_model
 from steelyard.spatial import rotation_from_rpy
 
 CHANNELS = ("fx", "fy", "fz", "nx", "ny", "nz")
@@ -71,6 +73,7 @@ class Request:
     shape_pose_std: tuple[float, float] | None = None
     arm: Path | None = None
     frame: str | None = None
+    flange: str | None = None
     torques: bool = False
     cutoff: float = 10.0
     hand: Path | None = None
@@ -82,14 +85,25 @@ class Request:
     noise: tuple[float, float] | None = None
     elsewhere: bool = False
     folder: tuple[Path, ...] = ()
+    lock: tuple[str, ...] = ()
+    channels: dict | None = None
+    unit: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+
+    @property
+    def corrections(self) -> Corrections:
+        """How logs are read."""
+        return Corrections(unit=self.unit, order=self.order)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome(Card):
-    """What was found, and what was measured beside what that explains."""
+    """What was found, what was measured beside what that explains, and the payload in the axes of the flange, in which
+    controllers want it; the same where there is no arm."""
 
     payload: Payload
     signals: Signals
+    at_flange: Payload
 
 
 def identify_files(request: Request) -> Outcome:
@@ -104,28 +118,44 @@ def identify_files(request: Request) -> Outcome:
     Raises:
         SteelyardError: what cannot be used.
     """
+    for option, given in (("--frame", request.frame), ("--flange", request.flange)):
+        if given is not None and request.arm is None:
+            raise OptionError(f"{option} names a link of the arm: give --arm MODEL too")
+    arm = None if request.arm is None else _known_arm(request)
     if request.torques:
-        return _from_torques(request)
-    if request.frame is not None and request.arm is None:
-        raise OptionError("--frame names a link of the arm: give --arm MODEL too")
-    tool = None if request.hand is None else calibrate(_read(request, request.hand))
-    log = prepared_log(_read(request, request.log), request.method, tool=tool)
+        return _from_torques(request, arm)
+    robot = None if arm is None else arm[0]
+    tool = None if request.hand is None else calibrate(_read(request, request.hand, robot))
+    log = _read(request, request.log, robot)
     found = identify(
         log,
         request.method,
         shape=_shape(request),
+        tool=tool,
         bias=DRIFT if request.drift else request.bias,
         elsewhere=request.elsewhere,
         noise=request.noise,
-        smooth=False,
     )
-    return Outcome(found, wrench_signals(log, found))
+    fitted = prepared_log(log, request.method, tool=tool)
+    return _outcome(request, robot, found, wrench_signals(fitted, found))
 
 
-def _read(request: Request, path: Path):
-    robot = None if request.arm is None else load(request.arm, gravity=request.gravity, folders=request.folder)
-    gravity = None if robot is not None else request.gravity
-    return read_wrench_log(path, robot, frame=request.frame, axes=request.axes, gravity=gravity, negate=request.negate)
+def _known_arm(request: Request):
+    """The arm, what its file cannot state of its joints, and what it leaves without payload (`known_model`)."""
+    return known_model(request.arm, gravity=request.gravity, folders=tuple(map(str, request.folder)), lock=request.lock)
+
+
+def _read(request: Request, path: Path, robot: Robot | None):
+    return read_wrench_log(
+        path,
+        robot,
+        frame=request.frame,
+        axes=request.axes,
+        gravity=None if robot is not None else request.gravity,
+        negate=request.negate,
+        channels=request.channels,
+        corrections=request.corrections,
+    )
 
 
 def _shape(request: Request):
@@ -138,23 +168,46 @@ def _shape(request: Request):
     return solid_of(request.shape, scale=request.scale, pose=pose, pose_std=request.shape_pose_std)
 
 
-def _from_torques(request: Request) -> Outcome:
-    if request.arm is None:
-        raise OptionError("--torques needs --arm MODEL, the identified model of the arm without payload")
+def _from_torques(request: Request, known) -> Outcome:
+    if known is None:
+        raise OptionError("--torques needs --arm, the model of the arm without payload or the folder of its result")
     if request.method != "auto":
         raise OptionError("--torques chooses its method by the shape alone; leave --method out")
-    arm = load(request.arm, gravity=request.gravity, folders=request.folder)
-    log = read_undone(request.log, arm)
-    filtered = filters.differentiate(log, cutoff=request.cutoff)
-    empty = None
-    if request.hand is not None:
-        empty = filters.differentiate(read_undone(request.hand, arm), cutoff=request.cutoff)
+    arm, unstated, error = known
+    sources = [each for each in (request.log, request.hand) if each is not None]
+    options = {"channels": request.channels, "corrections": request.corrections}
+    arm, logs = read_logs(sources, arm, **options)
+    logs = [corrected(arm, each, request.corrections) for each in logs]
+    filtered, *empty = (_less(filters.differentiate(each, cutoff=request.cutoff), arm, unstated) for each in logs)
     found = identify_from_torques(
         arm,
         filtered,
-        without=empty,
+        without=empty[0] if empty else None,
         frame=request.frame,
         shape=_shape(request),
+        arm_error=error if error is None or len(error) == arm.nv else None,
     )
     found = replace(found, notes=(*filtered.notes, *found.notes))
-    return Outcome(found, torque_signals(arm, filtered, found, frame=request.frame))
+    return _outcome(request, arm, found, torque_signals(arm, filtered, found, frame=request.frame))
+
+
+def _less(log: Log, arm: Robot, unstated) -> Log:
+    """A log without the torques that a model file has no place for, such as offsets. unstated: (nv,) by term."""
+    v, a, tau = log.require("v", "a", "tau")
+    values = {term: x for term, x in unstated.items() if np.any(x) and len(x) == arm.nv}
+    if not values:
+        return log
+    direction = None if log.direction is None else log.direction[:, : arm.nv]
+    known = sum(x * effect_column(term, v, a, direction=direction) for term, x in values.items())
+    return log.replace(tau=tau - known).noted(f"{', '.join(values)} of the result taken off")
+
+
+def _outcome(request: Request, robot: Robot | None, found: Payload, signals: Signals) -> Outcome:
+    """The result with its axes named, and the same in those of the flange."""
+    if robot is None:
+        found = replace(found, frame="the sensor")
+        return Outcome(found, signals, found)
+    frame = request.frame or robot.body_names[-1]
+    found = replace(found, frame=frame)
+    flange = request.flange or flange_of(robot, frame)
+    return Outcome(found, signals, in_axes_of(found, robot, frame, flange))

@@ -1,5 +1,6 @@
 """The report of a payload run: its summary (schema `payload`), tables and figures, and its files."""
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
@@ -100,7 +101,7 @@ def _value_sheet(summary: dict) -> Sheet:
         rows.append((f"I{'xyz'[i]}{'xyz'[j]} about it", plus_minus(value, spread), "kg m²"))
     return sheet(
         "The payload",
-        "In the axes of the sensor, at its origin; ± one standard deviation.",
+        f"In the axes of {found['frame']}, at its origin; ± one standard deviation.",
         (("Quantity", "text"), "Value", ("Unit", "text")),
         rows,
     )
@@ -176,6 +177,7 @@ UNKNOWN = {
     Status.STATIC: "The inertia",
     Status.AXIS: "Part of the centre of mass",
     Status.FAINT: "Nearly everything",
+    Status.OPEN: "Nearly everything",
     Status.SUSPECT: "Whether any of it is right",
     Status.NOT_EXPLAINED: "Whether any of it is right",
     Status.INCONSISTENT: "What body this is",
@@ -249,6 +251,10 @@ def repeat_payload(request: Request, export: Sequence[str] = (), out=None) -> st
         option = f"--{field.name.replace('_', '-')}"
         if field.name == "folder":
             words += [word for each in value for word in (option, path_word(each))]
+        elif isinstance(value, dict):
+            words += [option, json.dumps(value)]
+        elif isinstance(value, tuple) and isinstance(value[0], str):
+            words += [word for each in value for word in (option, each)]
         elif isinstance(value, tuple):
             words += [option, *(repr(float(number)) for number in value)]
         elif isinstance(value, bool):
@@ -292,7 +298,7 @@ def _verdict(payload: Payload, relative: float, channels: list[dict]) -> dict:
     worst = max(channels, key=lambda each: each["relative_error"] or 0.0)
     return {
         "level": level,
-        "headline": f"It weighs {mass}, with its centre of mass at ({center}) mm in the sensor's frame.",
+        "headline": f"It weighs {mass}, with its centre of mass at ({center}) mm in the axes of {payload.frame}.",
         "advice": ADVICE[level],
         "reasons": reasons,
         "answers": [

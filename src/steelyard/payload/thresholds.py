@@ -14,6 +14,10 @@ class Thresholds:
     """Poses that show a mass and a centre."""
     determined: float = 0.1
     """Relative standard deviation up to which a quantity counts as measured: within a fifth, with 95 %."""
+    felt: float = 25.0
+    """Squared signal of a payload over that of the noise, each of ten parameters: something is held."""
+    misstated: float = 1.2
+    """Residual over stated noise that contradicts it, where it is significant as well."""
     misfit_searched: float = 0.02
     """Share of the wrench beyond noise from which mistakes are looked for."""
     misfit_with_care: float = 0.15
@@ -25,6 +29,10 @@ class Thresholds:
     payload."""
     cause: float = 0.3
     """Share of the misfit: a mistake whose undoing leaves less is the cause."""
+    moved_center: float = 0.005
+    """m: the same of the centre of mass."""
+    surely_better: float = 60.0
+    """Twice the gain of log-likelihood with which a mistake is sure, of independent samples; right logs come to 40."""
     moved_mass: float = 0.02
     """Share of the mass: stretches of time that move it further make it no result."""
     chance: float = 1e-3
@@ -52,9 +60,8 @@ class Thresholds:
     """The same of angular velocity, where they leave up to 0.10."""
     gravity_refuted: float = 16.0
     """Squared deviations that refute a strength of gravity; right logs come to 12."""
-    outlier: float = 36.0
-    """Squared residual of six components, in deviations, of a sample that is not this payload's: 3e-6 of normal
-    samples."""
+    outlier: float = 3e-6
+    """Share of normal samples whose squared residual is as large as that of a sample that is not this payload's."""
     stretch: float = 80.0
     """Squared sum of a window's residuals over what half the windows have; right logs come to 50."""
     no_component: float = 1e-12

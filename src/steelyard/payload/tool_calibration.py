@@ -7,9 +7,11 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import FitError, LogError
 from steelyard.payload.motion_consistency import with_motion
+from steelyard.payload.rows import memory_of, score_spread
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_sums import group_rms, unexplained_wrench, wrench_regressor
+from steelyard.payload.wrench_problem import Problem
+from steelyard.payload.wrench_sums import CHUNK, group_rms, unexplained_wrench, wrench_regressor
 from steelyard.spatial import skew
 
 STEPS = 30
@@ -25,12 +27,14 @@ class Tool(Card):
     bias: (6,) constant wrench, N and N m.
     gravity: (3,) in the world, m/s^2.
     noise: (2,) residual standard deviations of force [N] and torque [N m].
+    covariance: (18, 18) of theta, bias and the turns [rad] of gravity about two axes across it; None if not known.
     """
 
     theta: np.ndarray
     bias: np.ndarray
     gravity: np.ndarray
     noise: np.ndarray
+    covariance: np.ndarray | None = None
 
 
 def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
@@ -58,23 +62,62 @@ def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
     gravity, strength = np.array(log.gravity), float(np.linalg.norm(log.gravity))
     if not strength > 0:
         raise LogError(f"{log.name} has no gravity; a gripper's weight shows only under gravity")
-    theta, bias = np.zeros(10), np.zeros(6)
-    directions = np.zeros((len(log), 6, 0))
+    theta, bias, deviation = np.zeros(10), np.zeros(6), np.ones(6)
+    directions = rows = np.zeros((len(log), 6, 0))
     for _ in range(STEPS):
         Y = wrench_regressor(log.replace(gravity=gravity))[:, :, :size]
-        turns = np.linalg.svd(gravity[None])[2][1:].T  # (3, 2) directions across gravity
+        turns = _across(gravity)
         if find_gravity and theta[0] != 0:
             directions = strength * _per_gravity(log, theta) @ turns
         rows = np.concatenate([Y, np.broadcast_to(np.eye(6), (len(log), 6, 6)), directions], axis=2)
-        x = _solve(rows.reshape(-1, rows.shape[2]), log.wrench.ravel(), log.name)
+        x = _solve((rows / deviation[:, None]).reshape(-1, rows.shape[2]), (log.wrench / deviation).ravel(), log.name)
         theta, bias, turn = np.pad(x[:size], (0, 10 - size)), x[size : size + 6], x[size + 6 :]
+        left = group_rms(log.wrench - rows @ x)
+        deviation = np.repeat(np.maximum(left, 1e-6 * np.maximum(group_rms(log.wrench), 1e-9)), 3)
         if find_gravity and not directions.size:
             continue
         if not turn.size or np.linalg.norm(turn) < CONVERGED:
             break
         gravity = gravity + strength * turns @ turn
         gravity *= strength / np.linalg.norm(gravity)
-    return Tool(theta, bias, gravity, group_rms(unexplained_wrench(log.replace(gravity=gravity), theta, bias)))
+    residual = unexplained_wrench(log.replace(gravity=gravity), theta, bias)
+    known = [*range(size), *range(10, 16 + directions.shape[2])]
+    covariance = np.zeros((18, 18))
+    covariance[np.ix_(known, known)] = _covariance(rows, residual, deviation)
+    return Tool(theta, bias, gravity, group_rms(residual), covariance)
+
+
+def _across(gravity):
+    """(3, 2) directions across gravity."""
+    return np.linalg.svd(gravity[None])[2][1:].T
+
+
+def _covariance(rows, residual, deviation):
+    """(m, m) of columns (n, 6, m) fitted to a wrench, whose residuals (n, 6) remember each other."""
+    groups = np.repeat([0, 1], 3)
+    memory = memory_of(residual, groups)
+    degrees = 1 - rows.shape[2] / (6 * len(rows))
+    deviation = deviation * np.sqrt(memory / max(degrees, 0.1))[groups]
+    scale = np.sqrt(np.sum((rows / deviation[:, None]) ** 2, axis=(0, 1)))
+    whitened = rows / deviation[:, None] / scale
+    spread = score_spread(rows / scale, residual, deviation, reach=2 * memory.max())
+    inverse = np.linalg.inv(np.einsum("nki,nkj->ij", whitened, whitened))
+    return spread * inverse / np.outer(scale, scale)
+
+
+def tool_spread(problem: Problem, theta, covariance, tool: Tool) -> np.ndarray:
+    """(10, 10) what a tool's own deviations add to the covariance (10, 10) of a payload theta (10,) found beside it."""
+    if tool.covariance is None:
+        return np.zeros((10, 10))
+    weight, moved = 1 / (problem.noise**2 * problem.memory).repeat(3), np.zeros((10, 18))
+    turns = np.linalg.norm(tool.gravity) * _across(tool.gravity)
+    for start in range(0, len(problem.log), CHUNK):
+        log = problem.log[start : start + CHUNK]
+        Y = wrench_regressor(log)
+        tilts = _per_gravity(log, tool.theta + theta) @ turns
+        rows = np.concatenate([Y, np.broadcast_to(np.eye(6), (len(log), 6, 6)), tilts], axis=2)
+        moved += np.einsum("nki,k,nkj->ij", Y, weight, rows)
+    return covariance @ moved @ tool.covariance @ moved.T @ covariance
 
 
 def compensate(log: WrenchLog, tool: Tool) -> WrenchLog:

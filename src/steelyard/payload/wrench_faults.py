@@ -6,11 +6,12 @@ import numpy as np
 
 from steelyard.log import Finding, gaps
 from steelyard.payload.gravity_strength import Strength, doubt, strength_of
-from steelyard.payload.misfit_causes import explanation
 from steelyard.payload.motion_consistency import motion_findings
+from steelyard.payload.plausible import implausible
 from steelyard.payload.shape_pose import place_deviation
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
+from steelyard.payload.wrench_causes import explanation
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem, mass_of, plain_fit, residual_noise, solve
 from steelyard.payload.wrench_sums import accumulate, group_rms, unexplained_wrench
@@ -91,6 +92,30 @@ def misfit(problem: Problem, theta, bias=None) -> tuple[Finding, ...]:
             "fatal",
             f"the result leaves {left[0]:.3g} N and {left[1]:.3g} N m of a wrench of {signal[0]:.3g} N and "
             f"{signal[1]:.3g} N m: no body {asked} explains the log.{hint}",
+        ),
+    )
+
+
+def implausibility(theta) -> tuple[Finding, ...]:
+    """A finding where no robot holds parameters (10,) of a positive mass: they come from another unit."""
+    beyond = implausible(theta) if theta[0] > 0 else None
+    if beyond is None:
+        return ()
+    text = f"the result is {beyond}: are forces in N and moments in N m? Name the unit of their columns, as in fx[mN]."
+    return (Finding("implausible", "fatal", text),)
+
+
+def misstated(problem: Problem, noise) -> tuple[Finding, ...]:
+    """A finding where residuals contradict the noise (2,) that was stated."""
+    if noise is None or (problem.noise <= noise).all():
+        return ()
+    (f, n), (force, moment) = noise, problem.noise
+    return (
+        Finding(
+            "noise",
+            "warning",
+            f"noise was stated as {f:.3g} N and {n:.3g} N m, and the residual is {force:.3g} N and {moment:.3g} N m: "
+            "deviations follow the residual. State the noise as it is, or leave it out (--noise).",
         ),
     )
 

@@ -5,14 +5,16 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.payload.rows import memory_of, score_spread
 from steelyard.payload.solid_shape import Solid
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_sums import WrenchInformation, accumulate, freed, offsets, wrench_regressor
 
 NOISE_STEPS = 5
 MEMORY_SAMPLES = 5000
 NOISE_FLOOR = 1e-6  # of the signal: noise-free simulated logs would weigh infinitely
-DETERMINED = 1e-10  # eigenvalue over the largest from which a combination of parameters counts as seen
+CHANCE = 4.0  # deviations of a standard deviation
 NOWHERE = 1e-12  # N: forces smaller than this are no signal
 
 
@@ -50,7 +52,15 @@ def make_problem(log, *, noise=None, bias: bool | str = False, solid=None, prior
     information = accumulate(log)
     found = residual_noise(information, bias)
     memory = residual_memory(log, information, found, bias)
-    return Problem(log, information, found if noise is None else np.asarray(noise, float), memory, bias, solid, prior)
+    if noise is not None:
+        stated = np.asarray(noise, dtype=float)
+        found = np.where(_contradicts(stated, found, 3 * len(log) / memory), found, stated)
+    return Problem(log, information, found, memory, bias, solid, prior)
+
+
+def _contradicts(stated, found, count) -> np.ndarray:
+    """(2,) whether residuals are larger than the stated noise by more than chance. count: (2,) independent ones."""
+    return found > stated * np.maximum(THRESHOLDS.misstated, 1 + CHANCE / np.sqrt(2 * np.maximum(count - 6, 1)))
 
 
 def residual_noise(information: WrenchInformation, bias: bool | str) -> np.ndarray:
@@ -75,36 +85,9 @@ def residual_memory(log: WrenchLog, information: WrenchInformation, noise, bias:
     theta = solve(*information.whitened(noise, bias=bias))
     Y = wrench_regressor(part)
     residual = freed(part.wrench - Y @ theta, part.t, bias)
-    n, reach = len(residual), min(len(residual) // 3, 200)
-    memory = np.ones(2)
-    for group in range(2):
-        x = residual[:, 3 * group : 3 * group + 3]
-        spectrum = np.abs(np.fft.rfft(x, 2 * n, axis=0)) ** 2
-        correlation = np.fft.irfft(spectrum, axis=0)[:reach].sum(axis=1)
-        if correlation[0] <= 0:
-            continue
-        rho = correlation[1:] / correlation[0]
-        pairs = rho[:-1:2] + rho[1::2]  # sums of neighbours stay positive as long as there is memory (Geyer 1992)
-        end = int(np.argmax(pairs < 2 / np.sqrt(3 * n))) if (pairs < 2 / np.sqrt(3 * n)).any() else len(pairs)
-        memory[group] = 1 + 2 * float(pairs[:end].sum())
-    return memory * score_spread(Y, residual, noise * np.sqrt(memory), reach=2 * memory.max())
-
-
-def score_spread(Y, residual, noise, *, reach: float) -> float:
-    """Variance of what residuals pull at theta over what residuals of this noise alike at all times would, at least 1
-    (the sandwich of Newey and West 1987): errors of motion are largest where the motion shows most.
-
-    Y: (n, 6, 10), residual: (n, 6), noise: (2,), reach: samples over which residuals remember.
-    """
-    deviation = np.repeat(noise, 3)
-    rows = Y / deviation[:, None]
-    values, axes = np.linalg.eigh(np.einsum("nij,nik->jk", rows, rows))
-    seen = values > DETERMINED * values[-1]
-    scores = np.einsum("nij,ni->nj", rows, residual / deviation) @ (axes[:, seen] / np.sqrt(values[seen]))
-    total = np.sum(scores**2)
-    for lag in range(1, min(int(reach), len(Y) // 4) + 1):
-        total += 2 * (1 - lag / (int(reach) + 1)) * np.sum(scores[lag:] * scores[:-lag])
-    return max(1.0, float(total) / scores.shape[1])
+    memory = memory_of(residual, np.repeat([0, 1], 3))
+    deviation = np.repeat(noise * np.sqrt(memory), 3)
+    return memory * score_spread(Y, residual, deviation, reach=2 * memory.max())
 
 
 def plain_fit(log: WrenchLog, bias: bool | str = False) -> tuple[np.ndarray, np.ndarray]:

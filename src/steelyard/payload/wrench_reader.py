@@ -1,6 +1,9 @@
 """`read_wrench_log`: NPZ archives and tables with a wrist sensor's wrench, and its pose or the arm's joint states."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from steelyard.payload.arm_sensor import carried_log
 from steelyard.payload.motion_consistency import streamed
 from steelyard.payload.motion_signals import filter_motion
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
-from steelyard.prepare import read_undone
+from steelyard.prepare import NOTHING, Corrections, corrected, read_undone
 
 # Our name first, then what others write. Three-vectors and columns are joined in the order given.
 ARRAYS = {
@@ -45,6 +48,10 @@ COLUMNS = {
 }
 UNIT_OF = {"t": "t", "wrench": "tau", "position": "q", "twist": "v", "acceleration": "a"}  # channel with its units
 AXES = ("sensor", "world")
+JOINTS = ("t", "q", "v", "a")  # signals that are read as of other logs
+FORCES = ("force", "f")
+SPELLED = re.compile(r"(.*?)(force|f|torque|moment|t|m|n)([xyz])")
+_SEPARATORS = re.compile(r"[^a-z0-9]")
 
 
 def read_wrench_log(
@@ -55,6 +62,8 @@ def read_wrench_log(
     axes: str = "sensor",
     gravity=None,
     negate: bool = False,
+    channels: Mapping[str, Any] | None = None,
+    corrections: Corrections = NOTHING,
 ) -> WrenchLog:
     """Read a wrench log.
 
@@ -68,10 +77,13 @@ def read_wrench_log(
         axes: "sensor", or "world" for wrench, twist and (classical) acceleration in world axes at the sensor origin.
         gravity: (3,) in the world, m/s^2; by default the file's or the robot's, else -9.81 along z.
         negate: whether the sensor reports the reaction.
+        channels: which column or array is which signal: `wrench` (six), `force`, `torque`, `quaternion`, `position`,
+            `twist`, `acceleration`, `t`, and those of joints as of `read_log`.
+        corrections: units such as `force=mN`, `torque=Nmm`, `q=deg`, and the order of joints.
 
     Returns:
-        The log; without twist and acceleration they come from the poses by a Kalman smoother when there are positions,
-        else the log is static.
+        The log, without samples that are not numbers; where there are no twist and acceleration they come from the
+        poses by a Kalman smoother when there are positions, else the log is static.
 
     Raises:
         LogError: a file that cannot be read, or says nothing of wrench, time or pose.
@@ -85,13 +97,14 @@ def read_wrench_log(
     reader = {".npz": _npz, ".csv": _table, ".tsv": _table, ".txt": _table}.get(path.suffix.lower())
     if reader is None:
         raise LogError(f"{path}: suffix {path.suffix!r} is not a wrench log; known: .npz, .csv, .tsv, .txt")
-    found = reader(path, robot)
-    wrench = _wrench(path, found) * (-1.0 if negate else 1.0)
+    found = reader(path, robot, dict(channels or {}), corrections)
     if "t" not in found:
         raise LogError(f"{path} has no time stamps (t)")
+    found, notes = _finite(found, np.size(found["t"]))
+    wrench = _scaled(_wrench(path, found), corrections.units) * (-1.0 if negate else 1.0)
     t = np.ravel(found["t"])
     if robot is not None and "q" in found:
-        return _from_joints(path, robot, found, t, wrench, frame, axes)
+        return _from_joints(path, robot, found, t, wrench, frame, axes).noted(*notes)
     rotation, position = _pose(path, found)
     fields = {"t": t, "rotation": rotation, "position": position, "name": path.name}
     fields["gravity"] = found.get("gravity", GRAVITY) if gravity is None else gravity
@@ -99,8 +112,27 @@ def read_wrench_log(
     made = WrenchLog.from_world_axes if axes == "world" else WrenchLog
     log = made(wrench=wrench, **(motion if len(motion) == 2 else {}), **fields)
     if not log.moving and position is not None and len(log) >= 10 and streamed(log):
-        return filter_motion(log)
-    return log
+        log = filter_motion(log)
+    return log.noted(*notes)
+
+
+def _finite(found: dict[str, np.ndarray], count: int) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+    """The samples of which every signal is a number, and a note where some are not."""
+    samples = {
+        key: value for key, value in found.items() if np.ndim(value) and len(value) == count and key != "gravity"
+    }
+    known = np.all([np.isfinite(x).reshape(count, -1).all(axis=1) for x in samples.values()], axis=0)
+    if known.all():
+        return found, ()
+    kept = {key: value[known] for key, value in samples.items()}
+    return found | kept, (f"{np.count_nonzero(~known)} of {count} samples left out: not every signal is a number",)
+
+
+def _scaled(wrench, units: Mapping[str, str]) -> np.ndarray:
+    """A wrench (n, 6) in N and N m. units: of `force` and `torque` (or `tau`), where they are stated."""
+    moment = units.get("torque", units.get("tau"))
+    scale = [1.0 if unit is None else factor("tau", unit) for unit in (units.get("force"), moment)]
+    return np.asarray(wrench) * np.repeat(scale, 3)
 
 
 def _from_joints(path, robot, found, t, wrench, frame, axes):
@@ -141,9 +173,10 @@ def _pose(path, found):
     )
 
 
-def _npz(path, robot) -> dict[str, np.ndarray]:
+def _npz(path, robot, channels, corrections) -> dict[str, np.ndarray]:
+    words = ARRAYS | {key: (word,) for key, word in channels.items() if key in ARRAYS and isinstance(word, str)}
     with members(path) as arrays:
-        chosen = {key: next((word for word in words if word in arrays.keys), None) for key, words in ARRAYS.items()}
+        chosen = {key: next((word for word in each if word in arrays.keys), None) for key, each in words.items()}
         found = {key: arrays[word] for key, word in chosen.items() if word is not None}
     for key, array in found.items():
         if array.dtype.kind not in "fiu":
@@ -151,32 +184,40 @@ def _npz(path, robot) -> dict[str, np.ndarray]:
     return {key: array.astype(float) for key, array in found.items()}
 
 
-def _table(path, robot) -> dict[str, np.ndarray]:
-    found = decoded(path, _columns)
+def _table(path, robot, channels, corrections) -> dict[str, np.ndarray]:
+    found = decoded(path, lambda head: _columns(head, channels))
     if robot is None or "wrench" not in found:
         return found
-    try:
-        log = read_undone(path, robot)
+    of_joints = {key: word for key, word in channels.items() if key in JOINTS}
+    reading = Corrections(unit=tuple(w for w in corrections.unit if w.split("=")[0] in JOINTS), order=corrections.order)
+    try:  # the wrench's own torques are none of joints
+        log = read_undone(path, robot, channels=of_joints | {"tau": None}, corrections=reading)
+        log = corrected(robot, log, reading)
     except LogError:
         if "quaternion" in found:  # poses will do
             return found
         raise
+    if len(log) != np.size(found["t"]):
+        raise LogError(f"{path}: {len(log)} samples of joints beside {np.size(found['t'])} of the wrench")
     return found | {key: value for key in ("q", "v", "a") if (value := getattr(log, key)) is not None}
 
 
-def _columns(head: Head) -> dict[str, np.ndarray]:
-    """The columns of a table that are known by name, each signal (n, k) in SI."""
+def _columns(head: Head, channels: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The columns of a table that are named, or known by name, each signal (n, k) in SI."""
     named = [split_unit(header) for header in head.headers]
-    at = {name.lower(): i for i, (name, _) in enumerate(named)}
+    at = {name.lower(): i for i, (name, _) in reversed(list(enumerate(named)))}
     words = {
         key: next((each for each in spelled if all(word in at for word in each)), ())
         for key, spelled in COLUMNS.items()
     }
+    words["wrench"] = words["wrench"] or _spelled_wrench(at)
+    words |= _named_columns(head, channels, at)
     used = {key: [at[word] for word in each] for key, each in words.items() if each}
     if "wrench" not in used:
         raise LogError(
-            f"{head.path} has no wrench: expected columns fx, fy, fz, nx, ny, nz (also tx or mx; force_x, torque_x), "
-            f"found {choices(head.headers)}. For a log of joint torques without a sensor: --torques --arm MODEL"
+            f"{head.path} has no wrench: expected columns fx, fy, fz, nx, ny, nz (also tx or mx; force_x, torque_x; "
+            f"with other words about them), found {choices(head.headers)}. Name them: --channels "
+            '\'{"wrench": ["column", ...]}\'. For a log of joint torques without a sensor: --torques --arm MODEL'
         )
     columns = sorted({index for each in used.values() for index in each})
     values = dict(zip(columns, numbers(head, columns)[0], strict=True))
@@ -185,3 +226,29 @@ def _columns(head: Head) -> dict[str, np.ndarray]:
             unit = named[index][1]
             values[index] = values[index] * (1.0 if unit is None else factor(channel, unit))
     return {key: np.stack([values[index] for index in each], axis=1) for key, each in used.items()}
+
+
+def _spelled_wrench(at: Mapping[str, int]) -> tuple[str, ...]:
+    """Six columns whose names end in a force and a moment along x, y, z behind the same words, such as `ft_raw_Fx` or
+    `wrench.force.x`: those with the fewest such words."""
+    found: dict[str, dict[str, str]] = {}
+    for name in at:
+        if spelled := SPELLED.fullmatch(_SEPARATORS.sub("", name)):
+            before, kind, axis = spelled.groups()
+            found.setdefault(before, {}).setdefault(("f" if kind in FORCES else "n") + axis, name)
+    whole = [each for _, each in sorted(found.items(), key=lambda pair: len(pair[0])) if len(each) == 6]
+    return tuple(whole[0][channel] for channel in ("fx", "fy", "fz", "nx", "ny", "nz")) if whole else ()
+
+
+def _named_columns(head: Head, channels: Mapping[str, Any], at: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """Columns that the user names, by signal. Raises LogError for one that is not there."""
+    given = {key: [each] if isinstance(each, str) else each for key, each in channels.items() if each is not None}
+    if "force" in given and "torque" in given:
+        given["wrench"] = [*given.pop("force"), *given.pop("torque")]
+    found = {}
+    for key in given.keys() & COLUMNS.keys():
+        words = tuple(split_unit(str(word))[0].lower() for word in given[key])
+        if missing := [word for word in words if word not in at]:
+            raise LogError(f"{head.path} has no column {choices(missing)}; it has {choices(head.headers)}")
+        found[key] = words
+    return found

@@ -15,7 +15,7 @@ from steelyard.report.identification_summary import summary
 from steelyard.report.identification_view import view_of
 from steelyard.report.labels import column_units
 from steelyard.report.mesh_report import mesh_report_of
-from steelyard.report.model_validation import validate_models
+from steelyard.report.model_validation import known_model, validate_models
 from steelyard.report.motion_validation import validate_motion
 from steelyard.report.numbers import number, percent, plural, plus_minus, share, size
 from steelyard.report.outputs import staged
@@ -81,6 +81,7 @@ __all__ = [
     "inputs_of",
     "installed_version",
     "jsonable",
+    "known_model",
     "mesh_report_of",
     "name_axis",
     "number",

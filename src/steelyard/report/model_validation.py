@@ -149,6 +149,40 @@ def _subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot, dict[str,
     return job, robot, {term: values for term, values in found.items() if not TERMS[term].stated}
 
 
+def known_model(path, **options) -> tuple[Robot, dict[str, np.ndarray], np.ndarray | None]:
+    """A model with all that is known of it: of the folder of a result, or of a model file that lies in one, its
+    friction, motors and torque offsets, too.
+
+    Args:
+        path: model file, or folder that `identify` wrote.
+        options: of a `Job`: gravity, folders, joints that are locked.
+
+    Returns:
+        The robot, (nv,) parameters of terms that it cannot state, by name, and (nv,) RMS torque [N m, N] that it leaves
+        on the samples held out of its identification; None where that is not known.
+
+    Raises:
+        SteelyardError: no model, or a folder without.
+    """
+    path = Path(path)
+    folder = path if path.is_dir() else path.parent if _wrote(path) else None
+    _, robot, unstated = _subject(path if folder is None else folder, (), options)
+    if folder is None:
+        return robot, unstated, None
+    joints = {each["name"]: each["rms_after"] for each in read(folder).summary["held_out"]["joints"]}
+    known = all(name in joints for name in robot.dof_names)
+    return robot, unstated, np.array([joints[name] for name in robot.dof_names]) if known else None
+
+
+def _wrote(path: Path) -> bool:
+    """Whether the folder of a model file is that of the identification which wrote it."""
+    try:
+        summary = read(path.parent).summary
+    except OptionError:
+        return False
+    return summary["kind"] == "identification" and path.name in summary["files"]
+
+
 def _validated(robot: Robot, log: Log, unstated: dict[str, np.ndarray]) -> Validation:
     found = validate(robot, log)
     if not any(map(np.any, unstated.values())):

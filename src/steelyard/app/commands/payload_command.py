@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from steelyard.app.endings import refusals
-from steelyard.app.options import FolderOptions, Json, words
+from steelyard.app.options import Json, PayloadOptions, words
 from steelyard.app.terminal import finish, subcommand
 
 
@@ -14,9 +14,9 @@ from steelyard.app.terminal import finish, subcommand
     "Identify what a robot holds.",
     "steelyard payload held.npz --shape hammer.stl --out result",
     "steelyard payload held.csv --arm arm.urdf --frame flange --hand empty.csv --export franka,ur",
-    "steelyard payload joints.csv --torques --arm arm_identified.urdf --frame flange --json",
+    "steelyard payload joints.csv --torques --arm result --frame flange --export ur",
     status="0 done; 1 done, but look at the status and findings first; 2 refused.",
-    common="--out --shape --arm --frame --torques --hand --bias --gravity --export --json",
+    common="--out --shape --arm --frame --flange --torques --hand --bias --gravity --export --channels --unit --json",
 )
 def payload(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Wrench log, or joint log with --torques: .npz or .csv.")],
@@ -39,10 +39,18 @@ def payload(
             metavar="NAME", help="auto, density, pmd, pmd-squared, geo, ellipsoid, hull, consistent, ols, rtls."
         ),
     ] = "auto",
-    arm: Annotated[Path | None, typer.Option(metavar="MODEL", help="Arm that carries the sensor.")] = None,
+    arm: Annotated[
+        Path | None, typer.Option(metavar="MODEL", help="Arm that carries the sensor: a model, or a result's folder.")
+    ] = None,
     frame: Annotated[
         str | None,
         typer.Option(metavar="LINK", help="Link of the sensor. [default: the last body]", show_default=False),
+    ] = None,
+    flange: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LINK", help="Link in whose axes exports are. [default: tool0 or another vendor's flange]"
+        ),
     ] = None,
     torques: Annotated[bool, typer.Option("--torques", help="No sensor: use the joint torques of the arm.")] = False,
     cutoff: Annotated[float, typer.Option(metavar="HZ", help="Low-pass cutoff with --torques.")] = 10.0,
@@ -66,9 +74,10 @@ def payload(
     elsewhere: Annotated[
         bool, typer.Option("--elsewhere", help="The robot is not on the Earth: believe another gravity.")
     ] = False,
-    options: FolderOptions,
+    options: PayloadOptions,
     export: Annotated[
-        str, typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,ros,urdf,mjcf: print for these controllers.")
+        str,
+        typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,abb,ros,urdf,mjcf: print for these."),
     ] = "",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder for summary.json and report.html.")
@@ -82,6 +91,7 @@ def payload(
 
         if out is not None:
             require_folder(out)  # before the work, not after
+        job = options.job()
         request = Request(
             log,
             method,
@@ -91,6 +101,7 @@ def payload(
             shape_pose_std,
             arm,
             frame,
+            flange,
             torques,
             cutoff,
             hand,
@@ -101,13 +112,17 @@ def payload(
             gravity,
             noise,
             elsewhere,
-            tuple(map(Path, options.job().folders)),
+            tuple(map(Path, job.folders)),
+            job.lock,
+            job.channels,
+            job.corrections.unit,
+            job.corrections.order,
         )
         formats = words(export)
         require_formats(formats)
         outcome = identify_files(request)
         found = outcome.payload
-        exported = exports(found, formats)
+        exported = exports(outcome.at_flange, formats)
         if out is not None:
             from steelyard.payload import write_payload
 

@@ -1,0 +1,258 @@
+"""`Rows`: what a payload is fitted to, whatever measured it: a wrist sensor, or the joints of an arm.
+
+Each sample has k channels that are linear in the ten parameters. Weight is kept apart from push, as a gravity that
+leans, and a weight that a controller has taken off, are mistakes of the former alone.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from steelyard.dynamics import body_regressor, inverse_dynamics, regressor
+from steelyard.dynamics import friction_torque as stated_friction
+from steelyard.inertia import parameters
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.payload.arm_sensor import frame_of
+from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_sums import triangle, wrench_regressor
+
+STEPS = 5  # of the noise
+NOISE_FLOOR = 1e-6  # of the signal
+LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
+SMALL = 0.3  # of the loudest joint: what a payload does at others counts relative to that at least
+SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's
+DETERMINED = 1e-10  # eigenvalue over the largest from which a combination of parameters counts as seen
+REMEMBERED = 200  # samples over which residuals may remember each other
+OVERSAMPLED = 2.5  # samples a period of the filter's bandwidth that hold all of a filtered log
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Samples of channels that a payload explains, `measured = (push + pull . gravity) theta`.
+
+    t: (n,) s. measured: (n, k), N or N m. push: (n, k, 10) columns without gravity. pull: (n, k, 10, 3) columns for
+    gravity of 1 m/s^2 along each axis of the world. gravity: (3,) m/s^2. groups: (k,) of channels with one noise.
+    noise: (g,) deviations that are known to be none of the payload's: white noise, the arm's own errors.
+    moving: whether push is known; streamed: whether samples are close in time.
+    own: (n, k) what was taken off, of the arm itself; weight: (n, k, 3) of it for gravity of 1 m/s^2 along each axis.
+    drive: (n, k, m) columns of what drives its joints.
+    """
+
+    t: np.ndarray
+    measured: np.ndarray
+    push: np.ndarray
+    pull: np.ndarray
+    gravity: np.ndarray
+    groups: np.ndarray
+    names: tuple[str, ...]
+    noise: np.ndarray
+    moving: bool = True
+    streamed: bool = True
+    log: WrenchLog | None = None
+    own: np.ndarray | None = None
+    weight: np.ndarray | None = None
+    drive: np.ndarray | None = None
+    signal: np.ndarray = field(init=False)
+
+    def __post_init__(self):
+        rms = self.rms(self.measured)
+        floor = LEVER * rms[0] if self.log is not None else SMALL * rms.max()
+        object.__setattr__(self, "signal", np.maximum(rms, max(floor, 1e-12)))
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __getitem__(self, index) -> "Rows":
+        keys = ("t", "measured", "push", "pull", "own", "weight", "drive", "log")
+        return replace(self, **{key: value[index] for key in keys if (value := getattr(self, key)) is not None})
+
+    @property
+    def columns(self) -> np.ndarray:
+        """(n, k, 10) of the payload."""
+        return self.push + self.pull @ self.gravity
+
+    def under(self, gravity) -> "Rows":
+        """The same readings under another gravity (3,), which acts on the arm, too."""
+        rows = replace(self, gravity=gravity)
+        if self.own is None or self.weight is None:
+            return rows
+        more = self.weight @ (gravity - self.gravity)
+        return replace(rows, measured=self.measured - more, own=self.own + more)
+
+    def rms(self, x) -> np.ndarray:
+        """(g,) root-mean-square of channels (n, k), by group."""
+        counts = np.bincount(self.groups)
+        return np.sqrt(np.bincount(self.groups, np.mean(x * x, axis=0)) / counts)
+
+    def constant(self) -> np.ndarray:
+        """(n, k, k) columns of an offset of each channel."""
+        k = len(self.names)
+        return np.broadcast_to(np.eye(k), (len(self), k, k))
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Least squares of rows, each group weighed by its residual. theta: (10,). beside: (m,) of further columns, with
+    deviations (m,) of white noise. noise: (g,) residual deviations. share: of the signal that is left beyond noise."""
+
+    rows: Rows
+    theta: np.ndarray
+    beside: np.ndarray
+    deviation: np.ndarray
+    residual: np.ndarray
+    noise: np.ndarray
+    share: float
+
+    @property
+    def unknowns(self) -> int:
+        return 10 + len(self.beside)
+
+
+class Sums:
+    """Triangular factors of rows with all columns that may explain them, from which any choice of them is fitted."""
+
+    def __init__(self, rows: Rows, beside: dict[str, np.ndarray] | None = None):
+        self.rows, beside = rows, beside or {}
+        ends = np.cumsum([10, *(each.shape[2] for each in beside.values())])
+        self.places = {name: range(ends[i], ends[i + 1]) for i, name in enumerate(beside)}
+        self.columns = np.concatenate([rows.columns, *beside.values()], axis=2)
+        whole = np.concatenate([self.columns, rows.measured[:, :, None]], axis=2)
+        count = len(rows.noise)
+        self.factors = [triangle(whole[:, rows.groups == g].reshape(-1, whole.shape[2])) for g in range(count)]
+
+    def fit(self, *names: str) -> Fit:
+        """Least squares with the columns of these names beside the payload's."""
+        rows, at = self.rows, [*range(10), *(i for name in names for i in self.places[name])]
+        n, k = rows.measured.shape
+        sizes, degrees = n * np.bincount(rows.groups), max(1 - len(at) / (n * k), 0.1)
+        T = [triangle(each[:, [*at, -1]]) for each in self.factors]
+        floor = NOISE_FLOOR * rows.signal
+        noise, x, spread = np.maximum(0.05 * rows.signal, floor), np.zeros(len(at)), np.zeros(len(at))
+        for _ in range(STEPS):
+            stacked = triangle(np.concatenate([t / s for t, s in zip(T, noise, strict=True)]))
+            A, b = stacked[:, :-1], stacked[:, -1]
+            scale = np.linalg.norm(A, axis=0)
+            scale[scale == 0] = 1.0
+            inverse = np.linalg.pinv(A / scale, rcond=1e-12) / scale[:, None]
+            x, spread = inverse @ b, np.linalg.norm(inverse, axis=1)
+            noise = np.sqrt([float(np.sum((t @ np.append(x, -1.0)) ** 2)) for t in T]) / np.sqrt(sizes * degrees)
+            noise = np.maximum(noise, floor)
+        residual = rows.measured - self.columns[:, :, at] @ x
+        return Fit(rows, x[:10], x[10:], spread[10:], residual, noise, share_of(rows, noise))
+
+
+def fitted(rows: Rows, beside=None) -> Fit:
+    """The payload that explains rows best, with columns beside (n, k, m)."""
+    return Sums(rows).fit() if beside is None else Sums(rows, {"beside": beside}).fit("beside")
+
+
+def share_of(rows: Rows, left) -> float:
+    """Residuals (g,) beyond noise as a part of the signal, of the worst group."""
+    known = 1 + SURE / np.sqrt(len(rows))
+    return float(np.max(np.sqrt(np.maximum(left**2 - known * rows.noise**2, 0.0)) / rows.signal))
+
+
+def memory_of(residual, groups) -> np.ndarray:
+    """(g,) samples that one independent sample is worth, from the autocorrelation of residuals (n, k)."""
+    n = len(residual)
+    memory = np.ones(int(groups.max()) + 1)
+    if n < 50:
+        return memory
+    reach = min(n // 3, REMEMBERED)
+    for g in range(len(memory)):
+        spectrum = np.abs(np.fft.rfft(residual[:, groups == g], 2 * n, axis=0)) ** 2
+        correlation = np.fft.irfft(spectrum, axis=0)[:reach].sum(axis=1)
+        if correlation[0] <= 0:
+            continue
+        rho = correlation[1:] / correlation[0]
+        pairs = rho[:-1:2] + rho[1::2]  # sums of neighbours stay positive as long as there is memory (Geyer 1992)
+        small = pairs < 2 / np.sqrt(3 * n)
+        memory[g] = 1 + 2 * float(pairs[: int(np.argmax(small)) if small.any() else len(pairs)].sum())
+    return memory
+
+
+def better(before: Fit, after: Fit) -> float:
+    """Twice the gain of log-likelihood of a fit over another one of the same rows, of independent samples."""
+    counts = len(after.rows) * np.bincount(after.rows.groups)
+    memory = memory_of(after.residual, after.rows.groups)
+    ratio = np.maximum(before.noise, 1e-300) / np.maximum(after.noise, 1e-300)
+    return float(np.sum(counts / memory * 2 * np.log(ratio)))
+
+
+def score_spread(columns, residual, deviation, *, reach: float) -> float:
+    """Variance of what residuals pull at theta over what residuals of this noise alike at all times would, at least 1
+    (the sandwich of Newey and West 1987): errors of motion are largest where the motion shows most.
+
+    columns: (n, k, 10), residual: (n, k), deviation: (k,), reach: samples over which residuals remember.
+    """
+    rows = columns / deviation[:, None]
+    values, axes = np.linalg.eigh(np.einsum("nij,nik->jk", rows, rows))
+    seen = values > DETERMINED * values[-1]
+    scores = np.einsum("nij,ni->nj", rows, residual / deviation) @ (axes[:, seen] / np.sqrt(values[seen]))
+    total = np.sum(scores**2)
+    for lag in range(1, min(int(reach), len(columns) // 4) + 1):
+        total += 2 * (1 - lag / (int(reach) + 1)) * np.sum(scores[lag:] * scores[:-lag])
+    return max(1.0, float(total) / scores.shape[1])
+
+
+def of_wrench(log: WrenchLog, noise) -> Rows:
+    """Rows of a wrist sensor. noise: (2,) white noise of force [N] and torque [N m]."""
+    from steelyard.payload.motion_consistency import streamed
+
+    push = wrench_regressor(log.replace(gravity=np.zeros(3)))
+    still = np.zeros((len(log), 6))
+    pull = np.stack([body_regressor(still, _upward(log.rotation[:, axis])) for axis in range(3)], axis=-1)
+    return Rows(
+        log.t,
+        log.wrench,
+        push,
+        pull,
+        np.asarray(log.gravity),
+        np.repeat([0, 1], 3),
+        ("fx", "fy", "fz", "nx", "ny", "nz"),
+        np.asarray(noise, dtype=float),
+        moving=log.moving,
+        streamed=streamed(log),
+        log=log,
+    )
+
+
+def _upward(axis):
+    """(n, 6) acceleration that is felt at rest for gravity along a world axis, given in the sensor (n, 3)."""
+    return np.concatenate([-axis, np.zeros_like(axis)], axis=1)
+
+
+def of_torques(arm: Robot, log: Log, frame: str | None, noise=None) -> Rows:
+    """Rows of an arm's joints, its own torque taken off, thinned to what a filtered log holds.
+
+    log: with q, v, a and tau. noise: (nv,) RMS of what the arm's model leaves of an empty run.
+    """
+    rate = log.rate if log.bandwidth is None else min(log.rate, OVERSAMPLED * 2 * log.bandwidth)
+    every = max(1, int(log.rate / max(rate, 1e-9)))
+    q, v, a, tau = (x[::every] for x in log.require("q", "v", "a", "tau"))
+    direction = None if log.direction is None else log.direction[::every, : arm.nv]
+    body, R, p = frame_of(arm, frame)
+    to_body = parameters.transform_matrix(R, p)
+
+    def columns(gravity, *state):
+        carried = regressor(replace(arm, gravity=np.asarray(gravity, dtype=float)), *state)
+        return np.asarray(carried)[..., 10 * body : 10 * body + 10] @ to_body
+
+    still = np.zeros_like(v)
+    own = inverse_dynamics(arm, q, v, a) + stated_friction(arm, v, direction=direction)
+    sign = np.tanh(v / 0.01) if direction is None else direction
+    eye = np.eye(arm.nv)
+    return Rows(
+        log.t[::every],
+        tau - own,
+        columns(np.zeros(3), q, v, a),
+        np.stack([columns(axis, q, still, still) for axis in np.eye(3)], axis=-1),
+        np.asarray(arm.gravity),
+        np.arange(arm.nv),
+        tuple(arm.dof_names),
+        np.zeros(arm.nv) if noise is None else np.asarray(noise, dtype=float),
+        own=own,
+        weight=np.stack([inverse_dynamics(replace(arm, gravity=axis), q, still, still) for axis in np.eye(3)], axis=-1),
+        drive=np.concatenate([x[:, :, None] * eye for x in (np.ones_like(v), v, sign, a)], axis=2),
+    )
