@@ -90,11 +90,16 @@ class Case:
         return (self.tau - self.regression.known).T * self.regression.believed
 
     @cached_property
+    def energy(self) -> np.ndarray:
+        """(nv,) sum of squares of what the columns are to explain."""
+        return np.sum(self.target**2, axis=1)
+
+    @cached_property
     def information(self) -> Information:
         return Information(
             squares=self.regression.squares,
             moment=self.regression.moment(self.target),
-            energy=np.sum(self.target**2, axis=1),
+            energy=self.energy,
             counts=np.broadcast_to(np.sum(self.regression.believed * np.ones((1, len(self))), axis=1), self.robot.nv),
             weights=np.ones(self.robot.nv),
             columns=self.regression.basis.columns,

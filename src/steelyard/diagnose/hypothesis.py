@@ -18,7 +18,8 @@ class Hypothesis:
     the mistake and without; left: (n, nv) what the latter leaves.
 
     more: further faults undone with it. certain: whether its figures are none by chance, however little they win.
-    surprise: nats that figures of such a size cost before any data is looked at.
+    surprise: nats that figures of such a size cost before any data is looked at. given: whether the links of the given
+    model judge it, and not those of a fit.
     """
 
     fault: Fault
@@ -29,6 +30,7 @@ class Hypothesis:
     more: tuple[Fault, ...] = ()
     certain: bool = False
     surprise: float = 0.0
+    given: bool = False
 
     @cached_property
     def gain(self) -> float:
@@ -101,38 +103,34 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A hypothesis about a gross mistake before its physical fit, which costs most.
-
-    found, remedy, options: of the fault. most: gain if the fit were free of physics, which costs little."""
+    """A hypothesis about a gross mistake before anything is fitted. case: with the mistake undone, whose last repair is
+    the mistake's code. found, remedy, options, joint: of the fault; remedy: by default that of the code's record."""
 
     case: Case
     found: str
-    remedy: str
-    options: tuple[str, ...]
-    joint: str | None
-    most: float
+    remedy: str = ""
+    options: tuple[str, ...] = ()
+    joint: str | None = None
 
+    @property
+    def light(self) -> "Trial":
+        """The same without the large arrays of its regression."""
+        return replace(self, case=replace(self.case, regression=replace(self.case.regression)))
 
-def trial(case: Case, changed: Case, found: str, *, remedy: str = "", options=(), joint: str | None = None) -> Trial:
-    """changed: the case with the mistake undone, whose last repair is the mistake's code. remedy: by default that of
-    the code's record."""
-    most = gain(case.physical_energy, changed.free_energy)
-    own = changed.regression is not case.regression
-    light = replace(changed, regression=replace(changed.regression)) if own else changed  # without its large arrays
-    return Trial(light, found, remedy, tuple(options), joint, most)
+    def fault(self, fit: str, before: float, after: float) -> Fault:
+        """fit: what judges it, with its verb. before, after: share of the torque that it leaves."""
+        return fault(
+            self.case.repairs[-1],
+            f"{self.found}. With this corrected, {fit} {after:.1%} of the torque unexplained instead of {before:.1%}.",
+            self.remedy,
+            joint=self.joint,
+            options=self.options,
+            relative_error=before,
+            relative_error_undone=after,
+        )
 
 
 def fitted(case: Case, each: Trial) -> Hypothesis:
     """What a trial wins by the physically consistent fit."""
-    changed = each.case
-    named = fault(
-        changed.repairs[-1],
-        f"{each.found}: the physically consistent fit then leaves {changed.relative_error:.1%} of the torque "
-        f"unexplained instead of {case.relative_error:.1%}.",
-        each.remedy,
-        joint=each.joint,
-        options=each.options,
-        relative_error=case.relative_error,
-        relative_error_undone=changed.relative_error,
-    )
-    return physical_hypothesis(case, changed, named)
+    named = each.fault("the physically consistent fit leaves", case.relative_error, each.case.relative_error)
+    return physical_hypothesis(case, each.case, named)

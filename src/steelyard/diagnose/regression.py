@@ -116,6 +116,11 @@ class Regression:
         rates = inverse_dynamics_derivatives(links, self.q, self.v, self.a).dtau_dq
         return np.swapaxes(rates[:, :, list(dofs)], 0, 1) * self.believed[:, :, None]
 
+    @property
+    def still(self) -> "Regression":
+        """The same poses at rest."""
+        return replace(self, v=0 * self.v, a=0 * self.a, direction=0 * self.direction)
+
     def torque(self, robot: Robot) -> np.ndarray:
         """(n, nv) inverse dynamics of the motion for another robot."""
         return inverse_dynamics(robot, self.q, self.v, self.a, rotors=bool(self.layout.rotor_names))

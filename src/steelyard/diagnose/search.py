@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from steelyard.diagnose.added_columns import lasting
-from steelyard.diagnose.case import Case
+from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.given_search import found_by_given_links
 from steelyard.diagnose.hypotheses import GROSS, TESTS, joint_spring, position_offset
 from steelyard.diagnose.hypothesis import Hypothesis, fitted, remaining_share
 from steelyard.diagnose.named_fault import Fault
@@ -45,7 +46,10 @@ def search_faults(case: Case) -> Search:
     cases = [case, *(each.case for each in steps)]
     believed = len(steps)
     if not explained(cases[-1]):
-        shares = [remaining_share(each.fault, before, cases[-1]) for each, before in zip(steps, cases, strict=False)]
+        shares = [
+            0.0 if each.given else remaining_share(each.fault, before, cases[-1])
+            for each, before in zip(steps, cases, strict=False)
+        ]
         believed = next((k for k, share in enumerate(shares) if share > NEARLY_ALL), believed)
     faults = tuple(fault for each in steps[:believed] for fault in (each.fault, *each.more))
     doubted = steps[believed].fault if believed < len(steps) else None
@@ -75,7 +79,11 @@ def _steps(case: Case) -> list[Hypothesis]:
 
 
 def _next(case: Case) -> Hypothesis | None:
-    """The gross mistake that wins most; or a fine one that wins even more, where the gross one leaves no mere noise."""
+    """The gross mistake that the given links show; else the one that wins most by a fit, or a fine one that wins even
+    more, where the gross one leaves no mere noise."""
+    found = found_by_given_links(case)
+    if found is not None:
+        return found
     found = _gross(case)
     if found is not None and lasting(case, found.left.T) < NOISE:
         return found
@@ -104,10 +112,13 @@ def _gross_hypotheses(case: Case) -> list[Hypothesis]:
     Physical fits are made in the order of what each can win, until none that is left could come near the best.
     """
     worst = sorted(case.dofs, key=lambda dof: -case.relative[dof])[:MOST_JOINTS]
-    trials = [trial for trials in GROSS for trial in trials(case, worst)]
+    trials, most = [], []
+    for each in (trial for trials in GROSS for trial in trials(case, worst)):
+        most.append(gain(case.physical_energy, each.case.free_energy))  # free of physics, which costs little
+        trials.append(each if each.case.regression is case.regression else each.light)
     best, tried = LEAST, {}
-    for place in sorted(range(len(trials)), key=lambda place: -trials[place].most):
-        if trials[place].most < (1 - TIE) * best:
+    for place in sorted(range(len(trials)), key=lambda place: -most[place]):
+        if most[place] < (1 - TIE) * best:
             break
         tried[place] = fitted(case, trials[place])
         best = max(best, tried[place].gain)

@@ -8,6 +8,7 @@ from steelyard.fit.cone_program import consistent, consistent_parameters, solve
 from steelyard.fit.confidence import Uncertainty, uncertainty
 from steelyard.fit.didim import output_torque
 from steelyard.fit.drive_calibration import DriveGains, Load, drive_gains, gains_by_model
+from steelyard.fit.drives_alone import drives_alone
 from steelyard.fit.errors_in_variables import column_noise, compensated, total
 from steelyard.fit.estimate import Certificate, Estimate, Status
 from steelyard.fit.friction_terms import FrictionFit, JointFriction, friction
@@ -16,6 +17,7 @@ from steelyard.fit.instrumental_variables import instrumental
 from steelyard.fit.intervals import Intervals, Source
 from steelyard.fit.knowledge import Tied, fixed_from, fixed_words, mass_words, masses_from, tied_from, tied_words
 from steelyard.fit.linear import least_squares
+from steelyard.fit.links_gain import LinksGain, links_gain
 from steelyard.fit.m_estimators import Huber, Student, robust
 from steelyard.fit.model_geometry import consistent_within_geometry
 from steelyard.fit.prediction_error import Generalization, Prediction, generalization, ordinary_use
@@ -41,6 +43,7 @@ __all__ = [
     "Huber",
     "Intervals",
     "JointFriction",
+    "LinksGain",
     "Load",
     "Prediction",
     "Program",
@@ -66,6 +69,7 @@ __all__ = [
     "consistent_prior",
     "consistent_within_geometry",
     "drive_gains",
+    "drives_alone",
     "fixed_from",
     "fixed_words",
     "friction",
@@ -74,6 +78,7 @@ __all__ = [
     "independent_blocks",
     "instrumental",
     "least_squares",
+    "links_gain",
     "mass_words",
     "masses_from",
     "model_parameters",

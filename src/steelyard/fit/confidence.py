@@ -33,8 +33,9 @@ class Uncertainty(Card):
     """How sure an Estimate is.
 
     parameters, base: Intervals of all p parameters and of the r base parameters. covariance: (r, r) of the base
-    parameters, from data and prior. noise: (g,) residual deviation of each row group. draws: (n, p) bootstrapped
-    parameters, each inside the constraints. blocks: how many were told apart, degrees: (r,) of freedom they leave.
+    parameters, from data and prior; from_noise: (r, s) a root of the part that noise and a lacking model make. noise:
+    (g,) residual deviation of each row group. draws: (n, p) bootstrapped parameters, each inside the constraints.
+    blocks: how many were told apart, degrees: (r,) of freedom they leave.
     inflation: deviations over those that samples as independent as the Information says (`independence`) would have.
     lacking: what the torques of joints show that the model does not have, (joint, what).
     centers: (nb, 3, 3) m^2, covariance of each body's centre of mass in its frame, from data and prior, constraints
@@ -45,6 +46,7 @@ class Uncertainty(Card):
     parameters: Intervals
     base: Intervals
     covariance: np.ndarray
+    from_noise: np.ndarray
     noise: np.ndarray
     draws: np.ndarray
     blocks: int
@@ -167,6 +169,7 @@ def uncertainty(
         parameters=part(estimate.layout.names, slice(0, p)),
         base=part(estimate.base_names, slice(p, None)),
         covariance=sources.spread[p:] @ sources.spread[p:].T,
+        from_noise=sources.spread[p:, : scores.count + 1],
         noise=scores.noise,
         draws=found,
         blocks=scores.count,

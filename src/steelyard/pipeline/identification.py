@@ -19,12 +19,15 @@ from steelyard.fit import (
     WORDS,
     Estimate,
     Generalization,
+    LinksGain,
     Tied,
     Uncertainty,
     Validation,
     consistent_within_geometry,
+    drives_alone,
     fixed_from,
     generalization,
+    links_gain,
     masses_from,
     ordinary_use,
     tied_from,
@@ -101,6 +104,8 @@ class Result(Card):
 
     findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded. narrowing: (r,)
     standard deviations of the base parameters after another motion as long, over those now; None where not known.
+    alone: torque errors of the links as given, with friction and drives fitted. everything: those of a fit of links,
+    too, and links what it gains; where it gains nothing for sure, the estimate has the links as given (`stand`).
     """
 
     job: Job
@@ -117,6 +122,10 @@ class Result(Card):
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
     health: tuple[Inspection, ...]
+    alone: Validation
+    everything: Validation
+    links: LinksGain
+    stand: bool
     narrowing: np.ndarray | None = None
 
     def _title(self) -> str:
@@ -126,6 +135,7 @@ class Result(Card):
         before, after = (f"{100 * each.relative_error:.3g} %" for each in (self.before, self.after))
         return {
             "torque error on held-out samples": f"{after} (nominal model {before})",
+            "links": "as given: none is better for sure" if self.stand else "identified",
             "status": self.estimate.status.value,
             "masses, kg": self.estimate._rows()["masses, kg"],
             "faults": [fault.code for fault in self.diagnosis.faults] or "none found",
@@ -203,6 +213,14 @@ def run(
     held = joined(test, name="held-out samples")
     before, after = validate(robot, held, rotors=job.rotors, **contacts), validate(estimate, held, **contacts)
 
+    use = ordinary_use(robot, train, **job.columns)
+    given = drives_alone(reduce(add, blocks))
+    everything, alone = after, validate(given, held, **contacts)
+    gained = links_gain(given, intervals, use, alone, everything, memory=apart)
+    stand = given.physical and not gained.certain and not _told_of_links(known)
+    if stand:
+        estimate, after, intervals = given, alone, uncertainty(given, blocks, weight=job.weight)
+
     def judged(logs: Sequence[Log]) -> Validation:
         """Of a fit like this one to the training part of other logs, on their held-out part."""
         halves = [split_blocks(log, validation=job.validation) for log in logs]
@@ -217,7 +235,7 @@ def run(
             add, [accumulate(robot, each, **job.columns, **contacts) for each in test]
         ),  # samples alike, as the error above
         weight=job.weight,
-        other_motion=ordinary_use(robot, train, **job.columns),
+        other_motion=None if stand else use,
     )
     worth, unworthy = tried(
         robot, entire, noticeable(diagnosis.faults, max(after.relative_error, reach.fitted)), judged
@@ -238,9 +256,18 @@ def run(
         narrowing=narrowing(robot, intervals, sum(log.effective_samples for log in train), job.columns),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
+        alone=alone,
+        everything=everything,
+        links=gained,
+        stand=stand,
     )
     report("done", 1.0)
     return result
+
+
+def _told_of_links(known: dict) -> bool:
+    """Whether something is known of links that those of the model may not have."""
+    return bool(known["masses"] or known["tied"])
 
 
 def _distinct(paths: Sequence[str]) -> list[str]:

@@ -82,6 +82,10 @@ def _headline(result: Result, improved: bool) -> str:
         return f"Not explained: held-out torque error {change}."
     if _lost(result):
         return f"Masses in ratios only: held-out torque error {change}."
+    if result.stand and improved:
+        return f"Your links stand; friction was learned: held-out torque error {change}."
+    if result.stand:
+        return f"Your links stand: held-out torque error {change}."
     if improved:
         return f"Better: held-out torque error {change} ({times(before / after)} times smaller)."
     if after <= (1 + SAME) * before or percent(before) == percent(after):

@@ -27,6 +27,19 @@ GROSS = (
 )
 """Trials of gross mistakes, simple ones first: called with a case and its worst degrees of freedom."""
 
+BY_GIVEN_LINKS = (
+    signs.degrees,
+    signs.gravity,
+    signs.torque_signs,
+    signs.position_signs,
+    torque_scale.by_given_links,
+    gravity_compensated.trials,
+    joint_order.trials,
+    joint_order.of_limbs,
+    position_offset.by_given_links,
+)
+"""The same for the links of the given model, which cost less to try and know more."""
+
 TESTS = (delay.TEST, coupled_joints.TEST, torque_scale.TEST, joint_spring.TEST, gravity_tilt.TEST)
 
-__all__ = ["GROSS", "TESTS", "joint_spring", "position_offset"]
+__all__ = ["BY_GIVEN_LINKS", "GROSS", "TESTS", "joint_spring", "position_offset"]

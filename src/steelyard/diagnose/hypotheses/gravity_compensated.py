@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.fisher_information import information_loss
-from steelyard.diagnose.hypothesis import Trial, trial
+from steelyard.diagnose.hypothesis import Trial
 from steelyard.diagnose.named_fault import Fault, fault
 
 CODE = "gravity_compensated"
@@ -29,8 +29,7 @@ def trials(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
     """Gravity of the nominal model taken off the torques, or all of it."""
     if not _possible(case):
         return
-    yield trial(
-        case,
+    yield Trial(
         case.undone(CODE, added=case.added + _gravity(case)),
         "Torques hold no gravity: that of the nominal model was taken off them",
         remedy="Log torques before gravity compensation, or have gravity added again: that of the nominal model, or, "
@@ -38,8 +37,7 @@ def trials(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
         "added.",
         options=("--gravity-compensated",),
     )
-    yield trial(
-        case,
+    yield Trial(
         case.undone(CODE, robot=replace(case.robot, gravity=np.zeros(3))),
         "Torques hold no gravity",
         options=("--gravity", "0", "0", "0"),
@@ -116,15 +114,11 @@ def _lost(case: Case, undone: Case, found: Fault) -> Fault:
 
 def _static(case: Case) -> np.ndarray:
     """(nv, n, r) rows of the bodies at rest: what gravity makes of their parameters."""
-    still = replace(
-        case.regression, v=0 * case.regression.v, a=0 * case.regression.a, direction=0 * case.regression.direction
-    )
+    still = case.regression.still
     bodies = still.basis.columns < case.layout.inertial.stop
     return np.where(bodies, still.rows, 0.0)
 
 
 def _gravity(case: Case) -> np.ndarray:
     """(n, nv) torque of the nominal model at rest."""
-    regression = case.regression
-    still = replace(regression, v=0 * regression.v, a=0 * regression.a)
-    return still.torque(case.robot)
+    return case.regression.still.torque(case.robot)

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import add_columns, certain, persistence, scatter
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.hypothesis import Hypothesis, Test, Trial, free_hypothesis, trial
+from steelyard.diagnose.hypothesis import Hypothesis, Test, Trial, free_hypothesis
 from steelyard.diagnose.named_fault import Fault, fault
 from steelyard.diagnose.thresholds import CERTAIN, MOST, NEARLY_ALL, NOISE
 from steelyard.terms import Extra, layout_of
@@ -25,8 +25,7 @@ def trials(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
     """A spring at one of some joints, for a fit whose links would have to be impossible without."""
     for dof in _open(case, dofs):
         name = case.robot.dof_names[dof]
-        yield trial(
-            case,
+        yield Trial(
             _with_springs(case, [dof]),
             f"A spring pulls {name} to a rest position",
             joint=name,

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.diagnose.case import Case
+from steelyard.diagnose.hypotheses.torque_scale import unit_options
 from steelyard.diagnose.named_fault import Fault, fault
 from steelyard.fit import model_parameters, ratios
 from steelyard.inertia import pseudo
@@ -22,8 +23,6 @@ LIGHTEST = 0.05  # kg
 TINY = 1e-24  # of the largest squared column: a column smaller than this is rounding
 SINGULAR = 1e-10  # of the largest eigenvalue at unit diagonal: nothing that the motion shows is smaller
 KNOWN = 0.2  # standard deviation of the load's mass over it, above which the motion does not weigh it
-UNITS = {"mNm": 1e3, "kNm": 1e-3}  # units of torque, in units a N m
-NEAR = 2.0  # factor by which the nominal model's torques may be off all the same
 UNIT = 8.0  # factor between torques; no nominal model is that wrong in every link
 # Of the error without the factor, or without any links, that it may leave: drives alone may explain grippers, light
 # wrists, and flights whose motion is noisy.
@@ -40,7 +39,7 @@ def torque_unit(case: Case) -> tuple[Fault, Case] | None:
     factor = 1 + step[0]
     if factor <= 0 or max(factor, 1 / factor) < UNIT or left > SPARED * min(problem.nothing, problem.weightless):
         return None
-    options = _unit_options(factor)
+    options = unit_options(factor)
     if np.sqrt(left / problem.whole) > (FAIR if options[0] == "--unit" else GOOD):
         return None
     found = fault(
@@ -51,12 +50,6 @@ def torque_unit(case: Case) -> tuple[Fault, Case] | None:
         relative_error_undone=np.sqrt(left / problem.whole),
     )
     return found, case.undone("torque_unit", factor=case.factor / factor)
-
-
-def _unit_options(factor: float) -> tuple[str, ...]:
-    """The unit that is about so many times smaller than N m, or else the factor."""
-    near = [name for name, size in UNITS.items() if max(factor / size, size / factor) < NEAR]
-    return ("--unit", f"tau={near[0]}") if near else ("--scale", f"tau:all={1 / factor:.3g}")
 
 
 class _Problem:

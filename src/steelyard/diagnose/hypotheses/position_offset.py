@@ -14,7 +14,8 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, scatter
 from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis, surprise
+from steelyard.diagnose.given_links import GivenLinks
+from steelyard.diagnose.hypothesis import Hypothesis, Trial, free_hypothesis, surprise
 from steelyard.diagnose.named_fault import Fault, fault
 from steelyard.diagnose.thresholds import CERTAIN, NOISE
 
@@ -26,6 +27,9 @@ LONGEST = 0.4  # rad or m a round
 SETTLED = 1e-4  # rad or m, below which another round changes nothing
 SHOWN = 0.2  # rad or m: an offset known no better is taken for none
 TINY = 1e-300
+GROSS = 0.05  # rad or m, from which on the links of the given model may tell an offset alone
+PROMISING = 0.8  # share of what they leave, at most, that one step must leave
+TURNS = (0.0, np.pi / 2, -np.pi / 2, np.pi)  # zeros that makers of models and of robots choose differently
 SMALL = 3.0  # standard deviations, within which the first step is right enough
 
 
@@ -122,6 +126,56 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     order = np.argsort(-np.abs(offset / deviation))
     named = [_named(case, chosen[k], float(offset[k]), float(deviation[k]), won) for k in order if large[k]]
     yield free_hypothesis(case, changed, named[0], more=tuple(named[1:]), surprise=surprise(offset, USUAL))
+
+
+def by_given_links(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
+    """The zero of one joint elsewhere, as the links of the given model have it. dofs: joints that are tried."""
+    turning = {joint.name for joint in case.robot.free_joints if joint.turns}
+    for dof in dofs:
+        if dof not in case.robot.scalar_positions:
+            continue
+        name = case.robot.dof_names[dof]
+        for start in TURNS if name in turning else TURNS[:1]:
+            moved = _moved(case, dof, start)
+            offset = start
+            for _ in range(3):
+                step = _towards_given_links(moved, dof)
+                if step is None:
+                    break
+                offset += float(np.clip(step, -LONGEST, LONGEST))
+                moved = _moved(case, dof, offset)
+            if abs(offset) > GROSS:
+                yield Trial(
+                    moved,
+                    f"The zero of {name} is {offset:+.4f} rad (or m) elsewhere than in the model",
+                    options=("--offset", f"{name}={offset:.5f}"),
+                    joint=name,
+                )
+
+
+def _moved(case: Case, dof: int, offset: float) -> Case:
+    places = offset * (np.arange(case.robot.nv) == dof)
+    return case.undone("position_offset", q=case.regression.moved(places).q)
+
+
+def _towards_given_links(case: Case, dof: int) -> float | None:
+    """Change of one position, rad or m, that the torques of the given links ask for; None where they hardly do."""
+    given = GivenLinks(case)
+    step = 1e-4
+    rate = (GivenLinks(_moved(case, dof, step)).torque - given.torque) / step
+    left, size = case.target - given.torque, np.sqrt(np.maximum(case.energy, TINY))[:, None]
+    slope, room = rate / size, left / size
+    for own, drive, column in zip(slope, given.drives, room, strict=True):  # what drives explain says nothing
+        kept = drive[:, np.linalg.norm(drive, axis=0) > 0]
+        if kept.shape[1]:
+            Q = np.linalg.qr(kept)[0]
+            own -= Q @ (Q.T @ own)
+            column -= Q @ (Q.T @ column)
+    whole, square = float(np.sum(room**2)), float(np.sum(slope**2))
+    if square <= 0 or whole <= 0:
+        return None
+    change = float(np.sum(slope * room)) / square
+    return change if change**2 * square > (1 - PROMISING) * whole or abs(change) < SMALLEST else None
 
 
 def _named(case: Case, dof: int, offset: float, deviation: float, won: float) -> Fault:

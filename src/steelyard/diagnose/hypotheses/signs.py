@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.hypothesis import Trial, trial
+from steelyard.diagnose.hypothesis import Trial
 
 TURNS = 2 * np.pi  # rad, which angles of a joint in degrees go beyond
 
@@ -28,8 +28,7 @@ def gravity(case: Case, _: Sequence[int]) -> Iterator[Trial]:
         text = " ".join(f"{x:.4g}" for x in vector + 0.0)
         opposite = nominal @ vector < -0.9 * size**2
         what = "has the wrong sign" if opposite else "points along another axis than the robot is mounted"
-        yield trial(
-            case,
+        yield Trial(
             changed,
             f"Gravity {what}: the torques fit gravity ({text.replace(' ', ', ')}) m/s^2 and not "
             f"({', '.join(f'{x:.4g}' for x in nominal + 0.0)})",
@@ -39,8 +38,7 @@ def gravity(case: Case, _: Sequence[int]) -> Iterator[Trial]:
 
 def torque_signs(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
     """Torques of all joints, or of one of some degrees, negated."""
-    yield trial(
-        case,
+    yield Trial(
         case.undone("torque_sign_all", factor=-case.factor),
         "Every torque has the opposite sign of the model's convention (as a load that the joint feels, perhaps)",
         options=("--scale", "tau:all=-1"),
@@ -48,8 +46,7 @@ def torque_signs(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
     for dof in dofs:
         name = case.robot.dof_names[dof]
         changed = case.undone("torque_sign", factor=_negated(case.factor, dof))
-        yield trial(
-            case,
+        yield Trial(
             changed,
             f"The torque of {name} has the wrong sign",
             options=("--scale", f"tau:{name}=-1"),
@@ -69,15 +66,13 @@ def position_signs(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
             motion.setdefault(key, getattr(regression, key).copy())
             motion[key][:, column] *= -1
         mirrored = case.undone("position_sign", **motion)
-        yield trial(
-            case,
+        yield Trial(
             mirrored,
             f"The position of {name} has the wrong sign",
             options=("--scale", f"q:{name}=-1"),
             joint=name,
         )
-        yield trial(
-            case,
+        yield Trial(
             replace(mirrored, factor=_negated(case.factor, dof), repairs=(*case.repairs, "joint_direction")),
             f"{name} turns the other way in the log than in the model: position and torque both have the wrong sign",
             options=("--scale", f"{name}=-1"),
@@ -96,8 +91,7 @@ def degrees(case: Case, _: Sequence[int]) -> Iterator[Trial]:
     for key, where in columns.items():
         motion[key][:, where] = np.radians(motion[key][:, where])
     motion["direction"] = np.tanh(motion["v"] / case.regression.coulomb_width)
-    yield trial(
-        case,
+    yield Trial(
         case.undone("degrees", **motion),
         "Joint angles are in degrees",
         options=("--unit", "q=deg"),

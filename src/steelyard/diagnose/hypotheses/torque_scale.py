@@ -3,13 +3,14 @@
 Links are felt by several joints, so one joint's scale shows against the rest; the scale of all together does not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from steelyard.diagnose.added_columns import promise
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.hypothesis import Hypothesis, Test
+from steelyard.diagnose.given_links import GivenLinks
+from steelyard.diagnose.hypothesis import Hypothesis, Test, Trial
 from steelyard.diagnose.named_fault import fault
 from steelyard.diagnose.thresholds import MOST
 
@@ -17,6 +18,12 @@ SMALLEST = 1.1  # factor; less may be friction or flexibility that the columns d
 LEAST = 0.02  # nats a sample to first order, below which a scale is not pursued
 WINS = 0.12  # nats a sample that it must win; measured logs without one win at most 0.09
 GRID = np.geomspace(0.1, 10.0, 921)  # half a per cent apart
+KNOWN = 0.1  # relative standard deviation of a factor between a joint's torque and gravity of the given links
+PLAUSIBLE = 1.6  # factor by which the masses of a given model may be off, all together or those that one joint moves
+ALIKE = 1.5  # factor from the median within which joints agree about a common one
+MOST_AGREE = 0.6  # share of the torque whose joints must agree
+UNITS = {"mNm": 1e3, "kNm": 1e-3}  # units of torque, in units a N m
+NEAR = 2.0  # factor by which torques in such a unit may be off all the same
 
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
@@ -52,6 +59,56 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             after,
             changed.free_error,
         )
+
+
+def by_given_links(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
+    """One factor between the log's torques and gravity of the given links, of all joints or of single ones."""
+    given = GivenLinks(case)
+    factor, deviation = given.factors()
+    known = np.flatnonzero(deviation < KNOWN * np.abs(factor))
+    if not len(known):
+        return
+    common = _median(factor[known], np.sqrt(np.sum(given.gravity[known] ** 2, axis=1)) * np.abs(factor[known]))
+    agree = known[_ratio(factor[known], common) < ALIKE]
+    weight = np.sqrt(case.energy)
+    if common > 0 and _ratio(common, 1.0) > PLAUSIBLE and weight[agree].sum() > MOST_AGREE * weight[known].sum():
+        yield Trial(
+            case.undone("torque_unit", factor=case.factor / common),
+            f"Torques are {common:.3g} times those of gravity on the links of the given model, in "
+            f"{'every joint' if len(agree) == len(known) else f'{len(agree)} of {len(known)} joints'} that gravity "
+            "loads",
+            options=unit_options(common),
+        )
+    alone = 1.0 if _ratio(common, 1.0) > PLAUSIBLE else common
+    for dof in known[(_ratio(factor[known], alone) > PLAUSIBLE) & (factor[known] > 0)] if len(agree) > 1 else ():
+        name = case.robot.dof_names[dof]
+        yield Trial(
+            _divided(case, dof, factor[dof]),
+            f"The torque of {name} is {factor[dof]:.3g} times that of gravity on the links of the given model, whose "
+            "other joints agree with it",
+            options=("--scale", f"tau:{name}={1 / factor[dof]:.5g}"),
+            joint=name,
+        )
+
+
+def unit_options(factor: float) -> tuple[str, ...]:
+    """The unit that is about so many times smaller than N m, or else the factor."""
+    near = [name for name, size in UNITS.items() if _ratio(factor, size) < NEAR]
+    return ("--unit", f"tau={near[0]}") if near else ("--scale", f"tau:all={1 / factor:.3g}")
+
+
+def _ratio(one, other):
+    """Factor between two numbers, above 1; infinite where their signs differ."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient = np.asarray(one, dtype=float) / other
+        return np.where(quotient > 0, np.maximum(quotient, 1 / quotient), np.inf)
+
+
+def _median(values, weights) -> float:
+    """Weighted median."""
+    order = np.argsort(values)
+    below = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(below, below[-1] / 2)])
 
 
 def _divided(case: Case, dof: int, scale: float) -> Case:

@@ -1,0 +1,101 @@
+"""The torque that the links of the given model leave when only friction and armature of the drives may be fitted.
+
+A fit of all parameters imitates mistakes of a log: links of half their mass take the place of gravity that a controller
+subtracted. The given links cannot, so a mistake whose correction makes them fit is believed, however well other links
+fit the log as it is. Constant torques are left out: about one pose they take the place of gravity.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.diagnose.case import Case
+from steelyard.terms import TERMS
+
+LEAST = 1e-14  # of a joint's energy: rounding
+RANK = 1e-6  # singular values at unit columns
+
+
+@dataclass(frozen=True, eq=False)
+class GivenLinks:
+    """What the links of a case's robot leave. regression and target are those of the case."""
+
+    case: Case
+
+    @cached_property
+    def torque(self) -> np.ndarray:
+        """(nv, n) of the links, 0 where torque is not to be believed."""
+        return self.case.regression.torque(self.case.robot).T * self.case.regression.believed
+
+    @cached_property
+    def gravity(self) -> np.ndarray:
+        """(nv, n) the part of it at rest."""
+        return self.case.regression.still.torque(self.case.robot).T * self.case.regression.believed
+
+    @cached_property
+    def drives(self) -> np.ndarray:
+        """(nv, n, k) torque per unit of the terms that cannot be negative, 0 for degrees without a motor."""
+        case = self.case
+        terms = [name for name, term in TERMS.items() if term.nonnegative and name in case.layout.terms]
+        columns = np.zeros((case.robot.nv, len(case), len(terms)))
+        for place, name in enumerate(terms):
+            own = case.regression.effect(name).T * case.regression.believed
+            columns[list(case.dofs), :, place] = own[list(case.dofs)]
+        return columns
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """(nv,) sum of squared residuals."""
+        target, whole = self.case.target, self.case.energy
+        left = [_left(own, y) for own, y in zip(self.drives, target - self.torque, strict=True)]
+        return np.maximum(left, LEAST * np.maximum(whole, LEAST * max(whole.max(initial=0.0), 1e-300)))
+
+    @cached_property
+    def relative(self) -> np.ndarray:
+        """(nv,) residual over the torque of each degree; 0 where there is no torque."""
+        whole = self.case.energy
+        return np.sqrt(np.divide(self.energy, whole, out=np.zeros_like(whole), where=whole > 0))
+
+    @property
+    def relative_error(self) -> float:
+        """The same of all degrees that measure torque together."""
+        whole = self.case.energy
+        return float(np.sqrt(self.energy[whole > 0].sum() / whole.sum()))
+
+    def factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """(nv,) by which the log's torques exceed those of the links, joint by joint, and standard deviations.
+
+        Gravity says it, as inertia may be of a drive. NaN where a joint does not feel gravity. Samples count for as
+        many as are independent.
+        """
+        case = self.case
+        factor, deviation = np.full((2, case.robot.nv), np.nan)
+        for dof in case.dofs:
+            moved = self.torque[dof] - self.gravity[dof]
+            columns = np.column_stack([self.gravity[dof], moved, self.drives[dof]])
+            size = np.linalg.norm(columns, axis=0)
+            if size[0] <= RANK * size.max(initial=0.0) or not case.energy[dof]:
+                continue
+            kept = size > 0
+            unit = columns[:, kept] / size[kept]
+            found, _, rank, _ = np.linalg.lstsq(unit, case.target[dof], rcond=RANK)
+            if rank < unit.shape[1]:
+                continue
+            left = case.target[dof] - unit @ found
+            freedom = max(1.0, len(case) * case.independence - unit.shape[1])
+            spread = np.linalg.inv(unit.T @ unit)[0, 0] * (left @ left) / freedom
+            factor[dof], deviation[dof] = found[0] / size[0], np.sqrt(spread) / size[0]
+        return factor, deviation
+
+
+def _left(columns, target) -> float:
+    """Energy that nonnegative least squares leaves. columns: (n, k)."""
+    from scipy.optimize import nnls
+
+    size = np.linalg.norm(columns, axis=0)
+    kept = size > 0
+    if not kept.any():
+        return float(target @ target)
+    triangle = np.linalg.qr(np.column_stack([columns[:, kept] / size[kept], target]), mode="r")
+    return float(nnls(triangle[:, :-1], triangle[:, -1])[1] ** 2)

@@ -1,0 +1,92 @@
+"""Whether identified links are better than those of the model, and not only their fit: on motion unlike the log.
+
+Both models have friction fitted, so that links get credit for what no friction explains. On motion of all joints in
+their range, let d be the difference of their base parameters, and C what noise and a lacking model may move the
+identified ones by. The given links are then expected to err by `d^T G d - tr(G C)` more than right ones, the identified
+ones by `tr(G C)`: the difference is the gain, whose deviation is `2 sqrt(d^T G C G d)`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.cards import Card
+from steelyard.fit.confidence import Uncertainty
+from steelyard.fit.estimate import Estimate
+from steelyard.fit.validation import Validation
+from steelyard.information import Information
+
+CERTAIN = 2.5  # deviations of a gain that is none by chance
+BLOCKS = 20  # of held-out samples, at most
+LEAST = 0.02  # share of the held-out error that better links take off
+
+
+@dataclass(frozen=True, repr=False)
+class LinksGain(Card):
+    """expected: gain of energy on other motion over its deviation; NaN where other motion is not known. held_out: gain
+    of energy on held-out samples over its deviation; share: of the held-out error, joints counted alike, that the
+    identified links take off."""
+
+    expected: float
+    held_out: float
+    share: float
+
+    @property
+    def certain(self) -> bool:
+        """Whether the identified links are better."""
+        beyond = np.isnan(self.expected) or self.expected > CERTAIN
+        return bool(beyond and self.held_out > CERTAIN and self.share > LEAST)
+
+
+def links_gain(
+    given: Estimate,
+    identified: Uncertainty,
+    motion: Information | None,
+    before: Validation,
+    after: Validation,
+    *,
+    memory: float = 0.0,
+) -> LinksGain:
+    """Compare links as given with identified ones.
+
+    Args:
+        given: of `drives_alone`.
+        identified: of a fit to the same data.
+        motion: unlike the log, as of `ordinary_use`; None where there is none.
+        before, after: both on the same held-out samples.
+        memory: s for which their errors stay alike.
+
+    Returns:
+        The LinksGain.
+    """
+    estimate, expected = identified.estimate, np.nan
+    noise = np.maximum(estimate.noise, 1e-9 * max(estimate.noise.max(), 1e-300))
+    if motion is not None:
+        G = motion.base.squares.weighted(1 / noise**2)
+        d, root = estimate.base - given.base, identified.from_noise
+        gained = d @ G @ d - 2 * np.sum(root * (G @ root))
+        expected = gained / max(2 * np.linalg.norm(root.T @ (G @ d)), 1e-300)
+    counted = 1.0 if after.weights is None else after.weights
+    energy = [counted * (each.error / _rms(before)) ** 2 for each in (before, after)]
+    return LinksGain(float(expected), _paired(*energy, before.t, memory), _share_off(*energy))
+
+
+def _rms(found: Validation) -> np.ndarray:
+    return np.maximum(found.rms, 1e-300)
+
+
+def _share_off(before, after) -> float:
+    whole = before.sum()
+    return float(1 - np.sqrt(after.sum() / whole)) if whole > 0 else 0.0
+
+
+def _paired(before, after, t, memory: float) -> float:
+    """Mean difference of energies (n, nv) over its deviation, by blocks no shorter than errors stay alike."""
+    span = float(t[-1] - t[0]) if len(t) else 0.0
+    count = int(np.clip(span / memory if memory > 0 else BLOCKS, 0, min(BLOCKS, len(t) // 4)))
+    if count < 4:
+        return np.inf if after.sum() < before.sum() else -np.inf
+    edges = np.linspace(0, len(t), count + 1).astype(int)[:-1]
+    gained = np.add.reduceat((before - after).sum(axis=1), edges)
+    deviation = np.std(gained, ddof=1) / np.sqrt(count)
+    return float(gained.mean() / max(deviation, 1e-300 + 1e-12 * abs(gained.mean())))
