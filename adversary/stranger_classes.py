@@ -281,7 +281,9 @@ def by_load(job, rng):
 
 @of("Stribeck friction at low speed")
 def stribeck(job, rng):
-    friction = replace(job.friction, more=rng.uniform(0.8, 1.5), slow=rng.uniform(0.05, 0.2), sticking=True)
+    friction = replace(
+        job.friction, more=rng.uniform(0.8, 1.5), slow=rng.uniform(0.05, 0.2), width=0.003, sticking=True
+    )
     return _rubbing(job, logs.sines(job, rng, speed=0.5), friction)
 
 

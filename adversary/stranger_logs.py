@@ -11,6 +11,7 @@ from adversary import stranger_robots as robots
 from adversary.stranger_robots import Robot
 
 FINE = 1000.0  # Hz at which motions are made
+STICKS = 0.005  # rad/s: widths of a reversal below which a joint may stick
 STILL = 0.5  # s of standstill at both ends
 
 
@@ -89,12 +90,13 @@ def drawn(base: int, *, robot: str = "", true: bool = False) -> Job:
     name = robot or robots.ROBOTS[base % len(robots.ROBOTS)]
     one = robots.drawn(np.random.default_rng([base, 45]), name, true=true or rng.uniform() < 0.2)
     lever, n = one.lever, one.n
+    width = float(rng.choice([0.003, 0.01, 0.04]))
     friction = Friction(
         coulomb=rng.uniform(0.04, 0.15, n) * lever,
         viscous=rng.uniform(0.04, 0.15, n) * lever,
-        width=rng.choice([0.003, 0.01, 0.04]),
+        width=width,
         more=rng.choice([0.0, 0.0, 0.3]),
-        sticking=rng.uniform() < 0.3,
+        sticking=bool(rng.uniform() < 0.5) and width < STICKS,
     )
     return Job(
         robot=one,

@@ -142,8 +142,8 @@ def _limbed(rng, count: int) -> str:
     links, state = [_link("trunk", 6.0, 0.4, 0.1, rng)], rng.integers(2**32)
     for k in range(count):
         own = np.random.default_rng(state)  # equal limbs
-        side = 1 if k % 2 == 0 else -1
-        x, limb = 0.5 * (k // 2) - 0.25 * (count // 2 - 1), f"{'LR'[k % 2]}{k // 2 + 1}"
+        side, limb = (1 if k % 2 == 0 else -1), f"limb{k + 1}"  # in the order of the alphabet, as Pinocchio has them
+        x = 0.5 * (k // 2) - 0.25 * (count // 2 - 1)
         links += [
             _link(f"{limb}_hip", 0.8, 0.05, 0.04, own),
             _joint(f"{limb}_hip_joint", "trunk", f"{limb}_hip", (x, 0.1 * side, 0), "1 0 0", 1.0),

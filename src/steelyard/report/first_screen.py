@@ -18,7 +18,7 @@ LARGE = 0.25  # held-out error over torque above which something beside inertia 
 MOST = 0.5  # held-out error over torque from which on more than noise and friction is missing: a model of another robot
 NOTHING = 1.0  # held-out error over torque that a model without any mass and friction has
 # Error of a part of the data over that expected, and expected error of other motion over the held-out one: see
-# docs/evidence/adversary/verdicts.md for what clean jobs and others have.
+# docs/evidence/adversary/strangers.md for what healthy jobs and others have.
 TWICE = 2.0
 
 
