@@ -94,13 +94,19 @@ def test_a_load_in_one_of_two_logs_is_no_good_result(tmp_path):
 
 
 def test_a_log_of_few_seconds_promises_little(tmp_path):
-    """What is foretold of other motion covers the error there, which the held-out samples of a short log hide."""
+    """What is foretold of other motion covers the error there, which the held-out samples of a short log hide; where
+    even that is too little to prove links better, they stand and nothing is foretold."""
     model, log = write_case(tmp_path, samples=200)
     short = identify(model, log)
     found = short.generalization
-    assert found.other_motion > 2 * short.after.relative_error
-    assert any("promises little beyond motion like its own" in each for each in verdict(short).reasons)
-    assert identify(model, write_case(tmp_path / "long")[1]).generalization.other_motion < 0.5 * found.other_motion
+    if short.stand:
+        assert found.other_motion is None and short.links.expected < 3.0
+        np.testing.assert_array_equal(short.robot.inertias, short.prior.inertias)
+    else:
+        assert found.other_motion > 2 * short.after.relative_error
+        assert any("promises little beyond motion like its own" in each for each in verdict(short).reasons)
+    long = identify(model, write_case(tmp_path / "long")[1])
+    assert not long.stand and long.generalization.other_motion < 2 * long.after.relative_error
 
 
 def at_rest_in_the_end(truth, hold):

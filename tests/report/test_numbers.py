@@ -104,6 +104,8 @@ def judged(before, after, names=("a", "b")):
         SimpleNamespace(
             before=of(before),
             after=of(after),
+            alone=of(after),
+            stand=False,
             diagnosis=SimpleNamespace(faults=()),
             estimate=SimpleNamespace(weakest=(), status=Status.OK),
             findings=(),

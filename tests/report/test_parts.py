@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from random_bodies import bodies
 from steelyard.dynamics import regressor
 from steelyard.errors import OptionError
-from steelyard.fit import Generalization, Prediction, Status
+from steelyard.fit import Generalization, LinksGain, Prediction, Status
 from steelyard.identifiable import regression_basis
 from steelyard.log.findings import warning
 from steelyard.model import library
@@ -70,6 +70,17 @@ def test_thinning_keeps_every_peak_and_the_order(n, limit, seed):
     np.testing.assert_array_equal(yy, y[np.round(tt / 0.01).astype(int)])
 
 
+def test_links_that_stand_need_no_smaller_error():
+    nothing = {"stand": True, "links": LinksGain(1.0, 1.0, 0.0)}
+    found = verdict(stub([0.3, 0.3], [0.1, 0.1], **nothing))
+    assert found.level == "good" and "Your links stand; friction was learned" in found.headline
+    found = verdict(stub([0.1, 0.1], [0.1, 0.1], **nothing))
+    assert found.level == "good" and "Your links stand: held-out" in found.headline
+    assert "as they were" in found.advice
+    found = verdict(stub([0.3, 0.3], [0.1, 0.1], stand=True, findings=(warning("odd", "Odd."),)))
+    assert found.level == "care" and "kept until a cause below is undone" in found.headline
+
+
 def test_thinning_breaks_the_line_at_a_gap():
     t = np.concatenate([np.arange(100), 500 + np.arange(100)]) * 0.1
     tt, yy = thin(t, np.ones(200), 1000)
@@ -109,8 +120,8 @@ def test_units_of_sliding_joints():
     assert units == ["N m", "N m", "N", "N m"]
 
 
-def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, parts=(), other_motion=None):
-    """A result with the given predictions' errors. held_out, parts: errors met and expected."""
+def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, parts=(), other_motion=None, **links):
+    """A result with the given predictions' errors. held_out, parts: errors met and expected; links: what stands."""
 
     def errors(relative):
         relative = np.asarray(relative, dtype=float)
@@ -118,7 +129,9 @@ def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, p
             relative=relative, relative_error=float(np.sqrt(np.mean(relative**2))), joint_names=("j1", "j2")
         )
 
+    stands = {"alone": errors(after), "everything": errors(after), "stand": False, "links": LinksGain(9.0, 9.0, 0.5)}
     return SimpleNamespace(
+        **stands | links,
         before=errors(before),
         after=errors(after),
         estimate=SimpleNamespace(weakest=weakest, status=Status.OK),

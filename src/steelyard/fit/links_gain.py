@@ -1,9 +1,10 @@
 """Whether identified links are better than those of the model, and not only their fit: on motion unlike the log.
 
 Both models have friction fitted, so that links get credit for what no friction explains. On motion of all joints in
-their range, let d be the difference of their base parameters, and C what noise and a lacking model may move the
-identified ones by. The given links are then expected to err by `d^T G d - tr(G C)` more than right ones, the identified
-ones by `tr(G C)`: the difference is the gain, whose deviation is `2 sqrt(d^T G C G d)`.
+their range, let d be the difference of their base parameters, N what noise and a lacking model may move the identified ones
+by, and C the covariance of these with what the prior leaves open. The given links are then expected to err by `d^T G d -
+tr(G N)` more than right ones, the identified ones by `tr(G N)`: the difference is the gain, whose deviation is
+`2 sqrt(d^T G C G d)`.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from steelyard.fit.estimate import Estimate
 from steelyard.fit.validation import Validation
 from steelyard.information import Information
 
-CERTAIN = 2.5  # deviations of a gain that is none by chance
+CERTAIN = 3.0  # deviations of a gain that is none by chance
 BLOCKS = 20  # of held-out samples, at most
 LEAST = 0.02  # share of the held-out error that better links take off
 
@@ -65,7 +66,7 @@ def links_gain(
         G = motion.base.squares.weighted(1 / noise**2)
         d, root = estimate.base - given.base, identified.from_noise
         gained = d @ G @ d - 2 * np.sum(root * (G @ root))
-        expected = gained / max(2 * np.linalg.norm(root.T @ (G @ d)), 1e-300)
+        expected = gained / max(2 * np.sqrt(max(G @ d @ identified.covariance @ G @ d, 0.0)), 1e-300)
     counted = 1.0 if after.weights is None else after.weights
     energy = [counted * (each.error / _rms(before)) ** 2 for each in (before, after)]
     return LinksGain(float(expected), _paired(*energy, before.t, memory), _share_off(*energy))

@@ -54,6 +54,8 @@ from steelyard.prepare import (
 )
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
+# Faults that a fit puts into links, so that these are kept as given until the fault is undone.
+IMITATED = frozenset({"torque_scale", "position_offset", "saturation"})
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
 
 
@@ -213,14 +215,6 @@ def run(
     held = joined(test, name="held-out samples")
     before, after = validate(robot, held, rotors=job.rotors, **contacts), validate(estimate, held, **contacts)
 
-    use = ordinary_use(robot, train, **job.columns)
-    given = drives_alone(reduce(add, blocks))
-    everything, alone = after, validate(given, held, **contacts)
-    gained = links_gain(given, intervals, use, alone, everything, memory=apart)
-    stand = given.physical and not gained.certain and not _told_of_links(known)
-    if stand:
-        estimate, after, intervals = given, alone, uncertainty(given, blocks, weight=job.weight)
-
     def judged(logs: Sequence[Log]) -> Validation:
         """Of a fit like this one to the training part of other logs, on their held-out part."""
         halves = [split_blocks(log, validation=job.validation) for log in logs]
@@ -228,18 +222,20 @@ def run(
         again = consistent_within_geometry(sums, weight=job.weight, regularizer=job.regularizer, **known)
         return validate(again, joined([rest for _, rest in halves], name="held-out samples"), **contacts)
 
-    reach = generalization(
-        estimate,
-        by_log,
-        reduce(
-            add, [accumulate(robot, each, **job.columns, **contacts) for each in test]
-        ),  # samples alike, as the error above
-        weight=job.weight,
-        other_motion=None if stand else use,
-    )
+    tested = reduce(add, [accumulate(robot, each, **job.columns, **contacts) for each in test])  # alike, as above
+    use = ordinary_use(robot, train, **job.columns)
+    reach = generalization(estimate, by_log, tested, weight=job.weight, other_motion=use)
     worth, unworthy = tried(
         robot, entire, noticeable(diagnosis.faults, max(after.relative_error, reach.fitted)), judged
     )
+    given = drives_alone(reduce(add, blocks))
+    everything, alone = after, validate(given, held, **contacts)
+    gained = links_gain(given, intervals, use, alone, everything, memory=apart)
+    imitated = any(each.code in IMITATED for each in (*findings, *worth))
+    stand = given.physical and (imitated or not gained.certain) and not _told_of_links(known)
+    if stand:
+        estimate, after, intervals = given, alone, uncertainty(given, blocks, weight=job.weight)
+        reach = generalization(given, by_log, tested, weight=job.weight, other_motion=None)
     result = Result(
         job=job,
         prior=robot,

@@ -62,7 +62,7 @@ def verdict(result: Result, written: Sequence[str] = ()) -> Verdict:
     before, after = result.before.relative_error, result.after.relative_error
     improved = after < (1 - SAME) * before
     reasons = (*written, *_reasons(result, improved))
-    usable = improved and _explains(result) and not _lost(result)
+    usable = (improved or result.stand) and _explains(result) and not _lost(result)
     level = "good" if not reasons else "care" if usable else "keep"
     return Verdict(level, _headline(result, improved), (STAND if result.stand else ADVICE)[level], reasons)
 
@@ -90,6 +90,11 @@ def _headline(result: Result, improved: bool) -> str:
         return f"Not explained: held-out torque error {change}."
     if _lost(result):
         return f"Masses in ratios only: held-out torque error {change}."
+    if result.stand and result.links.certain:
+        return (
+            f"Your links are kept until a cause below is undone, which a fit would put into them: held-out torque error "
+            f"{change}."
+        )
     if result.stand:
         learned = "; friction was learned" if improved else ""
         return (
@@ -108,7 +113,7 @@ def _headline(result: Result, improved: bool) -> str:
 
 def _reasons(result: Result, improved: bool) -> Iterator[str]:
     left = unexplained(result)
-    if not improved:
+    if not (improved or result.stand):
         yield "The torque error on held-out samples did not fall."
     elif worse := worse_joints(result):
         yield f"Torque is predicted worse than before at {', '.join(worse)}."
