@@ -1,10 +1,10 @@
 """Whether identified links are better than those of the model, and not only their fit: on motion unlike the log.
 
 Both models have friction fitted, so that links get credit for what no friction explains. On motion of all joints in
-their range, let d be the difference of their base parameters, N what noise and a lacking model may move the identified ones
-by, and C the covariance of these with what the prior leaves open. The given links are then expected to err by `d^T G d -
-tr(G N)` more than right ones, the identified ones by `tr(G N)`: the difference is the gain, whose deviation is
-`2 sqrt(d^T G C G d)`.
+their range, let d be the difference of their base parameters, N what noise and a lacking model may move the identified
+ones by, and C the covariance of these with what the prior leaves open. The given links are then expected to err by
+`d^T G d - tr(G N)` more than right ones, the identified ones by `tr(G N)`: the difference is the gain, whose deviation
+is `2 sqrt(d^T G C G d)`.
 """
 
 from dataclasses import dataclass

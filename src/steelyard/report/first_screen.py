@@ -92,8 +92,8 @@ def _headline(result: Result, improved: bool) -> str:
         return f"Masses in ratios only: held-out torque error {change}."
     if result.stand and result.links.certain:
         return (
-            f"Your links are kept until a cause below is undone, which a fit would put into them: held-out torque error "
-            f"{change}."
+            "Your links are kept until a cause below is undone, which a fit would put into them: held-out torque "
+            f"error {change}."
         )
     if result.stand:
         learned = "; friction was learned" if improved else ""

@@ -1,0 +1,79 @@
+"""Friction fitted beside links as given, and whether identified links are better: on truth unlike the log."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+import steelyard as sy
+from steelyard.errors import FitError
+from steelyard.fit import drives_alone, links_gain, ordinary_use, uncertainty
+from steelyard.fit.whitening import weigh_by_noise
+from steelyard.information import accumulate_blocks
+from steelyard.log import split_blocks
+from steelyard.prepare import with_motion
+from steelyard.simulate import Sensors, record
+
+COLUMNS = {"friction": ("viscous", "coulomb", "offset"), "armature": True}
+
+
+def given(robot, seed: int, spread: float):
+    factors = np.exp(np.random.default_rng(seed).normal(0, spread, size=(robot.nb, 1)))
+    return robot.with_inertias(robot.inertias * factors)
+
+
+def compared(truth, model, *, seed: int, duration: float = 20.0):
+    """Gain of links identified from a record of the truth, and both estimates."""
+    log = with_motion(record(truth, duration=duration, seed=seed, sensors=Sensors()).log)
+    train, test = split_blocks(log, validation=0.25)
+    blocks = accumulate_blocks(model, train, **COLUMNS)
+    total = sum(blocks[1:], start=blocks[0])
+    everything, alone = sy.fit.consistent(total), drives_alone(total)
+    found = uncertainty(everything, blocks)
+    errors = [sy.validate(each, test) for each in (alone, everything)]
+    return links_gain(alone, found, ordinary_use(model, [train], **COLUMNS), *errors), alone, everything
+
+
+def friction_of(robot):
+    values = {"damping": 1.0, "frictionloss": 1.5, "armature": 0.1}
+    return robot.with_joint_properties(**{name: np.full(robot.nv, value) for name, value in values.items()})
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_right_links_stand_and_wrong_ones_are_better_identified(seed):
+    truth = friction_of(sy.library.puma560())
+    gain, alone, _ = compared(truth, truth, seed=seed)
+    assert not gain.certain and (alone.theta == truth.inertias).all()
+    model = given(truth, seed, 0.3)
+    gain, alone, everything = compared(truth, model, seed=seed)
+    assert gain.certain and (alone.theta == model.inertias).all()
+    fast = record(truth, duration=5.0, seed=seed + 50, sensors=Sensors()).truth
+    right = sy.inverse_dynamics(truth, fast.q, fast.v, fast.a)
+    errors = [
+        np.linalg.norm(sy.inverse_dynamics(each, fast.q, fast.v, fast.a) - right) for each in (model, everything.robot)
+    ]
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_drives_alone_are_nonnegative_least_squares():
+    """Against SciPy on the rows themselves; a negative friction ends at zero."""
+    robot, rng = sy.library.scara(), np.random.default_rng(3)
+    q, v, a = rng.normal(size=(3, 300, robot.nv))
+    friction = np.array([2.0, -1.0, 0.5, 0.3])[: robot.nv]
+    tau = sy.inverse_dynamics(robot, q, v, a) + friction * v + 0.1 * rng.normal(size=v.shape)
+    log = sy.Log(t=np.arange(300) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
+    info = sy.accumulate(robot, log, friction=("viscous", "offset"))
+    found = drives_alone(info)
+    rest = tau - sy.inverse_dynamics(robot, q, v, a)
+    for j in range(robot.nv):
+        columns = np.column_stack([v[:, j], np.ones(300), -np.ones(300)])
+        x, _ = nnls(columns, rest[:, j])
+        assert found.friction["viscous"][j] == pytest.approx(x[0], abs=1e-6)
+        assert found.friction["offset"][j] == pytest.approx(x[1] - x[2], abs=1e-6)
+    assert found.friction["viscous"][1] == 0.0 and found.physical
+    assert weigh_by_noise(info)[1].shape == found.noise.shape
+
+
+def test_a_regression_without_a_robot_has_no_links_to_keep():
+    Y = np.random.default_rng(0).normal(size=(50, 1, 10))
+    with pytest.raises(FitError, match="Links are kept"):
+        drives_alone(sy.Information.from_arrays(Y, Y @ np.ones(10)))
