@@ -57,6 +57,10 @@ class Thresholds:
     """rad/s: robots with legs reach 50, arms 10."""
     degrees: float = 720.0
     """Largest number that is taken for degrees, or degrees per second."""
+    off_centre: float = 0.3
+    """Squared standard deviations of a link's mass between its origin and centre of mass that tell of its tensor."""
+    several: int = 3
+    """Links that agree by no chance."""
     rounding: float = 1e-9
     """Relative; below it a violation is rounding of decimals."""
     flat: float = 1e-7
