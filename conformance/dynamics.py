@@ -10,6 +10,7 @@ from conformance.outcome import Outcome, judged
 from identifiability.pinocchio_trees import scaled_rank
 from mujoco_models import inverse_forces, point_mass_columns, rigid_body_model
 from robots import random_state
+from steelyard.dynamics.armature import armature_torque
 from steelyard.identifiable import identifiability
 from steelyard.model import force_from_mujoco, to_mujoco
 from steelyard.model.mjcf import body_name
@@ -26,7 +27,7 @@ def regressor(path: Path) -> Outcome:
         engine, bound, ours, theirs = "Pinocchio", URDF_BOUND, Y, _pinocchio(path, robot, state)
     else:
         engine, bound = "MuJoCo", MJCF_BOUND
-        ours = Y @ robot.inertias.ravel() + robot.armature * state[2]
+        ours = Y @ robot.inertias.ravel() + armature_torque(robot, state[1].T, state[2].T).T
         m = rigid_body_model(path)
         moved = to_mujoco(m, robot, *state)
         theirs = force_from_mujoco(m, robot, moved[0], inverse_forces(m, *moved))

@@ -9,6 +9,7 @@ import pytest
 from check.corpus.cases import MJCF, URDF
 from steelyard import check
 from steelyard.errors import ModelError
+from steelyard.model import load
 
 QUICK = 5.0  # s; what is meant is "does not hang", a thousand times the usual
 BOX = '<box size="0.1 0.1 0.4"/>'
@@ -165,3 +166,15 @@ def test_fix_never_touches_the_model(tmp_path):
     with pytest.raises(ModelError, match="never changed"):
         check.repair(path, link)
     assert path.read_text() == URDF
+
+
+@pytest.mark.parametrize(
+    "text", ["<robot>" + "<link/>\n" * 2000 + "</robot>", "  <mujoco/>", "<robot/>.urdf", "x" * 9000]
+)
+def test_xml_or_anything_long_in_the_place_of_a_path(text, capsys):
+    for call in (load, check.run):
+        with pytest.raises(ModelError) as caught:
+            call(text)
+        assert len(str(caught.value)) < 500 and ("XML text" in str(caught.value)) == ("<" in text)
+    assert check.check_models([text]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

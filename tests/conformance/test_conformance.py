@@ -39,6 +39,14 @@ def test_free_and_ball_joints_and_loops():
     assert STAGES["identification"](BUNDLED / "four_bar_leg.urdf").status == PASS
 
 
+def test_armature_of_a_free_joint(tmp_path):
+    model = tmp_path / "flying.xml"
+    model.write_text("""<mujoco><worldbody><body name="trunk"><joint type="free" armature="0.7"/>
+        <geom type="box" size=".1 .2 .3"/><body pos="0 .2 0"><joint name="hip" axis="1 0 0" armature="0.2"/>
+        <geom type="box" size=".1 .1 .2" pos="0 0 -.2"/></body></body></worldbody></mujoco>""")
+    assert regressor(model).status == PASS
+
+
 def test_a_wrong_regressor_and_a_wrong_file_are_seen(monkeypatch):
     right = sy.regressor
     monkeypatch.setattr(sy, "regressor", lambda *state: 1.001 * right(*state))

@@ -1,6 +1,7 @@
 """Options that subcommands share: those of a `Job` are made of its fields, and groups of options arrive whole."""
 
 import json
+import os
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import Field, dataclass, is_dataclass
@@ -21,7 +22,7 @@ def model_in(path: Path | None) -> Path | None:
     """A model file as it is; of the folder of a result, the model that was written there."""
     from steelyard.app.endings import refusals
 
-    if path is None or not (path / SUMMARY).is_file():
+    if path is None or not os.path.isfile(path / SUMMARY):  # noqa: PTH113  False for names that cannot be
         return path
     with refusals():
         return path / _written_model(path)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from steelyard.arguments import require_type
 from steelyard.check import (
+    rules_angles,
     rules_files,
     rules_mass,
     rules_mirror,
@@ -18,7 +19,16 @@ from steelyard.check.rule import Finding, Findings, Rule
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.model import Sketch, models_in, read_sketch
 
-FAMILIES = (rules_mass, rules_tensor, rules_shape, rules_plausible, rules_mirror, rules_structure, rules_files)
+FAMILIES = (
+    rules_mass,
+    rules_tensor,
+    rules_shape,
+    rules_plausible,
+    rules_mirror,
+    rules_structure,
+    rules_angles,
+    rules_files,
+)
 RULES: tuple[Rule, ...] = tuple(
     sorted((rule for family in FAMILIES for rule in family.RULES), key=lambda rule: rule.code)
 )

@@ -156,7 +156,7 @@ def _models(given: Sequence[Path], errors: list[str]) -> list[tuple[Path, Path]]
 
 def _base(path: Path) -> Path:
     """The folder of a model file, of a pattern what comes before its first wild card, and a folder itself."""
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112  False for names that cannot be
         return path
     return next((folder for folder in path.parents if not glob.has_magic(str(folder))), path.parent)
 

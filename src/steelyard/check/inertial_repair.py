@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.check.part_geometry import PartGeometry, geometry_of
+from steelyard.check.reference_point import about_origins
 from steelyard.check.rule import Finding, Rule
 from steelyard.check.rules_shape import other_axes, wrong_point
 from steelyard.check.shaped_inertials import (
@@ -105,6 +106,8 @@ def _repaired(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, st
         if geometry is None or geometry.solid is None:
             return None
         return _filled(sketch, index, geometry.solid, f"geometry filled with water ({THRESHOLDS.water:g} kg/m^3)")
+    if "SY305" in codes and (moved := about_origins(sketch).get(index)) is not None:
+        return _at_centre(inertial, moved)
     if inertial.usable:
         w = None if geometry is None else ShapedInertial(index, part, inertial, geometry)
         converted = _converted(inertial, w, codes)
@@ -134,10 +137,16 @@ def _converted(inertial: Inertial, w: ShapedInertial | None, codes: set[str]) ->
         return replace(inertial, tensor=inertial.tensor / 1000), "tensor from g m^2 to kg m^2"
     R = inertial.rotation
     if "SY305" in codes and (moved := wrong_point(w)) is not None:
-        return replace(inertial, tensor=R.T @ moved @ R), "tensor moved from the link's origin to the centre of mass"
+        return _at_centre(inertial, moved)
     if "SY304" in codes and (better := other_axes(w)) is not None:
         return replace(inertial, tensor=R.T @ better[1] @ R), f"tensor with {better[0]}"
     return None
+
+
+def _at_centre(inertial: Inertial, moved: np.ndarray) -> tuple[Inertial, str]:
+    """moved: (3, 3) tensor about the centre of mass in the part's axes."""
+    tensor = inertial.rotation.T @ moved @ inertial.rotation
+    return replace(inertial, tensor=tensor), "tensor moved from the link's origin to the centre of mass"
 
 
 def _filled(sketch: Sketch, index: int, theta, how: str) -> tuple[Inertial, str]:

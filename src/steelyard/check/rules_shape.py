@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 
 from steelyard.check.part_geometry import geometry_of
+from steelyard.check.reference_point import about_origins, at_centre
 from steelyard.check.rule import Hit, rule
 from steelyard.check.shaped_inertials import ShapedInertial, is_placeholder, shaped_inertials, unit_error
 from steelyard.check.thresholds import THRESHOLDS
@@ -104,13 +105,22 @@ def wrong_point_rule(sketch: Sketch) -> Iterator[Hit]:
     """The tensor is given about the link's origin instead of the centre of mass.
 
     Why: URDF and MJCF want the tensor about the centre of mass. Moved there from the origin it fits the geometry well;
-    as stated it does not. The link then is harder to turn than it is, by m d^2.
+    as stated it does not. The link then is harder to turn than it is, by m d^2. Without geometry a whole robot is
+    reported: every link's mass is spread at least as far as its origin.
     Example:
         A rod of 1 m with its origin at one end and ixx = m/3 instead of m/12
     Remedy: Choose "at the centre of mass, aligned with the output frame" in the CAD dialog.
     """
+    whole = about_origins(sketch)
+    for index in whole:
+        part = sketch.parts[index]
+        assert part.inertial is not None
+        message = (
+            f"{sketch.word} '{part.name}': on all links the tensor holds mass times squared distance of the origin."
+        )
+        yield Hit(part.inertial.place, message, "State the tensor about the centre of mass.")
     for w in shaped_inertials(sketch):
-        if wrong_point(w) is not None:
+        if w.index not in whole and wrong_point(w) is not None:
             message = f"{sketch.word} '{w.name}': the tensor fits its geometry only when taken about the link's origin."
             yield Hit(w.inertial.place, message, "State the tensor about the centre of mass.")
 
@@ -166,9 +176,7 @@ def wrong_point(w: ShapedInertial) -> np.ndarray | None:
     solid = w.solid_tensor
     if solid is None or not w.centred or unit_error(w):
         return None
-    c = w.inertial.com
-    shift = w.inertial.mass * (c @ c * np.eye(3) - np.outer(c, c))
-    moved = w.inertial.tensor_in_part - shift
+    moved = at_centre(w.inertial)
     moments = np.linalg.eigvalsh(moved)
     if moments[0] <= 0 or moments[0] + moments[1] < moments[2]:
         return None

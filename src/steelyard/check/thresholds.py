@@ -51,6 +51,16 @@ class Thresholds:
     """Relative difference of tensors that do not fit."""
     ratio: float = 1000.0
     """Of masses along a chain; iterative solvers of contact suffer from ten on, all of them from here."""
+    turned: float = 30.0
+    """rad: five turns, beyond which whole limits of most joints are in degrees."""
+    fast: float = 60.0
+    """rad/s: robots with legs reach 50, arms 10."""
+    degrees: float = 720.0
+    """Largest number that is taken for degrees, or degrees per second."""
+    off_centre: float = 0.3
+    """Squared standard deviations of a link's mass between its origin and centre of mass that tell of its tensor."""
+    several: int = 3
+    """Links that agree by no chance."""
     rounding: float = 1e-9
     """Relative; below it a violation is rounding of decimals."""
     flat: float = 1e-7

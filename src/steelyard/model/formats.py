@@ -25,6 +25,7 @@ from steelyard.model.meshes import Piece
 from steelyard.model.references import allowed_folders, around, is_inside
 from steelyard.model.robot import Robot, Source
 from steelyard.model.sketch import Inertial, Sketch
+from steelyard.model.xml import require_path, shown
 from steelyard.model.xml_edit import Element, read
 
 
@@ -124,8 +125,9 @@ def load(
         ModelError: names the file, the element, what was found and what to do.
     """
     require_type(str | PathLike, path=path)
+    require_path(path)
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112  False for names that cannot be
         inside = sorted(each.name for each in path.iterdir() if each.suffix.lower() in BY_SUFFIX)
         raise ModelError(
             f"{path} is a folder; give a model file" + (f", such as {choices(inside)}." if inside else ".")
@@ -134,7 +136,7 @@ def load(
     if suffix not in BY_SUFFIX:
         readable = " and ".join(each.files for each in FORMATS)
         raise ModelError(
-            f"Model file {path} has suffix '{path.suffix}'; robots are read from {readable} files."
+            f"Model file {shown(path)} has suffix '{path.suffix[:20]}'; robots are read from {readable} files."
             f"{REMEDIES.get(suffix, '')}"
         )
     format = BY_SUFFIX[suffix]
@@ -268,6 +270,7 @@ def models_in(path) -> list[Path]:
     Raises:
         ModelError: a folder without models, and a pattern that matches nothing.
     """
+    require_path(path)
     path = Path(path)
     if has_magic(str(path)) and not os.path.lexists(path):
         matched = [Path(each) for each in storage.find(str(path))]
@@ -277,7 +280,7 @@ def models_in(path) -> list[Path]:
         if not models:
             raise ModelError(f"Pattern {path} matches no model: {' and '.join(f'no {f.files}' for f in FORMATS)} file.")
         return list(dict.fromkeys(models))
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112  as in `load`
         return [path]
     models = _in_folder(path)
     if not models:

@@ -32,7 +32,7 @@ BOUNDED = ("revolute", "prismatic")  # types that have a range
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
 ATTRIBUTES = {"damping": "damping", "frictionloss": "friction"}  # fields of a `Joint` that <dynamics> states
-TOLD = ("SY509", "SY510")  # faults that a robot is read in spite of, and that its user must know of
+TOLD = ("SY509", "SY510", "SY511")  # faults that a robot is read in spite of, and that its user must know of
 LIMITS = ("lower", "upper", "effort", "velocity")
 
 

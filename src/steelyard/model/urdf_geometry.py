@@ -17,6 +17,7 @@ from steelyard.spatial import rotation_from_rpy
 MESH = "mesh"  # the kind of geometry that is a file
 ROLES = ("collision", "visual")
 LARGE = 4 * 2**20  # bytes of a mesh
+TURN, DEGREES = 6.3, 360.0  # an angle between, in whole or half numbers, is in degrees
 
 
 def label_of(element: Element) -> str:
@@ -30,6 +31,10 @@ def origin(reader: Reader, element: Element, label: str, *, code="SY104"):
         return np.eye(3), np.zeros(3)
     label = f"{label} > origin"
     rpy = reader.numbers(given, "rpy", 3, label, default=np.zeros(3), code=code)
+    beyond = rpy[np.abs(rpy) > TURN]
+    if beyond.size and (np.abs(beyond) <= DEGREES).all() and (2 * rpy == np.round(2 * rpy)).all():
+        said = f"rpy of {label} is {' '.join(f'{angle:g}' for angle in rpy)} rad, beyond a turn; degrees?"
+        reader.fault("SY511", given, label, said)
     xyz = reader.numbers(given, "xyz", 3, label, default=np.zeros(3), code=code)
     return rotation_from_rpy(rpy), xyz
 

@@ -32,6 +32,7 @@ class Text:
 
 def read_bytes(path) -> bytes:
     """Content of a model file. Raises ModelError when it is missing, unreadable, empty or too large."""
+    require_path(path)
     path = Path(path)
     try:
         if not path.is_file():
@@ -45,7 +46,7 @@ def read_bytes(path) -> bytes:
         content = path.read_bytes()
     except (OSError, ValueError) as error:  # the latter for a name with a null character
         reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"Model file {_shown(path)} cannot be read: {reason}.") from error
+        raise ModelError(f"Model file {shown(path)} cannot be read: {reason}.") from error
     if not content.strip():
         raise ModelError(f"Model file {path} is empty.")
     return content
@@ -90,8 +91,18 @@ def codecs_name(encoding: str) -> str | None:
         return None
 
 
-def _shown(path: Path) -> str:
-    text = str(path)
+def require_path(path):
+    """Raise ModelError for the XML of a model in the place of its path."""
+    if str(path).lstrip().startswith("<"):
+        raise ModelError(
+            f"XML text ({shown(path)}) stands in the place of a path. Write it to a .urdf or MJCF .xml file, and give "
+            "the path of that."
+        )
+
+
+def shown(path) -> str:
+    """A path in a message, cut short, on one line."""
+    text = " ".join(str(path).split("\n"))
     return text if len(text) <= 200 else f"{text[:100]}... ({len(text)} characters)"
 
 

@@ -264,6 +264,25 @@ CASES = (
         "SY510",
         at='<joint name="shoulder"',
     ),
+    several(
+        "limits_in_degrees",
+        [
+            ('lower="-1" upper="1" effort="50"', 'lower="-170" upper="125" effort="50"'),
+            ('-1" upper="1"', '-90" upper="0"'),
+        ],
+        "SY511",
+        at='<limit lower="-170"',
+    ),
+    several(
+        "speeds_in_degrees",
+        [('effort="50" velocity="2"', 'effort="50" velocity="98"'), ('velocity="2"', 'velocity="225"')],
+        "SY511",
+        at='<limit lower="-1" upper="1" effort="50"',
+    ),
+    case(
+        "joint_turned_by_degrees", URDF, '<origin xyz="0 0 0.4"/>', '<origin xyz="0 0 0.4" rpy="0 90 -22.5"/>', "SY511"
+    ),
+    case("inertial_turned_by_degrees", URDF, 'xyz="0 0 0.2" rpy="0 0 0"', 'xyz="0 0 0.2" rpy="180 0 0"', "SY511"),
     # SY6xx
     case("mesh_missing", URDF, BOX, '<mesh filename="meshes/arm.stl"/>', "SY601"),
     case("mesh_of_no_package", URDF, BOX, '<mesh filename="package://nowhere_description/arm.stl"/>', "SY604"),
@@ -271,6 +290,13 @@ CASES = (
     case("mesh_absolute", URDF, BOX, '<mesh filename="/etc/passwd"/>', "SY603"),
     case("huge_box", URDF, BOX, '<box size="100 100 400"/>', "SY605"),
     # MJCF
+    case(
+        "mjcf_limits_in_degrees",
+        MJCF.replace('"1 0 0" range="-1 1"', '"1 0 0" range="-45 90"'),
+        'range="-1 1"',
+        'range="-150 170"',
+        "SY511",
+    ),
     case("mjcf_negative_mass", MJCF, 'mass="2"', 'mass="-2"', "SY103", repaired=True),
     case("mjcf_no_tensor", MJCF, " " + DIAGONAL, "", "SY105", at='<inertial pos="0 0 0.2"', repaired=True),
     case("mjcf_triangle", MJCF, HAND_DIAGONAL, 'diaginertia="0.0006 0.0005 0.0014"', "SY203", repaired=True),

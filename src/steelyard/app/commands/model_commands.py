@@ -1,5 +1,6 @@
 """Subcommands about robot models: analyze, check, convert, mesh, view."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -150,7 +151,8 @@ def check(
     """Find wrong inertias, units, limits and paths in robot models, and repair them."""
     from steelyard.check import check_models
 
-    with progress_bar(silent=len(models) == 1 and not models[0].is_dir()) as progress:
+    one = len(models) == 1 and not os.path.isdir(models[0])  # noqa: PTH112  False for names that cannot be
+    with progress_bar(silent=one) as progress:
         code = check_models(
             models,
             fix=fix,

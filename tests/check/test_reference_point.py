@@ -1,0 +1,37 @@
+"""Tensors about the origins of all links are found without geometry, and repaired exactly."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robots import EXAMPLE_ROBOTS
+from steelyard.check.catalog import selected
+from steelyard.check.inertial_repair import repair_inertials, with_inertials
+from steelyard.check.reference_point import about_origins
+from steelyard.model import read_sketch
+
+WRONG = ("panda_description/urdf/panda.urdf", "z1_description/urdf/z1.urdf", "xarm_description/urdf/xarm7.urdf")
+RIGHT = (*WRONG, "laikago_description/urdf/laikago.urdf", "romeo_description/urdf/romeo.urdf")
+
+
+def shifted(inertial):
+    """The inertial with its tensor about the part's origin."""
+    c, R = inertial.com, inertial.rotation
+    about = inertial.tensor_in_part + inertial.mass * (c @ c * np.eye(3) - np.outer(c, c))
+    return replace(inertial, tensor=R.T @ about @ R)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_found_and_repaired(name):
+    right = read_sketch(EXAMPLE_ROBOTS / name, meshes=False)
+    wrong = with_inertials(right, {i: shifted(each) for i, _, each in right.stated() if each.usable})
+    repaired, changes = repair_inertials(wrong, selected(("SY305",)), lambda finding: True)
+    assert len(changes) >= 5 and not about_origins(repaired)
+    for index, change in changes.items():
+        before = right.parts[index].inertial.tensor_in_part
+        np.testing.assert_allclose(change.after.tensor_in_part, before, atol=1e-12)
+
+
+def test_no_robot_is_taken_for_one():
+    assert not [name for name in RIGHT if about_origins(read_sketch(EXAMPLE_ROBOTS / name, meshes=False))]
