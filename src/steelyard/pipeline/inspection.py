@@ -25,7 +25,6 @@ from steelyard.log import (
     split_blocks,
     torque_cutoff_for,
 )
-from steelyard.log.findings import fatal_messages
 from steelyard.model import Robot
 from steelyard.pipeline.recording_costs import costs
 from steelyard.pipeline.tried_corrections import noticeable, tried
@@ -233,7 +232,7 @@ def _motion(log: Log) -> tuple[Motion, ...]:
 
 def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
     """Delay of each joint's torque, zeros of the joints, and the faults that a physically consistent fit shows."""
-    if fatal_messages(found.findings):
+    if any(finding.severity == "fatal" for finding in found.findings):
         notes.append("not compared with the model: the log cannot be used as it is")
         return {}
     if not len(found.clear):

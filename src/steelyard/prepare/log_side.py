@@ -16,8 +16,7 @@ from steelyard.errors import OptionError, choices
 from steelyard.job import NOTHING, Corrections, corrections_from
 from steelyard.job_options import INSPECT, options_of, words_of
 from steelyard.log import Log, read_log
-from steelyard.model import Robot, allowed_folders
-from steelyard.model.references import Relocation, resolve
+from steelyard.model import Relocation, Robot, allowed_folders, resolve
 from steelyard.prepare.undo import corrected
 from steelyard.storage import write_bytes
 
