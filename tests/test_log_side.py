@@ -128,6 +128,59 @@ def test_gravity_is_added_once(tmp_path):
         read_undone(log, corrections=Corrections(gravity_compensated=True))
 
 
+@pytest.fixture
+def foreign(tmp_path):
+    """A log in a folder of its own with a model in it, one beside that folder, and a function that names a model."""
+    model, log = write_case(tmp_path / "project" / "logs")
+    (tmp_path / "secret.urdf").write_bytes(model.read_bytes())
+
+    def named(text):
+        log_side_path(log).write_text(f"[corrections]\ngravity_model = {json.dumps(text)}")
+        return log
+
+    return model, named
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}/secret.urdf", "../../secret.urdf", "models/../../../secret.urdf", "file://{}/secret.urdf", "link.urdf"],
+)
+def test_a_side_file_opens_no_model_outside_of_its_folder(foreign, tmp_path, text):
+    model, named = foreign
+    (model.parent / "models").mkdir()
+    (model.parent / "link.urdf").symlink_to(tmp_path / "secret.urdf")
+    log = named(text.format(tmp_path))
+    with pytest.raises(OptionError, match=r"run\.csv\.steelyard\.toml: gravity_model: .* the file was not opened"):
+        read_undone(log, sy.load(model))
+    done = run("inspect", log, "--model", model)
+    assert done.exit_code == REFUSED and "--gravity-model MODEL on the command line" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("text", ["/etc/passwd", "absent.urdf", "https://example.org/a.urdf", ".", "a\x00b", ""])
+def test_a_side_file_with_a_model_that_is_none_is_refused(foreign, text):
+    model, named = foreign
+    with pytest.raises(OptionError, match="gravity_model"):
+        read_undone(named(text), sy.load(model))
+
+
+def test_a_side_file_names_models_of_its_folder_wherever_it_is_read(foreign, tmp_path, monkeypatch):
+    model, named = foreign
+    monkeypatch.chdir(tmp_path)
+    log = named(model.name)
+    robot = sy.load(model)
+    there = read_undone(log, robot)
+    log_side_path(log).unlink()
+    typed = read_undone(log, robot)
+    outside = corrected(robot, typed, Corrections(gravity_model=str(tmp_path / "secret.urdf")))  # typed: free
+    np.testing.assert_allclose(there.require("tau")[0], outside.require("tau")[0])
+    assert np.abs(np.subtract(*there.require("tau"), *typed.require("tau"))).max() > 1
+    side = LogSide(log_side_path(log), {}, Corrections(gravity_model=str(model.relative_to(tmp_path))))
+    write_log_side(side)
+    assert tomllib.loads(side.path.read_text())["corrections"] == {"gravity_model": model.name}
+    with pytest.raises(OptionError, match="absolute path outside"):
+        write_log_side(LogSide(side.path, {}, Corrections(gravity_model="secret.urdf")))
+
+
 def test_channels_and_corrections_are_read_back_as_written(tmp_path):
     words = Corrections(unit=("q=deg",), offset=("elbow=0.1",), even_stamps=True, base="wxyz,world,body")
     side = LogSide(tmp_path / "a.csv.steelyard.toml", {"t": "stamp", "tau": ['a "b"', "c"]}, words)

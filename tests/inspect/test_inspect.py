@@ -158,6 +158,55 @@ def test_a_damaged_log_is_described_and_not_refused(tmp_path):
     assert "time_duplicate" in [finding.code for finding in found.findings] and found.cutoff is None
 
 
+def stored(how, log):
+    """Time stamps of a log as programs spoil them."""
+    t, some = log.t + 1.6e9, slice(100, 103)
+    if how in ("nan", "inf", "-inf"):
+        t[some] = float(how)
+    return {
+        "whole seconds": np.floor(t),
+        "tenths": np.round(log.t, 1),
+        "float32": t.astype(np.float32),
+        "equal": np.full_like(t, 3.0),
+        "all nan": np.full_like(t, np.nan),
+        "pairs": np.repeat(t[::2], 2)[: len(t)],
+    }.get(how, t)
+
+
+STEADY = ("whole seconds", "tenths", "pairs")
+BAD = dict.fromkeys((*STEADY, "float32", "equal"), "time_duplicate")
+BAD |= dict.fromkeys(("nan", "inf", "-inf", "all nan"), "not_finite")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("how", "code"), BAD.items())
+def test_stamps_that_are_none_are_found_and_nothing_fails(tmp_path, how, code):
+    log = recorded()[1][:4000]
+    spoilt = log.replace(t=stored(how, log))
+    assert code in [each.code for each in inspect(spoilt, sy.library.puma560()).findings]
+    path = sy.write_npz(spoilt, tmp_path / "run.npz")
+    done = CliRunner().invoke(app, ["inspect", str(path), "--html", str(tmp_path / "a.html")], catch_exceptions=False)
+    assert done.exit_code == 1 and "cannot be used as it is" in done.output
+    said = " ".join(done.output.split())
+    assert ("stored too coarsely" in said) == (code == "time_duplicate")
+    assert ("come at 500 Hz: --even-stamps" in said) == (how in STEADY)
+    if how in STEADY:
+        done = CliRunner().invoke(app, ["inspect", str(path), "--even-stamps", "--json"], catch_exceptions=False)
+        found = json.loads(done.output)
+        assert (done.exit_code, found["findings"]) == (0, []) and found["rate"] == pytest.approx(500, rel=2e-3)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_log_without_torque_is_not_compared_with_the_model(tmp_path, seed):
+    model, path = write_case(tmp_path, change=lambda t, q, tau: (t, q, 0 * tau), seed=seed)
+    command = ["inspect", str(path), "--model", str(model), "--json"]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    found = json.loads(done.output)
+    assert done.exit_code == 1 and found["faults"] == []
+    assert "zero_torque" in [each["code"] for each in found["findings"]]
+
+
 def test_command(tmp_path):
     log = recorded()[1]
     path = sy.write_npz(log, tmp_path / "run.npz")

@@ -260,3 +260,24 @@ def test_measured_logs_of_drives(measured):
     swing = read_log(measured("xl330") / "lift_and_drop_kp100.npz")
     assert {swing.duty.shape, swing.voltage.shape, swing.enable.shape, swing.command.shape} == {(1510, 1)}
     assert set(np.unique(swing.enable)) == {0, 1} and np.abs(swing.duty).max() <= 1
+
+
+@pytest.mark.parametrize(("unit", "size"), [("deg", np.pi / 180), ("rev", 2 * np.pi), ("0.00153398", 0.00153398)])
+def test_commands_share_the_unit_that_is_stated_for_positions(unit, size):
+    t = np.arange(400) / 100
+    q = np.sin(np.outer(t, [1.0, 1.7, 2.3]))
+    told = {"t": t, "q": q / size, "command": (q + 0.02) / size}
+    found = read_log(told, units={"q": unit})
+    np.testing.assert_allclose(*found.require("command"), q + 0.02)
+    assert any(f"command: converted from {unit} as q" in note for note in found.notes)
+    apart = read_log(told | {"command": q + 0.02}, units={"q": unit, "command": "rad"})
+    np.testing.assert_allclose(*apart.require("command"), q + 0.02)
+
+
+@pytest.mark.parametrize("name", ["torque", "speed", "radians"])
+def test_commands_that_are_no_positions_keep_their_unit(name):
+    t = np.arange(400) / 100
+    q = np.sin(np.outer(t, [1.0, 1.7, 2.3]))
+    command = {"torque": 20 * q, "speed": np.gradient(q, t, axis=0), "radians": q + 0.02}[name]
+    found = read_log({"t": t, "q": np.degrees(q), "command": command}, units={"q": "deg"})
+    np.testing.assert_allclose(*found.require("command"), command)

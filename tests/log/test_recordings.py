@@ -126,6 +126,26 @@ def test_contending_topics_are_listed(motion, tmp_path):
     assert len(read_log(path, channels={"q": "/a/measured.position", "tau": None, "v": None})) == 50
 
 
+@pytest.mark.parametrize("several", [2, 3])
+def test_messages_that_list_their_joints_in_other_orders_are_all_read(motion, tmp_path, several):
+    from mcap_ros2.writer import Writer
+
+    log, path = motion(a=None), tmp_path / "orders.mcap"
+    orders = [[0, 1, 2], [2, 0, 1], [1, 0, 2]][:several]
+    with path.open("wb") as file:
+        writer = Writer(file)
+        joints = writer.register_msgdef("sensor_msgs/msg/JointState", files.JOINT_STATE)
+        for i, tick in enumerate(files.stamps(log)):
+            state, order = files._state(log, i, tick), orders[i % several]
+            moved = {key: [state[key][j] for j in order] for key in ("name", "position", "velocity", "effort")}
+            writer.write_message("/joint_states", joints, state | moved, int(tick))
+        writer.finish()
+    found = read_log(path)
+    assert found.joint_names == files.NAMES and not any("left out" in note for note in found.notes)
+    for key in ("q", "v", "tau"):
+        assert np.array_equal(getattr(found, key), getattr(log, key))
+
+
 def test_uncompressed_and_unindexed_files(motion, tmp_path):
     from mcap.writer import CompressionType
 

@@ -1,7 +1,11 @@
 """Stamps that are not in seconds are refused with the option that says so; slow logs and poses one by one are not."""
 
+import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import scipy.io
 
 from steelyard.errors import LogError
 from steelyard.log import Log, checks, read_log
@@ -61,3 +65,28 @@ def test_poses_one_by_one_and_slow_logs_are_no_milliseconds(motion):
 def test_speeds_in_millimetres_are_no_milliseconds(motion):
     log = motion()
     assert "time_unit" not in found(log.replace(v=1000 * log.v))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "h5", "mat", "parquet"])
+def test_files_without_time_are_counted_at_the_step_that_is_stated(tmp_path, suffix):
+    q = np.sin(np.outer(np.arange(300) / 40, [1.0, 1.7, 2.3]))
+    path = tmp_path / f"run.{suffix}"
+    if suffix == "csv":
+        np.savetxt(path, q, delimiter=",", header="q_a,q_b,q_c", comments="")
+    elif suffix == "npz":
+        np.savez(path, qpos_of_arm=np.zeros(3), q=q)
+    elif suffix == "mat":
+        scipy.io.savemat(path, {"q": q})
+    elif suffix == "h5":
+        with h5py.File(path, "w") as file:
+            file["observations/q"] = q
+    else:
+        pq.write_table(pa.table({f"q_{name}": q[:, j] for j, name in enumerate("abc")}), path)
+    with pytest.raises(LogError, match=r"--unit t=0\.02 at 50 Hz"):
+        read_log(path)
+    with pytest.raises(LogError, match=r"--unit t=0\.02 at 50 Hz"):
+        read_log(path, units={"t": "ms"})
+    found = read_log(path, units={"t": "0.025"})
+    np.testing.assert_allclose(found.t, np.arange(300) / 40)
+    np.testing.assert_allclose(found.q, q)
+    assert any("samples counted, 0.025 s each" in note for note in found.notes)

@@ -20,7 +20,15 @@ OF_LOGS = (
     FaultRecord(
         "time_order", "log", "fatal", "Time goes back.", "Sort the samples, or split the file at each restart."
     ),
-    FaultRecord("time_duplicate", "log", "fatal", "Time stands still.", "Keep one sample of each time stamp."),
+    FaultRecord(
+        "time_duplicate",
+        "log",
+        "fatal",
+        "Time stands still.",
+        "Keep one sample of each time stamp. Stamps in whole seconds or float32 were stored too coarsely: space "
+        "samples evenly.",
+        "--even-stamps",
+    ),
     FaultRecord(
         "no_torque",
         "log",

@@ -15,7 +15,7 @@ from steelyard.errors import LogError, choices
 from steelyard.log.channels import DRIVE, NAME_WORDS, SI, WORDS, WRENCH_WORD, factor, is_si
 from steelyard.log.episodes import INDEX, NAMES, chosen
 from steelyard.log.frame_channels import FrameChannel, found_arrays, gathered
-from steelyard.log.raw_channels import Channel, Raw, Request
+from steelyard.log.raw_channels import STEADY, Channel, Raw, Request, counted
 from steelyard.log.recorders import expanded, recognised
 from steelyard.log.torque_signals import best_torques, computed_note
 
@@ -50,13 +50,17 @@ def build(arrays: Arrays, request: Request) -> Raw:
     used: dict[str, list[str]] = {key: _keys(key, keys, lower, request, notes) for key in SI}
     used = {key: found for key, found in used.items() if found}
     for key, what in (("t", "time"), ("q", "joint positions")):
-        if key not in used:
+        if key not in used and not (key == "t" and request.step):
             raise LogError(
                 f"{arrays.path} has no array for {what} ({key}); it has {choices(keys)}. "
-                f'Say which is which: --channels \'{{"{key}": "key", ...}}\', in Python channels='
+                f'Say which is which: --channels \'{{"{key}": "key", ...}}\', in Python channels=. '
+                f"{STEADY if key == 't' else ''}".rstrip()
             )
     notes += computed_note(map(_leaf, used.get("tau", ())))
     values = {key: _numbers(arrays, key, found, request, notes) for key, found in used.items()}
+    if request.step and "t" not in values:
+        values["t"] = request.step * np.arange(float(len(values["q"])))[:, None]
+        notes.append(counted(request.step))
     named = next((lower[word] for word in NAME_WORDS if word in lower), None)
     names = _names(arrays, named) if named else None
     stored = _strings(arrays["notes"]) if "notes" in keys else ()

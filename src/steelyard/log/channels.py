@@ -60,13 +60,13 @@ def factor(channel: str, unit: str) -> float:
         return 1.0
     known = _FACTORS[channel]
     found = known.get(unit.translate(_SPELLING).lower())
-    found = _step(unit) if found is None else found
+    found = step(unit) if found is None else found
     if found is None:
         raise LogError(f"unit {unit!r} is not a unit of {channel}; expected one of {choices(known)}, or a number")
     return found
 
 
-def _step(unit: str) -> float | None:
+def step(unit: str) -> float | None:
     """The number that a unit is; None for a word, and for what no step can be."""
     try:
         value = to_float(unit)

@@ -14,7 +14,7 @@ from steelyard.log.log import Log
 from steelyard.log.masks import saturation
 from steelyard.log.motion_checks import limits, time_unit, velocity, wraps
 from steelyard.log.raw_channels import RobotNames
-from steelyard.log.stamps import GAP, gaps, repeats, wandering
+from steelyard.log.stamps import GAP, coarse_step, gaps, is_coarse, repeats, wandering
 from steelyard.log.torque_signals import COMPUTED
 
 SLOWEST = 25.0
@@ -110,10 +110,10 @@ def finite(log: Log) -> Iterator[Finding]:
 
 def time(log: Log) -> Iterator[Finding]:
     """Time stamps increase strictly."""
-    step = np.diff(log.t)
-    for code, bad, what, remedy in (
-        ("time_order", step < 0, "goes back", "Sort the samples, or split the file where a recording restarts."),
-        ("time_duplicate", step == 0, "stands still", "Keep one sample of each time stamp."),
+    step = np.diff(np.where(np.isfinite(log.t), log.t, np.nan))
+    for code, bad, what, (remedy, options) in (
+        ("time_order", step < 0, "goes back", ("Sort the samples, or split the file where a recording restarts.", ())),
+        ("time_duplicate", step == 0, "stands still", _repeated_stamps(log)),
     ):
         if bad.any():
             i = int(np.argmax(bad))
@@ -121,7 +121,23 @@ def time(log: Log) -> Iterator[Finding]:
                 code,
                 f"Time {what} {int(bad.sum())} times, first from sample {i} (t = {float(log.t[i])!r} s) to sample "
                 f"{i + 1} (t = {float(log.t[i + 1])!r} s). {remedy}",
+                options=options,
             )
+
+
+def _repeated_stamps(log: Log) -> tuple[str, tuple[str, ...]]:
+    """What to do about stamps that repeat, and the option for it."""
+    if not is_coarse(log):
+        return "Keep one sample of each time stamp.", ()
+    stamps = len(np.unique(log.t))
+    said = (
+        f"{len(log)} different samples share {stamps} stamp{'s' * (stamps > 1)}: they were stored too coarsely, such "
+    )
+    said += "as in whole seconds or as float32. "
+    step = coarse_step(log)
+    if step is None:
+        return f"{said}Store them in full, in s as float64.", ()
+    return f"{said}By where they change, samples come at {1 / step:.4g} Hz: --even-stamps.", ("--even-stamps",)
 
 
 def stamps(log: Log) -> Iterator[Finding]:

@@ -186,10 +186,14 @@ class Log(Card):
 
     @property
     def rate(self) -> float:
-        """Samples a second, from the median step, Hz. Raises LogError with fewer than two samples."""
+        """Samples a second, from the median step, Hz. Raises LogError with fewer than two samples, and where time does
+        not go on."""
         if len(self) < 2:
             raise LogError(f"log {self.name!r} has {len(self)} samples; a sampling rate needs at least 2")
-        return float(1 / np.median(np.diff(self.t)))
+        step = float(np.median(np.diff(self.t)))
+        if not 0 < step < np.inf:
+            raise LogError(f"log {self.name!r} has no sampling rate: the median step of its time stamps is {step:g} s")
+        return 1 / step
 
     @property
     def effective_samples(self) -> float:

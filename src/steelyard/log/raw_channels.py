@@ -8,11 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.channels import SI
+from steelyard.log.channels import SI, step
 from steelyard.log.frame_channels import WORDS, ByFrame
 
 HOW = """--channels '{"t": "column", "q": ["column", ...], "tau": [...]}', in Python channels={"t": "column", ...}"""
 """How to say which column is which, for the end of a message."""
+STEADY = (
+    "Samples at a steady rate need none: state the step in s, --unit t=0.02 at 50 Hz, in Python units={'t': '0.02'}."
+)
+"""What to do about a file without time stamps."""
+
+
+def counted(step: float) -> str:
+    """The note on a file whose samples were counted."""
+    return f"t: no stamps; samples counted, {step:g} s each, as units= says"
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,11 @@ class Request:
     """Of a file with several logs, those that are wanted; empty for all."""
     rows: tuple[int, int] | None = None
     """First sample and the one after the last that are wanted; None for all."""
+
+    @property
+    def step(self) -> float | None:
+        """s a sample, where the unit of time is a number: samples without stamps are counted by it."""
+        return step(self.units.get("t", ""))
 
     def __post_init__(self):
         for option, mapping in (("channels", self.channels), ("units", self.units)):

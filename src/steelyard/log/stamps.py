@@ -56,8 +56,11 @@ def even_stamps(log: Log) -> Log:
         log: with stamps that wander.
 
     Returns:
-        A log with the same samples.
+        A log with the same samples. Of stamps that were stored too coarsely, samples are spaced by where stamps change.
     """
+    step = coarse_step(log)
+    if step:
+        return log.replace(t=log.t[0] + step * np.arange(len(log))).noted(f"t: spaced evenly, {step:.6g} s a sample")
     t = log.t.copy()
     for part in segments(log.t):
         t[part] = _even(log.t[part])
@@ -68,6 +71,29 @@ def _even(t: NDArray) -> NDArray:
     """Least-squares line through the stamps of a stretch: both ends wander as well."""
     k = np.arange(len(t)) - (len(t) - 1) / 2
     return t.mean() + k * (float(k @ t) / float(k @ k)) if len(t) > 1 else t
+
+
+def is_coarse(log: Log) -> bool:
+    """Whether most stamps repeat the one before although the samples differ: stored in whole seconds, or as float32."""
+    again = log.t[1:] == log.t[:-1]
+    return bool(
+        2 * np.count_nonzero(again) > len(again) and np.mean(np.any(np.diff(log.q, axis=0)[again], axis=1)) > 0.5
+    )
+
+
+def coarse_step(log: Log) -> float | None:
+    """s a sample, from the samples at which coarse stamps change; None for others, and where they do not tell: they
+    change less than twice, or by uneven steps after uneven numbers of samples."""
+    if not np.isfinite(log.t).all() or not is_coarse(log):
+        return None
+    steps = np.diff(log.t)
+    changes = np.flatnonzero(steps) + 1
+    if len(changes) < 2:
+        return None
+    sizes, counts = steps[changes - 1], np.diff(changes)
+    if sizes.min() <= 0 or sizes.max() > 1.5 * sizes.min() or counts.max() > 1.5 * counts.min():
+        return None
+    return float(np.polyfit(changes, log.t[changes] - log.t[0], 1)[0])
 
 
 def wandering(log: Log) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import CHANNEL_OF, DRIVE, MEASURED, SI, UNIT_ENDS, WORDS, factor, is_si
 from steelyard.log.frame_channels import FrameChannel, found_columns, gathered
-from steelyard.log.raw_channels import HOW, Channel, Raw, Request
+from steelyard.log.raw_channels import HOW, STEADY, Channel, Raw, Request, counted
 from steelyard.log.recorders import expanded, recognised
 from steelyard.log.torque_signals import best_torques, computed_note
 
@@ -47,6 +47,8 @@ class Layout:
     base: str | None = None
     of_frames: tuple[tuple[FrameChannel, tuple[int, ...]], ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)
+    step: float | None = None
+    """s a sample, of a table without time."""
 
     @property
     def indices(self) -> list[int]:
@@ -57,7 +59,7 @@ class Layout:
         """data: one column (n,) of numbers for each of `indices`. Returns channels in SI."""
         groups = {key: [i for i, column in enumerate(self.columns) if column.channel == key] for key in SI}
         filled = {key: self._filled(data, group) for key, group in groups.items() if group}
-        time = filled.pop("t")[:, 0]
+        time = self.step * np.arange(float(len(filled["q"]))) if self.step else filled.pop("t")[:, 0]
         channels = {key: Channel(x, self.names[key]) for key, x in filled.items()}
         rest = iter(data[len(self.columns) :])
         of_frames = [(each, each.filled([next(rest) for _ in indices])) for each, indices in self.of_frames]
@@ -107,7 +109,9 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
         for index, key, joint in chosen
     ]
     columns, doubtful = _without_doubles(columns, request)
-    _require_usable(columns, headers)
+    timed = any(column.channel == "t" for column in columns)
+    step = None if timed else request.step
+    _require_usable(columns, headers, step)
     ordered, names = [], {}
     for key in SI:
         group, names[key] = _ordered([column for column in columns if column.channel == key], request)
@@ -117,7 +121,8 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
     torques = [bare[column.index] for column in ordered if column.channel == "tau"]
     notes = [*program.notes, *computed_note(torques, joints), *doubtful, *_notes(ordered, request)]
     notes += [f"columns not used: {choices(unused)}"] if unused else []
-    return Layout(tuple(ordered), names, tuple(notes), program.base, tuple(of_frames), request.channels)
+    notes += [counted(step)] if step else []
+    return Layout(tuple(ordered), names, tuple(notes), program.base, tuple(of_frames), request.channels, step)
 
 
 def split_unit(header: str) -> tuple[str, str | None]:
@@ -265,12 +270,12 @@ def _without_doubles(columns: list[Column], request: Request) -> tuple[list[Colu
     return [column for column in columns if column.channel not in twice], notes
 
 
-def _require_usable(columns: Sequence[Column], headers: Sequence[str]) -> None:
+def _require_usable(columns: Sequence[Column], headers: Sequence[str], step: float | None) -> None:
     for key, what in (("t", "time (t)"), ("q", "joint positions (q_JOINT)")):
-        if not any(column.channel == key for column in columns):
+        if not any(column.channel == key for column in columns) and not (key == "t" and step):
             raise LogError(
                 f"no column for {what} among {choices(headers)}. Name columns t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT, "
-                f"or say which is which: {HOW}"
+                f"or say which is which: {HOW}. {STEADY if key == 't' else ''}".rstrip()
             )
     seen: dict[tuple[str, str], Column] = {}
     for column in columns:

@@ -39,7 +39,7 @@ from steelyard.model.loops import LOOP_KINDS
 from steelyard.model.meshes import Piece
 from steelyard.model.mjcf_drives import IMPEDANCE, STEP
 from steelyard.model.packages import WAYS
-from steelyard.model.references import allowed_folders, package_named
+from steelyard.model.references import Relocation, allowed_folders, package_named, resolve
 from steelyard.model.robot import WORLD, Frame, Link, Robot, Source, with_moved_axes
 from steelyard.model.rotor import Rotor
 from steelyard.model.side import read_known, read_side, side_path, write_side
@@ -89,6 +89,7 @@ __all__ = [
     "Part",
     "Piece",
     "Place",
+    "Relocation",
     "Robot",
     "Rotor",
     "Shape",
@@ -121,6 +122,7 @@ __all__ = [
     "read_known",
     "read_side",
     "read_sketch",
+    "resolve",
     "rest_poses",
     "resting_position",
     "revolute_subspace",

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.cards import Card
 from steelyard.diagnose import Fault, case_of, delays, diagnose, position_offsets
-from steelyard.errors import FitError
+from steelyard.errors import FitError, LogError
 from steelyard.fit import Validation, consistent, validate
 from steelyard.information import accumulate
 from steelyard.log import (
@@ -130,7 +130,8 @@ class Motion(Card):
 
 @dataclass(frozen=True, repr=False)
 class Inspection(Card):
-    """name, samples, duration [s], rate [Hz], jitter (spread of the steps over their median), gaps (start, length), s.
+    """name, samples, duration [s], rate [Hz], jitter (spread of the steps over their median), gaps (start, length), s;
+    None where time stamps do not tell.
 
     cutoff: Hz that the spectrum asks for, torque_cutoff: Hz of torques beside it; None when they cannot be told. With a
     model, of the joints whose torques tell, with standard deviations: delays, s, positive for torque that comes late;
@@ -140,9 +141,9 @@ class Inspection(Card):
 
     name: str
     samples: int
-    duration: float
-    rate: float
-    jitter: float
+    duration: float | None
+    rate: float | None
+    jitter: float | None
     gaps: tuple[tuple[float, float], ...]
     cutoff: float | None
     torque_cutoff: float | None
@@ -176,16 +177,20 @@ def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, c
     """What can be said of a log without a model, as an Inspection. findings: of `checks.check`; ready: the log with
     filtered v and a, whose motion is described; cutoff: of `spectral_cutoff`. Raises LogError for fewer than
     two samples."""
-    rate, steps, usable = log.rate, np.diff(log.t), filterable(findings)
+    if len(log) < 2:
+        raise LogError(f"log {log.name!r} has {len(log)} samples; at least 2 are needed to say anything of it")
+    usable, steps = filterable(findings), np.diff(log.t[np.isfinite(log.t)])
+    step = float(np.median(steps)) if len(steps) else 0.0
+    rate = 1 / step if step > 0 else None
     holes = gaps(log.t) if usable else np.zeros(0, dtype=int)
     channels = signals(log) if usable else ()
     moved = _motion(ready) if ready is not None and ready.nq == ready.nv else ()
     return Inspection(
         name=log.name,
         samples=len(log),
-        duration=log.duration,
+        duration=float(np.sum(steps)) if len(steps) else None,
         rate=rate,
-        jitter=float(np.std(np.delete(steps, holes)) * rate),
+        jitter=None if rate is None else float(np.std(np.delete(steps, holes)) * rate),
         gaps=tuple((float(log.t[i]), float(steps[i])) for i in holes),
         cutoff=cutoff,
         torque_cutoff=None if cutoff is None else torque_cutoff_for(log),
@@ -227,6 +232,9 @@ def _motion(log: Log) -> tuple[Motion, ...]:
 
 def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
     """Delay of each joint's torque, zeros of the joints, and the faults that a physically consistent fit shows."""
+    if any(finding.severity == "fatal" for finding in found.findings):
+        notes.append("not compared with the model: the log cannot be used as it is")
+        return {}
     if not len(found.clear):
         return {}
     try:

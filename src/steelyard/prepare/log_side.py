@@ -1,6 +1,8 @@
 """The side file of a log, `run.csv.steelyard.toml`: what the log has wrong, undone by whatever reads it.
 
-It has the words of a channel file: channels by their names, and the table `[corrections]`. The log stays as it is.
+It has the words of a channel file: channels by their names, and the table `[corrections]`. The log stays as it is. Logs
+come from elsewhere with their side files, so a model that one names is found as files that a model names: in the
+folder of the side file or its package, nowhere else.
 """
 
 import json
@@ -14,7 +16,7 @@ from steelyard.errors import OptionError, choices
 from steelyard.job import NOTHING, Corrections, corrections_from
 from steelyard.job_options import INSPECT, options_of, words_of
 from steelyard.log import Log, read_log
-from steelyard.model import Robot
+from steelyard.model import Relocation, Robot, allowed_folders, resolve
 from steelyard.prepare.undo import corrected
 from steelyard.storage import write_bytes
 
@@ -67,14 +69,27 @@ def log_side(log: str | Path) -> LogSide:
         return LogSide(path, {})
     try:
         told = tomllib.loads(path.read_text("utf-8"))
-        table = told.pop(TABLE, {})
-        return LogSide(path, told, corrections_from(table))
+        corrections = corrections_from(told.pop(TABLE, {}))
+        if corrections.gravity_model is not None:
+            corrections = replace(corrections, gravity_model=str(_reached(path, corrections.gravity_model)))
+        return LogSide(path, told, corrections)
     except OptionError as error:
         raise OptionError(f"{path}: {error}") from error
     except OSError as error:
         raise OptionError(f"{path} cannot be read: {error.strerror}. Mend or remove it.") from error
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{path}: {error}. Expected TOML with [{TABLE}] and lines as scale = [...].") from error
+
+
+def _reached(side: Path, named: str) -> Path:
+    """The model that a side file names, as seen from its folder. Raises OptionError for one that it may not open."""
+    found = resolve(named, [side.parent], allowed_folders(side))
+    if found.path is None:
+        raise OptionError(
+            f"gravity_model: {found.message} A side file names files of its own folder or package. Copy the model "
+            f"beside the log, or remove the line and give --gravity-model MODEL on the command line."
+        )
+    return found.path
 
 
 def read_recorded(
@@ -131,8 +146,15 @@ def read_undone(path: Any, robot: Robot | None = None, **options) -> Log:
 def write_log_side(beside: LogSide, why: Mapping[str, str] | None = None) -> None:
     """Write a side file, whole or not at all.
 
-    beside: its path and content. why: the reason of a correction by its word, such as `tau:joint3=-1`.
+    beside: its path and content. why: the reason of a correction by its word, such as `tau:joint3=-1`. Raises
+    OptionError for a model outside of its folder and package, which could not be read back.
     """
+    if beside.corrections.gravity_model is not None:
+        folder = beside.path.parent
+        named = Relocation(folder, folder).seen(
+            _reached(beside.path, str(Path(beside.corrections.gravity_model).absolute()))
+        )
+        beside = replace(beside, corrections=replace(beside.corrections, gravity_model=named))
     lines = ["# What the log beside this file has wrong. Every command that reads the log undoes it."]
     lines += [f"{name} = {_toml(value)}" for name, value in beside.channels.items()]
     lines += ["", f"[{TABLE}]"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from steelyard.pipeline import Inspection, Result
 from steelyard.report.document import Chapter, Part, Sheet, sheet
-from steelyard.report.numbers import number, plural, plus_minus, share
+from steelyard.report.numbers import number, plural, plus_minus, share, spread
 
 UNITS = {"q": "rad or m", "v": "rad/s or m/s", "a": "rad/s² or m/s²", "tau": "N m or N"}
 BARS = "▁▂▃▄▅▆▇█"
@@ -48,7 +48,7 @@ def _log_sheet(summary: dict) -> Sheet:
             str(each["samples"]),
             number(each["duration"]),
             number(each["rate"]),
-            share(round(each["jitter"], 6)),
+            spread(each["jitter"]),
             str(len(each["gaps"])),
             number(max((length for _, length in each["gaps"]), default=None)),
             number(each["cutoff"]),

@@ -15,7 +15,7 @@ from steelyard.report.console import rich_table, verdict_lines
 from steelyard.report.document import Part, Section, Sheet, View, footer, sheet
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, SERIES, drawn, log_axis, text
 from steelyard.report.log_data import CHANNELS, motion_sheet, signal_sheet
-from steelyard.report.numbers import number, plural, share
+from steelyard.report.numbers import number, plural, spread
 from steelyard.report.outputs import write_file
 from steelyard.report.schema import jsonable
 from steelyard.report.torques import FEW
@@ -31,7 +31,8 @@ def health_view(found: Inspection, log: Log) -> View:
     """A page. log: the one inspected, for spectra and time steps."""
     summary = {"kind": "health", **jsonable(found.as_json())}
     spectra = _spectra(log, found.cutoff)
-    figures = {("steps", 0): _steps(log)} | {("spectrum", j): each for j, each in enumerate(spectra)}
+    steps = {("steps", 0): _steps(log.t[np.isfinite(log.t)], found.rate)} if found.rate else {}
+    figures = steps | {("spectrum", j): each for j, each in enumerate(spectra)}
     if found.motion:
         figures["motion", 0] = _motion(found)
     return View(
@@ -72,7 +73,7 @@ def facts(summary: dict) -> str:
     cutoff = "no cutoff can be told" if summary["cutoff"] is None else f"cutoff {both[0]} Hz, of torques {both[1]} Hz"
     return (
         f"{plural(summary['samples'], 'sample')}, {number(summary['duration'])} s at {number(summary['rate'])} Hz, "
-        f"steps spread by {share(round(summary['jitter'], 6))}, {plural(len(summary['gaps']), 'gap')}, {cutoff}"
+        f"steps spread by {spread(summary['jitter'])}, {plural(len(summary['gaps']), 'gap')}, {cutoff}"
     )
 
 
@@ -122,7 +123,7 @@ def _verdict(summary: dict) -> dict:
             ),
             _answer(
                 "How even?",
-                share(round(summary["jitter"], 6)),
+                spread(summary["jitter"]),
                 f"Spread of the time steps; {plural(len(summary['gaps']), 'gap')}.",
             ),
             _answer(
@@ -146,7 +147,7 @@ def _answer(question: str, answer: str, detail: str) -> dict:
 
 def _sections(summary: dict, spectra: int) -> Iterator[Section]:
     tables = {each.title.split()[0]: Part(sheet=each) for each in sheets(summary)}
-    shown = (("steps", 0), ("motion", 0)) if summary["motion"] else (("steps", 0),)
+    shown = tuple((key, 0) for key, there in (("steps", summary["rate"]), ("motion", summary["motion"])) if there)
     parts = (Part(figures=shown), *(tables[key] for key in ("Gaps", "Motion") if key in tables))
     yield Section("Time and motion", "Motion", parts)
     if spectra:
@@ -163,9 +164,9 @@ def _sections(summary: dict, spectra: int) -> Iterator[Section]:
         yield Section("How it was read", "Reading", (Part(items=tuple(said)),))
 
 
-def _steps(log: Log) -> dict:
+def _steps(t, rate: float) -> dict:
     """How often each time step occurs, over the median step. Steps that are gaps are in the last bar."""
-    ratio = np.diff(log.t) * log.rate
+    ratio = np.diff(t) * rate
     ends = max(min(ratio.min(), 1 - NARROW), 0.0), min(max(ratio.max(), 1 + NARROW), GAP)
     count, edges = np.histogram(np.clip(ratio, *ends), bins=BINS, range=ends)
     bars = {
@@ -178,7 +179,7 @@ def _steps(log: Log) -> dict:
     }
     beyond = f" (last bar: {GAP:.0f} and more)" if ratio.max() > GAP else ""
     height = log_axis("number of steps") | {"range": [-0.3, float(np.log10(2 * count.max()))]}
-    title = f"Time steps: the median is {1e3 / log.rate:.4g} ms"
+    title = f"Time steps: the median is {1e3 / rate:.4g} ms"
     return drawn([bars], title, {"title": f"step over the median{beyond}"}, height)
 
 
@@ -227,7 +228,7 @@ def _motion(found: Inspection) -> dict:
     """RMS speed of each joint in each tenth of the log, over that of the whole log."""
     traces = []
     for j, each in enumerate(found.motion):
-        edges = np.linspace(0.0, found.duration, len(each.tenths) + 1)
+        edges = np.linspace(0.0, found.duration or 0.0, len(each.tenths) + 1)
         line = {"color": SERIES[j % len(SERIES)], "width": 1.5}
         points = {"x": (edges[:-1] + edges[1:]) / 2, "y": list(each.tenths)}
         traces.append({"type": "scatter", **points, "name": text(each.joint), "line": line, "mode": "lines+markers"})

@@ -34,6 +34,11 @@ def share(value) -> str:
     return DASH if value is None else percent(value)
 
 
+def spread(value) -> str:
+    """A share in percent, less than a millionth counting as none."""
+    return share(None if value is None else round(value, 6))
+
+
 def in_percent(share: float | None) -> float | None:
     """A share as the number of its percents, for figures."""
     return None if share is None else 100 * share

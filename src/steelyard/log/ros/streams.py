@@ -1,7 +1,7 @@
 """Streams: the messages of one topic that have one layout, as arrays over time, and the clocks they are stamped by."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ CLOCKS = (STAMPED, RECEIVED, CORRECTED)
 STAMP = ("header.stamp.sec", "header.stamp.nanosec")
 DRIFT = 5e-5  # of a clock against the recorder's, above which it is noted
 LONG = 100  # messages that a clock is compared by
+NAMES = ("name", "names", "joint_names")  # fields with the names of joints
 _FRAME = "header.frame_id"
 
 
@@ -62,7 +63,7 @@ class Stream:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of joints, when the messages carry any."""
-        return next((self.texts[path] for path in ("name", "names", "joint_names") if path in self.texts), ())
+        return next((self.texts[path] for path in NAMES if path in self.texts), ())
 
     @property
     def frame(self) -> str:
@@ -91,11 +92,30 @@ def streams(topic: Topic, recording: Recording) -> list[Stream]:
 def _groups(found: list[Block]) -> list[list[Block]]:
     """Blocks that differ in nothing but their size and frame."""
     groups: dict[tuple, list[Block]] = {}
-    for block in found:
+    for block in _in_one_order(found):
         shape = tuple((path, values.shape[1]) for path, values in block.numbers.items())
         texts = tuple(item for item in block.texts.items() if item[0] != _FRAME)
         groups.setdefault((shape, texts), []).append(block)
     return list(groups.values())
+
+
+def _in_one_order(found: list[Block]) -> Iterator[Block]:
+    """Blocks whose messages name the same joints in another order, as of several publishers, in the order of the first:
+    names say which number is whose."""
+    orders: dict[tuple[str, frozenset[str]], tuple[str, ...]] = {}
+    for block in found:
+        key = next((path for path in NAMES if path in block.texts), None)
+        names = () if key is None else block.texts[key]
+        if key is None or len(set(names)) < len(names):
+            yield block
+            continue
+        first = orders.setdefault((key, frozenset(names)), names)
+        source = [names.index(name) for name in first]
+        numbers = {
+            path: values[:, source] if values.shape[1] == len(names) and path not in STAMP else values
+            for path, values in block.numbers.items()
+        }
+        yield replace(block, numbers=numbers, texts=block.texts | {key: first})
 
 
 def _merged(topic: Topic, group: list[Block], received: NDArray[np.int64]) -> Stream:
