@@ -144,7 +144,7 @@ def _zeros(t: NDArray, x: NDArray) -> Mask:
     alone = (x == 0) & ~_long(x == 0)
     alone &= alone.mean(axis=0) <= RARE
     sure = _lost(t, x, alone, ZERO, SHORT)
-    return alone & (sure.any(axis=0) | sure.any(axis=1)[:, None])
+    return alone & (np.any(sure, axis=0) | np.any(sure, axis=1, keepdims=True))
 
 
 def _spikes(t: NDArray, x: NDArray, may: Mask) -> Mask:
