@@ -227,6 +227,26 @@ OF_LOGS = (
         "None is needed: identify drops the repeats and spaces the rest evenly (in Python filters.restamp).",
     ),
     _of_log(
+        "frozen_stretch",
+        "Everything repeats for a while although the robot moves.",
+        "None is needed: these samples are cut out. Look for lost messages in driver and recorder.",
+    ),
+    _of_log(
+        "zero_dropout",
+        "Positions or torques are zero for up to three samples between values far from it.",
+        "None is needed: these values are interpolated. Look for lost messages in driver and recorder.",
+    ),
+    _of_log(
+        "spike",
+        "Single torques are far from those on either side.",
+        "None is needed: these values are interpolated. Look at the sensor and its wiring.",
+    ),
+    _of_log(
+        "missing_torque",
+        "Torques are no numbers (NaN).",
+        "None is needed: they do not count. Look for lost messages in driver and recorder.",
+    ),
+    _of_log(
         "clock_drift",
         "The clock of a recording's topic drifts against the recorder's.",
         'Read the stamps corrected: channels={{"t": "corrected"}}.',

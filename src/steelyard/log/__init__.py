@@ -14,6 +14,7 @@ from steelyard.log.automatic_cutoff import (
 )
 from steelyard.log.channels import DRIVE, WORDS, factor
 from steelyard.log.checks import USUAL
+from steelyard.log.false_samples import believable
 from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.free_base import convention_of, from_convention
 from steelyard.log.hold import held
@@ -69,6 +70,7 @@ __all__ = [
     "Log",
     "acceleration_noise",
     "bandwidth",
+    "believable",
     "checks",
     "clipped_sides",
     "convention_of",

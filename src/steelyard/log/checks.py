@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from steelyard.errors import LogError
+from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI
 from steelyard.log.command_checks import told as drives_told
 from steelyard.log.findings import Finding, fatal, fatal_messages, warning
@@ -93,8 +93,7 @@ def finite(log: Log) -> Iterator[Finding]:
         yield fatal(
             "not_finite",
             f"{key}{where} is {values[first]} at sample {first[0]} (t = {log.t[first[0]]:.6g} s); {int(bad.sum())} "
-            f"such values in {key}. Leave these samples out: delete the lines, or in Python "
-            f"log[numpy.isfinite(log.{key}){'.all(1)' * (key != 't')}].",
+            f"such values in {key}. {_remedy(log, key, bad)}",
         )
     for kind in ("wrenches", "external", "imu"):
         for frame, values in getattr(log, kind).items():
@@ -257,3 +256,12 @@ def still(log: Log) -> Iterator[Finding]:
 
 def _label(log: Log, key: str, column: int) -> str:
     return log.labels[column] if key != "q" or log.nq == log.nv else f"column {column + 1}"
+
+
+def _remedy(log: Log, key: str, bad: np.ndarray) -> str:
+    """What to do about values (n,) or (n, k) that are no numbers."""
+    if key == "t" or not bad.any(axis=1).all():
+        rows = f"numpy.isfinite(log.{key}){'.all(1)' * (key != 't')}"
+        return f"Leave these samples out: delete the lines, or in Python log[{rows}]."
+    never = [_label(log, key, int(j)) for j in np.flatnonzero(bad.all(axis=0))]
+    return f"No sample is without. Record {key} of {choices(never) if never else 'all joints together'}."

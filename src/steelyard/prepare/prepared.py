@@ -1,7 +1,7 @@
 """The one order in which a log is made ready for a robot: mistakes undone, checked, filtered, cleared, completed.
 
-    corrected -> checked -> evenly stamped -> filtered -> in steady contact -> without clipped torques
-        -> with the joints of closed loops
+    false samples left out -> corrected -> checked -> evenly stamped -> filtered -> in steady contact
+        -> without clipped torques -> with the joints of closed loops
 
 What takes a fit to be undone (drive gains, unknown delays, torques beyond their limit) follows in `settled`.
 """
@@ -9,6 +9,8 @@ What takes a fit to be undone (drive gains, unknown delays, torques beyond their
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+
+import numpy as np
 
 from steelyard.cards import Card
 from steelyard.drives import drives_of, effort
@@ -19,6 +21,7 @@ from steelyard.log import (
     BUTTERWORTH,
     Finding,
     Log,
+    believable,
     checks,
     cutoff_for,
     filters,
@@ -30,8 +33,7 @@ from steelyard.model import Robot
 from steelyard.prepare.contact_checks import contact_faults
 from steelyard.prepare.contact_flags import from_motion, in_steady_contact, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
-from steelyard.prepare.undo import corrected
-from steelyard.prepare.ur_effort import effort_note
+from steelyard.prepare.undo import corrected, effort_note
 
 REPAIRED = ("repeated_sample",)  # findings that new stamps undo
 UNUSABLE = ("not_finite", "time_order", "time_duplicate", "few_samples", "no_velocity")  # no filter takes such logs
@@ -123,10 +125,12 @@ def prepare(
     drives = drives_of(robot, drive) if robot is not None and drive else {}
     if log.tau is None and refuse and not drives:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
+    log, lost = (log, ()) if drives else believable(log)
     raw = corrected(robot, log, corrections, drives)
     if robot is not None and drives:
         raw = raw.replace(tau=effort(robot, raw, drives))
     findings = checks.require_usable(raw, robot, accept=accept) if refuse else tuple(checks.check(raw, robot))
+    findings += lost
     if not refuse and not filterable(findings):
         return Prepared(raw, None, raw, findings, None, None)
     if drives:  # joints that stick repeat themselves
@@ -138,6 +142,8 @@ def prepare(
     own = cutoff_for(raw, cutoff, smoother=smoother)
     band = torque_cutoff_for(raw, cutoff, torque_cutoff)
     refilter = partial(with_motion, cutoff=own, torque_cutoff=band, smoother=smoother, coupling=coupling)
+    if raw.weights is not None:
+        refilter = partial(_without_unweighted, band, refilter)
     try:
         filtered = refilter(raw)
         if robot is not None and robot.floating and own:
@@ -170,6 +176,12 @@ def _required(name: str, findings: Iterable[Finding], accept: Collection[str], r
 
 def _with_inertial_sensor(robot: Robot, refilter: Callable[[Log], Log], log: Log) -> Log:
     return with_acceleration(robot, refilter(with_angular_velocity(robot, log)))
+
+
+def _without_unweighted(cutoff: float, refilter: Callable[[Log], Log], log: Log) -> Log:
+    """The filtered log, in which torques with weight 0 do not count, nor what the filter mixes with them."""
+    unweighted = np.zeros((len(log), log.nv), dtype=bool) if log.weights is None else log.weights == 0
+    return masked(refilter(log), log, unweighted, cutoff, name="torques without weight")
 
 
 def _in_contact(robot: Robot, words: tuple[str, ...], cutoff: float, refilter: Callable[[Log], Log], log: Log) -> Log:
