@@ -133,7 +133,10 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "log.csv").write_text("t,fx\n1,two\n")
     for name, words in (
         ("log.npz", "not a whole .npz archive"),
-        ("log.csv", "no wrench: expected columns fx, fy, .*, found t, fx. For a log of joint torques .* --torques"),
+        (
+            "log.csv",
+            "no wrench: expected columns fx, fy, .*, found t, fx. Name them: --channels .* joint torques .* --torques",
+        ),
         ("log.bag", "no wrench log"),
     ):
         with pytest.raises(LogError, match=words):

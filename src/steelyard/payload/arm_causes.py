@@ -62,7 +62,7 @@ def scale(look: Look) -> Cause | None:
         return None
     words = (
         f"torques are {factor:.3g} times what the arm's own weight and motion take: are they currents, or of another "
-        f"unit? Name their unit (--unit), or mend them (scale by {1 / factor:.3g})."
+        f"unit? Name their unit (--unit), or multiply them by {1 / factor:.3g}."
     )
     theta = fit.theta / factor
     return Cause("torques of another scale", words, fit.share, 1, theta=theta, noise=fit.noise, always=True)

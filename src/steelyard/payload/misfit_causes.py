@@ -203,9 +203,9 @@ def _body(theta) -> str:
 
 def gravity(look: Look) -> Cause | None:
     """Gravity of the given strength that leans: from a fit in which its products with mass and moment are free, by
-    Gauss-Newton."""
+    Gauss-Newton. A lean that leaves little moves a sensor's result little; of an arm it pulls at the arm as well."""
     rows, strength = look.rows, float(np.linalg.norm(look.rows.gravity))
-    if not strength > 0:
+    if not strength > 0 or (rows.weight is None and look.plain.share < THRESHOLDS.misfit_searched):
         return None
     beside, found = look.beside, rows.under(_free_gravity(rows, look.beside, strength))
     for _ in range(TURNS):
@@ -305,9 +305,9 @@ def gains(look: Look) -> Iterator[Cause]:
         fit = look.fit(f"gain of {name}")
         gain = 1 + float(fit.beside[-1])
         if abs(gain - 1) > LEAST_GAIN and LOWEST_GAIN < gain < 1 / LOWEST_GAIN and fit.share < look.plain.share:
-            word = f"{name} is {gain:.3g} times what it should be: check its calibration"
-            word += ", or leave the joint's scale right with --scale." if rows.log is None else "."
-            yield Cause(f"{name} at {gain:.3g} times its value", word, fit.share, 1, fit)
+            what = f"torque of {name}" if rows.log is None else name
+            words = f"{what} is {gain:.3g} times what it should be: check its calibration."
+            yield Cause(f"{what} at {gain:.3g} times its value", words, fit.share, 1, fit)
 
 
 def gain_columns(rows: Rows, theta) -> dict[str, np.ndarray]:

@@ -66,8 +66,9 @@ def _trimmed(rows, beside, start):
         residual = rows.measured - columns @ fit.theta - beside @ fit.beside
         spread = np.maximum(rows.rms(residual[part]), 1e-12)
         squares = np.sum((residual / spread[rows.groups]) ** 2, axis=1)
-        part = np.argsort(squares, kind="stable")[: round(KEPT * len(rows))]
-        part.sort()
+        believed, part = part, np.sort(np.argsort(squares, kind="stable")[: round(KEPT * len(rows))])
+        if np.array_equal(part, believed):
+            break
     return float(np.prod(spread)), np.sqrt(trimmed) * residual / spread[rows.groups]
 
 

@@ -11,7 +11,7 @@ from steelyard.errors import OptionError
 from steelyard.log import Log, filters
 from steelyard.model import Robot
 from steelyard.payload.carried_effort import joint_torques, predicted_wrench
-from steelyard.payload.flange import flange_of, in_axes_of
+from steelyard.payload.controller_formats import flange_of, in_axes_of
 from steelyard.payload.from_torques import identify_from_torques
 from steelyard.payload.from_wrenches import identify, prepared_log
 from steelyard.payload.payload_estimate import Payload

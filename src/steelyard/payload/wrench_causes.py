@@ -109,9 +109,10 @@ def _strength(look: Look, strength: Strength | None, causes: list[Cause]) -> Fin
 
 
 def turned(look: Look) -> Cause | None:
-    """A sensor whose axes are turned against those that the rotations speak of: alternately the turn, and a payload."""
+    """A sensor whose axes are turned against those that the rotations speak of: alternately the turn, and a payload.
+    A turn that leaves little moves the result little."""
     rows = look.rows
-    if look.taken:
+    if look.taken or look.plain.share < THRESHOLDS.misfit_searched:
         return None
     push, turn, read = (rows.push + rows.pull @ rows.gravity)[:, :3, 0], np.eye(3), rows
     fit = look.plain
