@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.diagnose.case import Case
+from steelyard.fit import nonnegative_least_squares
 from steelyard.terms import TERMS
 
 LEAST = 1e-14  # of a joint's energy: rounding
@@ -91,11 +92,5 @@ class GivenLinks:
 
 def _left(columns, target) -> float:
     """Energy that nonnegative least squares leaves. columns: (n, k)."""
-    from scipy.optimize import nnls
-
-    size = np.linalg.norm(columns, axis=0)
-    kept = size > 0
-    if not kept.any():
-        return float(target @ target)
-    triangle = np.linalg.qr(np.column_stack([columns[:, kept] / size[kept], target]), mode="r")
-    return float(nnls(triangle[:, :-1], triangle[:, -1])[1] ** 2)
+    triangle = np.linalg.qr(np.column_stack([columns, target]), mode="r")
+    return nonnegative_least_squares(triangle[:, :-1], triangle[:, -1])[1]

@@ -20,6 +20,7 @@ from steelyard.fit.linear import least_squares
 from steelyard.fit.links_gain import LinksGain, links_gain
 from steelyard.fit.m_estimators import Huber, Student, robust
 from steelyard.fit.model_geometry import consistent_within_geometry
+from steelyard.fit.nonnegative import nonnegative_least_squares
 from steelyard.fit.prediction_error import Generalization, Prediction, generalization, ordinary_use
 from steelyard.fit.prior import EFFECT_SPREAD, congruence, consistent_prior, model_parameters, prior_precision
 from steelyard.fit.prior_weight import WeightChoice, choose_weight
@@ -84,6 +85,7 @@ __all__ = [
     "model_parameters",
     "natural_step",
     "nonconvex",
+    "nonnegative_least_squares",
     "ordinary_use",
     "output_torque",
     "predict",

@@ -7,7 +7,7 @@ import numpy as np
 
 from steelyard.errors import FitError
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
-from steelyard.fit.knowledge import effect_bounds
+from steelyard.fit.nonnegative import nonnegative_least_squares
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.whitening import require_enough_samples
 from steelyard.inertia import pseudo
@@ -17,15 +17,15 @@ ROUNDS = 3  # of the noise, which matters where columns act on several joints
 RANK = 1e-12  # of the largest eigenvalue at unit diagonal
 
 
-def drives_alone(info: Information, *, bounds=None) -> Estimate:
+def drives_alone(info: Information) -> Estimate:
     """Least squares of friction and drives beside the links of the model.
 
     Args:
         info: Information of a robot.
-        bounds: as of `consistent`; viscous and Coulomb friction and armature are not negative unless bounds say so.
 
     Returns:
-        An Estimate whose links are exactly those of the model; they are its `fixed` columns.
+        An Estimate whose links are exactly those of the model; they are its `fixed` columns. Viscous and Coulomb
+        friction and armature are not negative.
 
     Raises:
         FitError: a raw regression, which has no model, or fewer equations than unknowns.
@@ -49,20 +49,21 @@ def drives_alone(info: Information, *, bounds=None) -> Estimate:
     parameters[drives] = 0.0
     regrouping = info.basis.regrouping
     known, directions = regrouping @ parameters, regrouping[:, drives]
-    lower, upper = (each[drives] for each in effect_bounds(layout, bounds or {}))
+    signed = np.isin(drives, layout.nonnegative)
     measured = info.energy > 0
     noise = np.sqrt(info.energy / np.maximum(info.counts, 1))
-    found, curvature = np.clip(np.zeros(len(drives)), lower, upper), np.zeros((len(drives), len(drives)))
+    found, curvature = np.zeros(len(drives)), np.zeros((len(drives), len(drives)))
     for _ in range(ROUNDS if len(drives) else 0):
         weight = np.where(measured, 1 / np.maximum(noise, 1e-9 * max(noise.max(), 1e-300)) ** 2, 0.0)
         G = info.squares.weighted(weight)
         curvature = directions.T @ G @ directions
-        found = _bounded(curvature, directions.T @ (weight @ info.moment - G @ known), lower, upper)
+        found = _solved(curvature, directions.T @ (weight @ info.moment - G @ known), signed)
         noise = np.sqrt(info.residual_energy(known + directions @ found) / np.maximum(info.counts, 1))
     parameters[drives] = found
     smallest = np.linalg.eigvalsh(pseudo.to_matrix(parameters[layout.inertial].reshape(-1, 10)))
     physical = bool((smallest[:, 0] >= 0).all())
-    slack = np.concatenate([found - lower, upper - found, [np.inf]])
+    lower = np.full(layout.size, -np.inf)
+    lower[drives[signed]] = 0.0
     return estimate_of(
         info,
         "friction and drives, links as given",
@@ -71,30 +72,22 @@ def drives_alone(info: Information, *, bounds=None) -> Estimate:
         noise=noise,
         status=Status.OK,
         physical=physical,
-        certificate=Certificate(0.0, 1.0, float(slack.min())) if physical else None,
+        certificate=Certificate(0.0, 1.0, float(found[signed].min(initial=np.inf))) if physical else None,
         fixed=tuple(range(layout.inertial.stop)),
-        lower_bounds=np.concatenate([np.full(layout.inertial.stop, -np.inf), lower]),
+        lower_bounds=lower,
     )
 
 
-def _bounded(G, b, lower, upper) -> np.ndarray:
-    """Minimum of `x^T G x / 2 - b^T x` between bounds; 0, or the nearest bound, along what G does not show."""
-    from scipy.optimize import lsq_linear
-
+def _solved(G, b, signed) -> np.ndarray:
+    """Minimum of `x^T G x / 2 - b^T x`, x (k,) not negative where signed; 0 along what G does not show."""
     size = np.sqrt(np.diag(G))
-    found = np.clip(np.zeros(len(b)), lower, upper)
-    kept = (size > np.sqrt(RANK) * size.max(initial=0.0)) & (lower < upper)
+    found = np.zeros(len(b))
+    kept = size > np.sqrt(RANK) * size.max(initial=0.0)
     if not kept.any():
         return found
-    b = b - G @ np.where(kept, 0.0, found)
     scale = 1 / size[kept]
     values, axes = np.linalg.eigh(scale[:, None] * G[np.ix_(kept, kept)] * scale)
     root = np.sqrt(np.maximum(values, RANK * values[-1]))
-    solved = lsq_linear(
-        root[:, None] * axes.T,
-        axes.T @ (scale * b[kept]) / root,
-        bounds=(lower[kept] / scale, upper[kept] / scale),
-        method="bvls",
-    )
-    found[kept] = scale * solved.x
+    solved = nonnegative_least_squares(root[:, None] * axes.T, axes.T @ (scale * b[kept]) / root, free=~signed[kept])
+    found[kept] = scale * solved[0]
     return found
