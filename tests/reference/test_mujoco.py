@@ -5,7 +5,7 @@ import pytest
 
 from mujoco_models import inverse_forces, rigid_body_model
 from robots import package_folder, random_state
-from steelyard.dynamics import inverse_dynamics, regressor
+from steelyard.dynamics import armature_torque, inverse_dynamics, regressor
 from steelyard.model import force_from_mujoco, load, to_mujoco
 
 SUITE = package_folder("dm_control") / "suite"
@@ -66,7 +66,7 @@ def assert_agrees(path, record_property):
     difference = np.abs(tau - expected).max() / scale
     record_property("difference from MuJoCo", float(difference))
     assert difference <= 1e-9
-    columns = regressor(robot, q, v, a) @ robot.inertias.ravel() + robot.armature * a
+    columns = regressor(robot, q, v, a) @ robot.inertias.ravel() + armature_torque(robot, v.T, a.T).T
     assert np.abs(columns - expected).max() <= 1e-9 * scale
     return robot
 

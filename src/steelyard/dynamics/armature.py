@@ -33,7 +33,16 @@ def felt_acceleration(robot: Robot, v, a):
 
 
 def armature_torque(robot: Robot, v, a):
-    """(nv, n) forces of the robot's armature, N m or N; arguments as of `felt_acceleration`."""
+    """Forces of the robot's armature.
+
+    Args:
+        robot: the robot.
+        v: (nv, n) velocities.
+        a: (nv, n) accelerations.
+
+    Returns:
+        (nv, n) in N m or N.
+    """
     felt = felt_acceleration(robot, v, a)
     return array_namespace(felt).asarray(robot.armature, dtype=felt.dtype)[:, None] * felt
 
