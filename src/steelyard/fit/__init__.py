@@ -8,19 +8,18 @@ from steelyard.fit.cone_program import consistent, consistent_parameters, solve
 from steelyard.fit.confidence import Uncertainty, uncertainty
 from steelyard.fit.didim import output_torque
 from steelyard.fit.drive_calibration import DriveGains, Load, drive_gains, gains_by_model
-from steelyard.fit.drives_alone import drives_alone
 from steelyard.fit.errors_in_variables import column_noise, compensated, total
 from steelyard.fit.estimate import Certificate, Estimate, Status
+from steelyard.fit.fitted_drives import drives_alone, nonnegative_least_squares
 from steelyard.fit.friction_terms import FrictionFit, JointFriction, friction
+from steelyard.fit.gain_of_links import LinksGain, links_gain
 from steelyard.fit.homogeneous import ratios
 from steelyard.fit.instrumental_variables import instrumental
 from steelyard.fit.intervals import Intervals, Source
 from steelyard.fit.knowledge import Tied, fixed_from, fixed_words, mass_words, masses_from, tied_from, tied_words
 from steelyard.fit.linear import least_squares
-from steelyard.fit.links_gain import LinksGain, links_gain
 from steelyard.fit.m_estimators import Huber, Student, robust
 from steelyard.fit.model_geometry import consistent_within_geometry
-from steelyard.fit.nonnegative import nonnegative_least_squares
 from steelyard.fit.prediction_error import Generalization, Prediction, generalization, ordinary_use
 from steelyard.fit.prior import EFFECT_SPREAD, congruence, consistent_prior, model_parameters, prior_precision
 from steelyard.fit.prior_weight import WeightChoice, choose_weight

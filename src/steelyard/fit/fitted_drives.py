@@ -7,7 +7,6 @@ import numpy as np
 
 from steelyard.errors import FitError
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
-from steelyard.fit.nonnegative import nonnegative_least_squares
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.whitening import require_enough_samples
 from steelyard.inertia import pseudo
@@ -15,6 +14,8 @@ from steelyard.information import Information
 
 ROUNDS = 3  # of the noise, which matters where columns act on several joints
 RANK = 1e-12  # of the largest eigenvalue at unit diagonal
+CHANGES = 10  # of the active set, for each unknown
+TOLERANCE = 1e-12  # of the largest slope at unit columns: a smaller one is rounding
 
 
 def drives_alone(info: Information) -> Estimate:
@@ -91,3 +92,46 @@ def _solved(G, b, signed) -> np.ndarray:
     solved = nonnegative_least_squares(root[:, None] * axes.T, axes.T @ (scale * b[kept]) / root, free=~signed[kept])
     found[kept] = scale * solved[0]
     return found
+
+
+def nonnegative_least_squares(A, b, free=None) -> tuple[np.ndarray, float]:
+    """Minimise `||A x - b||` with x >= 0, by active sets; the import of SciPy's takes longer than all uses in a job.
+
+    Args:
+        A: (m, k), of any rank.
+        b: (m,).
+        free: (k,) unknowns that may be negative all the same; none by default.
+
+    Returns:
+        x (k,) and the sum of squared residuals.
+
+    Source:
+        Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
+    """
+    size = np.linalg.norm(A, axis=0)
+    usable = size > 0
+    scale = np.where(usable, size, 1.0)
+    A = A / scale
+    free = np.zeros(A.shape[1], dtype=bool) if free is None else np.asarray(free, dtype=bool) & usable
+    x, passive = np.zeros(A.shape[1]), free.copy()
+    if free.any():
+        x[free] = np.linalg.lstsq(A[:, free], b)[0]
+    least = TOLERANCE * max(float(np.linalg.norm(b)), 1e-300)
+    for _ in range(CHANGES * A.shape[1]):
+        slope = np.where(passive | ~usable, -np.inf, A.T @ (b - A @ x))
+        best = int(np.argmax(slope)) if len(slope) else 0
+        if not len(slope) or slope[best] <= least:
+            break
+        passive[best] = True
+        while True:
+            trial = np.zeros_like(x)
+            trial[passive] = np.linalg.lstsq(A[:, passive], b)[0]
+            below = passive & ~free & (trial <= 0)
+            if not below.any():
+                break
+            step = np.min(x[below] / np.maximum(x[below] - trial[below], 1e-300))
+            x = x + step * (trial - x)
+            passive &= free | (x > least)
+        x = trial
+    left = b - A @ x
+    return x / scale, float(left @ left)
