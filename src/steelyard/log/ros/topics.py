@@ -4,6 +4,7 @@
 those that `channels=` asks for as `TOPIC.field.path`.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI, WORDS
 from steelyard.log.raw_channels import Request
-from steelyard.log.ros.definitions import leaves, short
+from steelyard.log.ros.definitions import LONGEST, leaves, short
 from steelyard.log.ros.messages import Recording, Topic
 from steelyard.log.ros.streams import Stream, definitions_of
 from steelyard.log.torque_signals import COMPUTED, computed_note
@@ -48,10 +49,18 @@ def is_needed(topic: Topic, requested: Iterable[str]) -> bool:
     if short(topic.kind) in (JOINT_STATE, WRENCH) or any(_path_in(topic.name, item) is not None for item in requested):
         return True
     try:
-        said = {path.rsplit(".", 1)[-1].lower() for path, _ in leaves(short(topic.kind), definitions_of(topic))}
+        said = set(_said(topic))
     except LogError:  # not to be decoded, and not asked for
         return False
     return bool(said & set(WORDS["q"])) and bool(said & (set(WORDS["v"]) | set(WORDS["tau"])))
+
+
+def _said(topic: Topic) -> Iterator[str]:
+    """Names of the fields of a topic; of JSON, all words of its schema."""
+    if topic.json:
+        yield from (word.lower() for word in re.findall(r'"(\w+)"', topic.definition[:LONGEST]))
+    else:
+        yield from (path.rsplit(".", 1)[-1].lower() for path, _ in leaves(short(topic.kind), definitions_of(topic)))
 
 
 def _path_in(topic: str, item: str) -> str | None:
