@@ -269,3 +269,50 @@ def test_bad_json_is_refused(tmp_path, bad, count):
     path = in_json(tmp_path / "run.mcap", [bad] * count, ("sensor_msgs/JointState", ()))
     with pytest.raises(LogError, match="/arm/state"):
         read_log(path)
+
+
+def planned(path, trajectories):
+    """An MCAP file of trajectories: names, (n, k) positions, and which fields the points have."""
+    from mcap.writer import Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store, kind = get_typestore(Stores.LATEST), "trajectory_msgs/msg/JointTrajectory"
+    types = store.types
+    text, _ = store.generate_msgdef(kind, ros_version=2)
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        channel = writer.register_channel("/plan", "cdr", writer.register_schema(kind, "ros2msg", text.encode()))
+        for k, (names, q) in enumerate(trajectories):
+            points = []
+            for i, row in enumerate(q):
+                since = types["builtin_interfaces/msg/Duration"](sec=i // 500, nanosec=i % 500 * 2_000_000)
+                none = np.zeros(0)
+                points.append(
+                    types["trajectory_msgs/msg/JointTrajectoryPoint"](
+                        row, 2 * row, 3 * row, none, time_from_start=since
+                    )
+                )
+            stamp = types["builtin_interfaces/msg/Time"](sec=0, nanosec=0)
+            header = types["std_msgs/msg/Header"](stamp=stamp, frame_id="base")
+            message = types[kind](header=header, joint_names=list(names), points=points)
+            writer.add_message(channel, 10**9 * (k + 1), bytes(store.serialize_cdr(message, kind)), 0)
+        writer.finish()
+    return path
+
+
+def test_the_points_of_a_planned_trajectory_are_samples(tmp_path):
+    q = np.random.default_rng(3).normal(size=(5_000, 2))
+    log = read_log(planned(tmp_path / "plan.mcap", [(("lift", "pan"), q)]))
+    assert log.joint_names == ("lift", "pan") and log.tau is None
+    np.testing.assert_array_equal(log.q, q)
+    np.testing.assert_array_equal(log.v, 2 * q)
+    np.testing.assert_array_equal(log.a, 3 * q)
+    np.testing.assert_allclose(log.t, np.arange(5_000) * 0.002, atol=1e-12)
+    assert not any("damaged" in note for note in log.notes)
+
+
+def test_several_trajectories_are_no_log(tmp_path):
+    q = np.ones((4, 2))
+    with pytest.raises(LogError, match="/plan holds 2 trajectories"):
+        read_log(planned(tmp_path / "plan.mcap", [(("lift", "pan"), q)] * 2))

@@ -70,7 +70,7 @@ def _walk(value: object, path: str, depth: int, numbers: dict[str, list[float]],
         raise ValueError(f"nested over {DEEPEST} deep")
     if isinstance(value, dict):
         for name, each in value.items():
-            last = _STAMP.get(name, name) if path.endswith("stamp") else name
+            last = str(_STAMP.get(name, name) if path.endswith("stamp") else name)
             _walk(each, f"{path}.{last}" if path else last, depth + 1, numbers, texts)
     elif isinstance(value, list):
         for each in value:

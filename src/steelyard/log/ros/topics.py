@@ -16,6 +16,7 @@ from steelyard.log.raw_channels import Request
 from steelyard.log.ros.definitions import LONGEST, leaves, short
 from steelyard.log.ros.messages import Recording, Topic
 from steelyard.log.ros.streams import Stream, definitions_of
+from steelyard.log.ros.trajectories import is_trajectory
 from steelyard.log.torque_signals import COMPUTED, computed_note
 
 JOINT_STATE, WRENCH = "sensor_msgs/JointState", "geometry_msgs/WrenchStamped"
@@ -125,7 +126,9 @@ def _explicit(key: str, joint: str | None, item: str, found: list[Stream], recor
 
 def computed_torques(group: list[Part]) -> tuple[str, ...]:
     """The note on torques of fields or topics that are no measurements."""
-    named = [f"{part.stream.topic}.{part.path}" for part in group if _commands(part.stream)]
+    named = [
+        f"{part.stream.topic}.{part.path}" for part in group if _commands(part.stream) or is_trajectory(part.stream)
+    ]
     fields = computed_note(part.path.rsplit(".", 1)[-1] for part in group)
     return (f"{COMPUTED} {choices(dict.fromkeys(named))}",) if named else fields
 
@@ -160,7 +163,8 @@ def _chosen(states: list[Stream], request: Request) -> list[Stream]:
 def _by_words(found: list[Stream]) -> dict[str, list[Part]]:
     """Fields of one message whose names say what they are."""
     result: dict[str, list[Part]] = {}
-    for key in _FIELDS:
+    planned = any(is_trajectory(stream) for stream in found)
+    for key in (*_FIELDS, "a") if planned else _FIELDS:
         hits = [
             (stream, path)
             for stream in found
