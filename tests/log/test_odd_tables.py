@@ -134,3 +134,43 @@ def test_a_list_of_columns_is_in_the_order_of_the_robot(tmp_path, fake_robot):
 def test_messages_name_the_file_and_the_option(tmp_path, text, message):
     with pytest.raises(LogError, match=message):
         read_log(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("size", [2**20, 0])
+def test_a_table_of_several_clocks_has_the_samples_of_its_positions(tmp_path, delimiter, size, monkeypatch):
+    """Speeds of their own clock, torques with the positions, and a sensor in rows of its own."""
+    monkeypatch.setattr("steelyard.log.csv.LARGE", size)
+    named = ["wrist/velocity", "wrist/position", "hip/position", "hip/velocity", "wrist/effort", "hip/effort"]
+    rows: list[list] = [["time", "/sonar/front/range", *(f"/arm/state/{name}" for name in named)]]
+    for k in range(200):
+        t = k * 0.005
+        q, v = [t, 2 * t], [3 * t, 5 * t]
+        if k % 3 == 2:
+            rows.append([t, 7.5, "", "", "", "", "", ""])
+        elif k % 3 == 1:
+            rows.append([t, "", v[0], "", "", v[1], "", ""])
+        else:
+            rows.append([t, "", "", *q, "", 4 * t, 6 * t])
+    text = "\n".join(delimiter.join(map(str, row)) for row in rows) + "\n"
+    log = read_log(written(tmp_path, text))
+    assert log.joint_names == ("wrist", "hip")
+    t = np.arange(3, 200, 3) * 0.005  # no speed before the first one
+    t = t[t <= 199 * 0.005]
+    np.testing.assert_allclose(np.diff(log.t), 0.015)
+    np.testing.assert_allclose(log.q, np.outer(t, [1, 2])[: len(log.q)])
+    np.testing.assert_allclose(log.v, np.outer(t, [3, 5])[: len(log.q)])
+    np.testing.assert_allclose(log.tau, np.outer(t, [4, 6])[: len(log.q)])
+    assert len(log.q) >= 65 and any("v interpolated" in note for note in log.notes)
+
+
+def test_torques_missing_over_long_are_not_drawn_as_a_line(tmp_path):
+    lines = [f"{k / 100},{k},{'' if 40 <= k < 60 or k == 20 else k}" for k in range(100)]
+    log = read_log(written(tmp_path, "t,q_a,tau_a\n" + "\n".join(lines) + "\n"))
+    assert np.flatnonzero(np.isnan(log.tau[:, 0])).tolist() == list(range(40, 60)) and log.tau[20, 0] == 20
+
+
+@pytest.mark.parametrize("row", ["0.5,,2,3,4", "0.5,1,2,,4", ",1,2,3,4", "0.5,x,2,3,4"])
+def test_cells_missing_among_those_of_a_signal_are_refused(tmp_path, row):
+    with pytest.raises(LogError, match=r"line 3, column"):
+        read_log(written(tmp_path, f"t,q_a,q_b,tau_a,tau_b\n0,1,2,3,4\n0.2,,,,\n{row}\n1,1,2,3,4\n"))

@@ -1,5 +1,6 @@
 """Recordings of ROS: topics, clocks, fields, and files made to do harm."""
 
+import json
 import re
 import sqlite3
 import struct
@@ -211,3 +212,107 @@ def test_definitions_agree_with_the_stock_ones():
     ):
         found, known = parse(text, kind), stock(kind)
         assert known is not None and all(found[name] == fields for name, fields in known.items())
+
+
+def in_json(path, messages, schema):
+    """An MCAP file of JSON messages [bytes] at 250 Hz from 100 s on, under one schema (name, properties)."""
+    from mcap.writer import Writer
+
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        name, properties = schema
+        text = json.dumps({"type": "object", "properties": {key: {} for key in properties}}).encode()
+        number = writer.register_schema(name, "jsonschema", text)
+        channel = writer.register_channel("/arm/state", "json", number)
+        for k, data in enumerate(messages):
+            writer.add_message(channel, 100_000_000_000 + k * 4_000_000, data, 0)
+        writer.finish()
+    return path
+
+
+@pytest.mark.parametrize("stamp", [None, ("secs", "nsecs"), ("sec", "nanosec")])
+@pytest.mark.parametrize(
+    "schema",
+    [("sensor_msgs/msg/JointState", ()), ("State", ("names", "position", "velocity", "effort"))],
+)
+def test_joint_states_in_json(tmp_path, stamp, schema):
+    t = np.arange(50) * 0.004
+    q = np.stack([np.sin(t), np.cos(3 * t)], axis=1)
+    messages = []
+    for k, row in enumerate(q):
+        header = {} if stamp is None else {"header": {"stamp": {stamp[0]: 7 + k // 10, stamp[1]: k % 10 * 100_000_000}}}
+        order = [1, 0] if k == 20 else [0, 1]  # another publisher's
+        said = {"effort": (2 * row)[order].tolist(), "names": [["wrist", "hip"][i] for i in order]}
+        messages.append(json.dumps(said | header | {"position": row[order].tolist()}).encode())
+    log = read_log(in_json(tmp_path / "run.mcap", [*messages, b'{"position": [1,'], schema))
+    assert log.joint_names == ("wrist", "hip")
+    np.testing.assert_array_equal(log.q, q)
+    np.testing.assert_array_equal(log.tau, 2 * q)
+    np.testing.assert_allclose(log.t, t if stamp is None else np.arange(50) * 0.1, atol=1e-9)
+    assert any("1 messages of /arm/state that do not match" in note for note in log.notes)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"[" * 100_000,
+        b'{"position": [1' + b"0" * 400 + b"]}",
+        b'{"header": {"stamp": {"sec": 1e300}}, "position": [1]}',
+        b"\xff\xfe\x00",
+        b"[1]",
+        b"{" + b'"a": {' * 20 + b"}" * 21,
+    ],
+)
+@pytest.mark.parametrize("count", [3, 100])
+def test_bad_json_is_refused(tmp_path, bad, count):
+    path = in_json(tmp_path / "run.mcap", [bad] * count, ("sensor_msgs/JointState", ()))
+    with pytest.raises(LogError, match="/arm/state"):
+        read_log(path)
+
+
+def planned(path, trajectories):
+    """An MCAP file of trajectories: names, (n, k) positions, and which fields the points have."""
+    from mcap.writer import Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store, kind = get_typestore(Stores.LATEST), "trajectory_msgs/msg/JointTrajectory"
+    types = store.types
+    text, _ = store.generate_msgdef(kind, ros_version=2)
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        channel = writer.register_channel("/plan", "cdr", writer.register_schema(kind, "ros2msg", text.encode()))
+        for k, (names, q) in enumerate(trajectories):
+            points = []
+            for i, row in enumerate(q):
+                since = types["builtin_interfaces/msg/Duration"](sec=i // 500, nanosec=i % 500 * 2_000_000)
+                none = np.zeros(0)
+                points.append(
+                    types["trajectory_msgs/msg/JointTrajectoryPoint"](
+                        row, 2 * row, 3 * row, none, time_from_start=since
+                    )
+                )
+            stamp = types["builtin_interfaces/msg/Time"](sec=0, nanosec=0)
+            header = types["std_msgs/msg/Header"](stamp=stamp, frame_id="base")
+            message = types[kind](header=header, joint_names=list(names), points=points)
+            writer.add_message(channel, 10**9 * (k + 1), bytes(store.serialize_cdr(message, kind)), 0)
+        writer.finish()
+    return path
+
+
+def test_the_points_of_a_planned_trajectory_are_samples(tmp_path):
+    q = np.random.default_rng(3).normal(size=(5_000, 2))
+    log = read_log(planned(tmp_path / "plan.mcap", [(("lift", "pan"), q)]))
+    assert log.joint_names == ("lift", "pan") and log.tau is None
+    np.testing.assert_array_equal(log.q, q)
+    np.testing.assert_array_equal(log.v, 2 * q)
+    np.testing.assert_array_equal(log.a, 3 * q)
+    np.testing.assert_allclose(log.t, np.arange(5_000) * 0.002, atol=1e-12)
+    assert not any("damaged" in note for note in log.notes)
+
+
+def test_several_trajectories_are_no_log(tmp_path):
+    q = np.ones((4, 2))
+    with pytest.raises(LogError, match="/plan holds 2 trajectories"):
+        read_log(planned(tmp_path / "plan.mcap", [(("lift", "pan"), q)] * 2))

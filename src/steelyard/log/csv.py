@@ -16,6 +16,7 @@ from steelyard.errors import LogError
 from steelyard.log.bare_table import channels_of_columns
 from steelyard.log.csv_header import Head, has_commas, head_of, is_mixed, is_number, with_comma
 from steelyard.log.raw_channels import Raw, Request
+from steelyard.log.sparse_table import sparse_columns
 from steelyard.log.table_columns import layout
 
 ENCODINGS = ("utf-8-sig", "cp1252")  # what programs write now, and what those of Windows in the West used to
@@ -67,7 +68,13 @@ def _read(head: Head, request: Request) -> Raw:
         plan = layout(head.headers, request)
     except LogError as error:
         raise LogError(f"{head.path}: {error}") from error
-    columns, notes = numbers(head, plan.indices)
+    try:
+        columns, notes = numbers(head, plan.indices)
+    except LogError:
+        found = sparse_columns(head, plan)
+        if found is None:
+            raise
+        columns, notes = found[0], [*_notes(head, has_commas(head, plan.indices)), found[1]]
     raw = replace(plan, notes=(*head.notes, *told, *plan.notes, *notes)).build(columns)
     return replace(raw, bandwidth=head.bandwidth)
 
@@ -93,10 +100,7 @@ def numbers(head: Head, used: list[int]) -> tuple[list[NDArray[np.float64]], lis
         UnicodeError: another encoding.
     """
     comma = has_commas(head, used)
-    notes = [f"the text is in {head.encoding}, not UTF-8"] if head.encoding != ENCODINGS[0] else []
-    notes += ["decimals are written with a comma"] if comma else []
-    if _is_cut(head.path):
-        notes.append("damaged: the last line has no end, so its last number may be cut short")
+    notes = _notes(head, comma)
     if head.delimiter is not None and (comma or head.path.stat().st_size > LARGE):
         found = _by_arrow(head, used, comma)
         if found is not None:
@@ -117,6 +121,14 @@ def numbers(head: Head, used: list[int]) -> tuple[list[NDArray[np.float64]], lis
         raise
     except ValueError as error:
         raise LogError(_first_fault(head, used, comma) or f"{head.path}: {error}") from error
+
+
+def _notes(head: Head, comma: bool) -> list[str]:
+    notes = [f"the text is in {head.encoding}, not UTF-8"] if head.encoding != ENCODINGS[0] else []
+    notes += ["decimals are written with a comma"] if comma else []
+    if _is_cut(head.path):
+        notes.append("damaged: the last line has no end, so its last number may be cut short")
+    return notes
 
 
 def _is_cut(path: Path) -> bool:

@@ -141,14 +141,26 @@ def split_unit(header: str) -> tuple[str, str | None]:
 
 
 def _without_common_path(names: list[str]) -> list[str]:
-    """Names less the topic path they share: `/joint_states/elbow/position` -> `elbow/position`."""
-    paths = [name.split("/")[:-1] for name in names if "/" in name]
-    if not paths:
+    """Names less the path that those share which stand below the topics of the positions, if any are named:
+    `/joint_states/elbow/position` -> `elbow/position`."""
+    below = [name for name in names if "/" in name]
+    topics = {_topic(name) for name in below if any(_is_position(part) for part in name.split("/"))}
+    below = [name for name in below if not topics or _topic(name) in topics]
+    if not below:
         return names
+    paths = [name.split("/")[:-1] for name in below]
     shared = 0
     while all(len(path) > shared and path[shared] == paths[0][shared] for path in paths):
         shared += 1
-    return ["/".join(name.split("/")[shared:]) if "/" in name else name for name in names]
+    return ["/".join(name.split("/")[shared:]) if name in below else name for name in names]
+
+
+def _topic(name: str) -> str:
+    return name.lstrip("/").partition("/")[0]
+
+
+def _is_position(word: str) -> bool:
+    return any(hit is not None and hit[0] == "q" for hit in (_prefixed(word), _suffixed(word)))
 
 
 def _understood(stated: list[tuple[str, str | None]], known: Iterable[str], beside: Collection[int]):

@@ -14,7 +14,7 @@ from steelyard.errors import LogError
 from steelyard.log.ros.definitions import PRIMITIVES, SEQUENCE, Definitions, fields_of
 
 MOST = 64  # layouts of one topic
-PARTS = 20_000  # fields and texts of one message
+PARTS = 1_000_000  # fields and texts of the messages that are walked, of one topic
 TOGETHER = 512  # messages compared at a time: these stay in the cache
 
 
@@ -40,7 +40,7 @@ def blocks(
     sizes = np.fromiter(map(len, data), dtype=np.int64, count=len(data)) // number
     each = np.repeat(sizes, number)
     found: list[Block] = []
-    damaged = 0
+    damaged, left = 0, PARTS
     for size in np.unique(sizes):
         rows = np.flatnonzero(each == size)
         same = data if len(rows) == len(each) else [data[i] for i in np.flatnonzero(sizes == size).tolist()]
@@ -48,14 +48,17 @@ def blocks(
         while len(rows):
             if len(found) == MOST:
                 raise LogError(f"messages of {kind} have over {MOST} layouts (texts or lengths that change)")
+            walk = _Walk(matrix[0].tobytes(), definitions, cdr, left)
             try:
-                layout = _Walk(matrix[0].tobytes(), definitions, cdr).layout(kind)
+                layout = walk.layout(kind)
             except _Damaged:
+                left -= walk.parts
                 damaged += 1
                 rows, matrix = rows[1:], matrix[1:]
                 if damaged > MOST:
                     raise LogError(f"over {MOST} messages of {kind} do not match its definition") from None
                 continue
+            left -= walk.parts
             match = layout.matches(matrix)
             whole = bool(match.all())
             found.append(layout.block(rows if whole else rows[match], matrix if whole else matrix[match]))
@@ -99,7 +102,8 @@ class _Layout:
 class _Walk:
     """One pass over one message."""
 
-    def __init__(self, data: bytes, definitions: Definitions, cdr: bool):
+    def __init__(self, data: bytes, definitions: Definitions, cdr: bool, most: int):
+        self.most = most
         self.data, self.definitions, self.cdr = data, definitions, cdr
         self.found = _Layout()
         self.place, self.parts, self.order = 0, 0, "<"
@@ -163,8 +167,10 @@ class _Walk:
         if self.cdr:  # alignment counts from behind the header of 4 bytes
             start += -(start - 4) % align
         self.parts += 1
-        if start + size > len(self.data) or self.parts > PARTS:
+        if start + size > len(self.data):
             raise _Damaged
+        if self.parts > self.most:
+            raise LogError(f"messages of over {PARTS:,} fields and texts are not read")
         self.place = start + size
         return start
 

@@ -102,10 +102,11 @@ class _Scanner:
             elif code == CHANNEL:
                 number, schema, topic, encoding = _parsed(data, "HHss")
                 name, language, text = self.schemas.get(schema, ("", "", ""))
-                definition = text if language in ("ros2msg", "ros2idl", "ros1msg") else ""
+                definition = text if language in ("ros2msg", "ros2idl", "ros1msg", "jsonschema") else ""
                 self.recording.known.add(number)
-                if encoding in ("cdr", "ros1"):
-                    self.recording.add_topic(number, Topic(topic, name, definition, encoding == "cdr"))
+                if encoding in ("cdr", "ros1", "json"):
+                    found = Topic(topic, name, definition, encoding == "cdr", encoding == "json")
+                    self.recording.add_topic(number, found)
             elif code == STATISTICS:
                 (self.stated,) = _parsed(data, "Q")
             else:

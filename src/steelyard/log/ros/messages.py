@@ -21,13 +21,14 @@ ZSTD = b"\x28\xb5\x2f\xfd"  # what a compressed message starts with; one in CDR 
 @dataclass
 class Topic:
     """Messages of one topic in the order of the file. definition: text of the message type, empty when not recorded.
-    cdr: encoding of ROS 2, else of ROS 1. received: ns of each message, by the recorder's clock. data: messages of one
-    size behind one another, as many as `counts` says."""
+    cdr: encoding of ROS 2; json: of web recorders; else of ROS 1. received: ns of each message, by the recorder's
+    clock. data: messages of one size behind one another, as many as `counts` says."""
 
     name: str
     kind: str
     definition: str
     cdr: bool = True
+    json: bool = False
     received: list[int] = field(default_factory=list)
     data: list[bytes] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
@@ -63,7 +64,7 @@ class Recording:
     def add_topic(self, number: int, topic: Topic) -> None:
         self.known.add(number)
         known = self.topics.setdefault((topic.name, topic.kind), topic)
-        if known.cdr == topic.cdr and self.wanted(known):
+        if (known.cdr, known.json) == (topic.cdr, topic.json) and self.wanted(known):
             self.kept[number] = known
 
     def message(self, number: int, count: int = 1) -> Topic | None:

@@ -6,10 +6,12 @@ from pathlib import Path
 from steelyard.errors import LogError
 from steelyard.log.raw_channels import Raw, Request
 from steelyard.log.ros import bag1, bag2, mcap
+from steelyard.log.ros.definitions import short
 from steelyard.log.ros.grid import on_one_grid
 from steelyard.log.ros.messages import Recording
 from steelyard.log.ros.streams import streams
-from steelyard.log.ros.topics import is_needed, parts_of, requested_fields
+from steelyard.log.ros.topics import JOINT_STATE, is_needed, parts_of, requested_fields
+from steelyard.log.ros.trajectories import with_points
 
 
 def read_mcap(path: Path, request: Request) -> Raw:
@@ -33,6 +35,8 @@ def _read(path: Path, request: Request, scan: Callable[[Path, Recording], None])
     try:
         scan(path, recording)
         found = [stream for topic in recording.topics.values() for stream in streams(topic, recording)]
+        if not any(short(stream.kind) == JOINT_STATE for stream in found):
+            found = with_points(found, asked="q" in request.channels)
         return on_one_grid(found, parts_of(found, request, recording), request, recording)
     except LogError as error:
         damage = f" ({'; '.join(recording.notes[:3])})" if recording.notes else ""

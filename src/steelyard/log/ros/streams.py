@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.checks import CLOCK
+from steelyard.log.ros import json_messages
 from steelyard.log.ros.decoding import Block, blocks
 from steelyard.log.ros.definitions import Definitions, parse, short, stock
 from steelyard.log.ros.messages import Recording, Topic
@@ -82,7 +83,10 @@ def streams(topic: Topic, recording: Recording) -> list[Stream]:
     """The streams of a topic, the longest first."""
     if not topic.data:
         return []
-    found, damaged = blocks(topic.data, topic.counts, short(topic.kind), definitions_of(topic), cdr=topic.cdr)
+    if topic.json:
+        found, damaged = json_messages.blocks(topic.data, topic.counts, topic.name)
+    else:
+        found, damaged = blocks(topic.data, topic.counts, short(topic.kind), definitions_of(topic), cdr=topic.cdr)
     if damaged:
         recording.damaged(f"has {damaged} messages of {topic.name} that do not match their type")
     received = np.array(topic.received, dtype=np.int64)

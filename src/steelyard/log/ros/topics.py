@@ -4,6 +4,7 @@
 those that `channels=` asks for as `TOPIC.field.path`.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI, WORDS
 from steelyard.log.raw_channels import Request
-from steelyard.log.ros.definitions import leaves, short
+from steelyard.log.ros.definitions import LONGEST, leaves, short
 from steelyard.log.ros.messages import Recording, Topic
 from steelyard.log.ros.streams import Stream, definitions_of
+from steelyard.log.ros.trajectories import is_trajectory
 from steelyard.log.torque_signals import COMPUTED, computed_note
 
 JOINT_STATE, WRENCH = "sensor_msgs/JointState", "geometry_msgs/WrenchStamped"
@@ -48,10 +50,18 @@ def is_needed(topic: Topic, requested: Iterable[str]) -> bool:
     if short(topic.kind) in (JOINT_STATE, WRENCH) or any(_path_in(topic.name, item) is not None for item in requested):
         return True
     try:
-        said = {path.rsplit(".", 1)[-1].lower() for path, _ in leaves(short(topic.kind), definitions_of(topic))}
+        said = set(_said(topic))
     except LogError:  # not to be decoded, and not asked for
         return False
     return bool(said & set(WORDS["q"])) and bool(said & (set(WORDS["v"]) | set(WORDS["tau"])))
+
+
+def _said(topic: Topic) -> Iterator[str]:
+    """Names of the fields of a topic; of JSON, all words of its schema."""
+    if topic.json:
+        yield from (word.lower() for word in re.findall(r'"(\w+)"', topic.definition[:LONGEST]))
+    else:
+        yield from (path.rsplit(".", 1)[-1].lower() for path, _ in leaves(short(topic.kind), definitions_of(topic)))
 
 
 def _path_in(topic: str, item: str) -> str | None:
@@ -116,7 +126,9 @@ def _explicit(key: str, joint: str | None, item: str, found: list[Stream], recor
 
 def computed_torques(group: list[Part]) -> tuple[str, ...]:
     """The note on torques of fields or topics that are no measurements."""
-    named = [f"{part.stream.topic}.{part.path}" for part in group if _commands(part.stream)]
+    named = [
+        f"{part.stream.topic}.{part.path}" for part in group if _commands(part.stream) or is_trajectory(part.stream)
+    ]
     fields = computed_note(part.path.rsplit(".", 1)[-1] for part in group)
     return (f"{COMPUTED} {choices(dict.fromkeys(named))}",) if named else fields
 
@@ -151,7 +163,8 @@ def _chosen(states: list[Stream], request: Request) -> list[Stream]:
 def _by_words(found: list[Stream]) -> dict[str, list[Part]]:
     """Fields of one message whose names say what they are."""
     result: dict[str, list[Part]] = {}
-    for key in _FIELDS:
+    planned = any(is_trajectory(stream) for stream in found)
+    for key in (*_FIELDS, "a") if planned else _FIELDS:
         hits = [
             (stream, path)
             for stream in found
