@@ -12,6 +12,7 @@ from steelyard.information import accumulate_blocks
 from steelyard.log import split_blocks
 from steelyard.prepare import with_motion
 from steelyard.simulate import Sensors, record
+from steelyard.terms import COULOMB_WIDTH
 
 COLUMNS = {"friction": ("viscous", "coulomb", "offset"), "armature": True}
 
@@ -61,11 +62,11 @@ def test_drives_alone_are_nonnegative_least_squares():
     friction = np.array([2.0, -1.0, 0.5, 0.3])[: robot.nv]
     tau = sy.inverse_dynamics(robot, q, v, a) + friction * v + 0.1 * rng.normal(size=v.shape)
     log = sy.Log(t=np.arange(300) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
-    info = sy.accumulate(robot, log, friction=("viscous", "offset"))
+    info = sy.accumulate(robot, log, friction=("viscous", "coulomb", "offset"))
     found = drives_alone(info)
     rest = tau - sy.inverse_dynamics(robot, q, v, a)
     for j in range(robot.nv):
-        columns = np.column_stack([v[:, j], np.ones(300), -np.ones(300)])
+        columns = np.column_stack([v[:, j], np.ones(300), -np.ones(300), np.tanh(v[:, j] / COULOMB_WIDTH)])
         x, _ = nnls(columns, rest[:, j])
         assert found.friction["viscous"][j] == pytest.approx(x[0], abs=1e-6)
         assert found.friction["offset"][j] == pytest.approx(x[1] - x[2], abs=1e-6)

@@ -92,5 +92,5 @@ class GivenLinks:
 
 def _left(columns, target) -> float:
     """Energy that nonnegative least squares leaves. columns: (n, k)."""
-    triangle = np.linalg.qr(np.column_stack([columns, target]), mode="r")
+    triangle = np.asarray(np.linalg.qr(np.column_stack([columns, target]), mode="r"))
     return nonnegative_least_squares(triangle[:, :-1], triangle[:, -1])[1]

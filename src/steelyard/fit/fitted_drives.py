@@ -37,7 +37,7 @@ def drives_alone(info: Information) -> Estimate:
         >>> q, v, a = rng.normal(size=(3, 200, robot.nv))
         >>> tau = sy.inverse_dynamics(robot, q, v, a) + 2.0 * v
         >>> log = sy.Log(t=np.arange(200) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
-        >>> estimate = sy.fit.drives_alone(sy.accumulate(robot, log, friction="viscous"))
+        >>> estimate = sy.fit.drives_alone(sy.accumulate(robot, log, friction=("viscous", "coulomb")))
         >>> bool(np.allclose(estimate.friction["viscous"], 2.0)), bool((estimate.theta == robot.inertias).all())
         (True, True)
     """

@@ -68,8 +68,8 @@ def links_gain(
         gained = d @ G @ d - 2 * np.sum(root * (G @ root))
         expected = gained / max(2 * np.sqrt(max(G @ d @ identified.covariance @ G @ d, 0.0)), 1e-300)
     counted = 1.0 if after.weights is None else after.weights
-    energy = [counted * (each.error / _rms(before)) ** 2 for each in (before, after)]
-    return LinksGain(float(expected), _paired(*energy, before.t, memory), _share_off(*energy))
+    given_left, left = (counted * (each.error / _rms(before)) ** 2 for each in (before, after))
+    return LinksGain(float(expected), _paired(given_left, left, before.t, memory), _share_off(given_left, left))
 
 
 def _rms(found: Validation) -> np.ndarray:

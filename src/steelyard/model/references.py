@@ -134,7 +134,16 @@ def package_named(text: str) -> str | None:
 
 
 def resolve(text: str, starts: list[Path], folders: tuple[Path, ...]) -> Resolved:
-    """Find a file named in a model. starts: where relative paths start, in order; folders: where it may lie."""
+    """Find a file named in a model.
+
+    Args:
+        text: the name, as the model has it.
+        starts: folders where relative paths start, in order.
+        folders: where it may lie.
+
+    Returns:
+        What was found, or why not.
+    """
     if text.startswith(SCHEMES):
         return _in_named_package(text, folders, starts[0])
     if "://" in text and not text.startswith("file://"):

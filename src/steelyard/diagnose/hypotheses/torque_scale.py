@@ -72,8 +72,13 @@ def by_given_links(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
         return
     common = _median(factor[known], np.sqrt(np.sum(given.gravity[known] ** 2, axis=1)) * np.abs(factor[known]))
     agree = known[_ratio(factor[known], common) < ALIKE]
-    weight = np.sqrt(case.energy)
-    if common > 0 and _ratio(common, 1.0) > PLAUSIBLE and weight[agree].sum() > MOST_AGREE * weight[known].sum():
+    weight, enough = np.sqrt(case.energy), len(agree) > 1 or len(known) == 1
+    if (
+        enough
+        and common > 0
+        and _ratio(common, 1.0) > PLAUSIBLE
+        and weight[agree].sum() > MOST_AGREE * weight[known].sum()
+    ):
         yield Trial(
             case.undone("torque_unit", factor=case.factor / common),
             f"Torques are {common:.3g} times those of gravity on the links of the given model, in "
@@ -85,7 +90,7 @@ def by_given_links(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
     for dof in known[(_ratio(factor[known], alone) > PLAUSIBLE) & (factor[known] > 0)] if len(agree) > 1 else ():
         name = case.robot.dof_names[dof]
         yield Trial(
-            _divided(case, dof, factor[dof]),
+            _divided(case, dof, float(factor[dof])),
             f"The torque of {name} is {factor[dof]:.3g} times that of gravity on the links of the given model, whose "
             "other joints agree with it",
             options=("--scale", f"tau:{name}={1 / factor[dof]:.5g}"),
