@@ -77,7 +77,8 @@ def believable(log: Log) -> tuple[Log, tuple[Finding, ...]]:
 
 def false_samples(log: Log) -> Iterator[False_]:
     """All kinds of them. Nothing of a log that is short or whose time does not increase."""
-    if len(log) < FEWEST or not np.all(np.diff(log.t) > 0) or not np.isfinite(log.q).all():
+    finite = np.isfinite(log.t).all() and np.isfinite(log.q).all()
+    if len(log) < FEWEST or not finite or not np.all(np.diff(log.t) > 0):
         return
     if (frozen := _frozen(log)).any():
         yield False_("q", "frozen_stretch", frozen, "everything repeats while the robot moves")
