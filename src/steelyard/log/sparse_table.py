@@ -50,10 +50,10 @@ def sparse_columns(head: Head, plan: Layout) -> tuple[list[NDArray[np.float64]],
     for key, places in signals.items():
         own = rows[key]
         if np.isin(base, own).all():
-            result[:, places] = values[np.ix_(base, places)]
+            result[:, places] = values[base][:, places]
             continue
         moved.append(key)
-        result[:, places] = _at(t[base], t[own], values[np.ix_(own, places)], holds=key in HELD)
+        result[:, places] = _at(t[base], t[own], values[own][:, places], holds=key in HELD)
     note = f"rows: {len(base)} of {len(values)} have positions and are the samples"
     return list(result.T), note + (f"; {choices(moved)} interpolated to their stamps" if moved else "")
 
