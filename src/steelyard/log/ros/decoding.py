@@ -107,14 +107,14 @@ class _Walk:
         self.data, self.definitions, self.cdr = data, definitions, cdr
         self.found = _Layout()
         self.place, self.parts, self.order = 0, 0, "<"
-        if cdr:
-            if len(data) < 4 or data[0] != 0 or data[1] > 1:
-                raise _Damaged
-            self.order = "<" if data[1] else ">"
-            self._fix(0, 2)
-            self.place = 4
 
     def layout(self, kind: str) -> _Layout:
+        if self.cdr:
+            if len(self.data) < 4 or self.data[0] != 0 or self.data[1] > 1:
+                raise _Damaged
+            self.order = "<" if self.data[1] else ">"
+            self._fix(0, 2)
+            self.place = 4
         self._message(kind, "", 0)
         self._merge()
         return self.found
