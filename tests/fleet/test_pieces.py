@@ -52,12 +52,12 @@ def test_a_bad_piece_costs_that_piece_only(case, tmp_path, monkeypatch):
 
     model, path = case
     table = parquet.read_table(path)
-    tau = table["tau_elbow"].to_numpy().copy()
-    tau[6500] = np.nan
-    spoiled = table.set_column(table.column_names.index("tau_elbow"), "tau_elbow", pa.array(tau))
+    q = table["q_elbow"].to_numpy().copy()  # a torque that is no number would be left out and named
+    q[6500] = np.nan
+    spoiled = table.set_column(table.column_names.index("q_elbow"), "q_elbow", pa.array(q))
     parquet.write_table(spoiled, tmp_path / "run.parquet", row_group_size=700)
     monkeypatch.setattr("steelyard.fleet.partitions.MARGIN", 100)  # pieces that look at the bad sample fail with it
     found = sy.fleet.accumulate(model, [tmp_path / "run.parquet"], piece=1750)
     (failure,) = found.failures
-    assert failure.rows == (5250, 7000) and "tau of elbow is nan" in failure.reason
+    assert failure.rows == (5250, 7000) and "q of elbow is nan" in failure.reason
     assert found.samples.read == 5250
