@@ -137,7 +137,7 @@ def put(index, value):
 
 
 LOG_FAULTS = {
-    "nan": (spoiled(tau=put((7, 1), np.nan)), {}, "elbow is nan at sample 7"),
+    "nan": (spoiled(q=put((7, 1), np.nan)), {}, "elbow is nan at sample 7"),
     "duplicate time": (spoiled(t=put(5, 0.04)), {}, "stands still"),
     "unsorted time": (spoiled(t=put(5, 0.01)), {}, "Sort the samples"),
     "too few samples": (None, {"samples": 15}, "15 samples"),
