@@ -16,7 +16,7 @@ from steelyard.app.terminal import finish, subcommand
     "steelyard payload held.csv --arm arm.urdf --frame flange --hand empty.csv --export franka,ur",
     "steelyard payload joints.csv --torques --arm result --frame flange --export ur",
     status="0 done; 1 done, but look at the status and findings first; 2 refused.",
-    common="--out --shape --arm --frame --flange --torques --hand --bias --gravity --export --channels --unit --json",
+    common="--out --shape --arm --frame --flange --torques --hand --bias --gravity --export --json",
 )
 def payload(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Wrench log, or joint log with --torques: .npz or .csv.")],
