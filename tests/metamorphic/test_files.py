@@ -196,7 +196,7 @@ def test_time_reversed(problem, tmp_path, wrong):
 
 
 @pytest.mark.xfail(
-    strict=False, reason="links of all arms are kept or identified together: a verdict by link is missing"
+    strict=True, reason="links of all arms are kept or identified together: a verdict by link is missing"
 )
 def test_two_arms_on_one_base(problem, plain, tmp_path):
     """Their logs side by side: each is found as it is found alone, to far less than another log of it changes."""

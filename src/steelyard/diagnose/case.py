@@ -148,13 +148,16 @@ class Case:
     @property
     def relative(self) -> np.ndarray:
         """(nv,) residual of the physical fit over the torque of each degree; 0 where there is no torque."""
-        energy = self.information.energy
-        return np.sqrt(np.divide(self.physical_energy, energy, out=np.zeros_like(energy), where=energy > 0))
+        return self.shares(self.physical_energy)
 
     @property
     def relative_error(self) -> float:
         """The same of all degrees together."""
         return self.share(self.physical_energy)
+
+    def shares(self, left) -> np.ndarray:
+        """(nv,) what a fit leaves, energies (nv,), over the torque of each degree; 0 where there is no torque."""
+        return np.sqrt(np.divide(left, self.energy, out=np.zeros_like(self.energy), where=self.energy > 0))
 
     def share(self, left) -> float:
         """What a fit leaves, energies (nv,), over the torque of all degrees that measure any."""

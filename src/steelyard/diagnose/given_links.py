@@ -55,14 +55,12 @@ class GivenLinks:
     @cached_property
     def relative(self) -> np.ndarray:
         """(nv,) residual over the torque of each degree; 0 where there is no torque."""
-        whole = self.case.energy
-        return np.sqrt(np.divide(self.energy, whole, out=np.zeros_like(whole), where=whole > 0))
+        return self.case.shares(self.energy)
 
     @property
     def relative_error(self) -> float:
         """The same of all degrees that measure torque together."""
-        whole = self.case.energy
-        return float(np.sqrt(self.energy[whole > 0].sum() / whole.sum()))
+        return self.case.share(self.energy)
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         """(nv,) by which the log's torques exceed those of the links, joint by joint, and standard deviations.
