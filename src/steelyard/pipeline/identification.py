@@ -230,9 +230,11 @@ def run(
     )
     given = drives_alone(reduce(add, blocks))
     everything, alone = after, validate(given, held, **contacts)
-    gained = links_gain(given, intervals, use, alone, everything, memory=apart)
+    elsewhere = None if contacts else use  # what stands on the ground does not show itself in flight
+    gained = links_gain(given, intervals, elsewhere, alone, everything, memory=apart)
     imitated = any(each.code in IMITATED for each in (*findings, *worth))
-    stand = given.physical and (imitated or not gained.certain) and not _told_of_links(known)
+    explains = alone.relative_error < 1  # more than a model without any mass does
+    stand = given.physical and explains and (imitated or not gained.certain) and not _told_of_links(known)
     if stand:
         estimate, after, intervals = given, alone, uncertainty(given, blocks, weight=job.weight)
         reach = generalization(given, by_log, tested, weight=job.weight, other_motion=None)
