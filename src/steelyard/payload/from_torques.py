@@ -82,7 +82,8 @@ def identify_from_torques(
 
     Args:
         arm: identified model of the empty arm, friction and armature included; it stays as it is.
-        with_payload: log with v and a, or `carried_information` of it, which keeps no samples to look for mistakes in.
+        with_payload: log with v and a, or `carried_information` of it, which keeps no samples to look for mistakes in;
+            none are looked for where contacts or known wrenches act, either.
         without: the same for the empty arm, if the model is not trusted: what the model misses there is estimated as an
             apparent payload and taken off.
         frame: link or body in whose axes theta is, the last body by default.
@@ -98,7 +99,8 @@ def identify_from_torques(
         FitError: torques that show no mass.
     """
     findings, notes = (), ()
-    empty = None if without is None else _equations(arm, without, frame)
+    with_payload = _summed(arm, with_payload)
+    empty = None if without is None else _equations(arm, _summed(arm, without), frame)
     if isinstance(with_payload, Log):
         rows = of_torques(arm, with_payload, frame, _arm_noise(arm_error, empty))
         look, causes = arm_causes(rows)
@@ -141,6 +143,13 @@ def identify_from_torques(
         notes=notes,
     )
     return _judged(found, arm, G, findings, left)
+
+
+def _summed(arm: Robot, what: Log | Information) -> Log | Information:
+    """Sums of a log whose unknown forces at contacts are eliminated from them; others as they are."""
+    if isinstance(what, Log) and (what.contacts or what.external):
+        return carried_information(arm, what)
+    return what
 
 
 def _judged(found: Payload, arm: Robot, gram, findings: tuple[Finding, ...], left: float) -> Payload:
