@@ -224,7 +224,7 @@ def clipped(job, rng):
     return Made(log, f"at {share:.0%}", (job.robot.joints[j],))
 
 
-@of("a payload part of the time", "payload_changes", "load_changes", "payload_part", "changing_load", "payload")
+@of("a payload part of the time", "passing_load", "payload")
 def payload(job, rng):
     motion = logs.pick_and_place(job, rng, seconds=20.0) if rng.uniform() < 0.5 else job.usual
     last, mass = job.robot.n, _mass(job, rng)
@@ -236,7 +236,7 @@ def payload(job, rng):
     return Made(log, f"{mass:.2g} kg from {begin:.1f} to {end:.1f} s")
 
 
-@of("contact part of the time", "contact", "external_force", "contact_suspected")
+@of("contact part of the time", "passing_force", "passing_load")
 def contact(job, rng):
     import pinocchio as pin
 
@@ -260,7 +260,7 @@ def tilt(job, rng):
     return Made(log, f"{np.degrees(angle):.0f} degrees")
 
 
-@of("gravity law while guided by hand", "computed_torque", "gravity_law", "controller_torque")
+@of("gravity law while guided by hand", "gravity_law")
 def guided(job, rng):
     motion = logs.sines(job, rng, speed=0.6)
     still = np.zeros_like(motion.q)
@@ -308,7 +308,7 @@ def few_move(job, rng):
     return Made(usual(job, Motion(motion.t, q, v, a)), f"{job.robot.n - len(still)} of {job.robot.n}")
 
 
-@of("two logs, a load in one", "payload", "load_in_log", "payload_changes")
+@of("two logs, a load in one", "payload", "passing_load")
 def one_loaded(job, rng):
     mass, last = _mass(job, rng), job.robot.n
     motion = logs.sines(job, rng)

@@ -109,6 +109,15 @@ class Corrections:
         commands=READS,
         path=True,
     )
+    leave_out: tuple[str, ...] = option(
+        (),
+        "Torques between these times do not count: 3.2:5; repeatable.",
+        more="Of one of several logs: `run2=3.2:5`. Times are the log's own.",
+        metavar="[LOG=]FROM:TO",
+        unit="s",
+        scope=LOG,
+        commands=READS,
+    )
     even_stamps: bool = option(
         False, "Samples were taken at even times.", more="Whatever their stamps say.", scope=LOG, commands=READS
     )

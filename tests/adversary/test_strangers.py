@@ -60,7 +60,7 @@ def test_causes_are_named_with_the_remedy(name):
         "torques in amperes",
         failing("torques ten times"),
         "torques per mille of rated ones",
-        failing("zero of one joint"),
+        "zero of one joint",
         failing("one joint in degrees"),
         "stretches that repeat",
         failing("clipped torques"),

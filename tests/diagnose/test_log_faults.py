@@ -129,7 +129,7 @@ def test_motor_currents(name, common_error, error, worst):
 
 
 @pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize(("factor", "options"), [(1e3, ("--unit", "tau=mNm")), (0.02, ("--scale",))])
+@pytest.mark.parametrize(("factor", "options"), [(1e3, ("--unit", "tau=mNm")), (0.02, ("--drive-gains",))])
 def test_unit_of_every_torque(factor, options):
     log = recorded("panda")
     (fault,) = diagnosis_of(given("panda"), log.replace(tau=factor * log.tau)).faults

@@ -9,10 +9,9 @@ import pytest
 import steelyard as sy
 from steelyard.diagnose import fault
 from steelyard.errors import SteelyardError
-from steelyard.log import split_blocks
 from steelyard.model import mjcf_text
 from steelyard.pipeline import inspect
-from steelyard.pipeline.tried_corrections import tried
+from steelyard.pipeline.tried_corrections import judge, tried
 from steelyard.simulate import Sensors, record, rich_motion
 
 PUMA = sy.library.puma560()
@@ -65,10 +64,7 @@ def noisy():
     return sy.filters.differentiate(log, cutoff=10.0)
 
 
-def judged(logs):
-    halves = [split_blocks(log) for log in logs]
-    estimate = sy.fit.consistent(sy.accumulate(PUMA, [half for half, _ in halves], armature=True))
-    return sy.fit.validate(estimate, halves[0][1])
+judged = judge(PUMA, sy.fit.consistent, columns={"armature": True})
 
 
 @pytest.mark.exhaustive(keep=1)

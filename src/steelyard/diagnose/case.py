@@ -32,8 +32,8 @@ class Case:
 
     measured: torques as curves over time. order: (nv,) the column of each; delay: (nv,) s by which they come late;
     factor: (nv,) to be multiplied with; added: (n, nv) torque to add after that.
-    independence: share of the samples that is independent of its neighbours. interval: s between them. repairs: codes
-    of the mistakes undone.
+    independence: share of the samples that is independent of its neighbours. interval: s between them. stamps: name
+    of each log and times of its samples, s. repairs: codes of the mistakes undone.
     """
 
     regression: Regression
@@ -43,6 +43,7 @@ class Case:
     independence: float
     interval: float
     order: np.ndarray
+    stamps: tuple[tuple[str, np.ndarray], ...]
     added: np.ndarray | float = 0.0
     repairs: tuple[str, ...] = ()
 
@@ -258,6 +259,7 @@ def case_of(estimate: Estimate, logs: Sequence[Log]) -> Case:
         independence=min(1.0, independence_of(logs) * step),
         interval=1 / few.rate,
         order=np.arange(robot.nv),
+        stamps=tuple((log.name, log.t[::step]) for log in logs),
     )
 
 

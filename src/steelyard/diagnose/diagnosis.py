@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.cards import Card
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
-from steelyard.diagnose.hypotheses import gravity_compensated, motor_current, nominal_model
+from steelyard.diagnose.hypotheses import gravity_compensated, gravity_law, motor_current, nominal_model
 from steelyard.diagnose.joint_residuals import JointResidual, analyse
 from steelyard.diagnose.model_class import model_class_faults
 from steelyard.diagnose.named_fault import Fault
@@ -56,7 +56,9 @@ def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, case: Case | None
     named, undone, doubted = _named(case)
     motion = undone.regression.q, undone.regression.v, undone.regression.a
     left = analyse(undone.robot, motion, undone.tau, undone.error, undone.interval)
-    return Diagnosis((*named, *model_class_faults(undone, left, doubted)), left, contributions(estimate, few))
+    driven = not any(each.code == gravity_law.CODE for each in named)
+    lacking = model_class_faults(undone, left, doubted) if driven else ()
+    return Diagnosis((*named, *lacking), left, contributions(estimate, few))
 
 
 def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
@@ -64,6 +66,8 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
 
     Torques that are too large are looked for first; too small ones may be angles in degrees, which the search finds.
     """
+    if (law := gravity_law.find(case)) is not None:
+        return (law,), case, None
     found, undone = [], case
     for look in (_too_large, motor_current.find):
         if (fault := look(undone)) is not None:

@@ -40,6 +40,12 @@ _OF_FITS = (
         "--gravity-compensated, --gravity-model MODEL or --gravity 0 0 0",
     ),
     _diagnosis(
+        "gravity_law",
+        "fatal",
+        "Torques follow gravity alone, as a gravity compensation commands them while someone moves the robot by hand.",
+        "Record a motion that the robot's own drives make, with torques measured or commanded for it.",
+    ),
+    _diagnosis(
         "torque_sign",
         "fatal",
         "The torque of one joint has the opposite sign.",
@@ -88,7 +94,7 @@ _OF_FITS = (
         "fatal",
         "Every torque is off the nominal model's by one common factor.",
         "Check the unit of tau (N mm, per cent of the rated torque, motor current, motor side of the gear).",
-        "--unit tau=mNm or --scale tau:all=FACTOR",
+        "--unit tau=mNm, --drive-gains or --scale tau:all=FACTOR",
     ),
     _diagnosis(
         "torque_scale",
@@ -130,6 +136,20 @@ _OF_FITS = (
         "warning",
         "A spring, a compensator or a stiff cable pulls a joint to a rest position.",
         "Estimate it beside the links: in Python accumulate(robot, log, springs=['{joint}']).",
+    ),
+    _diagnosis(
+        "passing_load",
+        "warning",
+        "A link carries something for part of the log.",
+        "Identify without that stretch, or without the load; `steelyard payload` finds what was carried.",
+        "--leave-out FROM:TO",
+    ),
+    _diagnosis(
+        "passing_force",
+        "warning",
+        "A force acts on a link for part of the log, as of a contact or of a hand.",
+        "Identify without that stretch, or record the motion in free space.",
+        "--leave-out FROM:TO",
     ),
     _diagnosis(
         "payload",

@@ -1,7 +1,7 @@
 """Gross mistakes that the links of the given model show, whatever a fit makes of them.
 
-Only where the given model errs by much of the torque, and only mistakes whose correction takes most of that error off
-and leaves the fit no worse: a wrong model seldom does both.
+Only mistakes whose correction takes most of the given model's error off, the more the smaller it is, and leaves the fit
+no worse: a wrong model seldom does both.
 """
 
 from dataclasses import dataclass, replace
@@ -13,10 +13,12 @@ from steelyard.diagnose.given_links import GivenLinks
 from steelyard.diagnose.hypotheses import BY_GIVEN_LINKS
 from steelyard.diagnose.hypothesis import Hypothesis, Trial
 
-POOR = 0.4  # share of the torque that the given links leave, above which gross mistakes are looked for
+POOR = 0.4  # share of the torque that the given links leave, above which mistakes are more likely than wrong links
 POOR_JOINT = 0.6  # the same of the worst joint
+FAIR, FAIR_JOINT = 0.08, 0.2  # the same, above which gross mistakes are looked for
 HALF = 0.5  # of that share, at most, a mistake may leave, of all torque or of a joint
 WINS = 0.6  # nats a sample that it must win; half of the error of one joint is 0.7
+SURE = 2.5  # the same where the given links are fair: figures that fit links as wrong as files' win 1.9 at most
 WORSE = 0.02  # nats a sample by which the physically consistent fit may become worse
 MOST_JOINTS = 12  # the worst ones, whose signs, zeros and orders are tried
 TIE = 0.1  # share of the best gain within which two hypotheses explain the data equally well
@@ -36,11 +38,17 @@ class _Judged:
 def found_by_given_links(case: Case) -> Hypothesis | None:
     """The gross mistake whose correction makes the given links fit best, None where none makes them fit."""
     given = GivenLinks(case)
-    if given.relative_error < POOR and given.relative.max(initial=0.0) < POOR_JOINT:
+    error, most = given.relative_error, given.relative.max(initial=0.0)
+    if error < FAIR and most < FAIR_JOINT:
         return None
+    fair = error < POOR and most < POOR_JOINT
     worst = sorted(case.dofs, key=lambda dof: -given.relative[dof])[:MOST_JOINTS]
     judged = [_judged(case, given, trial) for make in BY_GIVEN_LINKS for trial in make(case, worst)]
-    left = [each for each in judged if each.gain > WINS and _explains(given, each.given)]
+    left = [
+        each
+        for each in judged
+        if each.gain > (SURE if fair or (error < POOR and each.trial.finer) else WINS) and _explains(given, each.given)
+    ]
     while left:
         most = max(each.gain for each in left)
         alike = [each for each in left if each.gain >= (1 - TIE) * most]  # simple ones first
@@ -50,7 +58,9 @@ def found_by_given_links(case: Case) -> Hypothesis | None:
             if own > (won if best is None else won + BETTER):
                 best, won = each, own
         if best is not None:
-            return _named(case, given, best, [each.trial for each in alike if each is not best])
+            if best.trial.finer is not None:
+                best = _judged(case, given, best.trial.finer())
+            return _named(case, given, best, [each.trial for each in alike if not _same(each.trial, best.trial)])
         left = [each for each in left if each not in alike]
     return None
 
@@ -69,8 +79,14 @@ def _in_units_of(case: Case, changed: Case, energy) -> np.ndarray:
 def _explains(before: GivenLinks, after: GivenLinks) -> bool:
     """Whether the given links fit once the mistake is undone: all of them, and the joint that was worst."""
     worst = int(np.argmax(before.relative))
-    whole = after.relative_error < max(HALF * before.relative_error, POOR) and after.relative_error < POOR
-    return whole and after.relative[worst] < HALF * before.relative[worst]
+    return after.relative_error < POOR and after.relative[worst] < HALF * before.relative[worst]
+
+
+def _same(one: Trial, other: Trial) -> bool:
+    """Whether two trials undo one mistake, by figures of their own."""
+    return one is other or (
+        one.joint is not None and (one.joint, one.case.repairs[-1]) == (other.joint, other.case.repairs[-1])
+    )
 
 
 def _named(case: Case, before: GivenLinks, best: _Judged, others: list[Trial]) -> Hypothesis:

@@ -109,13 +109,15 @@ class Test:
 @dataclass(frozen=True, eq=False)
 class Trial:
     """A hypothesis about a gross mistake before anything is fitted. case: with the mistake undone, whose last repair is
-    the mistake's code. found, remedy, options, joint: of the fault; remedy: by default that of the code's record."""
+    the mistake's code. found, remedy, options, joint: of the fault; remedy: by default that of the code's record.
+    finer: the same mistake with a figure that a fit knows better than the given links, at more cost."""
 
     case: Case
     found: str
     remedy: str = ""
     options: tuple[str, ...] = ()
     joint: str | None = None
+    finer: "Callable[[], Trial] | None" = None
 
     @property
     def light(self) -> "Trial":

@@ -25,6 +25,7 @@ from steelyard.fit.prior import consistent_prior
 from steelyard.information import Information
 
 NONNEGATIVE = (0, 4, 6, 9)  # mass and moments of inertia among the ten of a body
+CONTRADICTED = 4.0  # standard deviations that constraints must move an estimate: noise seldom wants more
 DRAWS, FEWEST_DRAWS, LARGE = 200, 30, 100  # bootstrapped fits, and parameters from which there are fewer of them
 
 
@@ -152,9 +153,12 @@ def uncertainty(
         found, leaning = np.zeros((0, estimate.layout.size)), np.sqrt(sources.variance)
         rest = value + np.outer([-1, 1], stdtrit(typical, 1 - outside) * leaning)
     deviation = np.where(sources.seen, np.hypot(np.sqrt(scores.variance(whitened)), whitened @ shift), leaning)
+    least = _least(estimate)
     middle, reach = whitened @ scores.solution, stdtrit(degrees, 1 - outside) * deviation
-    lower, upper = np.maximum(np.where(sources.seen, [middle - reach, middle + reach], rest), _least(estimate))
+    lower, upper = np.maximum(np.where(sources.seen, [middle - reach, middle + reach], rest), least)
     lower, upper = np.minimum(lower, value), np.maximum(upper, value)
+    wrong = _contradiction(estimate, model, contrasts, value, sources.variance)
+    lower, upper = np.minimum(lower, np.maximum(value - wrong, least)), np.maximum(upper, value + wrong)
     given = list(estimate.fixed)
     lower[given] = upper[given] = value[given]
     deviation[given] = 0.0
@@ -196,6 +200,16 @@ def _bootstrap(
     target = model.target + heavy * noise
     free = model.optimum(target, rng.normal(size=(draws, len(model.pull))))
     return model.parameters(constrained(model, free) if physical else free)
+
+
+def _contradiction(estimate: Estimate, model: Posterior, contrasts, value, variance) -> np.ndarray:
+    """(c,) by how much constraints move each estimate, where that is more than noise: the data says what cannot be, so
+    its errors are systematic and at least as large. 0 elsewhere."""
+    if not estimate.physical:
+        return np.zeros(len(value))
+    free = model.parameters(model.optimum(model.target, np.zeros(len(model.pull))))
+    moved = np.abs(value - contrasts @ free)
+    return np.where(moved > CONTRADICTED * np.sqrt(variance), moved, 0.0)
 
 
 def _least(estimate: Estimate) -> np.ndarray:

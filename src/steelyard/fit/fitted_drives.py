@@ -18,11 +18,12 @@ CHANGES = 10  # of the active set, for each unknown
 TOLERANCE = 1e-12  # of the largest slope at unit columns: a smaller one is rounding
 
 
-def drives_alone(info: Information) -> Estimate:
+def drives_alone(info: Information, *, constants: bool = True) -> Estimate:
     """Least squares of friction and drives beside the links of the model.
 
     Args:
         info: Information of a robot.
+        constants: whether constant torques are fitted, which about one pose take the place of gravity.
 
     Returns:
         An Estimate whose links are exactly those of the model; they are its `fixed` columns. Viscous and Coulomb
@@ -48,6 +49,8 @@ def drives_alone(info: Information) -> Estimate:
     drives = np.arange(layout.inertial.stop, layout.size)
     parameters = model_parameters(info.robot, layout)
     parameters[drives] = 0.0
+    if not constants:
+        drives = drives[[not layout.names[each].endswith(".offset") for each in drives]]
     regrouping = info.basis.regrouping
     known, directions = regrouping @ parameters, regrouping[:, drives]
     signed = np.isin(drives, layout.nonnegative)

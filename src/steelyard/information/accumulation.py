@@ -12,7 +12,7 @@ from steelyard.arguments import require_each, require_type
 from steelyard.dynamics import choose_independent, require_contact_kinds, with_motors
 from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
 from steelyard.identifiable import Basis, on_tree, regression_basis
-from steelyard.information.contact_rows import contacts_of, explained_torque, require_usable
+from steelyard.information.contact_rows import contacts_of, explained_torque, require_steady, require_usable
 from steelyard.information.contact_sums import ContactSums, merged_totals
 from steelyard.information.engines import CHUNK, ENGINES, JointRows, Sums
 from steelyard.information.gram import Grams, Squares, Triangles
@@ -125,6 +125,7 @@ class Collector:
             require_windows(log, spec.cutoff)
         q, v, a, tau = (found.get(name) for name in ("q", "v", "a", "tau"))
         flags = require_usable(spec.robot, spec.kinds, log)
+        require_steady(log)
         if tau is not None:
             tau = explained_torque(spec.robot, log, q, tau)
         channels = q, v, a, tau, recorded_direction(log, spec.coulomb_width, spec.layout)

@@ -32,6 +32,7 @@ from steelyard.model import WORLD, Robot
 from steelyard.namespaces import array_namespace
 
 EXPLAINED = 1e-12  # share of a row that is left, below which it is rounding
+CLOSE = 1.5  # median steps between samples that follow each other
 BLOCK = 4096  # samples whose known wrenches are moved at once
 
 
@@ -119,6 +120,27 @@ def require_usable(robot: Robot, kinds: tuple[str, ...], log: Log) -> np.ndarray
             f"closed loops, not with {choices(kinds)}. Leave them out of the log, or these rows out of the fit."
         )
     return flags
+
+
+def require_steady(log: Log) -> None:
+    """Refuse a filtered log with samples beside changes of contact: masses fitted to it come out wrong.
+
+    Args:
+        log: as recorded or filtered, none of several joined.
+
+    Raises:
+        LogError: with what to do.
+    """
+    flags, steps = flags_of(log), np.diff(log.t)
+    if log.bandwidth is None or not flags.any() or not len(steps):
+        return
+    changes = (flags[1:] != flags[:-1]).any(axis=1)
+    if (changes & (steps < CLOSE * np.median(steps))).any():
+        raise LogError(
+            f"Log '{log.name}' has samples beside changes of contact, over which its filters smear impacts: masses "
+            "come out wrong. Make the log as recorded ready: from steelyard.prepare import prepare; log = prepare(log, "
+            "robot).log"
+        )
 
 
 def explained_torque(robot: Robot, log: Log, q, tau):

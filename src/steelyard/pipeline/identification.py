@@ -40,7 +40,7 @@ from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split
 from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.recording_costs import costs, narrowing
-from steelyard.pipeline.tried_corrections import noticeable, tried
+from steelyard.pipeline.tried_corrections import judge, noticeable, tried
 from steelyard.prepare import (
     Prepared,
     load_word,
@@ -55,7 +55,7 @@ from steelyard.prepare import (
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
 # Faults that a fit puts into links, so that these are kept as given until the fault is undone.
-IMITATED = frozenset({"torque_scale", "position_offset", "saturation"})
+IMITATED = frozenset({"torque_scale", "position_offset", "saturation", "passing_load", "passing_force"})
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
 
 
@@ -215,16 +215,11 @@ def run(
     held = joined(test, name="held-out samples")
     before, after = validate(robot, held, rotors=job.rotors, **contacts), validate(estimate, held, **contacts)
 
-    def judged(logs: Sequence[Log]) -> Validation:
-        """Of a fit like this one to the training part of other logs, on their held-out part."""
-        halves = [split_blocks(log, validation=job.validation) for log in logs]
-        sums = reduce(add, [accumulate(robot, half, **job.columns, **contacts) for half, _ in halves])
-        again = consistent_within_geometry(sums, weight=job.weight, regularizer=job.regularizer, **known)
-        return validate(again, joined([rest for _, rest in halves], name="held-out samples"), **contacts)
-
     tested = reduce(add, [accumulate(robot, each, **job.columns, **contacts) for each in test])  # alike, as above
     use = ordinary_use(robot, train, **job.columns)
     reach = generalization(estimate, by_log, tested, weight=job.weight, other_motion=use)
+    again = partial(consistent_within_geometry, weight=job.weight, regularizer=job.regularizer, **known)
+    judged = judge(robot, again, validation=job.validation, columns=job.columns, rows=contacts)
     worth, unworthy = tried(
         robot, entire, noticeable(diagnosis.faults, max(after.relative_error, reach.fitted)), judged
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.cards import Card
 from steelyard.diagnose import Fault, case_of, delays, diagnose, position_offsets
 from steelyard.errors import FitError, LogError
-from steelyard.fit import Validation, consistent, validate
+from steelyard.fit import consistent
 from steelyard.information import accumulate
 from steelyard.log import (
     Finding,
@@ -19,15 +18,13 @@ from steelyard.log import (
     acceleration_noise,
     gaps,
     highest_cutoff,
-    joined,
     quantum,
     segments,
-    split_blocks,
     torque_cutoff_for,
 )
 from steelyard.model import Robot
 from steelyard.pipeline.recording_costs import costs
-from steelyard.pipeline.tried_corrections import noticeable, tried
+from steelyard.pipeline.tried_corrections import judge, noticeable, tried
 from steelyard.prepare import Prepared, filterable, prepare
 
 #: Third difference of white noise of unit variance has this standard deviation: 1 + 9 + 9 + 1 under the root.
@@ -242,7 +239,8 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         case = case_of(estimate, [found.clear])
         faults = diagnose(estimate, found.clear, case=case).faults
         late = delays(case).by_name(robot.dof_names)
-        faults, unworthy = tried(robot, [found.clear], noticeable(faults, case.relative_error), partial(_judged, robot))
+        judged = judge(robot, consistent, columns={"armature": True})
+        faults, unworthy = tried(robot, [found.clear], noticeable(faults, case.relative_error), judged)
         notes.extend(unworthy)
         if not any(fault.severity == "fatal" for fault in faults):
             faults = (*faults, *costs(estimate, found))
@@ -252,13 +250,6 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
     meaningless = any(fault.severity == "fatal" for fault in faults)
     off = {} if meaningless else position_offsets(case).by_name(robot.dof_names)
     return {"delays": late, "zeros": off, "faults": faults}
-
-
-def _judged(robot: Robot, logs: Sequence[Log]) -> Validation:
-    """Of a fit to the first part of logs, on their last part."""
-    halves = [split_blocks(log) for log in logs]
-    fitted = consistent(accumulate(robot, [half for half, _ in halves], armature=True))
-    return validate(fitted, joined([rest for _, rest in halves], name="held-out samples"))
 
 
 def _resolution(

@@ -179,9 +179,14 @@ def _with_inertial_sensor(robot: Robot, refilter: Callable[[Log], Log], log: Log
 
 
 def _without_unweighted(cutoff: float, refilter: Callable[[Log], Log], log: Log) -> Log:
-    """The filtered log, in which torques with weight 0 do not count, nor what the filter mixes with them."""
+    """The filtered log, in which torques with weight 0 do not count, nor what the filter mixes with them: without
+    samples of which no torque counts, so that none is held out."""
     unweighted = np.zeros((len(log), log.nv), dtype=bool) if log.weights is None else log.weights == 0
-    return masked(refilter(log), log, unweighted, cutoff, name="torques without weight")
+    found = masked(refilter(log), log, unweighted, cutoff, name="torques without weight")
+    counts = np.ones(len(found), dtype=bool) if found.weights is None else found.weights.any(axis=1)
+    if not counts.any():
+        raise LogError(f"log {log.name!r}: no torque counts. Leave out less.")
+    return found if counts.all() else found[counts]
 
 
 def _in_contact(robot: Robot, words: tuple[str, ...], cutoff: float, refilter: Callable[[Log], Log], log: Log) -> Log:

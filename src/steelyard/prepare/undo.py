@@ -72,6 +72,31 @@ def corrected(
         log = with_gravity(robot, log)
     if corrections.gravity_model is not None:
         log = with_gravity_of(corrections.gravity_model, robot, log)
+    return without(log, corrections.leave_out)
+
+
+def without(log: Log, words: Sequence[str]) -> Log:
+    """The log with torques that do not count between some times.
+
+    words: `FROM:TO` in s, or `NAME=FROM:TO` of a log of this name. Raises OptionError for words that cannot be read, or
+    between whose times there is no sample.
+    """
+    for word in words:
+        name, _, span = word.rpartition("=")
+        begin, colon, end = span.partition(":")
+        if not colon:
+            raise OptionError(f"leave-out {word!r} cannot be read; write it as 3.2:5, or run2=3.2:5.")
+        if name and name != log.name:
+            continue
+        gone = (log.t >= number_of(begin, word)) & (log.t <= number_of(end, word))
+        if not gone.any():
+            raise OptionError(
+                f"leave-out {word!r}: log {log.name!r} has no sample there; its are from {log.t[0]:.2f} to "
+                f"{log.t[-1]:.2f} s. For another log, name it: OTHER={span}."
+            )
+        weights = np.ones((len(log), log.nv)) if log.weights is None else log.weights.copy()
+        weights[gone] = 0.0
+        log = log.replace(weights=weights).noted(f"tau: {span} s left out, {gone.mean():.1%} of the samples")
     return log
 
 

@@ -1,9 +1,9 @@
 """Torque that comes later than the motion that needs it, or earlier.
 
-A delay adds `-delay * d tau / dt`. Friction that lags behind a reversal looks alike, so the rate of the Coulomb column
-is a free companion: gravity and inertia tell the delay. In a joint that shows nothing but friction the two are one, and
-the same shift undoes them. Delays of all joints are estimated together, with
-covariance, beside all parameters; what is said of them follows from that.
+A delay adds `-delay * d tau / dt`. Friction that lags behind a reversal, or is another near standstill, looks alike, so
+that its columns are free companions: gravity and inertia tell the delay. In a joint that shows nothing but friction the
+two are one, and the same shift undoes them. Delays of all joints are estimated together, with covariance, beside all
+parameters; what is said of them follows from that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,6 +29,7 @@ LITTLE = CERTAIN**2 / 2  # nats, which no delay is asked to win
 NOTICEABLE = 5e-4  # s, below which undoing a delay changes little
 UNSURE = 5e-3  # s: standard deviation of a delay that is no more than a guess
 LESS = 0.8  # share of the residual energy that is left, below which delays are estimated again, at that noise
+SHARPER = 3.0  # times the speed over which friction reverses faster than its column says
 COMMON = 1.3  # times what the delay of one joint wins, a common one must win
 
 
@@ -193,12 +194,16 @@ def _named(case: Case, changed: Case, pattern, delay: float, deviation: float) -
 
 
 def _reversals(case: Case) -> np.ndarray:
-    """(nv, n, k) rate of the smoothed direction of motion, one column a driven degree."""
-    regression, columns = case.regression, np.zeros((case.robot.nv, len(case), len(case.dofs)))
+    """(nv, n, k) what friction at reversals may be beyond its columns, of each driven degree: the rate of the smoothed
+    direction of motion, and a sharper direction with its rate, as of joints that rub more at low speed."""
+    regression, width = case.regression, case.regression.coulomb_width
+    sharp = np.tanh(SHARPER * regression.v / width)
     # d tanh(v / width) / dt, up to the filter that shaped both alike
-    rate = (1 - regression.direction[:, : case.robot.nv] ** 2) * regression.a / regression.coulomb_width
+    rate = (1 - regression.direction[:, : case.robot.nv] ** 2) * regression.a / width
+    kinds = (rate, sharp, SHARPER * (1 - sharp**2) * regression.a / width)
+    columns = np.zeros((case.robot.nv, len(case), len(kinds) * len(case.dofs)))
     for place, dof in enumerate(case.dofs):
-        columns[dof, :, place] = rate[:, dof]
+        columns[dof, :, place * len(kinds) : (place + 1) * len(kinds)] = np.stack([each[:, dof] for each in kinds], -1)
     return columns
 
 

@@ -65,7 +65,7 @@ def _possible(case: Case) -> bool:
 def gravity_free(case: Case) -> Case:
     """The case without gravity, and without any torque that gravity could make, whatever the masses: by least squares
     with columns of its own for gravity."""
-    static = _static(case)
+    static = static_rows(case)
     columns = np.concatenate([case.regression.rows - static, static], axis=2)
     noise, found = case.free[1], np.zeros(columns.shape[2])
     for _ in range(ROUNDS):
@@ -97,7 +97,7 @@ def _lost(case: Case, undone: Case, found: Fault) -> Fault:
     if found.code != CODE or "--gravity" not in found.options:
         return found
     rows = case.regression.rows
-    loss = information_loss(rows - _static(case), rows, undone.free[1])
+    loss = information_loss(rows - static_rows(case), rows, undone.free[1])
     only = (
         f"{loss.lost} of {loss.combinations} combinations of parameters show in gravity only and stay the nominal "
         "model's"
@@ -112,7 +112,7 @@ def _lost(case: Case, undone: Case, found: Fault) -> Fault:
     return fault(CODE, before, remedy, options=found.options, **found.evidence, **evidence)
 
 
-def _static(case: Case) -> np.ndarray:
+def static_rows(case: Case) -> np.ndarray:
     """(nv, n, r) rows of the bodies at rest: what gravity makes of their parameters."""
     still = case.regression.still
     bodies = still.basis.columns < case.layout.inertial.stop

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.hypotheses.torque_scale import unit_options
+from steelyard.diagnose.hypotheses.torque_scale import unit_remedy
 from steelyard.diagnose.named_fault import Fault, fault
 from steelyard.fit import model_parameters, ratios
 from steelyard.inertia import pseudo
@@ -39,12 +39,13 @@ def torque_unit(case: Case) -> tuple[Fault, Case] | None:
     factor = 1 + step[0]
     if factor <= 0 or max(factor, 1 / factor) < UNIT or left > SPARED * min(problem.nothing, problem.weightless):
         return None
-    options = unit_options(factor)
+    remedy, options = unit_remedy(factor)
     if np.sqrt(left / problem.whole) > (FAIR if options[0] == "--unit" else GOOD):
         return None
     found = fault(
         "torque_unit",
         f"Torques are {factor:.3g} times what the nominal model needs in every joint.",
+        remedy,
         options=options,
         factor=factor,
         relative_error_undone=np.sqrt(left / problem.whole),

@@ -6,8 +6,9 @@ What an offset of the last joint does, a turned last link does as well, and an o
 nothing at all: those are not seen, and harm no torque that the identified model predicts for positions read alike.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -27,9 +28,13 @@ LONGEST = 0.4  # rad or m a round
 SETTLED = 1e-4  # rad or m, below which another round changes nothing
 SHOWN = 0.2  # rad or m: an offset known no better is taken for none
 TINY = 1e-300
+CENTRES = 0.05  # rad or m by which centres of mass of given links turn the offsets that they say
 GROSS = 0.05  # rad or m, from which on the links of the given model may tell an offset alone
 PROMISING = 0.8  # share of what they leave, at most, that one step must leave
 TURNS = (0.0, np.pi / 2, -np.pi / 2, np.pi)  # zeros that makers of models and of robots choose differently
+LIKELY = 3.0  # standard deviations of an offset that the given links must confirm
+CONFIRMS = 0.3  # nats a sample by which they must then fit better
+TIE = 0.1  # share of the gain within which two joints explain the data equally well
 SMALL = 3.0  # standard deviations, within which the first step is right enough
 
 
@@ -112,9 +117,14 @@ def _step(case: Case, dofs: Sequence[int]) -> Added:
 
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
-    """The offsets of all joints that are certain, undone together."""
+    """The offsets of all joints that are certain, undone together. A single one is that of the joint whose offset makes
+    the given links fit best, of those that explain the data alike: joints of parallel axes do."""
     found = position_offsets(case)
     chosen = found.certain(CERTAIN)
+    single = chosen if len(chosen) == 1 else found.certain(LIKELY) if not chosen else ()
+    if len(single) == 1 and (shown := _shown_by_given_links(case, single[0])) is not None:
+        yield shown
+        return
     if not chosen:
         return
     offset, added, changed = _settled(case, chosen)
@@ -126,6 +136,34 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     order = np.argsort(-np.abs(offset / deviation))
     named = [_named(case, chosen[k], float(offset[k]), float(deviation[k]), won) for k in order if large[k]]
     yield free_hypothesis(case, changed, named[0], more=tuple(named[1:]), surprise=surprise(offset, USUAL))
+
+
+def _shown_by_given_links(case: Case, dof: int) -> Hypothesis | None:
+    """The offset of one joint, or of another that explains the data alike, that the given links fit best with; None
+    where they do not fit better with any."""
+    given, best, most = GivenLinks(case), None, CONFIRMS
+    promised = {each: _promised(case, each) for each in case.dofs if each in case.robot.scalar_positions}
+    for each in promised:
+        if promised[each] < (1 - TIE) * promised[dof]:
+            continue
+        offset, added, changed = _settled(case, [each])
+        after = GivenLinks(changed)
+        won = gain(given.energy, after.energy)
+        if abs(offset[0]) >= GROSS and won > most:
+            most, best = won, (each, float(offset[0]), added, changed, after)
+    if best is None:
+        return None
+    dof, offset, added, changed, after = best
+    deviation = float(added.deviations[0] * scatter(changed, added))
+    told = _named(case, dof, offset, deviation, gain(case.free_energy, changed.free_energy))
+    left = (changed.target - after.torque).T
+    return Hypothesis(told, changed, given.energy, after.energy, left, given=True)
+
+
+def _promised(case: Case, dof: int) -> float:
+    """Nats a sample that the offset of one joint wins, to first order."""
+    added = _step(case, [dof])
+    return gain(np.maximum(added.before, TINY), np.maximum(added.after, TINY))
 
 
 def by_given_links(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
@@ -145,12 +183,26 @@ def by_given_links(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
                 offset += float(np.clip(step, -LONGEST, LONGEST))
                 moved = _moved(case, dof, offset)
             if abs(offset) > GROSS:
-                yield Trial(
-                    moved,
-                    f"The zero of {name} is {offset:+.4f} rad (or m) elsewhere than in the model",
-                    options=("--offset", f"{name}={offset:.5f}"),
-                    joint=name,
-                )
+                yield _trial(moved, dof, offset, partial(_finer, moved, dof, offset))
+
+
+def _finer(moved: Case, dof: int, offset: float) -> Trial:
+    """The offset that the torques say whatever the links, as far as they say it, and else that of the given links."""
+    added = _step(moved, [dof])
+    deviation = float(added.deviations[0] * scatter(moved, added))
+    change = float(added.coefficients[0]) * CENTRES**2 / (CENTRES**2 + deviation**2) if deviation < CENTRES else 0.0
+    return _trial(_moved(moved, dof, change), dof, offset + change)
+
+
+def _trial(moved: Case, dof: int, offset: float, finer: Callable[[], Trial] | None = None) -> Trial:
+    name = moved.robot.dof_names[dof]
+    return Trial(
+        moved,
+        f"The zero of {name} is {offset:+.4f} rad (or m) elsewhere than in the model",
+        options=("--offset", f"{name}={offset:.5f}"),
+        joint=name,
+        finer=finer,
+    )
 
 
 def _moved(case: Case, dof: int, offset: float) -> Case:

@@ -86,7 +86,7 @@ def by_given_links(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
             f"Torques are {common:.3g} times those of gravity on the links of the given model, in "
             f"{'every joint' if len(agree) == len(known) else f'{len(agree)} of {len(known)} joints'} that gravity "
             "loads",
-            options=unit_options(common),
+            *unit_remedy(common),
         )
     alone = 1.0 if _ratio(common, 1.0) > PLAUSIBLE else common
     for dof in known[(_ratio(factor[known], alone) > PLAUSIBLE) & (factor[known] > 0)] if len(agree) > 1 else ():
@@ -100,10 +100,18 @@ def by_given_links(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
         )
 
 
-def unit_options(factor: float) -> tuple[str, ...]:
-    """The unit that is about so many times smaller than N m, or else the factor."""
+def unit_remedy(factor: float) -> tuple[str, tuple[str, ...]]:
+    """Remedy and option for torques so many times too large: the unit that it is about. No other factor is that of all
+    joints for sure (drives of an arm differ by tens of per cent), and links would take what is left of each."""
     near = [name for name, size in UNITS.items() if _ratio(factor, size) < NEAR]
-    return ("--unit", f"tau={near[0]}") if near else ("--scale", f"tau:all={1 / factor:.3g}")
+    if near:
+        return "", ("--unit", f"tau={near[0]}")
+    return (
+        "No unit of torque has this factor. Are they motor currents, per cent of rated torque, or of the motor's side? "
+        f"Have a gain found for each joint; or, where one factor is known for all, give it (--scale tau:all=FACTOR, "
+        f"about {1 / factor:.3g}).",
+        ("--drive-gains",),
+    )
 
 
 def _ratio(one, other):

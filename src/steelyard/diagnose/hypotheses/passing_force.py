@@ -1,0 +1,165 @@
+"""Something that acts for part of a log: a load that is picked up and set down, a contact, a hand that pushes.
+
+For every stretch of time the free fit gets columns that count in the stretch alone: ten of a further body on the last
+link of a limb, or six of a constant wrench in world axes. Sums over short cells make each stretch cost one small
+solution. The best one is believed if the fit to the rest of the log, without it, explains that rest far better.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from steelyard.diagnose.added_columns import add_columns, lasting
+from steelyard.diagnose.case import Case
+from steelyard.diagnose.hypothesis import Hypothesis, Test
+from steelyard.diagnose.named_fault import Fault, fault
+from steelyard.dynamics import jacobian
+
+LOAD, FORCE = "passing_load", "passing_force"
+LASTS = 3.0  # times longer than noise that a residual must stay alike; where something acts it is 9 and more
+CELLS = 48  # of all logs together
+SHORTEST = 2  # cells of a stretch, and of what is left of its log on either side, unless it begins or ends there
+REST = 0.2  # share of all samples that must be left
+WINS = 1.0  # nats a sample that the rest must win: healthy logs win 0.4 at most, simulated contacts 1.5 and loads 4.7
+COST = 3.0  # nats that each column of a stretch costs
+INDEPENDENT = 1e-4  # of the largest singular value or of the mean square: a smaller one says nothing
+TRIED = 3.0  # nats for each of its columns that a stretch promises at least
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Nats promised, first and last sample (exclusive), and whose columns (nv, n, m) they are."""
+
+    won: float
+    start: int
+    stop: int
+    kind: str
+    link: str
+    columns: np.ndarray
+
+
+def hypotheses(case: Case) -> Iterator[Hypothesis]:
+    """The stretch that explains most, left out."""
+    if not len(case.dofs) or lasting(case, case.free_error.T) < LASTS:
+        return
+    found = max((each for each in _stretches(case) if each is not None), key=lambda each: each.won, default=None)
+    if found is None:
+        return
+    keep = np.ones(len(case))
+    margin = max(1, len(case) // (2 * CELLS))
+    keep[max(0, found.start - margin) : found.stop + margin] = 0.0
+    rest = case.undone(found.kind, believed=np.broadcast_to(case.regression.believed, case.target.shape) * keep)
+    before = np.maximum(np.sum(case.free_error.T**2 * keep, axis=1), rest.free_energy)
+    told = _named(case, found, margin)
+    yield Hypothesis(told, rest, before, rest.free_energy, rest.free_error)
+
+
+def _stretches(case: Case) -> Iterator[_Stretch | None]:
+    robot, regression = case.robot, case.regression
+    last = [body for body in range(robot.nb) if robot.body_joints[body] not in robot.parents]
+    for body in last:
+        unit = np.zeros((10, *robot.inertias.shape))
+        unit[np.arange(10), body, np.arange(10)] = 1.0
+        more = np.stack([regression.torque(robot.with_inertias(each)).T for each in unit], axis=-1)
+        wrench = np.moveaxis(np.asarray(jacobian(robot, regression.q, robot.body_names[body])), (0, 1, 2), (1, 2, 0))
+        for kind, columns in ((LOAD, more), (FORCE, wrench)):
+            yield _best(
+                case,
+                kind,
+                robot.body_names[body],
+                columns * np.broadcast_to(regression.believed, case.target.shape)[:, :, None],
+            )
+
+
+def _best(case: Case, kind: str, link: str, columns) -> _Stretch | None:
+    """The stretch in which columns (nv, n, m) explain most."""
+    weighted = case.weighted(columns)
+    size = np.linalg.norm(weighted, axis=0)
+    unit = weighted[:, size > INDEPENDENT * size.max(initial=0.0)] / size[size > INDEPENDENT * size.max(initial=0.0)]
+    if not unit.shape[1]:
+        return None
+    axes, scale, _ = np.linalg.svd(unit, full_matrices=False)
+    own = axes[:, scale > INDEPENDENT * scale[0]].reshape(case.robot.nv, len(case), -1)
+    space = case.space.reshape(case.robot.nv, len(case), -1)
+    left = case.weighted(case.target) - case.space @ case.explained()
+    left = left.reshape(case.robot.nv, len(case))
+    edges = _edges(case)
+    parts = [slice(a, b) for a, b in pairwise(edges)]
+    square = _running([np.einsum("jnm,jnl->ml", own[:, at], own[:, at]) for at in parts])
+    inside = _running([np.einsum("jnk,jnm->km", space[:, at], own[:, at]) for at in parts])
+    slope = _running([np.einsum("jnm,jn->m", own[:, at], left[:, at]) for at in parts])
+    ends = _ends(case)
+    best = None
+    for first, last in _pairs(edges, ends, len(case)):
+        whole, shared = square[last] - square[first], inside[last] - inside[first]
+        values, turn = np.linalg.eigh(whole - shared.T @ shared)
+        seen = values > INDEPENDENT * np.trace(whole) / len(whole)
+        pull = (turn.T @ (slope[last] - slope[first]))[seen]
+        won = 0.5 * float(np.sum(pull**2 / values[seen])) * case.independence - COST * seen.sum()
+        if won > (TRIED * seen.sum() if best is None else best[0]):
+            best = won, int(edges[first]), int(edges[last])
+    return None if best is None else _Stretch(*best, kind, link, columns)
+
+
+def _edges(case: Case) -> np.ndarray:
+    """First samples of the cells, and the end: no cell has samples of two logs."""
+    edges, start = [], 0
+    for _, t in case.stamps:
+        count = max(2 * SHORTEST + 1, round(CELLS * len(t) / len(case)))
+        edges += [start + round(k * len(t) / count) for k in range(count)]
+        start += len(t)
+    return np.array([*edges, start])
+
+
+def _ends(case: Case) -> np.ndarray:
+    """First samples of the logs, and the end."""
+    return np.cumsum([0, *(len(t) for _, t in case.stamps)])
+
+
+def _pairs(edges, ends, count: int) -> Iterator[tuple[int, int]]:
+    """Cells at which a stretch may begin and end: in one log, and neither all of it nor nearly all samples."""
+    log = np.searchsorted(ends, edges, side="right") - 1
+    for first in range(len(edges) - 1):
+        for last in range(first + SHORTEST, len(edges)):
+            if log[last - 1] != log[first]:
+                break
+            before, after = edges[first] - ends[log[first]], ends[log[first] + 1] - edges[last]
+            whole = before == after == 0
+            if not whole and count - (edges[last] - edges[first]) >= REST * count:
+                yield first, last
+
+
+def _running(parts) -> np.ndarray:
+    return np.concatenate([np.zeros_like(parts[0])[None], np.cumsum(parts, axis=0)])
+
+
+def _named(case: Case, found: _Stretch, margin: int) -> Fault:
+    ends = _ends(case)
+    number = int(np.searchsorted(ends, found.start, side="right") - 1)
+    name, t = case.stamps[number]
+    places = np.array([found.start - margin, found.start, found.stop, found.stop + margin]) - ends[number]
+    out_from, begin, end, out_to = t[np.clip(places, 0, len(t) - 1)]
+    several = len(case.stamps) > 1
+    inside = np.zeros((len(case), 1))
+    inside[found.start : found.stop] = 1.0
+    size = add_columns(case, found.columns * inside).coefficients
+    if found.kind == LOAD:
+        evidence = {"mass_kg": float(size[0])}
+        more = f"{abs(size[0]):.2g} kg {'more' if size[0] > 0 else 'less'}"
+        what = f"{found.link} carries {more} than in the rest"
+    else:
+        evidence = {"force_n": float(np.linalg.norm(size[:3]))}
+        what = f"a force of about {evidence['force_n']:.2g} N acts on {found.link}"
+    return fault(
+        found.kind,
+        f"From {begin:.2f} to {end:.2f} s{f' of {name}' if several else ''}, {what}.",
+        options=("--leave-out", f"{f'{name}=' if several else ''}{out_from:.2f}:{out_to:.2f}"),
+        begin_s=begin,
+        end_s=end,
+        **evidence,
+    )
+
+
+TEST = Test(hypotheses, lambda _, each: each.wins(WINS))
