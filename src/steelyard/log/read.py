@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.arguments import found
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.lazy import later
+from steelyard.log.episodes import restarted
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
 from steelyard.log.raw_channels import Raw, Request, RobotNames
@@ -97,7 +98,7 @@ def read_log(
 
 def _finished(raw: Raw, name: str, told: StatedUnits, robot, joint_names, base) -> Log:
     """The log of what a reader found."""
-    return in_stated_units(to_log(decoded(raw, told), robot, joint_names, name, base), told)
+    return in_stated_units(to_log(decoded(restarted(raw), told), robot, joint_names, name, base), told)
 
 
 def _logs(channels: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
