@@ -276,7 +276,7 @@ def _joint(reader: Reader, element: Element, part: int | None, joints) -> Sketch
     axis = _axis(reader, element, label) if kind and KINDS[kind].has_axis else np.zeros(3)
     mimic, limit = element.find("mimic"), element.find("limit")
     if mimic is not None:
-        _check_mimic(reader, mimic, f"{label} > mimic", name, joints)
+        _check_mimic(reader, mimic, f"{label} > mimic", element, joints, moves=bool(kind) and KINDS[kind].nq == 1)
     stated = _limits(reader, limit, f"{label} > limit", given)
     placed = None
     if kind:
@@ -360,8 +360,9 @@ def _bounds(stated: dict[str, float], given: str | None) -> dict[str, Any]:
     return bounds | {f"{key}_limit": stated[key] for key in ("effort", "velocity") if stated.get(key, 0.0) > 0}
 
 
-def _check_mimic(reader: Reader, mimic: Element, label: str, name: str, joints):
-    chain, current = [name], mimic.attributes.get("joint", "")
+def _check_mimic(reader: Reader, mimic: Element, label: str, joint: Element, joints, *, moves: bool):
+    """Report a joint that follows nothing. moves: whether it would, which no robot is made without."""
+    chain, current = [joint.attributes["name"]], mimic.attributes.get("joint", "")
     while current in joints and current not in chain:
         chain.append(current)
         following = joints[current].find("mimic")
@@ -371,4 +372,9 @@ def _check_mimic(reader: Reader, mimic: Element, label: str, name: str, joints):
     if current in chain:
         reader.fault("SY507", mimic, label, f"joints {choices([*chain, current])} mimic each other in a circle.")
     elif len(chain) == 1:
-        reader.fault("SY507", mimic, label, f"it mimics '{current[:60]}', which is no joint of this file.")
+        said = f"it mimics '{current[:60]}', which is no joint of this file."
+        refusal = (
+            f"{reader.where(joint)} mimics '{current[:60]}', which is no joint of this file. Correct the name, or "
+        )
+        refusal += f"remove the <mimic>, and it moves on its own. Joints of the file: {choices(joints)}."
+        reader.fault("SY507", mimic, label, said, refusal=refusal if moves and current else "")
