@@ -179,7 +179,6 @@ def _require_joints(log: Log, robot: Robot):
         )
 
 
-
 def _required(name: str, findings: Iterable[Finding], accept: Collection[str], refuse: bool) -> tuple[Finding, ...]:
     """All findings of a log. Raises LogError for those that are fatal and not accepted."""
     found = tuple(findings)
