@@ -44,8 +44,9 @@ class Corrections:
         (),
         "Unit of t, q, v, a, tau, command, ...: q=deg, tau=mNm.",
         more="It counts over what the file says. A number is the step of what was counted: `t=0.005` of samples at "
-        "200 Hz, `q=0.00153398` of ticks.",
-        metavar="CHANNEL=UNIT",
+        "200 Hz, `q=0.00153398` of ticks. `q:elbow=deg` is of one joint; `tau=bit10` of registers with the direction "
+        "in a bit ([units](logs.md#units)).",
+        metavar="CHANNEL[:JOINT]=UNIT",
         scope=LOG,
         commands=(*READS, PAYLOAD),
     )

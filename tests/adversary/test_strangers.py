@@ -61,7 +61,7 @@ def test_causes_are_named_with_the_remedy(name):
         failing("torques ten times"),
         "torques per mille of rated ones",
         "zero of one joint",
-        failing("one joint in degrees"),
+        "one joint in degrees",
         "stretches that repeat",
         failing("clipped torques"),
         "a payload part of the time",

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from steelyard.errors import LogError
+from steelyard.job import Corrections
 from steelyard.log import Log, checks, read_log
 from steelyard.model import library
+from steelyard.prepare import corrected
 
 LIMITS = {"lower": np.full(3, -2.0), "upper": np.full(3, 2.0)}
 
@@ -213,3 +215,75 @@ def test_slow_logs_are_told_how_long_to_record():
     t = np.arange(10_000) / 20
     long = Log(t=t, q=np.sin(t)[:, None], tau=np.cos(t)[:, None] + 0.01 * np.sin(9 * t)[:, None])
     assert message(long, "slow_logging").endswith("Record at 500 Hz, or move slowly.")
+
+
+def limited(fake_robot, reach=(3.0, 2.0, 1.8), names=("shoulder", "elbow", "wrist")):
+    reach = np.array(reach)
+    return fake_robot(joint_names=names, lower=-reach, upper=reach)
+
+
+def found(log, robot, code):
+    return [finding for finding in checks.check(log, robot) if finding.code == code]
+
+
+@pytest.mark.parametrize("speeds", ["deg/s", "rad/s", None])
+def test_one_joint_in_degrees_is_answered_for_that_joint(motion, fake_robot, speeds, tmp_path):
+    log, robot = motion(), limited(fake_robot)
+    in_degrees = np.array([1, 180 / np.pi, 1])
+    v = None if speeds is None else log.v * in_degrees if speeds == "deg/s" else log.v
+    arrays = {"t": log.t, "q": log.q * in_degrees, "tau": log.tau, "joint_names": np.array(robot.joint_names)}
+    arrays |= {} if v is None else {"v": v}
+    first = found(read_log(arrays, robot), robot, "degrees")[0]
+    words = first.options[1::2]
+    assert set(first.options[::2]) == {"--unit"}
+    assert set(words) == {"q:elbow=deg"} | ({"v:elbow=deg/s"} if speeds == "deg/s" else set())
+    assert all(word in first.message for word in words)
+    mended = read_log(arrays, robot, units=dict(word.split("=") for word in words))
+    assert np.allclose(mended.q, log.q) and (speeds is None or np.allclose(mended.v, log.v))
+    assert not [finding for finding in checks.check(mended, robot) if finding.severity == "fatal"]
+
+
+def test_all_joints_in_degrees_are_answered_for_all_where_one_hardly_moved(motion, fake_robot):
+    log = motion()
+    q = np.degrees(log.q * np.array([1, 1, 0.02]))
+    first = found(log.replace(q=q, v=None), limited(fake_robot), "degrees")[0]
+    assert first.options == ("--unit", "q=deg")
+
+
+def test_columns_of_other_joints_are_no_degrees(motion, fake_robot):
+    """A calf at -1.5 rad in the column of a hip that turns by half a radian."""
+    log, robot = motion(), limited(fake_robot, (0.5, 3.0, 2.8))
+    q = np.stack([log.q[:, 0] * 0.4 - 1.5, log.q[:, 1], log.q[:, 2] * 0.3], axis=1)
+    assert not found(log.replace(q=q, v=None), robot, "degrees")
+    assert found(log.replace(q=q, v=None), robot, "limits")
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 0.04), (-0.17, 1.75)])
+@pytest.mark.parametrize("scale", [1.0, 180 / np.pi], ids=["rad", "degrees"])
+def test_a_gripper_in_per_cent_is_named(motion, fake_robot, lower, upper, scale):
+    names = ("shoulder", "elbow", "gripper")
+    robot = fake_robot(joint_names=names, lower=np.array([-3, -2, lower]), upper=np.array([3, 2, upper]))
+    log = motion(joint_names=names)
+    share = (log.q[:, 2] - log.q[:, 2].min()) / np.ptp(log.q[:, 2])
+    log = log.replace(q=np.column_stack([scale * log.q[:, :2], 100 * share]), v=None, a=None)
+    (named,) = found(log, robot, "percent")
+    assert named.severity == "fatal" and "gripper" in named.message
+    mended = corrected(None, log, Corrections(scale=(named.options[1],), offset=tuple(named.options[3:])))
+    assert np.allclose(mended.q[:, 2], lower + share * (upper - lower), rtol=1e-4)
+    degrees = found(log, robot, "degrees")
+    assert len(degrees) == (scale > 1)
+    if degrees:
+        assert degrees[0].options == ("--unit", "q:shoulder=deg", "--unit", "q:elbow=deg")
+
+
+def test_one_wrapped_joint_in_degrees(motion):
+    log = motion()
+    turning = np.degrees(np.linspace(0, 20, len(log)))
+    q = np.column_stack([log.q[:, :2], (turning + 180) % 360 - 180])
+    (named,) = found(log.replace(q=q, v=None, a=None), None, "wrapped_angle")
+    assert named.options == ("--unit", "q:wrist=deg", "--unwrap", "wrist")
+    arrays = {"t": log.t, "q": q, "command": np.roll(q, 2, axis=0), "joint_names": np.array(log.joint_names)}
+    read = read_log(arrays, units={"q:wrist": "deg"})
+    whole = corrected(None, read, Corrections(unwrap=("wrist",)))
+    assert np.allclose(whole.q[:, 2], np.radians(turning))
+    assert np.abs(whole.command - whole.q)[10:].max() < 0.5

@@ -112,3 +112,22 @@ def test_a_set_without_tables(motion, tmp_path):
         table.unlink()
     with pytest.raises(LogError, match="no tables"):
         read_log(root)
+
+
+@pytest.mark.parametrize("torque", ["torque", "effort", "tau"])
+def test_states_of_several_kinds_in_turn(motion, tmp_path, fake_robot, torque):
+    log = motion()
+    kinds = {"pos": log.q, "vel": log.v, torque: log.tau}
+    names = [f"{name}.{kind}" for name in NAMES for kind in kinds]
+    state = np.stack(list(kinds.values()), axis=2).reshape(len(log), -1)
+    features = {"observation.state": {"dtype": "float64", "shape": [9], "names": {"axes": names}}}
+    features |= {"action": {"dtype": "float64", "shape": [3], "names": [f"{name}.pos" for name in NAMES]}}
+    (tmp_path / "meta").mkdir()
+    (tmp_path / "meta" / "info.json").write_text(json.dumps({"features": features}), encoding="utf-8")
+    (tmp_path / "data" / "chunk-000").mkdir(parents=True)
+    table = {"timestamp": log.t, "observation.state": list(state), "action": list(log.q)}
+    pq.write_table(pa.table(table), tmp_path / "data" / "chunk-000" / "file-000.parquet")
+    found = read_log(tmp_path, fake_robot(), units={"q": "deg"})
+    assert found.joint_names == NAMES
+    assert np.allclose(found.q, np.radians(log.q)) and np.allclose(found.command, np.radians(log.q))
+    assert np.array_equal(found.v, log.v) and np.array_equal(found.tau, log.tau)

@@ -6,6 +6,7 @@ import pytest
 
 import steelyard as sy
 from check.corpus.cases import LIMIT, MJCF, URDF
+from robots import urdf
 from steelyard import check
 from steelyard.errors import ModelError
 
@@ -212,11 +213,17 @@ def test_numbers_of_the_format(write, text, value):
     assert sy.load(write(URDF.replace('mass value="2"', f'mass value="{text}"'))).inertias[0, 0] == value
 
 
-@pytest.mark.parametrize("master", ["thumb", "Wrist"])
-def test_a_mimic_of_nothing_is_named(write, master):
-    """Published hands have one (`index_q1` for `Left_index_q1`), so it is no reason to refuse the robot."""
+@pytest.mark.parametrize("master", ["thumb", "Wrist", "shoulder_2"])
+def test_a_mimic_of_nothing_is_refused(write, master):
     path = write(URDF.replace(LIMIT, LIMIT + f'<mimic joint="{master}"/>'))
-    (note,) = sy.load(path).notes
-    assert "'shoulder' mimics" in note
-    assert master in note
+    with pytest.raises(ModelError, match=f"mimics '{master}', which is no joint of this file"):
+        sy.load(path)
     assert "SY507" in check.run(path).codes
+
+
+def test_a_mimic_in_a_part_put_under_a_prefix_is_the_one_of_that_part():
+    """Published hands have one: `index_q1` for `Left_index_q1`."""
+    robot = sy.load(urdf("alex_psyonic_hands"))
+    followed = {joint.name: joint.mimics for joint in robot.joints if joint.mimics}
+    assert followed["Left_index_q2"] == "Left_index_q1"
+    assert any("'index_q1'" in note and "'Left_index_q1' is taken" in note for note in robot.notes)

@@ -62,6 +62,19 @@ def test_every_limit_is_written(tmp_path, shape, turn, com):
             path.unlink()
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_thin_bodies_far_from_their_joint(tmp_path, seed):
+    """A shift of moments from far away leaves rounding, which is no thickness below nothing."""
+    rng = np.random.default_rng(seed)
+    size, R = 10 ** rng.uniform(-4, 0), Rotation.random(random_state=seed).as_matrix()
+    moments = np.array([[0.25, 0.25, 0.5], [0.1, 0.1, 0.0], [0.1, 0.03, 0.13]][seed % 3]) * size**2
+    theta = from_com_inertia(np.asarray(1.3), np.array([0.7, -0.4, 1.1]), R @ np.diag(moments) @ R.T)[None]
+    robot = source(tmp_path, "urdf").with_inertias(theta)
+    for target in ("out.xml", "out.urdf"):
+        robot = sy.load(sy.save(robot, tmp_path / target).path)
+        np.testing.assert_allclose(robot.inertias, theta, rtol=1e-9)
+
+
 @pytest.mark.parametrize("suffix", [".urdf", ".xml"])
 def test_a_plate_that_carries_fixed_parts(tmp_path, suffix):
     """One in its plane keeps its inertial; one with a thickness of its own has to give way."""

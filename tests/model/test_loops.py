@@ -74,7 +74,8 @@ def test_gaps_and_rates_are_mujocos(tmp_path, closure):
 def test_inactive_constraints_and_other_kinds_are_no_loops(tmp_path):
     closures = '<connect name="off" body1="c" anchor="0 0 0" active="false"/><joint joint1="i" joint2="k"/>'
     robot, _ = _loaded(tmp_path, closures + CLOSURES["weld of bodies"])
-    assert robot.loop_names == ("ring",) and "2 equality constraints not modelled" in robot.notes[0]
+    assert robot.loop_names == ("ring",) and "1 equality constraints not modelled" in robot.notes[0]
+    assert robot.mimic_names == ("i",)
     tree, _ = _loaded(tmp_path, closures)
     assert tree.loops == () and tree.actuated == ()
 

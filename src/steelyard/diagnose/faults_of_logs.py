@@ -54,6 +54,22 @@ OF_LOGS = (
         True,
     ),
     _of_log(
+        "torque_register",
+        "Torques are counts of servo registers, not N m.",
+        "State N m per count of each joint, or let a fit find them up to a common factor.",
+        "--drive-gains",
+        False,
+        True,
+    ),
+    _of_log(
+        "packed_sign",
+        "Torques are whole numbers, never negative, as of registers that hold the direction in a bit.",
+        "If they are, say which: bit10, bit15, int16 or int32.",
+        "--unit tau=bit10",
+        False,
+        True,
+    ),
+    _of_log(
         "zero_torque_joint",
         "Torque of one joint is zero in every sample.",
         "If the joint stood still, make it a fixed joint of the model.",
@@ -283,6 +299,14 @@ OF_LOGS = (
         "limits",
         "Positions are outside the model's limits.",
         "Check the order of the joints and the zeros of their encoders.",
+    ),
+    FaultRecord(
+        "percent",
+        "log",
+        "fatal",
+        "Positions of a gripper are in per cent of its travel.",
+        "Convert them to rad or m, or lock the joint where it stood still.",
+        "--scale q:JOINT=FACTOR",
     ),
     _of_log(
         "still_joint",

@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.drives.arrays import DriveArrays
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia
-from steelyard.model import IMPEDANCE, Robot, from_mujoco, mjcf_text, principal_moments, to_mujoco
+from steelyard.model import IMPEDANCE, Robot, captured_warnings, from_mujoco, mjcf_text, principal_moments, to_mujoco
 from steelyard.native import threads
 
 FINEST, COARSEST, STEPS_A_SAMPLE = 1e-3, 5e-3, 2  # s, s, of the simulation
@@ -72,6 +72,7 @@ class Simulation:
 
         return rollout.Rollout(nthread=threads()), [mujoco.MjData(self.model) for _ in range(threads())]
 
+    @captured_warnings()
     def driven(self, drives: DriveArrays) -> Any:
         """The MjModel with these drives."""
         import copy
@@ -100,6 +101,7 @@ class Simulation:
         """How many sets of drives one call may simulate in some windows."""
         return max(1, ROOM // (len(windows) * windows.steps * (1 + self.model.nq + self.model.nv)))
 
+    @captured_warnings()
     def run(self, models: Sequence, q, v, controls) -> np.ndarray:
         """Positions (k, s + 1, nv) of every run from its start on. models: k of `driven`; q, v: (k, nv); controls: (k,
         s, nv) at the beginning of every step."""

@@ -150,6 +150,7 @@ def scene_notes(robot: Robot, scene: Scene | None, limits: Limits) -> tuple[str,
     return (*notes, *scene.notes)
 
 
+@captured_warnings()
 def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | None = None, moving=None) -> Scene | None:
     """Scene of a robot read from a file, None where it has no geometry.
 

@@ -14,6 +14,7 @@ from steelyard.log.log import Log
 from steelyard.log.masks import saturation
 from steelyard.log.motion_checks import limits, time_unit, velocity, wraps
 from steelyard.log.raw_channels import RobotNames
+from steelyard.log.register_signs import REGISTER, suspected
 from steelyard.log.stamps import GAP, coarse_step, gaps, is_coarse, repeats, wandering
 from steelyard.log.torque_signals import COMPUTED
 
@@ -221,6 +222,7 @@ def torque(log: Log, *, free: int = 0) -> Iterator[Finding]:
             "gripper, lock it: --lock JOINT=VALUE.",
         )
     yield from computed(log)
+    yield from registers(log)
     yield from saturation(log)
 
 
@@ -239,6 +241,27 @@ def computed(log: Log) -> Iterator[Finding]:
                 "asked for. A fit then gives the controller's model, with a small error and without friction, not the "
                 f"robot's. Record measured torques, or torques of motor currents.{currents}",
             )
+
+
+def registers(log: Log) -> Iterator[Finding]:
+    """Torque is no count of a servo's register."""
+    tau = log.require("tau")[0]
+    counts = bool(np.all((tau == np.round(tau)) | np.isnan(tau)))
+    if counts and any(note.startswith(f"tau: {REGISTER}") for note in log.notes):
+        yield warning(
+            "torque_register",
+            "Torques are counts of servo registers, not N m: a load is in 0.1 % of the stall torque, or of the "
+            "voltage, of each servo. State N m per count of each joint, --scale tau:JOINT=NM, or let a fit find them "
+            "up to a common factor, --drive-gains.",
+            options=("--drive-gains",),
+        )
+    elif coding := suspected(tau):
+        yield warning(
+            "packed_sign",
+            f"Torques are whole numbers, never negative, and reach {np.nanmax(tau):.0f}: as of a servo's register with "
+            f"{coding.meaning}, though too few changes of sign prove it. If so, --unit tau={coding.word}.",
+            options=("--unit", f"tau={coding.word}"),
+        )
 
 
 def still(log: Log) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from steelyard.log.bare_table import channels_of_columns
 from steelyard.log.csv_header import Head, has_commas, head_of, is_mixed, is_number, with_comma
 from steelyard.log.raw_channels import Raw, Request
 from steelyard.log.sparse_table import sparse_columns
-from steelyard.log.table_columns import layout
+from steelyard.log.table_columns import Layout, layout
 
 ENCODINGS = ("utf-8-sig", "cp1252")  # what programs write now, and what those of Windows in the West used to
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as spreadsheets write them before "Unicode text"
@@ -69,14 +69,26 @@ def _read(head: Head, request: Request) -> Raw:
     except LogError as error:
         raise LogError(f"{head.path}: {error}") from error
     try:
-        columns, notes = numbers(head, plan.indices)
+        plan, (columns, notes) = _numbered(head, plan)
     except LogError:
+        plan = replace(plan, index=None)
         found = sparse_columns(head, plan)
         if found is None:
             raise
         columns, notes = found[0], [*_notes(head, has_commas(head, plan.indices)), found[1]]
     raw = replace(plan, notes=(*head.notes, *told, *plan.notes, *notes)).build(columns)
     return replace(raw, bandwidth=head.bandwidth)
+
+
+def _numbered(head: Head, plan: Layout):
+    """The plan and its columns; without episodes where these are called by words."""
+    try:
+        return plan, numbers(head, plan.indices)
+    except LogError:
+        if plan.index is None:
+            raise
+        plan = replace(plan, index=None)
+        return plan, numbers(head, plan.indices)
 
 
 def _explained(head: Head, request: Request) -> Request:

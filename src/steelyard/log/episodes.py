@@ -10,9 +10,12 @@ from steelyard.errors import LogError, choices
 from steelyard.log.raw_channels import Raw
 
 INDEX = ("log", "episode", "episode_index")  # arrays that number the log of each row
+EPISODE = INDEX[1:]  # columns of tables, where a column called log may be anything
 NAMES = ("log_names", "episode_names")
 PAUSE = 1.0  # s put between logs, each of which counts from zero: a gap, which nothing is interpolated across
-_STEPS = 10.0  # of the file's own, that the pause is at least
+_STEPS = 10.0  # of the file's own, that the pause is at least, and that an episode may start late
+FOLLOWING = "episodes follow each other, with a gap between them"
+SHORTEST = 5  # samples of an episode: stamps that go back more often are out of order
 
 
 def one_time(t: NDArray, starts: NDArray) -> NDArray[np.float64]:
@@ -37,6 +40,34 @@ def one_time(t: NDArray, starts: NDArray) -> NDArray[np.float64]:
 def changes(index: NDArray) -> NDArray[np.int64]:
     """Rows, other than the first, whose number differs from that of the row before."""
     return np.flatnonzero(np.diff(index)) + 1
+
+
+def episodes_of(index: NDArray) -> NDArray[np.int64]:
+    """The same of a column that may number episodes; none where it changes too often for that."""
+    starts = changes(index)
+    return starts if np.diff(np.array([0, *starts, len(index)])).min() >= SHORTEST else starts[:0]
+
+
+def restarted(raw: Raw) -> Raw:
+    """A log whose time starts anew for each of several episodes: they follow each other, with a gap between them.
+
+    raw: as read. Returned as it is where time never goes back, or back to elsewhere than the start.
+    """
+    steps = np.diff(raw.t)
+    starts = np.flatnonzero(steps < 0) + 1
+    if not len(starts) or not np.isfinite(raw.t).all():
+        return raw
+    within = np.delete(steps, starts - 1)
+    near = _STEPS * float(np.median(within)) if len(within) else 0.0
+    lengths = np.diff(np.array([0, *starts, len(raw.t)]))
+    if np.any(np.abs(raw.t[starts] - raw.t[0]) > near) or lengths.min() < SHORTEST:
+        return raw
+    return replace(raw, t=one_time(raw.t, starts), notes=(*raw.notes, following(len(starts) + 1)))
+
+
+def following(count: int) -> str:
+    """The note on several episodes."""
+    return f"t: {count} {FOLLOWING}"
 
 
 def chosen(raw: Raw, index: NDArray, names: Sequence[str], wanted: Sequence[str]) -> Raw:

@@ -1,6 +1,7 @@
 """Recordings that are in memory already: tables by arrays, and data frames of pandas, polars and Arrow."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ def read(source: Any, request: Request) -> Raw:
     headings = getattr(source, "column_names", None) or getattr(source, "columns", source)
     names = [str(name) for name in headings]
     plan = layout(names, request)
+    if plan.index is not None and np.asarray(source[names[plan.index]]).dtype.kind not in "iuf":
+        plan = replace(plan, index=None)  # episodes called by words
     return plan.build([_column(source, names[index]) for index in plan.indices])
 
 

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.log import parquet
-from steelyard.log.episodes import one_time
+from steelyard.log.channels import CHANNEL_OF
+from steelyard.log.episodes import FOLLOWING, following, one_time
 from steelyard.log.raw_channels import Channel, Raw, Request
 
 INFO = Path("meta", "info.json")
 LONGEST = 2**24  # bytes of meta/info.json
 FEATURES = {"t": "timestamp", "q": "observation.state", "v": "observation.velocity", "tau": "observation.effort"}
 FEATURES |= {"command": "action", "current": "observation.current"}
+SPLIT = ("q", "v", "tau", "current")  # what the elements of a state may be
 
 
 def home(path: Path) -> Path | None:
@@ -43,7 +45,8 @@ def read(path: Path, request: Request) -> Raw:
         raise LogError(f"{path} is no LeRobot data set: it has no {INFO}")
     features = _features(root)
     tables = [_inside(root, path)] if path.is_file() else _tables(root)
-    channels = {key: name for key, name in FEATURES.items() if name in features} | dict(request.channels)
+    channels = {key: name for key, name in FEATURES.items() if name in features}
+    channels |= _interleaved(features) | dict(request.channels)
     request = replace(request, channels=channels)
     parts = [(parquet.read(table, request), _episodes(table, features)) for table in tables]
     for table, (part, episodes) in zip(tables, parts, strict=True):
@@ -62,8 +65,8 @@ def read(path: Path, request: Request) -> Raw:
         f"{key}: read from {channels[key]!r} of the data set" for key in found if isinstance(channels.get(key), str)
     ]
     if starts > 1:
-        notes.append(f"t: {starts} episodes follow each other, with a gap between them")
-    return Raw(t, found, (*notes, *first.notes))
+        notes.append(following(starts))
+    return Raw(t, found, (*notes, *(note for note in first.notes if FOLLOWING not in note)))
 
 
 def _features(root: Path) -> dict[str, Any]:
@@ -111,13 +114,34 @@ def _joined(times: list[NDArray], episodes: list[NDArray | None]) -> tuple[NDArr
     return one_time(t, bounds.astype(np.int64) + 1), len(bounds) + 1
 
 
-def _names(features: dict[str, Any], name: Any, width: int) -> tuple[str, ...] | None:
-    """Names of the elements of a signal, less the kind of value that newer sets put behind them (`elbow.pos`)."""
-    said = features[name].get("names") if isinstance(name, str) and isinstance(features.get(name), dict) else None
+def _interleaved(features: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """Columns by channel and joint, of a state whose elements are positions, speeds and torques in turn (`elbow.pos`,
+    `elbow.vel`, `elbow.torque`), and of an action with such elements."""
+    found: dict[str, dict[str, str]] = {}
+    for signal, own in ((FEATURES["q"], None), (FEATURES["command"], "command")):
+        places = _elements(features, signal)
+        kinds = [CHANNEL_OF.get(name.rpartition(".")[2].lower(), "") for name in places]
+        if "q" not in kinds or set(kinds) <= {"q"}:
+            continue
+        for place, (name, kind) in enumerate(zip(places, kinds, strict=True)):
+            if kind in SPLIT and (own is None or kind == "q"):
+                found.setdefault(own or kind, {})[name.rpartition(".")[0]] = f"{signal}[{place}]"
+    return found
+
+
+def _elements(features: dict[str, Any], name: str) -> list[str]:
+    """Names of the elements of a signal; none where they are not stated."""
+    said = features[name].get("names") if isinstance(features.get(name), dict) else None
     if isinstance(said, dict):  # by group: {"motors": [...]}
         said = [each for group in said.values() for each in (group if isinstance(group, list) else [group])]
-    if not isinstance(said, list) or len(said) != width or len(set(map(str, said))) != width:
+    return [str(each) for each in said] if isinstance(said, list) else []
+
+
+def _names(features: dict[str, Any], name: Any, width: int) -> tuple[str, ...] | None:
+    """Names of the elements of a signal, less the kind of value that newer sets put behind them (`elbow.pos`)."""
+    said = _elements(features, name) if isinstance(name, str) else []
+    if len(said) != width or len(set(said)) != width:
         return None
-    ends = {str(each).rpartition(".")[2] for each in said if "." in str(each)}
-    alike = len(ends) == 1 and all("." in str(each) for each in said)
-    return tuple(str(each).rpartition(".")[0] if alike else str(each) for each in said)
+    ends = {each.rpartition(".")[2] for each in said if "." in each}
+    alike = len(ends) == 1 and all("." in each for each in said)
+    return tuple(each.rpartition(".")[0] if alike else each for each in said)

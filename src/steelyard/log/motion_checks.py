@@ -1,6 +1,8 @@
 """Checks that compare position with velocity and with the robot's limits: signs, units, wrapped angles."""
 
-from collections.abc import Iterator
+import re
+import shlex
+from collections.abc import Iterator, Sequence
 from math import degrees, pi, radians
 
 import numpy as np
@@ -12,25 +14,56 @@ from steelyard.log.raw_channels import RobotNames
 from steelyard.log.stamps import GAP, unpredicted
 
 _WINDOW = 0.1  # s, over which velocity is integrated and compared with the change of position: immune to encoder steps
-_DEGREES = 'say units={"q": "deg"}, on the command line --unit q=deg'
-_AS_DEGREES = ("--unit", "q=deg")
+GRIPPERS = re.compile("gripper|finger|jaw|claw|hand|thumb", re.IGNORECASE)
+_ANGLES = {"q": "deg", "v": "deg/s"}
+RATE = 0.5  # v over dq/dt, above which v is in the unit of q rather than in a 57th of it
+FULL = 100.0  # per cent
+AS_RAD = 0.1, 4.0  # spans of joints that moved in rad; in degrees, such a joint has hardly moved
+PART = 20.0  # per cent of the travel, at least, of a joint whose positions may be such
+
+
+def _in_degrees(log: Log, joints: NDArray[np.bool_]) -> tuple[str, tuple[str, ...]]:
+    """What to say of positions in degrees, and the options that convert them: of all joints, or of those that are.
+    Their velocities are converted, too, where they are the rates of these positions."""
+    keys = ["q"]
+    if not joints.all() and log.v is not None and np.median(np.nan_to_num(velocity_over_slope(log)[0][joints])) > RATE:
+        keys.append("v")
+    return _as_units(log, joints, keys)
+
+
+def _as_units(log: Log, joints: NDArray[np.bool_], keys: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The same of some channels."""
+    at = [""] if joints.all() else [f":{name}" for name, told in zip(log.labels, joints, strict=True) if told]
+    words = [f"{key}{joint}={_ANGLES[key]}" for joint in at for key in keys]
+    stated = "{" + ", ".join('"{}": "{}"'.format(*word.rpartition("=")[::2]) for word in words) + "}"
+    options = tuple(each for word in words for each in ("--unit", word))
+    return f"say units={stated}, on the command line {shlex.join(options)}", options
 
 
 def wraps(log: Log) -> Iterator[Finding]:
     """Angles that jump by a full turn between two samples."""
     if log.nq != log.nv:
         return
-    for turn, before in ((2 * pi, ""), (360.0, f"it looks like degrees ({_DEGREES}); then ")):
+    for turn in (2 * pi, 360.0):
         jumps = full_turns(log.q, turn)
         for j in np.flatnonzero(jumps.any(axis=0)):
             i, label = int(np.argmax(jumps[:, j])), log.labels[j]
+            said, first = _in_degrees(log, _as_large(log, int(j))) if turn > 10 else ("", ())
+            before = f"it looks like degrees ({said}); then " if said else ""
             yield fatal(
                 "wrapped_angle",
                 f"q of {label} jumps by a full turn from {log.q[i, j]:.6g} to {log.q[i + 1, j]:.6g} after "
                 f"t = {log.t[i]:.6g} s ({int(jumps[:, j].sum())} such jumps); {before}unwrap it: --unwrap {label}, in "
                 "Python log.replace(q=numpy.unwrap(log.q, axis=0)).",
-                options=("--unwrap", label) if turn < 10 else (*_AS_DEGREES, "--unwrap", label),
+                options=(*first, "--unwrap", label),
             )
+
+
+def _as_large(log: Log, j: int) -> NDArray[np.bool_]:
+    """(nv,) joints in degrees where joint j jumps by 360: all, unless no other turns beyond what one in rad would."""
+    others = np.delete(np.abs(log.q).max(axis=0), j)
+    alone = len(others) > 0 and bool((others < 2 * pi).all())
+    return np.arange(log.nv) == j if alone else np.ones(log.nv, dtype=bool)
 
 
 def full_turns(q, turn: float) -> NDArray[np.bool_]:
@@ -54,25 +87,36 @@ def velocity(log: Log) -> Iterator[Finding]:
     if log.v is None or log.nq != log.nv:
         return
     ratio, correlation = velocity_over_slope(log)
+    follows, size = np.abs(correlation) >= 0.9, np.abs(ratio)
+    unknown = np.isnan(ratio)
+    found = {
+        key: follows & (size * factor > 0.8) & (size * factor < 1.25)
+        for key, factor in (("q", degrees(1)), ("v", radians(1)))
+    }
+    told = {
+        key: _as_units(log, joints | unknown if (joints | unknown).all() else joints, key)
+        for key, joints in found.items()
+    }
     for j, label in enumerate(log.labels):
         if np.isnan(ratio[j]):
             continue
-        size, about = abs(ratio[j]), f"v of {label} is {ratio[j]:.4g} times dq/dt"
+        about = f"v of {label} is {ratio[j]:.4g} times dq/dt"
         if abs(correlation[j]) < 0.9:
             message = (
                 f"v of {label} does not follow dq/dt (correlation {correlation[j]:.2f}): wrong column, or a delay?"
             )
             yield warning("velocity_mismatch", message)
-        elif 0.8 < size * degrees(1) < 1.25:
-            message = f"{about}: q is in degrees and v in radians a second; {_DEGREES}."
-            yield fatal("degrees", message, options=_AS_DEGREES)
-        elif 0.8 < size / degrees(1) < 1.25:
-            message = f'{about}: v is in degrees a second and q in radians; say units={{"v": "deg/s"}}.'
-            yield warning("velocity_degrees", message, options=["--unit", "v=deg/s"])
+        elif found["q"][j]:
+            said, options = told["q"]
+            yield fatal("degrees", f"{about}: q is in degrees and v in radians a second; {said}.", options=options)
+        elif found["v"][j]:
+            said, options = told["v"]
+            message = f"{about}: v is in degrees a second and q in radians; {said}."
+            yield warning("velocity_degrees", message, options=options)
         elif ratio[j] < 0:
             message = f"{about}: its sign is flipped in one of the two. If it is v, give --scale v:{label}=-1."
             yield warning("velocity_sign", message, options=["--scale", f"v:{label}=-1"])
-        elif not 0.8 < size < 1.25:
+        elif not 0.8 < size[j] < 1.25:
             word = f"v:{label}={1 / ratio[j]:.6g}"
             message = f"{about}; they should be equal. Check units and gear ratios, or give --scale {word}."
             yield warning("velocity_scale", message, options=["--scale", word])
@@ -86,19 +130,27 @@ def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
     least, largest = log.q.min(axis=0), log.q.max(axis=0)
     reach, most = np.maximum(np.abs(lower), np.abs(upper)), np.maximum(np.abs(least), np.abs(largest))
     bounded = np.isfinite(reach) & (lower < upper)
-    far = bounded & (most > 2 * reach)
+    percent = _per_cent(log, bounded & (most > 2 * reach))
+    far = bounded & (most > 2 * reach) & ~percent
     slack = 0.05 * np.where(bounded, upper - lower, 0)
     fits = (np.radians(least) >= lower - slack) & (np.radians(largest) <= upper + slack)
-    if far.any() and fits[far].all():
+    for j in np.flatnonzero(percent):
+        yield _of_travel(log.labels[j], lower[j], upper[j], largest[j])
+    if far.any() and fits[far].all() and (most[far] > 1.05 * reach[bounded].max()).any():  # no other joint's values
         j = int(np.argmax(np.where(far, most / np.where(bounded, reach, 1), 0)))
+        span = largest - least
+        within = bounded & ~far & ~percent & (span > AS_RAD[0])
+        in_rad = within & ((span < AS_RAD[1]) | ~fits)
+        whole = far.sum() + (within & ~in_rad).sum() > in_rad.sum()
+        said, options = _in_degrees(log, ~percent if whole else far)
         yield fatal(
             "degrees",
             f"q of {log.labels[j]} reaches {most[j]:.4g} where the model allows {lower[j]:.4g} to {upper[j]:.4g} rad, "
-            f"and {radians(most[j]):.4g} rad would fit: q looks like degrees; {_DEGREES}.",
-            options=_AS_DEGREES,
+            f"and {radians(most[j]):.4g} rad would fit: q looks like degrees{'' if whole else ' there'}; {said}.",
+            options=options,
         )
         return
-    outside = bounded & ((least < lower - slack) | (largest > upper + slack))
+    outside = bounded & ~percent & ((least < lower - slack) | (largest > upper + slack))
     for j in np.flatnonzero(outside):
         yield warning(
             "limits",
@@ -106,11 +158,31 @@ def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
             f"limits {lower[j]:.4g} to {upper[j]:.4g}: are joints in the right order, and zero where the model has it?",
         )
     if not bounded.any() and _large_everywhere(log):
+        said, options = _in_degrees(log, np.ones(log.nv, dtype=bool))
         yield warning(
             "degrees_suspected",
-            f"Most joints turn more than twice around (largest |q| {most.max():.4g}). If q is in degrees, {_DEGREES}.",
-            options=_AS_DEGREES,
+            f"Most joints turn more than twice around (largest |q| {most.max():.4g}). If q is in degrees, {said}.",
+            options=options,
         )
+
+
+def _per_cent(log: Log, far: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(nv,) grippers whose positions run over a part of 0 to 100, where the model has other limits."""
+    least, largest = log.q.min(axis=0), log.q.max(axis=0)
+    named = np.array([bool(GRIPPERS.search(label)) for label in log.labels])
+    return far & named & (least > -0.01 * FULL) & (largest < 1.01 * FULL) & (largest - least > PART)
+
+
+def _of_travel(label: str, lower: float, upper: float, largest: float) -> Finding:
+    scale, options = (upper - lower) / FULL, [] if lower == 0 else ["--offset", f"{label}={lower:.6g}"]
+    options = ["--scale", f"q:{label}={scale:.6g}", *options]
+    return fatal(
+        "percent",
+        f"q of {label} reaches {largest:.4g} where the model allows {lower:.4g} to {upper:.4g}: per cent of its "
+        f"travel? If 0 is its lower limit and 100 the upper one, {' '.join(options)}; if it stood still, --lock "
+        f"{label}=VALUE.",
+        options=options,
+    )
 
 
 def _bounds(log: Log, robot: RobotNames | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

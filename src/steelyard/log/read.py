@@ -1,25 +1,24 @@
 """`read_log`: any supported file to a `Log`. A new format is a module with `read(path, request)` and a line here."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from steelyard.arguments import found
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.lazy import later
-from steelyard.log.channels import factor, is_si
+from steelyard.log.episodes import restarted
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
 from steelyard.log.raw_channels import Raw, Request, RobotNames
+from steelyard.log.register_signs import decoded
+from steelyard.log.stated_units import StatedUnits, in_stated_units, stated
 
 _later = partial(later, "steelyard.log")
 _ARRAYS = (_later("npz.read"), _later("mat.read"), _later("hdf5.read"))
 _bag2, _parquet = _later("ros.read_bag2"), _later("parquet.read")
-FOLLOWS = 0.3  # RMS distance of positions from what was told, over that from their mean, at most
 READERS: dict[str, Callable[[Path, Request], Raw]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), _later("csv.read")),
     ".npz": _ARRAYS[0],
@@ -53,7 +52,9 @@ def read_log(
             None leaves one out. `log` names those to read of an archive of several, with gaps between them.
         joint_names: names of the file's joints in its order, when it has none or wrong ones.
         units: units that the file does not state, such as `{"q": "deg", "v": "deg/s"}`; commands that follow positions
-            share theirs unless `command` has its own.
+            share theirs unless `command` has its own. `{"q:elbow": "deg"}` is of one joint. Servo registers with the
+            sign in a bit are told by `bit10`, `bit15`, `int16` or `int32`, in place of a unit or behind one
+            (`0.00153398 bit15`), where their numbers do not prove it.
         rows: the first sample and the one after the last to read, of Parquet tables, whose other row groups stay
             unread.
         base: convention of a free base, such as `mujoco` or `wxyz,world,body`; None: that of the program which wrote
@@ -69,12 +70,13 @@ def read_log(
         raise OptionError(f"robot is a Robot; found {found(robot)}. steelyard.load(path) makes one.")
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
     channels, logs = _logs(channels or {})
-    request = Request(channels, units or {}, known, logs, rows)
+    told = stated(units or {})
+    request = Request(channels, told.units, known, logs, rows)
+    finish = partial(_finished, told=told, robot=robot, joint_names=joint_names, base=base)
     if not isinstance(path, str | Path):
-        log = to_log(_later("in_memory.read")(path, request), robot, joint_names, "log", base)
-        return _told_alike(log, request.units)
+        return finish(_later("in_memory.read")(path, request), "log")
     path = Path(path)
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110  False for names that cannot be
         raise LogError(f"There is no log at {path}. Give the path of a file, or of the folder of a ROS 2 bag.")
     reader = _reader(path)
     if reader is None:
@@ -88,30 +90,16 @@ def read_log(
         raise LogError(f"{path}: channels= log chooses among the logs of an NPZ, MAT or HDF5 file; this is one log")
     raw = reader(path, request)
     try:
-        return _told_alike(to_log(raw, robot, joint_names, path.stem, base), request.units)
+        return finish(raw, path.stem)
     except UnrecordedJoints as error:
         raise UnrecordedJoints(f"{path}: {error}", error.joints) from error
     except LogError as error:
         raise LogError(f"{path}: {error}") from error
 
 
-def _told_alike(log: Log, units: Mapping[str, str]) -> Log:
-    """The log with commands in the unit that was stated for positions, where none was stated for them and they follow
-    the positions in the same numbers. What a velocity or torque drive is told does not."""
-    if "q" not in units or "command" in units or log.command is None or log.command.shape != log.q.shape:
-        return log
-    command = log.command * factor("q", units["q"])
-    moving = np.nanstd(log.q, axis=0) > 0
-    error, size = (
-        np.nanmean(x[:, moving] ** 2) ** 0.5 if moving.any() else 0 for x in (command - log.q, _moved(log.q))
-    )
-    if is_si("q", units["q"]) or not error < FOLLOWS * size:
-        return log
-    return log.replace(command=command).noted(f"command: converted from {units['q']} as q, which follows it")
-
-
-def _moved(q: NDArray[np.float64]) -> NDArray[np.float64]:
-    return q - np.nanmean(q, axis=0)
+def _finished(raw: Raw, name: str, told: StatedUnits, robot, joint_names, base) -> Log:
+    """The log of what a reader found."""
+    return in_stated_units(to_log(decoded(restarted(raw), told), robot, joint_names, name, base), told)
 
 
 def _logs(channels: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -14,6 +14,8 @@ from steelyard.log.torque_signals import COMPUTED
 
 _INDEX = re.compile(r"^(?P<stem>.*?)(?:\[(?P<inside>\d+)\]|[_.]?(?P<behind>\d+))$")
 
+_RANGE = re.compile(r"(\d{1,6})-(\d{1,6})")
+
 
 @dataclass(frozen=True)
 class Recorder:
@@ -32,6 +34,17 @@ class Recorder:
 
 TAUGHT = ("observation.state", "state", "action")  # signals of which each joint may have a column, `action_elbow`
 RECORDERS = (
+    Recorder(
+        "ALOHA",
+        {
+            "t": ("timestamp", "time", "t"),
+            "q": ("observations/qpos",),
+            "v": ("observations/qvel",),
+            "tau": ("observations/effort",),
+            "command": ("action",),
+        },
+        marks=("observations/qpos",),
+    ),
     Recorder(
         "MuJoCo",
         {
@@ -130,8 +143,8 @@ def _wanted(signal: list[str] | dict[str, str]) -> str | list[str] | dict[str, s
 
 
 def _signals(names: Sequence[str]) -> dict[str, list[str] | dict[str, str]]:
-    """Names by signal: each by itself, those that differ in their index alone in its order, and of teaching programs
-    those of each joint."""
+    """Names by signal: each by itself and by the last part of its path, those that differ in their index alone in its
+    order, and of teaching programs those of each joint."""
     found: dict[str, list[str] | dict[str, str]] = {name: [name] for name in names}
     numbered: dict[str, list[tuple[int, str]]] = {}
     for name in names:
@@ -142,6 +155,10 @@ def _signals(names: Sequence[str]) -> dict[str, list[str] | dict[str, str]]:
         numbers = sorted(number for number, _ in group)
         if stem not in found and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
             found[stem] = [name for _, name in sorted(group)]
+    leaves = [re.split("[/.]", name)[-1] for name in names]
+    for leaf, name in zip(leaves, names, strict=True):
+        if "/" in name and leaves.count(leaf) == 1:
+            found.setdefault(leaf, [name])
     for stem in TAUGHT:
         joints = {name[len(stem) + 1 :]: name for name in names if re.match(re.escape(stem) + r"[_./ ]\D", name)}
         if joints and stem not in found:
@@ -156,16 +173,27 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
 
 
 def expanded(wanted, names: Sequence[str]):
-    """What a request says of a channel, with patterns replaced by the names that they fit."""
+    """What a request says of a channel, with patterns replaced by the names that they fit, and of columns without names
+    ranges by their numbers."""
     if isinstance(wanted, str):
-        return matching(wanted, names) if _is_pattern(wanted, names) else wanted
+        return _several(wanted, names) if _is_pattern(wanted, names) or _of_count(wanted, names) else wanted
     if isinstance(wanted, Sequence):
         return [name for each in wanted for name in _several(each, names)]
     return wanted
 
 
 def _several(each, names: Sequence[str]) -> list:
+    if isinstance(each, str) and (found := _of_count(each, names)):
+        return found
     return matching(each, names) if isinstance(each, str) and _is_pattern(each, names) else [each]
+
+
+def _of_count(text: str, names: Sequence[str]) -> list[str]:
+    """The columns of a table without header that `1-7` means, from the first to the last."""
+    ends = _RANGE.fullmatch(text)
+    if ends is None or text in names or not all(name.isdecimal() for name in names):
+        return []
+    return [str(i) for i in range(int(ends[1]), int(ends[2]) + 1)]
 
 
 def _is_pattern(text: str, names: Sequence[str]) -> bool:

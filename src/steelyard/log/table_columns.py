@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import CHANNEL_OF, DRIVE, MEASURED, SI, UNIT_ENDS, WORDS, factor, is_si
+from steelyard.log.episodes import EPISODE, episodes_of, following, one_time
 from steelyard.log.frame_channels import FrameChannel, found_columns, gathered
 from steelyard.log.raw_channels import HOW, STEADY, Channel, Raw, Request, counted
 from steelyard.log.recorders import expanded, recognised
+from steelyard.log.signal_series import best_series
 from steelyard.log.torque_signals import best_torques, computed_note
 
 _UNIT = re.compile(r"^(?P<name>.*?)\s*[\[(]\s*(?P<unit>[^\[\]()]*[^\[\]()\d\s][^\[\]()]*)[\])]$")
@@ -49,11 +51,14 @@ class Layout:
     asked: Mapping[str, Any] = field(default_factory=dict)
     step: float | None = None
     """s a sample, of a table without time."""
+    index: int | None = None
+    """Column that numbers the episode of each row."""
 
     @property
     def indices(self) -> list[int]:
         joints = [column.index for column in self.columns]
-        return joints + [index for _, indices in self.of_frames for index in indices]
+        of_frames = [index for _, indices in self.of_frames for index in indices]
+        return joints + of_frames + ([] if self.index is None else [self.index])
 
     def build(self, data: Sequence[NDArray[Any]]) -> Raw:
         """data: one column (n,) of numbers for each of `indices`. Returns channels in SI."""
@@ -64,7 +69,9 @@ class Layout:
         rest = iter(data[len(self.columns) :])
         of_frames = [(each, each.filled([next(rest) for _ in indices])) for each, indices in self.of_frames]
         by_frame, _, left_out = gathered(of_frames, self.asked, len(time))
-        return Raw(time, channels, (*self.notes, *left_out), base=self.base, by_frame=by_frame)
+        starts = np.zeros(0, dtype=np.int64) if self.index is None else episodes_of(next(rest))
+        notes = [*self.notes, *left_out, *([following(len(starts) + 1)] if len(starts) else [])]
+        return Raw(one_time(time, starts), channels, tuple(notes), base=self.base, by_frame=by_frame)
 
     def _filled(self, data: Sequence[NDArray[Any]], group: list[int]) -> NDArray[np.float64]:
         result = np.empty((len(data[group[0]]), len(group)))
@@ -86,8 +93,11 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
         (each, tuple(bare.index(name) for name in each.columns)) for each in found_columns(bare, request.channels)
     ]
     of_no_joint = {index for _, indices in of_frames for index in indices}
-    joints = {*request.known, *_positioned(bare)}
+    series = best_series(bare, request.known, _prefixed)
+    motion = [series.names.get(i, name) for i, name in enumerate(bare) if i not in series.beside]
+    joints = {*request.known, *_positioned(motion)}
     plain, beside = best_torques(bare, joints)
+    plain, beside = plain | dict(series.names), (beside | series.beside) - set(series.names)
     words = [
         ("", None) if i in of_no_joint else (plain.get(i, name), split_unit(headers[i])[1])
         for i, name in enumerate(bare)
@@ -116,13 +126,14 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
     for key in SI:
         group, names[key] = _ordered([column for column in columns if column.channel == key], request)
         ordered += group
-    used = {column.index for column in ordered} | {index for _, indices in of_frames for index in indices}
+    episode = next((i for i, name in enumerate(bare) if name.lower() in EPISODE and i not in taken), None)
+    used = {column.index for column in ordered} | {index for _, indices in of_frames for index in indices} | {episode}
     unused = [header for index, header in enumerate(headers) if index not in used]
     torques = [bare[column.index] for column in ordered if column.channel == "tau"]
-    notes = [*program.notes, *computed_note(torques, joints), *doubtful, *_notes(ordered, request)]
+    notes = [*program.notes, *computed_note(torques, joints), *series.notes, *doubtful, *_notes(ordered, request)]
     notes += [f"columns not used: {choices(unused)}"] if unused else []
     notes += [counted(step)] if step else []
-    return Layout(tuple(ordered), names, tuple(notes), program.base, tuple(of_frames), request.channels, step)
+    return Layout(tuple(ordered), names, tuple(notes), program.base, tuple(of_frames), request.channels, step, episode)
 
 
 def split_unit(header: str) -> tuple[str, str | None]:

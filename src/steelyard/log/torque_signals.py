@@ -32,12 +32,13 @@ _TORQUE = {*WORDS["tau"], "moment", "moments"}
 _WRITTEN = {
     Kind.MEASURED: "sensor sensed " + " ".join(MEASURED),
     Kind.OF_CURRENT: "current est estimated estimate",
-    Kind.COMPUTED: "cmd command commands commanded des desired target targets ref reference goal setpoint set ff "
+    Kind.COMPUTED: "cmd command commands commanded con des desired target targets ref reference goal setpoint set ff "
     "feedforward id rnea model computed calculated calc theoretical expected predicted pred nominal soll sollwert",
     Kind.OTHER: "ext external contact gravity grav coriolis friction fric disturbance residual error limit limits max "
     "min std rate constant offset",
 }
-_KINDS = {kind: frozenset(words.split()) for kind, words in _WRITTEN.items()}
+WORDS_OF = {kind: frozenset(words.split()) for kind, words in _WRITTEN.items()}
+"""Words beside that of a signal, by what they say of it."""
 _NEUTRAL = {"joint", "joints", "motor", "motors", "as", "from", "of", "by", "raw", "filtered", "filt", "link", "side"}
 _WRENCH = {"wrench", "ft", "force", "forces", "fts"}
 _AXIS = re.compile(r"[\W_]*[xyz]", re.IGNORECASE)
@@ -101,7 +102,7 @@ def _kind(said: Sequence[str], i: int) -> Kind | None:
         return Kind.COMPUTED if said[i] == "d" else Kind.PLAIN
     if said[i] in _NEUTRAL or said[i] in _TORQUE:
         return Kind.PLAIN
-    return next((kind for kind, words in _KINDS.items() if said[i] in words), None)
+    return next((kind for kind, words in WORDS_OF.items() if said[i] in words), None)
 
 
 def best_torques(names: Sequence[str], known: Collection[str] = ()) -> tuple[dict[int, str], set[int]]:

@@ -86,8 +86,12 @@ def _drives_otherwise(drive: Drive, before: Drive | None) -> bool:
 def com_form(theta):
     """Mass, centre of mass (3,) and inertia about it (3, 3) as they are written: rounding of the shift becomes zero."""
     mass, com, inertia = to_com_inertia(theta)
-    noise = 16 * np.finfo(float).eps * np.abs(theta[4:]).max()
-    return mass, com, np.where(np.abs(inertia) > noise, inertia, 0.0)
+    return mass, com, np.where(np.abs(inertia) > _noise(theta), inertia, 0.0)
+
+
+def _noise(theta) -> float:
+    """Rounding that the shift to the centre of mass leaves in moments about it, kg m^2."""
+    return float(16 * np.finfo(float).eps * np.abs(theta[4:]).max())
 
 
 OPEN = 1e9  # a limit that stands for none in a file that needs one
@@ -117,7 +121,7 @@ def require_consistent(name: str, theta):
     if np.isfinite(theta).all() and theta[0] > 0:
         inertia = to_com_inertia(theta)[2]
         spread = np.linalg.eigvalsh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
-        if spread[0] >= -ROUNDING * spread[-1]:
+        if spread[0] >= -ROUNDING * spread[-1] - _noise(theta):
             return
         found = f"smallest second moment about its centre of mass {spread[0]:.3g} kg m^2, and none is negative"
     else:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import ModelError
+from steelyard.errors import ModelError, choices
 from steelyard.inertia import from_com_inertia
 from steelyard.model.assemble import Segment, assemble
+from steelyard.model.compare import PROPERTIES
 from steelyard.model.drive import Drive, actuator_drive
 from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
@@ -166,6 +167,48 @@ def _gravity(m):
     return np.zeros(3) if disabled else m.opt.gravity
 
 
+def _followers(m) -> dict[int, tuple[int, int]]:
+    """Joints that an active equality couples to another one by a straight line: the joint it follows, and the
+    equality. What would close a circle, or couple a joint twice, is left out."""
+    import mujoco
+
+    kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    found: dict[int, tuple[int, int]] = {}
+    for k in range(m.neq):
+        if int(m.eq_type[k]) != int(mujoco.mjtEq.mjEQ_JOINT) or not m.eq_active0[k]:
+            continue
+        joint, master = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
+        straight = master >= 0 and not np.any(m.eq_data[k, 2:5]) and m.eq_data[k, 1] != 0
+        if not straight or joint in found or {int(m.jnt_type[joint]), int(m.jnt_type[master])} - {*kinds}:
+            continue
+        end = master
+        while end in found:
+            end = found[end][0]
+        if end != joint:
+            found[joint] = master, k
+    return found
+
+
+def _coupled(m, segments: list[Segment]) -> list[Segment]:
+    """Segments with the joints that follow another as mimics: `q1 - ref1 = a0 + a1 (q2 - ref2)`, MuJoCo's form."""
+    followers = _followers(m)
+    if not followers:
+        return segments
+    mimics = {}
+    for joint, (master, k) in followers.items():
+        a0, a1 = m.eq_data[k, :2]
+        start = 0.0 if master in followers else m.qpos0[m.jnt_qposadr[master]]  # of a follower, from its ref on
+        mimics[joint_name(m, joint)] = joint_name(m, master), float(a1), float(a0 - a1 * start)
+
+    def coupled(joint: Joint) -> Joint:
+        if joint.name not in mimics:
+            return joint
+        master, ratio, offset = mimics[joint.name]
+        return replace(joint, mimics=master, ratio=ratio, offset=offset)
+
+    return [replace(each, joints=tuple(map(coupled, each.joints))) for each in segments]
+
+
 def _segments(m) -> list[Segment]:
     segments = [Segment("world", WORLD, np.eye(3), np.zeros(3), (), np.zeros(10), False)]
     for body in range(1, m.nbody):
@@ -178,7 +221,7 @@ def _segments(m) -> list[Segment]:
         theta = from_com_inertia(m.body_mass[body], m.body_ipos[body].copy(), inertia)
         known = bool(m.body_mass[body] > 0)
         segments.append(Segment(body_name(m, body), int(m.body_parentid[body]), R, p, tuple(joints), theta, known))
-    return segments
+    return _coupled(m, segments)
 
 
 def _joint(m, index: int) -> Joint:
@@ -217,13 +260,16 @@ def joint_type(m, joint: int) -> str:
 def _unmodelled(m, path) -> list[str]:
     """Elements that act on the motion but are not part of the rigid-body model, one note each."""
     found = {
-        "equality constraints": m.neq - len(closures(m)),
+        "equality constraints": m.neq - len(closures(m)) - len(_followers(m)),
         "tendons": m.ntendon,
         "joint springs": int(np.count_nonzero(m.jnt_stiffness)),
         "gravity compensation on bodies": int(np.count_nonzero(m.body_gravcomp)),
     }
+    own = {field: [j for j in _followers(m) if getattr(m, f"dof_{field}")[m.jnt_dofadr[j]]] for field in PROPERTIES}
+    fields, joints = [field for field, at in own.items() if at], sorted({j for at in own.values() for j in at})
+    kept = f"{', '.join(fields)} of {choices(joint_name(m, j) for j in joints)}, which follow other joints,"
     return [
         f"{Path(path).name}: {count} {what} not modelled; their forces stay in the torques."
         for what, count in found.items()
         if count
-    ]
+    ] + [f"{Path(path).name}: {kept} not modelled; their forces stay in the torques."] * bool(joints)

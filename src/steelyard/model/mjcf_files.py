@@ -90,7 +90,8 @@ def include_path(files: Files, document: Document, element: Element) -> Path:
     """The file an `<include>` names: seen from the main file, else from the file it stands in (as MuJoCo looks)."""
     text = element.attributes.get("file", "")
     from_main = files.main.path.parent / text
-    return from_main if from_main.is_file() else document.path.parent / text
+    known = os.path.isfile(from_main)  # noqa: PTH113  False for names that cannot be
+    return from_main if known else document.path.parent / text
 
 
 def bodies(files: Files) -> tuple[list[Body], Node | None]:
@@ -186,7 +187,9 @@ def _written(files: Files, edited: set[Document], mover: Relocation) -> set[Docu
             moves = element.tag == "compiler" and any(
                 mover.moved(element.attributes.get(name)) for name in ASSET_FOLDERS
             )
-            lost = element.tag == "include" and not (document.path.parent / element.attributes["file"]).is_file()
+            lost = element.tag == "include" and not os.path.isfile(  # noqa: PTH113
+                document.path.parent / element.attributes["file"]
+            )
             if moves or lost:
                 written.add(document)
     size = 0
@@ -229,7 +232,7 @@ def _missing_folders(files: Files, mover: Relocation) -> list[str]:
         for document, element in elements
         for name in _file_attributes(element)
         if mover.moved(element.attributes[name])
-        and (document is files.main or not (document.path.parent / element.attributes[name]).exists())
+        and (document is files.main or not os.path.exists(document.path.parent / element.attributes[name]))  # noqa: PTH110
     }
     return sorted(name for name in needed if name not in named and "assetdir" not in named)
 

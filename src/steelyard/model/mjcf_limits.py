@@ -199,7 +199,7 @@ def _name(model) -> str:
 def _found(text: str | None, *beside: Path) -> Path | None:
     """The file of that name beside one of the others."""
     places = [file.parent / text for file in beside] if text and "\0" not in text else []
-    return next((place.resolve() for place in places if place.is_file()), None)
+    return next((place.resolve() for place in places if os.path.isfile(place)), None)  # noqa: PTH113  any text
 
 
 def _samples(element) -> int:

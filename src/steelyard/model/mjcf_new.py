@@ -83,7 +83,7 @@ def _require_writable(name: str, theta):
 
 def _notes(robot: Robot):
     if robot.mimic_names:
-        yield f"Mimic joints ({choices(robot.mimic_names)}) are coupled by <equality> and have coordinates there."
+        yield f"Mimic joints ({choices(robot.mimic_names)}) are coupled by <equality>, which MuJoCo holds softly."
     for joint in robot.joints:
         if joint.features.pieces:
             yield f"{joint.kind.capitalize()} joint '{joint.name}' is written as {joint.features.told}."
@@ -93,7 +93,7 @@ def _notes(robot: Robot):
 
 
 def _expressible(robot: Robot) -> Robot:
-    """The robot in MuJoCo's joints: a planar joint is three, a mimic joint moves on its own, one property a joint."""
+    """The robot in MuJoCo's joints: a planar joint is three, one property a joint."""
     joints, parents, last = [], [], {WORLD: WORLD}
     values = {field: [] for field in PROPERTIES}
     for index, joint in enumerate(robot.joints):
@@ -105,7 +105,8 @@ def _expressible(robot: Robot) -> Robot:
             parent = len(joints) - 1
         last[index] = parent
         for field, rows in values.items():
-            rows += property_of(robot, index, field, format=None if joint.features.pieces else "MJCF").tolist()
+            if joint.mimics is None:
+                rows += property_of(robot, index, field, format=None if joint.features.pieces else "MJCF").tolist()
     arrays = {field: np.array(rows) for field, rows in values.items()}
     body_joints = np.array([last[int(j)] for j in robot.body_joints])
     return replace(
@@ -127,7 +128,7 @@ def _require_expressible(joint: Joint, parent: int, *, inner: bool):
 
 def _pieces(joint: Joint) -> list[Joint]:
     if not joint.features.pieces:
-        return [joint if joint.mimics is None else replace(joint, mimics=None, ratio=1.0, offset=0.0)]
+        return [joint]
     limits = ("lower", "upper", "velocity_limit", "effort_limit")
     pieces = [
         Joint(
@@ -169,7 +170,7 @@ def _body(robot: Robot, body: int) -> NewElement:
 
 
 def _joint(robot: Robot, index: int) -> NewElement:
-    joint, at = robot.joints[index], robot.v_slices[index]
+    joint = robot.joints[index]
     attributes = {"name": joint.name, "type": str(joint.features.mujoco)}
     if joint.kind == "spherical":
         attributes["pos"] = number_text(ball_anchor(joint.subspace))
@@ -178,21 +179,21 @@ def _joint(robot: Robot, index: int) -> NewElement:
         attributes["axis"] = number_text(axis)
         if np.any(anchor):
             attributes["pos"] = number_text(anchor)
-        if joint.offset:
+        if joint.offset and joint.mimics is None:
             attributes["ref"] = number_text([-joint.offset])
         bounds = np.array([joint.lower[0], joint.upper[0]])
         if np.isfinite(bounds).any():
             attributes["range"] = number_text(np.clip(bounds, -OPEN, OPEN))
         if np.isfinite(joint.effort_limit[0]):
             attributes["actuatorfrcrange"] = number_text([-joint.effort_limit[0], joint.effort_limit[0]])
-    values = {field: getattr(robot, field)[at][0] for field in PROPERTIES}
+    values = {field: property_of(robot, index, field, format=None)[0] for field in PROPERTIES}
     if joint.name in robot.drives and values["frictionloss"]:
         attributes |= as_text(hard_friction())
     return NewElement("joint", attributes | {field: number_text([value]) for field, value in values.items() if value})
 
 
 def _coupling(robot: Robot, joint: Joint) -> NewElement:
-    """The mimic as `q - 0 = a0 + a1 (q_master - ref_master)`, MuJoCo's form."""
+    """The mimic as `q - 0 = a0 + a1 (q_master - ref_master)`, MuJoCo's form; a reference is minus the offset."""
     master = next(j for j in robot.joints if j.name == joint.mimics)
     a0 = joint.offset - joint.ratio * master.offset
     return NewElement(

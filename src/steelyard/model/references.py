@@ -69,8 +69,10 @@ def allowed_folders(model, folders: Iterable[str | os.PathLike] = ()) -> tuple[P
     own = Path(os.path.realpath(Path(model).parent))
     named = [Path(os.path.realpath(folder)) for folder in folders]
     for each in named:
-        if not each.is_dir():
-            raise ModelError(f"{each}, given as a folder of files that {Path(model).name} names, is no folder.")
+        if not os.path.isdir(each):  # noqa: PTH112  False for names that cannot be
+            raise ModelError(
+                f"{str(each)[:200]}, given as a folder of files that {Path(model).name} names, is no folder."
+            )
     return tuple(dict.fromkeys((package_of(own), own, *named)))
 
 
@@ -238,7 +240,7 @@ class Relocation:
 
         Absolute paths, URLs (`package://`) and paths that lead nowhere stay.
         """
-        if not text or self.stays or "://" in text or Path(text).is_absolute() or not (self.old / text).exists():
+        if not text or self.stays or "://" in text or Path(text).is_absolute() or not os.path.exists(self.old / text):  # noqa: PTH110
             return None
         seen = self.seen(self.old / text)
         return None if os.path.normpath(text) == os.path.normpath(seen) else seen

@@ -32,7 +32,7 @@ BOUNDED = ("revolute", "prismatic")  # types that have a range
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
 ATTRIBUTES = {"damping": "damping", "frictionloss": "friction"}  # fields of a `Joint` that <dynamics> states
-TOLD = ("SY509", "SY510", "SY511")  # faults that a robot is read in spite of, and that its user must know of
+TOLD = ("SY507", "SY509", "SY510", "SY511")  # faults that a robot is read in spite of, and that its user must know of
 LIMITS = ("lower", "upper", "effort", "velocity")
 
 
@@ -276,7 +276,7 @@ def _joint(reader: Reader, element: Element, part: int | None, joints) -> Sketch
     axis = _axis(reader, element, label) if kind and KINDS[kind].has_axis else np.zeros(3)
     mimic, limit = element.find("mimic"), element.find("limit")
     if mimic is not None:
-        _check_mimic(reader, mimic, f"{label} > mimic", name, joints)
+        _check_mimic(reader, mimic, f"{label} > mimic", element, joints, moves=bool(kind) and KINDS[kind].nq == 1)
     stated = _limits(reader, limit, f"{label} > limit", given)
     placed = None
     if kind:
@@ -284,7 +284,7 @@ def _joint(reader: Reader, element: Element, part: int | None, joints) -> Sketch
         if not KINDS[kind].has_axis:
             fields = {}
         if KINDS[kind].nq == 1:
-            fields |= _mimicked(reader, element, label) | _bounds(stated, given)
+            fields |= _mimicked(reader, element, label, joints) | _bounds(stated, given)
         placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), np.eye(3), np.zeros(3), **fields)
     return SketchJoint(
         name,
@@ -325,7 +325,7 @@ def _properties(reader: Reader, joint: Element, label: str) -> dict[str, Any]:
     return {field: reader.number(dynamics, name, label, default=0.0, code=None) for field, name in ATTRIBUTES.items()}
 
 
-def _mimicked(reader: Reader, joint: Element, label: str) -> dict[str, Any]:
+def _mimicked(reader: Reader, joint: Element, label: str, joints) -> dict[str, Any]:
     """Fields of a joint that `<mimic>` states."""
     mimic = joint.find("mimic")
     if mimic is None:
@@ -334,6 +334,7 @@ def _mimicked(reader: Reader, joint: Element, label: str) -> dict[str, Any]:
     if not master:
         reader.refusals.append(f"{reader.where(joint)}: its <mimic> names no joint.")
     ratio = reader.number(mimic, "multiplier", label, default=1.0, code=None)
+    master = _meant(master or "", joint.attributes["name"], joints)
     return {"mimics": master, "ratio": ratio, "offset": reader.number(mimic, "offset", label, default=0.0, code=None)}
 
 
@@ -360,8 +361,18 @@ def _bounds(stated: dict[str, float], given: str | None) -> dict[str, Any]:
     return bounds | {f"{key}_limit": stated[key] for key in ("effort", "velocity") if stated.get(key, 0.0) > 0}
 
 
-def _check_mimic(reader: Reader, mimic: Element, label: str, name: str, joints):
-    chain, current = [name], mimic.attributes.get("joint", "")
+def _meant(master: str, follower: str, joints) -> str:
+    """The joint that a mimic names, in a part that was put into a robot under a prefix (`Left_`) that its own names
+    never got: the only one whose name is the given one behind the start of the follower's."""
+    if master in joints or not master:
+        return master
+    fitting = [name for name in joints if name.endswith(master) and follower.startswith(name.removesuffix(master))]
+    return fitting[0] if len(fitting) == 1 and fitting[0] != follower else master
+
+
+def _check_mimic(reader: Reader, mimic: Element, label: str, joint: Element, joints, *, moves: bool):
+    """Report a joint that follows nothing. moves: whether it would, which no robot is made without."""
+    chain, current = [joint.attributes["name"]], mimic.attributes.get("joint", "")
     while current in joints and current not in chain:
         chain.append(current)
         following = joints[current].find("mimic")
@@ -370,5 +381,13 @@ def _check_mimic(reader: Reader, mimic: Element, label: str, name: str, joints):
         current = following.attributes.get("joint", "")
     if current in chain:
         reader.fault("SY507", mimic, label, f"joints {choices([*chain, current])} mimic each other in a circle.")
+    elif len(chain) == 1 and (meant := _meant(current, chain[0], joints)) in joints:
+        said = f"it mimics '{current}', which is no joint of this file; '{meant}' is taken."
+        reader.fault("SY507", mimic, label, said)
     elif len(chain) == 1:
-        reader.fault("SY507", mimic, label, f"it mimics '{current[:60]}', which is no joint of this file.")
+        said = f"it mimics '{current[:60]}', which is no joint of this file."
+        refusal = (
+            f"{reader.where(joint)} mimics '{current[:60]}', which is no joint of this file. Correct the name, or "
+        )
+        refusal += f"remove the <mimic>, and it moves on its own. Joints of the file: {choices(joints)}."
+        reader.fault("SY507", mimic, label, said, refusal=refusal if moves and current else "")

@@ -117,11 +117,17 @@ def _diagnosed(first: Reader, start: Corrections, robot: Robot) -> Corrections:
 
 
 def _asked(options: Sequence[str]) -> Corrections | None:
-    """The correction that options of the command line ask for, None for options that are none."""
-    name = options[0].removeprefix("--").replace("-", "_") if options else ""
-    if name not in {each.name for each in fields(Corrections)}:
+    """The corrections that options of the command line ask for, None for options that are none."""
+    asked: dict[str, list[str]] = {}
+    for word in options:
+        name = word.removeprefix("--").replace("-", "_")
+        if word.startswith("--"):
+            asked.setdefault(name, [])
+        elif asked:
+            asked[next(reversed(asked))].append(word)
+    if not asked or not set(asked) <= {each.name for each in fields(Corrections)}:
         return None
-    return corrections_from({name: list(options[1:]) or True})
+    return corrections_from({name: words or True for name, words in asked.items()})
 
 
 def _error(robot: Robot, fitted: Log, judged: Log) -> tuple[float, float]:

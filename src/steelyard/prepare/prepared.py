@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.drives import drives_of, effort
-from steelyard.errors import LogError
+from steelyard.errors import LogError, choices
 from steelyard.identifiable import on_tree
 from steelyard.job import NOTHING, Corrections
 from steelyard.log import (
@@ -119,9 +119,12 @@ def prepare(
         The log with v and a, and everything that was done and found on the way.
 
     Raises:
-        LogError: for a log without torques, or with a fatal finding that is not accepted.
+        LogError: for a log without torques, of other joints or in another order than the robot's, or with a fatal
+            finding that is not accepted.
         OptionError: for corrections or cutoffs that do not go with the log.
     """
+    if robot is not None:
+        _require_joints(log, robot)
     drives = drives_of(robot, drive) if robot is not None and drive else {}
     if log.tau is None and refuse and not drives:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
@@ -163,6 +166,17 @@ def prepare(
     ready = Prepared(raw, filtered, filtered, findings, own, band, refilter, repaired=repaired)
     fitted = ready.clear if corrections.saturation else filtered
     return replace(ready, log=on_tree(robot, fitted) if robot is not None and robot.loops else fitted)
+
+
+def _require_joints(log: Log, robot: Robot):
+    """Raise LogError for named columns of other joints, or in another order. A robot with closed loops may have those
+    of its motors alone."""
+    own = tuple(name for name in robot.dof_names if name in log.joint_names)
+    if log.joint_names and log.joint_names != own:
+        raise LogError(
+            f"Log '{log.name}' has the joints {choices(log.joint_names)}, robot '{robot.name}' "
+            f"{choices(robot.dof_names)}. read_log(path, robot) and log.select(robot.joint_names) order them."
+        )
 
 
 def _required(name: str, findings: Iterable[Finding], accept: Collection[str], refuse: bool) -> tuple[Finding, ...]:

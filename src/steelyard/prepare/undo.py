@@ -181,7 +181,13 @@ def _endless(joint: Joint) -> bool:
 def _unwrapped(log: Log, columns, joint: str) -> Log:
     q = log.q.copy()
     q[:, columns] = np.unwrap(q[:, columns], axis=0)
-    return log.replace(q=q, v=log.v, a=log.a).noted(f"q of {joint}: jumps by full turns taken out")
+    command = log.command
+    if command is not None and command.shape == q.shape and np.any(full_turns(command[:, columns], 2 * np.pi)):
+        command = command.copy()  # of a position, beside which it stays
+        turns = np.round((q[:, columns] - command[:, columns]) / (2 * np.pi))
+        command[:, columns] += 2 * np.pi * turns
+    log = log.replace(q=q, v=log.v, a=log.a, command=command)
+    return log.noted(f"q of {joint}: jumps by full turns taken out")
 
 
 def channel_of(word: str) -> tuple[str | None, str]:

@@ -74,12 +74,13 @@ def _log_sheet(summary: dict) -> Sheet:
 
 def signal_sheet(health: dict) -> Sheet:
     """Every recorded column of one log."""
+    counted = any(each["code"] == "torque_register" for each in health.get("findings", ()))
     rows = [
         (
             each["joint"],
             CHANNELS[each["channel"]],
             *(number(each[key]) for key in ("smallest", "largest", "rms", "noise", "quantum")),
-            UNITS[each["channel"]],
+            "counts" if each["channel"] == "tau" and counted else UNITS[each["channel"]],
         )
         for each in health["signals"]
     ]

@@ -15,7 +15,7 @@ from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
 from steelyard.errors import OptionError, choices
 from steelyard.inertia import rotational_inertia, transform
 from steelyard.log import Log
-from steelyard.model import Frame, Robot, library, mjcf_text
+from steelyard.model import Frame, Robot, captured_warnings, library, mjcf_text
 from steelyard.simulate.legs import AHEAD, ASIDE, FEET, Legs
 from steelyard.spatial import rotation_from_quaternion
 
@@ -189,6 +189,7 @@ def _compiled(text: str, feet: tuple, size: float, friction: float, softness: fl
     return m
 
 
+@captured_warnings()
 def _simulated(robot, gait, duration, rng, turn, *ground):
     """q, v, a, tau in Steelyard's convention, and wrenches (4, n, 6) at the feet in their axes."""
     import mujoco

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.dynamics import motion as tree_motion
 from steelyard.errors import DrawingError
 from steelyard.inertia import to_quaternion
-from steelyard.model import WORLD, Robot
+from steelyard.model import WORLD, Robot, captured_warnings
 from steelyard.viewer.looks import looks
 from steelyard.viewer.shape import Part, Shape
 from steelyard.viewer.simplify import within_budget
@@ -70,6 +70,7 @@ def body_poses(robot: Robot, q) -> tuple[np.ndarray, np.ndarray]:
     return np.moveaxis(np.asarray(state.rotation), -1, 0), np.moveaxis(np.asarray(state.position), -1, 0)
 
 
+@captured_warnings()
 def _model(robot: Robot, width: int, height: int):
     """MuJoCo model with one mocap body a body of the robot, in order."""
     import mujoco
