@@ -7,6 +7,7 @@ ones by, and C the covariance of these with what the prior leaves open. The give
 is `2 sqrt(d^T G C G d)`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from steelyard.fit.confidence import Uncertainty
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.validation import Validation
 from steelyard.information import Information
+from steelyard.model import Robot
 
 CERTAIN = 3.0  # deviations of a gain that is none by chance
 BLOCKS = 20  # of held-out samples, at most
@@ -47,6 +49,7 @@ def links_gain(
     after: Validation,
     *,
     memory: float = 0.0,
+    dofs: Sequence[int] | None = None,
 ) -> LinksGain:
     """Compare links as given with identified ones.
 
@@ -56,20 +59,52 @@ def links_gain(
         motion: unlike the log, as of `ordinary_use`; None where there is none.
         before, after: both on the same held-out samples.
         memory: s for which their errors stay alike.
+        dofs: degrees of freedom whose torques are compared, all by default.
 
     Returns:
         The LinksGain.
     """
+    chosen = slice(None) if dofs is None else list(dofs)
     estimate, expected = identified.estimate, np.nan
     noise = np.maximum(estimate.noise, 1e-9 * max(estimate.noise.max(), 1e-300))
     if motion is not None:
-        G = motion.base.squares.weighted(1 / noise**2)
+        counts = np.zeros(len(noise))
+        counts[chosen] = 1.0
+        G = motion.base.squares.weighted(counts / noise**2)
         d, root = estimate.base - given.base, identified.from_noise
         gained = d @ G @ d - 2 * np.sum(root * (G @ root))
         expected = gained / max(2 * np.sqrt(max(G @ d @ identified.covariance @ G @ d, 0.0)), 1e-300)
     counted = 1.0 if after.weights is None else after.weights
-    given_left, left = (counted * (each.error / _rms(before)) ** 2 for each in (before, after))
+    given_left, left = ((counted * (each.error / _rms(before)) ** 2)[:, chosen] for each in (before, after))
     return LinksGain(float(expected), _paired(given_left, left, before.t, memory), _share_off(given_left, left))
+
+
+def branches(robot: Robot) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
+    """Parts of a robot that share no moving link and no motion: arms on one fixed base, legs of a trunk that is held.
+
+    Args:
+        robot: without closed loops; one with them is one part.
+
+    Returns:
+        Degrees of freedom and links of each part.
+    """
+    root = list(range(len(robot.joints)))
+    for joint, above in enumerate(robot.parents):
+        root[joint] = root[above] if above >= 0 else joint
+    if robot.loops:
+        root = [0] * len(root)
+    for joint, own in enumerate(robot.joints):
+        if own.mimics is not None:  # moves with a joint that may be of another part
+            master = root[[each.name for each in robot.joints].index(own.mimics)]
+            root = [master if each == root[joint] else each for each in root]
+    parts: dict[int, tuple[list[int], list[str]]] = {}
+    for joint, own in enumerate(robot.joints):
+        dofs, _ = parts.setdefault(root[joint], ([], []))
+        if own.mimics is None:
+            dofs.extend(range(robot.v_slices[joint].start, robot.v_slices[joint].stop))
+    for name, joint in zip(robot.body_names, robot.body_joints, strict=True):
+        parts[root[joint]][1].append(name)
+    return [(tuple(dofs), tuple(links)) for dofs, links in parts.values()]
 
 
 def _rms(found: Validation) -> np.ndarray:

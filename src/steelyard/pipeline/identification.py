@@ -27,7 +27,6 @@ from steelyard.fit import (
     drives_alone,
     fixed_from,
     generalization,
-    links_gain,
     masses_from,
     ordinary_use,
     tied_from,
@@ -40,6 +39,7 @@ from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split
 from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.recording_costs import costs, narrowing
+from steelyard.pipeline.standing_links import standing_links
 from steelyard.pipeline.tried_corrections import judge, noticeable, tried
 from steelyard.prepare import (
     Prepared,
@@ -107,7 +107,7 @@ class Result(Card):
     findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded. narrowing: (r,)
     standard deviations of the base parameters after another motion as long, over those now; None where not known.
     alone: torque errors of the links as given, with friction and drives fitted. everything: those of a fit of links,
-    too, and links what it gains; where it gains nothing for sure, the estimate has the links as given (`stand`).
+    too, and links what it gains; of parts of the robot where it gains nothing for sure, links are `kept` as given.
     """
 
     job: Job
@@ -127,8 +127,13 @@ class Result(Card):
     alone: Validation
     everything: Validation
     links: LinksGain
-    stand: bool
+    kept: tuple[str, ...]
     narrowing: np.ndarray | None = None
+
+    @property
+    def stand(self) -> bool:
+        """Whether all links are kept as given."""
+        return len(self.kept) == self.prior.nb
 
     def _title(self) -> str:
         return f"Identification of '{self.prior.name}' from {len(self.log_names)} log(s)"
@@ -138,6 +143,7 @@ class Result(Card):
         return {
             "torque error on held-out samples": f"{after} (nominal model {before})",
             "links": "as given: none is better for sure" if self.stand else "identified",
+            "links kept as given": None if self.stand else list(self.kept) or None,
             "status": self.estimate.status.value,
             "masses, kg": self.estimate._rows()["masses, kg"],
             "faults": [fault.code for fault in self.diagnosis.faults] or "none found",
@@ -223,16 +229,18 @@ def run(
     worth, unworthy = tried(
         robot, entire, noticeable(diagnosis.faults, max(after.relative_error, reach.fitted)), judged
     )
-    given = drives_alone(reduce(add, blocks))
+    total = reduce(add, blocks)
+    given = drives_alone(total)
     everything, alone = after, validate(given, held, **contacts)
     elsewhere = None if contacts else use  # what stands on the ground does not show itself in flight
-    gained = links_gain(given, intervals, elsewhere, alone, everything, memory=apart)
-    imitated = any(each.code in IMITATED for each in (*findings, *worth))
-    explains = alone.relative_error < 1  # more than a model without any mass does
-    stand = given.physical and explains and (imitated or not gained.certain) and not _told_of_links(known)
-    if stand:
-        estimate, after, intervals = given, alone, uncertainty(given, blocks, weight=job.weight)
-        reach = generalization(given, by_log, tested, weight=job.weight, other_motion=None)
+    accused = {getattr(each, "joint", None) for each in (*findings, *worth) if each.code in IMITATED}
+    kept, gained = standing_links(given, intervals, elsewhere, alone, everything, memory=apart, accused=accused)
+    kept = () if _told_of_links(known) else kept
+    stand = len(kept) == robot.nb
+    if kept:
+        estimate = given if stand else again(total, fixed=known["fixed"] | dict.fromkeys(kept, "all"))
+        after, intervals = validate(estimate, held, **contacts), uncertainty(estimate, blocks, weight=job.weight)
+        reach = generalization(estimate, by_log, tested, weight=job.weight, other_motion=None if stand else use)
     result = Result(
         job=job,
         prior=robot,
@@ -252,7 +260,7 @@ def run(
         alone=alone,
         everything=everything,
         links=gained,
-        stand=stand,
+        kept=kept,
     )
     report("done", 1.0)
     return result

@@ -102,9 +102,10 @@ def _headline(result: Result, improved: bool) -> str:
             f"{percent(result.everything.relative_error)}."
         )
     if improved:
+        some = f" Links that gain nothing stand: {', '.join(result.kept)}." if result.kept else ""
         return (
             f"Better: held-out torque error {change} ({times(before / after)} times smaller); with links as given and "
-            f"friction fitted, {percent(result.alone.relative_error)}."
+            f"friction fitted, {percent(result.alone.relative_error)}.{some}"
         )
     if after <= (1 + SAME) * before or percent(before) == percent(after):
         return f"No better than the nominal model: held-out torque error {change}."

@@ -48,6 +48,7 @@ def _held_out(result: Result) -> dict:
         "relative_error_links_given": result.alone.relative_error,
         "relative_error_links_identified": result.everything.relative_error,
         "links_stand": result.stand,
+        "links_kept": list(result.kept),
         "joints": joints,
     }
 
