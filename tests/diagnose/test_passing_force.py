@@ -1,12 +1,12 @@
-"""Loads and forces that act for part of a log, by Pinocchio: found with link, size and times; healthy logs have none."""
+"""Loads and forces that act for part of a log, by Pinocchio: found with link, size and times; healthy logs: none."""
 
 import numpy as np
 import pinocchio as pin
 import pytest
-from adversary import stranger_logs as logs
-from adversary import stranger_robots as robots
 
 import steelyard as sy
+from adversary import stranger_logs as logs
+from adversary import stranger_robots as robots
 from steelyard.errors import OptionError
 from steelyard.prepare import Corrections, corrected, prepare
 
