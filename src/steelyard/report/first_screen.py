@@ -212,7 +212,7 @@ def _answers(judged: Verdict, found: Mapping) -> list[dict]:
     return [
         {"question": "May I use it?", "answer": USABLE[level], "detail": _use(level, len(judged.reasons))},
         {"question": "Is it better?", **_better(level, held)},
-        {"question": "By how much?", **_much(held, found["generalization"])},
+        {"question": "By how much?", **_much(held)},
         {"question": "What is unknown?", **_unknown(found["unknown"], found["base_parameters"])},
     ]
 
@@ -238,22 +238,15 @@ def _better(level: str, held: Mapping) -> dict:
     return {"answer": "No, worse", "detail": detail}
 
 
-def _much(held: Mapping, reach: Mapping) -> dict:
+def _much(held: Mapping) -> dict:
     before, after = held["relative_error_before"], held["relative_error_after"]
     worst = max(held["joints"], key=lambda joint: joint["relative_after"] or 0.0)
     return {
         "answer": f"{percent(before)} → {percent(after)}",
         "detail": f"Torque error on {plural(held['samples'], 'sample')} the fit has not seen, over the torque. "
         f"Worst at {worst['name']}: {share(worst['relative_after'])} ({number(worst['rms_after'])} {worst['unit']})."
-        + _elsewhere(reach["other_motion"]),
+        " Errors of other motion, faster or in other postures, are proven by a log of it alone: steelyard validate.",
     }
-
-
-def _elsewhere(error: float | None) -> str:
-    """What the data promises of motion that was not recorded."""
-    if error is None:
-        return ""
-    return f" In the joints' whole range expect {percent(error)}." if error < 1 else " Other motion it cannot foretell."
 
 
 def _unknown(unknown: Sequence[Mapping], base: Sequence) -> dict:
