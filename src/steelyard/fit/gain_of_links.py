@@ -20,6 +20,7 @@ from steelyard.information import Information
 from steelyard.model import Robot
 
 CERTAIN = 3.0  # deviations of a gain that is none by chance
+LIKELY = 1.0  # the same of one part of a robot whose whole gains for certain
 BLOCKS = 20  # of held-out samples, at most
 LEAST = 0.02  # share of the held-out error that better links take off
 
@@ -37,8 +38,16 @@ class LinksGain(Card):
     @property
     def certain(self) -> bool:
         """Whether the identified links are better."""
-        beyond = np.isnan(self.expected) or self.expected > CERTAIN
-        return bool(beyond and self.held_out > CERTAIN and self.share > LEAST)
+        return self._beyond(CERTAIN) and self.share > LEAST
+
+    @property
+    def likely(self) -> bool:
+        """Whether they are, where those of the whole robot are: of one part alone less is certain."""
+        return self._beyond(LIKELY) and self.share > 0
+
+    def _beyond(self, deviations: float) -> bool:
+        expected = np.isnan(self.expected) or self.expected > deviations
+        return bool(expected and self.held_out > deviations)
 
 
 def links_gain(

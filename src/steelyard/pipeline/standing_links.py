@@ -22,14 +22,15 @@ def standing_links(
     joints with a fault that a fit puts into links, None for all: their part stays until it is undone.
     """
     robot = given.require_robot()
+    whole = links_gain(given, identified, motion, alone, everything, memory=memory)
     if not given.physical or alone.relative_error >= 1:  # which is no better than links without any mass
-        return (), links_gain(given, identified, motion, alone, everything, memory=memory)
+        return (), whole
     kept, gains = [], []
     for dofs, links in branches(robot):
         gained = links_gain(given, identified, motion, alone, everything, memory=memory, dofs=dofs)
         gains.append(gained)
         own = {robot.dof_names[dof] for dof in dofs}
         wrong = any(each is None or each in own for each in accused)
-        if wrong or not gained.certain:
+        if wrong or not (gained.certain or (whole.certain and gained.likely)):
             kept += links
     return tuple(kept), next((each for each in gains if each.certain), gains[0])
