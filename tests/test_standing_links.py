@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pinocchio as pin
 import pytest
 
@@ -23,7 +24,7 @@ def test_a_wrong_limb_beside_right_ones(base, tmp_path):
     true = job.robot.nominal.copy()
     for k in range(1, 4):  # the first limb
         body = true.inertias[k]
-        true.inertias[k] = pin.Inertia(1.4 * body.mass, body.lever + [0.0, 0.01, 0.02], 1.4 * body.inertia)
+        true.inertias[k] = pin.Inertia(1.4 * body.mass, body.lever + np.array([0.0, 0.01, 0.02]), 1.4 * body.inertia)
     job = replace(job, robot=replace(job.robot, true=true))
     path = tmp_path / "robot.urdf"
     path.write_text(job.robot.text)
