@@ -147,9 +147,10 @@ def test_windows_begin_where_the_robot_was(leg):
     rng = np.random.default_rng(0)
     t = np.sort(rng.uniform(0, 3, size=200))
     a, b, c = rng.normal(size=(3, 3))
-    q, v, left = smoothed(Recorded(t, a + b * t[:, None] + c * t[:, None] ** 2, np.zeros((200, 3))))
+    q, v, acceleration, left = smoothed(Recorded(t, a + b * t[:, None] + c * t[:, None] ** 2, np.zeros((200, 3))))
     np.testing.assert_allclose(q, a + b * t[:, None] + c * t[:, None] ** 2, atol=1e-9)
     np.testing.assert_allclose(v, b + 2 * c * t[:, None], atol=1e-6)
+    np.testing.assert_allclose(acceleration, np.tile(2 * c, (200, 1)), atol=1e-4)
     assert left.max() < 1e-20
 
 
@@ -160,7 +161,7 @@ def test_refinement_finds_the_drives_from_a_wrong_start(leg):
     simulation, windows = Simulation(leg, STEP), windows_of([own], STEP, 0.5)
     start = servos(leg, gain=np.full(3, 90.0), damping=np.full(3, 6.0), frictionloss=np.full(3, 0.2))
     simulated = Simulated(simulation, windows, simulation, windows)
-    found = refine(simulated, unknowns(leg, start, FREE, windows.q, bodies=False))
+    found = refine(simulated, unknowns(leg, start, FREE, windows, bodies=False))
     rest = log_of(leg, other)
     before, after = rolled(leg, rest, start), rolled(leg, rest, found.drives)
     assert after.rmse.max() < 1.5e-3  # the quantisation makes 0.4
@@ -170,7 +171,7 @@ def test_refinement_finds_the_drives_from_a_wrong_start(leg):
     np.testing.assert_allclose(found.drives.damping, truth.damping, rtol=0.15)
     np.testing.assert_allclose(found.drives.delay, truth.delay, atol=3e-3)
     deviation = np.sqrt(np.diag(shown_by(simulated, found).covariance))
-    error = found.x - unknowns(leg, truth, FREE, windows.q, bodies=False).start
+    error = found.x - unknowns(leg, truth, FREE, windows, bodies=False).start
     assert np.abs(error / deviation).max() < 4
     assert deviation[:3].max() < 0.05
 
@@ -189,12 +190,12 @@ def test_the_scale_is_not_known_without_a_gain_or_a_mass(leg):
 def test_bodies_stay_consistent(leg):
     own = recorded(leg.with_inertias(leg.inertias * np.array([[1.6], [0.7], [1.4]])), servos(leg), seed=6)
     windows, simulation = windows_of([own], STEP, 0.5), Simulation(leg, STEP)
-    start = unknowns(leg, servos(leg), FREE, windows.q)
+    start = unknowns(leg, servos(leg), FREE, windows)
     assert len(start.bodies)
     found = refine(Simulated(simulation, windows, simulation, windows), start)
     assert found.rms[-1] < found.rms[0]
     assert is_consistent(found.drives.inertias).all()
-    for x in np.random.default_rng(0).normal(size=(50, len(start.start))) * 3 * start.spread:
+    for x in np.random.default_rng(0).normal(size=(50, len(start.start))) * 3 * np.sqrt(np.diag(start.prior[1])):
         assert is_consistent(start.at(x).inertias).all()
 
 

@@ -249,13 +249,13 @@ def test_side_files_of_urdf_and_names_that_need_quotes(tmp_path):
 
 
 def test_notes_of_what_has_no_place(tmp_path):
-    drives = {"a": replace(SERVO, slope_limit=3.0), "b": replace(SERVO, delay=-0.01), "c": Drive("position")}
+    drives = {"a": replace(SERVO, slope_limit=3.0), "b": replace(SERVO, early=0.01), "c": Drive("position")}
     robot = arm(tmp_path, f'<actuator><position joint="a" gear="2"/>{REST}</actuator>', drives)
     slow = robot.source.path.read_text().replace('timestep="0.002" integrator="implicitfast"', 'timestep="0.01"')
     robot.source.path.write_text(slow)
     for which in (robot, replace(robot, source=None)):
         notes = " ".join(sy.save(which, tmp_path / "out.xml").notes)
-        assert "Slope limits of commands (a)" in notes and "Commands that come early (b)" in notes
+        assert "Slope limits of commands (a)" in notes and "Positions that are stamped early (b)" in notes
         assert "not known (c)" in notes
         assert ("euler, 0.01 s" in notes and "Controls of a" in notes) is (which is robot)
 

@@ -1,5 +1,6 @@
 """The geometry of a rigid body, as far as a model gives it: hull, enclosing ellipsoid, and the solid it would be."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,24 +9,29 @@ import numpy as np
 from steelyard.check.hull import Hull, convex_surface, hull_of
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import InertiaError
-from steelyard.inertia import Ellipsoid, corners, mesh, mesh_checks, minimum_volume_ellipsoid
+from steelyard.inertia import Ellipsoid, mesh, mesh_checks, minimum_volume_ellipsoid
 from steelyard.model import Shape, Sketch
+
+FEW = 8  # points that need no hull to be taken all
+COARSE = 1e-3  # excess of an enclosing volume, where drawings are rough
 
 
 @dataclass(frozen=True, eq=False)
 class PartGeometry:
     """Geometry of a part and of what is rigidly fixed to it, in the frame of the part.
 
-    own: shapes of the part; all: shapes of the rigid body, or of the part again.
+    own: shapes of the part; all: shapes of the rigid body, or of the part again. spanning: indices of the vertices of a
+    shape that span its convex hull.
     """
 
     own: tuple[Shape, ...]
     all: tuple[Shape, ...]
+    spanning: Callable[[Shape], np.ndarray]
 
     @cached_property
     def points(self) -> np.ndarray:
         """(n, 3) points in m that span the body."""
-        return np.concatenate([_corners(shape) for shape in self.all])
+        return np.concatenate([shape.vertices[self.spanning(shape)] for shape in self.all])
 
     @cached_property
     def hull(self) -> Hull | None:
@@ -62,7 +68,7 @@ class PartGeometry:
         if self.hull is None:
             return None
         try:
-            return minimum_volume_ellipsoid(self.hull.points[self.hull.vertices])
+            return minimum_volume_ellipsoid(self.hull.points[self.hull.vertices], tolerance=COARSE)
         except InertiaError:
             return None
 
@@ -71,7 +77,7 @@ class PartGeometry:
         """(10,) parameters of the geometry filled with water, visual shapes preferred; None where it has no volume."""
         for shapes in (self.own, self.all):
             for role in ("visual", "collision"):
-                thetas = [_solid(shape) for shape in shapes if shape.role == role]
+                thetas = [_solid(shape, self.spanning(shape)) for shape in shapes if shape.role == role]
                 total = sum((theta for theta in thetas if theta is not None), np.zeros(10))
                 if total[0] > 0:
                     return total
@@ -80,6 +86,13 @@ class PartGeometry:
 
 def geometry_of(sketch: Sketch, index: int) -> PartGeometry | None:
     """Geometry around a part, None where it has none or where some of it is unknown."""
+    known = sketch.memo.setdefault("geometry", {})
+    if index not in known:
+        known[index] = _geometry(sketch, index)
+    return known[index]
+
+
+def _geometry(sketch: Sketch, index: int) -> PartGeometry | None:
     members = sketch.clusters[sketch.carrier[index]]
     R0, p0 = sketch.placed[index]
     if any(sketch.parts[member].partial for member in members):
@@ -88,27 +101,40 @@ def geometry_of(sketch: Sketch, index: int) -> PartGeometry | None:
     for member in members:
         R, p = sketch.placed[member]
         moved += [_moved(shape, R0.T @ R, R0.T @ (p - p0)) for shape in sketch.parts[member].shapes]
-    return PartGeometry(sketch.parts[index].shapes, tuple(moved)) if moved else None
+    if not moved:
+        return None
+    spans: dict[tuple[str, int], np.ndarray] = sketch.memo.setdefault("spanning", {})
+
+    def spanning(shape: Shape) -> np.ndarray:
+        """The same for all shapes of a source: scales and poses are affine, and leave a hull's vertices as they are."""
+        key = shape.source, len(shape.vertices)
+        if key not in spans:
+            spans[key] = _spanning(shape)
+        return spans[key]
+
+    return PartGeometry(sketch.parts[index].shapes, tuple(moved), spanning)
 
 
 def _moved(shape: Shape, R, p) -> Shape:
     return Shape(shape.place, shape.role, shape.vertices @ R.T + p, shape.faces, shape.source)
 
 
-def _corners(shape: Shape) -> np.ndarray:
-    """Points (n, 3) that span a shape."""
+def _spanning(shape: Shape) -> np.ndarray:
+    """Indices of the vertices that span a shape; all of them where it has no volume."""
     hull = convex_surface(shape.vertices, shape.faces, shape.vertices)
-    return corners(shape.vertices) if hull is None else hull.points[hull.vertices]
+    if hull is None and len(shape.vertices) > FEW:
+        hull = hull_of(shape.vertices)
+    return np.arange(len(shape.vertices)) if hull is None else hull.vertices
 
 
-def _solid(shape: Shape) -> np.ndarray | None:
+def _solid(shape: Shape, spanning: np.ndarray) -> np.ndarray | None:
     """Parameters (10,) of one shape filled with water: of the mesh where it is closed, else of its hull."""
     hull = convex_surface(shape.vertices, shape.faces, shape.vertices)
     if hull is None and shape.faces is not None and mesh_checks.is_closed(shape.faces, len(shape.vertices)):
         theta = mesh.parameters(shape.vertices, shape.faces, density=THRESHOLDS.water, check=False)
         if theta[0] > 0:
             return theta
-    hull = hull or hull_of(shape.vertices)
+    hull = hull or hull_of(shape.vertices[spanning])
     if hull is None or hull.volume <= 0:
         return None
     return mesh.parameters(hull.points, hull.faces, density=THRESHOLDS.water, check=False)

@@ -9,30 +9,36 @@ if TYPE_CHECKING:
     from steelyard.drives.arrays import GAINS, DriveArrays, arrays_of, effort, gain_of, told
     from steelyard.drives.coordinates import Unknowns, unknowns
     from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
+    from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, Proven, parted, parted_by_speed, proven_by
     from steelyard.drives.motion_errors import COMMANDED, STAYS, WINDOW, Judges, Motion, judges_of
-    from steelyard.drives.motion_fit import MotionFit, fit_motion
+    from steelyard.drives.motion_fit import MotionFit, Stated, fit_motion, search
     from steelyard.drives.randomisation import draws
     from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, refine, shown_by
     from steelyard.drives.rollouts import Rollout, rms, rollout
-    from steelyard.drives.simulation import Simulation, step_for
+    from steelyard.drives.same_motor import twins
+    from steelyard.drives.simulation import Simulation, step_for, unbounded
     from steelyard.drives.windows import Recorded, Windows, cuts, stretches, windows_of
 
 _HOMES = {
     "arrays": ("GAINS", "DriveArrays", "arrays_of", "effort", "gain_of", "told"),
     "coordinates": ("Unknowns", "unknowns"),
+    "held_out": ("CLEARLY_LIKE", "COARSE", "Proven", "parted", "parted_by_speed", "proven_by"),
     "motion_errors": ("COMMANDED", "STAYS", "WINDOW", "Judges", "Motion", "judges_of"),
-    "motion_fit": ("MotionFit", "fit_motion"),
+    "motion_fit": ("MotionFit", "Stated", "fit_motion", "search"),
     "friction_dependence": ("FrictionLaw", "friction_laws"),
     "randomisation": ("draws",),
     "refinement": ("Refined", "Shown", "Simulated", "errors_of", "refine", "shown_by"),
     "rollouts": ("Rollout", "rms", "rollout"),
-    "simulation": ("Simulation", "step_for"),
+    "simulation": ("Simulation", "step_for", "unbounded"),
+    "same_motor": ("twins",),
     "windows": ("Recorded", "Windows", "cuts", "stretches", "windows_of"),
 }
 # Loaded on first use: what simulates.
 __getattr__ = lazy(__name__, {name: home for home, names in _HOMES.items() for name in names})
 
 __all__ = [
+    "CLEARLY_LIKE",
+    "COARSE",
     "COMMANDED",
     "GAINS",
     "STAYS",
@@ -43,12 +49,14 @@ __all__ = [
     "Judges",
     "Motion",
     "MotionFit",
+    "Proven",
     "Recorded",
     "Refined",
     "Rollout",
     "Shown",
     "Simulated",
     "Simulation",
+    "Stated",
     "Unknowns",
     "Windows",
     "arrays_of",
@@ -61,13 +69,19 @@ __all__ = [
     "friction_laws",
     "gain_of",
     "judges_of",
+    "parted",
+    "parted_by_speed",
+    "proven_by",
     "refine",
     "rms",
     "rollout",
+    "search",
     "shown_by",
     "step_for",
     "stretches",
     "told",
+    "twins",
+    "unbounded",
     "unknowns",
     "windows_of",
 ]

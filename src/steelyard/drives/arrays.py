@@ -24,7 +24,8 @@ class DriveArrays:
     damping and friction of the joint. kd and damping share their column: only their sum shows.
 
     gain: torque per unit of the command. kd: N m s/rad. limit: N m, inf where unknown. delay: s, by which commands
-    come late. slope_limit: of the command, its unit per s, inf where unknown. damping, frictionloss, armature:
+    come late by the stamps of the log: negative where positions are stamped before they were taken. slope_limit: of
+    the command, its unit per s, inf where unknown. damping, frictionloss, armature:
     of the joints, N m s/rad, N m, kg m^2. inertias: (nb, 10) of the bodies.
     """
 
@@ -120,7 +121,7 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
         gain=np.array(gains, dtype=float),
         kd=values("kd", 0.0),
         limit=values("limit", np.inf),
-        delay=values("delay", 0.0),
+        delay=values("delay", 0.0) - values("early", 0.0),
         slope_limit=values("slope_limit", np.inf),
         damping=robot.damping,
         frictionloss=robot.frictionloss,
@@ -180,8 +181,9 @@ def effort(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
             columns.append(log.require("tau")[0][:, dof])
             continue
         drive, sent = drives[name], taken(log, drives[name], dof)
-        if drive.delay and drive.kind != "current":
-            sent = held(log.t - drive.delay + NEAR, log.t, sent[:, None])[:, 0]
+        late = (drive.delay or 0.0) - (drive.early or 0.0)
+        if late and drive.kind != "current":
+            sent = held(log.t - late + NEAR, log.t, sent[:, None])[:, 0]
         if drive.kind == "position":
             sent = sent - log.q[:, dof]
         gain, most = gain_of(drive), np.inf if drive.limit is None else drive.limit

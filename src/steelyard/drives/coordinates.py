@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.windows import Windows
 from steelyard.dynamics import regressor
 from steelyard.inertia import from_com_inertia, to_com_inertia
 from steelyard.model import Robot
@@ -18,45 +19,49 @@ from steelyard.model import Robot
 @dataclass(frozen=True)
 class Kind:
     """A number that every joint has. change: that its derivative is taken over; spread: standard deviation of its
-    prior; both of the logarithm, where it has one."""
+    prior; unit: that of one motor about the mean of its kind; all of the logarithm, where it has one."""
 
     change: float
     spread: float
+    unit: float
     logarithm: bool = True
 
 
 KINDS = {
-    "gain": Kind(0.03, 1.0),
-    "damping": Kind(0.03, 1.0),
-    "frictionloss": Kind(0.03, 1.0),
-    "armature": Kind(0.05, 2.0),
-    "slope_limit": Kind(0.1, 1.0),
-    "limit": Kind(0.05, 1.0),
-    "delay": Kind(2e-3, 0.02, logarithm=False),  # s
+    "gain": Kind(0.03, 1.0, 0.05),
+    "damping": Kind(0.03, 1.0, 0.3),
+    "frictionloss": Kind(0.03, 1.0, 0.3),
+    "armature": Kind(0.05, 2.0, 0.05),
+    "slope_limit": Kind(0.1, 1.0, 0.05),
+    "limit": Kind(0.05, 1.0, 0.05),
+    "delay": Kind(2e-3, 0.02, 1e-3, logarithm=False),  # s
 }
-MASS_SPREAD, CENTER_SPREAD = 0.5, 0.03  # of the prior of bodies: logarithm of mass, m
+MASS_SPREAD, CENTER_SPREAD, STRETCH_SPREAD = 0.5, 0.03, 0.3  # of the prior of bodies: logarithm of mass, m, of lengths
 BODY_CHANGE = 0.05  # of these, that derivatives are taken over
 LEAST, FAR = 1e-6, 1e6  # of what has a logarithm
 KNOWN = 1e-6  # times the spread, of what is known
-FELT, MOST_DIRECTIONS = 1e-3, 10  # rad or m by which a joint at rest must feel a direction, and how many are free
+FELT, MOST_DIRECTIONS = 1e-3, 12  # rad or m by which joints must feel a direction, and how many are free
+SMALL = 1e-4  # share of the prior's spread, over which bodies are differentiated
 
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
     """Coordinates x: those of every joint for each name in `free`, one after the other, then of the bodies.
 
-    bodies: (k, nb, 4) what each of their coordinates adds to the logarithm of mass and to the centre of mass, m.
-    known: names and (nv,) of the joints whose value stays as it is. soonest: s, below which delays do not go. weights:
-    (nb, 10) of each group of bodies whose weight is taken for true, as nothing else says its scale: their product with
-    the group's inertias stays 1.
+    bodies: (k, nb, 10) what each of their coordinates adds to the logarithm of mass, to the centre of mass, m, and to
+    the logarithm of the stretch about it, xx, xy, yy, xz, yz, zz.
+    known: names and (nv,) of the joints whose value stays as it is. soonest: s, below which delays do not go, one or
+    (nv,). weights: (nb, 10) of each group of bodies whose weight is taken for true, as nothing else says its scale:
+    their product with the group's inertias stays 1. groups: joints each with the same motor.
     """
 
     drives: DriveArrays
     free: tuple[str, ...]
     bodies: np.ndarray
     known: Mapping[str, np.ndarray] = field(default_factory=dict)
-    soonest: float = 0.0
+    soonest: float | np.ndarray = 0.0
     weights: tuple[np.ndarray, ...] = ()
+    groups: tuple[np.ndarray, ...] = ()
 
     @property
     def joints(self) -> int:
@@ -69,11 +74,26 @@ class Unknowns:
         return np.concatenate([*own, np.zeros(len(self.bodies))])
 
     @cached_property
-    def spread(self) -> np.ndarray:
-        """Standard deviations of the prior, next to nothing for what is known."""
-        stays = [np.broadcast_to(self.known.get(name, False), self.joints) for name in self.free]
-        own = [KINDS[name].spread * np.where(at, KNOWN, 1.0) for name, at in zip(self.free, stays, strict=True)]
-        return np.concatenate([*own, np.ones(len(self.bodies))])
+    def prior(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean (p,) and covariance (p, p) of the coordinates before the data: weak about where they begin, next to
+        nothing for what is known, and together for what drives of a group have."""
+        n, mean = self.joints, self.start.copy()
+        covariance = np.eye(len(mean))
+        for i, name in enumerate(self.free):
+            kind, stays = KINDS[name], np.broadcast_to(self.known.get(name, False), n)
+            first = i * n
+            for j in range(n):
+                covariance[first + j, first + j] = (kind.spread * (KNOWN if stays[j] else 1.0)) ** 2
+            for group in self.groups:
+                own = first + np.array([j for j in group if not stays[j]], dtype=int)
+                mean[own] = mean[own].mean() if len(own) else mean[own]
+                covariance[np.ix_(own, own)] = kind.spread**2 + kind.unit**2 * np.eye(len(own))
+        return mean, covariance
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """(p, p) inverse of the prior's covariance."""
+        return np.linalg.inv(self.prior[1])
 
     def within(self, x) -> np.ndarray:
         """Coordinates as near as the bounds allow."""
@@ -81,7 +101,7 @@ class Unknowns:
         if "delay" in self.free:
             first = self.free.index("delay") * self.joints
             delays = slice(first, first + self.joints)
-            x[delays] = np.maximum(x[delays], np.minimum(self.soonest, self.drives.delay))
+            x[delays] = np.maximum(x[delays], self.soonest)
         return x
 
     def at(self, x) -> DriveArrays:
@@ -106,6 +126,11 @@ class Unknowns:
             known[name] = own | known.get(name, False)
         return replace(self, drives=self.drives.changed(**values), known=known), x
 
+    def in_time(self, early: np.ndarray, x) -> tuple["Unknowns", np.ndarray]:
+        """These with delays that are not negative but for some joints (nv,), and their coordinates."""
+        found = replace(self, soonest=np.where(early, self.soonest, 0.0))
+        return found, found.within(x)
+
     def changes(self, *, together: bool) -> list[tuple[np.ndarray, np.ndarray]]:
         """Coordinates to change at once, by how much (p,), and those that the joints' errors then answer to (nv,).
 
@@ -129,56 +154,78 @@ def _without_limit(values) -> np.ndarray:
 
 
 def _changed(theta, change) -> np.ndarray:
-    """(10,) of a body whose mass is exp(change[0]) times as large, and its centre moved by change[1:], m."""
+    """(10,) of a body with exp(change[0]) times the mass, its centre moved by change[1:4], m, and its matter stretched
+    about it by the exponential of change[4:]: what moves matter leaves a body that can exist."""
     mass, center, inertia = to_com_inertia(theta)
+    stretch, turned = np.linalg.eigh(_SYMMETRIC @ change[4:])
+    stretch = (turned * np.exp(stretch)) @ turned.T
+    spread = stretch @ (np.trace(inertia) / 2 * np.eye(3) - inertia) @ stretch
     more = np.exp(change[0])
-    return from_com_inertia(mass * more, center + change[1:], inertia * more)
+    return from_com_inertia(mass * more, center + change[1:4], more * (np.trace(spread) * np.eye(3) - spread))
+
+
+def _units() -> np.ndarray:
+    """(3, 3, 6) symmetric matrices of xx, xy, yy, xz, yz, zz."""
+    found = np.zeros((3, 3, 6))
+    for k, (i, j) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
+        found[i, j, k] = found[j, i, k] = 1.0
+    return found
+
+
+_SYMMETRIC = _units()
 
 
 def unknowns(
     robot: Robot,
     drives: DriveArrays,
     free,
-    q,
+    windows: Windows,
     *,
     bodies: bool = True,
     known: Mapping[str, np.ndarray] | None = None,
     weighed: np.ndarray | None = None,
     weights: tuple[np.ndarray, ...] = (),
-    soonest: float = 0.0,
+    groups: Sequence[np.ndarray] = (),
+    soonest: float | np.ndarray = 0.0,
 ) -> Unknowns:
     """What a log shows of the numbers of drives and of the bodies.
 
-    Directions of the bodies are those that joints at rest feel most, as far as the prior lets them go.
+    Directions of the bodies are those that the torques of the motion feel most, as far as the prior lets them go.
 
     Args:
         robot: the model.
         drives: where they begin.
         free: names of `KINDS`; those of which no joint has one that is finite stay as they are.
-        q: (n, nq) positions where the robot was.
-        bodies: whether masses and centres of mass may change.
+        windows: that the robot moved through.
+        bodies: whether masses, centres of mass and inertias may change.
         known: by name, (nv,) the joints whose value stays.
         weighed: (nb,) bodies whose mass stays; None: of none.
         weights: of groups of bodies whose scale is open, as `weights_of` gives them.
-        soonest: least delay, s: negative where samples may be stamped later than they were taken.
+        groups: (k,) joints each with the same motor, whose numbers are drawn towards those of the group.
+        soonest: least delay, s: negative where samples may be stamped sooner than they were taken.
 
     Returns:
         The Unknowns.
     """
     free = tuple(name for name in free if np.isfinite(getattr(drives, name)).any())
     drives, known = _finite(drives, free, dict(known or {}))
+    plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, tuple(groups))
     if not bodies:
-        return Unknowns(drives, free, np.zeros((0, robot.nb, 4)), known, soonest)
-    rows = regressor(robot, q, np.zeros((len(q), robot.nv)), np.zeros((len(q), robot.nv)))
-    columns = np.zeros((10 * robot.nb, 4 * robot.nb))
-    for b, (mass, *moment) in enumerate(drives.inertias[:, :4]):
-        if weighed is None or not weighed[b]:
-            columns[10 * b : 10 * b + 4, 4 * b] = MASS_SPREAD * np.array([mass, *moment])
-        columns[10 * b + 1 : 10 * b + 4, 4 * b + 1 : 4 * b + 4] = CENTER_SPREAD * mass * np.eye(3)
-    felt = (rows @ columns / drives.gain[:, None]).reshape(-1, 4 * robot.nb) / np.sqrt(len(q))
+        return plain
+    rows = regressor(robot, windows.q, windows.v, windows.a)
+    spreads = np.repeat([MASS_SPREAD, CENTER_SPREAD, STRETCH_SPREAD], [1, 3, 6])
+    columns = np.zeros((10 * robot.nb, 10 * robot.nb))
+    for b, theta in enumerate(drives.inertias):
+        for k, spread in enumerate(spreads):
+            if k or weighed is None or not weighed[b]:
+                more = SMALL * spread * np.eye(10)[k]
+                columns[10 * b : 10 * b + 10, 10 * b + k] = (_changed(theta, more) - _changed(theta, -more)) / (
+                    2 * SMALL
+                )
+    felt = (rows @ columns / drives.gain[:, None]).reshape(-1, 10 * robot.nb) / np.sqrt(len(windows))
     _, size, axes = np.linalg.svd(felt, full_matrices=False)
-    kept = axes[size > FELT][:MOST_DIRECTIONS].reshape(-1, robot.nb, 4)
-    return Unknowns(drives, free, kept * [MASS_SPREAD, *[CENTER_SPREAD] * 3], known, soonest, weights)
+    kept = axes[size > FELT][:MOST_DIRECTIONS].reshape(-1, robot.nb, 10)
+    return replace(plain, bodies=kept * spreads)
 
 
 def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:

@@ -13,6 +13,7 @@ from steelyard.drives.windows import Recorded, Windows, windows_of
 
 WINDOW = 0.5  # s, long enough for a servo to settle, too short for small errors to grow
 COMMANDED, STAYS = "goes where commanded", "stays"
+IDLE = (COMMANDED, STAYS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.model import Robot
 
 MOST = 96  # windows that are simulated again and again
+FEW = 24  # windows, of which a search can spare none to compare its ends
 FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not known, tried first
 LATE = (0.0, 0.01, 0.02, 0.04)  # s
 SLOPES = (0.8, 1.0, 1.3, 1.8)  # times the fastest motion, that commands may rise at
@@ -26,6 +27,7 @@ ARMATURES = (0.3, 3.0, 10.0)  # times that of the start
 FASTEST = 0.995  # quantile of speeds
 LEAST = 1e-12  # of squares of torques
 MUCH = 0.5  # of the mean square error of the first start, that another one needs to be taken
+EARLY = 0.1  # relative change of it, from which on a joint is believed to be stamped before it was measured
 LEVEL = 0.95  # of intervals
 LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing is left where they are not shown
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
@@ -38,7 +40,7 @@ class MotionFit:
     """Drives that move as logs do.
 
     Attributes:
-        start, drives: before and after the refinement.
+        drives: after the refinement.
         half_width: by name of `FREE`, (nv,) half of 95 % intervals in units of the value, next to nothing where it is
             known.
         undetermined: by name, (nv,) bool: the motion does not show the value.
@@ -48,7 +50,6 @@ class MotionFit:
         windows: that they were made from.
     """
 
-    start: DriveArrays
     drives: DriveArrays
     half_width: Mapping[str, np.ndarray]
     undetermined: Mapping[str, np.ndarray]
@@ -58,77 +59,122 @@ class MotionFit:
     windows: Windows
 
 
-def fit_motion(
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """What is known of drives and bodies before motion is looked at.
+
+    known: by name of `FREE`, (nv,) the joints whose value is known and stays. weighed: (nb,) bodies whose mass is known
+    and stays. scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their
+    scale. groups: joints each with the same motor.
+    """
+
+    known: Mapping[str, np.ndarray]
+    weighed: np.ndarray | None = None
+    scaled: Sequence[np.ndarray] = ()
+    groups: tuple[np.ndarray, ...] = ()
+
+
+def search(
     robot: Robot,
     starts: Sequence[DriveArrays],
-    known: Mapping[str, np.ndarray],
+    stated: Stated,
     recordings: Sequence[Recorded],
     step: float,
     *,
-    weighed: np.ndarray | None = None,
-    scaled: Sequence[np.ndarray] = (),
     progress: Callable[[float], None] | None = None,
-) -> MotionFit:
-    """Fit drives, friction, armature and bodies to motion (output error).
+) -> tuple[Refined, DriveArrays]:
+    """Drives, friction, armature and bodies near those that move most as recordings do.
 
     Args:
         robot: the model.
-        starts: drives to start from: the first, and those that move much better.
-        known: by name of `FREE`, (nv,) the joints whose value is known and stays.
+        starts: drives to start from: the one whose end moves best counts, on windows that no step has seen.
+        stated: what is known.
         recordings: to fit.
-        step: of the simulation, s; less for what is found in the end.
-        weighed: (nb,) bodies whose mass is known and stays.
-        scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their scale.
+        step: of the simulation, s.
         progress: told the share that is done.
 
     Returns:
-        The MotionFit, on windows that no step has seen and over recordings in one piece no worse than its start.
+        The end that moves best, where none moves better than where it began the latter; and the start that it is from.
     """
-    simulation = Simulation(robot, step, centred=True)
+    simulation, known = Simulation(robot, step, centred=True), stated.known
     windows = windows_of(recordings, step, WINDOW, lead=simulation.lead)
-    every = -(-len(windows) // MOST)
-    chosen, others = np.arange(0, len(windows), every), np.arange(every // 2, len(windows), every)
-    seen, unseen = windows[chosen], windows[others]
-    weights = weights_of(robot, seen.q, scaled)
-    soonest = -float(np.median(np.diff(recordings[0].t)))
-    options = {"known": known, "weighed": weighed, "weights": weights, "soonest": soonest}
+    seen, unseen, _ = _shared(windows, least=1 if len(windows) < FEW else 2)
+    best = partial(_best, simulation, unseen)
+    weights = weights_of(robot, seen.q, stated.scaled)
+    late = -float(np.median(np.diff(recordings[0].t)))
+    options = {"known": known, "weighed": stated.weighed, "weights": weights, "groups": stated.groups, "soonest": late}
     starts = [each.changed(inertias=at_scale(each.inertias, weights)) for each in starts]
     starts = [_tried(simulation, seen, each, known) for each in _near_best(simulation, seen, starts)]
-    coarse, report = Simulated(simulation, seen, simulation, seen), progress and (lambda share: progress(0.5 * share))
-    ends = [refine(coarse, unknowns(robot, each, FREE, seen.q, **options), progress=report) for each in starts]
-    near = min(ends, key=lambda end: end.rms[-1])
+    simulated = Simulated(simulation, seen, simulation, seen)
+
+    def refined(start: DriveArrays) -> Refined:
+        return refine(simulated, unknowns(robot, start, FREE, seen, **options), progress=progress)
+
+    ends = [refined(each) for each in starts]
+    near = best(ends)
     start = starts[ends.index(near)]
     other = _limited_otherwise(simulation, seen, near.drives, known)
     if other is not near.drives:
-        again = refine(coarse, unknowns(robot, other, FREE, seen.q, **options), progress=report)
-        near = min(near, again, key=lambda end: end.rms[-1])
-    unseen_limits = _undetermined(simulation, seen, near.drives, known)
-    free, x = near.unknowns.without({name: unseen_limits[name] for name in LIMITING}, near.x)
-    near = replace(near, unknowns=free, x=x)
+        ends.append(refined(other))
+    near = best([*ends, *(replace(each, x=each.unknowns.start) for each in ends)])
+    absent = _undetermined(simulation, seen, near.drives, known)
+    free, x = near.unknowns.without({name: absent[name] for name in LIMITING}, near.x)
+    free, x = free.in_time(_early(simulation, seen, near.drives), x)
+    return replace(near, unknowns=free, x=x), start
+
+
+def fit_motion(
+    robot: Robot,
+    near: Refined,
+    stated: Stated,
+    recordings: Sequence[Recorded],
+    step: float,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> MotionFit:
+    """Fit drives, friction, armature and bodies to motion (output error), with their intervals.
+
+    Args:
+        robot: the model.
+        near: what a search has found.
+        stated: what is known.
+        recordings: to fit.
+        step: of the search's simulation, s; less for what is found in the end.
+        progress: told the share that is done.
+
+    Returns:
+        The MotionFit, on windows that no step has seen no worse than where it began.
+    """
+    simulation, free = Simulation(robot, step, centred=True), near.unknowns
+    seen, unseen, chosen = _shared(windows_of(recordings, step, WINDOW, lead=simulation.lead))
     finest = step / (8 if np.isfinite(near.drives.limit).any() else 4)  # limits turn on and off within a step
     fine = Simulated.of(robot, recordings, WINDOW, chosen, step / 2, finest)
-    refined = refine(fine, free, begun=near, progress=progress and (lambda share: progress(0.5 + 0.5 * share)))
-    whole = windows_of(recordings, step, None, lead=simulation.lead)
-    if any(_worse(simulation, judge, start, refined.drives) for judge in (unseen, whole)):
-        refined = Refined(free, free.start, np.zeros_like(refined.moved), refined.rms[:1])
-    undetermined = _undetermined(simulation, seen, refined.drives, known)
+    begun = replace(near, moved=np.zeros((2, *seen.q.shape)))
+    refined = _best(simulation, unseen, [refine(fine, free, begun=begun, progress=progress), begun])
+    undetermined = _undetermined(simulation, seen, refined.drives, stated.known)
     shown = shown_by(fine, refined)
-    laws = friction_laws(robot, free, refined.drives, fine.windows, shown)
     return MotionFit(
-        start=start,
         drives=refined.drives,
         half_width=_half_widths(free, shown, refined),
         undetermined=undetermined,
         covariance=shown.covariance,
-        laws=laws,
+        laws=friction_laws(robot, free, refined.drives, fine.windows, shown),
         refined=refined,
         windows=fine.windows,
     )
 
 
-def _worse(simulation: Simulation, windows: Windows, before: DriveArrays, after: DriveArrays) -> bool:
-    first, second = (np.mean(e**2) for e in errors_of(simulation, [windows], [before, after]))
-    return bool(second > first)
+def _shared(windows: Windows, least: int = 1) -> tuple[Windows, Windows, np.ndarray]:
+    """Windows to fit and windows to judge by, and the numbers of the first. least: of how many one is fitted."""
+    every = max(least, -(-len(windows) // MOST))
+    chosen, others = np.arange(0, len(windows), every), np.arange(every // 2, len(windows), every)
+    return windows[chosen], windows[others], chosen
+
+
+def _best(simulation: Simulation, windows: Windows, ends: Sequence[Refined]) -> Refined:
+    """That of least error over windows that no step has seen."""
+    errors = errors_of(simulation, [windows], [each.drives for each in ends])
+    return ends[int(np.argmin([np.mean(e**2) for e in errors]))]
 
 
 def _near_best(simulation: Simulation, windows: Windows, starts: Sequence[DriveArrays]) -> Sequence[DriveArrays]:
@@ -200,6 +246,7 @@ def _undetermined(simulation: Simulation, windows: Windows, drives: DriveArrays,
     n = len(drives.gain)
     others = {
         "delay": [np.zeros(n), drives.delay + LATE[1], drives.delay + LATE[2]],
+        "armature": [np.full(n, LEAST)],
         "slope_limit": [np.full(n, np.inf)],
         "limit": [np.full(n, np.inf)],
     }
@@ -210,6 +257,13 @@ def _undetermined(simulation: Simulation, windows: Windows, drives: DriveArrays,
         shown = costs[1:].max(axis=0) > (1 + LIMITING.get(name, TELLS)) * costs[0]
         found[name] = ~shown & ~np.broadcast_to(known.get(name, False), n)
     return found
+
+
+def _early(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.ndarray:
+    """(nv,) joints that are clearly seen to act before they are told: stamped sooner than they were taken."""
+    soonest = drives.changed(delay=np.maximum(drives.delay, 0.0))
+    own, other = (np.mean(e**2, axis=0) for e in errors_of(simulation, [windows], [drives, soonest]))
+    return (drives.delay < 0) & (other > (1 + EARLY) * own)
 
 
 def _half_widths(free: Unknowns, shown: Shown, refined: Refined) -> dict[str, np.ndarray]:

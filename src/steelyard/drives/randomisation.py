@@ -24,4 +24,5 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     unknowns, rng = fit.refined.unknowns, np.random.default_rng(seed)
     x = rng.multivariate_normal(fit.refined.x, fit.covariance, size=count, method="eigh")
     found = [unknowns.at(unknowns.within(each)) for each in x]
-    return {name: np.stack([getattr(each, name) for each in found]) for name in (*FREE, "inertias")}
+    own = {name: np.stack([getattr(each, name) for each in found]) for name in (*FREE, "inertias")}
+    return own | {"delay": np.maximum(own["delay"], 0.0)}  # early stamps are the log's

@@ -161,7 +161,7 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     inverse = np.linalg.inv(gram)
     spread = (len(own) - 1) / len(own) * without.T @ without
     curvature = np.maximum(np.diagonal(own, axis1=1, axis2=2), np.finfo(float).tiny)
-    prior = inverse @ np.diag(cost.own**2 * cost.spread**2) @ inverse
+    prior = PRIOR * cost.typical**2 * inverse @ cost.own @ inverse
     fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
     freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
     return Shown(spread + prior, freedom, -scores / curvature, curvature)
@@ -184,21 +184,18 @@ class _Cost:
     """Huber's of errors about as large as the given ones, and the priors of coordinates and of where windows begin."""
 
     def __init__(self, unknowns: Unknowns, windows: Windows, error):
-        self.start, self.spread, self.edges = (
-            unknowns.start,
-            unknowns.spread,
-            np.cumsum(windows.counts) - windows.counts,
-        )
+        self.mean, self.most = unknowns.prior[0], np.sqrt(np.diag(unknowns.prior[1]))
+        self.edges = np.cumsum(windows.counts) - windows.counts
         self.typical = max(1.4826 * float(np.median(np.abs(error))), 1e-9)
         self.edge = OUTLIER * self.typical
         self.error, self.weight = error, np.minimum(1.0, self.edge / np.maximum(np.abs(error), 1e-300))
-        self.own = PRIOR * self.typical**2 / self.spread**2
+        self.own = PRIOR * self.typical**2 * unknowns.precision
         self.begin = self.typical**2 / windows.spread**2
 
     def value(self, x, moved, error) -> float:
         size = np.abs(error)
         far = 2 * self.edge * size - self.edge**2
-        priors = np.sum(self.own * (x - self.start) ** 2) + np.sum(self.begin * moved**2)
+        priors = (x - self.mean) @ self.own @ (x - self.mean) + np.sum(self.begin * moved**2)
         return float(np.sum(np.where(size < self.edge, size**2, far)) + priors)
 
     def normal(self, x, moved, slopes: _Slopes):
@@ -216,12 +213,12 @@ class _Cost:
         solved = np.einsum("cdkj,dakj->cakj", inverse, mixed)
         own -= np.einsum("cakj,cbkj->abj", solved, mixed)
         scores = scores - np.einsum("cakj,ckj->akj", solved, pulls)
-        gram, parts = np.diag(self.own), np.zeros((scores.shape[1], len(x)))
+        gram, parts = self.own.copy(), np.zeros((scores.shape[1], len(x)))
         for one, at in enumerate(slopes.at):
             np.add.at(parts.T, at, scores[one].T)
             for other, also in enumerate(slopes.at):
                 np.add.at(gram, (at, also), own[one, other])
-        return gram, parts.sum(axis=0) + self.own * (x - self.start), parts, (inverse, mixed, pulls)
+        return gram, parts.sum(axis=0) + self.own @ (x - self.mean), parts, (inverse, mixed, pulls)
 
     def deviation(self, x, moved, slopes: _Slopes) -> float:
         """What a step of a standard deviation costs, as windows differ."""
@@ -233,7 +230,7 @@ class _Cost:
         """Coordinates and beginnings of windows after a step."""
         gram, pull, _, (inverse, mixed, pulls) = self.normal(x, moved, slopes)
         move = -np.linalg.solve(gram + damping * np.diag(np.diag(gram)), pull)
-        move = np.clip(move, -self.spread, self.spread)
+        move = np.clip(move, -self.most, self.most)
         left = pulls + np.einsum("cakj,aj->ckj", mixed, move[slopes.at])
         return x + move, moved - np.einsum("cdkj,dkj->ckj", inverse, left)
 

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.windows import Recorded
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia
 from steelyard.model import IMPEDANCE, Robot, captured_warnings, from_mujoco, mjcf_text, principal_moments, to_mujoco
 from steelyard.native import threads
 
-FINEST, COARSEST, STEPS_A_SAMPLE = 1e-3, 5e-3, 2  # s, s, of the simulation
+FINEST, COARSEST, STEPS_A_SAMPLE = 2e-3, 5e-3, 2  # s, s, of the simulation
 LEAST = 1e-6  # kg m^2, of armature
 ENDLESS = 1e30  # N m, of drives whose limit is unknown
+GIVE = 0.05  # of the range of a joint, by which its stops may yield
 ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
 
 
@@ -33,6 +35,33 @@ def step_for(rate: float) -> float:
         s.
     """
     return float(np.clip(1 / (STEPS_A_SAMPLE * rate), FINEST, COARSEST))
+
+
+def unbounded(robot: Robot, recordings: Sequence[Recorded]) -> tuple[Robot, tuple[str, ...]]:
+    """A robot without the position limits that recordings exceed by far: a simulation would push joints back there, as
+    real stops do, which yield a little.
+
+    Args:
+        robot: the model.
+        recordings: of its motion.
+
+    Returns:
+        The Robot, and a note for each joint whose limits were taken away.
+    """
+    lowest, highest = (np.stack([f(own.q, axis=0) for own in recordings]) for f in (np.min, np.max))
+    spans = dict(zip(robot.dof_names, zip(lowest.min(axis=0), highest.max(axis=0), strict=True), strict=True))
+    notes, joints = [], []
+    for joint in robot.joints:
+        low, high = spans.get(joint.name, (np.inf, -np.inf))
+        give = GIVE * (joint.upper[0] - joint.lower[0])
+        if low < joint.lower[0] - give or high > joint.upper[0] + give:
+            notes.append(
+                f"{joint.name} moved from {low:.3g} to {high:.3g}, beyond its limits of {joint.lower[0]:.3g} and "
+                f"{joint.upper[0]:.3g} in the model: these limits are left out of the simulation."
+            )
+            joint = replace(joint, lower=np.array([-np.inf]), upper=np.array([np.inf]))
+        joints.append(joint)
+    return (replace(robot, joints=tuple(joints)) if notes else robot), tuple(notes)
 
 
 class Simulation:

@@ -66,8 +66,8 @@ class Windows:
     """Windows of recordings, all of `steps` steps of a simulation.
 
     source: (k,) the recording of each; first: (k,) its first sample; counts: (k,) samples that it covers.
-    q, v: (k, nv) smoothed state at its beginning. spread: (2, k, nv) standard deviations of these. lead: steps by which
-    positions of the simulation are ahead of their time.
+    q, v: (k, nv) smoothed state at its beginning, and a its acceleration. spread: (2, k, nv) standard deviations of the
+    state. lead: steps by which positions of the simulation are ahead of their time.
     """
 
     recordings: tuple[Recorded, ...]
@@ -76,6 +76,7 @@ class Windows:
     counts: np.ndarray
     q: np.ndarray
     v: np.ndarray
+    a: np.ndarray
     spread: np.ndarray
     step: float
     steps: int
@@ -91,7 +92,7 @@ class Windows:
 
     def __getitem__(self, chosen) -> "Windows":
         """Some of the windows: indices or a mask (k,)."""
-        names = ("source", "first", "counts", "q", "v")
+        names = ("source", "first", "counts", "q", "v", "a")
         own = {name: getattr(self, name)[chosen] for name in names}
         return replace(self, **own, spread=self.spread[:, chosen])
 
@@ -150,15 +151,16 @@ def windows_of(recordings: Sequence[Recorded], step: float, length: float | None
     Returns:
         The Windows.
     """
-    source, first, counts, q, v, spread = [], [], [], [], [], []
+    source, first, counts, q, v, a, spread = [], [], [], [], [], [], []
     for number, own in enumerate(recordings):
-        position, speed, left = smoothed(own)
+        position, speed, acceleration, left = smoothed(own)
         edges = _edges(own.t, left.sum(axis=1), length)
         source += [number] * (len(edges) - 1)
         first += edges[:-1].tolist()
         counts += np.diff(edges).tolist()
         q.append(position[edges[:-1]])
         v.append(speed[edges[:-1]])
+        a.append(acceleration[edges[:-1]])
         noise = np.sqrt(np.maximum(left[edges[:-1]], np.median(left, axis=0)) / SMOOTHED) + STILL
         spread.append(np.stack([noise, noise / (LONG * np.median(np.diff(own.t)))]))
     spans = [recordings[s].t[i + n - 1] - recordings[s].t[i] for s, i, n in zip(source, first, counts, strict=True)]
@@ -169,6 +171,7 @@ def windows_of(recordings: Sequence[Recorded], step: float, length: float | None
         np.array(counts),
         np.concatenate(q),
         np.concatenate(v),
+        np.concatenate(a),
         np.concatenate(spread, axis=1),
     )
     return Windows(tuple(recordings), *arrays, step, steps, lead)
@@ -199,13 +202,13 @@ def cuts(own: Recorded, times) -> list[int]:
     Returns:
         As many.
     """
-    rough = smoothed(own)[2].sum(axis=1)
+    rough = smoothed(own)[3].sum(axis=1)
     return [_calmest(own.t, rough, time, NEAR) for time in times]
 
 
-def smoothed(own: Recorded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions and speeds (n, nv) at each sample by a quadratic through its neighbours, and the sum of squares that
-    it leaves (n, nv)."""
+def smoothed(own: Recorded) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Positions, speeds and accelerations (n, nv) at each sample by a quadratic through its neighbours, and the sum of
+    squares that it leaves (n, nv)."""
     half = SMOOTHED // 2
     n = len(own)
     start = np.clip(np.arange(n) - half, 0, max(n - SMOOTHED, 0))
@@ -215,4 +218,4 @@ def smoothed(own: Recorded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     columns = np.stack([np.ones_like(since), since / scale, (since / scale) ** 2], axis=-1)
     found = np.linalg.pinv(columns) @ own.q[near]
     left = own.q[near] - columns @ found
-    return found[:, 0], found[:, 1] / scale, np.sum(left**2, axis=1)
+    return found[:, 0], found[:, 1] / scale, 2 * found[:, 2] / scale**2, np.sum(left**2, axis=1)

@@ -84,9 +84,8 @@ def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
     return Ellipsoid(ellipsoid.center, ellipsoid.Q * float(ellipsoid.level(points).max()))
 
 
-_UNIT = np.array(
-    [np.diag(row) for row in np.eye(3)] + [np.eye(3)[:, [i]] @ np.eye(3)[[j]] for i, j in ((0, 1), (0, 2), (1, 2))]
-)
+_PAIRS = ((0, 1), (0, 2), (1, 2))  # above the diagonal
+_UNIT = np.array([np.diag(row) for row in np.eye(3)] + [np.eye(3)[:, [i]] @ np.eye(3)[[j]] for i, j in _PAIRS])
 _DIRECTIONS = np.array([d for d in np.ndindex(3, 3, 3) if d != (1, 1, 1)]) - 1.0  # (26, 3): faces, edges and corners
 _SYMMETRIC = 0.5 * (_UNIT + _UNIT.transpose(0, 2, 1))  # basis of A, (6, 3, 3)
 
@@ -116,7 +115,7 @@ def _interior_point(x, tolerance):
     p, dual = np.zeros(9), np.ones(n)  # y = D p = A x + b, one constraint |y|^2 <= 1 and one multiplier a point
     p[:3] = 0.5 / np.linalg.norm(x, axis=1).max()
     for _ in range(STEPS):
-        gradient, push, slack = _derivatives(p, D)
+        gradient, push, slack = _derivatives(p, x)
         gap = dual @ slack
         stationary = np.linalg.norm(gradient + push.T @ dual)
         if gap <= tolerance and stationary <= tolerance:
@@ -125,18 +124,25 @@ def _interior_point(x, tolerance):
         hessian = _hessian(p, D, dual) + (push.T * (dual / slack)) @ push
         step = -np.linalg.solve(hessian, gradient + push.T @ (center / slack))
         dual_step = (center + dual * (push @ step)) / slack - dual
-        length = _step_length(p, step, dual, dual_step, D, center)
+        length = _step_length(p, step, dual, dual_step, x, center)
         if length < SHORTEST:
             break
         p, dual = p + length * step, dual + length * dual_step
     return _matrix(p), p[6:]
 
 
-def _derivatives(p, D):
+def _derivatives(p, x):
     """Gradient of `-log det A`, gradients (n, 9) of `|y|^2 - 1`, and slacks (n,)."""
-    y = D @ p
-    gradient = np.append(-_SYMMETRIC.reshape(6, 9) @ np.linalg.inv(_matrix(p)).ravel(), np.zeros(3))
-    return gradient, 2 * np.einsum("nik,ni->nk", D, y), 1 - (y * y).sum(axis=1)
+    A = _matrix(p)
+    y = x @ A + p[6:]
+    gradient = np.zeros(9)
+    gradient[:6] = -_SYMMETRIC.reshape(6, 9) @ np.linalg.inv(A).ravel()
+    push = np.empty((len(x), 9))
+    push[:, :3] = 2 * y * x
+    for k, (i, j) in enumerate(_PAIRS):
+        push[:, 3 + k] = y[:, i] * x[:, j] + y[:, j] * x[:, i]
+    push[:, 6:] = 2 * y
+    return gradient, push, 1 - np.einsum("ij,ij->i", y, y)
 
 
 def _hessian(p, D, dual):
@@ -147,31 +153,32 @@ def _hessian(p, D, dual):
     return hessian
 
 
-def _step_length(p, step, dual, dual_step, D, center):
+def _step_length(p, step, dual, dual_step, x, center):
     """The longest tried step that stays inside and lowers the residual of the optimality conditions."""
     shrinking = dual_step < 0
     length = min(1.0, 0.99 * (-dual[shrinking] / dual_step[shrinking]).min(initial=np.inf))
-    before = _residual(p, dual, D, center)
+    before = _residual(p, dual, x, center)
     while (
         length >= SHORTEST
-        and not _residual(p + length * step, dual + length * dual_step, D, center) <= (1 - 0.01 * length) * before
+        and not _residual(p + length * step, dual + length * dual_step, x, center) <= (1 - 0.01 * length) * before
     ):
         length *= 0.5
     return length
 
 
-def _residual(p, dual, D, center):
+def _residual(p, dual, x, center):
     """Norm of stationarity and centrality; infinite where a point or the ellipsoid's orientation leaves the domain."""
     if np.linalg.eigvalsh(_matrix(p))[0] <= 0:
         return np.inf
-    gradient, push, slack = _derivatives(p, D)
+    gradient, push, slack = _derivatives(p, x)
     if slack.min() <= 0:
         return np.inf
     return np.hypot(np.linalg.norm(gradient + push.T @ dual), np.linalg.norm(dual * slack - center))
 
 
 def _matrix(p):
-    return np.tensordot(p[:6], _SYMMETRIC, axes=1)
+    a, b, c, d, e, f = p[:6]
+    return np.array([[a, 0.5 * d, 0.5 * e], [0.5 * d, b, 0.5 * f], [0.5 * e, 0.5 * f, c]])
 
 
 def cover(vertices, faces=None, *, count=4) -> tuple[Ellipsoid, ...]:

@@ -13,7 +13,8 @@ _RANGES = {
     "kp": _NOT_NEGATIVE,
     "kd": _NOT_NEGATIVE,
     "limit": _POSITIVE,
-    "delay": ("finite", lambda value: True),
+    "delay": ("zero or positive (positions stamped before they were taken are `early`)", lambda value: value >= 0),
+    "early": _NOT_NEGATIVE,
     "slope_limit": _POSITIVE,
     "gain": ("not zero", lambda value: value != 0),
     "volts": _POSITIVE,
@@ -42,13 +43,17 @@ class Drive:
     limit: float | None = None
     """Largest torque in either direction, N m."""
     delay: float | None = None
-    """Time by which commands come late, s; negative where positions are stamped later than they were taken."""
+    """Time by which commands come late, s."""
+    early: float | None = None
+    """Time by which positions of a log are stamped before they were taken, s."""
     slope_limit: float | None = None
     """Largest rate at which a servo follows its command, rad/s of positions, rad/s^2 of speeds."""
     gain: float | None = None
     """Torque per unit of what the drive takes: N m/V, N m/A, or N m per unit of the command."""
     volts: float | None = None
     """Bus voltage of a log that has none, V."""
+    group: str | None = None
+    """A name that joints with the same motor share."""
 
     def __post_init__(self):
         if self.kind is not None and self.kind not in DRIVE_KINDS:
@@ -87,9 +92,9 @@ class Drive:
 
     @property
     def read_back(self) -> "Drive | None":
-        """What an actuator that is written for it reads back as: no limit of slopes, no commands that come early, and a
-        kind that numbers tell. None where none is written."""
-        late = self.delay if self.delay is not None and self.delay > 0 else None
+        """What an actuator that is written for it reads back as: no limit of slopes, no early stamps, and a kind that
+        numbers tell. None where none is written."""
+        late = self.delay or None
         return None if self.affine is None else _of_affine(*self.affine, limit=self.limit, delay=late)
 
     def differing(self, other: "Drive", tolerance: float) -> tuple[str, ...]:
@@ -108,7 +113,7 @@ class Drive:
 
 
 KEYS = tuple(each.name for each in fields(Drive))
-NUMBERS = KEYS[1:]
+NUMBERS = tuple(key for key in KEYS if key not in ("kind", "group"))
 
 
 def _same(a: float | None, b: float | None, tolerance: float) -> bool:

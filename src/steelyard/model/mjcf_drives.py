@@ -84,7 +84,7 @@ def unwritten(drives: Mapping[str, Drive]) -> Iterator[str]:
     found = {
         "Gains of drives that are not known": [n for n, d in drives.items() if d.kind is not None and d.affine is None],
         "Slope limits of commands": [name for name, drive in drives.items() if drive.slope_limit is not None],
-        "Commands that come early": [name for name, drive in drives.items() if (drive.delay or 0.0) < 0],
+        "Positions that are stamped early": [name for name, drive in drives.items() if drive.early],
     }
     for what, names in found.items():
         if names:

@@ -107,7 +107,7 @@ def _drive(table: Table) -> Drive:
     table.refuse_unknown(KEYS)
     numbers = {key: table.number(key) for key in NUMBERS}
     try:
-        return Drive(table.text("kind"), **numbers)
+        return Drive(table.text("kind"), group=table.text("group"), **numbers)
     except ModelError as error:
         raise ModelError(f"{table.where}: {error}.") from error
 

@@ -3,7 +3,7 @@ model move as the robot did, judged by motion."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
 
@@ -16,17 +16,25 @@ from steelyard.drives import (
     DriveArrays,
     Motion,
     MotionFit,
+    Proven,
     Recorded,
+    Refined,
     Simulation,
+    Stated,
     arrays_of,
-    cuts,
     drives_of,
     errors_of,
     fit_motion,
     gain_of,
     judges_of,
+    parted,
+    parted_by_speed,
+    proven_by,
+    search,
     step_for,
     stretches,
+    twins,
+    unbounded,
 )
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, choices
@@ -48,8 +56,8 @@ from steelyard.pipeline.identification import (
 )
 from steelyard.prepare import Prepared, prepare
 
-BLOCK = 10.0  # s of a log, of which the end is held out
 LEAST = {"damping": 1e-3, "frictionloss": 1e-3, "armature": 1e-4}  # of starts, times the gain: steps are of logarithms
+EVIDENCE = 1.1  # times as large an error of faster motion must drives of twins make together to be fitted one by one
 LARGEST = 50.0  # logarithm of a factor
 FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
 QUANTITIES = {  # of a drive, by the name of the array that a fit changes
@@ -87,8 +95,9 @@ class DriveResult(Card):
         robot: the model with new drives, friction, armature and bodies.
         drives: by joint.
         start: the fit to torques of drives that the refinement began with.
-        motion: errors of motion on held-out samples: of what was found, where it began, the given model where its
-            drives are known, and of a robot that goes where it is told or stays.
+        motion: errors of motion on held-out blocks: of what the others show, where it began, the given model where its
+            drives are known, and of a robot that goes where it is told or stays. Then all samples were fitted.
+        proven: how motion is predicted that is faster than what was fitted, and up to where.
         scale: what says the common scale of masses, friction and gains, and what would, in words.
         scaled: joints whose numbers count in masses of the given model, as nothing else says their scale.
         fit: the refinement.
@@ -108,6 +117,7 @@ class DriveResult(Card):
     drives: Mapping[str, DriveEstimate]
     start: Estimate
     motion: tuple[Motion, ...]
+    proven: Proven
     scale: tuple[str, ...]
     scaled: tuple[str, ...]
     fit: MotionFit
@@ -159,33 +169,28 @@ def run_drives(
     if absent := [name for name in robot.dof_names if name not in drives]:
         raise LogError(f"Nothing says what drives {choices(absent)}: give --drive a kind for all joints.")
     known, said = knowledge_of(job, robot)
-    read = [prepare(log, robot, **job.preparation) for log in found]
-    require_motion([each.raw for each in read], job)
-    parts = [_parted(stretches(robot, [each.raw], drives), job.validation) for each in read]
+    inputs = [[prepare(log, robot, **job.preparation) for log in logs] for logs in _inputs(drives, found)]
+    require_motion([each.raw for each in inputs[0]], job)
+    robot, beyond = unbounded(robot, [own for each in inputs[0] for own in stretches(robot, [each.raw], drives)])
+    task = _Task(job, robot, drives, known, step_for(min(each.raw.rate for each in inputs[0])))
+    report("judging by faster motion", 0.1)
+    proven, groups, read, chosen = _by_speed(
+        task, inputs, lambda share: report("judging by faster motion", 0.1 + 0.25 * share)
+    )
+    moved = [stretches(robot, [each.raw], drives) for each in read]
+    parts = [parted(each, job.validation) for each in moved]
     train, test = ([own for part in parts for own in part[k]] for k in (0, 1))
-    report("fitting torques of the drives", 0.1)
     require_windows(train, test)
-    held = [_within(each.log.t, part) for each, (_, part) in zip(read, parts, strict=True)]
-    seen = [replace(each, log=each.log[~own]) for each, own in zip(read, held, strict=True)]
-    seen, more, gains = settled_logs(job, robot, seen, drives)
-    estimate = _estimate(job, robot, seen, known)
-    step = step_for(min(each.raw.rate for each in read))
-    starts = _starts(robot, drives, gains, estimate)
-    scale, scales = _scales(job, robot, drives, known)
+    task = replace(task, groups=groups)
+    (near, start), estimate, more = task.search(read, train, lambda share: report("searching", 0.35 + 0.2 * share))
+    every = [own for each in moved for own in each]
     fit = fit_motion(
-        robot,
-        [_with_masses(robot, each, known["masses"]) for each in starts],
-        _known(robot, drives, job),
-        train,
-        step,
-        weighed=np.array([name in known["masses"] for name in robot.body_names]),
-        scaled=[np.isin(robot.body_names, each.bodies) for each in scales],
-        progress=lambda share: report("refining", 0.15 + 0.7 * share),
+        robot, near, task.stated, every, task.step, progress=lambda share: report("refining", 0.55 + 0.35 * share)
     )
     report("judging by motion", 0.9)
     named = _named(robot, drives, fit)
     refined = _refined(robot, fit.drives, named)
-    motion, overlay = _judged(robot, drives, fit, test)
+    motion, overlay = _judged(task, near.drives, start, test)
     result = DriveResult(
         job=job,
         prior=robot,
@@ -193,17 +198,100 @@ def run_drives(
         drives=named,
         start=estimate,
         motion=motion,
-        scale=scale,
-        scaled=tuple(name for each in scales for name in each.joints),
+        proven=proven,
+        scale=task.scale[0],
+        scaled=tuple(name for each in task.scale[1] for name in each.joints),
         fit=fit,
         held_out=tuple(test),
         overlay=overlay,
         findings=tuple(finding for each in read for finding in each.remaining),
-        notes=tuple(dict.fromkeys((*robot.notes, *said, *(note for each in read for note in each.log.notes), *more))),
+        notes=tuple(
+            dict.fromkeys(
+                (*robot.notes, *beyond, *said, *(note for each in read for note in each.log.notes), *more, *chosen)
+            )
+        ),
         log_names=tuple(Path(path).name for path in job.logs),
     )
     report("done", 1.0)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What all searches of a run share."""
+
+    job: Job
+    robot: Robot
+    drives: Mapping[str, Drive]
+    known: dict
+    step: float
+    groups: tuple[np.ndarray, ...] = ()
+
+    @cached_property
+    def scale(self) -> tuple[tuple[str, ...], tuple[Scale, ...]]:
+        return _scales(self.job, self.robot, self.drives, self.known)
+
+    @property
+    def stated(self) -> Stated:
+        return Stated(
+            known=_known(self.robot, self.drives, self.job),
+            weighed=np.array([name in self.known["masses"] for name in self.robot.body_names]),
+            scaled=[np.isin(self.robot.body_names, each.bodies) for each in self.scale[1]],
+            groups=self.groups,
+        )
+
+    def search(
+        self, read: Sequence[Prepared], train: list[Recorded], progress
+    ) -> tuple[tuple[Refined, DriveArrays], Estimate, tuple]:
+        """What moves most as some recordings of logs do, the fit to their torques, and notes on it."""
+        own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
+        own, notes, gains = settled_logs(self.job, self.robot, [each for each in own if len(each.log)], self.drives)
+        estimate = _estimate(self.job, self.robot, own, self.known)
+        starts = _starts(self.robot, self.drives, gains, estimate)
+        starts = [_with_masses(self.robot, each, self.known["masses"]) for each in starts]
+        return search(self.robot, starts, self.stated, train, self.step, progress=progress), estimate, notes
+
+
+def _inputs(drives: Mapping[str, Drive], logs: Sequence) -> list[list]:
+    """What may have driven the joints: commands, and torques that were measured beside commanded ones."""
+    both = all(log.command is not None and log.tau is not None for log in logs)
+    measured = [log.replace(command=None) for log in logs] if both else []
+    torques = all(drive.kind == "torque" for drive in drives.values())
+    return [list(logs), measured] if both and torques else [list(logs)]
+
+
+def _by_speed(
+    task: _Task, inputs: list[list[Prepared]], progress
+) -> tuple[Proven, tuple[np.ndarray, ...], list[Prepared], tuple[str, ...]]:
+    """How motion is predicted that is faster than what was fitted; and what predicts it best, with notes: drives of
+    twins alike or each of its own, commanded or measured torques."""
+    robot, found = task.robot, []
+    alike = twins(robot, task.drives)
+    for read in inputs:
+        recordings = [own for each in read for own in stretches(robot, [each.raw], task.drives)]
+        slow, fast = parted_by_speed(recordings, task.job.validation)
+        require_windows(slow, fast)
+        for groups in [alike, ()] if alike else [()]:
+            (near, _), *_ = replace(task, groups=groups).search(read, slow, progress)
+            motion, _ = _judged(replace(task, groups=groups), near.drives, None, fast)
+            found.append((motion[0].pooled[0], motion, slow, fast, groups, read))
+    best = min(found, key=lambda each: each[0] * (EVIDENCE if alike and not each[4] else 1.0))
+    error, motion, slow, fast, groups, read = best
+    others = (
+        f"error of faster motion {_mrad(error)}, otherwise {choices([_mrad(e[0]) for e in found if e is not best])}"
+    )
+    notes = []
+    if alike:
+        names = "; ".join(", ".join(robot.dof_names[j] for j in group) for group in alike)
+        notes.append(f"Same motor: {names}. Drives {'share' if groups else 'do not share'} their numbers ({others}).")
+    if len(inputs) > 1:
+        which = "commanded" if read is inputs[0] else "measured"
+        notes.append(f"Of commanded and measured torques, the {which} ones drive the joints ({others}).")
+    return proven_by(motion, slow, fast), groups, read, tuple(notes)
+
+
+def _mrad(error: float) -> str:
+    return f"{1e3 * error:.3g} mrad (mm)"
 
 
 def _estimate(job: Job, robot: Robot, read: list[Prepared], known: dict) -> Estimate:
@@ -228,20 +316,6 @@ def require_windows(train: list[Recorded], test: list[Recorded]) -> None:
             "No stretch of the logs, without a gap and with all drives on, is long enough: the part that is fitted "
             f"takes {WINDOW:g} s at least. Record a longer motion."
         )
-
-
-def _parted(recordings: list[Recorded], validation: float) -> tuple[list[Recorded], list[Recorded]]:
-    """The beginning and the end of each block of the logs: of many, as logs that grow faster have no end like their
-    beginning."""
-    train, test = [], []
-    for own in recordings:
-        count = max(1, round((own.t[-1] - own.t[0]) / BLOCK))
-        shares = np.add.outer(np.arange(count), [0.0, 1 - validation]).ravel() / count
-        places = [0, *cuts(own, own.t[0] + (own.t[-1] - own.t[0]) * shares[1:]), len(own)]
-        for first, middle, last in zip(places[:-1:2], places[1::2], places[2::2], strict=True):
-            train.append(own[first:middle])
-            test.append(own[middle:last])
-    return [each for each in train if len(each) > 1], [each for each in test if len(each) > 1]
 
 
 def _starts(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, estimate: Estimate) -> list[DriveArrays]:
@@ -283,6 +357,8 @@ def _named(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> dict[st
         for array, quantity in QUANTITIES.items():
             key = GAINS[str(drive.kind)] if quantity == "gain" else quantity
             value = float(getattr(fit.drives, array)[j])
+            if array == "delay" and value < 0:  # commands do not act before they are given
+                values["early"], value = -value, 0.0
             if array in fit.undetermined and fit.undetermined[array][j]:
                 open_ends.append(key)
                 continue
@@ -290,7 +366,9 @@ def _named(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> dict[st
             if not np.isfinite(value) or (array == "slope_limit" and drive.kind != "position"):
                 continue
             values[key] = value
-            if half > 1e-4 * abs(value):
+            if array == "delay" and "early" in values:
+                intervals["early"] = (max(values["early"] - half, 0.0), values["early"] + half)
+            elif half > 1e-4 * abs(value):
                 intervals[key] = _interval(value, half, positive=array != "delay")
         if drive.kind == "position":
             values["kd"] = drive.kd
@@ -304,7 +382,7 @@ def _named(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> dict[st
 def _interval(value: float, half: float, *, positive: bool) -> tuple[float, float]:
     """Bounds about a value: of its logarithm where it is positive."""
     if not positive:
-        return value - half, value + half
+        return max(value - half, 0.0), value + half
     factor = float(np.exp(min(half / value, LARGEST)))
     return value / factor, value * factor
 
@@ -322,18 +400,18 @@ def _refined(robot: Robot, arrays: DriveArrays, named: Mapping[str, DriveEstimat
 
 
 def _judged(
-    robot: Robot, drives: Mapping[str, Drive], fit: MotionFit, test: list[Recorded]
+    task: _Task, found: DriveArrays, start: DriveArrays | None, test: list[Recorded]
 ) -> tuple[tuple[Motion, ...], tuple]:
-    """Errors of motion on the held-out samples, and the overlay of a `DriveResult`."""
-    simulation, judges = Simulation(robot, STEP), judges_of(test, STEP)
-    sets = {FOUND: fit.drives, START: fit.start}
-    if all(gain_of(each) is not None for each in drives.values()):
-        sets[GIVEN] = arrays_of(robot, drives)
-    found = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
-    followed, whole = bool(fit.drives.follows_q.all()), judges.whole
-    (error,) = errors_of(simulation, [whole], [fit.drives])
+    """Errors of motion on samples that were not fitted, and the overlay of a `DriveResult`."""
+    simulation, judges = Simulation(task.robot, STEP), judges_of(test, STEP)
+    sets = {FOUND: found} | ({} if start is None else {START: start})
+    if all(gain_of(each) is not None for each in task.drives.values()):
+        sets[GIVEN] = arrays_of(task.robot, task.drives)
+    motion = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
+    followed, whole = bool(found.follows_q.all()), judges.whole
+    (error,) = errors_of(simulation, [whole], [found])
     overlay = (whole.times, whole.measured, whole.measured + error, whole.commanded if followed else None)
-    return (*found, *judges.idle(positions=followed)), overlay
+    return (*motion, *judges.idle(positions=followed)), overlay
 
 
 def _with_masses(robot: Robot, arrays: DriveArrays, masses: Mapping) -> DriveArrays:

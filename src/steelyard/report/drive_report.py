@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from steelyard.drives import COMMANDED, STAYS
+from steelyard.drives import CLEARLY_LIKE, COARSE, COMMANDED, STAYS
 from steelyard.errors import OptionError, choices
 from steelyard.pipeline import FOUND, START, DriveResult
 from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
@@ -20,13 +20,15 @@ from steelyard.report.signal_curves import Curves, screen_curves
 KIND = "drives"
 FILM, FILMED, FRAMES, GAP = "film", 10.0, 200, 0.5  # s, samples, s between which the robot was somewhere else
 IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}
-CLEARLY_LIKE, LIKE = 0.5, 0.7  # times the error of these, below which drives move like the robot
+LIKE = 0.7  # times the error of these, below which drives move like the robot, or roughly so
+SLOW = 0.1  # of the speed limits of the model, below which a log says little of what the robot will do
 UNITS = {  # of a revolute joint, and of a prismatic one
     "kp": ("N m/rad", "N/m"),
     "kd": ("N m s/rad", "N s/m"),
     "gain": ("N m per unit", "N per unit"),
     "limit": ("N m", "N"),
     "delay": ("s", "s"),
+    "early": ("s", "s"),
     "slope_limit": ("rad/s", "m/s"),
     "damping": ("N m s/rad", "N s/m"),
     "frictionloss": ("N m", "N"),
@@ -80,6 +82,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
             }
             for each in result.motion
         ],
+        "proven": _proven(result),
         "bodies": [
             {"name": name, "prior": float(result.prior.inertias[i, 0]), "mass": float(result.robot.inertias[i, 0])}
             for i, name in enumerate(robot.body_names)
@@ -153,6 +156,23 @@ def _drive(result: DriveResult, name: str, dof: int) -> dict:
     return {"kind": own.kind, **numbers}
 
 
+def _proven(result: DriveResult) -> dict:
+    """Speeds and accelerations that predictions were tried up to, and the errors of faster motion."""
+    proven, units = result.proven, dof_units(result.prior)
+    joints = [
+        {
+            "name": name,
+            "unit": units[j]["q"],
+            "speed": float(proven.range[0, j]),
+            "acceleration": float(proven.range[1, j]),
+            "fitted_speed": float(proven.slower[0, j]),
+        }
+        for j, name in enumerate(result.prior.dof_names)
+    ]
+    motion = [{"name": each.name, "windows": each.pooled[0], "whole": each.pooled[1]} for each in proven.motion]
+    return {"beyond": proven.beyond, "joints": joints, "motion": motion}
+
+
 def _verdict(result: DriveResult) -> dict:
     errors = {each.name: each for each in result.motion}
     own = errors[FOUND]
@@ -162,15 +182,20 @@ def _verdict(result: DriveResult) -> dict:
     idle = min((name for name in rivals if name in IDLE), key=lambda name: rivals[name])
     left = own.pooled[0] / rivals[idle]
     beaten = own.pooled[0] < (1 - SAME) * min(rivals.values()) and left < LIKE
+    clearly = left < CLEARLY_LIKE and own.pooled[0] < COARSE
     if left > CLEARLY_LIKE:
         reasons.insert(0, f"Of the error of {_told(idle)}, {left:.0%} is left.")
+    elif not clearly:
+        reasons.insert(0, f"The error in windows of {result.window:g} s is more than {1e3 * COARSE:g} {_unit(result)}.")
     level = "keep" if not beaten else "care" if reasons else "good"
-    unit = "mm" if {each["q"] for each in dof_units(result.prior)} == {"m"} else "mrad"
+    unit = _unit(result)
     said = ", ".join(
         f"{number(1e3 * each.pooled[0])} {name}" for name, each in others.items() if np.isfinite(each.pooled[0])
     )
+    like = "Does not move like" if not beaten else "Moves like" if clearly else "Moves roughly like"
+    limits, faster = _limits(result), result.proven.motion[0].pooled[0]
     headline = (
-        f"{'Moves like the robot' if beaten else 'Does not move like the robot'}: error of held-out motion "
+        f"{like} the robot{f', proven up to {limits}' if beaten else ''}: error of held-out motion "
         f"{number(1e3 * own.pooled[0])} {unit} in windows of {result.window:g} s and {number(1e3 * own.pooled[1])} "
         f"in one piece ({said})."
     )
@@ -182,12 +207,29 @@ def _verdict(result: DriveResult) -> dict:
         "answers": [
             {"question": "May I use it?", "answer": USABLE[level], "detail": ADVICE[level]},
             {
+                "question": "Up to which speed?",
+                "answer": limits,
+                "detail": f"Fitted to the slower part of the logs, the model errs by {number(1e3 * faster)} {unit} on "
+                "their faster part. Beyond these speeds and accelerations nothing is proven.",
+            },
+            {
                 "question": "What says the scale?",
                 "answer": "The given model" if result.scaled else "What was stated",
                 "detail": result.scale[0],
             },
         ],
     }
+
+
+def _unit(result: DriveResult) -> str:
+    return "mm" if {each["q"] for each in dof_units(result.prior)} == {"m"} else "mrad"
+
+
+def _limits(result: DriveResult) -> str:
+    """Speed and acceleration of the fastest joint up to which predictions hold."""
+    unit = "m" if {each["q"] for each in dof_units(result.prior)} == {"m"} else "rad"
+    speed, acceleration = result.proven.range.max(axis=1)
+    return f"{number(speed)} {unit}/s and {number(acceleration)} {unit}/s²"
 
 
 def _reasons(result: DriveResult, own, others) -> Iterator[str]:
@@ -197,6 +239,26 @@ def _reasons(result: DriveResult, own, others) -> Iterator[str]:
             yield f"Nearer to the robot than these drives comes, at {', '.join(worse)}: {_told(name)}."
         if own.pooled[1] > each.pooled[1]:
             yield f"Over whole logs nearer to the robot comes: {_told(name)}."
+    proven = result.proven
+    if not proven.beyond:
+        yield (
+            "Faster motion is not predicted: fitted to the slower part of the logs, the model errs by "
+            f"{number(1e3 * proven.motion[0].pooled[0])} {_unit(result)} on their faster part, {proven.left:.0%} of "
+            "the error of a robot that does nothing."
+        )
+    share = (proven.range[0] / result.prior.velocity_limits).max()
+    if share < SLOW:
+        yield (
+            f"The logs are slow: no joint exceeds {share:.0%} of its speed limit in the model. Record faster motion, "
+            "such as one that `steelyard excite` designs, before the model is used for it."
+        )
+    hidden = [name for name, each in result.drives.items() if "armature" in each.undetermined]
+    if hidden:
+        yield f"The motion does not show the armature of {', '.join(hidden)}, which faster motion depends on."
+    early = {name: each.early for name, each in result.drives.items() if each.early}
+    if early:
+        said = ", ".join(f"{name} by {1e3 * value:.2g} ms" for name, value in early.items())
+        yield f"Joints act before they are told: their positions are stamped before they were taken ({said})."
     yield from map(str, result.fit.laws)
     yield from (each.message for each in result.findings)
 
@@ -222,6 +284,7 @@ def drive_view(record: Record, *, robot: str = "") -> View:
                 Part(sheet=motion_sheet(found)),
                 Part(robot="The robot as measured and, beside it, as simulated, held out: press Play."),
                 Part(sheet=_joint_sheet(found)),
+                Part(sheet=proven_sheet(found)),
                 Part(figures=tuple(("motion", i) for i in range(len(joints)))),
             ),
         ),
@@ -275,6 +338,23 @@ def _joint_sheet(summary: dict) -> Sheet:
     ]
     return sheet(
         "Error of each joint", "In windows, mrad (mm).", (("Joint", "text"), *names), rows, folded="Each joint"
+    )
+
+
+def proven_sheet(summary: dict) -> Sheet:
+    """Speeds and accelerations of every joint up to which predictions hold."""
+    found = summary["proven"]
+    faster = ", ".join(f"{_thousandths(each['windows'])} {each['name']}" for each in found["motion"])
+    rows = [
+        (each["name"], number(each["fitted_speed"]), number(each["speed"]), number(each["acceleration"]), each["unit"])
+        for each in found["joints"]
+    ]
+    return sheet(
+        "Proven range",
+        f"A fit to the slower part of the logs errs on their faster part, in windows, mrad (mm): {faster}. Beyond "
+        "these speeds (per s) and accelerations (per s²) nothing is proven.",
+        (("Joint", "text"), "Fitted speed", "Proven speed", "Proven acceleration", ("Unit", "text")),
+        rows,
     )
 
 

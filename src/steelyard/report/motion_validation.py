@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.drives import Motion, Simulation, arrays_of, drives_of, judges_of, stretches
+from steelyard.drives import Motion, Simulation, arrays_of, drives_of, judges_of, stretches, unbounded
 from steelyard.errors import OptionError, choices
 from steelyard.job import AS_MODELLED
 from steelyard.log import Finding, checks
@@ -125,12 +125,13 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> Motion
         raise OptionError(f"{against} has other joints than {model}: {choices(subjects[1][1].dof_names)}.")
     drives = drives_of(robot, job.drive or (AS_MODELLED,))
     raw = [corrected(robot, log, job.corrections, drives) for log in read]
-    judges = judges_of(stretches(robot, raw, drives), STEP)
+    recordings = stretches(robot, raw, drives)
+    judges, (robot, beyond) = judges_of(recordings, STEP), unbounded(robot, recordings)
     found = [judges.motion(names[0], Simulation(robot, STEP), arrays_of(robot, drives))]
     for name, (own, other) in zip(names[1:], subjects[1:], strict=True):
         other = recorded(replace(own, lock=job.lock), other)[0]
         arrays = arrays_of(other, drives_of(other, own.drive or (AS_MODELLED,)))
-        found.append(judges.motion(name, Simulation(other, STEP), arrays))
+        found.append(judges.motion(name, Simulation(unbounded(other, recordings)[0], STEP), arrays))
     idle = judges.idle(positions=all(each.kind == "position" for each in drives.values()))
     return MotionValidation(
         logs=tuple(Path(path).name for path in job.logs),
@@ -140,7 +141,7 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> Motion
         findings=tuple(
             finding for log in raw for finding in checks.check(log, robot) if finding.code not in OF_TORQUES
         ),
-        notes=(*robot.notes, *(note for log in raw for note in log.notes)),
+        notes=(*robot.notes, *beyond, *(note for log in raw for note in log.notes)),
     )
 
 
