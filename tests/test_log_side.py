@@ -198,3 +198,8 @@ def test_analyze_locks_joints_at_a_position(tmp_path):
     model, _ = write_case(tmp_path, samples=300)
     free, held = (run("analyze", model, *words, "--format", "json").stdout for words in ((), ("--lock", "slide=0.1")))
     assert (json.loads(free)["size"], json.loads(held)["size"]) == (30, 20)
+
+
+def test_the_folder_one_stands_in_has_its_side_file_beside_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert log_side_path(".") == tmp_path.parent / f"{tmp_path.name}.steelyard.toml"

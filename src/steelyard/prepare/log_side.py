@@ -57,6 +57,7 @@ def log_side_path(log: str | Path) -> Path:
     log: path of a file or a folder.
     """
     log = Path(log)
+    log = log.resolve() if log.name in ("", "..") else log  # the folder one stands in
     return log.with_name(log.name + SUFFIX)
 
 
