@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from steelyard import check
+from steelyard.check import render
 from steelyard.check.repaired_copy import repair
 from steelyard.model import read_sketch
 
@@ -144,3 +145,10 @@ def test_repairs_keep_a_stated_centre_of_mass(tmp_path):
 def _written(path, text):
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def test_missing_meshes_come_first(tmp_path):
+    """A model that was copied out of its folder: the first line says so, in a check and in an identification."""
+    text = quadruped().replace("<box", '<mesh filename="meshes/leg.stl"/><other').replace('value="', 'value="-', 1)
+    lines = render.text(check.run(_written(tmp_path / "walker.urdf", text))).splitlines()
+    assert "SY601" in lines[0] and "--folder DIR" in lines[0] and any("SY103" in line for line in lines[1:])

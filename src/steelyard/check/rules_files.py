@@ -19,9 +19,11 @@ def missing_file(sketch: Sketch) -> Iterator[Hit]:
     checked for the link.
     Example:
         <mesh filename="package://my_robot/meshes/arm.stl"/>   (the file is called Arm.stl)
-    Remedy: Correct the path; names are case-sensitive on most systems.
+    Remedy: Correct the path; names are case-sensitive on most systems. A model that was copied out of its folder finds
+    its meshes by --folder DIR.
     """
-    yield from reported(sketch, "SY601", "Correct the path, or add the file.")
+    remedy = "Correct the path, add the file, or name its folder: --folder DIR."
+    yield from reported(sketch, "SY601", remedy)
 
 
 @rule("SY602", "unreadable-file", "warning")

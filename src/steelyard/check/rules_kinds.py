@@ -112,10 +112,11 @@ def offset_not_mirrored(sketch: Sketch) -> Iterator[Hit]:
     for kind, pairs in by_kind.items():
         one_chain = _in_one_chain(sketch, [pair.left for pair in pairs])
         axis = None if one_chain else _sideways(pairs)
-        for pair in pairs if axis is not None and kind else ():
-            if _apart(_REFLECTIONS[1 + axis] @ pair.a, pair.b) > THRESHOLDS.off_offset:
+        for pair in pairs:
+            if axis is not None and _apart(_REFLECTIONS[1 + axis] @ pair.a, pair.b) > THRESHOLDS.off_offset and kind:
                 yield _off(sketch, pair, f"are no mirror images in {'xyz'[axis]}, as others of their kind are")
-        for pair in pairs if axis is None else ():
+            if axis is not None:
+                continue
             aside = any(abs(pair.a[each]) > THRESHOLDS.off_offset for each in across if each is not None)
             if pair.one_parent and np.array_equal(pair.a, pair.b) and aside:
                 yield _off(sketch, pair, "are one and the same place")
